@@ -1,0 +1,60 @@
+/** The 1% geometric ladder (data.md section 2). */
+
+export const BIN_RATIO = 1.01;
+export const MIN_BIN = -232;
+export const MAX_BIN = 242;
+export const BIN_COUNT = MAX_BIN - MIN_BIN + 1;
+
+/** A snapshot with more cells is refused at ingest. */
+export const MAX_CELLS_PER_SNAPSHOT = 100_000;
+/** Total support + resistance of a snapshot, in cents, above which sums would not be exact. */
+export const MAX_SNAPSHOT_CENTS = Number.MAX_SAFE_INTEGER;
+/** A cell with less support + resistance than this is omitted. */
+export const MIN_CELL_CENTS = 100;
+
+export const DEFAULT_MIN_PCT = -50;
+export const DEFAULT_MAX_PCT = 100;
+
+const LN_RATIO = Math.log(BIN_RATIO);
+const BAND_TOLERANCE = 1e-9;
+
+/** Price of bin `b` relative to the snapshot's price: `1.01^b`. */
+export function binFactor(bin: number): number {
+  return Math.pow(BIN_RATIO, bin);
+}
+
+/**
+ * Bin of a level at `priceUsd` on the ladder of a snapshot at `snapshotPriceUsd`:
+ * `floor(ln(p / P) / ln(1.01) + 0.5)`. It may lie outside MIN_BIN..MAX_BIN.
+ */
+export function binOfPrice(priceUsd: number, snapshotPriceUsd: number): number {
+  return Math.floor(Math.log(priceUsd / snapshotPriceUsd) / LN_RATIO + 0.5);
+}
+
+/** Rounds USD to whole cents, halves up: `floor(x * 100 + 0.5)`. */
+export function centsOfUsd(usd: number): number {
+  return Math.floor(usd * 100 + 0.5);
+}
+
+/** First and last bin of a band; `first > last` where the band holds no bin. */
+export interface BinRange {
+  first: number;
+  last: number;
+}
+
+/**
+ * Bins that the band `[minPct, maxPct]` (percent from the snapshot's price) keeps:
+ * `1 + minPct/100 <= 1.01^b <= 1 + maxPct/100` with a relative tolerance of 1e-9 at both ends.
+ */
+export function binsOfBand(minPct: number, maxPct: number): BinRange {
+  const low = (1 + minPct / 100) * (1 - BAND_TOLERANCE);
+  const high = (1 + maxPct / 100) * (1 + BAND_TOLERANCE);
+  let first = MIN_BIN;
+  while (first <= MAX_BIN && binFactor(first) < low) first++;
+  let last = MAX_BIN;
+  while (last >= MIN_BIN && binFactor(last) > high) last--;
+  return { first, last };
+}
+
+/** The default band's bins: -69 to 69. */
+export const DEFAULT_BAND: BinRange = binsOfBand(DEFAULT_MIN_PCT, DEFAULT_MAX_PCT);

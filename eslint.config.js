@@ -1,0 +1,60 @@
+import tseslint from 'typescript-eslint';
+
+/** Packages that exactly one module may import, with that module's path. */
+const wrapped = {
+  'uWebSockets.js': 'server/http/uws.ts',
+  '@duckdb/node-api': 'storage/duckdb/database.ts',
+  'lz4-napi': 'compute/segment/lz4.ts',
+  piscina: 'compute/pool.ts',
+};
+
+const importRules = (extra = []) => ({
+  'no-restricted-imports': [
+    'error',
+    {
+      paths: Object.entries(wrapped).map(([name, home]) => ({
+        name,
+        message: `Only ${home} wraps ${name}.`,
+      })),
+      patterns: extra,
+    },
+  ],
+});
+
+export default tseslint.config(
+  { ignores: ['dist/', 'node_modules/', 'data/', 'coverage/'] },
+  ...tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/restrict-template-expressions': 'off',
+      'no-console': 'error',
+      eqeqeq: 'error',
+    },
+  },
+  { files: ['**/*.ts'], rules: importRules() },
+  {
+    files: ['compute/**/*.ts'],
+    rules: importRules([
+      {
+        group: ['**/storage/**', '**/server/**', 'node:fs*', 'node:net', 'node:http*'],
+        message: 'compute is pure: no I/O, nothing of storage or server.',
+      },
+    ]),
+  },
+  {
+    files: ['storage/**/*.ts'],
+    rules: importRules([
+      { group: ['**/server/**'], message: 'storage knows nothing of the server.' },
+    ]),
+  },
+  { files: Object.values(wrapped), rules: { 'no-restricted-imports': 'off' } },
+  { files: ['**/*.js', '**/*.mjs'], extends: [tseslint.configs.disableTypeChecked] },
+  { files: ['bench/**', 'server/bootstrap/**', 'test/**'], rules: { 'no-console': 'off' } },
+);

@@ -1,0 +1,112 @@
+import { tableFromIPC } from 'apache-arrow';
+import fc from 'fast-check';
+import { uncompressSync } from 'lz4-napi';
+import { describe, expect, it } from 'vitest';
+import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
+import { decodeSegment, encodeSegment } from '../../compute/segment/segment.js';
+
+const cell = fc.record({
+  market: fc.integer({ min: 0, max: 65_535 }),
+  bin: fc.integer({ min: -232, max: 242 }),
+  support: fc.oneof(fc.integer({ min: 0, max: 5e9 }), fc.maxSafeInteger().map(Math.abs)),
+  resistance: fc.integer({ min: 0, max: 5e9 }),
+});
+
+const runs = fc
+  .array(
+    fc.record({ price: fc.double({ min: 1e-9, max: 1e9, noNaN: true }), cells: fc.array(cell) }),
+  )
+  .map((snapshots): SnapshotRun => {
+    const cells = snapshots.flatMap((s) => s.cells);
+    const cellOffsets = new Int32Array(snapshots.length + 1);
+    snapshots.forEach((s, i) => (cellOffsets[i + 1] = cellOffsets[i] + s.cells.length));
+    return {
+      chain: 'mainchain',
+      address: 'So11111111111111111111111111111111111111112',
+      tier: '15m',
+      t: Uint32Array.from(snapshots, (_, i) => 1_794_000_000 + i),
+      priceUsd: Float64Array.from(snapshots, (s) => s.price),
+      cellOffsets,
+      market: Uint16Array.from(cells, (c) => c.market),
+      bin: Int16Array.from(cells, (c) => c.bin),
+      supportCents: narrowCents(
+        cells.map((c) => c.support),
+        cells.length,
+      ),
+      resistanceCents: narrowCents(
+        cells.map((c) => c.resistance),
+        cells.length,
+      ),
+    };
+  });
+
+const plain = (run: SnapshotRun) => ({
+  ...run,
+  t: [...run.t],
+  priceUsd: [...run.priceUsd],
+  cellOffsets: [...run.cellOffsets],
+  market: [...run.market],
+  bin: [...run.bin],
+  supportCents: [...run.supportCents],
+  resistanceCents: [...run.resistanceCents],
+});
+
+describe('segments', () => {
+  it('come back as they went in, cells wider than 32 bits too', () => {
+    fc.assert(
+      fc.property(runs, (run) => {
+        expect(plain(decodeSegment(encodeSegment(run)))).toEqual(plain(run));
+      }),
+    );
+  });
+
+  it('are read by the decompressor and tableFromIPC alone', () => {
+    fc.assert(
+      fc.property(runs, (run) => {
+        const table = tableFromIPC(uncompressSync(Buffer.from(encodeSegment(run))));
+        expect(table.schema.metadata.get('format')).toBe('fathom.segment.1');
+        expect(table.schema.metadata.get('tier')).toBe(run.tier);
+        const rows = table.toArray().map((row) => row.toJSON());
+        rows.forEach((row, s) => {
+          expect(row.t).toBe(run.t[s]);
+          expect(row.price_usd).toBe(run.priceUsd[s]);
+          const cells = row.cells.toArray().map((c: { toJSON(): object }) => c.toJSON());
+          const first = run.cellOffsets[s];
+          expect(
+            cells.map((c: Record<string, unknown>) => [
+              c.market,
+              c.bin,
+              Number(c.support_cents),
+              Number(c.resistance_cents),
+            ]),
+          ).toEqual(
+            cells.map((_: unknown, i: number) => [
+              run.market[first + i],
+              run.bin[first + i],
+              run.supportCents[first + i],
+              run.resistanceCents[first + i],
+            ]),
+          );
+          expect(cells.length).toBe(run.cellOffsets[s + 1] - first);
+        });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('refuse a block cut short', () => {
+    const block = encodeSegment({
+      chain: 'mainchain',
+      address: 'So11111111111111111111111111111111111111112',
+      tier: 'raw',
+      t: new Uint32Array([1]),
+      priceUsd: new Float64Array([2]),
+      cellOffsets: new Int32Array([0, 1]),
+      market: new Uint16Array(1),
+      bin: new Int16Array(1),
+      supportCents: new Uint32Array([100]),
+      resistanceCents: new Uint32Array([0]),
+    });
+    expect(() => decodeSegment(block.subarray(0, block.length - 9))).toThrow();
+  });
+});
