@@ -57,4 +57,16 @@ export default tseslint.config(
   { files: Object.values(wrapped), rules: { 'no-restricted-imports': 'off' } },
   { files: ['**/*.js', '**/*.mjs'], extends: [tseslint.configs.disableTypeChecked] },
   { files: ['bench/**', 'server/bootstrap/**', 'test/**'], rules: { 'no-console': 'off' } },
+  {
+    // Tests read foreign decoders' untyped values on purpose.
+    files: ['test/**/*.ts'],
+    rules: {
+      'no-restricted-imports': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+    },
+  },
 );
