@@ -1,0 +1,57 @@
+/** Callers that may wait for a lane; past it the caller is a bug or an overload, not a queue. */
+const MAX_WAITING = 10_000;
+
+/**
+ * A fixed set of resources that each serve one caller at a time, waiting callers in their order.
+ * Concurrent statements on one DuckDB connection are not safe; this is what keeps them apart.
+ */
+export class Lanes<T> {
+  private readonly free: T[];
+  private readonly all: readonly T[];
+  private readonly waiting: { grant: (lane: T) => void; refuse: (error: Error) => void }[] = [];
+  private closing: (() => void) | null = null;
+  private closed = false;
+
+  constructor(lanes: readonly T[]) {
+    this.all = lanes;
+    this.free = [...lanes];
+  }
+
+  /** Runs `body` with a lane of its own. Rejects after close(). */
+  async use<R>(body: (lane: T) => Promise<R>): Promise<R> {
+    const lane = await this.take();
+    try {
+      return await body(lane);
+    } finally {
+      this.give(lane);
+    }
+  }
+
+  /** Refuses new callers, waits for the running ones, and returns every lane to be disposed of. */
+  async close(): Promise<readonly T[]> {
+    this.closed = true;
+    for (const { refuse } of this.waiting.splice(0)) refuse(new Error('the database is closed'));
+    if (this.free.length < this.all.length) {
+      await new Promise<void>((resolve) => (this.closing = resolve));
+    }
+    return this.all;
+  }
+
+  private async take(): Promise<T> {
+    if (this.closed) throw new Error('the database is closed');
+    const lane = this.free.pop();
+    if (lane !== undefined) return lane;
+    if (this.waiting.length >= MAX_WAITING) throw new Error('too many statements are waiting');
+    return new Promise<T>((grant, refuse) => this.waiting.push({ grant, refuse }));
+  }
+
+  private give(lane: T): void {
+    const next = this.waiting.shift();
+    if (next !== undefined) {
+      next.grant(lane);
+      return;
+    }
+    this.free.push(lane);
+    if (this.free.length === this.all.length) this.closing?.();
+  }
+}

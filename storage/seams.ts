@@ -1,0 +1,87 @@
+/**
+ * What everything above `storage` may ask of it: a token's segments by time, and keys and calls.
+ * DuckDB stands behind both today; nothing reaches around them.
+ */
+import type { Chain, Market, Tier } from '../compute/market/market.js';
+
+/** A token that a tokens row or a snapshot has named. */
+export interface TokenRecord {
+  tokenId: number;
+  chain: Chain;
+  address: string;
+  symbol: string | null;
+  name: string | null;
+  /** Tokens with the same asset are legs of one asset. */
+  asset: string | null;
+}
+
+/** One visible snapshot of a plan: row `row` of segment `segmentIds[segment]`. */
+export interface PlannedSnapshot {
+  segment: number;
+  row: number;
+  t: number;
+  tier: Tier;
+  /** Cells of the snapshot in the default band, ungrouped. */
+  bandCells: number;
+}
+
+/** The next visible snapshots of a token from a moment on, ascending in `t`. */
+export interface PagePlan {
+  /** Ids in the order that `PlannedSnapshot.segment` indexes. */
+  segmentIds: number[];
+  snapshots: PlannedSnapshot[];
+  /** `t` of the first visible snapshot after the planned ones within the window, or null. */
+  nextT: number | null;
+  /** The token's markets in order of first arrival; segments' market columns index it. */
+  markets: readonly Market[];
+}
+
+export interface PlanRequest {
+  tokenId: number;
+  /** Epoch seconds: `fromS <= t < toS`. */
+  fromS: number;
+  toS: number;
+  /** The service's now: later snapshots are not visible. */
+  nowS: number;
+  /** At most this many snapshots are planned. */
+  maxSnapshots: number;
+}
+
+/** A planned segment was replaced since: plan again. */
+export class SegmentGoneError extends Error {}
+
+export interface DepthSource {
+  /** The token's record, or null where nothing has named it. `address` is in canonical form. */
+  token(chain: Chain, address: string): TokenRecord | null;
+  /** The asset's leg on mainchain for an evmchain token that has one, else null. */
+  mainchainLeg(token: TokenRecord): TokenRecord | null;
+  plan(request: PlanRequest): Promise<PagePlan>;
+  /**
+   * The segments' LZ4 blocks in the order of `ids`, each in an ArrayBuffer of its own.
+   * @throws SegmentGoneError
+   */
+  readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
+}
+
+export const KEY_TIERS = ['premium', 'enterprise'] as const;
+export type KeyTier = (typeof KEY_TIERS)[number];
+
+/** A key as it is listed: never the key itself. */
+export interface KeyRecord {
+  id: string;
+  name: string | null;
+  tier: KeyTier;
+  /** Prefix and last four characters, enough to recognise a key one has. */
+  hint: string;
+  /** Requests a minute in place of the plan's figures: null = the plan's, Infinity = unlimited. */
+  requestsPerMinute: number | null;
+  /** Calls a month in place of the plan's: null = the plan's, Infinity = unlimited. */
+  monthlyQuota: number | null;
+  createdAtS: number;
+  revokedAtS: number | null;
+}
+
+export interface KeySource {
+  /** The live key that this text is, or null where it is none, revoked or mistyped. */
+  verify(key: string): KeyRecord | null;
+}
