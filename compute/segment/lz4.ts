@@ -1,5 +1,5 @@
 /** The one module that knows the LZ4 library. Blocks carry their plain length as a u32 in front. */
-import { compressSync, uncompressSync } from 'lz4-napi';
+import { compressSync, decompressFrameSync, uncompressSync } from 'lz4-napi';
 
 /** A segment's plain bytes never exceed this; a longer stated length is a damaged segment. */
 export const MAX_PLAIN_BYTES = 256 * 1024 * 1024;
@@ -24,4 +24,9 @@ export function lz4Decompress(block: Uint8Array): Uint8Array {
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** The plain bytes of an LZ4 frame, the form that Arrow files compress their buffers with. */
+export function lz4FrameDecompress(frame: Uint8Array): Uint8Array {
+  return decompressFrameSync(asBuffer(frame));
 }

@@ -9,6 +9,7 @@ import {
   DOUBLE,
   DuckDBBlobValue,
   DuckDBInstance,
+  JSDuckDBValueConverter,
   SQLNULL,
   VARCHAR,
   type DuckDBConnection,
@@ -120,15 +121,19 @@ export class Database implements Statements {
     });
   }
 
-  /** Yields a query's rows a vector at a time, so that a large result never stands in memory. */
-  async *stream(sql: string, values: readonly SqlValue[] = []): AsyncGenerator<SqlRow[]> {
+  /**
+   * Yields a query's columns a vector at a time, so that a large result never stands in memory.
+   * Nested values come as JSON has them: lists as arrays, structs as objects, integers as numbers.
+   */
+  async *streamColumns(sql: string): AsyncGenerator<{ rowCount: number; columns: unknown[][] }> {
     const connection = await this.instance.connect();
     try {
-      const result = await connection.stream(sql, ...bindings(values));
+      const result = await connection.stream(sql);
       for (;;) {
         const chunk = await result.fetchChunk();
         if (chunk === null || chunk.rowCount === 0) return;
-        yield chunk.getRows().map((row) => row.map(plainValue));
+        const columns = chunk.convertColumns(JSDuckDBValueConverter);
+        yield { rowCount: chunk.rowCount, columns: columns.map((values) => values.map(jsonValue)) };
       }
     } finally {
       connection.closeSync();
@@ -230,4 +235,16 @@ function plainValue(value: DuckDBValue): SqlValue | SqlRow {
     return (value.items as DuckDBValue[]).map(plainValue);
   }
   throw new TypeError('a column of a type that no query of ours selects');
+}
+
+/** A converted value without BigInts, which JSON does not have. */
+function jsonValue(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) return value.map(jsonValue);
+  if (typeof value === 'object' && value !== null && value.constructor === Object) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, jsonValue(inner)]),
+    );
+  }
+  return value;
 }

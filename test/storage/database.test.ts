@@ -94,9 +94,16 @@ describe('Database', () => {
   it('streams a result larger than one vector', async () => {
     const database = await Database.openMemory(options);
     let rows = 0;
-    for await (const batch of database.stream('SELECT range FROM range(10000)'))
-      rows += batch.length;
+    for await (const { columns } of database.streamColumns('SELECT range FROM range(10000)')) {
+      rows += columns[0].length;
+    }
     expect(rows).toBe(10_000);
+    const nested = database.streamColumns("SELECT {'a': [1::BIGINT, 2], 'b': NULL::DOUBLE} AS s");
+    expect((await nested.next()).value).toEqual({
+      rowCount: 1,
+      columns: [[{ a: [1, 2], b: null }]],
+    });
+    await nested.return(undefined);
     await database.close();
   });
 });

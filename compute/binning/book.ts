@@ -1,0 +1,53 @@
+import type { LadderAccumulator } from './accumulator.js';
+import type { FaultLog } from './faults.js';
+import { isTuple, readList, type Fields } from './fields.js';
+
+/**
+ * Adds a `book` body: a bid's `price * size` to support at its bin, an ask's to resistance. Read
+ * and binned in one pass: books are the bulk of what collectors send.
+ */
+export function addBook(
+  into: LadderAccumulator,
+  body: Fields,
+  path: string,
+  faults: FaultLog,
+): void {
+  addSide(into, into.supportUsd, body, 'bids', path, faults);
+  addSide(into, into.resistanceUsd, body, 'asks', path, faults);
+}
+
+function addSide(
+  into: LadderAccumulator,
+  column: Float64Array,
+  body: Fields,
+  side: 'bids' | 'asks',
+  path: string,
+  faults: FaultLog,
+): void {
+  const levels = readList(body, side, path, faults);
+  if (levels === null) return;
+  for (let i = 0; i < levels.length; i++) {
+    const level = levels[i];
+    const problem = levelProblem(level);
+    if (problem !== null) {
+      faults.add(`${path}.${side}[${i}]`, problem);
+      continue;
+    }
+    const priceUsd = (level as number[])[0];
+    const size = (level as number[])[1];
+    if (size > 0) into.addLevel(column, priceUsd, priceUsd * size);
+  }
+}
+
+function levelProblem(level: unknown): string | null {
+  if (!isTuple(level, 2)) return 'must be [price_usd, size]';
+  const price = level[0];
+  const size = level[1];
+  if (typeof price !== 'number' || !(price > 0 && price < Infinity)) {
+    return 'price_usd must be a number > 0';
+  }
+  if (typeof size !== 'number' || !(size >= 0 && size < Infinity)) {
+    return 'size must be a number >= 0';
+  }
+  return null;
+}

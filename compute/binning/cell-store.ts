@@ -1,0 +1,65 @@
+import { BIN_COUNT, MIN_BIN, MIN_CELL_CENTS, centsOfUsd } from '../ladder/ladder.js';
+import type { LadderAccumulator } from './accumulator.js';
+
+const FIRST_CAPACITY = 1024;
+
+/** Cells of one market of one snapshot: a piece of the store, its bins ascending. */
+export interface MarketBlock {
+  /** Index into the part's list of markets. */
+  market: number;
+  start: number;
+  end: number;
+  /** Support + resistance; above MAX_SNAPSHOT_CENTS it is not exact. */
+  totalCents: number;
+}
+
+/** Columns that grow as markets are binned; a batch has one. */
+export class CellStore {
+  bin = new Int16Array(FIRST_CAPACITY);
+  supportCents = new Float64Array(FIRST_CAPACITY);
+  resistanceCents = new Float64Array(FIRST_CAPACITY);
+  length = 0;
+
+  /**
+   * Rounds amounts to cents and keeps the cell unless it is under 1.00 USD (data.md section 2).
+   * @returns the cell's cents, 0 where it is omitted
+   */
+  push(bin: number, supportUsd: number, resistanceUsd: number): number {
+    const support = centsOfUsd(supportUsd);
+    const resistance = centsOfUsd(resistanceUsd);
+    const cents = support + resistance;
+    if (cents < MIN_CELL_CENTS) return 0;
+    if (this.length === this.bin.length) this.grow();
+    const i = this.length++;
+    this.bin[i] = bin;
+    this.supportCents[i] = support;
+    this.resistanceCents[i] = resistance;
+    return cents;
+  }
+
+  /** Appends a market's ladder. */
+  pushLadder(market: number, ladder: LadderAccumulator): MarketBlock {
+    const { supportUsd, resistanceUsd } = ladder;
+    const start = this.length;
+    let totalCents = 0;
+    for (let i = 0; i < BIN_COUNT; i++) {
+      if (supportUsd[i] !== 0 || resistanceUsd[i] !== 0) {
+        totalCents += this.push(MIN_BIN + i, supportUsd[i], resistanceUsd[i]);
+      }
+    }
+    return { market, start, end: this.length, totalCents };
+  }
+
+  private grow(): void {
+    const capacity = this.bin.length * 2;
+    const bin = new Int16Array(capacity);
+    const support = new Float64Array(capacity);
+    const resistance = new Float64Array(capacity);
+    bin.set(this.bin);
+    support.set(this.supportCents);
+    resistance.set(this.resistanceCents);
+    this.bin = bin;
+    this.supportCents = support;
+    this.resistanceCents = resistance;
+  }
+}

@@ -1,0 +1,72 @@
+import { TextDecoder } from 'node:util';
+import type { FaultLog } from './faults.js';
+
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+
+/**
+ * Calls `take` with each line's JSON value, in order. Blank lines are skipped but counted, `\r\n`
+ * ends a line too, the last line needs no end. A line that is not UTF-8 or not JSON is a fault of
+ * field `json`. A byte-order mark is allowed where `firstLine` is 1.
+ * @param take also gets the line's index within `bytes`, from 0
+ * @returns lines that are not blank
+ */
+export function eachJsonLine(
+  bytes: Uint8Array,
+  firstLine: number,
+  faults: FaultLog,
+  take: (value: unknown, index: number) => void,
+): number {
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let start = firstLine === 1 && hasMark(bytes) ? 3 : 0;
+  let rows = 0;
+  for (let index = 0; start < bytes.length; index++) {
+    const newline = bytes.indexOf(NEWLINE, start);
+    const end = newline < 0 ? bytes.length : newline;
+    if (!isBlank(bytes, start, end)) {
+      rows++;
+      faults.line = firstLine + index;
+      parseLine(utf8, bytes.subarray(start, end), index, faults, take);
+    }
+    start = end + 1;
+  }
+  return rows;
+}
+
+function parseLine(
+  utf8: TextDecoder,
+  line: Uint8Array,
+  index: number,
+  faults: FaultLog,
+  take: (value: unknown, index: number) => void,
+): void {
+  let text: string;
+  try {
+    text = utf8.decode(line);
+  } catch {
+    faults.add('json', 'must be UTF-8');
+    return;
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    faults.add('json', 'must be one JSON object, whole on its line');
+    return;
+  }
+  take(value, index);
+}
+
+function hasMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
+
+function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i];
+    if (byte !== SPACE && byte !== TAB && byte !== RETURN) return false;
+  }
+  return true;
+}

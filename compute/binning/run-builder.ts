@@ -1,0 +1,133 @@
+import type { Market } from '../market/market.js';
+import { MAX_MARKETS_PER_TOKEN, marketKey } from '../market/market.js';
+import { narrowCents, type RunKey, type SnapshotRun } from '../segment/run.js';
+import { CellStore, type MarketBlock } from './cell-store.js';
+
+/** What a row does to an earlier one of the same snapshot. */
+export type IngestMode = 'replace' | 'merge';
+
+/** Snapshots of one (chain, address, tier) and the markets that `run.market` indexes. */
+export interface RunPart {
+  run: SnapshotRun;
+  /** In order of first arrival; a market named without any cell has arrived too. */
+  markets: Market[];
+}
+
+/** A snapshot whose cells still lie in the store, market by market. */
+export interface PendingSnapshot {
+  t: number;
+  priceUsd: number;
+  blocks: MarketBlock[];
+}
+
+/** Collects snapshots in any order of time and token. */
+export class RunBuilder {
+  readonly store = new CellStore();
+  private readonly parts = new Map<string, PartBuilder>();
+
+  /** The part of a (chain, address, tier), made at its first call. */
+  part(key: RunKey): PartBuilder {
+    const name = `${key.chain} ${key.address} ${key.tier}`;
+    let part = this.parts.get(name);
+    if (part === undefined) {
+      part = new PartBuilder({ chain: key.chain, address: key.address, tier: key.tier });
+      this.parts.set(name, part);
+    }
+    return part;
+  }
+
+  /** Parts in order of first arrival. */
+  finish(): RunPart[] {
+    return Array.from(this.parts.values(), (part) => part.finish(this.store));
+  }
+}
+
+/** One (chain, address, tier) of a batch. */
+export class PartBuilder {
+  private readonly markets: Market[] = [];
+  private readonly indexes = new Map<string, number>();
+  private readonly snapshots = new Map<number, PendingSnapshot>();
+
+  constructor(private readonly key: RunKey) {}
+
+  /** The snapshot at `t` so far. */
+  at(t: number): PendingSnapshot | undefined {
+    return this.snapshots.get(t);
+  }
+
+  /** Index of a market, which arrives with its first call; -1 where the list is full. */
+  indexOf(market: Market): number {
+    const key = marketKey(market);
+    const known = this.indexes.get(key);
+    if (known !== undefined) return known;
+    if (this.markets.length >= MAX_MARKETS_PER_TOKEN) return -1;
+    this.indexes.set(key, this.markets.length);
+    return this.markets.push(market) - 1;
+  }
+
+  /** The market under an index that indexOf gave. */
+  market(index: number): Market {
+    return this.markets[index];
+  }
+
+  /** Puts a snapshot in its place, of an earlier one with the same `t` too. */
+  replace(snapshot: PendingSnapshot): void {
+    this.snapshots.set(snapshot.t, snapshot);
+  }
+
+  finish(store: CellStore): RunPart {
+    const snapshots = Array.from(this.snapshots.values());
+    if (snapshots.some((s, i) => i > 0 && s.t < snapshots[i - 1].t)) {
+      snapshots.sort((a, b) => a.t - b.t);
+    }
+    return { run: runOf(this.key, snapshots, store), markets: this.markets };
+  }
+}
+
+/** The blocks of a snapshot after another's have been added or have replaced theirs. */
+export function mergeBlocks(
+  earlier: readonly MarketBlock[],
+  later: readonly MarketBlock[],
+): MarketBlock[] {
+  const byMarket = new Map<number, MarketBlock>();
+  for (const block of earlier) byMarket.set(block.market, block);
+  for (const block of later) byMarket.set(block.market, block);
+  return Array.from(byMarket.values());
+}
+
+function runOf(key: RunKey, snapshots: readonly PendingSnapshot[], store: CellStore): SnapshotRun {
+  const cellOffsets = new Int32Array(snapshots.length + 1);
+  snapshots.forEach((snapshot, s) => {
+    let cells = cellOffsets[s];
+    for (const block of snapshot.blocks) cells += block.end - block.start;
+    cellOffsets[s + 1] = cells;
+  });
+  const cells = cellOffsets[snapshots.length];
+  const market = new Uint16Array(cells);
+  const bin = new Int16Array(cells);
+  const support = new Float64Array(cells);
+  const resistance = new Float64Array(cells);
+  let at = 0;
+  for (const { blocks } of snapshots) {
+    if (blocks.some((b, i) => i > 0 && b.market < blocks[i - 1].market)) {
+      blocks.sort((a, b) => a.market - b.market);
+    }
+    for (const { market: index, start, end } of blocks) {
+      market.fill(index, at, at + end - start);
+      bin.set(store.bin.subarray(start, end), at);
+      support.set(store.supportCents.subarray(start, end), at);
+      resistance.set(store.resistanceCents.subarray(start, end), at);
+      at += end - start;
+    }
+  }
+  return {
+    ...key,
+    t: Uint32Array.from(snapshots, (s) => s.t),
+    priceUsd: Float64Array.from(snapshots, (s) => s.priceUsd),
+    cellOffsets,
+    market,
+    bin,
+    supportCents: narrowCents(support, cells),
+    resistanceCents: narrowCents(resistance, cells),
+  };
+}

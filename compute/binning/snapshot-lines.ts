@@ -1,0 +1,46 @@
+import { BatchBuilder, type BinnedBatch } from './batch.js';
+import { eachJsonLine } from './json-lines.js';
+import type { IngestMode } from './run-builder.js';
+import { SnapshotRowBinner } from './snapshot-row.js';
+
+/** What goes with any batch of rows. */
+export interface BatchOptions {
+  /** Line (or row) of the file that the batch begins with, from 1. */
+  firstLine: number;
+  mode: IngestMode;
+  /**
+   * For `merge`: one entry a line of the batch, blank ones too: the price in USD of the snapshot that
+   * stands already for the line's key, NaN for none. Raw bodies are binned against it.
+   */
+  basePrices?: Float64Array;
+}
+
+/** Complete NDJSON lines of `snapshots`. */
+export interface SnapshotLines extends BatchOptions {
+  bytes: Uint8Array;
+}
+
+/**
+ * Bins NDJSON lines of the dataset `snapshots`. Of two rows of one snapshot the later wins wholly
+ * (`replace`), or its markets are added to or replace the earlier's (`merge`). Never throws for what
+ * the lines hold.
+ */
+export function binSnapshotLines(input: SnapshotLines): BinnedBatch {
+  const batch = new BatchBuilder(input.mode);
+  const binner = new SnapshotRowBinner(batch);
+  const { bytes, firstLine, basePrices } = input;
+  batch.rows = eachJsonLine(bytes, firstLine, batch.faults, (row, index) => {
+    binner.add(row, firstLine + index, basePrices?.[index] ?? NaN);
+  });
+  return batch.finish();
+}
+
+/** The same for parsed rows: plain values as JSON.parse gives them (numbers, never BigInt). */
+export function binSnapshotRows(rows: readonly unknown[], options: BatchOptions): BinnedBatch {
+  const batch = new BatchBuilder(options.mode);
+  const binner = new SnapshotRowBinner(batch);
+  const { firstLine, basePrices } = options;
+  batch.rows = rows.length;
+  rows.forEach((row, i) => binner.add(row, firstLine + i, basePrices?.[i] ?? NaN));
+  return batch.finish();
+}

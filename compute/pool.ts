@@ -1,0 +1,180 @@
+/** The one module that knows Piscina: a fixed set of worker threads that run worker.ts' tasks. */
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
+import type * as worker from './worker.js';
+
+/** The tasks by name; a new one is one line in worker.ts. */
+type Tasks = typeof worker;
+export type TaskName = keyof Tasks;
+export type TaskInput<K extends TaskName> = Parameters<Tasks[K]>[0];
+export type TaskResult<K extends TaskName> = Awaited<ReturnType<Tasks[K]>>;
+
+/** Tasks that may wait for a thread, beside those that run. */
+const DEFAULT_MAX_QUEUE_TASKS = 64;
+/** A task that has not answered after this is given up: its thread hangs or is gone for good. */
+const TASK_DEADLINE_MS = 60_000;
+/** Every thread has to answer a first task within this. */
+const READY_DEADLINE_MS = 30_000;
+/** Closing waits this long for tasks that still run. */
+const CLOSE_DEADLINE_MS = 30_000;
+
+export interface PoolOptions {
+  /** Worker threads; default: one a core. */
+  threads?: number;
+  /** Tasks that may wait for a thread. */
+  maxQueueTasks?: number;
+  /** Told of faults that no task's promise carries, such as a thread that died idle. */
+  onError: (error: Error) => void;
+}
+
+/** As many tasks run and wait as may: come back later. */
+export class QueueFullError extends Error {
+  override readonly name = 'QueueFullError';
+}
+
+/** The pool has been closed, or is closing. */
+export class PoolClosedError extends Error {
+  override readonly name = 'PoolClosedError';
+}
+
+/**
+ * Starts the threads and waits until each has run a task.
+ * @throws Error where a thread does not start
+ */
+export async function startPool(options: PoolOptions): Promise<ComputePool> {
+  const pool = new ComputePool(options);
+  try {
+    await pool.ready();
+  } catch (error) {
+    await pool.close();
+    throw new Error(`compute pool: ${messageOf(error)}`, { cause: error });
+  }
+  return pool;
+}
+
+export class ComputePool {
+  readonly threads: number;
+  /** Tasks that the pool takes at one time, running and waiting. */
+  readonly capacity: number;
+  readonly #piscina: Piscina;
+  #pending = 0;
+  #posted = 0;
+  #closed: Promise<void> | null = null;
+  #whenIdle: (() => void) | null = null;
+
+  constructor({ threads, maxQueueTasks = DEFAULT_MAX_QUEUE_TASKS, onError }: PoolOptions) {
+    this.threads = threads ?? availableParallelism();
+    this.capacity = this.threads + maxQueueTasks;
+    this.#piscina = new Piscina({
+      filename: workerFile(),
+      name: 'ping' satisfies TaskName,
+      // All threads from the start and for good: none is started while a client waits.
+      minThreads: this.threads,
+      maxThreads: this.threads,
+      idleTimeout: Infinity,
+      // `run` counts exactly; Piscina's own bound only stands behind it.
+      maxQueue: this.capacity,
+      // Tasks are synchronous, so a thread may block while it waits: the shortest way to wake it.
+      atomics: 'sync',
+    });
+    this.#piscina.on('error', onError);
+  }
+
+  /** Tasks that run or wait. */
+  get pendingTasks(): number {
+    return this.#pending;
+  }
+
+  /** Tasks that the pool has taken since it started. */
+  get postedTasks(): number {
+    return this.#posted;
+  }
+
+  /**
+   * Runs a task in a worker. To give a running one up, use a flag of the task's own in shared
+   * memory: Piscina's abort signal would kill the thread.
+   *
+   * @param transfer ArrayBuffers of the input that are moved, not copied; they are detached here
+   * @throws QueueFullError at once where the queue is full, PoolClosedError, or the task's error
+   */
+  async run<K extends TaskName>(
+    name: K,
+    input: TaskInput<K>,
+    transfer: ArrayBuffer[] = [],
+  ): Promise<TaskResult<K>> {
+    if (this.#closed !== null) throw new PoolClosedError('the compute pool is closed');
+    if (this.#pending >= this.capacity) {
+      throw new QueueFullError(`${this.#pending} tasks run or wait, at most ${this.capacity} may`);
+    }
+    this.#pending++;
+    this.#posted++;
+    try {
+      const run = this.#piscina.run(input, { name, transferList: transfer });
+      return (await withDeadline(run, TASK_DEADLINE_MS, `task ${name}`)) as TaskResult<K>;
+    } finally {
+      this.#pending--;
+      if (this.#pending === 0) this.#whenIdle?.();
+    }
+  }
+
+  /**
+   * Runs a task on every thread.
+   * @throws Error where a thread does not answer in time
+   */
+  async ready(): Promise<void> {
+    // Piscina gives each to an idle thread, and none is idle again before all have been given.
+    const pings = Array.from({ length: this.threads }, () => this.#piscina.run(null));
+    const answered = new Set(
+      await withDeadline(Promise.all(pings), READY_DEADLINE_MS, 'start of the threads'),
+    );
+    if (answered.size !== this.threads) {
+      throw new Error(`${answered.size} of ${this.threads} threads answered`);
+    }
+  }
+
+  /** Takes no more tasks, waits for those that run or wait, ends the threads. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#drain();
+    return this.#closed;
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#pending > 0) {
+      const idle = new Promise<void>((resolve) => (this.#whenIdle = resolve));
+      await withDeadline(idle, CLOSE_DEADLINE_MS, 'drain').catch(() => undefined);
+    }
+    await this.#piscina.destroy();
+  }
+}
+
+/** Wraps a task's result so that the buffers in it are moved to the caller, not copied. */
+export function moved<T>(result: T, buffers: ArrayBuffer[]): T {
+  const wrapped = { [transferableSymbol]: buffers, [valueSymbol]: result };
+  return Piscina.move(wrapped as never) as T;
+}
+
+/** The built worker, also where this module itself runs from its TypeScript source. */
+function workerFile(): string {
+  const fromSource = import.meta.url.endsWith('.ts');
+  const path = fromSource ? '../dist/compute/worker.js' : './worker.js';
+  return fileURLToPath(new URL(path, import.meta.url));
+}
+
+async function withDeadline<T>(promise: Promise<T>, deadlineMs: number, phase: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`${phase}: no answer within ${deadlineMs} ms`));
+    }, deadlineMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,71 @@
+/** What a pool thread runs: every export is a task, called by its name with one plain input. */
+import { threadId } from 'node:worker_threads';
+import { transferablesOf, type BinnedBatch } from './binning/batch.js';
+import { packCellColumns as cellColumns, type CellColumnsInput } from './binning/cell-columns.js';
+import { packCellLines as cellLines } from './binning/cell-lines.js';
+import {
+  binSnapshotLines as snapshotLines,
+  binSnapshotRows as snapshotRows,
+  type BatchOptions,
+  type SnapshotLines,
+} from './binning/snapshot-lines.js';
+import { simulateDemo as simulate, type DemoUnitInput } from './demo/task.js';
+import { moved } from './pool.js';
+import { renderPage as render, type RenderInput, type RenderResult } from './replay/task.js';
+import {
+  encodeRuns as encode,
+  rewriteSegments as rewrite,
+  type JoinedSegments,
+  type RewriteInput,
+  type RewriteResult,
+} from './segment/task.js';
+
+/** Answers with the thread's id: it has started and takes tasks. */
+export function ping(_input: null): number {
+  return threadId;
+}
+
+/** One replay page; its body is moved to the caller. */
+export function renderPage(input: RenderInput): RenderResult {
+  const result = render(input);
+  return result.status === 'done' ? moved(result, [result.body.buffer]) : result;
+}
+
+/** NDJSON lines of `snapshots`, binned; the columns are moved to the caller. */
+export function binSnapshotLines(input: SnapshotLines): BinnedBatch {
+  return movedBatch(snapshotLines(input));
+}
+
+/** Parsed rows of `snapshots`, binned. */
+export function binSnapshotRows(input: BatchOptions & { rows: unknown[] }): BinnedBatch {
+  return movedBatch(snapshotRows(input.rows, input));
+}
+
+/** NDJSON lines of `cells`, packed into runs. */
+export function packCellLines(input: SnapshotLines): BinnedBatch {
+  return movedBatch(cellLines(input));
+}
+
+/** Columns of `cells`, packed into runs. */
+export function packCellColumns(input: CellColumnsInput): BinnedBatch {
+  return movedBatch(cellColumns(input));
+}
+
+/** A piece of the simulated market, binned. */
+export function simulateDemo(input: DemoUnitInput): BinnedBatch {
+  return movedBatch(simulate(input));
+}
+
+/** Binned runs as segments ready to be stored. */
+export function encodeRuns(input: Parameters<typeof encode>[0]): JoinedSegments {
+  return encode(input);
+}
+
+/** Stored segments with another laid over them. */
+export function rewriteSegments(input: RewriteInput): RewriteResult {
+  return rewrite(input);
+}
+
+function movedBatch(batch: BinnedBatch): BinnedBatch {
+  return moved(batch, transferablesOf(batch));
+}

@@ -1,0 +1,117 @@
+/** `fathom demo` */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DEMO_SEED } from '../../../compute/demo/market.js';
+import { InputError, UsageError } from '../../../storage/errors.js';
+import {
+  carryOn,
+  fillDemo,
+  type DemoRequest,
+  type DemoTotals,
+} from '../../../storage/demo/fill.js';
+import { readMarker } from '../../../storage/demo/marker.js';
+import type { UseStore } from '../../../storage/ingest/ingest.js';
+import { readFlags } from '../flags.js';
+import { Progress, count, printJson, printLine, tell } from '../output.js';
+import { dataDirectory, instant, wholeNumber } from '../settings.js';
+import { storeThrough, withPool } from '../store-access.js';
+import { renewDemoKey } from '../demo-key.js';
+import { stopSignal } from './serve.js';
+
+export const DEMO_USAGE = 'fathom demo [--data DIR] [--seed N] [--until TIME] [--live] [--json]';
+
+const MAX_SEED = 0x7fff_ffff;
+/** The live collector looks at its clock this often. */
+const COLLECT_EVERY_MS = 5000;
+
+/** @throws UsageError | InputError */
+export async function demo(words: readonly string[]): Promise<void> {
+  const { flags, rest } = readFlags(words, {
+    data: 'text',
+    seed: 'text',
+    until: 'text',
+    live: 'switch',
+    json: 'switch',
+  });
+  if (rest.length > 0) throw new UsageError(`demo: unexpected ${rest[0]}`);
+  const directory = dataDirectory(flags.data);
+  const seed =
+    flags.seed === undefined ? DEMO_SEED : wholeNumber(flags.seed, '--seed', 0, MAX_SEED);
+  const untilS = flags.until === undefined ? nowS() : Math.floor(instant(flags.until, '--until'));
+  await withPool(async (pool) => {
+    const request = { directory, pool, useStore: storeThrough(directory, pool) };
+    if (flags.live) return keepAlive(request, seed, untilS);
+    const totals = await fillEmpty(request, seed, untilS);
+    const issued = await request.useStore(renewDemoKey);
+    tell(totalsText(totals));
+    if (flags.json) printJson({ seed, until: untilS, ...jsonTotals(totals), key: issued.key });
+    else printLine(issued.key);
+  });
+}
+
+async function fillEmpty(request: DemoRequest, seed: number, untilS: number): Promise<DemoTotals> {
+  await refuseUnlessEmpty(request.useStore, request.directory);
+  return fillWithProgress(request, { seed, untilS, filled: false });
+}
+
+async function refuseUnlessEmpty(useStore: UseStore, directory: string): Promise<void> {
+  const { tokens } = await useStore((store) => store.summary());
+  if (tokens > 0) {
+    throw new InputError(
+      `${directory} is not empty: the demo market goes into an empty data directory alone`,
+    );
+  }
+}
+
+/**
+ * Fills an empty directory (or one whose fill was interrupted), then carries the market on until a
+ * signal comes. A directory with anybody's own data is left alone.
+ */
+async function keepAlive(request: DemoRequest, seed: number, untilS: number): Promise<void> {
+  const ending = new AbortController();
+  void stopSignal().then(() => ending.abort());
+  const live: DemoRequest = { ...request, signal: ending.signal };
+  const { directory, useStore } = request;
+  let marker = await readMarker(directory);
+  if (marker === null) {
+    await refuseUnlessEmpty(useStore, directory);
+    marker = { seed, untilS, filled: false };
+  }
+  // What came first is looked at first: the present, then the rest of the past.
+  await carryOnUnlessFresh(live, marker.seed, marker.filled);
+  if (!marker.filled) await fillWithProgress(live, marker);
+  while (!ending.signal.aborted) {
+    await carryOn(live, marker.seed, nowS());
+    await sleep(COLLECT_EVERY_MS, undefined, { signal: ending.signal }).catch(() => undefined);
+  }
+}
+
+/** Closes the gap to now where the history stands already; a fill brings the present by itself. */
+async function carryOnUnlessFresh(request: DemoRequest, seed: number, filled: boolean) {
+  if (filled) await carryOn(request, seed, nowS());
+}
+
+async function fillWithProgress(
+  request: DemoRequest,
+  marker: { seed: number; untilS: number; filled: boolean },
+): Promise<DemoTotals> {
+  const progress = new Progress();
+  const onProgress: DemoRequest['onProgress'] = (done, of, { cells }) =>
+    progress.bar(done / of, `${done} of ${of} pieces of history, ${count(cells)} cells`);
+  try {
+    return await fillDemo({ ...request, onProgress }, marker);
+  } finally {
+    progress.end();
+  }
+}
+
+function totalsText({ rows, snapshots, cells }: DemoTotals): string {
+  return `${count(rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells`;
+}
+
+function jsonTotals({ rows, snapshots, cells }: DemoTotals): object {
+  return { rows, snapshots, cells };
+}
+
+function nowS(): number {
+  return Math.floor(Date.now() / 1000);
+}

@@ -1,0 +1,84 @@
+/** Which of its representations a request gets: Accept and Accept-Encoding (RFC 9110, 12.5). */
+
+/** An element of a header with its weight: `gzip;q=0.5`. */
+interface Weighted {
+  value: string;
+  /** 0 to 1. */
+  weight: number;
+}
+
+const WEIGHT = /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/;
+
+/**
+ * The offer that an Accept header ranks highest; of equals the earlier one.
+ *
+ * @param accept the header, '' where there is none: the first offer
+ * @param offers media types without parameters
+ * @returns null where none is acceptable
+ */
+export function negotiateMediaType<T extends string>(
+  accept: string,
+  offers: readonly T[],
+): T | null {
+  if (accept.trim() === '') return offers[0];
+  const ranges = parseWeighted(accept);
+  return best(offers, (offer) => {
+    const [type] = offer.split('/');
+    return weightOf(ranges, [offer, `${type}/*`, '*/*']) ?? 0;
+  });
+}
+
+/**
+ * The content coding that an Accept-Encoding header ranks highest; of equals the earlier offer.
+ * `identity` is acceptable unless the header rules it out, yet any coding that it names comes first.
+ *
+ * @param acceptEncoding the header, '' where there is none: identity
+ * @returns null where none is acceptable
+ */
+export function negotiateEncoding<T extends string>(
+  acceptEncoding: string,
+  offers: readonly T[],
+): T | 'identity' | null {
+  if (acceptEncoding.trim() === '') return 'identity';
+  const codings = parseWeighted(acceptEncoding);
+  return best<T | 'identity'>([...offers, 'identity'], (offer) => {
+    const weight = weightOf(codings, [offer, '*']);
+    if (weight !== null) return weight;
+    return offer === 'identity' ? Number.MIN_VALUE : 0;
+  });
+}
+
+/** The weight of the first of `values`, most specific first, that the header names. */
+function weightOf(header: readonly Weighted[], values: readonly string[]): number | null {
+  for (const value of values) {
+    const named = header.find((item) => item.value === value);
+    if (named) return named.weight;
+  }
+  return null;
+}
+
+/** The offer of the greatest weight, the earlier of equals; null where all are 0. */
+function best<T>(offers: readonly T[], weigh: (offer: T) => number): T | null {
+  let chosen: T | null = null;
+  let greatest = 0;
+  for (const offer of offers) {
+    const weight = weigh(offer);
+    if (weight > greatest) {
+      chosen = offer;
+      greatest = weight;
+    }
+  }
+  return chosen;
+}
+
+/** Elements in lower case; parameters other than q are passed over, as are malformed elements. */
+function parseWeighted(header: string): Weighted[] {
+  const items: Weighted[] = [];
+  for (const element of header.toLowerCase().split(',')) {
+    const [value, ...parameters] = element.split(';').map((part) => part.trim());
+    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    if (value === '' || (q !== undefined && !WEIGHT.test(q))) continue;
+    items.push({ value, weight: q === undefined ? 1 : Number(q) });
+  }
+  return items;
+}

@@ -1,0 +1,102 @@
+/** Which handler answers a request: one table, one entry an endpoint. */
+import type { Log } from '../log.js';
+import { ApiError } from './errors.js';
+import type { Exchange } from './exchange.js';
+
+export type RouteMethod = 'GET' | 'POST';
+
+export interface RequestContext {
+  exchange: Exchange;
+  /** The pattern's `:name` parts, percent-decoded; a part that can't be decoded is as sent. */
+  params: Readonly<Record<string, string>>;
+  /** The request's body, where the route takes one; rejects with ApiError 413. */
+  body: Promise<Uint8Array> | null;
+}
+
+export interface Route {
+  /** A GET route answers HEAD too. */
+  method: RouteMethod;
+  /** Path with `:name` for parts that vary; such a part is never empty. */
+  path: string;
+  /** Replies, or throws; an ApiError is told to the client as it is. */
+  handle: (context: RequestContext) => void | Promise<void>;
+  /** Takes a request body of at most so many bytes. */
+  maxBodyBytes?: number;
+}
+
+interface CompiledRoute extends Route {
+  parts: string[];
+}
+
+/** Makes the function that answers every request, by `routes` or with an error. */
+export function createRouter(routes: readonly Route[], log: Log): (exchange: Exchange) => void {
+  const compiled = routes.map((route) => ({ ...route, parts: route.path.split('/') }));
+  return (exchange) => {
+    let pending: void | Promise<void>;
+    try {
+      pending = dispatch(compiled, exchange);
+    } catch (error) {
+      replyFailure(exchange, error, log);
+      return;
+    }
+    pending?.catch((error: unknown) => replyFailure(exchange, error, log));
+  };
+}
+
+function dispatch(routes: readonly CompiledRoute[], exchange: Exchange): void | Promise<void> {
+  const parts = exchange.path.split('/');
+  const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
+  const allowed: string[] = [];
+  for (const route of routes) {
+    const params = match(route.parts, parts);
+    if (params === null) continue;
+    if (route.method === method) {
+      const body = route.maxBodyBytes === undefined ? null : exchange.readBody(route.maxBodyBytes);
+      // Whether the handler gets to it or not: a body that is too long is no unhandled rejection.
+      body?.catch(() => undefined);
+      return route.handle({ exchange, params, body });
+    }
+    allowed.push(...(route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
+  }
+  if (allowed.length > 0) throw methodNotAllowed(allowed);
+  throw new ApiError(404, 'not_found', 'There is no such endpoint');
+}
+
+/** The varying parts of a path that fits the pattern, else null. */
+function match(pattern: readonly string[], path: readonly string[]): Record<string, string> | null {
+  if (pattern.length !== path.length) return null;
+  const params: Record<string, string> = {};
+  for (let i = 0; i < pattern.length; i++) {
+    if (pattern[i].startsWith(':') && path[i] !== '')
+      params[pattern[i].slice(1)] = decoded(path[i]);
+    else if (pattern[i] !== path[i]) return null;
+  }
+  return params;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function methodNotAllowed(allowed: readonly string[]): ApiError {
+  const allow = allowed.join(', ');
+  return new ApiError(405, 'method_not_allowed', `This endpoint allows ${allow}`, {
+    headers: [['Allow', allow]],
+  });
+}
+
+/** A failure that is not meant for the client is logged under the request's id, and not told. */
+function replyFailure(exchange: Exchange, error: unknown, log: Log): void {
+  if (error instanceof ApiError) {
+    exchange.replyError(error);
+    return;
+  }
+  log.error('request failed', { request_id: exchange.id, path: exchange.path }, error);
+  exchange.replyError(
+    new ApiError(500, 'internal_error', `Internal error, request id ${exchange.id}`),
+  );
+}

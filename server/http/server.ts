@@ -1,0 +1,93 @@
+/** The HTTP side of the service as a whole: exchanges in, their count and bytes bounded, and an end. */
+import { randomBytes } from 'node:crypto';
+import type { Log } from '../log.js';
+import { Budget } from './budget.js';
+import { Exchange, type ExchangeHost } from './exchange.js';
+import { listen } from './uws.js';
+
+export interface HttpLimits {
+  /** Bytes of replies that clients have yet to take, over all of them. */
+  maxBytesInFlight: number;
+  /** A client that takes no byte of its reply for so long is cut off. */
+  stallLimitMs: number;
+  /** Closing waits this long for requests in progress. */
+  drainLimitMs: number;
+}
+
+export const HTTP_LIMITS: Readonly<HttpLimits> = {
+  maxBytesInFlight: 256 * 1024 * 1024,
+  stallLimitMs: 30_000,
+  drainLimitMs: 10_000,
+};
+
+export interface HttpServer {
+  port: number;
+  /** Requests that have not been answered in full. */
+  readonly live: number;
+  /**
+   * Stops listening, waits for the requests in progress, then cuts what is left. Idempotent.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens and hands every request to `handle`.
+ * @throws Error where the address can't be had
+ */
+export async function startHttpServer(
+  host: string,
+  port: number,
+  handle: (exchange: Exchange) => void,
+  log: Log,
+  limits: HttpLimits = HTTP_LIMITS,
+): Promise<HttpServer> {
+  const live = new Set<Exchange>();
+  let closing: Promise<void> | null = null;
+  let whenIdle = () => {};
+  const exchangeHost: ExchangeHost = {
+    bytesInFlight: new Budget(limits.maxBytesInFlight),
+    stallLimitMs: limits.stallLimitMs,
+    closing: () => closing !== null,
+    onEnd(exchange) {
+      live.delete(exchange);
+      if (live.size === 0) whenIdle();
+    },
+  };
+  const nextId = requestIds();
+  const listener = await listen(host, port, (res, req) => {
+    const exchange = new Exchange(exchangeHost, nextId(), res, req);
+    live.add(exchange);
+    handle(exchange);
+  });
+  const drain = async () => {
+    listener.stopListening();
+    if (live.size > 0) await idleOrLate(limits.drainLimitMs, (resolve) => (whenIdle = resolve));
+    if (live.size > 0)
+      log.error('requests cut off by the end of the service', { count: live.size });
+    listener.close();
+  };
+  return {
+    port: listener.port,
+    get live() {
+      return live.size;
+    },
+    close: () => (closing ??= drain()),
+  };
+}
+
+function idleOrLate(limitMs: number, onIdle: (resolve: () => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, limitMs);
+    onIdle(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** Ids that no other run of the service gives: a random part of this one, and a count. */
+function requestIds(): () => string {
+  const run = randomBytes(6).toString('hex');
+  let count = 0;
+  return () => `${run}-${(++count).toString(36)}`;
+}

@@ -1,0 +1,42 @@
+/** The service's log: one line an event, `time=... level=... msg=... key=value ...`. */
+
+export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
+
+export interface Log {
+  info(message: string, fields?: LogFields): void;
+  /** `error`: its stack is logged, in one line. */
+  error(message: string, fields?: LogFields, error?: unknown): void;
+}
+
+/** A value longer than this is cut off. */
+const MAX_VALUE_CHARS = 4096;
+
+/** A log that hands whole lines, with their line end, to `write`; standard error by default. */
+export function createLog(
+  write: (line: string) => void = (line) => void process.stderr.write(line),
+): Log {
+  const line = (level: string, message: string, fields: LogFields) => {
+    const pairs = Object.entries({
+      time: new Date().toISOString(),
+      level,
+      msg: message,
+      ...fields,
+    });
+    write(pairs.map(([key, value]) => `${key}=${textOf(value)}`).join(' ') + '\n');
+  };
+  return {
+    info: (message, fields = {}) => line('info', message, fields),
+    error: (message, fields = {}, error = undefined) =>
+      line('error', message, error === undefined ? fields : { ...fields, error: stackOf(error) }),
+  };
+}
+
+/** Bare where nothing in it could be misread, else a JSON string, which has no line breaks. */
+function textOf(value: string | number | boolean | null): string {
+  const text = String(value).slice(0, MAX_VALUE_CHARS);
+  return /^[^\s"=\p{C}]+$/u.test(text) ? text : JSON.stringify(text);
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,72 @@
+/** How many of a plan's snapshots to read before a page is rendered from them. */
+import { PAGE_LIMITS, type Selection } from '../../compute/replay/page.js';
+import type { ReplayQuery } from '../../compute/replay/query.js';
+import { MARKET_TYPES } from '../../compute/market/market.js';
+import type { PagePlan, PlannedSnapshot } from '../../storage/seams.js';
+
+/** A plan's first snapshots, the segments that hold them, and what comes after. */
+export interface PlanPart {
+  /** Ids of the segments to read; `selection.run` indexes them. */
+  segmentIds: number[];
+  selection: Selection;
+  /** Whether visible snapshots of the window come after the part. */
+  windowContinues: boolean;
+  /** `t` of the first of them. */
+  nextT: number | null;
+}
+
+/**
+ * The plan's snapshots up to the one with which their cells are expected to exceed `maxCells`. With
+ * the default band, group=market and no filter the expectation is exact, and the part holds just
+ * what the page needs. Otherwise a page may turn out to need more: enlargedBudget.
+ */
+export function partOfPlan(plan: PagePlan, query: ReplayQuery, maxCells: number): PlanPart {
+  const ceiling = cellCeiling(plan, query);
+  let cells = 0;
+  let length = 0;
+  while (length < plan.snapshots.length && cells <= maxCells) {
+    cells += Math.min(plan.snapshots[length].bandCells, ceiling);
+    length++;
+  }
+  const next = length < plan.snapshots.length ? plan.snapshots[length].t : plan.nextT;
+  return { ...locate(plan, length), windowContinues: next !== null, nextT: next };
+}
+
+/** Cells that a snapshot has at most under the query, as far as its grouping bounds them. */
+function cellCeiling({ markets }: PagePlan, { group, band }: ReplayQuery): number {
+  const bins = Math.max(0, band.last - band.first + 1);
+  switch (group) {
+    case 'market':
+    case 'venue':
+      return bins * markets.length;
+    case 'type':
+      return bins * MARKET_TYPES.length;
+    case 'all':
+      return bins;
+  }
+}
+
+function locate(plan: PagePlan, length: number): Pick<PlanPart, 'segmentIds' | 'selection'> {
+  const segmentIds: number[] = [];
+  const runOfSegment = new Map<number, number>();
+  const selection = { run: new Uint32Array(length), row: new Uint32Array(length) };
+  plan.snapshots.slice(0, length).forEach(({ segment, row }: PlannedSnapshot, s) => {
+    let run = runOfSegment.get(segment);
+    if (run === undefined) {
+      run = segmentIds.length;
+      runOfSegment.set(segment, run);
+      segmentIds.push(plan.segmentIds[segment]);
+    }
+    selection.run[s] = run;
+    selection.row[s] = row;
+  });
+  return { segmentIds, selection };
+}
+
+/**
+ * The budget of expected cells for the next attempt, after one of `budget` gave only `rowCount`
+ * cells as served: at least twice as many, in proportion where filter and grouping keep few.
+ */
+export function enlargedBudget(budget: number, rowCount: number): number {
+  return budget * Math.max(2, PAGE_LIMITS.maxCells / rowCount);
+}

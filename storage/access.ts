@@ -1,0 +1,71 @@
+/** How a command comes to a store: through the server that keeps it, or by opening it itself. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectToServer } from './control/client.js';
+import { StoreBusyError } from './errors.js';
+import type { StoreOperations } from './operations.js';
+import { Store, type StoreOptions } from './store.js';
+
+/** How long a command waits for another one to let go of the store. */
+export const LOCK_WAIT_MS = 30_000;
+const RETRY_EVERY_MS = 100;
+
+/**
+ * Runs `body` with the directory's store. Where a server keeps it, over its socket; else opened for
+ * as long as `body` runs. While another command has it open, waits up to LOCK_WAIT_MS.
+ * @throws StoreBusyError when the wait was in vain
+ */
+export async function withStore<T>(
+  directory: string,
+  options: StoreOptions,
+  body: (store: StoreOperations) => Promise<T>,
+  waitMs: number = LOCK_WAIT_MS,
+): Promise<T> {
+  const deadline = Date.now() + waitMs;
+  for (;;) {
+    const remote = await connectToServer(directory);
+    if (remote !== null) return body(remote).finally(() => remote.close());
+    const store = await openUnlessBusy(directory, options);
+    if (store !== null) return body(store).finally(() => store.close());
+    if (Date.now() >= deadline) {
+      throw new StoreBusyError(
+        `${directory} is in use by another Fathom process that takes no commands; tried for ${waitMs / 1000} s`,
+      );
+    }
+    await sleep(RETRY_EVERY_MS);
+  }
+}
+
+/** Opens the store, or null while another process has it. */
+async function openUnlessBusy(directory: string, options: StoreOptions): Promise<Store | null> {
+  try {
+    return await Store.open(directory, options);
+  } catch (error) {
+    if (error instanceof StoreBusyError) return null;
+    throw error;
+  }
+}
+
+/**
+ * Opens the store for a server, waiting like withStore() for a command to let go of it.
+ * @throws StoreBusyError at once where a server keeps it, or when the wait was in vain
+ */
+export async function openForServer(
+  directory: string,
+  options: StoreOptions,
+  waitMs: number = LOCK_WAIT_MS,
+): Promise<Store> {
+  const deadline = Date.now() + waitMs;
+  for (;;) {
+    const store = await openUnlessBusy(directory, options);
+    if (store !== null) return store;
+    const remote = await connectToServer(directory);
+    remote?.close();
+    if (remote !== null) {
+      throw new StoreBusyError(`a Fathom server already runs on ${directory}`);
+    }
+    if (Date.now() >= deadline) {
+      throw new StoreBusyError(`${directory} is in use by another Fathom process`);
+    }
+    await sleep(RETRY_EVERY_MS);
+  }
+}

@@ -1,0 +1,42 @@
+/** What a command hands to the store: one file of a dataset, read, validated and binned. */
+import type { Chain, Market, Tier } from '../../compute/market/market.js';
+import type { JoinMode } from '../../compute/segment/join.js';
+import type { EncodedSegment } from '../../compute/segment/split.js';
+import type { TokenRow } from '../catalog/token-row.js';
+
+/** Another layout of the frames is another version; the store refuses one it does not know. */
+export const BUNDLE_VERSION = 1;
+
+/** First frame of a bundle. */
+export interface HeaderFrame {
+  kind: 'header';
+  version: number;
+  /** The file's name as faults name it. */
+  file: string;
+  mode: JoinMode;
+}
+
+/** One segment of one token and tier. */
+export interface SegmentFrame {
+  kind: 'segment';
+  chain: Chain;
+  address: string;
+  tier: Tier;
+  /** What the segment's market column indexes, in order of first arrival. */
+  markets: Market[];
+  segment: EncodedSegment;
+}
+
+/** Rows of dataset `tokens`, with the line of each. */
+export interface TokensFrame {
+  kind: 'tokens';
+  rows: { line: number; row: TokenRow }[];
+}
+
+/** Last frame: without it the file was cut short. */
+export interface EndFrame {
+  kind: 'end';
+  frames: number;
+}
+
+export type Frame = HeaderFrame | SegmentFrame | TokensFrame | EndFrame;

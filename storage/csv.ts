@@ -1,0 +1,161 @@
+import { InputError } from './errors.js';
+import { MAX_LINE_BYTES, readLineBatches, type Line } from './lines.js';
+
+/** More columns than any dataset or format here has. */
+const MAX_COLUMNS = 4096;
+
+export interface CsvRecord {
+  /** Number of the record's first line in the file, counted from 1. */
+  line: number;
+  /** As many as the header has. */
+  fields: string[];
+}
+
+export interface CsvBatch {
+  header: readonly string[];
+  records: CsvRecord[];
+}
+
+/** What to do with a faulty record: the default throws an InputError, a handler skips the record. */
+export type CsvFaultHandler = (line: number, what: string) => void;
+
+/**
+ * A CSV file (RFC 4180: quotes, doubled quotes, line ends in quotes; LF or CRLF; plain or gzip) with
+ * its header, in batches of some thousand records. The first batch comes even where the file has a
+ * header alone. Lines without a character are skipped; line ends in quotes become LF. Throws an InputError (`file:line: what`)
+ * where the header is missing or names a column twice, and, without `onFault`, at a record with
+ * more or fewer fields than the header or with a misplaced quote.
+ */
+export async function* readCsvBatches(
+  path: string,
+  onFault: CsvFaultHandler = (line, what) => {
+    throw new InputError(`${path}:${line}: ${what}`);
+  },
+): AsyncGenerator<CsvBatch, void, undefined> {
+  const reader = new RecordReader(path, onFault);
+  for await (const lines of readLineBatches(path)) {
+    const records = reader.read(lines);
+    if (reader.header !== null) yield { header: reader.header, records };
+  }
+  reader.end();
+  if (reader.header === null) throw new InputError(`${path}:1: expected a header, found nothing`);
+}
+
+/** As readCsvBatches, a record at a time. */
+export async function* readCsv(
+  path: string,
+  onFault?: CsvFaultHandler,
+): AsyncGenerator<CsvRecord & { header: readonly string[] }, void, undefined> {
+  for await (const { header, records } of readCsvBatches(path, onFault)) {
+    for (const record of records) yield { ...record, header };
+  }
+}
+
+function checkedHeader(path: string, record: CsvRecord): string[] {
+  const seen = new Set<string>();
+  for (const name of record.fields) {
+    if (seen.has(name)) {
+      throw new InputError(`${path}:${record.line}: ${name}: the header has this column twice`);
+    }
+    seen.add(name);
+  }
+  if (seen.size > MAX_COLUMNS) {
+    throw new InputError(`${path}:${record.line}: the header has more than ${MAX_COLUMNS} columns`);
+  }
+  return record.fields;
+}
+
+/** Puts lines together into records; a record with an open quote goes on in the next line. */
+class RecordReader {
+  /** The first record. */
+  header: string[] | null = null;
+  /** The record with an open quote, and that quote's text so far. */
+  private open: { record: CsvRecord; text: string } | null = null;
+
+  constructor(
+    private readonly path: string,
+    private readonly onFault: CsvFaultHandler,
+  ) {}
+
+  /** The records that these lines complete, without the header. */
+  read(lines: Line[]): CsvRecord[] {
+    const records: CsvRecord[] = [];
+    for (const { line, text } of lines) {
+      if (text === '' && this.open === null) continue;
+      const isPlain = this.open === null && !text.includes('"');
+      const record = isPlain ? { line, fields: text.split(',') } : this.readQuoted(line, text);
+      if (record === null) continue;
+      if (this.header === null) this.header = checkedHeader(this.path, record);
+      else if (this.isWhole(record, this.header.length)) records.push(record);
+    }
+    return records;
+  }
+
+  end(): void {
+    if (this.open !== null) this.fault(this.open.record.line, 'a quote is never closed');
+  }
+
+  /** Returns the record that this line completes, null where it is open or faulty. */
+  private readQuoted(line: number, text: string): CsvRecord | null {
+    const record = this.open?.record ?? { line, fields: [] };
+    let at = 0;
+    let quoted = this.open === null ? null : `${this.open.text}\n`;
+    this.open = null;
+    for (;;) {
+      if (quoted === null && text[at] !== '"') {
+        const comma = text.indexOf(',', at);
+        const field = text.slice(at, comma < 0 ? undefined : comma);
+        if (field.includes('"')) return this.refuse(record, 'a quote inside an unquoted field');
+        record.fields.push(field);
+        if (comma < 0) return record;
+        at = comma + 1;
+        continue;
+      }
+      if (quoted === null) [quoted, at] = ['', at + 1];
+      const close = closingQuote(text, at);
+      if (close < 0) return this.leaveOpen(record, quoted + undouble(text.slice(at)));
+      record.fields.push(quoted + undouble(text.slice(at, close)));
+      quoted = null;
+      at = close + 1;
+      if (at === text.length) return record;
+      if (text[at] !== ',') return this.refuse(record, 'text after a closing quote');
+      at++;
+    }
+  }
+
+  private leaveOpen(record: CsvRecord, text: string): null {
+    if (text.length > MAX_LINE_BYTES) return this.refuse(record, 'a quote is never closed');
+    this.open = { record, text };
+    return null;
+  }
+
+  private isWhole(record: CsvRecord, width: number): boolean {
+    const found = record.fields.length;
+    if (found === width) return true;
+    this.fault(record.line, `expected ${width} fields as in the header, found ${found}`);
+    return false;
+  }
+
+  private refuse(record: CsvRecord, what: string): null {
+    this.fault(record.line, what);
+    return null;
+  }
+
+  /** Without a header no record can be read. */
+  private fault(line: number, what: string): void {
+    if (this.header === null) throw new InputError(`${this.path}:${line}: the header: ${what}`);
+    this.onFault(line, what);
+  }
+}
+
+function undouble(text: string): string {
+  return text.replaceAll('""', '"');
+}
+
+/** Index of the quote that ends a quoted field, -1 where the line has none. */
+function closingQuote(text: string, from: number): number {
+  for (let at = from; ; at += 2) {
+    at = text.indexOf('"', at);
+    if (at < 0 || text[at + 1] !== '"') return at;
+  }
+}

@@ -1,0 +1,65 @@
+/** The first seam as DuckDB serves it: a token's segments by time. */
+import { crc32 } from 'node:zlib';
+import type { Chain } from '../compute/market/market.js';
+import type { Catalog, TokenEntry } from './catalog/catalog.js';
+import type { Directories } from './catalog/directories.js';
+import { planSnapshots } from './catalog/directory.js';
+import type { Database } from './duckdb/database.js';
+import {
+  SegmentGoneError,
+  type DepthSource,
+  type PagePlan,
+  type PlanRequest,
+  type TokenRecord,
+} from './seams.js';
+
+export class DepthReader implements DepthSource {
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: Catalog,
+    private readonly directories: Directories,
+  ) {}
+
+  token(chain: Chain, address: string): TokenRecord | null {
+    const entry = this.catalog.token(chain, address);
+    return entry === undefined ? null : tokenRecord(entry);
+  }
+
+  mainchainLeg(token: TokenRecord): TokenRecord | null {
+    if (token.asset === null || token.chain === 'mainchain') return null;
+    const entry = this.catalog.leg(token.asset, 'mainchain');
+    return entry === undefined ? null : tokenRecord(entry);
+  }
+
+  async plan(request: PlanRequest): Promise<PagePlan> {
+    const directory = await this.directories.get(request.tokenId);
+    // The markets are read after the directory: a commit in between only appends to them.
+    const markets = this.catalog.tokenById(request.tokenId)?.markets ?? [];
+    return { ...planSnapshots(directory, request), markets };
+  }
+
+  async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.database.rows(
+      `SELECT segment_id, crc32, data FROM segments WHERE segment_id IN (${ids.join(',')})`,
+    );
+    const blocks = new Map<number, Uint8Array>();
+    for (const [id, checksum, data] of rows) {
+      const block = new Uint8Array(data as Uint8Array);
+      if (crc32(block) !== checksum) {
+        throw new Error(`segment ${id as number} is damaged: its checksum does not fit`);
+      }
+      blocks.set(id as number, block);
+    }
+    return ids.map((id) => {
+      const block = blocks.get(id);
+      if (block === undefined) throw new SegmentGoneError(`segment ${id} was replaced`);
+      return block;
+    });
+  }
+}
+
+function tokenRecord(entry: TokenEntry): TokenRecord {
+  const { chain, address, symbol, name, asset } = entry.row;
+  return { tokenId: entry.tokenId, chain, address, symbol, name, asset };
+}

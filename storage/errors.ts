@@ -1,0 +1,31 @@
+/** The command was called wrongly: an unknown, missing or malformed argument (exit status 2). */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The data given is not what it should be (exit status 1, nothing half-done). */
+export class InputError extends Error {
+  override readonly name = 'InputError';
+  /** What is wrong, first faults first, each as `file:line: field: what is wrong`. */
+  readonly faults: readonly string[];
+
+  /** Without `faults` the message is the one fault. */
+  constructor(message: string, faults: readonly string[] = [message]) {
+    super(message);
+    this.faults = faults;
+  }
+}
+
+/** The store changed between reading from it and committing what was made of that: do it again. */
+export class StoreChangedError extends Error {
+  override readonly name = 'StoreChangedError';
+
+  constructor(readonly t: number) {
+    super(`the stored snapshot at ${t} changed while the file was being read`);
+  }
+}
+
+/** The store cannot be had right now: another process keeps it. */
+export class StoreBusyError extends Error {
+  override readonly name = 'StoreBusyError';
+}

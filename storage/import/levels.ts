@@ -1,0 +1,131 @@
+/** Levels of one side that a book holds; a feed with more is refused. */
+export const MAX_SIDE_LEVELS = 500_000;
+/** Batches of more levels are merged by one sort instead of an insertion each. */
+const MERGE_FROM_LEVELS = 1_000;
+const FIRST_CAPACITY = 256;
+
+/** Prices with their sizes in order of arrival; it grows, and keeps its room when cleared. */
+export class LevelList {
+  prices = new Float64Array(FIRST_CAPACITY);
+  sizes = new Float64Array(FIRST_CAPACITY);
+  length = 0;
+
+  push(price: number, size: number): void {
+    if (this.length === this.prices.length) {
+      this.prices = grown(this.prices);
+      this.sizes = grown(this.sizes);
+    }
+    this.prices[this.length] = price;
+    this.sizes[this.length++] = size;
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+}
+
+function grown(column: Float64Array): Float64Array<ArrayBuffer> {
+  const wider = new Float64Array(column.length * 2);
+  wider.set(column);
+  return wider;
+}
+
+/**
+ * One side of an order book: a size for every price, sorted from the worst price to the best, as
+ * most changes stand near the best one. Sizes are totals: size 0 removes the level.
+ */
+export class BookSide {
+  /** Prices, negative on the ask side, so that both sides ascend towards the best. */
+  private keys = new Float64Array(FIRST_CAPACITY);
+  private sizes = new Float64Array(FIRST_CAPACITY);
+  private count = 0;
+
+  /** @param sign 1 for bids (the highest is best), -1 for asks */
+  constructor(private readonly sign: 1 | -1) {}
+
+  get length(): number {
+    return this.count;
+  }
+
+  /** The best price; NaN where the side is empty. */
+  get best(): number {
+    return this.count === 0 ? NaN : this.keys[this.count - 1] * this.sign;
+  }
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  /** Applies the levels in their order. Throws a RangeError beyond MAX_SIDE_LEVELS levels. */
+  apply(levels: LevelList): void {
+    if (levels.length > MERGE_FROM_LEVELS) this.merge(levels);
+    else for (let i = 0; i < levels.length; i++) this.set(levels.prices[i], levels.sizes[i]);
+    if (this.count > MAX_SIDE_LEVELS) {
+      throw new RangeError(`a side of the book holds more than ${MAX_SIDE_LEVELS} levels`);
+    }
+  }
+
+  /** The levels best first, each as `level` makes it. */
+  map<T>(level: (price: number, size: number) => T): T[] {
+    const last = this.count - 1;
+    return Array.from({ length: this.count }, (_, i) =>
+      level(this.keys[last - i] * this.sign, this.sizes[last - i]),
+    );
+  }
+
+  private set(price: number, size: number): void {
+    const key = price * this.sign;
+    const at = this.positionOf(key);
+    const known = at < this.count && this.keys[at] === key;
+    if (known && size > 0) {
+      this.sizes[at] = size;
+    } else if (known) {
+      this.keys.copyWithin(at, at + 1, this.count);
+      this.sizes.copyWithin(at, at + 1, this.count);
+      this.count--;
+    } else if (size > 0) {
+      this.reserve(this.count + 1);
+      this.keys.copyWithin(at + 1, at, this.count);
+      this.sizes.copyWithin(at + 1, at, this.count);
+      this.keys[at] = key;
+      this.sizes[at] = size;
+      this.count++;
+    }
+  }
+
+  private merge(levels: LevelList): void {
+    const sizeByKey = new Map<number, number>();
+    for (let i = 0; i < this.count; i++) sizeByKey.set(this.keys[i], this.sizes[i]);
+    for (let i = 0; i < levels.length; i++) {
+      sizeByKey.set(levels.prices[i] * this.sign, levels.sizes[i]);
+    }
+    const keys = Float64Array.from(sizeByKey.keys()).sort();
+    this.reserve(keys.length);
+    this.count = 0;
+    for (const key of keys) {
+      const size = sizeByKey.get(key)!;
+      if (size === 0) continue;
+      this.keys[this.count] = key;
+      this.sizes[this.count++] = size;
+    }
+  }
+
+  private reserve(count: number): void {
+    while (count > this.keys.length) {
+      this.keys = grown(this.keys);
+      this.sizes = grown(this.sizes);
+    }
+  }
+
+  /** Index of the first key that is not below `key`. */
+  private positionOf(key: number): number {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.keys[middle] < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

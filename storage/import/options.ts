@@ -1,0 +1,202 @@
+import { MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/binning/limits.js';
+import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
+import { CHAINS, MARKET_TYPES, venueKey } from '../../compute/market/market.js';
+import type { Chain, MarketType } from '../../compute/market/market.js';
+import { UsageError } from '../errors.js';
+import {
+  IMPORT_FLAGS,
+  IMPORT_FORMAT_SPECS,
+  type ImportFlag,
+  type ImportFormat,
+} from './formats.js';
+
+/** Seconds between two snapshots of an order book where `--every` names none. */
+export const DEFAULT_EVERY_S = 60;
+const MAX_EVERY_S = 86_400;
+
+/** The token whose snapshots an import makes; `0x` addresses in lower case. */
+export interface ImportToken {
+  chain: Chain;
+  address: string;
+}
+
+export interface ImportOptions {
+  token?: ImportToken;
+  source?: string;
+  pair?: string;
+  type?: MarketType;
+  /** USD price of the unit that an order book is quoted in. */
+  quoteUsd: number;
+  /** USD prices of the tokens on the other side of pools, by canonical address. */
+  quoteUsdByAddress: Map<string, number>;
+  /** Whole seconds between two snapshots of an order book. */
+  everyS: number;
+  /** Epoch seconds of pool states that have no time. */
+  atS?: number;
+  /** Sizes of the book are contracts of that many USD. */
+  contractUsd?: number;
+}
+
+/** Flags as they were given: name without dashes to its values in order. */
+export type RawImportFlags = Readonly<Partial<Record<string, string | readonly string[]>>>;
+
+/** Options of an import without a flag. */
+export function defaultImportOptions(): ImportOptions {
+  return { quoteUsd: 1, quoteUsdByAddress: new Map(), everyS: DEFAULT_EVERY_S };
+}
+
+/**
+ * Reads the flags of `fathom import FORMAT`. Throws a UsageError naming the flag where one is
+ * unknown, malformed, given twice (but for `--quote-usd ADDRESS=N`), without a use for the format,
+ * or missing.
+ */
+export function parseImportOptions(format: ImportFormat, flags: RawImportFlags): ImportOptions {
+  const spec = IMPORT_FORMAT_SPECS[format];
+  const options = defaultImportOptions();
+  for (const [name, value] of Object.entries(flags)) {
+    if (value === undefined) continue;
+    const values = typeof value === 'string' ? [value] : value;
+    if (values.length === 0) continue;
+    const flag = asFlag(name);
+    if (!spec.needs.includes(flag) && !spec.accepts.includes(flag)) {
+      throw new UsageError(`--${flag}: ${format} has no use for it`);
+    }
+    if (flag === 'quote-usd' && spec.kind === 'pools') {
+      for (const text of values) readQuotePrice(options, format, text);
+      continue;
+    }
+    if (values.length > 1) throw new UsageError(`--${flag}: given more than once`);
+    readFlag(options, format, flag, values[0]);
+  }
+  for (const flag of spec.needs) {
+    if (options[flag as 'token'] === undefined) {
+      throw new UsageError(`--${flag}: ${format} needs it (CHAIN:ADDRESS)`);
+    }
+  }
+  return options;
+}
+
+function asFlag(name: string): ImportFlag {
+  const flag = IMPORT_FLAGS.find((known) => known === name);
+  if (flag === undefined) throw new UsageError(`--${name}: import has no such flag`);
+  return flag;
+}
+
+function readFlag(options: ImportOptions, format: ImportFormat, flag: ImportFlag, text: string) {
+  switch (flag) {
+    case 'token':
+      options.token = parseToken(text);
+      return;
+    case 'source':
+      if (venueKey(text) === '') {
+        throw new UsageError('--source: expected a name with a letter or digit');
+      }
+      options.source = parseName(flag, text);
+      return;
+    case 'pair':
+      options.pair = parseName(flag, text);
+      return;
+    case 'type':
+      options.type = parseMarketType(text);
+      return;
+    case 'quote-usd':
+      if (text.includes('=')) {
+        throw new UsageError(`--quote-usd: expected N for ${format} (ADDRESS=N is for pools)`);
+      }
+      options.quoteUsd = parsePositive('quote-usd', text);
+      return;
+    case 'every':
+      options.everyS = parseEvery(text);
+      return;
+    case 'at':
+      options.atS = parseTimeS('at', text);
+      return;
+    case 'contract-usd':
+      options.contractUsd = parsePositive('contract-usd', text);
+  }
+}
+
+function parseToken(text: string): ImportToken {
+  const colon = text.indexOf(':');
+  const chain = CHAINS.find((known) => known === text.slice(0, colon));
+  const address = text.slice(colon + 1);
+  if (colon < 0 || chain === undefined) {
+    throw new UsageError(`--token: expected CHAIN:ADDRESS with CHAIN one of ${CHAINS.join(', ')}`);
+  }
+  if (chainOfAddress(address) !== chain) {
+    throw new UsageError(`--token: expected an address of ${chain}, found '${address}'`);
+  }
+  return { chain, address: canonicalAddress(address) };
+}
+
+function parseName(flag: ImportFlag, text: string): string {
+  if (text.trim() === '' || text.length > MAX_SOURCE_CHARS) {
+    throw new UsageError(`--${flag}: expected a name of 1 to ${MAX_SOURCE_CHARS} characters`);
+  }
+  return text;
+}
+
+/** An order book is a centralised exchange's: the types of pools do not fit it. */
+function parseMarketType(text: string): MarketType {
+  const types = MARKET_TYPES.filter((type) => type.startsWith('cex_'));
+  const type = types.find((known) => known === text);
+  if (type === undefined) {
+    throw new UsageError(`--type: expected ${types.join(' or ')} for an order book`);
+  }
+  return type;
+}
+
+function parsePositive(flag: ImportFlag, text: string): number {
+  const value = /^[0-9.]+(e[+-]?[0-9]+)?$/i.test(text) ? Number(text) : NaN;
+  if (!(value > 0 && value < Infinity)) {
+    throw new UsageError(`--${flag}: expected a number above 0, found '${text}'`);
+  }
+  return value;
+}
+
+function readQuotePrice(options: ImportOptions, format: ImportFormat, text: string): void {
+  const equals = text.indexOf('=');
+  const address = text.slice(0, Math.max(equals, 0));
+  if (chainOfAddress(address) === null) {
+    throw new UsageError(`--quote-usd: expected ADDRESS=N for ${format}, found '${text}'`);
+  }
+  const key = canonicalAddress(address);
+  if (options.quoteUsdByAddress.has(key)) {
+    throw new UsageError(`--quote-usd: ${address} has a price twice`);
+  }
+  options.quoteUsdByAddress.set(key, parsePositive('quote-usd', text.slice(equals + 1)));
+}
+
+const UNIT_S = { s: 1, m: 60, h: 3600 } as const;
+
+function parseEvery(text: string): number {
+  const match = /^([0-9]{1,6})([smh]?)$/.exec(text);
+  const unit = (match?.[2] || 's') as keyof typeof UNIT_S;
+  const seconds = match === null ? NaN : Number(match[1]) * UNIT_S[unit];
+  if (!(seconds >= 1 && seconds <= MAX_EVERY_S)) {
+    throw new UsageError(
+      `--every: expected whole seconds from 1s to ${MAX_EVERY_S}s, found '${text}'`,
+    );
+  }
+  return seconds;
+}
+
+const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+/** Epoch seconds of a flag's RFC 3339 time with a zone (fractions cut off) or whole seconds. */
+function parseTimeS(flag: ImportFlag, text: string): number {
+  const seconds = /^[0-9]+$/.test(text) ? Number(text) : rfc3339Seconds(text);
+  if (seconds !== null && seconds > 0 && seconds <= MAX_T_S) return seconds;
+  const expected = 'expected RFC 3339 with a zone, or epoch seconds (not milliseconds)';
+  throw new UsageError(`--${flag}: ${expected}, found '${text}'`);
+}
+
+function rfc3339Seconds(text: string): number | null {
+  const match = RFC3339.exec(text);
+  if (match === null) return null;
+  const day = new Date(`${match[1]}-${match[2]}-${match[3]}T00:00:00Z`);
+  // Date rolls 30 February over into March.
+  if (Number.isNaN(day.getTime()) || day.getUTCDate() !== Number(match[3])) return null;
+  const ms = Date.parse(text.toUpperCase().replace(' ', 'T'));
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
+}

@@ -1,0 +1,113 @@
+import { BookMessage } from './book.js';
+import type { ImportOptions, ImportToken } from './options.js';
+import type { ImportReport } from './report.js';
+import { BookSampler } from './sampler.js';
+import { tardisMarket } from './tardis-market.js';
+import { readTardisRows, type TardisRow } from './tardis-rows.js';
+
+/** Rows with one local_timestamp beyond which a file is refused. */
+const MAX_MESSAGE_ROWS = 2_000_000;
+
+/**
+ * Tardis `incremental_book_L2` files as snapshots. Rows with one local_timestamp are one message,
+ * whose time is the greatest `timestamp` of them; snapshot rows after others start the book over.
+ */
+export async function* importTardisIncremental(
+  files: readonly string[],
+  token: ImportToken,
+  options: ImportOptions,
+  report: ImportReport,
+): AsyncGenerator<object, void, undefined> {
+  const sampler = new BookSampler(token, options, report);
+  const message = new MessageOfRows(sampler, report);
+  for await (const nextRow of readTardisRows(files, (row) => message.startFile(row))) {
+    for (let row = nextRow(); row !== null; row = nextRow()) {
+      if (message.endsBefore(row)) {
+        if (sampler.isDue(message.us)) yield* sampler.before(message.us, message.body);
+        message.apply();
+      }
+      message.add(row);
+    }
+  }
+  if (!message.isEmpty) {
+    yield* sampler.before(message.us, message.body);
+    message.apply();
+  }
+  yield* sampler.finish();
+}
+
+/** The message that the last rows make, and where its file keeps the columns. */
+class MessageOfRows {
+  readonly body = new BookMessage();
+  us = 0;
+  private localUs = 0;
+  private lastLocalUs = 0;
+  private rows = 0;
+  private lastWasSnapshot = false;
+  private columns = { timestamp: 0, local: 0, isSnapshot: 0, side: 0, price: 0, amount: 0 };
+
+  constructor(
+    private readonly sampler: BookSampler,
+    private readonly report: ImportReport,
+  ) {}
+
+  startFile(row: TardisRow): void {
+    this.columns = {
+      timestamp: row.column('timestamp'),
+      local: row.column('local_timestamp'),
+      isSnapshot: row.column('is_snapshot'),
+      side: row.column('side'),
+      price: row.column('price'),
+      amount: row.column('amount'),
+    };
+  }
+
+  get isEmpty(): boolean {
+    return this.rows === 0;
+  }
+
+  endsBefore(row: TardisRow): boolean {
+    return this.rows > 0 && row.timeUs(this.columns.local) !== this.localUs;
+  }
+
+  add(row: TardisRow): void {
+    const { columns, body } = this;
+    if (this.rows === 0) {
+      body.where = row.where;
+      this.localUs = row.timeUs(columns.local);
+      if (this.lastLocalUs === 0) this.sampler.nameMarket(tardisMarket(row));
+    }
+    if (++this.rows > MAX_MESSAGE_ROWS) {
+      throw row.fault(columns.local, `more than ${MAX_MESSAGE_ROWS} rows in one message`);
+    }
+    const isSnapshot = readEither(row, columns.isSnapshot, 'true', 'false');
+    if (isSnapshot && !this.lastWasSnapshot) body.startOver();
+    this.lastWasSnapshot = isSnapshot;
+    this.us = Math.max(this.us, row.timeUs(columns.timestamp));
+    const side = readEither(row, columns.side, 'bid', 'ask') ? body.bids : body.asks;
+    side.push(row.price(columns.price), row.amount(columns.amount));
+  }
+
+  /** Hands the message to the sampler and starts the next one. */
+  apply(): void {
+    const { body, sampler, us, localUs } = this;
+    this.report.messages++;
+    if (localUs < this.lastLocalUs) {
+      this.report.outOfOrder.add({ t: us / 1e6, reason: 'a local_timestamp before the last' });
+    }
+    if (body.reset && sampler.isWhole) {
+      this.report.gaps.add({ t: us / 1e6, reason: 'the feed starts over with a snapshot' });
+    }
+    sampler.apply(body, us);
+    body.clear();
+    this.lastLocalUs = localUs;
+    [this.us, this.rows] = [0, 0];
+  }
+}
+
+/** Whether a column holds the first of two words; an InputError where it holds neither. */
+function readEither(row: TardisRow, column: number, first: string, second: string): boolean {
+  if (row.isWord(column, first)) return true;
+  if (row.isWord(column, second)) return false;
+  throw row.fault(column, `expected ${first} or ${second}`);
+}

@@ -1,0 +1,204 @@
+import { InputError } from '../errors.js';
+import { readLineChunks } from '../lines.js';
+import { parseDecimalBytes, parseIntegerBytes } from './decimal.js';
+
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const COMMA = 0x2c;
+const QUOTE = 0x22;
+
+/** Plausible times in microseconds: 1973 to 2106, which milliseconds and nanoseconds miss. */
+const MIN_TIME_US = 1e14;
+const MAX_TIME_US = 0xffff_ffff * 1e6;
+
+/**
+ * A Tardis CSV file's current row, read in place: these files know no quotes, so a row is its bytes
+ * up to the newline, cut at commas. Columns go by the header's names.
+ */
+export class TardisRow {
+  /** The row's exchange and symbol, which are the same in all rows of an import. */
+  exchange = '';
+  symbol = '';
+  line = 0;
+  private bytes: Uint8Array = new Uint8Array(0);
+  /** Field `i` is `starts[i] <= byte < starts[i + 1] - 1`. */
+  private starts = new Int32Array(0);
+  private names: readonly string[] = [];
+  private identity: Uint8Array | null = null;
+  private exchangeColumn = -1;
+
+  constructor(private path: string) {}
+
+  /** The file's columns; call at the start of every file. */
+  startFile(path: string): void {
+    this.path = path;
+    this.names = [];
+  }
+
+  /** The column of a name. Throws an InputError where the header lacks it. */
+  column(name: string): number {
+    const column = this.names.indexOf(name);
+    if (column < 0) throw this.fault(name, 'the header has no such column');
+    return column;
+  }
+
+  get columns(): readonly string[] {
+    return this.names;
+  }
+
+  /** Reads the line that starts at `from`; returns where the next one starts. */
+  read(bytes: Uint8Array, from: number, line: number): number {
+    this.bytes = bytes;
+    this.line = line;
+    if (this.names.length === 0) return this.readHeader(from);
+    const { starts } = this;
+    const width = this.names.length;
+    let count = 0;
+    let i = from;
+    starts[0] = from;
+    for (; i < bytes.length; i++) {
+      const byte = bytes[i];
+      if (byte === NEWLINE) break;
+      if (byte === COMMA) {
+        if (++count < width) starts[count] = i + 1;
+      } else if (byte === QUOTE) {
+        throw this.fault('the row', 'expected no quotes in a Tardis file');
+      }
+    }
+    if (count + 1 !== width) {
+      throw this.fault('the row', `expected ${width} fields as in the header, found ${count + 1}`);
+    }
+    starts[width] = bytes[i - 1] === RETURN && i > from ? i : i + 1;
+    this.checkMarket();
+    return i + 1;
+  }
+
+  /** Whether the line at `from` has no character. */
+  static isBlank(bytes: Uint8Array, from: number): boolean {
+    return bytes[from] === NEWLINE || (bytes[from] === RETURN && bytes[from + 1] === NEWLINE);
+  }
+
+  isEmpty(column: number): boolean {
+    return this.starts[column + 1] - 1 === this.starts[column];
+  }
+
+  text(column: number): string {
+    const { starts } = this;
+    const field = this.bytes.subarray(starts[column], starts[column + 1] - 1);
+    return Buffer.from(field.buffer, field.byteOffset, field.length).toString('utf8');
+  }
+
+  /** First byte and length decide between the few words that a column may hold. */
+  isWord(column: number, word: string): boolean {
+    const from = this.starts[column];
+    if (this.starts[column + 1] - 1 - from !== word.length) return false;
+    for (let i = 0; i < word.length; i++) {
+      if (this.bytes[from + i] !== word.charCodeAt(i)) return false;
+    }
+    return true;
+  }
+
+  timeUs(column: number): number {
+    const us = parseIntegerBytes(this.bytes, this.starts[column], this.starts[column + 1] - 1);
+    if (us >= MIN_TIME_US && us <= MAX_TIME_US) return us;
+    throw this.fault(column, 'expected epoch microseconds');
+  }
+
+  /** A price above 0. */
+  price(column: number): number {
+    const value = parseDecimalBytes(this.bytes, this.starts[column], this.starts[column + 1] - 1);
+    if (value > 0) return value;
+    throw this.fault(column, 'expected a number above 0');
+  }
+
+  amount(column: number): number {
+    const value = parseDecimalBytes(this.bytes, this.starts[column], this.starts[column + 1] - 1);
+    if (value >= 0) return value;
+    throw this.fault(column, 'expected a number of at least 0');
+  }
+
+  /** `file:line` of the row. */
+  get where(): string {
+    return `${this.path}:${this.line}`;
+  }
+
+  /** An InputError about a field of this row, or about the row (`field` a word for it). */
+  fault(field: number | string, what: string): InputError {
+    const found = typeof field === 'number' ? `, found '${this.text(field).slice(0, 40)}'` : '';
+    const name = typeof field === 'number' ? this.names[field] : field;
+    return new InputError(`${this.where}: ${name}: ${what}${found}`);
+  }
+
+  private readHeader(from: number): number {
+    const newline = this.bytes.indexOf(NEWLINE, from);
+    const end = newline < 0 ? this.bytes.length : newline;
+    const text = Buffer.from(this.bytes.subarray(from, end)).toString('utf8').trimEnd();
+    this.names = text.split(',');
+    this.starts = new Int32Array(this.names.length + 1);
+    this.exchangeColumn = this.column('exchange');
+    if (this.column('symbol') !== this.exchangeColumn + 1) {
+      throw this.fault('symbol', 'expected the column after exchange');
+    }
+    return end + 1;
+  }
+
+  /** One import is one market: exchange and symbol stay those of the first row. */
+  private checkMarket(): void {
+    const { bytes, identity, exchangeColumn } = this;
+    const from = this.starts[exchangeColumn];
+    const to = this.starts[exchangeColumn + 2] - 1;
+    if (identity === null) {
+      this.identity = bytes.slice(from, to);
+      this.exchange = this.text(exchangeColumn);
+      this.symbol = this.text(exchangeColumn + 1);
+      if (this.exchange === '' || this.symbol === '') {
+        throw this.fault('exchange, symbol', 'expected names, found nothing');
+      }
+      return;
+    }
+    let same = to - from === identity.length;
+    for (let i = 0; same && i < identity.length; i++) same = bytes[from + i] === identity[i];
+    if (same) return;
+    const found = `${this.text(exchangeColumn)} ${this.text(exchangeColumn + 1)}`;
+    const expected = `${this.exchange} ${this.symbol}`;
+    throw this.fault(
+      'exchange, symbol',
+      `expected ${expected} (one import is one market), found ${found}`,
+    );
+  }
+}
+
+/**
+ * The files' rows in order: the same object each time, moved on. `startFile` is called when a file's
+ * header has been read. Blank lines are skipped.
+ */
+export async function* readTardisRows(
+  files: readonly string[],
+  startFile: (row: TardisRow) => void,
+): AsyncGenerator<() => TardisRow | null, void, undefined> {
+  const row = new TardisRow('');
+  for (const path of files) {
+    row.startFile(path);
+    for await (const { bytes, firstLine } of readLineChunks(path)) {
+      let at = 0;
+      let line = firstLine;
+      yield () => {
+        while (at < bytes.length) {
+          if (TardisRow.isBlank(bytes, at)) {
+            at += bytes[at] === RETURN ? 2 : 1;
+            line++;
+            continue;
+          }
+          const isHeader = row.columns.length === 0;
+          at = row.read(bytes, at, line++);
+          if (!isHeader) return row;
+          startFile(row);
+        }
+        return null;
+      };
+    }
+    if (row.columns.length === 0) {
+      throw new InputError(`${path}:1: expected a header, found nothing`);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** Datasets and file formats that `fathom ingest` knows. */
+import path from 'node:path';
+import { UsageError } from '../errors.js';
+
+export const DATASETS = ['tokens', 'snapshots', 'cells'] as const;
+export type Dataset = (typeof DATASETS)[number];
+
+export const FILE_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const;
+export type FileFormat = (typeof FILE_FORMATS)[number];
+
+const FORMAT_OF_ENDING: Readonly<Record<string, FileFormat>> = {
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.csv': 'csv',
+  '.parquet': 'parquet',
+  '.arrow': 'arrow',
+  '.arrows': 'arrow',
+};
+
+/** Datasets whose rows hold lists: a CSV cannot. */
+const NESTED: readonly Dataset[] = ['snapshots'];
+/** Datasets of depth: the ones that --merge has a meaning for. */
+const DEPTH: readonly Dataset[] = ['snapshots', 'cells'];
+
+/** @throws UsageError */
+export function parseDataset(text: string): Dataset {
+  const dataset = DATASETS.find((known) => known === text);
+  if (dataset === undefined) {
+    throw new UsageError(`unknown dataset ${text}: expected one of ${DATASETS.join(', ')}`);
+  }
+  return dataset;
+}
+
+/**
+ * The format that a flag names, or else the file's ending (a `.gz` behind it is looked through).
+ * @throws UsageError where neither says it, or the dataset has no such form
+ */
+export function formatOf(file: string, dataset: Dataset, flag: string | undefined): FileFormat {
+  const format = flag === undefined ? formatOfEnding(file) : FILE_FORMATS.find((f) => f === flag);
+  if (format === undefined) {
+    throw new UsageError(`--format: expected one of ${FILE_FORMATS.join(', ')}, not ${flag}`);
+  }
+  if (format === 'csv' && NESTED.includes(dataset)) {
+    throw new UsageError(
+      `${file}: ${dataset} are nested and cannot be read from CSV; use NDJSON, Parquet or Arrow, or dataset cells`,
+    );
+  }
+  return format;
+}
+
+/** @throws UsageError where the dataset's rows replace one another as wholes anyway */
+export function checkMerge(dataset: Dataset, merge: boolean): void {
+  if (merge && !DEPTH.includes(dataset)) {
+    throw new UsageError(`--merge goes with ${DEPTH.join(' and ')}, not with ${dataset}`);
+  }
+}
+
+function formatOfEnding(file: string): FileFormat {
+  const name = path.basename(file).toLowerCase();
+  const ending = path.extname(name.endsWith('.gz') ? name.slice(0, -3) : name);
+  const format = FORMAT_OF_ENDING[ending];
+  const gzipped = name.endsWith('.gz') && (format === 'parquet' || format === 'arrow');
+  if (format === undefined || gzipped) {
+    throw new UsageError(
+      `${file}: the ending names no format; expected ${Object.keys(FORMAT_OF_ENDING).join(', ')} (NDJSON and CSV also with .gz), or --format`,
+    );
+  }
+  return format;
+}

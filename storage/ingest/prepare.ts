@@ -1,0 +1,183 @@
+/** Reads, validates and bins one file of a dataset into a bundle that a store can commit. */
+import { FaultLog, MAX_FAULTS, type Fault } from '../../compute/binning/faults.js';
+import type { ComputePool } from '../../compute/pool.js';
+import type { JoinMode } from '../../compute/segment/join.js';
+import { BundleWriter } from '../bundle/bundle.js';
+import { BUNDLE_VERSION } from '../bundle/frames.js';
+import type { TokenRow } from '../catalog/token-row.js';
+import { InputError } from '../errors.js';
+import type { StoreOperations } from '../operations.js';
+import { loadBasePrices } from './base-prices.js';
+import { binPieces, type BasePrices } from './bin-pieces.js';
+import type { Dataset, FileFormat } from './datasets.js';
+import { cellPieces, snapshotPieces, type Piece } from './pieces.js';
+import { RunCollector } from './run-collector.js';
+import { SeenSnapshots } from './seen-snapshots.js';
+import { flatRows, type NumberedRow } from './flat-rows.js';
+import { TOKEN_FIELDS, readTokenRow } from './token-fields.js';
+
+/** What one file holds. */
+export interface FileReport {
+  file: string;
+  rows: number;
+  snapshots: number;
+  cells: number;
+  /** Levels, pool bins and cells with an amount outside the ladder's bins. */
+  droppedLevels: number;
+}
+
+export interface BundleRequest {
+  /** The data directory. */
+  directory: string;
+  /** The file, or what faults call the source where it is none. */
+  file: string;
+  mode: JoinMode;
+}
+
+export interface PiecesRequest extends BundleRequest {
+  pool: ComputePool;
+  /** Rows of one snapshot lie together in the source: one that comes back is a fault. */
+  together: boolean;
+  onProgress?: (report: FileReport) => void;
+}
+
+export interface FileRequest extends BundleRequest {
+  dataset: Dataset;
+  format: FileFormat;
+  pool: ComputePool;
+  /** Asked for prices, in mode `merge` alone. */
+  store: Pick<StoreOperations, 'snapshotPrices'>;
+  onProgress?: (report: FileReport) => void;
+}
+
+export interface PreparedFile {
+  bundle: BundleWriter;
+  report: FileReport;
+}
+
+/** Rows of a frame of flat rows. */
+const ROWS_A_FRAME = 2000;
+
+/**
+ * Prepares one file.
+ * @throws InputError with the first ten faults; nothing of the file stays
+ */
+export async function prepareFile(request: FileRequest): Promise<PreparedFile> {
+  const { file, dataset, format } = request;
+  if (dataset === 'tokens') {
+    const faults = new FaultLog();
+    return prepareTokenRows(request, flatRows(file, format, TOKEN_FIELDS, faults), faults);
+  }
+  const pieces = (): AsyncGenerator<Piece> =>
+    dataset === 'cells' ? cellPieces(file, format) : snapshotPieces(file, format);
+  const base =
+    request.mode === 'merge' ? await loadBasePrices(file, pieces(), request.store) : null;
+  return preparePieces({ ...request, together: dataset === 'cells' }, pieces(), base);
+}
+
+/** Prepares rows of `tokens`, wherever they come from. */
+export function prepareTokenRows(
+  request: BundleRequest,
+  rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
+  faults: FaultLog = new FaultLog(),
+): Promise<PreparedFile> {
+  return withBundle(request, (bundle, report) =>
+    prepareTokens(request.file, rows, faults, bundle, report),
+  );
+}
+
+/** Prepares pieces of a depth dataset, wherever they come from. */
+export async function preparePieces(
+  request: PiecesRequest,
+  pieces: AsyncIterable<Piece>,
+  basePrices: BasePrices,
+): Promise<PreparedFile> {
+  return withBundle(request, (bundle, report) =>
+    prepareDepth(request, pieces, basePrices, bundle, report),
+  );
+}
+
+async function withBundle(
+  request: BundleRequest,
+  fill: (bundle: BundleWriter, report: FileReport) => Promise<void>,
+): Promise<PreparedFile> {
+  const { file, mode } = request;
+  const report: FileReport = { file, rows: 0, snapshots: 0, cells: 0, droppedLevels: 0 };
+  const bundle = await BundleWriter.create(request.directory);
+  try {
+    await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file, mode });
+    await fill(bundle, report);
+    await bundle.finish();
+    return { bundle, report };
+  } catch (error) {
+    await bundle.discard();
+    throw diskError(error);
+  }
+}
+
+async function prepareDepth(
+  request: PiecesRequest,
+  pieces: AsyncIterable<Piece>,
+  basePrices: BasePrices,
+  bundle: BundleWriter,
+  report: FileReport,
+): Promise<void> {
+  const { file, mode, pool } = request;
+  const collector = new RunCollector(file, mode, pool, bundle);
+  const seen = request.together ? new SeenSnapshots(file) : null;
+  const faults: Fault[] = [];
+  try {
+    for await (const { firstLine, batch } of binPieces(pieces, pool, mode, basePrices)) {
+      faults.push(...batch.faults);
+      if (faults.length >= MAX_FAULTS) break;
+      if (faults.length > 0) continue;
+      seen?.add(batch.parts);
+      await collector.add(batch, firstLine);
+      report.rows += batch.rows;
+      report.snapshots += batch.snapshots;
+      report.cells += batch.cells;
+      report.droppedLevels += batch.droppedLevels;
+      request.onProgress?.(report);
+    }
+    if (faults.length > 0) throw refused(file, faults);
+    await collector.finish();
+  } catch (error) {
+    await collector.abandon();
+    throw error;
+  }
+}
+
+async function prepareTokens(
+  file: string,
+  rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
+  faults: FaultLog,
+  bundle: BundleWriter,
+  report: FileReport,
+): Promise<void> {
+  let frame: { line: number; row: TokenRow }[] = [];
+  for await (const { line, row } of rows) {
+    faults.line = line;
+    const token = readTokenRow(row, faults);
+    report.rows++;
+    if (token !== null) frame.push({ line, row: token });
+    if (frame.length >= ROWS_A_FRAME) {
+      await bundle.write({ kind: 'tokens', rows: frame });
+      frame = [];
+    }
+    if (faults.count >= MAX_FAULTS) break;
+  }
+  if (faults.count > 0) throw refused(file, faults.faults);
+  await bundle.write({ kind: 'tokens', rows: frame });
+}
+
+function refused(file: string, faults: readonly Fault[]): InputError {
+  const lines = faults
+    .slice(0, MAX_FAULTS)
+    .map(({ line, field, message }) => `${file}:${line}: ${field}: ${message}`);
+  return new InputError(lines.join('\n'), lines);
+}
+
+function diskError(error: unknown): unknown {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  return code === 'ENOSPC' ? new InputError('the disk of the data directory is full') : error;
+}

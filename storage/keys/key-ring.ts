@@ -1,0 +1,166 @@
+/** API keys: made, listed, rotated, revoked and verified. At rest only their HMAC digests. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Database, SqlRow } from '../duckdb/database.js';
+import { InputError } from '../errors.js';
+import type { KeyRecord, KeySource, KeyTier } from '../seams.js';
+import { isWellFormedKey, keyHint, newKey } from './key-format.js';
+
+const PEPPER_FILE = 'pepper';
+const PEPPER_BYTES = 32;
+/** Keys of one store, revoked ones included. */
+export const MAX_KEYS = 100_000;
+
+/** A key just made: the only time that its text is known. */
+export interface IssuedKey extends KeyRecord {
+  key: string;
+}
+
+export interface KeyRequest {
+  tier: KeyTier;
+  name: string | null;
+  requestsPerMinute: number | null;
+  monthlyQuota: number | null;
+}
+
+interface StoredKey {
+  record: KeyRecord;
+  digest: Buffer;
+}
+
+export class KeyRing implements KeySource {
+  private readonly byDigest = new Map<string, StoredKey>();
+  private readonly byId = new Map<string, StoredKey>();
+
+  private constructor(
+    private readonly database: Database,
+    private readonly pepper: Buffer,
+    private readonly nowS: () => number,
+  ) {}
+
+  /** Loads the keys of a store; its pepper is made on first use and stays beside it, mode 0600. */
+  static async load(
+    database: Database,
+    directory: string,
+    nowS: () => number = () => Math.floor(Date.now() / 1000),
+  ): Promise<KeyRing> {
+    const rows = await database.rows(
+      `SELECT id, name, tier, hint, requests_per_minute, monthly_quota, created_at, revoked_at, digest
+       FROM keys`,
+    );
+    const ring = new KeyRing(database, await loadPepper(directory, rows.length > 0), nowS);
+    for (const row of rows) ring.remember(storedKey(row));
+    return ring;
+  }
+
+  verify(key: string): KeyRecord | null {
+    if (!isWellFormedKey(key)) return null;
+    const digest = this.digest(key);
+    const stored = this.byDigest.get(digest.toString('hex'));
+    if (stored === undefined || !timingSafeEqual(stored.digest, digest)) return null;
+    return stored.record.revokedAtS === null ? stored.record : null;
+  }
+
+  /** Makes a key. The text is in the answer and nowhere else. */
+  async create(request: KeyRequest): Promise<IssuedKey> {
+    if (this.byId.size >= MAX_KEYS) throw new InputError(`the store has ${MAX_KEYS} keys already`);
+    const id = `key_${randomBytes(8).toString('hex')}`;
+    return this.issue({ id, ...request, createdAtS: this.nowS(), revokedAtS: null, hint: '' });
+  }
+
+  /** Every key, oldest first. */
+  list(): KeyRecord[] {
+    return [...this.byId.values()]
+      .map(({ record }) => record)
+      .sort((a, b) => a.createdAtS - b.createdAtS || (a.id < b.id ? -1 : 1));
+  }
+
+  /** Gives a live key a new text; the old one stops working at once. */
+  async rotate(id: string): Promise<IssuedKey> {
+    return this.issue(this.live(id));
+  }
+
+  /** Ends a key for good. */
+  async revoke(id: string): Promise<KeyRecord> {
+    const record = { ...this.live(id), revokedAtS: this.nowS() };
+    await this.database.run('UPDATE keys SET revoked_at = ? WHERE id = ?', [record.revokedAtS, id]);
+    const { digest } = this.byId.get(id) as StoredKey;
+    this.remember({ record, digest });
+    return record;
+  }
+
+  private live(id: string): KeyRecord {
+    const stored = this.byId.get(id);
+    if (stored === undefined) throw new InputError(`no key has the id ${id}`);
+    if (stored.record.revokedAtS !== null) throw new InputError(`the key ${id} is revoked`);
+    return stored.record;
+  }
+
+  private async issue(template: KeyRecord): Promise<IssuedKey> {
+    const key = newKey();
+    const digest = this.digest(key);
+    const record: KeyRecord = { ...template, hint: keyHint(key) };
+    await this.database.transaction(async (tx) => {
+      const values = [
+        record.name,
+        record.tier,
+        record.hint,
+        digest,
+        record.requestsPerMinute,
+        record.monthlyQuota,
+        record.createdAtS,
+        record.revokedAtS,
+      ];
+      await tx.run(
+        `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET hint = EXCLUDED.hint, digest = EXCLUDED.digest`,
+        [record.id, ...values],
+      );
+    });
+    const before = this.byId.get(record.id);
+    if (before !== undefined) this.byDigest.delete(before.digest.toString('hex'));
+    this.remember({ record, digest });
+    return { ...record, key };
+  }
+
+  private remember(stored: StoredKey): void {
+    this.byId.set(stored.record.id, stored);
+    this.byDigest.set(stored.digest.toString('hex'), stored);
+  }
+
+  private digest(key: string): Buffer {
+    return createHmac('sha256', this.pepper).update(key).digest();
+  }
+}
+
+async function loadPepper(directory: string, required: boolean): Promise<Buffer> {
+  const file = path.join(directory, PEPPER_FILE);
+  const found = await readFile(file).catch(() => null);
+  if (found !== null && found.length === PEPPER_BYTES) return found;
+  if (found !== null || required) {
+    throw new InputError(
+      `${file} is ${found === null ? 'missing' : 'damaged'}: without it no key of this store can be checked; restore it from a backup`,
+    );
+  }
+  const pepper = randomBytes(PEPPER_BYTES);
+  await writeFile(file, pepper, { mode: 0o600, flag: 'wx' });
+  return pepper;
+}
+
+function storedKey(row: SqlRow): StoredKey {
+  const [id, name, tier, hint, rpm, quota, createdAt, revokedAt, digest] = row;
+  return {
+    record: {
+      id: id as string,
+      name: name as string | null,
+      tier: tier as KeyTier,
+      hint: hint as string,
+      requestsPerMinute: rpm as number | null,
+      monthlyQuota: quota as number | null,
+      createdAtS: createdAt as number,
+      revokedAtS: revokedAt as number | null,
+    },
+    digest: Buffer.from(digest as Uint8Array),
+  };
+}

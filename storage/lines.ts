@@ -1,0 +1,157 @@
+import { isUtf8 } from 'node:buffer';
+import { createReadStream } from 'node:fs';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { InputError } from './errors.js';
+
+/** Bytes read, inflated and handed on at a time. */
+const CHUNK_BYTES = 1024 * 1024;
+/** A longer line (or CSV record) is refused. */
+export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const BOM = [0xef, 0xbb, 0xbf];
+
+/** Complete lines of a file; only the file's last line may lack its newline. */
+export interface LineChunk {
+  bytes: Uint8Array;
+  /** Number of the chunk's first line in the file, counted from 1. */
+  firstLine: number;
+}
+
+export interface Line {
+  /** Number of the line in the file, counted from 1. */
+  line: number;
+  /** Without its line end (LF or CRLF). */
+  text: string;
+}
+
+/**
+ * A file's bytes, inflated where its first two bytes say gzip (several members too), whatever its
+ * name. Throws an InputError naming the file where it cannot be read or its gzip is cut or damaged.
+ */
+export async function* readBytes(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  try {
+    const chunks = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    let head = await nextOrEmpty(chunks);
+    while (head.length === 1) {
+      const more = await nextOrEmpty(chunks);
+      if (more.length === 0) break;
+      head = Buffer.concat([head, more]);
+    }
+    if (head[0] === 0x1f && head[1] === 0x8b) yield* inflate(head, chunks);
+    else yield* chain(head, chunks);
+  } catch (error) {
+    throw asInputError(path, error);
+  } finally {
+    file.destroy();
+  }
+}
+
+async function nextOrEmpty(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
+  const next = await chunks.next();
+  return next.done === true ? Buffer.alloc(0) : next.value;
+}
+
+async function* chain(head: Buffer, rest: AsyncIterator<Buffer>) {
+  if (head.length > 0) yield head;
+  for (;;) {
+    const next = await rest.next();
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+async function* inflate(head: Buffer, rest: AsyncIterator<Buffer>) {
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  // The iteration below throws what pipeline reports.
+  pipeline(Readable.from(chain(head, rest)), gunzip, () => {});
+  for await (const chunk of gunzip) yield chunk as Buffer;
+}
+
+function asInputError(path: string, error: unknown): Error {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  if (code === undefined) return error as Error;
+  if (code === 'Z_BUF_ERROR') return new InputError(`${path}: gzip: the file is cut short`);
+  if (code.startsWith('Z_')) return new InputError(`${path}: gzip: the file is damaged`);
+  if (code === 'ENOENT') return new InputError(`${path}: no such file`);
+  if (code === 'EISDIR') return new InputError(`${path}: expected a file, found a directory`);
+  return new InputError(`${path}: cannot be read (${code})`);
+}
+
+/**
+ * A file (plain or gzip) as chunks of complete lines of about 1 MiB, without a leading byte order
+ * mark. A chunk is the caller's to keep. Throws an InputError as readBytes does, and where a line
+ * exceeds MAX_LINE_BYTES.
+ */
+export async function* readLineChunks(path: string): AsyncGenerator<LineChunk, void, undefined> {
+  let firstLine = 1;
+  let started = false;
+  let rest: Uint8Array[] = [];
+  let restBytes = 0;
+  for await (let bytes of readBytes(path)) {
+    if (!started && restBytes + bytes.length >= BOM.length) {
+      bytes = withoutBom(Buffer.concat([...rest, bytes]));
+      [rest, restBytes, started] = [[], 0, true];
+    }
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    if (end > 0) {
+      const head = bytes.subarray(0, end);
+      const lines = restBytes > 0 ? Buffer.concat([...rest, head]) : head;
+      yield { bytes: lines, firstLine };
+      firstLine += countNewlines(lines);
+      [rest, restBytes] = [[], 0];
+    }
+    if (end < bytes.length) {
+      rest.push(bytes.subarray(end));
+      restBytes += bytes.length - end;
+    }
+    if (restBytes > MAX_LINE_BYTES) {
+      const limit = `${MAX_LINE_BYTES / 1024 / 1024} MiB`;
+      throw new InputError(`${path}:${firstLine}: the line is longer than ${limit}`);
+    }
+  }
+  if (restBytes > 0) yield { bytes: Buffer.concat(rest), firstLine };
+}
+
+function withoutBom(bytes: Uint8Array): Uint8Array {
+  return BOM.every((byte, i) => bytes[i] === byte) ? bytes.subarray(BOM.length) : bytes;
+}
+
+function countNewlines(bytes: Uint8Array): number {
+  let count = 0;
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] === NEWLINE) count++;
+  return count;
+}
+
+/** A file's lines as text, blank ones too, a chunk's at a time. Throws as readLines does. */
+export async function* readLineBatches(path: string): AsyncGenerator<Line[], void, undefined> {
+  for await (const chunk of readLineChunks(path)) yield linesOfChunk(path, chunk);
+}
+
+/** A file's lines as text. Throws as readLineChunks does, and where a line is not UTF-8. */
+export async function* readLines(path: string): AsyncGenerator<Line, void, undefined> {
+  for await (const batch of readLineBatches(path)) yield* batch;
+}
+
+function linesOfChunk(path: string, chunk: LineChunk): Line[] {
+  const { firstLine } = chunk;
+  const bytes = Buffer.from(chunk.bytes.buffer, chunk.bytes.byteOffset, chunk.bytes.length);
+  const lines: Line[] = [];
+  const valid = isUtf8(bytes);
+  for (let from = 0; from < bytes.length;) {
+    const newline = bytes.indexOf(NEWLINE, from);
+    const next = newline < 0 ? bytes.length : newline + 1;
+    let to = newline < 0 ? bytes.length : newline;
+    if (to > from && bytes[to - 1] === RETURN) to--;
+    const line = firstLine + lines.length;
+    if (!valid && !isUtf8(bytes.subarray(from, to))) {
+      throw new InputError(`${path}:${line}: the text is not UTF-8`);
+    }
+    lines.push({ line, text: bytes.toString('utf8', from, to) });
+    from = next;
+  }
+  return lines;
+}

@@ -1,0 +1,89 @@
+/** The store's schema, as the steps that lead to it. A released step is never changed. */
+import { InputError } from '../errors.js';
+import type { Database } from '../duckdb/database.js';
+
+/** Each entry leads from the version of its index to the next one. */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE tokens (
+       token_id INTEGER PRIMARY KEY,
+       chain VARCHAR NOT NULL,
+       address VARCHAR NOT NULL,
+       symbol VARCHAR,
+       name VARCHAR,
+       icon VARCHAR,
+       decimals INTEGER,
+       asset VARCHAR,
+       coverage VARCHAR NOT NULL,
+       price_usd DOUBLE,
+       mcap DOUBLE,
+       liquidity_usd DOUBLE,
+       last_refresh BIGINT
+     )`,
+    `CREATE TABLE markets (
+       token_id INTEGER NOT NULL,
+       market_idx INTEGER NOT NULL,
+       source VARCHAR NOT NULL,
+       exchange_type VARCHAR NOT NULL,
+       type VARCHAR NOT NULL,
+       address VARCHAR,
+       pair VARCHAR
+     )`,
+    `CREATE TABLE segments (
+       segment_id BIGINT PRIMARY KEY,
+       token_id INTEGER NOT NULL,
+       tier UTINYINT NOT NULL,
+       cells UINTEGER NOT NULL,
+       times BLOB NOT NULL,
+       band_cells BLOB NOT NULL,
+       crc32 UINTEGER NOT NULL,
+       data BLOB NOT NULL
+     )`,
+    `CREATE TABLE keys (
+       id VARCHAR PRIMARY KEY,
+       name VARCHAR,
+       tier VARCHAR NOT NULL,
+       hint VARCHAR NOT NULL,
+       digest BLOB NOT NULL,
+       requests_per_minute DOUBLE,
+       monthly_quota DOUBLE,
+       created_at BIGINT NOT NULL,
+       revoked_at BIGINT
+     )`,
+  ],
+];
+
+/** The version that this build reads and writes. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/**
+ * Brings a database to this build's schema, each step a transaction of its own.
+ * @throws InputError where a newer build wrote it, or where it is no store of ours
+ */
+export async function migrate(database: Database, path: string): Promise<void> {
+  const found = await schemaVersion(database, path);
+  if (found > SCHEMA_VERSION) {
+    throw new InputError(
+      `${path} was written by a newer version of Fathom (schema ${found}, this version knows ${SCHEMA_VERSION}): upgrade Fathom to open it`,
+    );
+  }
+  for (let version = found; version < SCHEMA_VERSION; version++) {
+    await database.transaction(async (tx) => {
+      for (const statement of MIGRATIONS[version]) await tx.run(statement);
+      await tx.run("DELETE FROM meta WHERE key = 'schema_version'");
+      await tx.run("INSERT INTO meta VALUES ('schema_version', ?)", [String(version + 1)]);
+    });
+  }
+}
+
+async function schemaVersion(database: Database, path: string): Promise<number> {
+  const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
+  if (tables.length === 0) {
+    await database.run('CREATE TABLE meta (key VARCHAR NOT NULL, value VARCHAR NOT NULL)');
+    return 0;
+  }
+  if (!tables.includes('meta'))
+    throw new InputError(`${path} is a database, but not a Fathom store`);
+  const rows = await database.rows("SELECT value FROM meta WHERE key = 'schema_version'");
+  return rows.length === 0 ? 0 : Number(rows[0][0]);
+}

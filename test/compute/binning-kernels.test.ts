@@ -1,0 +1,314 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LadderAccumulator } from '../../compute/binning/accumulator.js';
+import { addBook } from '../../compute/binning/book.js';
+import { addClmm, readClmm } from '../../compute/binning/clmm.js';
+import { addConstantProduct, readConstantProduct } from '../../compute/binning/constant-product.js';
+import { addDlmm, readDlmm } from '../../compute/binning/dlmm.js';
+import { FaultLog } from '../../compute/binning/faults.js';
+import type { Fields } from '../../compute/binning/fields.js';
+import { MIN_BIN } from '../../compute/ladder/ladder.js';
+import * as reference from '../reference/binning.js';
+
+const positive = (min: number, max: number) =>
+  fc.double({ min: Math.log(min), max: Math.log(max), noNaN: true }).map(Math.exp);
+const amount = fc.oneof(fc.constant(0), positive(1e-6, 1e9));
+
+function ladderOf(priceUsd: number, fill: (into: LadderAccumulator, faults: FaultLog) => void) {
+  const into = new LadderAccumulator();
+  const faults = new FaultLog();
+  into.reset(priceUsd);
+  fill(into, faults);
+  expect(faults.faults).toEqual([]);
+  return into;
+}
+
+const book = (priceUsd: number, body: object) =>
+  ladderOf(priceUsd, (into, faults) => addBook(into, body as Fields, 'book', faults));
+const pools = (priceUsd: number, bodies: object[]) =>
+  ladderOf(priceUsd, (into, faults) => {
+    for (const body of bodies)
+      addConstantProduct(into, readConstantProduct(body as Fields, 'pool', faults)!);
+  });
+const clmm = (priceUsd: number, body: object) =>
+  ladderOf(priceUsd, (into, faults) => addClmm(into, readClmm(body as Fields, 'clmm', faults)!));
+const dlmm = (priceUsd: number, body: object) =>
+  ladderOf(priceUsd, (into, faults) => addDlmm(into, readDlmm(body as Fields, 'dlmm', faults)!));
+
+const total = (column: ArrayLike<number>) => Array.from(column).reduce((a, b) => a + b, 0);
+
+/** `slackUsd`: what a cell may be off where two great roots nearly cancel. */
+function expectSame(into: LadderAccumulator, ladder: reference.Ladder, slackUsd = 0) {
+  expect(into.droppedLevels).toBe(ladder.dropped);
+  for (const side of ['support', 'resistance'] as const) {
+    const column = into[`${side}Usd`];
+    column.forEach((usd, i) => {
+      const expected = ladder[side].get(MIN_BIN + i) ?? 0;
+      const allowed = 1e-9 * Math.max(usd, expected) + slackUsd;
+      if (!(Math.abs(usd - expected) <= allowed)) {
+        expect.fail(`${side} of bin ${MIN_BIN + i}: ${usd}, the reference says ${expected}`);
+      }
+    });
+  }
+}
+
+/** Levels so near a bin's edge that the last digit of a logarithm decides are another test's. */
+const offEdges = (prices: number[], priceUsd: number) =>
+  prices.every((price) => {
+    const place = reference.ladderPlace(price, priceUsd) + 0.5;
+    return Math.abs(place - Math.round(place)) > 1e-7;
+  });
+
+const level = fc.tuple(positive(1e-4, 1e4), amount);
+const books = fc.record({ bids: fc.array(level), asks: fc.array(level) });
+
+describe('order books on the ladder', () => {
+  it('agree with the reference', () => {
+    fc.assert(
+      fc.property(positive(1e-3, 1e3), books, (priceUsd, body) => {
+        expectSame(book(priceUsd, body), reference.binBook(priceUsd, body));
+      }),
+    );
+  });
+
+  it('hold every level, in the ladder or among the dropped', () => {
+    fc.assert(
+      fc.property(positive(1e-3, 1e3), books, (priceUsd, body) => {
+        const into = book(priceUsd, body);
+        const levels = [...body.bids, ...body.asks].filter(([, size]) => size > 0);
+        const inside = levels.filter(([price]) => {
+          const place = Math.floor(reference.ladderPlace(price, priceUsd) + 0.5);
+          return place >= -232 && place <= 242;
+        });
+        expect(into.droppedLevels).toBe(levels.length - inside.length);
+        const usd = inside.reduce((sum, [price, size]) => sum + price * size, 0);
+        const kept = total(into.supportUsd) + total(into.resistanceUsd);
+        expect(Math.abs(kept - usd)).toBeLessThanOrEqual(usd * 1e-12);
+      }),
+    );
+  });
+
+  it('double with their sizes, and come out the same in any order of levels', () => {
+    const shuffled = books.chain((body) =>
+      fc.record({
+        body: fc.constant(body),
+        bids: fc.shuffledSubarray(body.bids, { minLength: body.bids.length }),
+        asks: fc.shuffledSubarray(body.asks, { minLength: body.asks.length }),
+      }),
+    );
+    const twice = (levels: [number, number][]) => levels.map(([p, size]) => [p, size * 2]);
+    fc.assert(
+      fc.property(shuffled, ({ body, bids, asks }) => {
+        const once = book(1, body);
+        const double = book(1, { bids: twice(body.bids), asks: twice(body.asks) });
+        expect(Array.from(double.supportUsd)).toEqual(Array.from(once.supportUsd, (x) => x * 2));
+        const other = book(1, { bids, asks });
+        other.resistanceUsd.forEach((usd, i) => {
+          expect(Math.abs(usd - once.resistanceUsd[i])).toBeLessThanOrEqual(usd * 1e-12);
+        });
+      }),
+    );
+  });
+
+  it('put a level at the snapshot price into bin 0 and half a step up into bin 1', () => {
+    const into = book(2, { bids: [[2, 3]], asks: [[2 * 1.01 ** 0.500001, 1]] });
+    expect(into.supportUsd[-MIN_BIN]).toBe(6);
+    expect(into.resistanceUsd[1 - MIN_BIN]).toBeGreaterThan(2);
+  });
+});
+
+const pool = fc.record({
+  reserve_token: amount,
+  reserve_quote: amount,
+  quote_usd: positive(0.1, 1e4),
+});
+
+describe('constant-product pools on the ladder', () => {
+  it('agree with the reference, several summed', () => {
+    fc.assert(
+      fc.property(positive(1e-6, 1e6), fc.array(pool, { maxLength: 4 }), (priceUsd, bodies) => {
+        const slack = bodies.reduce(
+          (sum, p) => sum + Math.sqrt(p.reserve_token * p.reserve_quote * p.quote_usd),
+          0,
+        );
+        const near = slack * Math.sqrt(priceUsd) * 1e-14;
+        const expected = reference.binConstantProduct(priceUsd, bodies);
+        expectSame(pools(priceUsd, bodies), expected, near);
+      }),
+    );
+  });
+
+  it('hold of their reserves what lies between the ladder and the pool price', () => {
+    fc.assert(
+      fc.property(positive(1, 1e9), positive(1, 1e9), positive(0.1, 1e4), (x, y, q) => {
+        const into = pools((y * q) / x, [{ reserve_token: x, reserve_quote: y, quote_usd: q }]);
+        const outside = 1.01 ** (-232.5 / 2);
+        // The quote side pays for the token down to price 0; the ladder ends before.
+        expect(total(into.supportUsd) / (y * q)).toBeCloseTo(1 - outside, 9);
+        expect(total(into.resistanceUsd) / (y * q)).toBeCloseTo(1.01 ** (242.5 / 2) - 1, 9);
+      }),
+    );
+  });
+});
+
+const clmmBody = fc
+  .record({
+    ticks: fc.uniqueArray(fc.integer({ min: -3000, max: 3000 }), { maxLength: 30 }),
+    centre: fc.integer({ min: -200_000, max: 200_000 }),
+    nets: fc.array(fc.bigInt({ min: -(10n ** 24n), max: 10n ** 26n }), {
+      minLength: 30,
+      maxLength: 30,
+    }),
+    drift: fc.double({ min: -0.2, max: 0.2, noNaN: true }),
+    decimals0: fc.integer({ min: 0, max: 18 }),
+    decimals1: fc.integer({ min: 0, max: 18 }),
+    token: fc.constantFrom(0 as const, 1 as const),
+    quote_usd: positive(0.01, 1e4),
+  })
+  .map(({ ticks, centre, nets, drift, ...rest }) => ({
+    ...rest,
+    ticks: ticks
+      .sort((a, b) => a - b)
+      .map((tick, i): [number, string] => [tick * 10 + centre, String(nets[i])]),
+    sqrt_price_x96: String(BigInt(Math.floor(Math.exp(centre * 0.00005 + drift) * 2 ** 96))),
+  }));
+
+/** The pool's own price in USD. */
+function clmmPriceUsd(body: reference.ClmmBody): number {
+  const root = Number(body.sqrt_price_x96) / 2 ** 96;
+  const price = root * root * 10 ** (body.decimals0 - body.decimals1);
+  return (body.token === 0 ? price : 1 / price) * body.quote_usd;
+}
+
+describe('concentrated liquidity on the ladder', () => {
+  it('agrees with the reference, on either side of the pair', () => {
+    fc.assert(
+      fc.property(clmmBody, positive(0.2, 5), (body, away) => {
+        const priceUsd = clmmPriceUsd(body) * away;
+        const most = Math.max(0, ...Array.from(readClmm(body, '', new FaultLog())!.liquidity));
+        const human = most / 10 ** ((body.decimals0 + body.decimals1) / 2);
+        const slack = human * Math.sqrt(priceUsd * body.quote_usd) * 1e-13;
+        expectSame(clmm(priceUsd, body), reference.binClmm(priceUsd, body), slack);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('holds the amounts that a position inside the ladder implies', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -9000, max: 9000 }),
+        fc.integer({ min: 1, max: 5000 }),
+        fc.double({ min: -0.2, max: 0.2, noNaN: true }),
+        (low, width, drift) => {
+          const liquidity = 5_000_000_000_000_000n;
+          const root = Math.exp(drift);
+          const body = {
+            sqrt_price_x96: String(BigInt(Math.floor(root * 2 ** 96))),
+            ticks: [
+              [low, String(liquidity)],
+              [low + width, String(-liquidity)],
+            ],
+            decimals0: 6,
+            decimals1: 6,
+            token: 0,
+            quote_usd: 2,
+          };
+          const into = clmm(2, body);
+          const [a, c] = [1.0001 ** (low / 2), 1.0001 ** ((low + width) / 2)];
+          const at = Math.min(Math.max(root, a), c);
+          const human = 5e9;
+          expect(total(into.supportUsd)).toBeCloseTo(human * (at - a) * 2, 0);
+          expect(total(into.resistanceUsd)).toBeCloseTo(human * (c - at) * 2, 0);
+        },
+      ),
+    );
+  });
+
+  it('holds nothing where the running sum is negative or the ticks are fewer than two', () => {
+    const rest = { decimals0: 6, decimals1: 6, token: 0, quote_usd: 1 };
+    const sqrt_price_x96 = String(1n << 96n);
+    const bad = clmm(1, {
+      ...rest,
+      sqrt_price_x96,
+      ticks: [
+        [-100, '-5'],
+        [100, '9'],
+        [200, '-4'],
+      ],
+    });
+    expect(total(bad.supportUsd)).toBe(0);
+    expect(total(bad.resistanceUsd)).toBeGreaterThan(0);
+    for (const ticks of [[], [[0, '1000000']]]) {
+      const none = clmm(1, { ...rest, sqrt_price_x96, ticks });
+      expect(total(none.supportUsd) + total(none.resistanceUsd)).toBe(0);
+    }
+  });
+
+  it('sums liquidity exactly where doubles would not', () => {
+    const huge = 2n ** 120n;
+    const body = {
+      sqrt_price_x96: String(1n << 96n),
+      ticks: [
+        [-1000, String(huge)],
+        [-990, '1000000000'],
+        [-980, String(-huge)],
+        [1000, '-1000000000'],
+      ],
+      decimals0: 6,
+      decimals1: 6,
+      token: 0,
+      quote_usd: 1,
+    };
+    const expected = 1000 * (1.0001 ** 500 - 1);
+    expect(total(clmm(1, body).resistanceUsd)).toBeCloseTo(expected, 6);
+  });
+});
+
+const dlmmBody = fc
+  .record({
+    bin_step: fc.integer({ min: 1, max: 400 }),
+    centre: fc.integer({ min: -500, max: 500 }),
+    bins: fc.uniqueArray(fc.tuple(fc.integer({ min: -300, max: 300 }), amount, amount), {
+      selector: ([id]) => id,
+      maxLength: 40,
+    }),
+    decimals_x: fc.integer({ min: 0, max: 18 }),
+    decimals_y: fc.integer({ min: 0, max: 18 }),
+    token: fc.constantFrom('x' as const, 'y' as const),
+    quote_usd: positive(0.01, 1e4),
+  })
+  .map(({ centre, bins, ...rest }) => ({
+    ...rest,
+    active_id: centre,
+    bins: bins.map(([id, x, y]): [number, number, number] => [id + centre, x, y]),
+  }));
+
+describe('discrete bins on the ladder', () => {
+  it('agree with the reference, on either side of the pair', () => {
+    fc.assert(
+      fc.property(dlmmBody, positive(0.2, 5), (body, away) => {
+        const priceUsd = reference.dlmmPrice(body, body.active_id) * away;
+        const prices = body.bins.map(([id]) => reference.dlmmPrice(body, id));
+        fc.pre(offEdges(prices, priceUsd));
+        expectSame(dlmm(priceUsd, body), reference.binDlmm(priceUsd, body));
+      }),
+    );
+  });
+
+  it('drop and count bins whose price no double holds', () => {
+    const rest = { bin_step: 10_000, active_id: 0, decimals_x: 0, decimals_y: 0, quote_usd: 1 };
+    const bins = [
+      [-5000, 1, 1],
+      [5000, 1, 0],
+      [9_000_000, 0, 0],
+      [0, 3, 2],
+    ];
+    for (const token of ['x', 'y']) {
+      const into = dlmm(1, { ...rest, bins, token });
+      expect(into.droppedLevels).toBe(3);
+      expect(total(into.supportUsd)).toBe(token === 'x' ? 2 : 3);
+      expect(total(into.resistanceUsd)).toBe(token === 'x' ? 3 : 2);
+    }
+  });
+});

@@ -1,0 +1,198 @@
+import { tableFromIPC, type Vector } from 'apache-arrow';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodeArrow } from '../../compute/replay/arrow.js';
+import { MAX_AMOUNT_BYTES, writeAmounts } from '../../compute/replay/digits.js';
+import { encodeJson } from '../../compute/replay/json.js';
+import { encodeMsgpack } from '../../compute/replay/msgpack.js';
+import { PAGE_LIMITS, type Page } from '../../compute/replay/page.js';
+import { decodeMsgpack } from '../reference/msgpack.js';
+import { usdText, type PlainStore } from '../reference/replay.js';
+import {
+  MINT,
+  START_T,
+  envelopeOf,
+  kernelPage,
+  pageLimits,
+  requests,
+  stores,
+  supplies,
+} from './replay-stores.js';
+
+/** Cents from which amounts are finer than doubles: 2^46 USD. */
+const SHORTEST_LIMIT_CENTS = 2 ** 46 * 100;
+
+const pages = fc
+  .tuple(stores, requests, pageLimits, supplies, fc.constantFrom(null, MINT))
+  .map(([store, request, limits, supply, resolved]) => ({
+    page: kernelPage(store, request, limits, supply).page,
+    envelope: envelopeOf(request, resolved),
+  }));
+
+const fromJson = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes));
+
+/** A reply put together again from its Arrow form. */
+function fromArrow(bytes: Uint8Array) {
+  const table = tableFromIPC(bytes);
+  const metadata = table.schema.metadata;
+  const head = JSON.parse(metadata.get('page') as string);
+  const rows = table.toArray().map((row) => row.toJSON());
+  const columns = table.schema.names.map(String);
+  const listed: { t: number; tier: string; price_usd: number; cells: number }[] = JSON.parse(
+    metadata.get('snapshots') as string,
+  );
+  let at = 0;
+  const snapshots = listed.map(({ t, tier, price_usd, cells }) => {
+    const mine = rows.slice(at, (at += cells));
+    for (const row of mine) expect([row.t, row.tier, row.price_usd]).toEqual([t, tier, price_usd]);
+    return {
+      t,
+      tier,
+      price_usd,
+      ...(columns.includes('market') && { market_idx: indexes(table.getChild('market'), mine) }),
+      ...(columns.includes('group') && {
+        group_idx: mine.map((row) => groupIndex(head.groups, row.group)),
+      }),
+      bin: mine.map((row) => row.bin),
+      support_usd: mine.map((row) => row.support_usd),
+      resistance_usd: mine.map((row) => row.resistance_usd),
+    };
+  });
+  expect(at).toBe(table.numRows);
+  return { ...head, snapshots };
+}
+
+/** Dictionary entry i is market i, and no two entries are the same. */
+function indexes(column: Vector | null, rows: { market: string }[]): number[] {
+  if (rows.length === 0) return [];
+  const values = [...(column?.data[0].dictionary as Vector)] as string[];
+  expect(new Set(values).size).toBe(values.length);
+  return rows.map((row) => values.indexOf(row.market));
+}
+
+function groupIndex(groups: { key: string }[], key: string): number {
+  return groups.findIndex((group) => group.key === key);
+}
+
+describe('the formats of a page', () => {
+  it('hold the same reply', () => {
+    fc.assert(
+      fc.property(pages, ({ page, envelope }) => {
+        const reply = fromJson(encodeJson(page, envelope));
+        expect(decodeMsgpack(encodeMsgpack(page, envelope))).toEqual(reply);
+        expect(fromArrow(encodeArrow(page, envelope))).toEqual(reply);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('are the same bytes for the same page, in buffers of their own', () => {
+    fc.assert(
+      fc.property(pages, ({ page, envelope }) => {
+        for (const encode of [encodeJson, encodeMsgpack, encodeArrow]) {
+          const bytes = encode(page, envelope);
+          expect(bytes.byteLength).toBe(bytes.buffer.byteLength);
+          expect(Buffer.compare(bytes, encode(page, envelope))).toBe(0);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('type every amount of MessagePack as a double', () => {
+    const bytes = Buffer.from(encodeMsgpack(pageOf(1200n, 0n), envelopeOf(REQUEST)));
+    const double = (usd: number) => {
+      const item = Buffer.alloc(10, 0x91);
+      item[1] = 0xcb;
+      item.writeDoubleBE(usd, 2);
+      return item;
+    };
+    const key = (name: string) => Buffer.from([0xa0 | name.length, ...Buffer.from(name)]);
+    expect(bytes.includes(Buffer.concat([key('support_usd'), double(12)]))).toBe(true);
+    expect(bytes.includes(Buffer.concat([key('resistance_usd'), double(0)]))).toBe(true);
+  });
+
+  it('tell two markets apart that read the same', () => {
+    const market = { exchangeType: 'DEX' as const, type: 'onchain_pool' as const, pair: null };
+    const store: PlainStore = {
+      markets: [
+        { ...market, source: 'a b', address: 'c' },
+        { ...market, source: 'a', address: 'b c' },
+      ],
+      snapshots: [
+        snapshot([0, 1].map((m) => ({ market: m, bin: 0, support: 1n, resistance: 99n }))),
+      ],
+    };
+    const { page } = kernelPage(store, REQUEST, PAGE_LIMITS, WHOLE);
+    const reply = fromArrow(encodeArrow(page, envelopeOf(REQUEST)));
+    expect(reply.snapshots[0].market_idx).toEqual([0, 1]);
+  });
+});
+
+const REQUEST = {
+  from: START_T,
+  to: START_T + 10,
+  group: 'market' as const,
+  types: null,
+  excludeTypes: null,
+  venues: null,
+  excludeVenues: null,
+  minPct: -50,
+  maxPct: 100,
+};
+const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
+
+function snapshot(cells: PlainStore['snapshots'][number]['cells']) {
+  return { t: START_T, tier: 'raw' as const, price: 1.5, cells };
+}
+
+function pageOf(support: bigint, resistance: bigint): Page {
+  const store: PlainStore = {
+    markets: [{ source: 'X', exchangeType: 'CEX', type: 'cex_spot', address: null, pair: 'A/B' }],
+    snapshots: [snapshot([{ market: 0, bin: 0, support, resistance }])],
+  };
+  return kernelPage(store, REQUEST, PAGE_LIMITS, WHOLE).page;
+}
+
+describe('amounts', () => {
+  const write = (amounts: number[]) => {
+    const out = new Uint8Array(amounts.length * MAX_AMOUNT_BYTES);
+    const end = writeAmounts(out, 0, Float64Array.from(amounts), 0, amounts.length);
+    return new TextDecoder().decode(out.subarray(0, end));
+  };
+
+  it('are written with every cent and no digit too many', () => {
+    const scales = Array.from({ length: 16 }, (_, i) => 10 ** i);
+    const cents = fc.oneof(
+      fc.integer({ min: 0, max: 100_000 }),
+      fc.maxSafeInteger().map(Math.abs),
+      fc.constantFrom(...scales.flatMap((n) => [n - 1, n, n + 1, n * 5, n * 9 + 99])),
+      fc.constantFrom(2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1),
+    );
+    fc.assert(
+      fc.property(fc.array(cents), (amounts) => {
+        expect(write(amounts)).toBe(amounts.map((c) => `${usdText(BigInt(c))},`).join(''));
+        const common = amounts.filter((c) => c < SHORTEST_LIMIT_CENTS);
+        expect(`[${write(common)}]`).toBe(
+          JSON.stringify(common.map((c) => c / 100)).replace(
+            /(.)\]$/,
+            common.length ? '$1,]' : '$1]',
+          ),
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('are exact up to 2^53 cents on a page', () => {
+    const widest = BigInt(Number.MAX_SAFE_INTEGER);
+    const page = pageOf(widest - 7_000_000_001n, 7_000_000_001n);
+    const json = new TextDecoder().decode(encodeJson(page, envelopeOf(REQUEST)));
+    expect(json).toContain('"support_usd":[90071922547409.9],"resistance_usd":[70000000.01]');
+    expect(json).toContain(`"usd":${Number(widest) / 100}`);
+    const widestAlone = new TextDecoder().decode(
+      encodeJson(pageOf(widest, 0n), envelopeOf(REQUEST)),
+    );
+    expect(widestAlone).toContain('"support_usd":[90071992547409.91]');
+  });
+});

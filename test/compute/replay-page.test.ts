@@ -1,0 +1,272 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodeJson } from '../../compute/replay/json.js';
+import { PAGE_LIMITS, ReplayCancelled, buildPage } from '../../compute/replay/page.js';
+import { referencePage, type PlainRequest, type PlainStore } from '../reference/replay.js';
+import {
+  START_T,
+  envelopeOf,
+  kernelPage,
+  pageLimits,
+  queryOf,
+  requests,
+  runOf,
+  stores,
+  supplies,
+} from './replay-stores.js';
+
+const DEFAULT_REQUEST: PlainRequest = {
+  from: 0,
+  to: 4_000_000_000,
+  group: 'market',
+  types: null,
+  excludeTypes: null,
+  venues: null,
+  excludeVenues: null,
+  minPct: -50,
+  maxPct: 100,
+};
+const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+interface Snapshot {
+  t: number;
+  bin: number[];
+  support_usd: number[];
+  resistance_usd: number[];
+}
+
+/** All pages of a request, each from where the one before it says. */
+function allPages(
+  store: PlainStore,
+  request: PlainRequest,
+  limits = { ...PAGE_LIMITS },
+  supply = WHOLE,
+) {
+  const snapshots: Snapshot[] = [];
+  for (let from: number | null = request.from; from !== null;) {
+    const part: PlainRequest = { ...request, from };
+    const { page } = kernelPage(store, part, limits, supply);
+    const reply = JSON.parse(text(encodeJson(page, envelopeOf(part))));
+    snapshots.push(...(reply.snapshots as Snapshot[]));
+    from = reply.next_from as number | null;
+  }
+  return snapshots;
+}
+
+describe('a page of replay', () => {
+  it('is byte for byte what the plain reference says, however it ends', () => {
+    const seen = { cells: 0, snapshots: 0, window: 0, more: 0 };
+    fc.assert(
+      fc.property(stores, requests, pageLimits, supplies, (store, request, limits, supply) => {
+        for (let from: number | null = request.from; from !== null;) {
+          const part: PlainRequest = { ...request, from };
+          const { page, askedForMore } = kernelPage(store, part, limits, supply);
+          const envelope = envelopeOf(part);
+          const told = { ...envelope, clamped: envelope.window.clamped };
+          const { reply, end } = referencePage(store, part, limits, told);
+          expect(text(encodeJson(page, envelope))).toBe(JSON.stringify(reply));
+          expect(page.end).toBe(end);
+          seen[end]++;
+          seen.more += askedForMore;
+          from = page.nextFrom;
+        }
+      }),
+      { numRuns: 500 },
+    );
+    for (const times of Object.values(seen)) expect(times).toBeGreaterThan(50);
+  });
+
+  it('follows on the one before it: all pages together are exactly the window', () => {
+    fc.assert(
+      fc.property(stores, requests, pageLimits, supplies, (store, request, limits, supply) => {
+        const pages = allPages(store, request, limits, supply);
+        const window = store.snapshots.filter(({ t }) => t >= request.from && t < request.to);
+        expect(pages.map(({ t }) => t)).toEqual(window.map(({ t }) => t));
+        expect(pages).toEqual(allPages(store, request));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('sums to the same cents whatever the grouping', () => {
+    const total = (amounts: number[]) =>
+      amounts.reduce((sum, usd) => sum + BigInt(Math.round(usd * 100)), 0n);
+    fc.assert(
+      fc.property(stores, requests, (store, request) => {
+        const [split, ...grouped] = (['market', 'venue', 'type', 'all'] as const).map((group) =>
+          allPages(store, { ...request, group }).map((snapshot) => [
+            total(snapshot.support_usd),
+            total(snapshot.resistance_usd),
+            [...new Set(snapshot.bin)].sort((a, b) => a - b),
+          ]),
+        );
+        for (const sums of grouped) expect(sums).toEqual(split);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('does not change when a market appears later', () => {
+    const late = {
+      source: 'Late',
+      exchangeType: 'CEX' as const,
+      type: 'cex_spot' as const,
+      address: null,
+      pair: 'L/USD',
+    };
+    fc.assert(
+      fc.property(stores, requests, pageLimits, (store, request, limits) => {
+        const page = (of: PlainStore) =>
+          text(encodeJson(kernelPage(of, request, limits, WHOLE).page, envelopeOf(request)));
+        expect(page({ ...store, markets: [...store.markets, late] })).toBe(page(store));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('without any snapshot is empty, and says so', () => {
+    const { page } = kernelPage(
+      { markets: [], snapshots: [] },
+      DEFAULT_REQUEST,
+      PAGE_LIMITS,
+      WHOLE,
+    );
+    const reply = JSON.parse(text(encodeJson(page, envelopeOf(DEFAULT_REQUEST))));
+    expect(reply).toMatchObject({
+      window: { served_from: null, served_to: null },
+      next_from: null,
+      snapshot_count: 0,
+      row_count: 0,
+      markets: [],
+      facets: { frames: 0, types: [], venues: [] },
+      snapshots: [],
+    });
+  });
+
+  it('holds 288 snapshots and 100,000 cells, no more', () => {
+    const snapshots = Array.from({ length: 300 }, (_, i) => ({
+      t: START_T + i,
+      tier: 'raw' as const,
+      price: 1,
+      cells: [],
+    }));
+    const thin = kernelPage({ markets: [], snapshots }, DEFAULT_REQUEST, PAGE_LIMITS, WHOLE).page;
+    expect([thin.snapshotCount, thin.end, thin.nextFrom]).toEqual([
+      288,
+      'snapshots',
+      START_T + 288,
+    ]);
+
+    const markets = Array.from({ length: 400 }, (_, m) => ({
+      source: `v${m}`,
+      exchangeType: 'CEX' as const,
+      type: 'cex_spot' as const,
+      address: null,
+      pair: null,
+    }));
+    const wide = (cells: number, i: number) => ({
+      t: START_T + i,
+      tier: 'raw' as const,
+      price: 1,
+      cells: Array.from({ length: cells }, (_, c) => ({
+        market: Math.floor(c / 250),
+        bin: (c % 250) - 125,
+        support: 100n,
+        resistance: 0n,
+      })),
+    });
+    const store = { markets, snapshots: [99_999, 1, 1, 100_000].map(wide) };
+    const request = { ...DEFAULT_REQUEST, minPct: -90, maxPct: 1000 };
+    const first = kernelPage(store, request, PAGE_LIMITS, WHOLE).page;
+    expect([first.snapshotCount, first.rowCount, first.end]).toEqual([2, 100_000, 'cells']);
+    const rest = { ...request, from: START_T + 3 };
+    const last = kernelPage(store, rest, PAGE_LIMITS, WHOLE).page;
+    expect([last.snapshotCount, last.rowCount, last.end]).toEqual([1, 100_000, 'window']);
+  });
+
+  it('stops at the next snapshot when it is cancelled', () => {
+    const snapshots = Array.from({ length: 5 }, (_, i) => ({
+      t: START_T + i,
+      tier: 'raw' as const,
+      price: 1,
+      cells: [],
+    }));
+    const input = {
+      runs: [runOf('raw', snapshots)],
+      selection: { run: [0, 0, 0, 0, 0], row: [0, 1, 2, 3, 4] },
+      markets: [],
+      query: queryOf(DEFAULT_REQUEST),
+      windowContinues: false,
+    };
+    let asked = 0;
+    expect(() => buildPage(input, PAGE_LIMITS, () => ++asked === 3)).toThrow(ReplayCancelled);
+    expect(asked).toBe(3);
+  });
+
+  it('refuses cells of a market that the token does not have', () => {
+    const cells = [{ market: 1, bin: 0, support: 100n, resistance: 0n }];
+    const snapshots = [{ t: START_T, tier: 'raw' as const, price: 1, cells }];
+    const store: PlainStore = { markets: [], snapshots };
+    expect(() => kernelPage(store, DEFAULT_REQUEST, PAGE_LIMITS, WHOLE)).toThrow(
+      'cell of market 1, but the token has 0',
+    );
+  });
+});
+
+const EXAMPLES = path.resolve('..', 'shared', 'examples');
+
+describe.runIf(existsSync(EXAMPLES))('the example market', () => {
+  it('gives the expected page of the token that comes as flat cells', () => {
+    const rows = readFileSync(path.join(EXAMPLES, 'cells.ndjson'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const expected = JSON.parse(readFileSync(path.join(EXAMPLES, 'expected.json'), 'utf8'));
+    const address = rows[0].address;
+    const cases = expected.replay.filter((c: { token: string }) => c.token === 'HHH');
+    expect(cases.length).toBeGreaterThan(0);
+    const store: PlainStore = { markets: [], snapshots: [] };
+    for (const row of rows.filter((r) => r.address === address && r.t < expected.now)) {
+      let market = store.markets.findIndex((m) => m.source === row.source && m.pair === row.pair);
+      if (market < 0) {
+        const { source, exchange_type: exchangeType, type, market_address, pair } = row;
+        const entry = { source, exchangeType, type, address: market_address, pair };
+        market = store.markets.push(entry) - 1;
+      }
+      let snapshot = store.snapshots.find(({ t }) => t === row.t);
+      if (!snapshot) {
+        snapshot = { t: row.t, tier: row.tier, price: row.price_usd, cells: [] };
+        store.snapshots.push(snapshot);
+      }
+      const cents = (usd: number) => BigInt(Math.round(usd * 100));
+      const support = cents(row.support_usd);
+      snapshot.cells.push({
+        market,
+        bin: row.bin,
+        support,
+        resistance: cents(row.resistance_usd),
+      });
+    }
+    for (const { query, pages } of cases) {
+      const to = expected.now;
+      const request = { ...DEFAULT_REQUEST, group: query.group, from: to - 30 * 3600, to };
+      const { page } = kernelPage(store, request, PAGE_LIMITS, WHOLE);
+      const reply = JSON.parse(text(encodeJson(page, envelopeOf(request))));
+      const [want] = pages;
+      expect(reply).toMatchObject({ snapshot_count: want.snapshot_count });
+      expect(reply.row_count).toBe(want.row_count);
+      const newest = reply.snapshots.at(-1);
+      const cells = newest.bin.map((bin: number, i: number) => [
+        null,
+        bin,
+        newest.support_usd[i],
+        newest.resistance_usd[i],
+      ]);
+      expect(cells).toEqual(want.newest_cells);
+    }
+  });
+});

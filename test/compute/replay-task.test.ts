@@ -1,0 +1,227 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import zlib from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { canEncode, compressPage } from '../../compute/replay/compress.js';
+import { PAGE_LIMITS } from '../../compute/replay/page.js';
+import { renderPage, type RenderInput } from '../../compute/replay/task.js';
+import { encodeSegment } from '../../compute/segment/segment.js';
+import { decodeMsgpack } from '../reference/msgpack.js';
+import { referencePage, usdText, type PlainRequest, type PlainStore } from '../reference/replay.js';
+import { START_T, envelopeOf, queryOf, runOf } from './replay-stores.js';
+
+const REQUEST: PlainRequest = {
+  from: START_T,
+  to: START_T + 100_000,
+  group: 'market',
+  types: null,
+  excludeTypes: null,
+  venues: null,
+  excludeVenues: null,
+  minPct: -50,
+  maxPct: 100,
+};
+
+/** A fixed sequence of numbers in 0..1. */
+function sequence(): () => number {
+  let state = 12_345;
+  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+}
+
+/** Ladders that move: in every snapshot 60% of the cells change, the others stay as they were. */
+function movingStore(snapshots: number, markets: number, cellsPerMarket: number): PlainStore {
+  const next = sequence();
+  const amounts = new Map<string, bigint>();
+  const types = ['onchain_pool', 'onchain_limit_order', 'cex_spot', 'cex_perp'] as const;
+  return {
+    markets: Array.from({ length: markets }, (_, m) => ({
+      source: `Venue ${m >> 1}`,
+      exchangeType: (m >> 1) % 4 < 2 ? ('DEX' as const) : ('CEX' as const),
+      type: types[(m >> 1) % 4],
+      address: `address-${m}`,
+      pair: 'A/USD',
+    })),
+    snapshots: Array.from({ length: snapshots }, (_, s) => ({
+      t: START_T + 120 * s,
+      tier: 'raw' as const,
+      price: 148 + Math.round(next() * 1000) / 1000,
+      cells: Array.from({ length: markets * cellsPerMarket }, (_, c) => {
+        const bin = (c % cellsPerMarket) - (cellsPerMarket >> 1);
+        const stays = amounts.get(`${c}`);
+        const moves = stays === undefined || next() < 0.6;
+        const amount = moves ? BigInt(1000 + Math.floor(next() ** 2 * 600_000)) : stays;
+        amounts.set(`${c}`, amount);
+        return {
+          market: Math.floor(c / cellsPerMarket),
+          bin,
+          support: bin <= 0 ? amount : 0n,
+          resistance: bin > 0 ? amount : 0n,
+        };
+      }),
+    })),
+  };
+}
+
+function inputOf(store: PlainStore, extra: Partial<RenderInput> = {}): RenderInput {
+  const { snapshots } = store;
+  const half = snapshots.length >> 1;
+  const parts = [snapshots.slice(0, half), snapshots.slice(half)];
+  return {
+    segments: parts.map((part) => encodeSegment(runOf('raw', part))),
+    selection: {
+      run: Uint32Array.from(snapshots, (_, i) => (i < half ? 0 : 1)),
+      row: Uint32Array.from(snapshots, (_, i) => (i < half ? i : i - half)),
+    },
+    markets: store.markets,
+    query: queryOf(REQUEST),
+    windowContinues: false,
+    envelope: envelopeOf(REQUEST),
+    format: 'json',
+    encoding: 'identity',
+    ...extra,
+  };
+}
+
+function bodyOf(input: RenderInput): Uint8Array<ArrayBuffer> {
+  const result = renderPage(input);
+  if (result.status !== 'done') throw new Error(`task ended ${result.status}`);
+  return result.body;
+}
+
+const small = movingStore(6, 4, 9);
+
+/** SHA-256 of the small store's first four snapshots: changes only with the reply's meaning. */
+const GOLDEN_SHA256 = '662181957df77e1ba50176543cce643777495ad0785f405fd96e6f31a377438f';
+
+describe('the replay task', () => {
+  it('renders a fixed store into fixed bytes, also when markets and snapshots came later', () => {
+    const sha256 = (store: PlainStore) =>
+      createHash('sha256')
+        .update(bodyOf(inputOf(store)))
+        .digest('hex');
+    const past = { ...small, snapshots: small.snapshots.slice(0, 4) };
+    const told = { ...envelopeOf(REQUEST), clamped: false };
+    const { reply } = referencePage(past, REQUEST, PAGE_LIMITS, told);
+    expect(new TextDecoder().decode(bodyOf(inputOf(past)))).toBe(JSON.stringify(reply));
+    expect(sha256(past)).toBe(GOLDEN_SHA256);
+    const late = { ...small.markets[0], source: 'Late', address: 'late' };
+    expect(sha256({ ...past, markets: [...small.markets, late] })).toBe(GOLDEN_SHA256);
+  });
+
+  it('serves every format under every coding', () => {
+    const plain = bodyOf(inputOf(small));
+    const decode = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
+    for (const format of ['json', 'msgpack', 'arrow'] as const) {
+      const identity = bodyOf(inputOf(small, { format }));
+      for (const encoding of ['gzip', 'br'] as const) {
+        const body = bodyOf(inputOf(small, { format, encoding }));
+        expect(body.byteLength).toBe(body.buffer.byteLength);
+        expect(Buffer.compare(decode[encoding](body), identity)).toBe(0);
+      }
+    }
+    const unpacked = decodeMsgpack(bodyOf(inputOf(small, { format: 'msgpack' })));
+    expect(unpacked).toEqual(JSON.parse(new TextDecoder().decode(plain)));
+  });
+
+  it('says where the page ended, and asks for more rows when the selection is too short', () => {
+    const nextT = START_T + 120 * 6;
+    const limits = { maxCells: 100, maxSnapshots: 288 };
+    expect(renderPage(inputOf(small, { limits }))).toMatchObject({
+      status: 'done',
+      end: 'cells',
+      snapshotCount: 2,
+      rowCount: 72,
+      nextFrom: START_T + 240,
+    });
+    expect(renderPage(inputOf(small, { windowContinues: true, nextT }))).toEqual({
+      status: 'more',
+      snapshotCount: 6,
+      rowCount: 216,
+    });
+    const full = { ...PAGE_LIMITS, maxSnapshots: 6 };
+    expect(
+      renderPage(inputOf(small, { windowContinues: true, nextT, limits: full })),
+    ).toMatchObject({ status: 'done', end: 'snapshots', nextFrom: nextT });
+    expect(renderPage(inputOf(small, { windowContinues: true, limits: full }))).toMatchObject({
+      status: 'more',
+    });
+  });
+
+  it('ends without a body when its flag in shared memory is set', () => {
+    const cancel = new Int32Array(new SharedArrayBuffer(4));
+    expect(renderPage(inputOf(small, { cancel })).status).toBe('done');
+    Atomics.store(cancel, 0, 1);
+    expect(renderPage(inputOf(small, { cancel }))).toEqual({ status: 'cancelled' });
+    // Before anything is decoded: a damaged segment is not even looked at.
+    const damaged = { segments: [new Uint8Array(9)], cancel };
+    expect(renderPage(inputOf(small, damaged))).toEqual({ status: 'cancelled' });
+  });
+
+  it('refuses a damaged segment', () => {
+    const input = inputOf(small);
+    const cut = input.segments.map((segment) => segment.subarray(0, segment.length - 9));
+    expect(() => renderPage({ ...input, segments: cut })).toThrow();
+  });
+
+  it('keeps amounts wider than 32 bits through segment, sum and text', () => {
+    const support = [4_294_967_296n, 1_234_567_890_123n];
+    const store: PlainStore = {
+      markets: small.markets,
+      snapshots: [
+        {
+          t: START_T,
+          tier: 'raw',
+          price: 1,
+          cells: support.map((s, market) => ({ market, bin: 3, support: s, resistance: 1n })),
+        },
+      ],
+    };
+    const json = (group: 'market' | 'all') => {
+      const query = { ...queryOf(REQUEST), group };
+      return new TextDecoder().decode(bodyOf(inputOf(store, { query })));
+    };
+    const [first, second] = support.map(usdText);
+    expect(json('market')).toContain(`"support_usd":[${first},${second}]`);
+    expect(json('all')).toContain(`"support_usd":[${usdText(support[0] + support[1])}]`);
+  });
+});
+
+describe('the content codings', () => {
+  const full = movingStore(288, 12, 28);
+  const body = bodyOf(inputOf(full));
+
+  it('make a full page at least five times smaller', () => {
+    for (const encoding of ['gzip', 'br'] as const) {
+      expect(body.length / compressPage(body, encoding).length).toBeGreaterThanOrEqual(5);
+    }
+  });
+
+  it('write one gzip member that other programs read', () => {
+    const gzip = compressPage(body, 'gzip');
+    // A member ends with the length of its own text: a second one would state only its part.
+    expect(Buffer.from(gzip).readUInt32LE(gzip.length - 4)).toBe(body.length);
+    const programs = [
+      ['gzip', '-dc'],
+      [
+        'python3',
+        '-c',
+        'import gzip,sys;sys.stdout.buffer.write(gzip.decompress(sys.stdin.buffer.read()))',
+      ],
+    ];
+    for (const [program, ...args] of programs) {
+      if (spawnSync(program, ['--version']).status !== 0) continue;
+      const plain = execFileSync(program, args, { input: gzip, maxBuffer: 2 ** 26 });
+      expect(Buffer.compare(plain, body)).toBe(0);
+    }
+  });
+
+  it('have zstd where Node has it, and say so where not', () => {
+    const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (bytes: Uint8Array) => Buffer };
+    expect(canEncode('zstd')).toBe(zstdDecompressSync !== undefined);
+    if (zstdDecompressSync === undefined) {
+      expect(() => compressPage(body, 'zstd')).toThrow('this Node has none');
+    } else {
+      expect(Buffer.compare(zstdDecompressSync(compressPage(body, 'zstd')), body)).toBe(0);
+    }
+  });
+});

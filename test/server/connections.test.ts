@@ -1,0 +1,359 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Budget } from '../../server/http/budget.js';
+import { createRouter, type Route } from '../../server/http/router.js';
+import { HTTP_LIMITS, startHttpServer, type HttpServer } from '../../server/http/server.js';
+import { createLog } from '../../server/log.js';
+import { RawClient, eventually, requestText } from '../support/raw-client.js';
+
+const BIG_BYTES = 48 * 1024 * 1024;
+/** Bytes that show where in the body they stand. */
+const big = new Uint8Array(new Uint32Array(BIG_BYTES / 4).map((_, i) => i * 2_654_435_761).buffer);
+
+const logged: string[] = [];
+const log = createLog((line) => void logged.push(line));
+let held: (() => void)[] = [];
+let cancels: Int32Array[] = [];
+
+const routes: Route[] = [
+  {
+    method: 'GET',
+    path: '/big',
+    handle: ({ exchange }) => exchange.reply(200, [['Content-Type', 'test']], big),
+  },
+  {
+    method: 'GET',
+    path: '/held',
+    handle: async ({ exchange }) => {
+      cancels.push(exchange.cancel);
+      await new Promise<void>((resolve) => held.push(resolve));
+      exchange.replyJson(200, { held: true });
+    },
+  },
+  {
+    method: 'GET',
+    path: '/echo/:first/of/:second',
+    handle: ({ exchange, params }) => exchange.replyJson(200, { ...params, query: exchange.query }),
+  },
+  {
+    method: 'GET',
+    path: '/throws',
+    handle: () => {
+      throw new Error('a secret of the house');
+    },
+  },
+  {
+    method: 'GET',
+    path: '/rejects',
+    handle: async () => {
+      await Promise.resolve();
+      throw new Error('a secret of the house');
+    },
+  },
+  { method: 'GET', path: '/nothing', handle: ({ exchange }) => exchange.reply(304, [], null) },
+  {
+    method: 'POST',
+    path: '/body',
+    maxBodyBytes: 1000,
+    handle: async ({ exchange, body }) => {
+      const bytes = await (body as Promise<Uint8Array>);
+      exchange.replyJson(200, { text: Buffer.from(bytes).toString() });
+    },
+  },
+];
+
+let server: HttpServer;
+let url: string;
+const start = (limits = {}) =>
+  startHttpServer('127.0.0.1', 0, createRouter(routes, log), log, { ...HTTP_LIMITS, ...limits });
+
+beforeAll(async () => {
+  server = await start();
+  url = `http://127.0.0.1:${server.port}`;
+});
+afterAll(async () => {
+  held.forEach((resume) => resume());
+  await server.close();
+});
+
+const release = () => {
+  held.forEach((resume) => resume());
+  held = [];
+  cancels = [];
+};
+
+describe('routes', () => {
+  it('take the varying parts of a path, decoded where they can be', async () => {
+    const response = await fetch(`${url}/echo/a%20b/of/%zz?x=%20&y`);
+    expect(await response.json()).toEqual({ first: 'a b', second: '%zz', query: 'x=%20&y' });
+  });
+
+  it.each(['/', '/nowhere', '/echo/a/of/', '/echo//of/b', '/big/', '/BIG', '/echo/a/of/b/c'])(
+    '404 for %s',
+    async (path) => {
+      const response = await fetch(url + path);
+      expect(response.status).toBe(404);
+      expect(response.headers.get('content-type')).toBe('application/json');
+      expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{12}-/);
+      expect(await response.json()).toEqual({
+        error: 'Not Found',
+        message: 'There is no such endpoint',
+        error_code: 'not_found',
+      });
+    },
+  );
+
+  it.each([
+    ['POST', '/big', 'GET, HEAD'],
+    ['DELETE', '/big', 'GET, HEAD'],
+    ['OPTIONS', '/big', 'GET, HEAD'],
+    ['BREW', '/big', 'GET, HEAD'],
+    ['GET', '/body', 'POST'],
+    ['HEAD', '/body', 'POST'],
+  ])('405 for %s %s', async (method, path, allow) => {
+    const body = method === 'POST' ? 'x'.repeat(100_000) : undefined;
+    const response = await fetch(url + path, { method, body });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
+    if (method === 'HEAD') return;
+    expect(await response.json()).toMatchObject({ error_code: 'method_not_allowed' });
+  });
+
+  it.each(['/throws', '/rejects'])('keep what %s to the log', async (path) => {
+    const response = await fetch(url + path);
+    const text = await response.text();
+    const id = response.headers.get('x-request-id') as string;
+    expect(response.status).toBe(500);
+    expect(JSON.parse(text)).toEqual({
+      error: 'Internal Server Error',
+      message: `Internal error, request id ${id}`,
+      error_code: 'internal_error',
+    });
+    const line = logged.find((entry) => entry.includes(`request_id=${id}`));
+    expect(line).toContain('a secret of the house');
+    expect(line?.trimEnd()).not.toContain('\n');
+  });
+
+  it('give every request an id of its own', async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async () => (await fetch(url)).headers.get('x-request-id')),
+    );
+    expect(new Set(ids).size).toBe(20);
+  });
+});
+
+describe('request bodies', () => {
+  it('come whole, in one piece or many', async () => {
+    const client = await RawClient.connect(server.port);
+    client.send('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello');
+    setTimeout(() => client.send(' world'), 30);
+    expect(await client.until('}')).toContain('{"text":"hello world"}');
+    client.socket.destroy();
+  });
+
+  it('may be empty, and chunked', async () => {
+    const empty = await fetch(`${url}/body`, { method: 'POST' });
+    expect(await empty.json()).toEqual({ text: '' });
+    const client = await RawClient.connect(server.port);
+    client.send('POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    client.send('3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n');
+    expect(await client.until('}')).toContain('{"text":"abcde"}');
+    client.socket.destroy();
+  });
+
+  it('413 where they are too long, and the connection goes on', async () => {
+    const client = await RawClient.connect(server.port);
+    const body = 'x'.repeat(200_000);
+    client.send(`POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    expect(await client.until('payload_too_large')).toMatch(/^HTTP\/1.1 413 /);
+    client.send(requestText('GET /nowhere'));
+    await client.until('not_found');
+    client.socket.destroy();
+  });
+
+  it('that never end leave nothing behind', async () => {
+    const client = await RawClient.connect(server.port);
+    client.send('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nabc');
+    await eventually('the request arrived', () => server.live === 1);
+    client.socket.destroy();
+    await eventually('the request is forgotten', () => server.live === 0);
+  });
+});
+
+describe('replies', () => {
+  it('of any size arrive whole', async () => {
+    const response = await fetch(`${url}/big`);
+    expect(response.headers.get('content-length')).toBe(String(BIG_BYTES));
+    expect(Buffer.compare(Buffer.from(await response.arrayBuffer()), big)).toBe(0);
+    expect(server.live).toBe(0);
+  });
+
+  it('to HEAD have the headers of GET and no body, and the connection goes on', async () => {
+    const client = await RawClient.connect(server.port);
+    client.send(requestText('HEAD /big') + requestText('HEAD /nowhere') + requestText('GET /'));
+    const text = await client.until('"error_code"');
+    const [first, second] = text.split('\r\n\r\n');
+    expect(first).toMatch(/^HTTP\/1.1 200 OK/);
+    expect(first).toContain(`Content-Length: ${BIG_BYTES}`);
+    expect(first).toContain('Content-Type: test');
+    expect(second).toMatch(/^HTTP\/1.1 404 /);
+    expect(second).toMatch(/Content-Length: \d+/);
+    client.socket.destroy();
+  });
+
+  it('without a body state no length', async () => {
+    const response = await fetch(`${url}/nothing`);
+    expect([response.status, response.headers.get('content-length')]).toEqual([304, null]);
+  });
+
+  it('go to a client that reads late, and later requests on its connection work', async () => {
+    const client = await RawClient.connect(server.port);
+    client.socket.pause();
+    client.send(requestText('GET /big'));
+    await eventually('the reply is on its way', () => server.live === 1);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    client.socket.resume();
+    await eventually('the whole body came', () => client.receivedBytes > BIG_BYTES);
+    const received = client.received;
+    const start = received.indexOf('\r\n\r\n') + 4;
+    expect(Buffer.compare(received.subarray(start), big)).toBe(0);
+    client.send(requestText('GET /nowhere'));
+    await client.until('not_found');
+    client.socket.destroy();
+  });
+});
+
+describe('clients that go', () => {
+  it('in the middle of a reply are forgotten, with their bytes', async () => {
+    const limited = await start({ maxBytesInFlight: BIG_BYTES });
+    const at = `http://127.0.0.1:${limited.port}`;
+    const client = await RawClient.connect(limited.port);
+    client.socket.pause();
+    client.send(requestText('GET /big'));
+    await eventually('the reply is on its way', () => limited.live === 1);
+    const refused = await fetch(`${at}/big`);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toMatchObject({ error_code: 'replay_busy' });
+    client.socket.resetAndDestroy();
+    await eventually('the reply is forgotten', () => limited.live === 0);
+    const after = await fetch(`${at}/big`);
+    expect((await after.arrayBuffer()).byteLength).toBe(BIG_BYTES);
+    await limited.close();
+  });
+
+  it('before the reply set its flag, and the late reply harms nothing', async () => {
+    const client = await RawClient.connect(server.port);
+    client.send(requestText('GET /held'));
+    await eventually('the request arrived', () => cancels.length === 1);
+    const [cancel] = cancels;
+    expect(cancel[0]).toBe(0);
+    client.socket.destroy();
+    await eventually('the flag is set', () => Atomics.load(cancel, 0) === 1);
+    release();
+    expect((await fetch(`${url}/nowhere`)).status).toBe(404);
+  });
+
+  it('do not read at all are cut off', async () => {
+    const strict = await start({ stallLimitMs: 400 });
+    const client = await RawClient.connect(strict.port);
+    client.socket.pause();
+    client.send(requestText('GET /big'));
+    await eventually('the reply is on its way', () => strict.live === 1);
+    await eventually('the client is cut off', () => strict.live === 0, 5_000);
+    client.socket.resume();
+    await client.closed;
+    expect(client.receivedBytes).toBeLessThan(BIG_BYTES);
+    await strict.close();
+  });
+
+  it('read slowly are served, also when a pause exceeds the 10 s of the library', async () => {
+    const client = await RawClient.connect(server.port);
+    client.socket.pause();
+    client.send(requestText('GET /big'));
+    await eventually('the reply is on its way', () => server.live === 1);
+    await new Promise((resolve) => setTimeout(resolve, 14_500));
+    client.socket.resume();
+    await eventually('the whole body came', () => client.receivedBytes > BIG_BYTES);
+    client.socket.destroy();
+  });
+
+  it('send half a request are cut off by the library', { timeout: 30_000 }, async () => {
+    const client = await RawClient.connect(server.port);
+    client.send('GET /nowhere HTTP/1.1\r\nHo');
+    const before = performance.now();
+    await client.closed;
+    expect(performance.now() - before).toBeLessThan(20_000);
+  });
+});
+
+describe('awkward requests', () => {
+  it('pipelined: those answered at once are answered in order', async () => {
+    const client = await RawClient.connect(server.port);
+    client.send(requestText('GET /echo/1/of/2') + requestText('GET /echo/2/of/2'));
+    const text = await client.until('{"first":"2"');
+    expect(text.indexOf('{"first":"1"')).toBeLessThan(text.indexOf('{"first":"2"'));
+    client.socket.destroy();
+  });
+
+  it('pipelined behind one in work: the library closes the connection, nothing else suffers', async () => {
+    const client = await RawClient.connect(server.port);
+    client.send(requestText('GET /held') + requestText('GET /nowhere'));
+    await client.closed;
+    await eventually('the request is forgotten', () => server.live === 0);
+    release();
+    expect((await fetch(`${url}/nowhere`)).status).toBe(404);
+  });
+
+  it('a flood of pipelined requests that nobody reads piles nothing up', async () => {
+    const client = await RawClient.connect(server.port);
+    client.socket.pause();
+    const flood = requestText('GET /nowhere').repeat(2000);
+    const before = process.memoryUsage().rss;
+    for (let i = 0; i < 100 && !client.socket.destroyed; i++) {
+      client.send(flood);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+    client.socket.destroy();
+    await eventually('the requests are forgotten', () => server.live === 0);
+  });
+
+  it('with a head of 12 KB are read, with an endless one refused', async () => {
+    const headers = { 'X-Filler': 'x'.repeat(12_000) };
+    const client = await RawClient.connect(server.port);
+    const text = requestText('GET /nowhere', headers);
+    client.send(text.slice(0, 6000));
+    setTimeout(() => client.send(text.slice(6000)), 30);
+    await client.until('not_found');
+    client.socket.destroy();
+    const endless = await RawClient.connect(server.port);
+    endless.send('GET /nowhere HTTP/1.1\r\nHost: a\r\nX: ');
+    const timer = setInterval(() => endless.send('x'.repeat(5000)), 10);
+    await endless.closed;
+    clearInterval(timer);
+    expect(endless.received.toString()).toMatch(/^HTTP\/1.1 431 /);
+  });
+
+  it.each(['GARBAGE\r\n\r\n', '\u0000\u0001\u0002\r\n\r\n', 'GET /x HTTP/1.0\r\n\r\n'])(
+    'that are no HTTP/1.1 close the connection alone: %j',
+    async (text) => {
+      const client = await RawClient.connect(server.port);
+      client.send(text);
+      await client.closed;
+      expect((await fetch(`${url}/nowhere`)).status).toBe(404);
+    },
+  );
+});
+
+describe('budgets', () => {
+  it('are never exceeded', () => {
+    const budget = new Budget(10);
+    expect([budget.take(6), budget.take(5), budget.take(4), budget.take(1)]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    budget.give(6);
+    expect(budget.taken).toBe(4);
+    expect(budget.take(6)).toBe(true);
+  });
+});

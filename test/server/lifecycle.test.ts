@@ -1,0 +1,214 @@
+import { createServer } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startServer } from '../../server/app.js';
+import { systemClock, frozenClock } from '../../server/clock.js';
+import { createLog } from '../../server/log.js';
+import { MemoryDepth, MemoryKeys } from '../support/memory-depth.js';
+import { RawClient, eventually, requestText } from '../support/raw-client.js';
+import {
+  KEY,
+  MINT,
+  NOW_S,
+  WIDE_MINT,
+  startTestService,
+  steadyStore,
+  type TestService,
+  type TestServiceOptions,
+} from '../support/service.js';
+
+const wide = steadyStore(288, 34);
+const running: TestService[] = [];
+
+async function start(options: TestServiceOptions = {}): Promise<TestService> {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, steadyStore(10, 2));
+  depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
+  const service = await startTestService({ depth, ...options });
+  running.push(service);
+  return service;
+}
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((service) => service.stop()));
+});
+
+/** Holds every read of segments up until it is called. */
+function holdReads({ depth }: TestService): () => void {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  depth.beforeRead = () => gate;
+  return () => {
+    depth.beforeRead = async () => {};
+    open();
+  };
+}
+
+describe('a busy service', () => {
+  it('answers many concurrent pages, each whole', async () => {
+    const service = await start({ threads: 2 });
+    const expected = await (await service.get(`/replay/${WIDE_MINT}`)).text();
+    const pages = await Promise.all(
+      Array.from({ length: 30 }, async () => {
+        const response = await service.get(`/replay/${WIDE_MINT}`);
+        return [response.status, (await response.text()) === expected];
+      }),
+    );
+    expect(pages).toEqual(pages.map(() => [200, true]));
+    expect(service.pool.pendingTasks).toBe(0);
+  });
+
+  it('says 503 at once where as many pages are in work as may be, and recovers', async () => {
+    const service = await start({ threads: 1, maxQueueTasks: 1 });
+    const resume = holdReads(service);
+    const inWork = [0, 1].map(() => service.get(`/replay/${MINT}`));
+    await eventually('both are in work', () => service.depth.reads.length === 2);
+    const before = performance.now();
+    const refused = await service.get(`/replay/${MINT}`);
+    expect(performance.now() - before).toBeLessThan(500);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toMatchObject({ error_code: 'replay_busy' });
+    resume();
+    for (const response of await Promise.all(inWork)) expect(response.status).toBe(200);
+    expect((await service.get(`/replay/${MINT}`)).status).toBe(200);
+  });
+
+  it('says 503 where other tasks fill the queue', async () => {
+    const service = await start({ threads: 1, maxQueueTasks: 0 });
+    const resume = holdReads(service);
+    const page = service.get(`/replay/${MINT}`);
+    await eventually('the page is in work', () => service.depth.reads.length === 1);
+    // The other task is posted in the turn in which the page's read ends, before the page's own.
+    const other = service.pool.run('ping', null);
+    resume();
+    const response = await page;
+    await other;
+    expect(response.status).toBe(503);
+    expect((await service.get(`/replay/${MINT}`)).status).toBe(200);
+  });
+
+  it('gives a client up that has gone, without rendering its page', async () => {
+    const service = await start();
+    const resume = holdReads(service);
+    const client = await RawClient.connect(service.server.port);
+    client.send(requestText(`GET /api/v1/replay/${MINT}`, { 'x-api-key': KEY }));
+    await eventually('the page is in work', () => service.depth.reads.length === 1);
+    const posted = service.pool.postedTasks;
+    client.socket.destroy();
+    const after = service.get(`/replay/${MINT}`, { headers: { 'x-api-key': 'nobody' } });
+    expect((await after).status).toBe(401);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    resume();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(service.pool.postedTasks).toBe(posted);
+  });
+});
+
+describe('starting', () => {
+  it('logs one line with the URL', async () => {
+    const service = await start();
+    expect(service.logged.length).toBe(1);
+    expect(service.logged[0]).toMatch(/^time=\S+ level=info msg=listening url=http:\S+\n$/);
+    expect(service.logged[0]).toContain(service.server.url);
+  });
+
+  it('names the port that is in use, by a server like this or any other', async () => {
+    const service = await start();
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', () => resolve()));
+    const { port: otherPort } = other.address() as { port: number };
+    for (const port of [service.server.port, otherPort]) {
+      await expect(startAt(service, '127.0.0.1', port)).rejects.toThrow(
+        `port ${port} on 127.0.0.1 is in use`,
+      );
+    }
+    other.close();
+  });
+
+  it('names a host that is not of this machine', async () => {
+    const service = await start();
+    await expect(startAt(service, '192.0.2.1', 0)).rejects.toThrow(
+      'port 0 on 192.0.2.1: the host is not an address of this machine',
+    );
+  });
+});
+
+describe('closing', () => {
+  it('finishes a page in work before it closes, and takes no more connections', async () => {
+    const service = await start();
+    const resume = holdReads(service);
+    const page = service.get(`/replay/${WIDE_MINT}`);
+    await eventually('the page is in work', () => service.depth.reads.length > 0);
+    let closed = false;
+    const closing = service.server.close().then(() => (closed = true));
+    await expect(RawClient.connect(service.server.port)).rejects.toThrow(/ECONNREFUSED/);
+    expect(closed).toBe(false);
+    resume();
+    const response = await page;
+    expect(response.headers.get('connection')).toBe('close');
+    expect((await response.json()) as object).toMatchObject({ snapshot_count: 287 });
+    await closing;
+    await service.server.close();
+  });
+
+  it('cuts off what does not end in time', async () => {
+    const service = await start({ limits: { drainLimitMs: 100 } });
+    const resume = holdReads(service);
+    const page = service.get(`/replay/${MINT}`);
+    const failure = expect(page).rejects.toThrow();
+    await eventually('the page is in work', () => service.depth.reads.length === 1);
+    await service.server.close();
+    await failure;
+    expect(service.logged.at(-1)).toContain('cut off');
+    resume();
+  });
+
+  it('releases the port, also while clients keep their connections', async () => {
+    const service = await start();
+    const port = await freePort();
+    for (let round = 0; round < 3; round++) {
+      const server = await startAt(service, '127.0.0.1', port);
+      expect(server.port).toBe(port);
+      const client = await RawClient.connect(port);
+      client.send(requestText('GET /nowhere'));
+      await client.until('not_found');
+      await server.close();
+      await client.closed;
+    }
+  });
+});
+
+describe('clocks', () => {
+  it('stand still or go', () => {
+    expect(frozenClock(1.9).nowS()).toBe(1);
+    expect(Math.abs(systemClock.nowS() - Date.now() / 1000)).toBeLessThan(2);
+  });
+});
+
+describe('the log', () => {
+  it('keeps an event on one line, whatever is in it', () => {
+    const lines: string[] = [];
+    createLog((line) => void lines.push(line)).error(
+      'two words',
+      { plain: 'a/b', count: 3, none: null, hostile: 'x\ny="z" level=info', empty: '' },
+      new Error('first\nsecond'),
+    );
+    expect(lines.length).toBe(1);
+    expect(lines[0].trimEnd()).not.toMatch(/[\r\n]/);
+    expect(lines[0]).toContain('msg="two words" plain=a/b count=3 none=null');
+    expect(lines[0]).toContain('hostile="x\\ny=\\"z\\" level=info" empty=""');
+    expect(lines[0]).toContain('error="Error: first\\nsecond');
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = probe.address() as { port: number };
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  return port;
+}
+
+async function startAt({ pool, depth }: TestService, host: string, port: number) {
+  const log = createLog(() => {});
+  const clock = frozenClock(NOW_S);
+  return startServer({ depth, keys: new MemoryKeys(), pool, clock, host, port, log });
+}

@@ -1,0 +1,272 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { binsOfBand } from '../../compute/ladder/ladder.js';
+import { ApiError } from '../../server/http/errors.js';
+import { parseReplayRequest } from '../../server/replay/parameters.js';
+
+const MINT = 'So11111111111111111111111111111111111111112';
+const NOW = 1_794_659_696;
+const DAY = 86_400;
+const OLDEST = NOW - 365 * DAY;
+
+const parse = (query: string, address = MINT) => parseReplayRequest(address, query, NOW);
+
+function failure(query: string, address = MINT): Record<string, unknown> {
+  try {
+    parse(query, address);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ApiError);
+    const { status, body } = error as ApiError;
+    expect(status).toBe(400);
+    expect(body.error).toBe('Bad Request');
+    return { ...body };
+  }
+  throw new Error(`'${query}' was accepted`);
+}
+
+describe('replay parameters', () => {
+  it('have defaults', () => {
+    expect(parse('')).toEqual({
+      address: MINT,
+      chain: 'mainchain',
+      fromS: NOW - DAY,
+      toS: NOW,
+      clamped: false,
+      query: {
+        group: 'market',
+        types: null,
+        excludeTypes: null,
+        venues: null,
+        excludeVenues: null,
+        minPct: -50,
+        maxPct: 100,
+        band: { first: -69, last: 69 },
+      },
+    });
+  });
+
+  it('that replay does not have are passed over', () => {
+    expect(parse('chain=nowhere&foo=&foo=%zz&&x')).toEqual(parse(''));
+  });
+
+  it('take the chain from the address and put 0x addresses in lower case', () => {
+    const leg = '0xABCDEF0000000000000000000000000000000aBc';
+    const { address, chain } = parse('', leg);
+    expect([address, chain]).toEqual([leg.toLowerCase(), 'evmchain']);
+  });
+
+  it.each(['x', '0x12', `${MINT}0`, 'l'.repeat(32), '', `${MINT}/`, 'é'.repeat(40), '%zz'])(
+    'refuse the address %j',
+    (address) => {
+      expect(failure('', address)).toMatchObject({ error_code: 'invalid_address' });
+    },
+  );
+});
+
+describe('the window', () => {
+  it.each([
+    [`to=${NOW - 10}`, NOW - 10 - DAY, NOW - 10, false],
+    [`from=${NOW - 10}`, NOW - 10, NOW, false],
+    [`from=${NOW - 20}&to=${NOW - 10}`, NOW - 20, NOW - 10, false],
+    [`from=2026-11-14T00:00:00Z&to=2026-11-14T02:00:00%2B01:00`, 1794614400, 1794618000, false],
+    [`from=2026-11-14T00:00:00Z&to=2026-11-14T02:00:00+01:00`, 1794614400, 1794618000, false],
+    [`from=2026-11-14T00:00:00.25Z&to=2026-11-14T00:00:02.75Z`, 1794614401, 1794614403, false],
+    [`from=2026-11-14T00:00:00.25Z&to=2026-11-14T00:00:00.75Z`, 1794614401, 1794614401, false],
+    // The future: nothing there yet, and the window stays as asked.
+    [`to=${NOW + 100}`, NOW + 100 - DAY, NOW + 100, false],
+    [`from=${NOW + 5}&to=${NOW + 100}`, NOW + 5, NOW + 100, false],
+    // The limit.
+    [`from=${OLDEST}`, OLDEST, NOW, false],
+    [`from=${OLDEST - 1}`, OLDEST, NOW, true],
+    ['from=0', OLDEST, NOW, true],
+    [`from=0&to=${OLDEST + 1}`, OLDEST, OLDEST + 1, true],
+    [`from=0&to=${OLDEST}`, OLDEST, OLDEST, true],
+    ['from=1960-01-01T00:00:00Z', OLDEST, NOW, true],
+  ])('%s', (query, fromS, toS, clamped) => {
+    expect(parse(query)).toMatchObject({ fromS, toS, clamped });
+  });
+
+  it.each([
+    ['from=abc', 'from', /epoch seconds or an RFC 3339/],
+    [`from=${NOW}000`, 'from', /not milliseconds/],
+    [`to=${NOW}000`, 'to', /not milliseconds/],
+    ['to=2026-11-14T00:00:00', 'to', /no zone/],
+    ['from=2026-11-14', 'from', /no zone/],
+    [`from=${NOW}`, 'from', /before to/],
+    [`from=${NOW + 1}`, 'from', /before to/],
+    [`from=${NOW - 10}&to=${NOW - 10}`, 'from', /before to/],
+    [`from=${NOW - 10}&to=${NOW - 20}`, 'from', /before to/],
+    ['from=200&to=100', 'from', /before to/],
+  ])('refuses %s', (query, parameter, message) => {
+    expect(failure(query)).toEqual({
+      error: 'Bad Request',
+      error_code: 'invalid_parameter',
+      message: expect.stringMatching(message),
+      parameter,
+    });
+  });
+
+  it.each([`to=${OLDEST - 1}`, 'to=1', 'from=1&to=2', 'to=1999-01-01T00:00:00Z'])(
+    'that ended more than 365 days ago is out of range: %s',
+    (query) => {
+      expect(failure(query)).toMatchObject({ error_code: 'window_out_of_range' });
+    },
+  );
+});
+
+describe('group and markets', () => {
+  it.each([
+    ['group=market', 'market'],
+    ['group=venue', 'venue'],
+    ['group=type', 'type'],
+    ['group=all', 'all'],
+    ['markets=split', 'market'],
+    ['markets=aggregate', 'all'],
+    ['markets=split&group=market', 'market'],
+    ['group=all&markets=aggregate', 'all'],
+  ])('%s', (query, group) => {
+    expect(parse(query).query.group).toBe(group);
+  });
+
+  it.each([
+    'markets=split&group=all',
+    'markets=aggregate&group=market',
+    'markets=split&group=type',
+  ])('of different meanings: %s', (query) => {
+    expect(failure(query)).toMatchObject({ error_code: 'invalid_group' });
+  });
+});
+
+describe('filters', () => {
+  const none = { types: null, excludeTypes: null, venues: null, excludeVenues: null };
+  const onchain = ['onchain_pool', 'onchain_limit_order'];
+
+  it.each([
+    ['types=cex_spot', { types: ['cex_spot'] }],
+    ['types=cex_spot,onchain_pool', { types: ['cex_spot', 'onchain_pool'] }],
+    ['types=cex_spot%2Ccex_perp', { types: ['cex_spot', 'cex_perp'] }],
+    ['types=cex_spot,cex_spot', { types: ['cex_spot'] }],
+    ['exclude_types=cex_perp', { excludeTypes: ['cex_perp'] }],
+    ['onchain=true', { types: onchain }],
+    ['onchain=false', {}],
+    ['onchain=false&types=cex_spot', { types: ['cex_spot'] }],
+    ['onchain=true&types=onchain_pool,onchain_limit_order', { types: onchain }],
+    ['types=onchain_limit_order,onchain_pool&onchain=true', { types: onchain.slice().reverse() }],
+    ['venues=orca', { venues: ['orca'] }],
+    ['venues=orca,constant-product,orca', { venues: ['orca', 'constant-product'] }],
+    ['venues=No+Such', { venues: ['No Such'] }],
+    ['exclude_venues=b%C3%B6rse', { excludeVenues: ['börse'] }],
+    ['types=cex_spot&exclude_venues=x', { types: ['cex_spot'], excludeVenues: ['x'] }],
+    ['exclude_types=cex_spot&venues=x', { excludeTypes: ['cex_spot'], venues: ['x'] }],
+  ])('%s', (query, filter) => {
+    expect(parse(query).query).toMatchObject({ ...none, ...filter });
+  });
+});
+
+describe('the band', () => {
+  it.each([
+    ['min_pct=-90&max_pct=1000', -90, 1000],
+    ['min_pct=0', 0, 100],
+    ['min_pct=-0', 0, 100],
+    ['max_pct=0', -50, 0],
+    ['min_pct=-2.5&max_pct=2.5', -2.5, 2.5],
+    ['min_pct=0.001&max_pct=0.002', 0.001, 0.002],
+  ])('%s', (query, minPct, maxPct) => {
+    expect(parse(query).query).toMatchObject({ minPct, maxPct, band: binsOfBand(minPct, maxPct) });
+  });
+});
+
+describe('bad values', () => {
+  it.each([
+    ['group=markets', 'group'],
+    ['group=Market', 'group'],
+    ['markets=both', 'markets'],
+    ['types=cex', 'types'],
+    ['types=cex_spot,nope', 'types'],
+    ['types=cex_spot,%20cex_perp', 'types'],
+    ['exclude_types=CEX_SPOT', 'exclude_types'],
+    ['types=cex_spot,', 'types'],
+    ['types=,', 'types'],
+    ['onchain=1', 'onchain'],
+    ['onchain=TRUE', 'onchain'],
+    ['onchain=true&types=onchain_pool', 'onchain'],
+    ['onchain=true&types=onchain_pool,onchain_limit_order,cex_spot', 'onchain'],
+    ['onchain=true&exclude_types=cex_spot', 'exclude_types'],
+    ['types=cex_spot&exclude_types=cex_perp', 'exclude_types'],
+    ['venues=a&exclude_venues=b', 'exclude_venues'],
+    ['venues=a,,b', 'venues'],
+    [`venues=${'a'.repeat(201)}`, 'venues'],
+    [`venues=${Array.from({ length: 101 }, (_, i) => `v${i}`).join(',')}`, 'venues'],
+    ['min_pct=-90.01', 'min_pct'],
+    ['min_pct=-91', 'min_pct'],
+    ['max_pct=1000.5', 'max_pct'],
+    ['min_pct=1e1', 'min_pct'],
+    ['min_pct=abc', 'min_pct'],
+    ['min_pct=NaN', 'min_pct'],
+    ['max_pct=Infinity', 'max_pct'],
+    ['max_pct=0x10', 'max_pct'],
+    ['max_pct=%2B5', 'max_pct'],
+    ['max_pct=5.', 'max_pct'],
+    ['min_pct=10&max_pct=10', 'min_pct'],
+    ['min_pct=20&max_pct=10', 'min_pct'],
+    ['min_pct=100', 'min_pct'],
+    ['max_pct=-50', 'min_pct'],
+  ])('are refused: %s', (query, parameter) => {
+    expect(failure(query)).toMatchObject({ error_code: 'invalid_parameter', parameter });
+  });
+
+  it.each([
+    'from',
+    'to',
+    'group',
+    'types',
+    'onchain',
+    'venues',
+    'exclude_types',
+    'exclude_venues',
+    'markets',
+    'min_pct',
+    'max_pct',
+  ])('of %s: empty, repeated, malformed', (name) => {
+    const refused = { error_code: 'invalid_parameter', parameter: name };
+    expect(failure(`${name}=`)).toMatchObject(refused);
+    expect(failure(name)).toMatchObject(refused);
+    expect(failure(`${name}=1&x=2&${name}=1`)).toMatchObject(refused);
+    expect(failure(`${name}=%zz`)).toMatchObject(refused);
+    expect(failure(`${name}=%ff`)).toMatchObject(refused);
+    expect(failure(`${name}=%E2%82`)).toMatchObject(refused);
+  });
+
+  it('in a name itself are refused', () => {
+    expect(failure('%zz=1')).toMatchObject({ error_code: 'invalid_parameter', parameter: '%zz' });
+  });
+
+  it('never give anything but an answer or an error for the client', () => {
+    const piece = fc.constantFrom(
+      'from',
+      'to',
+      'types',
+      '=',
+      '&',
+      ',',
+      '%',
+      '+',
+      '1',
+      'cex_spot',
+      'é',
+    );
+    const query = fc.array(fc.oneof(piece, fc.string()), { maxLength: 20 }).map((p) => p.join(''));
+    fc.assert(
+      fc.property(query, fc.oneof(fc.constant(MINT), fc.string()), (text, address) => {
+        try {
+          const { fromS, toS } = parse(text, address);
+          expect(fromS).toBeLessThanOrEqual(toS);
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          expect(error.status).toBe(400);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  PoolClosedError,
+  QueueFullError,
+  startPool,
+  type ComputePool,
+  type TaskInput,
+} from '../../compute/pool.js';
+import { binsOfBand } from '../../compute/ladder/ladder.js';
+import { encodeSegment } from '../../compute/segment/segment.js';
+import { runOf } from '../compute/replay-stores.js';
+import { MARKETS, MINT, steadyStore } from '../support/service.js';
+
+const errors: Error[] = [];
+const onError = (error: Error) => void errors.push(error);
+const store = steadyStore(72, 69);
+
+function pageInput(): TaskInput<'renderPage'> {
+  return {
+    segments: [new Uint8Array(encodeSegment(runOf('raw', store.snapshots)))],
+    selection: {
+      run: new Uint32Array(store.snapshots.length),
+      row: Uint32Array.from(store.snapshots, (_, s) => s),
+    },
+    markets: MARKETS,
+    query: {
+      group: 'market',
+      types: null,
+      excludeTypes: null,
+      venues: null,
+      excludeVenues: null,
+      band: binsOfBand(-50, 100),
+      minPct: -50,
+      maxPct: 100,
+    },
+    windowContinues: false,
+    envelope: {
+      token: MINT,
+      resolvedToken: null,
+      chain: 'mainchain',
+      window: { from: 0, to: 1, clamped: false },
+    },
+    format: 'json',
+    encoding: 'br',
+  };
+}
+
+describe('the compute pool', () => {
+  let pool: ComputePool;
+  beforeAll(async () => {
+    pool = await startPool({ threads: 2, maxQueueTasks: 1, onError });
+  });
+  afterAll(() => pool.close());
+
+  it('is ready when every thread has run a task, each in a thread of its own', async () => {
+    const ids = await Promise.all([pool.run('ping', null), pool.run('ping', null)]);
+    expect(new Set(ids).size).toBe(2);
+    expect(pool.pendingTasks).toBe(0);
+  });
+
+  it('moves inputs and results instead of copying them', async () => {
+    const input = pageInput();
+    const { buffer } = input.segments[0];
+    const result = await pool.run('renderPage', input, [buffer as ArrayBuffer]);
+    expect(buffer.byteLength).toBe(0);
+    if (result.status !== 'done') throw new Error(result.status);
+    expect(result.body.byteOffset).toBe(0);
+    expect(result.body.byteLength).toBe(result.body.buffer.byteLength);
+  });
+
+  it('refuses at once what finds the queue full, and takes tasks again after', async () => {
+    const running = [0, 1, 2].map(() => pool.run('renderPage', pageInput()));
+    const before = performance.now();
+    await expect(pool.run('ping', null)).rejects.toThrow(QueueFullError);
+    expect(performance.now() - before).toBeLessThan(20);
+    for (const { status } of await Promise.all(running)) expect(status).toBe('done');
+    expect(await pool.run('ping', null)).toBeGreaterThan(0);
+  });
+
+  it('passes a task error on, and goes on', async () => {
+    const input = { ...pageInput(), segments: [new Uint8Array([1, 2, 3])] };
+    await expect(pool.run('renderPage', input)).rejects.toThrow(/LZ4/);
+    expect(await pool.run('ping', null)).toBeGreaterThan(0);
+    expect(pool.pendingTasks).toBe(0);
+  });
+
+  it('gives up a task whose flag is set', async () => {
+    const cancel = new Int32Array(new SharedArrayBuffer(4));
+    Atomics.store(cancel, 0, 1);
+    expect(await pool.run('renderPage', { ...pageInput(), cancel })).toEqual({
+      status: 'cancelled',
+    });
+  });
+});
+
+describe('closing the compute pool', () => {
+  it('finishes what runs and waits, refuses what comes after, and is idempotent', async () => {
+    const pool = await startPool({ threads: 1, maxQueueTasks: 4, onError });
+    const tasks = [0, 1, 2].map(() => pool.run('renderPage', pageInput()));
+    const closed = pool.close();
+    await expect(pool.run('ping', null)).rejects.toThrow(PoolClosedError);
+    for (const { status } of await Promise.all(tasks)) expect(status).toBe('done');
+    await closed;
+    await pool.close();
+    expect(errors).toEqual([]);
+  });
+});

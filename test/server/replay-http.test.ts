@@ -1,0 +1,309 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { tableFromIPC } from 'apache-arrow';
+import fc from 'fast-check';
+import { unpack } from 'msgpackr';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requests, stores } from '../compute/replay-stores.js';
+import { referencePage, type PlainRequest, type PlainSnapshot } from '../reference/replay.js';
+import { MemoryDepth, visibleSnapshots } from '../support/memory-depth.js';
+import {
+  EVM_LEG,
+  KEY,
+  MARKETS,
+  MINT,
+  NOW_S,
+  WIDE_MINT,
+  startTestService,
+  steadyStore,
+  type TestService,
+} from '../support/service.js';
+
+const run = promisify(execFile);
+const LIMITS = { maxCells: 100_000, maxSnapshots: 288 };
+const GROUP_MINT = 'GRoupMint11111111111111111111111111111111111';
+const TIER_MINT = 'TierMint111111111111111111111111111111111111';
+
+let service: TestService;
+const small = steadyStore(40, 3);
+const wide = steadyStore(400, 34);
+/** 1,390 cells a snapshot: 72 of them are a page, all 288 with group=all. */
+const deep = steadyStore(300, 69, {
+  markets: Array.from({ length: 10 }, (_, m) => ({ ...MARKETS[m % 5], pair: `P${m}` })),
+});
+const tiered = {
+  markets: MARKETS,
+  snapshots: (['1h', '15m', 'raw'] as const).flatMap((tier, i) =>
+    [7200, 3600, 1800, 900, 0].slice(i).map((ago): PlainSnapshot => ({
+      t: NOW_S - ago,
+      tier,
+      price: 1 + i,
+      cells: [{ market: i, bin: 0, support: 500n, resistance: 0n }],
+    })),
+  ),
+};
+
+beforeAll(async () => {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, small, { asset: 'A' });
+  depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
+  depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
+  depth.add('mainchain', GROUP_MINT, deep, { perSegment: 24 });
+  depth.add('mainchain', TIER_MINT, tiered);
+  service = await startTestService({ depth });
+});
+afterAll(() => service.stop());
+
+const dayOf = (overrides: Partial<PlainRequest> = {}): PlainRequest => ({
+  from: NOW_S - 86_400,
+  to: NOW_S,
+  group: 'market',
+  types: null,
+  excludeTypes: null,
+  venues: null,
+  excludeVenues: null,
+  minPct: -50,
+  maxPct: 100,
+  ...overrides,
+});
+const asMint = { token: MINT, resolvedToken: null, chain: 'mainchain', clamped: false };
+
+describe('GET /replay/:address', () => {
+  it('serves the last 24 hours by default', async () => {
+    const response = await service.get(`/replay/${MINT}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.headers.get('x-api-tier')).toBe('premium');
+    expect(response.headers.get('vary')).toBe('Accept, Accept-Encoding');
+    expect(await response.json()).toEqual(referencePage(small, dayOf(), LIMITS, asMint).reply);
+  });
+
+  it('agrees with the reference on random stores and requests', { timeout: 120_000 }, async () => {
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(stores, requests, async (store, sent) => {
+        // The reply names each venue once.
+        const once = (list: string[] | null) => list && [...new Set(list)];
+        const request = {
+          ...sent,
+          venues: once(sent.venues),
+          excludeVenues: once(sent.excludeVenues),
+        };
+        const { depth } = service;
+        const mint = `Random${String(count++).replaceAll('0', 'o').padStart(30, 'x')}`;
+        depth.add('mainchain', mint, store, { perSegment: 3 });
+        const response = await service.get(`/replay/${mint}?${queryText(sent)}`);
+        const visible = { ...store, snapshots: visibleSnapshots(store.snapshots, NOW_S) };
+        const { reply } = referencePage(visible, request, LIMITS, { ...asMint, token: mint });
+        expect(await response.json()).toEqual(reply);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('hides a coarse snapshot behind a finer one, and later ones behind the clock', async () => {
+    const response = await service.get(`/replay/${TIER_MINT}?to=${NOW_S + 10}`);
+    const { snapshots } = (await response.json()) as { snapshots: { t: number; tier: string }[] };
+    expect(snapshots.map(({ t, tier }) => [NOW_S - t, tier])).toEqual([
+      [7200, '1h'],
+      [3600, '15m'],
+      [1800, 'raw'],
+      [900, 'raw'],
+      [0, 'raw'],
+    ]);
+  });
+
+  it('pages a window without a gap or a repetition, each page full', async () => {
+    let from: number | null = NOW_S - 86_400;
+    const seen: number[] = [];
+    const counts: [number, number][] = [];
+    while (from !== null) {
+      const response = await service.get(`/replay/${WIDE_MINT}?from=${from}&to=${NOW_S + 1}`);
+      const page = (await response.json()) as {
+        next_from: number | null;
+        snapshot_count: number;
+        row_count: number;
+        snapshots: { t: number }[];
+      };
+      counts.push([page.snapshot_count, page.row_count]);
+      seen.push(...page.snapshots.map(({ t }) => t));
+      from = page.next_from;
+    }
+    expect(seen).toEqual(wide.snapshots.map(({ t }) => t));
+    expect(counts).toEqual([
+      [288, 99_360],
+      [112, 38_640],
+    ]);
+  });
+
+  it('ends a page before the snapshot that would exceed 100,000 cells, and reads no further', async () => {
+    service.depth.reads.length = 0;
+    const window = `from=${NOW_S - 86_400}&to=${NOW_S + 1}`;
+    const response = await service.get(`/replay/${GROUP_MINT}?${window}`);
+    const page = (await response.json()) as Record<string, unknown>;
+    expect(page.snapshot_count).toBe(71);
+    expect(page.row_count).toBe(71 * 1390);
+    expect(page.next_from).toBe(deep.snapshots[71].t);
+    expect(service.depth.reads.map((ids) => ids.length)).toEqual([3]);
+  });
+
+  it.each([
+    ['group=all', 288, 288 * 139, 1],
+    ['group=type', 179, 179 * 556, 1],
+    ['venues=orca&group=venue', 288, 288 * 139, 2],
+    ['venues=nowhere', 288, 0, 2],
+    ['min_pct=-3&max_pct=3', 288, 288 * 60, 1],
+  ])('reads as far as %s needs', async (query, snapshots, rows, reads) => {
+    service.depth.reads.length = 0;
+    const window = `from=${NOW_S - 86_400}&to=${NOW_S + 1}`;
+    const response = await service.get(`/replay/${GROUP_MINT}?${window}&${query}`);
+    const page = (await response.json()) as Record<string, unknown>;
+    expect([page.snapshot_count, page.row_count]).toEqual([snapshots, rows]);
+    expect(service.depth.reads.length).toBe(reads);
+  });
+
+  it('answers a bridged leg from its mint', async () => {
+    const response = await service.get(`/replay/${EVM_LEG.toUpperCase().replace('0X', '0x')}`);
+    const { reply } = referencePage(small, dayOf(), LIMITS, {
+      token: EVM_LEG,
+      resolvedToken: MINT,
+      chain: 'mainchain',
+      clamped: false,
+    });
+    expect(await response.json()).toEqual(reply);
+  });
+
+  it('answers for a token that nothing has named with an empty page', async () => {
+    const response = await service.get('/replay/0x00000000000000000000000000000000000000bb');
+    expect(response.status).toBe(200);
+    const { reply } = referencePage({ markets: [], snapshots: [] }, dayOf(), LIMITS, {
+      token: '0x00000000000000000000000000000000000000bb',
+      resolvedToken: null,
+      chain: 'evmchain',
+      clamped: false,
+    });
+    expect(await response.json()).toEqual(reply);
+  });
+
+  it('plans again when compaction replaces segments under way, and gives up in the end', async () => {
+    const { depth } = service;
+    const asItIs = () => Promise.resolve();
+    depth.beforeRead = () => {
+      depth.beforeRead = asItIs;
+      return Promise.resolve(depth.compact(MINT, 7));
+    };
+    const response = await service.get(`/replay/${MINT}`);
+    expect(await response.json()).toEqual(referencePage(small, dayOf(), LIMITS, asMint).reply);
+    let size = 8;
+    depth.beforeRead = () => Promise.resolve(depth.compact(MINT, size++));
+    const busy = await service.get(`/replay/${MINT}`);
+    depth.beforeRead = asItIs;
+    expect([busy.status, busy.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(size).toBe(11);
+  });
+});
+
+describe('representations', () => {
+  const decoders = {
+    gzip: zlib.gunzipSync,
+    br: zlib.brotliDecompressSync,
+    identity: (bytes: Buffer) => bytes,
+  };
+
+  it.each(Object.entries(decoders))('come in %s, with their length', async (encoding, decode) => {
+    const plain = await (await service.get(`/replay/${WIDE_MINT}`)).json();
+    const { headers, body } = await curl(`/replay/${WIDE_MINT}`, [
+      '-H',
+      `Accept-Encoding: ${encoding}`,
+    ]);
+    expect(headers['content-encoding']).toBe(encoding === 'identity' ? undefined : encoding);
+    expect(headers['content-length']).toBe(String(body.length));
+    expect(JSON.parse(decode(body).toString())).toEqual(plain);
+  });
+
+  it('are decoded by curl itself', async () => {
+    const plain = await (await service.get(`/replay/${WIDE_MINT}`)).json();
+    const { body } = await curl(`/replay/${WIDE_MINT}`, ['--compressed']);
+    expect(JSON.parse(body.toString())).toEqual(plain);
+  });
+
+  it('come as MessagePack and as an Arrow stream', async () => {
+    const plain = (await (await service.get(`/replay/${MINT}`)).json()) as Record<string, unknown>;
+    const packed = await service.get(`/replay/${MINT}`, {
+      headers: { accept: 'application/msgpack' },
+    });
+    expect(packed.headers.get('content-type')).toBe('application/msgpack');
+    const unpacked = unpack(Buffer.from(await packed.arrayBuffer()));
+    expect(unpacked.row_count).toBe(plain.row_count);
+    expect(unpacked.window).toEqual(plain.window);
+    const mediaType = 'application/vnd.apache.arrow.stream';
+    const arrow = await service.get(`/replay/${MINT}`, { headers: { accept: mediaType } });
+    expect(arrow.headers.get('content-type')).toBe(mediaType);
+    const table = tableFromIPC(Buffer.from(await arrow.arrayBuffer()));
+    expect(table.numRows).toBeGreaterThan(0);
+  });
+
+  it.each([
+    { accept: 'text/html' },
+    { accept: 'application/json;q=0' },
+    { 'accept-encoding': 'identity;q=0, gzip;q=0, br;q=0, zstd;q=0' },
+  ])('are refused for %j', async (headers) => {
+    const response = await service.get(`/replay/${MINT}`, {
+      headers: headers as object as Record<string, string>,
+    });
+    expect(response.status).toBe(406);
+    expect(response.headers.get('vary')).toBe('Accept, Accept-Encoding');
+    expect(await response.json()).toMatchObject({ error_code: 'not_acceptable' });
+  });
+});
+
+describe('keys', () => {
+  it.each([
+    ['no key', {}],
+    ['another key', { 'x-api-key': 'nobody' }],
+    ['a very long key', { 'x-api-key': 'k'.repeat(5000) }],
+  ])('401 for %s', async (_, headers) => {
+    const response = await fetch(`${service.server.url}/api/v1/replay/${MINT}`, { headers });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('x-api-tier')).toBeNull();
+    expect(await response.json()).toEqual({ error: expect.stringMatching(/API key/) });
+  });
+
+  it('that are revoked stop working at once', async () => {
+    service.keys.add('short-lived', 'enterprise');
+    const headers = { 'x-api-key': 'short-lived' };
+    const before = await service.get(`/replay/${MINT}`, { headers });
+    expect([before.status, before.headers.get('x-api-tier')]).toEqual([200, 'enterprise']);
+    await before.arrayBuffer();
+    service.keys.revoke('short-lived');
+    expect((await service.get(`/replay/${MINT}`, { headers })).status).toBe(401);
+  });
+});
+
+function queryText(request: PlainRequest): string {
+  const { from, to, group, types, excludeTypes, venues, excludeVenues, minPct, maxPct } = request;
+  const lists = { types, exclude_types: excludeTypes, venues, exclude_venues: excludeVenues };
+  const query = new URLSearchParams({
+    from: String(from),
+    to: new Date(to * 1000).toISOString(),
+    group,
+    min_pct: String(minPct),
+    max_pct: String(maxPct),
+  });
+  for (const [name, list] of Object.entries(lists)) if (list) query.set(name, list.join(','));
+  return query.toString();
+}
+
+/** Asks with curl, an HTTP client that shares nothing with Node; bodies as sent. */
+async function curl(path: string, options: string[]) {
+  const url = `${service.server.url}/api/v1${path}`;
+  const args = ['-s', '-i', '--http1.1', '-H', `x-api-key: ${KEY}`, ...options, url];
+  const { stdout } = await run('curl', args, { encoding: 'buffer', maxBuffer: 64e6 });
+  const end = stdout.indexOf('\r\n\r\n');
+  const lines = stdout.subarray(0, end).toString().split('\r\n').slice(1);
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.split(':')[0].toLowerCase(), line.slice(line.indexOf(':') + 2)]),
+  ) as Record<string, string>;
+  return { headers, body: stdout.subarray(end + 4) };
+}

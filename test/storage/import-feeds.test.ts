@@ -1,0 +1,422 @@
+import { gzipSync } from 'node:zlib';
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { MAX_WAITING_LEVELS } from '../../storage/import/update-buffer.js';
+import { replayPlainly, type PlainUpdate } from '../reference/order-book.js';
+import { importAll, Scratch, TOKEN, type SnapshotRow } from './import-helpers.js';
+
+const scratch = new Scratch();
+afterAll(() => scratch.remove());
+
+const FLAGS = { ...TOKEN, every: '1s' };
+const T0 = 1_700_000_000;
+const HEADER = 'exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price,amount';
+
+/** A Tardis row at so many seconds after T0. */
+const row = (s: number, local: number, snapshot: boolean, side: string, price: number, n: number) =>
+  `deribit,X,${(T0 + s) * 1e6},${(T0 + local) * 1e6},${snapshot},${side},${price},${n}`;
+const whole = (s: number, bid = 99, ask = 101) => [
+  row(s, s, true, 'bid', bid, 1),
+  row(s, s, true, 'ask', ask, 2),
+];
+const tardis = (rows: string[], name = 'feed.csv') =>
+  scratch.file(name, `${[HEADER, ...rows].join('\n')}\n`);
+const importTardis = (rows: string[], flags = {}) =>
+  importAll('tardis-incremental-l2', [tardis(rows)], { ...FLAGS, ...flags });
+const seconds = (rows: SnapshotRow[]) => rows.map((r) => r.t - T0);
+const best = (rows: SnapshotRow[]) =>
+  rows.map((r) => [r.markets[0].book.bids[0][0], r.markets[0].book.asks[0][0]]);
+
+describe('Tardis changes', () => {
+  it('give each moment the state after the last message at or before it', async () => {
+    const { rows } = await importTardis([
+      ...whole(0.5),
+      row(2, 2, false, 'bid', 100, 1),
+      row(2, 2.1, false, 'bid', 100.5, 1),
+      row(4.2, 4.2, false, 'bid', 100.5, 0),
+      row(4.2, 4.2, false, 'bid', 100, 0),
+    ]);
+    expect(seconds(rows)).toEqual([1, 2, 3, 4]);
+    expect(best(rows).map(([bid]) => bid)).toEqual([99, 100.5, 100.5, 100.5]);
+    expect(rows[0].price_usd).toBe(100);
+  });
+
+  it('are never cut inside a message', async () => {
+    const { rows } = await importTardis([
+      ...whole(0.5),
+      row(1.9, 3, false, 'bid', 100, 1),
+      row(2.1, 3, false, 'ask', 100.5, 1),
+      row(3, 3.1, false, 'ask', 103, 1),
+    ]);
+    expect(seconds(rows)).toEqual([1, 2, 3]);
+    expect(best(rows)).toEqual([
+      [99, 101],
+      [99, 101],
+      [100, 100.5],
+    ]);
+  });
+
+  it('wait for a snapshot, and start over at each one that follows changes', async () => {
+    const { rows, report } = await importTardis([
+      row(0.1, 0.1, false, 'bid', 90, 1),
+      row(0.2, 0.2, false, 'ask', 91, 1),
+      ...whole(1.5),
+      row(2.5, 2.5, false, 'bid', 98, 1),
+      ...whole(3.5, 50, 51),
+      row(4.5, 4.5, true, 'ask', 52, 1),
+    ]);
+    expect(seconds(rows)).toEqual([2, 3, 4]);
+    expect(rows[1].markets[0].book.bids).toEqual([
+      [99, 1],
+      [98, 1],
+    ]);
+    expect(rows[2].markets[0].book).toEqual({ bids: [[50, 1]], asks: [[51, 2]] });
+    expect(report.oldMessages).toBe(2);
+    expect(report.gaps.first).toEqual([
+      { t: T0 + 3.5, reason: 'the feed starts over with a snapshot' },
+    ]);
+  });
+
+  it('are not carried over an outage, from the last message to the new snapshot', async () => {
+    const { rows, report } = await importTardis([
+      ...whole(0.5),
+      row(1.5, 1.5, false, 'bid', 98, 1),
+      ...whole(100.5),
+      row(101.5, 101.5, false, 'bid', 98, 1),
+    ]);
+    expect(seconds(rows)).toEqual([1, 101]);
+    expect(report.gaps.first).toEqual([
+      { t: T0 + 1.5, reason: 'the feed starts over after 99 s without a message' },
+    ]);
+    const silent = await importTardis([...whole(0), row(90, 90, false, 'bid', 98, 1)]);
+    expect(silent.rows.length).toBe(91);
+    const dead = await importTardis([...whole(0), row(90_000, 90_000, false, 'bid', 98, 1)]);
+    expect(dead.rows.length).toBe(0);
+    expect(dead.report.gaps.count).toBe(1);
+  });
+
+  it('are not used while a side is empty', async () => {
+    const { rows, report } = await importTardis([
+      ...whole(0.5),
+      row(1.5, 1.5, false, 'bid', 99, 0),
+      row(3.5, 3.5, false, 'bid', 98, 1),
+      row(4, 4, false, 'bid', 97, 1),
+    ]);
+    expect(seconds(rows)).toEqual([1, 4]);
+    expect(report.gaps.first[0].reason).toBe('a side of the book is empty');
+  });
+
+  it('out of order are applied in the order of the file, at the latest time so far', async () => {
+    const { rows, report } = await importTardis([
+      ...whole(2.5),
+      row(1.5, 2.6, false, 'bid', 100, 1),
+      row(3.5, 2.4, false, 'bid', 98, 1),
+      row(4, 4, false, 'bid', 97, 1),
+    ]);
+    expect(seconds(rows)).toEqual([3, 4]);
+    expect(best(rows)[0][0]).toBe(100);
+    expect(report.outOfOrder.first.map((note) => note.reason)).toEqual([
+      'a time before the last',
+      'a local_timestamp before the last',
+    ]);
+  });
+
+  it('that cross the book are written and reported', async () => {
+    const { rows, report } = await importTardis([
+      ...whole(0),
+      row(0.5, 0.5, false, 'bid', 102, 1),
+      row(1.5, 1.5, false, 'bid', 102, 0),
+    ]);
+    expect(seconds(rows)).toEqual([0, 1]);
+    expect(report.crossed.first.map((note) => note.t! - T0)).toEqual([1]);
+  });
+
+  it('take names, prices and contracts from the flags', async () => {
+    const { rows } = await importTardis(whole(0), {
+      source: 'My Venue',
+      pair: 'X/EUR',
+      type: 'cex_spot',
+      'quote-usd': '1.25',
+      'contract-usd': '10',
+    });
+    expect(rows[0].price_usd).toBe(125);
+    expect(rows[0].markets[0]).toEqual({
+      source: 'My Venue',
+      exchange_type: 'CEX',
+      type: 'cex_spot',
+      address: null,
+      pair: 'X/EUR',
+      book: { bids: [[123.75, 10 / 123.75]], asks: [[126.25, 20 / 126.25]] },
+    });
+    const plain = await importTardis(whole(0));
+    expect(plain.rows[0].markets[0]).toMatchObject({ source: 'deribit', type: 'cex_perp' });
+  });
+
+  it('go on over files, gzip or plain, also inside a message', async () => {
+    const rows = [
+      ...whole(0.5),
+      row(1.5, 1.5, false, 'bid', 98, 1),
+      row(3, 3, false, 'ask', 100, 1),
+    ];
+    const one = await importTardis(rows);
+    const parts = [1, 3].map((end, i) => rows.slice(i === 0 ? 0 : 1, end));
+    const files = [
+      scratch.file('a.csv', `\uFEFF${[HEADER, ...parts[0]].join('\r\n')}\r\n\r\n`),
+      scratch.file('b.csv', gzipSync([HEADER, ...parts[1]].join('\n'))),
+      tardis(rows.slice(3), 'c.csv'),
+    ];
+    const three = await importAll('tardis-incremental-l2', files, FLAGS);
+    expect(three.rows).toEqual(one.rows);
+    expect(three.report).toEqual(one.report);
+  });
+
+  const good = row(1, 1, false, 'bid', 99, 1);
+  const damaged: [string, string, string][] = [
+    ['a quote', good.replace('deribit', '"deribit"'), 'the row: expected no quotes'],
+    ['a missing field', good.replace(',false', ''), 'the row: expected 8 fields'],
+    ['another market', good.replace(',X,', ',Y,'), 'exchange, symbol: expected deribit X'],
+    [
+      'milliseconds',
+      good.replaceAll('000000,', '000,'),
+      'local_timestamp: expected epoch microseconds',
+    ],
+    [
+      'a word for a price',
+      good.replace(',99,', ',x,'),
+      "price: expected a number above 0, found 'x'",
+    ],
+    ['a price of 0', good.replace(',99,', ',0,'), 'price: expected a number above 0'],
+    ['an empty price', good.replace(',99,', ',,'), "price: expected a number above 0, found ''"],
+    ['a negative amount', good.replace(/1$/, '-1'), 'amount: expected a number of at least 0'],
+    ['another side', good.replace('bid', 'buy'), "side: expected bid or ask, found 'buy'"],
+    ['another flag', good.replace('false', '0'), "is_snapshot: expected true or false, found '0'"],
+  ];
+  it.each(damaged)('with %s are refused with file and line', async (_, line, message) => {
+    const rows = [...whole(0), line];
+    await expect(importTardis(rows)).rejects.toThrow(`feed.csv:4: ${message}`);
+  });
+
+  it('are refused without a header, a column, or the end of the gzip', async () => {
+    const run = (content: string | Buffer) =>
+      importAll('tardis-incremental-l2', [scratch.file('bad.csv', content)], FLAGS);
+    await expect(run('')).rejects.toThrow('bad.csv:1: expected a header');
+    await expect(run('exchange,symbol,price\n')).rejects.toThrow(
+      'bad.csv:1: timestamp: the header has no such column',
+    );
+    const cut = gzipSync(`${[HEADER, ...whole(0)].join('\n')}\n`).subarray(0, -9);
+    await expect(run(cut)).rejects.toThrow('bad.csv: gzip: the file is cut short');
+  });
+});
+
+describe('Tardis book snapshots', () => {
+  const header =
+    'exchange,symbol,timestamp,local_timestamp,asks[0].price,asks[0].amount,bids[0].price,' +
+    'bids[0].amount,asks[1].price,asks[1].amount,bids[1].price,bids[1].amount';
+  const at = (s: number) => `binance,X,${(T0 + s) * 1e6},${(T0 + s) * 1e6}`;
+  const run = (lines: string[]) =>
+    importAll(
+      'tardis-book-snapshot',
+      [scratch.file('top.csv', [header, ...lines].join('\n'))],
+      FLAGS,
+    );
+
+  it('are whole books, thin or far apart', async () => {
+    const { rows, report } = await run([
+      `${at(0.5)},101,1,99,2,102,3,,`,
+      `${at(1.5)},101,1,,,,,,`,
+      `${at(70.5)},101,1,99,2,102,3,98,9e-05`,
+      `${at(172)},101,1,99,2,102,3,98,4`,
+    ]);
+    expect(seconds(rows)).toEqual([1, ...Array.from({ length: 102 }, (_, i) => 71 + i)]);
+    expect(rows[0].markets[0].book.bids).toEqual([[99, 2]]);
+    expect(rows[1].markets[0].book.bids[1]).toEqual([98, 9e-5]);
+    expect(report.messages).toBe(4);
+  });
+
+  it('are refused where levels are out of order or behind an empty one', async () => {
+    await expect(run([`${at(0)},101,1,99,2,100,3,98,4`])).rejects.toThrow(
+      'top.csv:2: asks[1].price: expected the levels best first',
+    );
+    await expect(run([`${at(0)},101,1,,,102,1,98,4`])).rejects.toThrow(
+      'top.csv:2: bids[1].price: expected nothing behind an empty level',
+    );
+  });
+});
+
+interface Feed {
+  updates: PlainUpdate[];
+  lines: string[];
+}
+
+const SNAPSHOT = { lastId: 0, bids: [['99', '1']], asks: [['101', '1']] } as const;
+const LEVEL = fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 3 }));
+const CHANGE = fc.record({
+  bids: fc.array(LEVEL, { maxLength: 4 }),
+  asks: fc.array(LEVEL, { maxLength: 4 }),
+  gapMs: fc.integer({ min: 0, max: 900 }),
+  ids: fc.integer({ min: 1, max: 5 }),
+});
+type Change = typeof CHANGE extends fc.Arbitrary<infer C> ? C : never;
+
+/** A stream of updates that each continue the one before, as spot or futures say it. */
+function feedOf(changes: Change[], futures: boolean, firstId = 1): Feed {
+  let ms = T0 * 1000;
+  let lastId = firstId - 1;
+  const updates: PlainUpdate[] = [];
+  const lines = changes.map((change) => {
+    const previous = lastId;
+    const hole = futures ? 2 : 0;
+    const first = lastId + 1 + hole;
+    lastId = first + change.ids - 1;
+    ms += change.gapMs;
+    // Bids never reach the asks; 99 and 101 stay.
+    const bids = change.bids.map(([p, s]): [string, string] => [`${98 - p}`, `${s}`]);
+    const asks = change.asks.map(([p, s]): [string, string] => [`${102 + p}`, `${s}`]);
+    updates.push({ ms, firstId: first, lastId, bids, asks });
+    const data = { e: 'depthUpdate', E: ms, s: 'X', U: first, u: lastId, b: bids, a: asks };
+    return line(futures ? { ...data, pu: previous } : data);
+  });
+  return { updates, lines };
+}
+
+const line = (data: object) => `1700000000000000000 ${JSON.stringify({ stream: 'x@depth', data })}`;
+const bare = (snapshot: object) => `1700000000000000000 ${JSON.stringify(snapshot)}`;
+const rest = (lastUpdateId: number, more: object = {}) =>
+  bare({ lastUpdateId, bids: SNAPSHOT.bids, asks: SNAPSHOT.asks, ...more });
+const binance = (lines: string[]) => {
+  const file = scratch.file('feed.stream', `${lines.join('\n')}\n`);
+  return importAll('binance-stream', [file], FLAGS);
+};
+
+/** What the rows must hold by the full feed: the state after the last update at or before each. */
+function truthAt(updates: PlainUpdate[]) {
+  const snapshot = { lastId: 0, bids: [['99', '1']], asks: [['101', '1']] } as never;
+  const states = replayPlainly(snapshot, updates, () => true);
+  return (t: number) => states.findLast((state) => state.ms <= t * 1000)?.book;
+}
+
+describe('Binance streams', () => {
+  const changes = fc.array(CHANGE, { minLength: 3, maxLength: 25 });
+
+  it('agree with a plain replay wherever the snapshot arrives', async () => {
+    await fc.assert(
+      fc.asyncProperty(changes, fc.boolean(), fc.nat(), async (list, futures, place) => {
+        const { updates, lines } = feedOf(list, futures);
+        const late = place % (lines.length + 1);
+        const { rows, report } = await binance(lines.toSpliced(late, 0, rest(0)));
+        const truth = truthAt(updates);
+        for (const row of rows) {
+          expect(isDeepStrictEqual(row.markets[0].book, truth(row.t))).toBe(true);
+        }
+        // Whole once the snapshot and what waited for it are in: every moment up to the last update.
+        const first = Math.ceil(updates[Math.max(late - 1, 0)].ms / 1000);
+        const count = Math.floor(updates.at(-1)!.ms / 1000) - first + 1;
+        expect(rows.length).toBe(Math.max(count, 0));
+        expect([report.gaps.count, report.outOfOrder.count]).toEqual([0, 0]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('write no state that lacks a lost update, and go on at the next snapshot', async () => {
+    await fc.assert(
+      fc.asyncProperty(changes, fc.boolean(), fc.nat(), async (list, futures, place) => {
+        const { updates, lines } = feedOf(list, futures);
+        const lost = 1 + (place % (lines.length - 2));
+        const all = [rest(0), ...lines.toSpliced(lost, 1)];
+        const { rows, report } = await binance(all);
+        const truth = truthAt(updates);
+        for (const row of rows) {
+          expect(isDeepStrictEqual(row.markets[0].book, truth(row.t))).toBe(true);
+          expect(row.t * 1000).toBeLessThanOrEqual(updates[lost - 1].ms);
+        }
+        expect(report.gaps.count).toBe(1);
+        const again = await binance([...all, rest(updates.at(-1)!.lastId)]);
+        expect(again.report.gaps.count).toBe(1);
+        const lastMs = updates.at(-1)!.ms;
+        if (lastMs % 1000 === 0) expect(again.rows.at(-1)!.t).toBe(lastMs / 1000);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  const steps = (n: number): Change[] =>
+    Array.from({ length: n }, (_, i) => ({ bids: [[i % 9, 1]], asks: [], gapMs: 400, ids: 2 }));
+
+  it('ignore updates twice and snapshots older than the book', async () => {
+    const { lines } = feedOf(steps(12), false);
+    const clean = await binance([rest(0), ...lines]);
+    const twice = await binance([rest(0), ...lines.flatMap((text) => [text, text]), rest(3)]);
+    expect(twice.rows).toEqual(clean.rows);
+    expect(twice.report.oldMessages).toBe(13);
+  });
+
+  it('start over at a newer snapshot, and say so', async () => {
+    const { lines } = feedOf(steps(6), true);
+    const newer = rest(24, { E: T0 * 1000 + 2600, bids: [['50', '1']], asks: [['51', '1']] });
+    const after = feedOf(steps(9), true).lines.slice(6);
+    const { rows, report } = await binance([rest(0), ...lines, newer, ...after]);
+    expect(best(rows).at(-1)![1]).toBe(51);
+    expect(report.gaps.first.map((gap) => gap.reason)).toEqual([
+      'the feed starts over with a snapshot',
+    ]);
+  });
+
+  it('wait where the snapshot is older than all updates at hand', async () => {
+    const { lines } = feedOf(steps(8), false, 100);
+    const { rows, report } = await binance([...lines.slice(0, 2), rest(50), ...lines.slice(2)]);
+    expect(rows).toEqual([]);
+    expect(report.gaps.first[0].reason).toBe('the snapshot at 50 is older than update 100');
+    const later = await binance([...lines.slice(0, 4), rest(50), rest(103), ...lines.slice(4)]);
+    expect(later.rows.length).toBe(2);
+  });
+
+  it('report a hole before any snapshot and use what came after it', async () => {
+    const { lines, updates } = feedOf(steps(8), true);
+    const { rows, report } = await binance([
+      ...lines.slice(0, 2),
+      ...lines.slice(3, 5),
+      rest(updates[3].lastId),
+      ...lines.slice(5),
+    ]);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(report.gaps.first[0].reason).toContain('before any snapshot');
+  });
+
+  it('drop the oldest updates beyond what may wait', async () => {
+    const big = Array.from({ length: 10_000 }, (_, i): [number, number] => [i % 9, 1]);
+    const wide = steps(60).map((step) => ({ ...step, bids: big }));
+    const { lines, updates } = feedOf(wide, false);
+    const fitting = Math.floor(MAX_WAITING_LEVELS / 10_001);
+    const { rows, report } = await binance([...lines, rest(updates.at(-2)!.lastId)]);
+    expect(report.oldMessages).toBe(59);
+    expect(rows.length).toBeLessThanOrEqual(1);
+    const early = await binance([...lines, rest(updates[59 - fitting - 1].lastId)]);
+    expect(early.report.gaps.first[0].reason).toContain('is older than update');
+  });
+
+  const faulty: [string, string, string][] = [
+    ['no JSON', '17 {"data":', 'the line: expected a JSON object'],
+    ['no object', '17 17', "the line: expected '<local time> <JSON object>'"],
+    ['text before it', 'x {"E":1}', "the line: expected '<local time> <JSON object>'"],
+    ['seconds', line({ e: 'depthUpdate', E: T0, s: 'X', U: 1, u: 1, b: [], a: [] }), 'data.E: '],
+    ['no time', line({ e: 'depthUpdate', s: 'X', U: 1, u: 1, b: [], a: [] }), 'data.E: '],
+    ['no id', line({ e: 'depthUpdate', E: T0 * 1e3, s: 'X', u: 1, b: [], a: [] }), 'data.U: '],
+    ['no side', line({ e: 'depthUpdate', E: T0 * 1e3, s: 'X', U: 2, u: 2, b: [] }), 'data.a: '],
+    [
+      'a bad level',
+      line({ e: 'depthUpdate', E: T0 * 1e3, s: 'X', U: 2, u: 2, b: [['1', '-1']], a: [] }),
+      'data.b[0]: expected [price above 0',
+    ],
+    [
+      'another symbol',
+      line({ e: 'depthUpdate', E: T0 * 1e3, s: 'Y', U: 1, u: 1, b: [], a: [] }),
+      's: expected X (one import is one market), found Y',
+    ],
+  ];
+  it.each(faulty)('with %s are refused with file and line', async (_, text, message) => {
+    const first = feedOf(steps(1), false, 0).lines[0];
+    await expect(binance([rest(0), first, text])).rejects.toThrow(`feed.stream:3: ${message}`);
+  });
+});

@@ -1,0 +1,82 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import {
+  ImportReport,
+  importRows,
+  parseImportOptions,
+  type ImportFormat,
+  type RawImportFlags,
+} from '../../storage/import/index.js';
+
+export const SHARED = path.resolve('..', 'shared', 'data');
+export const hasShared = existsSync(SHARED);
+export const shared = (file: string) => path.join(SHARED, file);
+export const fixture = (file: string) => path.resolve('test', 'fixtures', 'import', file);
+
+export const SOL = 'So11111111111111111111111111111111111111112';
+export const TOKEN = { token: `mainchain:${SOL}` };
+
+/** A foreign document's value, as JSON.parse gives it. */
+export type Parsed = ReturnType<typeof JSON.parse>;
+
+/** What the rows of `snapshots` hold. */
+export interface SnapshotRow {
+  chain: string;
+  address: string;
+  t: number;
+  price_usd: number;
+  markets: {
+    source: string;
+    exchange_type: string;
+    type: string;
+    address: string | null;
+    pair: string;
+    book: { bids: number[][]; asks: number[][] };
+    clmm: Record<string, Parsed>;
+    dlmm: Record<string, Parsed>;
+    constant_product: Record<string, number>;
+  }[];
+}
+
+export interface TokensRow {
+  chain: string;
+  address: string;
+  symbol: string;
+  decimals: number | null;
+  asset: string | null;
+}
+
+/** Imports files as the command does. */
+export async function importAll<Row = SnapshotRow>(
+  format: ImportFormat,
+  files: string[],
+  flags: RawImportFlags = {},
+) {
+  const report = new ImportReport();
+  const rows: Row[] = [];
+  const options = parseImportOptions(format, flags);
+  for await (const row of importRows(format, files, options, report)) rows.push(row as Row);
+  return { rows, report };
+}
+
+/** Faults that ingest would find in the rows. */
+export function faultsOf(rows: unknown[]): unknown[] {
+  return binSnapshotRows(rows, { firstLine: 1, mode: 'replace' }).faults;
+}
+
+/** Files in a directory of their own. */
+export class Scratch {
+  private readonly dir = mkdtempSync(path.join(tmpdir(), 'fathom-import-'));
+
+  file(name: string, content: string | Uint8Array = ''): string {
+    const file = path.join(this.dir, name);
+    writeFileSync(file, content);
+    return file;
+  }
+
+  remove(): void {
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,162 @@
+/** Depth and keys kept in memory: the seams of storage as plainly as they can be written. */
+import { binsOfBand } from '../../compute/ladder/ladder.js';
+import { TIERS, TIER_LENGTH_S, type Chain } from '../../compute/market/market.js';
+import { encodeSegment } from '../../compute/segment/segment.js';
+import {
+  SegmentGoneError,
+  type DepthSource,
+  type KeyRecord,
+  type KeySource,
+  type KeyTier,
+  type PagePlan,
+  type PlanRequest,
+  type TokenRecord,
+} from '../../storage/seams.js';
+import { runOf } from '../compute/replay-stores.js';
+import type { PlainSnapshot, PlainStore } from '../reference/replay.js';
+
+interface Place {
+  segmentId: number;
+  row: number;
+}
+
+interface MemoryToken {
+  record: TokenRecord;
+  store: PlainStore;
+  places: Map<PlainSnapshot, Place>;
+}
+
+export class MemoryDepth implements DepthSource {
+  readonly #tokens: MemoryToken[] = [];
+  readonly #segments = new Map<number, Uint8Array>();
+  #nextSegmentId = 1;
+  /** Ids of every read, in order. */
+  readonly reads: number[][] = [];
+  /** Awaited before every read: tests hold requests up here. */
+  beforeRead: () => Promise<void> = async () => {};
+
+  /** Takes a token with its snapshots, in segments of `perSegment` snapshots of one tier. */
+  add(
+    chain: Chain,
+    address: string,
+    store: PlainStore,
+    { asset = null, perSegment = 4 }: { asset?: string | null; perSegment?: number } = {},
+  ): void {
+    const tokenId = this.#tokens.length + 1;
+    const record = { tokenId, chain, address, symbol: null, name: null, asset };
+    this.#tokens.push({ record, store, places: this.#write(store, perSegment) });
+  }
+
+  /** Writes all segments of a token anew under other ids, as compaction does. */
+  compact(address: string, perSegment: number): void {
+    const token = this.#tokens.find(({ record }) => record.address === address) as MemoryToken;
+    for (const { segmentId } of token.places.values()) this.#segments.delete(segmentId);
+    token.places = this.#write(token.store, perSegment);
+  }
+
+  token(chain: Chain, address: string): TokenRecord | null {
+    const found = this.#tokens.find(
+      (t) => t.record.chain === chain && t.record.address === address,
+    );
+    return found?.record ?? null;
+  }
+
+  mainchainLeg({ chain, asset }: TokenRecord): TokenRecord | null {
+    if (chain === 'mainchain' || asset === null) return null;
+    const legs = this.#tokens.map(({ record }) => record);
+    return legs.find((leg) => leg.chain === 'mainchain' && leg.asset === asset) ?? null;
+  }
+
+  plan(request: PlanRequest): Promise<PagePlan> {
+    return Promise.resolve(this.#plan(request));
+  }
+
+  #plan({ tokenId, fromS, toS, nowS, maxSnapshots }: PlanRequest): PagePlan {
+    const { store, places } = this.#tokens[tokenId - 1];
+    const visible = visibleSnapshots(store.snapshots, nowS).filter(
+      ({ t }) => t >= fromS && t < toS,
+    );
+    const planned = visible.slice(0, maxSnapshots);
+    const placeOf = (snapshot: PlainSnapshot) => places.get(snapshot) as Place;
+    const segmentIds = [...new Set(planned.map((snapshot) => placeOf(snapshot).segmentId))];
+    const { first, last } = binsOfBand(-50, 100);
+    return {
+      segmentIds,
+      snapshots: planned.map((snapshot) => ({
+        segment: segmentIds.indexOf(placeOf(snapshot).segmentId),
+        row: placeOf(snapshot).row,
+        t: snapshot.t,
+        tier: snapshot.tier,
+        bandCells: snapshot.cells.filter(({ bin }) => bin >= first && bin <= last).length,
+      })),
+      nextT: visible[maxSnapshots]?.t ?? null,
+      markets: store.markets,
+    };
+  }
+
+  async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
+    this.reads.push([...ids]);
+    await this.beforeRead();
+    return ids.map((id) => {
+      const block = this.#segments.get(id);
+      if (block === undefined) throw new SegmentGoneError(`segment ${id} is gone`);
+      return new Uint8Array(block);
+    });
+  }
+
+  #write(store: PlainStore, perSegment: number): Map<PlainSnapshot, Place> {
+    const places = new Map<PlainSnapshot, Place>();
+    for (const tier of TIERS) {
+      const ofTier = store.snapshots.filter((snapshot) => snapshot.tier === tier);
+      for (let first = 0; first < ofTier.length; first += perSegment) {
+        const segmentId = this.#nextSegmentId++;
+        const part = ofTier.slice(first, first + perSegment);
+        this.#segments.set(segmentId, encodeSegment(runOf(tier, part)));
+        part.forEach((snapshot, row) => places.set(snapshot, { segmentId, row }));
+      }
+    }
+    return places;
+  }
+}
+
+/** data.md 4, Replay: a coarse snapshot stands only where no finer visible one lies in its length. */
+export function visibleSnapshots(all: readonly PlainSnapshot[], nowS: number): PlainSnapshot[] {
+  const past = all.filter(({ t }) => t <= nowS);
+  return past
+    .filter(
+      (one) =>
+        !past.some(
+          (other) =>
+            TIERS.indexOf(other.tier) < TIERS.indexOf(one.tier) &&
+            other.t >= one.t &&
+            (other.t === one.t || other.t < one.t + TIER_LENGTH_S[one.tier]),
+        ),
+    )
+    .sort((a, b) => a.t - b.t);
+}
+
+/** Keys in memory, by their text. */
+export class MemoryKeys implements KeySource {
+  readonly #keys = new Map<string, KeyRecord>();
+
+  add(key: string, tier: KeyTier): void {
+    this.#keys.set(key, {
+      id: `id-${this.#keys.size + 1}`,
+      name: null,
+      tier,
+      hint: key.slice(-4),
+      requestsPerMinute: null,
+      monthlyQuota: null,
+      createdAtS: 0,
+      revokedAtS: null,
+    });
+  }
+
+  revoke(key: string): void {
+    this.#keys.delete(key);
+  }
+
+  verify(key: string): KeyRecord | null {
+    return this.#keys.get(key) ?? null;
+  }
+}

@@ -1,0 +1,67 @@
+/** A client that writes bytes to a socket as they are given and shows what comes back. */
+import { connect, type Socket } from 'node:net';
+
+export class RawClient {
+  readonly socket: Socket;
+  readonly closed: Promise<void>;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk) => {
+      this.#chunks.push(chunk);
+      this.#bytes += chunk.length;
+    });
+    socket.on('error', () => {});
+    this.closed = new Promise((resolve) => socket.on('close', () => resolve()));
+  }
+
+  static connect(port: number): Promise<RawClient> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.once('error', reject);
+      socket.once('connect', () => resolve(new RawClient(socket)));
+    });
+  }
+
+  get received(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
+  get receivedBytes(): number {
+    return this.#bytes;
+  }
+
+  send(text: string): void {
+    this.socket.write(text);
+  }
+
+  /** Waits for the reply to hold `text`; fails when the connection closes without it. */
+  async until(text: string): Promise<string> {
+    for (;;) {
+      const received = this.received.toString('latin1');
+      if (received.includes(text)) return received;
+      if (this.socket.closed) throw new Error(`closed before '${text}' came: ${received}`);
+      await new Promise<void>((resolve) => {
+        this.socket.once('data', () => setImmediate(resolve));
+        void this.closed.then(resolve);
+      });
+    }
+  }
+}
+
+/** The request's head, ready to be sent. */
+export function requestText(line: string, headers: Record<string, string> = {}): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${line} HTTP/1.1\r\nHost: test\r\n${lines.join('')}\r\n`;
+}
+
+/** Waits until `condition` holds, and names what did not come in time. */
+export async function eventually(what: string, condition: () => boolean, limitMs = 20_000) {
+  const start = performance.now();
+  while (!condition()) {
+    if (performance.now() - start > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,111 @@
+/** A really started service over data in memory, for tests that talk to it over sockets. */
+import { startPool, type ComputePool } from '../../compute/pool.js';
+import { startServer, type RunningServer } from '../../server/app.js';
+import { frozenClock } from '../../server/clock.js';
+import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
+import { createLog } from '../../server/log.js';
+import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
+import { MemoryDepth, MemoryKeys } from './memory-depth.js';
+
+export const MINT = 'So11111111111111111111111111111111111111112';
+/** A token whose page holds 288 snapshots of 347 cells. */
+export const WIDE_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+export const EVM_LEG = '0x00000000000000000000000000000000000000aa';
+export const KEY = 'fathom-test-key-of-a-premium-member';
+export const NOW_S = 1_794_659_696;
+
+export const MARKETS: PlainMarket[] = [
+  { source: 'Orca', exchangeType: 'DEX', type: 'onchain_pool', address: 'pool-1', pair: 'A/USDC' },
+  {
+    source: 'constant-product',
+    exchangeType: 'DEX',
+    type: 'onchain_pool',
+    address: null,
+    pair: null,
+  },
+  {
+    source: 'Phoenix v1',
+    exchangeType: 'DEX',
+    type: 'onchain_limit_order',
+    address: 'book-1',
+    pair: 'A/USDC',
+  },
+  { source: 'Binance', exchangeType: 'CEX', type: 'cex_spot', address: null, pair: 'A/USDT' },
+  { source: 'Binance Perps', exchangeType: 'CEX', type: 'cex_perp', address: null, pair: 'A/USDT' },
+];
+
+/** `snapshots` raw ones, the last at `lastT`; market `m` has cells in bins -`reach`..`reach`. */
+export function steadyStore(
+  snapshots: number,
+  reach: number,
+  { everyS = 60, lastT = NOW_S, markets = MARKETS } = {},
+): PlainStore {
+  const list: PlainSnapshot[] = [];
+  for (let s = 0; s < snapshots; s++) {
+    const cells = [];
+    for (let market = 0; market < markets.length; market++) {
+      for (let bin = -reach; bin <= reach; bin++) {
+        const cents = 100 + ((s * 7919 + market * 104_729 + (bin + 300) * 1299) % 900_000);
+        const below = bin < 0 ? cents : 0;
+        cells.push({ market, bin, support: BigInt(below), resistance: BigInt(cents - below) });
+      }
+    }
+    list.push({ t: lastT - (snapshots - 1 - s) * everyS, tier: 'raw', price: 1.5 + s, cells });
+  }
+  return { markets, snapshots: list };
+}
+
+export interface TestService {
+  server: RunningServer;
+  pool: ComputePool;
+  depth: MemoryDepth;
+  keys: MemoryKeys;
+  /** What the service logged, line by line. */
+  logged: string[];
+  /** Requests a path below /api/v1 with the test's key. */
+  get(path: string, init?: RequestInit): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+export interface TestServiceOptions {
+  threads?: number;
+  maxQueueTasks?: number;
+  limits?: Partial<HttpLimits>;
+  depth?: MemoryDepth;
+}
+
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const { threads = 1, maxQueueTasks = 32, limits = {}, depth = new MemoryDepth() } = options;
+  const logged: string[] = [];
+  const log = createLog((line) => void logged.push(line));
+  const keys = new MemoryKeys();
+  keys.add(KEY, 'premium');
+  const onError = (error: Error) => log.error('pool', {}, error);
+  const pool = await startPool({ threads, maxQueueTasks, onError });
+  const server = await startServer({
+    depth,
+    keys,
+    pool,
+    clock: frozenClock(NOW_S),
+    host: '127.0.0.1',
+    port: 0,
+    log,
+    limits: { ...HTTP_LIMITS, ...limits },
+  });
+  return {
+    server,
+    pool,
+    depth,
+    keys,
+    logged,
+    get: (path, init = {}) =>
+      fetch(`${server.url}/api/v1${path}`, {
+        ...init,
+        headers: { 'x-api-key': KEY, ...(init.headers as Record<string, string>) },
+      }),
+    async stop() {
+      await server.close();
+      await pool.close();
+    },
+  };
+}
