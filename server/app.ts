@@ -1,4 +1,5 @@
 /** The service: its routes over one store, one pool and one clock. */
+import { randomUUID } from 'node:crypto';
 import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/seams.js';
 import { requireKey } from './auth.js';
@@ -47,11 +48,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 function routesOf({ depth, keys, pool, clock }: ServerOptions): Route[] {
   const pagesInWork = new Budget(pool.capacity);
+  // A run of the service has one store; that a later run has the same one is not known.
+  const storeTag = randomUUID();
   return [
     requireKey(keys, {
       method: 'GET',
       path: `${BASE_PATH}/replay/:address`,
-      handle: replayHandler({ depth, pool, clock, pagesInWork }),
+      handle: replayHandler({ depth, pool, clock, pagesInWork, storeTag }),
     }),
   ];
 }

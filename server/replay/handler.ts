@@ -1,7 +1,6 @@
 /** GET /replay/:address: from the parameters to a rendered page. */
 import { QueueFullError, type ComputePool } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import type { RenderInput, RenderResult } from '../../compute/replay/task.js';
 import {
   SegmentGoneError,
   type DepthSource,
@@ -13,9 +12,10 @@ import type { Clock } from '../clock.js';
 import type { Budget } from '../http/budget.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
+import { cacheHeaders, entityTag, namesTag, type PageIdentity } from './caching.js';
 import { parseReplayRequest, type ReplayRequest } from './parameters.js';
 import { negotiate, representationHeaders, type Representation } from './representation.js';
-import { enlargedBudget, partOfPlan, type PlanPart } from './selection.js';
+import { enlargedBudget, partOfPlan } from './selection.js';
 
 /** Plans made for one page: segments may be replaced by compaction while they are about to be read. */
 const MAX_PLANS = 3;
@@ -26,9 +26,9 @@ export interface ReplayServices {
   clock: Clock;
   /** Pages that are worked on at one time, from the plan to the finished body. */
   pagesInWork: Budget;
+  /** Names the store in entity tags: another store's segments may bear the same ids. */
+  storeTag: string;
 }
-
-type Page = Extract<RenderResult, { status: 'done' }>;
 
 /** Makes the handler of GET /replay/:address. */
 export function replayHandler(services: ReplayServices): (context: CallContext) => Promise<void> {
@@ -39,8 +39,7 @@ export function replayHandler(services: ReplayServices): (context: CallContext) 
     const representation = negotiate(exchange);
     if (!services.pagesInWork.take(1)) throw replayBusy();
     try {
-      const page = await makePage(services, exchange, request, representation, nowS);
-      if (page) exchange.reply(200, representationHeaders(representation), page.body);
+      await servePage(services, exchange, request, representation, nowS);
     } catch (error) {
       throw error instanceof QueueFullError ? replayBusy() : error;
     } finally {
@@ -49,17 +48,43 @@ export function replayHandler(services: ReplayServices): (context: CallContext) 
   };
 }
 
-/** The page; null where the client went before it was done. */
-async function makePage(
+/** Plans and renders, anew where compaction comes in between. */
+async function servePage(
   services: ReplayServices,
   exchange: Exchange,
   request: ReplayRequest,
   representation: Representation,
   nowS: number,
-): Promise<Page | null> {
-  const asked = services.depth.token(request.chain, request.address);
-  const leg = asked && services.depth.mainchainLeg(asked);
-  const base = {
+): Promise<void> {
+  const { depth, storeTag } = services;
+  const asked = depth.token(request.chain, request.address);
+  const leg = asked && depth.mainchainLeg(asked);
+  const page = pageIdentity(request, leg, representation);
+  for (let plans = 0; plans < MAX_PLANS; plans++) {
+    const plan = await makePlan(depth, leg ?? asked, request, nowS);
+    const tag = request.toS < nowS ? entityTag(storeTag, page, plan) : null;
+    const headers = cacheHeaders(request.toS, nowS, tag);
+    if (tag !== null && namesTag(exchange.header('if-none-match'), tag)) {
+      exchange.reply(304, headers, null);
+      return;
+    }
+    try {
+      const body = await renderPlan(services, exchange, plan, page);
+      if (body) exchange.reply(200, [...representationHeaders(representation), ...headers], body);
+      return;
+    } catch (error) {
+      if (!(error instanceof SegmentGoneError)) throw error;
+    }
+  }
+  throw replayBusy();
+}
+
+function pageIdentity(
+  request: ReplayRequest,
+  leg: TokenRecord | null,
+  { format, encoding }: Representation,
+): PageIdentity {
+  return {
     query: request.query,
     envelope: {
       token: request.address,
@@ -67,19 +92,9 @@ async function makePage(
       chain: leg?.chain ?? request.chain,
       window: { from: request.fromS, to: request.toS, clamped: request.clamped },
     },
-    format: representation.format,
-    encoding: representation.encoding,
-    cancel: exchange.cancel,
+    format,
+    encoding,
   };
-  for (let plans = 0; plans < MAX_PLANS; plans++) {
-    const plan = await makePlan(services.depth, leg ?? asked, request, nowS);
-    try {
-      return await renderPlan(services, exchange, plan, base);
-    } catch (error) {
-      if (!(error instanceof SegmentGoneError)) throw error;
-    }
-  }
-  throw replayBusy();
 }
 
 /** A token that nothing has named has no snapshots, as one without any in the window. */
@@ -94,28 +109,35 @@ async function makePlan(
   return depth.plan({ tokenId: token.tokenId, fromS, toS, nowS, maxSnapshots });
 }
 
-type PageInput = Pick<RenderInput, 'query' | 'envelope' | 'format' | 'encoding' | 'cancel'>;
-
 /**
- * Reads as much of the plan as the page is expected to need, and more while that is too little.
+ * The page's body, null where the client went before it was done. Reads as much of the plan as the
+ * page is expected to need, and more while that is too little.
  * @throws SegmentGoneError, QueueFullError
  */
 async function renderPlan(
   { depth, pool }: ReplayServices,
   exchange: Exchange,
   plan: PagePlan,
-  base: PageInput,
-): Promise<Page | null> {
+  page: PageIdentity,
+): Promise<Uint8Array | null> {
   let budget: number = PAGE_LIMITS.maxCells;
   for (;;) {
     if (exchange.aborted) return null;
-    const part = partOfPlan(plan, base.query, budget);
+    const part = partOfPlan(plan, page.query, budget);
     const segments = await depth.readSegments(part.segmentIds);
     if (exchange.aborted) return null;
-    const result = await render(pool, plan, part, segments, base);
+    const { markets } = plan;
+    const { selection, windowContinues, nextT } = part;
+    const read = { segments, selection, markets, windowContinues, nextT };
+    const buffers = segments.map((segment) => segment.buffer as ArrayBuffer);
+    const result = await pool.run(
+      'renderPage',
+      { ...page, ...read, cancel: exchange.cancel },
+      buffers,
+    );
     switch (result.status) {
       case 'done':
-        return result;
+        return result.body;
       case 'cancelled':
         return null;
       case 'more':
@@ -125,16 +147,4 @@ async function renderPlan(
         budget = enlargedBudget(budget, result.rowCount);
     }
   }
-}
-
-function render(
-  pool: ComputePool,
-  { markets }: PagePlan,
-  { selection, windowContinues, nextT }: PlanPart,
-  segments: Uint8Array[],
-  base: PageInput,
-): Promise<RenderResult> {
-  const input = { ...base, segments, selection, markets, windowContinues, nextT };
-  const buffers = segments.map((segment) => segment.buffer as ArrayBuffer);
-  return pool.run('renderPage', input, buffers);
 }

@@ -302,17 +302,17 @@ describe('awkward requests', () => {
     expect((await fetch(`${url}/nowhere`)).status).toBe(404);
   });
 
-  it('a flood of pipelined requests that nobody reads piles nothing up', async () => {
+  it('a flood of pipelined requests that nobody reads piles nothing up: it is cut off', async () => {
     const client = await RawClient.connect(server.port);
     client.socket.pause();
     const flood = requestText('GET /nowhere').repeat(2000);
-    const before = process.memoryUsage().rss;
-    for (let i = 0; i < 100 && !client.socket.destroyed; i++) {
+    let cutOff = false;
+    client.socket.on('close', () => (cutOff = true));
+    for (let i = 0; i < 400 && !cutOff; i++) {
       client.send(flood);
-      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
-    client.socket.destroy();
+    expect(cutOff).toBe(true);
     await eventually('the requests are forgotten', () => server.live === 0);
   });
 

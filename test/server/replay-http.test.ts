@@ -258,6 +258,61 @@ describe('representations', () => {
   });
 });
 
+describe('caching', () => {
+  const past = `/replay/${MINT}?from=${NOW_S - 86_400}&to=${NOW_S - 600}`;
+  const settled = `/replay/${MINT}?from=${NOW_S - 86_400}&to=${NOW_S - 3600}`;
+
+  it.each([
+    ['a window that reaches now', `/replay/${MINT}`, 'no-store', false],
+    ['one that lies in the future', `/replay/${MINT}?to=${NOW_S + 9}`, 'no-store', false],
+    ['one that ended a while ago', past, 'private, no-cache', true],
+    ['one that ended long ago', settled, 'private, max-age=300', true],
+  ])('of %s', async (_, path, control, tagged) => {
+    const { headers } = await service.get(path);
+    expect(headers.get('cache-control')).toBe(control);
+    expect(headers.has('etag')).toBe(tagged);
+  });
+
+  it('304 while the page is the same, without reading it', async () => {
+    const first = await service.get(past);
+    const etag = first.headers.get('etag') as string;
+    service.depth.reads.length = 0;
+    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const same = await service.get(past, { headers: { 'if-none-match': tag } });
+      expect([same.status, same.headers.get('etag')]).toEqual([304, etag]);
+      expect(same.headers.get('vary')).toBe('Accept, Accept-Encoding');
+      expect(await same.text()).toBe('');
+    }
+    expect(service.depth.reads).toEqual([]);
+    const other = await service.get(past, { headers: { 'if-none-match': '"other"' } });
+    expect(other.status).toBe(200);
+    service.depth.compact(MINT, 5);
+    const after = await service.get(past, { headers: { 'if-none-match': etag } });
+    expect(after.status).toBe(200);
+  });
+
+  it('a tag for every form and question', async () => {
+    const headers = [
+      { 'accept-encoding': 'identity' },
+      { accept: 'application/msgpack' },
+      { 'accept-encoding': 'br' },
+    ];
+    const paths = [
+      past,
+      settled,
+      `${past}&group=all`,
+      `${past}&min_pct=-49`,
+      `${past}&venues=orca`,
+    ];
+    const asked = [
+      ...headers.map((h) => service.get(past, { headers: h as object as Record<string, string> })),
+      ...paths.slice(1).map((path) => service.get(path)),
+    ];
+    const tags = (await Promise.all(asked)).map((response) => response.headers.get('etag'));
+    expect(new Set(tags).size).toBe(tags.length);
+  });
+});
+
 describe('keys', () => {
   it.each([
     ['no key', {}],

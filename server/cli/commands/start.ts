@@ -1,10 +1,12 @@
 /** `npm start`: the server with the living demo market beside it. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { demoTokens, DEMO_SEED } from '../../../compute/demo/market.js';
+import type { StoreOperations } from '../../../storage/operations.js';
 import { withStore } from '../../../storage/access.js';
 import { readMarker } from '../../../storage/demo/marker.js';
-import { rewriteSegments } from '../../../compute/segment/task.js';
+import { rewriteSegments, type RewriteInput } from '../../../compute/segment/task.js';
 import { BASE_PATH } from '../../app.js';
 import { printLine, tell } from '../output.js';
 import { renewDemoKey } from '../demo-key.js';
@@ -14,6 +16,9 @@ export const START_USAGE = 'fathom start [flags of serve]: serve, with the demo 
 
 /** How long the collector may take to end when the server stops. */
 const COLLECTOR_STOP_MS = 5000;
+/** How long the lines to try are held back for the first snapshots. */
+const FIRST_DATA_MS = 8000;
+const FIRST_DATA_POLL_MS = 100;
 
 /** Runs until SIGTERM or SIGINT. */
 export async function start(words: readonly string[]): Promise<void> {
@@ -21,11 +26,9 @@ export async function start(words: readonly string[]): Promise<void> {
   const service = await startService(options);
   const stopped = stopSignal();
   const collector = await startCollector(options.directory);
-  const { key } = await withStore(
-    options.directory,
-    { rewrite: (input) => Promise.resolve(rewriteSegments(input)) },
-    renewDemoKey,
-  );
+  const { key } = await throughServer(options.directory, renewDemoKey);
+  // The line to try is printed when it has something to show.
+  await firstData(options.directory);
   const [{ address }] = demoTokens(DEMO_SEED);
   printLine(`URL  ${service.url}`);
   printLine(`Key  ${key}`);
@@ -39,11 +42,7 @@ export async function start(words: readonly string[]): Promise<void> {
 
 /** The collector is a process of its own: it comes to the store as any collector does. */
 async function startCollector(directory: string): Promise<ChildProcess | null> {
-  const summary = await withStore(
-    directory,
-    { rewrite: (input) => Promise.resolve(rewriteSegments(input)) },
-    (store) => store.summary(),
-  );
+  const summary = await throughServer(directory, (store) => store.summary());
   if (summary.tokens > 0 && (await readMarker(directory)) === null) {
     tell('The data directory holds data of its own: the demo market stays out of it.');
     return null;
@@ -52,6 +51,25 @@ async function startCollector(directory: string): Promise<ChildProcess | null> {
   return spawn(process.execPath, [main, 'demo', '--live', '--data', directory], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+}
+
+/** Waits until the store holds a snapshot, for FIRST_DATA_MS at the most. */
+async function firstData(directory: string): Promise<void> {
+  const deadline = Date.now() + FIRST_DATA_MS;
+  while (Date.now() < deadline) {
+    const { cells } = await throughServer(directory, (store) => store.summary());
+    if (cells > 0) return;
+    await sleep(FIRST_DATA_POLL_MS);
+  }
+}
+
+/** Asks the server of this very process, as any command would. */
+function throughServer<T>(
+  directory: string,
+  body: (store: StoreOperations) => Promise<T>,
+): Promise<T> {
+  const rewrite = (input: RewriteInput) => Promise.resolve(rewriteSegments(input));
+  return withStore(directory, { rewrite }, body);
 }
 
 async function stopCollector(collector: ChildProcess | null): Promise<void> {

@@ -1,0 +1,39 @@
+/** Brings a clone to the point where its commands run: packages installed, sources built. */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const stamp = path.join(root, 'node_modules/.installed-lock');
+const SUPPORTED = /^v(20\.(19|[2-9]\d)|22\.(1[2-9]|[2-9]\d)|24)\./;
+
+/** Runs a program in the clone and ends this process with its status where it fails. */
+export function run(program, args, env = process.env) {
+  const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit', env });
+  if (error) {
+    console.error(`${program}: ${error.message}`);
+    process.exit(1);
+  }
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Installs what is missing or out of date, then builds. */
+export function prepare() {
+  if (!SUPPORTED.test(process.version)) {
+    console.error(`Fathom needs Node 20.19+, 22.12+ or 24; this is ${process.version}`);
+    process.exit(1);
+  }
+  const lock = createHash('sha256')
+    .update(readFileSync(path.join(root, 'package-lock.json')))
+    .update(process.versions.modules)
+    .digest('hex');
+  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
+    console.error('Installing packages...');
+    run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+    writeFileSync(stamp, lock);
+  }
+  console.error('Building...');
+  run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);
+}

@@ -1,0 +1,9 @@
+/** `npm start`: installs and builds what is needed, then serves with the living demo market. */
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { prepare, root } from './prepare.mjs';
+
+prepare();
+const main = path.join(root, 'dist/server/cli/main.js');
+process.argv = [process.execPath, main, 'start', ...process.argv.slice(2)];
+await import(pathToFileURL(main).href);
