@@ -12,6 +12,8 @@ import {
 import { simulateDemo as simulate, type DemoUnitInput } from './demo/task.js';
 import { moved } from './pool.js';
 import { renderPage as render, type RenderInput, type RenderResult } from './replay/task.js';
+import { transferablesOfCells, type SnapshotCells } from './ladder/snapshot-cells.js';
+import { pickSnapshots as pick, type PickInput } from './segment/pick.js';
 import {
   encodeRuns as encode,
   rewriteSegments as rewrite,
@@ -64,6 +66,12 @@ export function encodeRuns(input: Parameters<typeof encode>[0]): JoinedSegments 
 /** Stored segments with another laid over them. */
 export function rewriteSegments(input: RewriteInput): RewriteResult {
   return rewrite(input);
+}
+
+/** Single snapshots of stored segments; the columns are moved to the caller. */
+export function pickSnapshots(input: readonly PickInput[]): SnapshotCells[][] {
+  const picked = pick(input);
+  return moved(picked, picked.flat().flatMap(transferablesOfCells));
 }
 
 function movedBatch(batch: BinnedBatch): BinnedBatch {

@@ -2,7 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/seams.js';
-import { requireKey } from './auth.js';
+import { admitUnanswered } from './api/admission.js';
+import { docsRoutes } from './api/docs/routes.js';
+import type { MarketHandlers } from './api/handlers.js';
+import { unlimited, type PlanCheck } from './api/plan.js';
+import { apiRoutes } from './api/routes.js';
 import type { Clock } from './clock.js';
 import { Budget } from './http/budget.js';
 import { createRouter, type Route } from './http/router.js';
@@ -10,11 +14,16 @@ import { HTTP_LIMITS, startHttpServer, type HttpLimits } from './http/server.js'
 import type { Log } from './log.js';
 import { replayHandler } from './replay/handler.js';
 
-export const BASE_PATH = '/api/v1';
+export { BASE_PATH } from './api/table.js';
 
 export interface ServerOptions {
   depth: DepthSource;
   keys: KeySource;
+  market: MarketHandlers;
+  /** Where it is left out, nothing is limited. */
+  checkPlan?: PlanCheck;
+  /** The EVM chain's numeric id. */
+  evmChainId?: number;
   /** Stays the caller's: closing the server does not close it. */
   pool: ComputePool;
   clock: Clock;
@@ -39,22 +48,20 @@ export interface RunningServer {
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host, log, limits = HTTP_LIMITS } = options;
-  const router = createRouter(routesOf(options), log);
+  const { keys, checkPlan = unlimited } = options;
+  const router = createRouter(routesOf(options), log, admitUnanswered(keys, checkPlan));
   const server = await startHttpServer(host, options.port, router, log, limits);
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`;
   log.info('listening', { url });
   return { url, port: server.port, close: () => server.close() };
 }
 
-function routesOf({ depth, keys, pool, clock }: ServerOptions): Route[] {
+function routesOf({ depth, keys, pool, clock, ...options }: ServerOptions): Route[] {
+  const { market, checkPlan = unlimited, evmChainId } = options;
   const pagesInWork = new Budget(pool.capacity);
   // A run of the service has one store; that a later run has the same one is not known.
   const storeTag = randomUUID();
-  return [
-    requireKey(keys, {
-      method: 'GET',
-      path: `${BASE_PATH}/replay/:address`,
-      handle: replayHandler({ depth, pool, clock, pagesInWork, storeTag }),
-    }),
-  ];
+  const getReplay = replayHandler({ depth, pool, clock, pagesInWork, storeTag });
+  const api = apiRoutes({ ...market, getReplay }, { keys, checkPlan, evmChainId });
+  return [...api, ...docsRoutes()];
 }

@@ -1,7 +1,8 @@
 /** How a command comes to a store: through the server that keeps it, or by opening it itself. */
+import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectToServer } from './control/client.js';
-import { StoreBusyError } from './errors.js';
+import { InputError, StoreBusyError } from './errors.js';
 import type { StoreOperations } from './operations.js';
 import { Store, type StoreOptions } from './store.js';
 
@@ -20,6 +21,7 @@ export async function withStore<T>(
   body: (store: StoreOperations) => Promise<T>,
   waitMs: number = LOCK_WAIT_MS,
 ): Promise<T> {
+  await checkDirectory(directory);
   const deadline = Date.now() + waitMs;
   for (;;) {
     const remote = await connectToServer(directory);
@@ -47,13 +49,16 @@ async function openUnlessBusy(directory: string, options: StoreOptions): Promise
 
 /**
  * Opens the store for a server, waiting like withStore() for a command to let go of it.
+ * @param stop gives the wait up with its reason
  * @throws StoreBusyError at once where a server keeps it, or when the wait was in vain
  */
 export async function openForServer(
   directory: string,
   options: StoreOptions,
   waitMs: number = LOCK_WAIT_MS,
+  stop?: AbortSignal,
 ): Promise<Store> {
+  await checkDirectory(directory);
   const deadline = Date.now() + waitMs;
   for (;;) {
     const store = await openUnlessBusy(directory, options);
@@ -66,6 +71,22 @@ export async function openForServer(
     if (Date.now() >= deadline) {
       throw new StoreBusyError(`${directory} is in use by another Fathom process`);
     }
+    stop?.throwIfAborted();
     await sleep(RETRY_EVERY_MS);
+  }
+}
+
+/**
+ * A directory that does not exist yet is made later; anything else in its place is refused.
+ * @throws InputError
+ */
+export async function checkDirectory(directory: string): Promise<void> {
+  const found = await stat(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    if (error.code === 'ENOTDIR') throw new InputError(`${directory}: its parent is a file`);
+    throw error;
+  });
+  if (found?.isDirectory() === false) {
+    throw new InputError(`${directory}: expected a directory, found a file`);
   }
 }

@@ -1,5 +1,4 @@
 /** The first seam as DuckDB serves it: a token's segments by time. */
-import { crc32 } from 'node:zlib';
 import type { Chain } from '../compute/market/market.js';
 import type { Catalog, TokenEntry } from './catalog/catalog.js';
 import type { Directories } from './catalog/directories.js';
@@ -12,6 +11,7 @@ import {
   type PlanRequest,
   type TokenRecord,
 } from './seams.js';
+import { readBlocks } from './segment-blocks.js';
 
 export class DepthReader implements DepthSource {
   constructor(
@@ -39,18 +39,7 @@ export class DepthReader implements DepthSource {
   }
 
   async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
-    if (ids.length === 0) return [];
-    const rows = await this.database.rows(
-      `SELECT segment_id, crc32, data FROM segments WHERE segment_id IN (${ids.join(',')})`,
-    );
-    const blocks = new Map<number, Uint8Array>();
-    for (const [id, checksum, data] of rows) {
-      const block = new Uint8Array(data as Uint8Array);
-      if (crc32(block) !== checksum) {
-        throw new Error(`segment ${id as number} is damaged: its checksum does not fit`);
-      }
-      blocks.set(id as number, block);
-    }
+    const blocks = await readBlocks(this.database, ids);
     return ids.map((id) => {
       const block = blocks.get(id);
       if (block === undefined) throw new SegmentGoneError(`segment ${id} was replaced`);

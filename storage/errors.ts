@@ -29,3 +29,16 @@ export class StoreChangedError extends Error {
 export class StoreBusyError extends Error {
   override readonly name = 'StoreBusyError';
 }
+
+/** The disk has no room for what was to be written; nothing of it was stored. */
+export class DiskFullError extends InputError {
+  constructor(place: string) {
+    super(`${place} cannot grow: its disk is full (or a limit of the system is reached)`);
+  }
+}
+
+/** Whether a system call failed for want of room. */
+export function isDiskFull(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
+}

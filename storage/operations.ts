@@ -1,7 +1,7 @@
 /** What a command may ask of a store, whether it opened it itself or a running server keeps it. */
 import type { Chain, Tier } from '../compute/market/market.js';
 import type { IssuedKey, KeyRequest } from './keys/key-ring.js';
-import type { KeyRecord } from './seams.js';
+import type { KeyRecord, QueuedToken } from './seams.js';
 
 /** Names one token's snapshots of one tier. */
 export interface TierKey {
@@ -34,6 +34,8 @@ export interface StoreOperations {
   listKeys(): Promise<KeyRecord[]>;
   rotateKey(id: string): Promise<IssuedKey>;
   revokeKey(id: string): Promise<KeyRecord>;
+  /** The tokens that wait for data, oldest first. */
+  listQueue(): Promise<QueuedToken[]>;
 }
 
 export interface StoreSummary {

@@ -3,6 +3,7 @@
  * DuckDB stands behind both today; nothing reaches around them.
  */
 import type { Chain, Market, Tier } from '../compute/market/market.js';
+import type { Coverage } from './catalog/token-row.js';
 
 /** A token that a tokens row or a snapshot has named. */
 export interface TokenRecord {
@@ -63,6 +64,70 @@ export interface DepthSource {
   readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
 }
 
+/** All that is known of a token; a field without its data is null. */
+export interface TokenDetails extends TokenRecord {
+  icon: string | null;
+  decimals: number | null;
+  coverage: Coverage;
+  /** Of the tokens row alone: a snapshot's price takes precedence. */
+  priceUsd: number | null;
+  mcap: number | null;
+  liquidityUsd: number | null;
+  lastRefreshS: number | null;
+}
+
+/** Where a stored snapshot lies. */
+export interface SnapshotPlace {
+  segmentId: number;
+  row: number;
+  t: number;
+  tier: Tier;
+}
+
+/** A token's newest snapshots at a moment. */
+export interface NewestPlaces {
+  newest: SnapshotPlace | null;
+  /** The newest that is at least as old as asked for. */
+  delayed: SnapshotPlace | null;
+  /** When, by the clock alone, one of them will be another one; null: not before a commit. */
+  nextChangeS: number | null;
+}
+
+/** What the state in memory is made of: every token, and its newest snapshots. */
+export interface MarketSource {
+  /** Ids of all tokens, ascending; ones that a commit adds meanwhile may be missing. */
+  tokenIds(): Iterable<number>;
+  /** Whether anything has named the token. `address` is in canonical form. */
+  hasRecord(chain: Chain, address: string): boolean;
+  tokenDetails(tokenId: number): TokenDetails | null;
+  /** The token's markets in order of first arrival; segments' market columns index it. */
+  markets(tokenId: number): readonly Market[];
+  newestPlaces(tokenId: number, nowS: number, delayS: number): Promise<NewestPlaces>;
+  /** The same for every token that has a snapshot, some thousands at a time. */
+  allNewestPlaces(nowS: number, delayS: number): AsyncIterable<ReadonlyMap<number, NewestPlaces>>;
+  /** As DepthSource has it. @throws SegmentGoneError */
+  readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
+}
+
+/** A token that was asked for before anything has named it, and waits for data. */
+export interface QueuedToken {
+  chain: Chain;
+  address: string;
+  /** Epoch seconds of the first request. */
+  requestedAtS: number;
+  requests: number;
+}
+
+export interface TokenQueue {
+  /**
+   * Counts a request for a token without a record; it is written within the second.
+   * @returns whether the token is new in the queue
+   */
+  request(chain: Chain, address: string): boolean;
+  /** The tokens that wait, oldest first. */
+  list(): QueuedToken[];
+}
+
 export const KEY_TIERS = ['premium', 'enterprise'] as const;
 export type KeyTier = (typeof KEY_TIERS)[number];
 
@@ -84,4 +149,16 @@ export interface KeyRecord {
 export interface KeySource {
   /** The live key that this text is, or null where it is none, revoked or mistyped. */
   verify(key: string): KeyRecord | null;
+}
+
+/** Calls of one key in one UTC month. */
+export interface UsageCounter {
+  readonly calls: number;
+  /** Counts at once; it is written within the second. */
+  add(calls: number): void;
+}
+
+export interface UsageSource {
+  /** The count of a key in a month, as 202611; the same object for the same month. */
+  counter(keyId: string, month: number): UsageCounter;
 }

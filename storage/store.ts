@@ -3,16 +3,19 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Catalog } from './catalog/catalog.js';
 import { Directories } from './catalog/directories.js';
+import { Checkpoints } from './checkpoints.js';
 import { applyBundle } from './commit/apply-bundle.js';
 import { findSmallRun } from './commit/compaction.js';
 import { DepthCommit, type Rewrite } from './commit/depth-commit.js';
 import { SegmentIds } from './commit/segment-ids.js';
 import { Stage } from './commit/stage.js';
 import { DepthReader } from './depth-reader.js';
-import { Database, DatabaseDamagedError, DatabaseLockedError } from './duckdb/database.js';
+import { Database } from './duckdb/database.js';
+import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/errors.js';
 import { Lanes } from './duckdb/lanes.js';
 import { InputError, StoreBusyError } from './errors.js';
 import { KeyRing, type IssuedKey, type KeyRequest } from './keys/key-ring.js';
+import { MarketReader } from './market-reader.js';
 import type {
   CommitReport,
   SnapshotKey,
@@ -20,9 +23,11 @@ import type {
   StoreSummary,
   TierKey,
 } from './operations.js';
+import { WaitingTokens } from './queue/waiting-tokens.js';
 import { SCHEMA_VERSION, migrate } from './schema/migrations.js';
-import type { KeyRecord } from './seams.js';
+import type { KeyRecord, QueuedToken } from './seams.js';
 import { snapshotPrices } from './snapshot-prices.js';
+import { UsageBook } from './usage/usage-book.js';
 
 /** The database's name within a data directory. */
 export const DATABASE_FILE = 'fathom.duckdb';
@@ -32,6 +37,10 @@ export interface StoreOptions {
   rewrite: Rewrite;
   /** Told of a failure in work that nobody waits for. */
   onBackgroundError?: (error: unknown) => void;
+  /** Told of counts of calls that could not be written yet. */
+  onUsageError?: (error: unknown) => void;
+  /** Told of queued tokens that could not be written yet. */
+  onQueueError?: (error: unknown) => void;
   /** DuckDB's own memory bound. */
   memoryLimitMiB?: number;
   threads?: number;
@@ -39,16 +48,21 @@ export interface StoreOptions {
 
 const DEFAULT_MEMORY_LIMIT_MIB = 512;
 const DEFAULT_THREADS = 2;
+/** How often the log is looked at where no commit does: counts of calls make it grow too. */
+const LOG_CHECK_MS = 60_000;
 
 /** Called with the tokens that a commit touched, once readers see it. */
 export type ChangeListener = (tokenIds: readonly number[]) => void;
 
 export class Store implements StoreOperations {
   readonly depth: DepthReader;
+  readonly market: MarketReader;
   private readonly commits = new Lanes([null]);
   private readonly listeners: ChangeListener[] = [];
   private readonly toCompact = new Set<number>();
-  private compacting: Promise<void> = Promise.resolve();
+  private readonly checkpoints: Checkpoints;
+  private tidying: Promise<void> = Promise.resolve();
+  private readonly logCheck = setInterval(() => this.tidyLater(), LOG_CHECK_MS).unref();
   private closing = false;
 
   private constructor(
@@ -58,9 +72,13 @@ export class Store implements StoreOperations {
     private readonly directories: Directories,
     private readonly ids: SegmentIds,
     readonly keys: KeyRing,
+    readonly usage: UsageBook,
+    readonly queue: WaitingTokens,
     private readonly options: StoreOptions,
   ) {
     this.depth = new DepthReader(database, catalog, directories);
+    this.checkpoints = new Checkpoints(database, path.join(directory, DATABASE_FILE));
+    this.market = new MarketReader(database, catalog, directories, this.depth);
   }
 
   /**
@@ -71,17 +89,26 @@ export class Store implements StoreOperations {
   static async open(directory: string, options: StoreOptions): Promise<Store> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const file = path.join(directory, DATABASE_FILE);
-    const database = await openDatabase(file, directory, options);
+    let database: Database | null = null;
     try {
+      database = await Database.openFile(file, {
+        memoryLimitMiB: options.memoryLimitMiB ?? DEFAULT_MEMORY_LIMIT_MIB,
+        threads: options.threads ?? DEFAULT_THREADS,
+      });
       await migrate(database, file);
       const catalog = await Catalog.load(database);
       const keys = await KeyRing.load(database, directory);
+      const usage = await UsageBook.load(database, (error) => options.onUsageError?.(error));
+      const queue = await WaitingTokens.load(database, {
+        hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
+        onError: (error) => options.onQueueError?.(error),
+      });
       const ids = await SegmentIds.load(database);
       const directories = new Directories(database);
-      return new Store(directory, database, catalog, directories, ids, keys, options);
+      return new Store(directory, database, catalog, directories, ids, keys, usage, queue, options);
     } catch (error) {
-      await database.close();
-      throw error;
+      await database?.close();
+      throw openingError(error, directory, file);
     }
   }
 
@@ -95,9 +122,10 @@ export class Store implements StoreOperations {
     const { result, touched } = await this.change((stage, depth) =>
       applyBundle(this.directory, bundle, stage, depth),
     );
+    this.queue.settle(touched.flatMap((tokenId) => this.catalog.tokenById(tokenId)?.row ?? []));
     for (const listener of this.listeners) listener(touched);
     for (const tokenId of touched) this.toCompact.add(tokenId);
-    this.compacting = this.compacting.then(() => this.compactWaiting());
+    this.tidyLater();
     return { tokens: touched.length, segments: result };
   }
 
@@ -146,16 +174,23 @@ export class Store implements StoreOperations {
     return this.keys.revoke(id);
   }
 
-  /** Resolves when no join of small segments is under way or waiting. */
+  listQueue(): Promise<QueuedToken[]> {
+    return Promise.resolve(this.queue.list());
+  }
+
+  /** Resolves when what commits leave to be done behind them is done. */
   async settled(): Promise<void> {
-    await this.compacting;
+    await this.tidying;
   }
 
   /** Waits for what runs, leaves what waits, and closes the database. */
   async close(): Promise<void> {
     this.closing = true;
-    await this.compacting;
+    clearInterval(this.logCheck);
+    await this.tidying;
     await this.commits.close();
+    await this.usage.close();
+    await this.queue.close();
     await this.database.close();
   }
 
@@ -164,52 +199,68 @@ export class Store implements StoreOperations {
     body: (stage: Stage, depth: DepthCommit) => Promise<T>,
   ): Promise<{ result: T; touched: number[] }> {
     return this.commits.use(async () => {
-      let stage: Stage | undefined;
-      const result = await this.database.transaction(async (tx) => {
-        stage = new Stage(this.catalog, this.directories, tx);
-        return body(stage, new DepthCommit(stage, this.ids, this.options.rewrite));
-      });
-      stage?.publish();
-      return { result, touched: Array.from(stage?.touched ?? [], ({ tokenId }) => tokenId) };
+      let endCommit = (): void => undefined;
+      try {
+        const { result, stage } = await this.database.transaction(async (tx) => {
+          const stage = new Stage(this.catalog, this.directories, tx);
+          const result = await body(stage, new DepthCommit(stage, this.ids, this.options.rewrite));
+          await stage.write();
+          endCommit = this.directories.beginCommit(stage.touched);
+          return { result, stage };
+        });
+        stage.publish();
+        return { result, touched: stage.touched };
+      } finally {
+        endCommit();
+      }
     });
   }
 
-  private async compactWaiting(): Promise<void> {
+  private tidyLater(): void {
+    this.tidying = this.tidying.then(() => this.tidy());
+  }
+
+  /** Joins small segments of the tokens that were touched, then writes the log into the file. */
+  private async tidy(): Promise<void> {
     for (const tokenId of this.toCompact) {
       this.toCompact.delete(tokenId);
-      const entry = this.catalog.tokenById(tokenId);
-      while (!this.closing && entry !== undefined) {
-        const joined = await this.change(async (stage, depth) => {
-          const token = await stage.token(entry.row.chain, entry.row.address);
-          const run = findSmallRun(await stage.directory(token));
-          if (run === null) return false;
-          await depth.join(token, run.tier, run.from, run.to);
-          return true;
-        }).catch((error: unknown) => {
-          this.options.onBackgroundError?.(error);
-          return { result: false };
-        });
-        if (!joined.result) break;
-      }
+      await this.inBackground(async () => {
+        while (!this.closing && (await this.joinSmallRun(tokenId)));
+      });
     }
+    if (!this.closing) await this.inBackground(() => this.checkpoints.afterCommit());
+  }
+
+  private async inBackground(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.options.onBackgroundError?.(error);
+    }
+  }
+
+  /** @returns whether there was a run of small segments to be joined */
+  private async joinSmallRun(tokenId: number): Promise<boolean> {
+    const entry = this.catalog.tokenById(tokenId);
+    if (entry === undefined) return false;
+    // Looked for before there is a transaction: most commits leave nothing to join.
+    if (findSmallRun(await this.directories.get(tokenId)) === null) return false;
+    const { result } = await this.change(async (stage, depth) => {
+      const token = stage.token(entry.row.chain, entry.row.address);
+      const run = findSmallRun(await stage.directory(token));
+      if (run !== null) await depth.join(token, run.tier, run.from, run.to);
+      return run !== null;
+    });
+    return result;
   }
 }
 
-async function openDatabase(
-  file: string,
-  directory: string,
-  options: StoreOptions,
-): Promise<Database> {
-  try {
-    return await Database.openFile(file, {
-      memoryLimitMiB: options.memoryLimitMiB ?? DEFAULT_MEMORY_LIMIT_MIB,
-      threads: options.threads ?? DEFAULT_THREADS,
-    });
-  } catch (error) {
-    if (error instanceof DatabaseLockedError) {
-      throw new StoreBusyError(`${directory} is in use by another Fathom process`);
-    }
-    if (error instanceof DatabaseDamagedError) throw new InputError(error.message);
-    throw error;
+/** What a failure to open the store means to whoever asked for it. */
+function openingError(error: unknown, directory: string, file: string): unknown {
+  if (error instanceof InputError) return error;
+  const named = namedError(error, file);
+  if (named instanceof DatabaseLockedError) {
+    return new StoreBusyError(`${directory} is in use by another Fathom process`);
   }
+  return named instanceof DatabaseDamagedError ? new InputError(named.message) : error;
 }

@@ -1,5 +1,7 @@
 import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder/ladder.js';
 import { MAX_MARKETS_PER_TOKEN, type Market } from '../market/market.js';
+import { countCells } from '../segment/join.js';
+import type { SnapshotRun } from '../segment/run.js';
 import type { MarketBlock } from './cell-store.js';
 import { FaultLog, type Fault } from './faults.js';
 import { MarketReader, type MarketFieldNames } from './market-fields.js';
@@ -18,7 +20,7 @@ export interface BinnedBatch {
   parts: RunPart[];
   /** Rows read, the faulty ones too. */
   rows: number;
-  /** Snapshots and cells in `parts`. */
+  /** Snapshots and cells in `parts`; of the cells only those that hold an amount. */
   snapshots: number;
   cells: number;
   /** Levels, pool bins and cells with an amount outside the ladder. */
@@ -28,8 +30,8 @@ export interface BinnedBatch {
   faultCount: number;
 }
 
-/** The buffers of a batch's columns, each whole and its own: a worker hands them over uncopied. */
-export function transferablesOf(batch: BinnedBatch): ArrayBuffer[] {
+/** The buffers of runs' columns, each whole and its own: they move between threads uncopied. */
+export function transferablesOf(batch: { parts: readonly { run: SnapshotRun }[] }): ArrayBuffer[] {
   return batch.parts.flatMap(({ run }) =>
     [
       run.t,
@@ -47,11 +49,13 @@ export function transferablesOf(batch: BinnedBatch): ArrayBuffer[] {
 export class BatchBuilder {
   readonly faults = new FaultLog();
   readonly markets = new MarketReader(this.faults);
-  readonly runs = new RunBuilder();
+  readonly runs: RunBuilder;
   rows = 0;
   droppedLevels = 0;
 
-  constructor(readonly mode: IngestMode) {}
+  constructor(readonly mode: IngestMode) {
+    this.runs = new RunBuilder(mode);
+  }
 
   /**
    * The price that a snapshot has already: an earlier row's of the batch, else the stored one's
@@ -76,7 +80,7 @@ export class BatchBuilder {
    * came earlier in the batch as something else.
    */
   arrive(part: PartBuilder, market: Market, names: MarketFieldNames): number {
-    const index = part.indexOf(market);
+    const index = part.indexOf(market, this.faults.line, names.prefix);
     if (index < 0) {
       this.faults.add(
         names.prefix + names.address,
@@ -113,7 +117,7 @@ export class BatchBuilder {
     } else if (!(cents <= MAX_SNAPSHOT_CENTS)) {
       this.faults.add(field, `a snapshot holds at most ${MAX_SNAPSHOT_CENTS} cents in all`);
     } else {
-      part.replace({ t: head.t, priceUsd: head.priceUsd, blocks: all });
+      part.replace({ t: head.t, priceUsd: head.priceUsd, blocks: all, line: this.faults.line });
     }
   }
 
@@ -124,7 +128,7 @@ export class BatchBuilder {
       parts,
       rows: this.rows,
       snapshots: parts.reduce((sum, { run }) => sum + run.t.length, 0),
-      cells: parts.reduce((sum, { run }) => sum + run.bin.length, 0),
+      cells: parts.reduce((sum, { run }) => sum + countCells(run), 0),
       droppedLevels: this.droppedLevels,
       faults,
       faultCount,

@@ -6,26 +6,30 @@ import type { PartBuilder } from './run-builder.js';
 import { ScratchCells } from './scratch-cells.js';
 import { readHead, type SnapshotHead } from './snapshot-head.js';
 import type { BatchOptions } from './snapshot-lines.js';
+import { textColumn, type TextColumn } from './text-column.js';
 
 /**
- * Rows of the dataset `cells` as columns of equal length. Text columns hold strings, null or
- * undefined; number columns NaN where a value is missing or not a number.
+ * Rows of the dataset `cells` as columns of equal length. Number columns hold NaN where a value is
+ * missing or not a number.
  */
 export interface CellColumns {
-  chain: readonly unknown[];
-  address: readonly unknown[];
-  tier: readonly unknown[];
-  source: readonly unknown[];
-  exchange_type: readonly unknown[];
-  type: readonly unknown[];
-  market_address: readonly unknown[];
-  pair: readonly unknown[];
+  chain: TextValues;
+  address: TextValues;
+  tier: TextValues;
+  source: TextValues;
+  exchange_type: TextValues;
+  type: TextValues;
+  market_address: TextValues;
+  pair: TextValues;
   t: Float64Array;
   price_usd: Float64Array;
   bin: Float64Array;
   support_usd: Float64Array;
   resistance_usd: Float64Array;
 }
+
+/** A text column: coded, or one value a row. */
+export type TextValues = TextColumn | readonly unknown[];
 
 /** Columns of a batch; `basePrices` has an entry a row. */
 export interface CellColumnsInput extends CellColumns, BatchOptions {
@@ -40,7 +44,7 @@ const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
  * snapshot ends; a snapshot that comes a second time in the batch is a fault.
  */
 export function packCellColumns(input: CellColumnsInput): BinnedBatch {
-  const packer = new CellPacker(input);
+  const packer = new CellPacker(input, textsOf(input));
   const rows = input.t.length;
   for (let row = 0; row < rows; row++) packer.add(row);
   return packer.finish();
@@ -61,7 +65,10 @@ class CellPacker {
   /** Index of the row's market; -1 while it is unknown. */
   private market = -1;
 
-  constructor(private readonly input: CellColumnsInput) {
+  constructor(
+    private readonly input: CellColumnsInput,
+    private readonly texts: CodedTexts,
+  ) {
     this.batch = new BatchBuilder(input.mode);
     this.batch.rows = input.t.length;
     this.scratch = new ScratchCells(input.support_usd, input.resistance_usd);
@@ -91,40 +98,40 @@ class CellPacker {
   }
 
   private inSameSnapshot(row: number): boolean {
-    const { t, price_usd, address, chain, tier } = this.input;
-    const before = row - 1;
+    const { t, price_usd } = this.input;
+    const { address, chain, tier } = this.texts;
     return (
-      t[row] === t[before] &&
+      t[row] === t[row - 1] &&
       price_usd[row] === this.priceUsd &&
-      address[row] === address[before] &&
-      chain[row] === chain[before] &&
-      tier[row] === tier[before]
+      repeats(address, row) &&
+      repeats(chain, row) &&
+      repeats(tier, row)
     );
   }
 
   private isSameMarket(row: number): boolean {
-    const { source, market_address, pair, exchange_type, type } = this.input;
-    const before = row - 1;
+    const { source, market_address, pair, exchange_type, type } = this.texts;
     return (
-      source[row] === source[before] &&
-      market_address[row] === market_address[before] &&
-      pair[row] === pair[before] &&
-      exchange_type[row] === exchange_type[before] &&
-      type[row] === type[before]
+      repeats(market_address, row) &&
+      repeats(source, row) &&
+      repeats(pair, row) &&
+      repeats(exchange_type, row) &&
+      repeats(type, row)
     );
   }
 
   /** Moves to the row's snapshot, which may still be the open one under another spelling. */
   private enter(row: number): void {
-    const { input, batch } = this;
-    const { chain, address, tier, t, price_usd: priceUsd } = input;
+    const { batch } = this;
+    const { t, price_usd: priceUsd } = this.input;
+    const { chain, address, tier } = this.texts;
     this.at(row);
     const head = readHead(
       {
-        chain: chain[row],
-        address: address[row],
+        chain: valueAt(chain, row),
+        address: valueAt(address, row),
         t: t[row],
-        tier: tier[row],
+        tier: valueAt(tier, row),
         priceUsd: priceUsd[row],
       },
       batch.faults,
@@ -177,16 +184,16 @@ class CellPacker {
   }
 
   private enterMarket(row: number): void {
-    const { input, batch, part } = this;
+    const { texts, batch, part } = this;
     this.at(row);
     this.market = -1;
     const read = batch.markets.read(
       {
-        source: input.source[row],
-        exchangeType: input.exchange_type[row],
-        type: input.type[row],
-        address: input.market_address[row],
-        pair: input.pair[row],
+        source: valueAt(texts.source, row),
+        exchangeType: valueAt(texts.exchange_type, row),
+        type: valueAt(texts.type, row),
+        address: valueAt(texts.market_address, row),
+        pair: valueAt(texts.pair, row),
       },
       NAMES,
     );
@@ -224,6 +231,31 @@ class CellPacker {
     this.batch.faults.line = lines?.[row] ?? firstLine + row;
   }
 }
+
+const TEXTS = [
+  'chain',
+  'address',
+  'tier',
+  'source',
+  'exchange_type',
+  'type',
+  'market_address',
+  'pair',
+] as const;
+type CodedTexts = Readonly<Record<(typeof TEXTS)[number], TextColumn>>;
+
+function textsOf(columns: CellColumns): CodedTexts {
+  const coded = TEXTS.map((name) => {
+    const column = columns[name];
+    return [name, 'codes' in column ? column : textColumn(column)];
+  });
+  return Object.fromEntries(coded) as CodedTexts;
+}
+
+/** Whether a row holds the same as the row before it. */
+const repeats = ({ codes }: TextColumn, row: number): boolean => codes[row] === codes[row - 1];
+
+const valueAt = ({ codes, values }: TextColumn, row: number): unknown => values[codes[row]];
 
 function isSameSnapshot(a: SnapshotHead, b: SnapshotHead): boolean {
   return a.t === b.t && a.address === b.address && a.chain === b.chain && a.tier === b.tier;

@@ -1,3 +1,4 @@
+import { MIN_BIN } from '../ladder/ladder.js';
 import type { Market } from '../market/market.js';
 import { MAX_MARKETS_PER_TOKEN, marketKey } from '../market/market.js';
 import { narrowCents, type RunKey, type SnapshotRun } from '../segment/run.js';
@@ -11,6 +12,18 @@ export interface RunPart {
   run: SnapshotRun;
   /** In order of first arrival; a market named without any cell has arrived too. */
   markets: Market[];
+  /** The place of each market's arrival among all of the batch: orders them across tiers. */
+  arrivals: number[];
+  /** Where each market first stood, for faults. */
+  marketPlaces: MarketPlace[];
+  /** The first line of each snapshot's rows, of the last row where several made it. */
+  lines: Float64Array;
+}
+
+/** A market's place in the file: its row, and what stands before the names of its fields. */
+export interface MarketPlace {
+  line: number;
+  prefix: string;
 }
 
 /** A snapshot whose cells still lie in the store, market by market. */
@@ -18,19 +31,26 @@ export interface PendingSnapshot {
   t: number;
   priceUsd: number;
   blocks: MarketBlock[];
+  line: number;
 }
 
 /** Collects snapshots in any order of time and token. */
 export class RunBuilder {
   readonly store = new CellStore();
   private readonly parts = new Map<string, PartBuilder>();
+  private arrivals = 0;
+
+  constructor(private readonly mode: IngestMode) {}
 
   /** The part of a (chain, address, tier), made at its first call. */
   part(key: RunKey): PartBuilder {
     const name = `${key.chain} ${key.address} ${key.tier}`;
     let part = this.parts.get(name);
     if (part === undefined) {
-      part = new PartBuilder({ chain: key.chain, address: key.address, tier: key.tier });
+      part = new PartBuilder(
+        { chain: key.chain, address: key.address, tier: key.tier },
+        () => this.arrivals++,
+      );
       this.parts.set(name, part);
     }
     return part;
@@ -38,7 +58,7 @@ export class RunBuilder {
 
   /** Parts in order of first arrival. */
   finish(): RunPart[] {
-    return Array.from(this.parts.values(), (part) => part.finish(this.store));
+    return Array.from(this.parts.values(), (part) => part.finish(this.store, this.mode));
   }
 }
 
@@ -46,9 +66,14 @@ export class RunBuilder {
 export class PartBuilder {
   private readonly markets: Market[] = [];
   private readonly indexes = new Map<string, number>();
+  private readonly arrivals: number[] = [];
+  private readonly places: MarketPlace[] = [];
   private readonly snapshots = new Map<number, PendingSnapshot>();
 
-  constructor(private readonly key: RunKey) {}
+  constructor(
+    private readonly key: RunKey,
+    private readonly nextArrival: () => number,
+  ) {}
 
   /** The snapshot at `t` so far. */
   at(t: number): PendingSnapshot | undefined {
@@ -56,12 +81,14 @@ export class PartBuilder {
   }
 
   /** Index of a market, which arrives with its first call; -1 where the list is full. */
-  indexOf(market: Market): number {
+  indexOf(market: Market, line: number, prefix: string): number {
     const key = marketKey(market);
     const known = this.indexes.get(key);
     if (known !== undefined) return known;
     if (this.markets.length >= MAX_MARKETS_PER_TOKEN) return -1;
     this.indexes.set(key, this.markets.length);
+    this.arrivals.push(this.nextArrival());
+    this.places.push({ line, prefix });
     return this.markets.push(market) - 1;
   }
 
@@ -75,12 +102,19 @@ export class PartBuilder {
     this.snapshots.set(snapshot.t, snapshot);
   }
 
-  finish(store: CellStore): RunPart {
+  finish(store: CellStore, mode: IngestMode): RunPart {
     const snapshots = Array.from(this.snapshots.values());
     if (snapshots.some((s, i) => i > 0 && s.t < snapshots[i - 1].t)) {
       snapshots.sort((a, b) => a.t - b.t);
     }
-    return { run: runOf(this.key, snapshots, store), markets: this.markets };
+    const run = runOf(this.key, snapshots, store, mode === 'merge');
+    return {
+      run,
+      markets: this.markets,
+      arrivals: this.arrivals,
+      marketPlaces: this.places,
+      lines: Float64Array.from(snapshots, ({ line }) => line),
+    };
   }
 }
 
@@ -95,11 +129,22 @@ export function mergeBlocks(
   return Array.from(byMarket.values());
 }
 
-function runOf(key: RunKey, snapshots: readonly PendingSnapshot[], store: CellStore): SnapshotRun {
+/**
+ * The columns of snapshots. With `tombstones` a market without any cell stands as one cell without
+ * amounts in the lowest bin, as joinRuns wants it of what is yet to be merged.
+ */
+function runOf(
+  key: RunKey,
+  snapshots: readonly PendingSnapshot[],
+  store: CellStore,
+  tombstones: boolean,
+): SnapshotRun {
+  const widthOf = ({ start, end }: MarketBlock): number =>
+    start === end && tombstones ? 1 : end - start;
   const cellOffsets = new Int32Array(snapshots.length + 1);
   snapshots.forEach((snapshot, s) => {
     let cells = cellOffsets[s];
-    for (const block of snapshot.blocks) cells += block.end - block.start;
+    for (const block of snapshot.blocks) cells += widthOf(block);
     cellOffsets[s + 1] = cells;
   });
   const cells = cellOffsets[snapshots.length];
@@ -112,12 +157,15 @@ function runOf(key: RunKey, snapshots: readonly PendingSnapshot[], store: CellSt
     if (blocks.some((b, i) => i > 0 && b.market < blocks[i - 1].market)) {
       blocks.sort((a, b) => a.market - b.market);
     }
-    for (const { market: index, start, end } of blocks) {
-      market.fill(index, at, at + end - start);
-      bin.set(store.bin.subarray(start, end), at);
+    for (const block of blocks) {
+      const { market: index, start, end } = block;
+      const width = widthOf(block);
+      market.fill(index, at, at + width);
+      if (start === end) bin.fill(MIN_BIN, at, at + width);
+      else bin.set(store.bin.subarray(start, end), at);
       support.set(store.supportCents.subarray(start, end), at);
       resistance.set(store.resistanceCents.subarray(start, end), at);
-      at += end - start;
+      at += width;
     }
   }
   return {

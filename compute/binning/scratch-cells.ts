@@ -16,6 +16,7 @@ export class ScratchCells {
   private length = 0;
   /** Bins outside the ladder that a market has named. */
   private readonly dropped = new Set<string>();
+  private readonly droppedMarkets = new Set<number>();
 
   constructor(
     private readonly supportUsd: Float64Array,
@@ -32,16 +33,19 @@ export class ScratchCells {
   /** Notes a cell outside the ladder; false where its market has named that bin before. */
   pushDropped(market: number, bin: number): boolean {
     const size = this.dropped.size;
+    this.droppedMarkets.add(market);
     return this.dropped.add(`${market} ${bin}`).size > size;
   }
 
   clear(): void {
     this.length = 0;
     if (this.dropped.size > 0) this.dropped.clear();
+    if (this.droppedMarkets.size > 0) this.droppedMarkets.clear();
   }
 
   /**
-   * The cells as blocks, one a market, ascending; the first of two cells with one bin is taken.
+   * The cells as blocks, one a market, those of markets with no cell on the ladder (empty) last; the
+   * first of two cells with one bin is taken.
    * @param onTwice gets the row of each cell whose bin came before
    */
   blocks(store: CellStore, onTwice: (row: number) => void): MarketBlock[] {
@@ -62,10 +66,15 @@ export class ScratchCells {
         blockEnd = (market + 1) * BIN_COUNT;
         block = { market, start: store.length, end: 0, totalCents: 0 };
         blocks.push(block);
+        this.droppedMarkets.delete(market);
       }
       const bin = key - (blockEnd - BIN_COUNT) + MIN_BIN;
       block.totalCents += store.push(bin, this.supportUsd[row], this.resistanceUsd[row]);
       block.end = store.length;
+    }
+    const at = store.length;
+    for (const market of this.droppedMarkets) {
+      blocks.push({ market, start: at, end: at, totalCents: 0 });
     }
     return blocks;
   }

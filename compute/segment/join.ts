@@ -15,11 +15,19 @@ export interface MarketRun {
 export type JoinMode = 'replace' | 'merge';
 
 /**
- * Whether a cell holds no amounts. A market that a merged snapshot names but that holds nothing there is written as one cell without
- * amounts, so that it replaces what was stored; a stored run never contains one.
+ * Whether a cell holds no amounts. A market that a snapshot to be merged names, but that holds
+ * nothing there, is written as one such cell, so that it replaces what was stored; a stored run
+ * never contains one.
  */
 export function isTombstone(run: SnapshotRun, cell: number): boolean {
   return run.supportCents[cell] === 0 && run.resistanceCents[cell] === 0;
+}
+
+/** Cells that hold an amount. */
+export function countCells(run: SnapshotRun): number {
+  let cells = 0;
+  for (let c = 0; c < run.bin.length; c++) if (!isTombstone(run, c)) cells++;
+  return cells;
 }
 
 /** The same snapshot stands in two runs to be merged at two prices. */
@@ -166,20 +174,18 @@ class RunWriter {
   }
 
   private copyMerged(picks: readonly Pick[]): void {
-    const owner = new Map<number, Pick>();
-    for (const pick of picks) {
-      const { run, row } = pick;
-      for (let c = run.cellOffsets[row]; c < run.cellOffsets[row + 1]; c++) {
-        owner.set(run.market[c], pick);
+    const blocks = new Map<number, { run: SnapshotRun; first: number; last: number }>();
+    for (const { run, row } of picks) {
+      const end = run.cellOffsets[row + 1];
+      for (let first = run.cellOffsets[row]; first < end;) {
+        const market = run.market[first];
+        let last = first + 1;
+        while (last < end && run.market[last] === market) last++;
+        blocks.set(market, { run, first, last });
+        first = last;
       }
     }
-    for (const market of [...owner.keys()].sort((a, b) => a - b)) {
-      const { run, row } = owner.get(market) as Pick;
-      const end = run.cellOffsets[row + 1];
-      let first = run.cellOffsets[row];
-      while (run.market[first] !== market) first++;
-      let last = first;
-      while (last < end && run.market[last] === market) last++;
+    for (const [, { run, first, last }] of [...blocks].sort(([a], [b]) => a - b)) {
       this.copyCells(run, first, last);
     }
   }

@@ -28,6 +28,20 @@ export interface SnapshotRun extends RunKey {
   resistanceCents: CentsColumn;
 }
 
+/** A run without snapshots. */
+export function emptyRun(key: RunKey): SnapshotRun {
+  return {
+    ...key,
+    t: new Uint32Array(0),
+    priceUsd: new Float64Array(0),
+    cellOffsets: new Int32Array(1),
+    market: new Uint16Array(0),
+    bin: new Int16Array(0),
+    supportCents: new Uint32Array(0),
+    resistanceCents: new Uint32Array(0),
+  };
+}
+
 /** Greatest amount of cents that the narrow column holds. */
 export const MAX_NARROW_CENTS = 0xffff_ffff;
 

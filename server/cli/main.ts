@@ -1,13 +1,16 @@
 #!/usr/bin/env node
 /** The `fathom` command. Exit status: 0 done, 1 failed and nothing half-done, 2 wrong usage. */
-import { InputError, StoreBusyError, StoreChangedError, UsageError } from '../../storage/errors.js';
+import { UsageError } from '../../storage/errors.js';
 import { DEMO_USAGE, demo } from './commands/demo.js';
 import { IMPORT_USAGE, importFiles } from './commands/import.js';
 import { INGEST_USAGE, ingest } from './commands/ingest.js';
 import { KEYS_USAGE, keys } from './commands/keys.js';
+import { QUEUE_USAGE, queue } from './commands/queue.js';
+import { REPLAY_USAGE, replay } from './commands/replay.js';
 import { SERVE_USAGE, serve } from './commands/serve.js';
 import { START_USAGE, start } from './commands/start.js';
-import { printLine, tell } from './output.js';
+import { PartlyDone, failureDocument, failureText } from './failure.js';
+import { printJson, printLine, tell, tolerateClosedPipes } from './output.js';
 
 interface Command {
   usage: string;
@@ -18,7 +21,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { usage: SERVE_USAGE, run: serve },
   ingest: { usage: INGEST_USAGE, run: ingest },
   keys: { usage: KEYS_USAGE, run: keys },
+  queue: { usage: QUEUE_USAGE, run: queue },
   import: { usage: IMPORT_USAGE, run: importFiles },
+  replay: { usage: REPLAY_USAGE, run: replay },
   demo: { usage: DEMO_USAGE, run: demo },
   start: { usage: START_USAGE, run: start },
 };
@@ -49,33 +54,29 @@ async function main(words: readonly string[]): Promise<number> {
     await command.run(rest);
     return 0;
   } catch (error) {
-    return report(error, command);
+    return report(error, command, rest.includes('--json'));
   }
 }
 
-/** Says what went wrong in the words of whoever called. */
-function report(error: unknown, command: Command): number {
-  if (error instanceof UsageError) {
-    tell(`fathom: ${error.message}\nusage: ${command.usage}`);
+/** Says what went wrong, to people and, where they asked for it, to programs. */
+function report(error: unknown, { usage }: Command, wantsJson: boolean): number {
+  if (wantsJson) printJson(failureDocument(error));
+  const cause = error instanceof PartlyDone ? error.cause : error;
+  if (cause instanceof UsageError) {
+    tell(`fathom: ${cause.message}\nusage: ${usage}`);
     return WRONG_USAGE;
   }
-  const expected =
-    error instanceof InputError ||
-    error instanceof StoreBusyError ||
-    error instanceof StoreChangedError;
-  if (expected) tell(error.message);
-  else tell(`fathom: ${unexpectedText(error)}`);
+  tell(failureText(cause));
   return FAILED;
 }
 
-/** One line for a failure that nothing names better; FATHOM_DEBUG=1 shows where it came from. */
-function unexpectedText(error: unknown): string {
-  if (!(error instanceof Error)) return 'failed';
-  if (process.env.FATHOM_DEBUG === '1') return error.stack ?? error.message;
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC') return 'the disk is full';
-  if (code === 'EACCES' || code === 'EROFS') return `no permission: ${error.message}`;
-  return error.message.split('\n')[0];
+/** What nobody waited for: one line like any other failure. */
+function endAtOnce(error: unknown): void {
+  tell(failureText(error));
+  process.exit(FAILED);
 }
 
+process.on('uncaughtException', endAtOnce);
+process.on('unhandledRejection', endAtOnce);
+tolerateClosedPipes();
 process.exitCode = await main(process.argv.slice(2));

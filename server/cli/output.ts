@@ -15,6 +15,15 @@ export function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
+/** Goes on with the work where whoever read the output has gone away. */
+export function tolerateClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+}
+
 /** A count with thousands separated, as people read it. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');

@@ -4,8 +4,20 @@ import path from 'node:path';
 import { UsageError } from '../../storage/errors.js';
 import { InstantError, parseInstant } from '../instant.js';
 
-/** Names of the settings that a config file may hold: the flags of `serve`. */
-const CONFIG_KEYS = ['data', 'host', 'port', 'as-of', 'threads'] as const;
+/** Names of the settings that a config file may hold: the flags of `serve`, and the plans. */
+const CONFIG_KEYS = [
+  'data',
+  'host',
+  'port',
+  'as-of',
+  'threads',
+  'native-code',
+  'native-mint',
+  'evm-chain-id',
+  'plans',
+] as const;
+/** Settings that are JSON objects: as such in the config file, as JSON text in their variable. */
+const OBJECT_KEYS: readonly ConfigKey[] = ['plans'];
 type ConfigKey = (typeof CONFIG_KEYS)[number];
 
 export type Config = Partial<Record<ConfigKey, string>>;
@@ -51,6 +63,10 @@ export function readConfig(): Config {
     const known = CONFIG_KEYS.find((name) => name === key);
     if (known === undefined) {
       throw new UsageError(`${file}: ${key}: expected one of ${CONFIG_KEYS.join(', ')}`);
+    }
+    if (OBJECT_KEYS.includes(known)) {
+      config[known] = JSON.stringify(value);
+      continue;
     }
     if (typeof value !== 'string' && typeof value !== 'number') {
       throw new UsageError(`${file}: ${key}: expected a text or a number`);

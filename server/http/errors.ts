@@ -1,4 +1,5 @@
 /** What a client is told when a request fails (api.md 7, data.md 4 'Errors'). */
+import type { ErrorCode } from '../api/error-codes.js';
 import type { Headers } from './exchange.js';
 
 export interface ApiErrorOptions {
@@ -18,7 +19,7 @@ export class ApiError extends Error {
   /** Without `errorCode` the body is `{error: message}` alone, as for 401, 403 and 429. */
   constructor(
     status: number,
-    errorCode: string | null,
+    errorCode: ErrorCode | null,
     message: string,
     { fields = {}, headers = [] }: ApiErrorOptions = {},
   ) {
@@ -59,6 +60,17 @@ export function invalidParameter(parameter: string, expectation: string): ApiErr
   return new ApiError(400, 'invalid_parameter', `${parameter}: ${expectation}`, {
     fields: { parameter },
   });
+}
+
+/** Something that should be an address and is none. */
+export function invalidAddress(name: string, value: string): ApiError {
+  const expected = 'expected a base58 mint of 32-44 characters or 0x and 40 hex digits';
+  return new ApiError(400, 'invalid_address', `${name}: ${expected}; was '${excerpt(value)}'`);
+}
+
+/** As much of a bad value as an error message repeats. */
+export function excerpt(value: string): string {
+  return value.length <= 40 ? value : `${value.slice(0, 40)}...`;
 }
 
 /** No resources for this page now: come back in a second (api.md 7). No quota is used. */

@@ -11,14 +11,17 @@ import type { UwsRequest, UwsResponse } from './uws.js';
 export type Headers = readonly (readonly [name: string, value: string])[];
 
 /** Request headers that anything asks for; the others are not read. */
-const REQUEST_HEADERS = [
-  'accept',
-  'accept-encoding',
-  'content-type',
-  'if-none-match',
-  'x-api-key',
-] as const;
-export type RequestHeader = (typeof REQUEST_HEADERS)[number];
+const REQUEST_HEADERS = ['x-api-key', 'accept', 'accept-encoding', 'if-none-match'] as const;
+/** Those that say what a body is. */
+const BODY_HEADERS = ['content-type', 'content-encoding'] as const;
+export type RequestHeader = (typeof REQUEST_HEADERS)[number] | (typeof BODY_HEADERS)[number];
+
+/**
+ * Told once how a request ended: its reply's status as the head is written, null where the client
+ * has gone without a reply.
+ * @returns headers for that reply
+ */
+export type Settle = (status: number | null) => Headers;
 
 /**
  * uWebSockets.js cuts a connection 10 s after the kernel last took bytes, which a slow client with
@@ -50,11 +53,12 @@ export class Exchange {
   readonly query: string;
   readonly #host: ExchangeHost;
   readonly #res: UwsResponse;
-  readonly #requestHeaders: string[];
+  readonly #requestHeaders: Partial<Record<RequestHeader, string>> = {};
   readonly #replyHeaders: (readonly [string, string])[];
   #state: 'open' | 'sending' | 'ended' = 'open';
   #aborted = false;
   #cancel: Int32Array | null = null;
+  #settle: Settle | null = null;
   #stopWatch: (() => void) | null = null;
   #countedBytes = 0;
 
@@ -65,7 +69,10 @@ export class Exchange {
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
-    this.#requestHeaders = REQUEST_HEADERS.map((name) => req.getHeader(name));
+    for (const name of REQUEST_HEADERS) this.#requestHeaders[name] = req.getHeader(name);
+    if (this.method === 'POST') {
+      for (const name of BODY_HEADERS) this.#requestHeaders[name] = req.getHeader(name);
+    }
     this.#replyHeaders = [['X-Request-Id', id]];
     res.onAborted(() => this.#onAborted());
   }
@@ -89,12 +96,17 @@ export class Exchange {
 
   /** A request header's value, '' where it was not sent. */
   header(name: RequestHeader): string {
-    return this.#requestHeaders[REQUEST_HEADERS.indexOf(name)];
+    return this.#requestHeaders[name] ?? '';
   }
 
   /** Adds a header to the reply, whatever its status will be. */
   addHeader(name: string, value: string): void {
     this.#replyHeaders.push([name, value]);
+  }
+
+  /** Has `settle` told how this request ends; there is one such listener. */
+  settleWith(settle: Settle): void {
+    this.#settle = settle;
   }
 
   /**
@@ -152,7 +164,14 @@ export class Exchange {
     res.writeStatus(`${status} ${reasonPhrase(status)}`);
     for (const [name, value] of this.#replyHeaders) res.writeHeader(name, value);
     for (const [name, value] of headers) res.writeHeader(name, value);
+    for (const [name, value] of this.#settled(status)) res.writeHeader(name, value);
     if (this.#host.closing()) res.writeHeader('Connection', 'close');
+  }
+
+  #settled(status: number | null): Headers {
+    const settle = this.#settle;
+    this.#settle = null;
+    return settle === null ? [] : settle(status);
   }
 
   /** `body` is what a GET would have sent; only its length is told. */
@@ -202,6 +221,7 @@ export class Exchange {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     this.#stopWatch?.();
+    this.#settled(null);
     this.#host.bytesInFlight.give(this.#countedBytes);
     this.#host.onEnd(this);
   }

@@ -28,13 +28,20 @@ interface CompiledRoute extends Route {
   parts: string[];
 }
 
-/** Makes the function that answers every request, by `routes` or with an error. */
-export function createRouter(routes: readonly Route[], log: Log): (exchange: Exchange) => void {
+/**
+ * Makes the function that answers every request, by `routes` or with an error. `onUnanswered` is
+ * asked before a request that no route takes gets its 404 or 405; it may throw another ApiError.
+ */
+export function createRouter(
+  routes: readonly Route[],
+  log: Log,
+  onUnanswered: (exchange: Exchange) => void = () => undefined,
+): (exchange: Exchange) => void {
   const compiled = routes.map((route) => ({ ...route, parts: route.path.split('/') }));
   return (exchange) => {
     let pending: void | Promise<void>;
     try {
-      pending = dispatch(compiled, exchange);
+      pending = dispatch(compiled, exchange, onUnanswered);
     } catch (error) {
       replyFailure(exchange, error, log);
       return;
@@ -43,7 +50,11 @@ export function createRouter(routes: readonly Route[], log: Log): (exchange: Exc
   };
 }
 
-function dispatch(routes: readonly CompiledRoute[], exchange: Exchange): void | Promise<void> {
+function dispatch(
+  routes: readonly CompiledRoute[],
+  exchange: Exchange,
+  onUnanswered: (exchange: Exchange) => void,
+): void | Promise<void> {
   const parts = exchange.path.split('/');
   const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
   const allowed: string[] = [];
@@ -58,6 +69,7 @@ function dispatch(routes: readonly CompiledRoute[], exchange: Exchange): void | 
     }
     allowed.push(...(route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
   }
+  onUnanswered(exchange);
   if (allowed.length > 0) throw methodNotAllowed(allowed);
   throw new ApiError(404, 'not_found', 'There is no such endpoint');
 }

@@ -7,13 +7,15 @@ import {
   type PagePlan,
   type TokenRecord,
 } from '../../storage/seams.js';
-import type { CallContext } from '../auth.js';
+import type { Handler, PreparedReply } from '../api/endpoint.js';
+import type { Endpoints } from '../api/table.js';
 import type { Clock } from '../clock.js';
 import type { Budget } from '../http/budget.js';
+import { VARY } from '../api/forms.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { cacheHeaders, entityTag, namesTag, type PageIdentity } from './caching.js';
-import { parseReplayRequest, type ReplayRequest } from './parameters.js';
+import { replayRequest, type ReplayRequest } from './parameters.js';
 import { negotiate, representationHeaders, type Representation } from './representation.js';
 import { enlargedBudget, partOfPlan } from './selection.js';
 
@@ -31,15 +33,15 @@ export interface ReplayServices {
 }
 
 /** Makes the handler of GET /replay/:address. */
-export function replayHandler(services: ReplayServices): (context: CallContext) => Promise<void> {
-  return async ({ exchange, params }) => {
-    exchange.addHeader('Vary', 'Accept, Accept-Encoding');
+export function replayHandler(services: ReplayServices): Handler<Endpoints['getReplay']> {
+  return async ({ exchange, token, query }) => {
+    exchange.addHeader(...VARY);
     const nowS = services.clock.nowS();
-    const request = parseReplayRequest(params.address, exchange.query, nowS);
+    const request = replayRequest(token, query, nowS);
     const representation = negotiate(exchange);
     if (!services.pagesInWork.take(1)) throw replayBusy();
     try {
-      await servePage(services, exchange, request, representation, nowS);
+      return await preparePage(services, exchange, request, representation, nowS);
     } catch (error) {
       throw error instanceof QueueFullError ? replayBusy() : error;
     } finally {
@@ -49,13 +51,13 @@ export function replayHandler(services: ReplayServices): (context: CallContext) 
 }
 
 /** Plans and renders, anew where compaction comes in between. */
-async function servePage(
+async function preparePage(
   services: ReplayServices,
   exchange: Exchange,
   request: ReplayRequest,
   representation: Representation,
   nowS: number,
-): Promise<void> {
+): Promise<PreparedReply | null> {
   const { depth, storeTag } = services;
   const asked = depth.token(request.chain, request.address);
   const leg = asked && depth.mainchainLeg(asked);
@@ -65,13 +67,12 @@ async function servePage(
     const tag = request.toS < nowS ? entityTag(storeTag, page, plan) : null;
     const headers = cacheHeaders(request.toS, nowS, tag);
     if (tag !== null && namesTag(exchange.header('if-none-match'), tag)) {
-      exchange.reply(304, headers, null);
-      return;
+      return { status: 304, headers, body: null };
     }
     try {
       const body = await renderPlan(services, exchange, plan, page);
-      if (body) exchange.reply(200, [...representationHeaders(representation), ...headers], body);
-      return;
+      const all = [...representationHeaders(representation), ...headers];
+      return body && { status: 200, headers: all, body };
     } catch (error) {
       if (!(error instanceof SegmentGoneError)) throw error;
     }

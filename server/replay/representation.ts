@@ -1,14 +1,17 @@
 /** The forms in which a replay page is sent, and which of them a request gets. */
 import { canEncode, type ContentEncoding } from '../../compute/replay/compress.js';
 import type { PageFormat } from '../../compute/replay/task.js';
-import { ApiError } from '../http/errors.js';
+import { notAcceptable } from '../api/forms.js';
 import type { Exchange, Headers } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
+
+/** Arrow's streaming format. */
+export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 
 const FORMAT_OF_MEDIA_TYPE = {
   'application/json': 'json',
   'application/msgpack': 'msgpack',
-  'application/vnd.apache.arrow.stream': 'arrow',
+  [ARROW_STREAM]: 'arrow',
 } as const satisfies Record<string, PageFormat>;
 type MediaType = keyof typeof FORMAT_OF_MEDIA_TYPE;
 
@@ -39,8 +42,4 @@ export function negotiate(exchange: Exchange): Representation {
 export function representationHeaders({ mediaType, encoding }: Representation): Headers {
   const type = ['Content-Type', mediaType] as const;
   return encoding === 'identity' ? [type] : [type, ['Content-Encoding', encoding]];
-}
-
-function notAcceptable(header: string, offers: readonly string[]): ApiError {
-  return new ApiError(406, 'not_acceptable', `${header}: expected any of ${offers.join(', ')}`);
 }

@@ -30,3 +30,33 @@ export function frameLength(head: Buffer): number {
   if (length > MAX_FRAME_BYTES) throw new Error(`a frame states ${length} bytes`);
   return length;
 }
+
+/** Puts together frames that arrive in pieces. */
+export class FrameReader {
+  private chunks: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(private readonly maxFrameBytes: number) {}
+
+  push(chunk: Buffer): void {
+    this.chunks.push(chunk);
+    this.bytes += chunk.length;
+  }
+
+  /**
+   * Takes the next whole frame's body, or null where it has not arrived yet.
+   * @throws Error where a frame states more bytes than may be
+   */
+  take(): Buffer | null {
+    if (this.bytes < FRAME_HEAD_BYTES) return null;
+    if (this.chunks[0].length < FRAME_HEAD_BYTES) this.chunks = [Buffer.concat(this.chunks)];
+    const length = frameLength(this.chunks[0]);
+    if (length > this.maxFrameBytes) throw new Error(`a frame states ${length} bytes`);
+    const end = FRAME_HEAD_BYTES + length;
+    if (this.bytes < end) return null;
+    const all = Buffer.concat(this.chunks);
+    this.chunks = [all.subarray(end)];
+    this.bytes -= end;
+    return all.subarray(FRAME_HEAD_BYTES, end);
+  }
+}

@@ -16,13 +16,21 @@ export interface HeaderFrame {
   mode: JoinMode;
 }
 
+/** Markets of a token that its next segments, of whichever tier, name, in order of first arrival. */
+export interface MarketsFrame {
+  kind: 'markets';
+  chain: Chain;
+  address: string;
+  markets: Market[];
+}
+
 /** One segment of one token and tier. */
 export interface SegmentFrame {
   kind: 'segment';
   chain: Chain;
   address: string;
   tier: Tier;
-  /** What the segment's market column indexes, in order of first arrival. */
+  /** What the segment's market column indexes. */
   markets: Market[];
   segment: EncodedSegment;
 }
@@ -39,4 +47,4 @@ export interface EndFrame {
   frames: number;
 }
 
-export type Frame = HeaderFrame | SegmentFrame | TokensFrame | EndFrame;
+export type Frame = HeaderFrame | MarketsFrame | SegmentFrame | TokensFrame | EndFrame;

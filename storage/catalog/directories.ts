@@ -1,20 +1,25 @@
 /** Loads tokens' directories when they are first asked for and keeps the latest used in memory. */
 import { TIERS } from '../../compute/market/market.js';
 import type { Database, SqlRow, Statements } from '../duckdb/database.js';
-import { firstT, type Directory, type SegmentRef } from './directory.js';
+import { EMPTY_DIRECTORY, firstT, type Directory, type SegmentRef } from './directory.js';
 
 /** Snapshots in all directories kept in memory, at 8 bytes each: 128 MiB. */
 export const MAX_CACHED_SNAPSHOTS = 16 * 1024 * 1024;
 
+interface Load {
+  directory: Promise<Directory>;
+}
+
 export class Directories {
   /** Least recently used first. */
   private readonly cached = new Map<number, { directory: Directory; snapshots: number }>();
-  private readonly loading = new Map<number, Promise<Directory>>();
+  private readonly loading = new Map<number, Load>();
+  private committing: { tokenIds: ReadonlySet<number>; ended: Promise<void> } | null = null;
   private cachedSnapshots = 0;
 
   constructor(private readonly database: Database) {}
 
-  /** A token's directory as last committed. */
+  /** A token's directory as last published. */
   async get(tokenId: number): Promise<Directory> {
     const hit = this.cached.get(tokenId);
     if (hit !== undefined) {
@@ -27,7 +32,22 @@ export class Directories {
       load = this.load(tokenId);
       this.loading.set(tokenId, load);
     }
-    return load;
+    return load.directory;
+  }
+
+  /**
+   * Marks tokens as being committed until the function that it returns is called, after publish() or
+   * a rollback. A directory of theirs that is loaded meanwhile may hold segments whose markets the
+   * catalogue has not got yet: its readers get it once both are published.
+   */
+  beginCommit(tokenIds: Iterable<number>): () => void {
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    this.committing = { tokenIds: new Set(tokenIds), ended };
+    return () => {
+      this.committing = null;
+      end();
+    };
   }
 
   /** Puts what a commit made of a token's directory in place of what was known. */
@@ -46,27 +66,41 @@ export class Directories {
     }
   }
 
-  private async load(tokenId: number): Promise<Directory> {
-    try {
+  private load(tokenId: number): Load {
+    const load: Load = { directory: Promise.resolve(EMPTY_DIRECTORY) };
+    const read = async (): Promise<Directory> => {
       const directory = await loadDirectory(this.database, tokenId);
+      if (this.committing?.tokenIds.has(tokenId) === true) {
+        await this.committing.ended;
+        return this.loading.get(tokenId) === load ? read() : this.get(tokenId);
+      }
       // A commit that published meanwhile knows better than what was read before it.
-      const published = this.cached.get(tokenId);
-      if (published !== undefined) return published.directory;
+      if (this.loading.get(tokenId) !== load) return this.get(tokenId);
       this.publish(tokenId, directory);
       return directory;
-    } finally {
-      this.loading.delete(tokenId);
-    }
+    };
+    load.directory = read().finally(() => {
+      if (this.loading.get(tokenId) === load) this.loading.delete(tokenId);
+    });
+    return load;
   }
 }
 
 /** Reads a token's directory, within a transaction or outside. */
-export async function loadDirectory(statements: Statements, tokenId: number): Promise<Directory> {
+export async function loadDirectory(
+  statements: Pick<Statements, 'rows'>,
+  tokenId: number,
+): Promise<Directory> {
   const rows = await statements.rows(
     'SELECT segment_id, tier, cells, times, band_cells FROM segments WHERE token_id = ?',
     [tokenId],
   );
-  const refs = rows.map(refOfColumns).sort((a, b) => firstT(a) - firstT(b));
+  return directoryOf(rows.map(refOfColumns));
+}
+
+/** A directory of some of a token's segments, in whatever order they come. */
+export function directoryOf(segments: readonly SegmentRef[]): Directory {
+  const refs = [...segments].sort((a, b) => firstT(a) - firstT(b));
   return {
     raw: refs.filter((ref) => ref.tier === 'raw'),
     '15m': refs.filter((ref) => ref.tier === '15m'),
@@ -74,7 +108,8 @@ export async function loadDirectory(statements: Statements, tokenId: number): Pr
   };
 }
 
-function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow): SegmentRef {
+/** An entry from columns segment_id, tier, cells, times, band_cells. */
+export function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow): SegmentRef {
   return {
     segmentId: segmentId as number,
     tier: TIERS[tier as number],

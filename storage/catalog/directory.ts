@@ -50,7 +50,7 @@ export function overlapping(
 }
 
 /** Index of the first time at or after `t`. */
-function firstRowFrom(times: Uint32Array, t: number): number {
+export function firstRowFrom(times: Uint32Array, t: number): number {
   let low = 0;
   let high = times.length;
   while (low < high) {
@@ -96,7 +96,7 @@ class Cursor {
 }
 
 /** `t` of the first snapshot at or after `t`, Infinity where there is none. */
-function timeFrom(segments: TierDirectory, t: number): number {
+export function timeFrom(segments: TierDirectory, t: number): number {
   const index = firstSegmentFrom(segments, t);
   return index === segments.length
     ? Infinity

@@ -1,11 +1,7 @@
 /** Applies a bundle's frames to a stage, one transaction's worth. */
 import { readBundle } from '../bundle/bundle.js';
-import {
-  BUNDLE_VERSION,
-  type Frame,
-  type HeaderFrame,
-  type TokensFrame,
-} from '../bundle/frames.js';
+import { BUNDLE_VERSION, type Frame, type HeaderFrame } from '../bundle/frames.js';
+import type { TokenRow } from '../catalog/token-row.js';
 import { InputError } from '../errors.js';
 import type { DepthCommit } from './depth-commit.js';
 import type { Stage } from './stage.js';
@@ -21,46 +17,60 @@ export async function applyBundle(
   stage: Stage,
   depth: DepthCommit,
 ): Promise<number> {
-  let header: HeaderFrame | null = null;
-  let segments = 0;
+  let application: Application | null = null;
   for await (const frame of readBundle(directory, name)) {
-    if (frame.kind === 'header') {
-      header = checkedHeader(frame);
-      continue;
-    }
-    if (header === null) throw new Error('a bundle whose first frame is no header');
-    segments += await applyFrame(frame, header, stage, depth);
+    if (frame.kind === 'header') application = new Application(checkedHeader(frame), stage, depth);
+    else if (application === null) throw new Error('a bundle whose first frame is no header');
+    else await application.apply(frame);
   }
-  const conflict = stage.legConflict();
-  if (conflict !== null && header !== null) {
-    const [first, second] = conflict.rows;
+  if (application === null) throw new Error('a bundle without a header');
+  application.checkLegs();
+  return application.segments;
+}
+
+/** One bundle on its way into a stage. */
+class Application {
+  segments = 0;
+  private readonly lines = new Map<TokenRow, number>();
+
+  constructor(
+    private readonly header: HeaderFrame,
+    private readonly stage: Stage,
+    private readonly depth: DepthCommit,
+  ) {}
+
+  async apply(frame: Exclude<Frame, HeaderFrame>): Promise<void> {
+    const { file, mode } = this.header;
+    switch (frame.kind) {
+      case 'markets':
+        return named(file, async () => {
+          const token = this.stage.token(frame.chain, frame.address);
+          await this.stage.marketIndexes(token, frame.markets);
+        });
+      case 'segment':
+        this.segments++;
+        return named(file, () => this.depth.add(frame, mode));
+      case 'tokens':
+        for (const { line, row } of frame.rows) {
+          await named(`${file}:${line}`, () => this.stage.putRow(row));
+          this.lines.set(row, line);
+        }
+        return;
+      case 'end':
+        return;
+    }
+  }
+
+  /** @throws InputError where the rows give an asset two legs of one chain */
+  checkLegs(): void {
+    const conflict = this.stage.legConflict();
+    if (conflict === null) return;
+    const { asset, rows } = conflict;
+    const line = this.lines.get(rows[1]) ?? this.lines.get(rows[0]);
     throw new InputError(
-      `${header.file}: asset: ${conflict.asset} would have two ${first.chain} legs, ${first.address} and ${second.address}`,
+      `${this.header.file}${line === undefined ? '' : `:${line}`}: asset: ${asset} would have two ${rows[0].chain} legs, ${rows[0].address} and ${rows[1].address}`,
     );
   }
-  return segments;
-}
-
-async function applyFrame(
-  frame: Exclude<Frame, HeaderFrame>,
-  header: HeaderFrame,
-  stage: Stage,
-  depth: DepthCommit,
-): Promise<number> {
-  switch (frame.kind) {
-    case 'segment':
-      await named(header.file, depth.add(frame, header.mode));
-      return 1;
-    case 'tokens':
-      await putRows(frame, header.file, stage);
-      return 0;
-    case 'end':
-      return 0;
-  }
-}
-
-async function putRows(frame: TokensFrame, file: string, stage: Stage): Promise<void> {
-  for (const { line, row } of frame.rows) await named(`${file}:${line}`, stage.putRow(row));
 }
 
 function checkedHeader(frame: HeaderFrame): HeaderFrame {
@@ -72,10 +82,10 @@ function checkedHeader(frame: HeaderFrame): HeaderFrame {
   return frame;
 }
 
-/** Puts the file's name in front of what is wrong with its rows. */
-async function named<T>(place: string, work: Promise<T>): Promise<T> {
+/** Puts the place in front of what is wrong there. */
+async function named(place: string, work: () => void | Promise<void>): Promise<void> {
   try {
-    return await work;
+    await work();
   } catch (error) {
     if (error instanceof InputError) throw new InputError(`${place}: ${error.message}`);
     throw error;

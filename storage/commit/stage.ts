@@ -14,11 +14,16 @@ import type { SegmentRef } from '../catalog/directory.js';
 import { bareTokenRow, type TokenRow } from '../catalog/token-row.js';
 import type { Statements } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
+import { CatalogWriter } from './catalog-writer.js';
 
 /** A token as the transaction leaves it. */
 export interface StagedToken {
   readonly tokenId: number;
   row: TokenRow;
+  /** Whether the store has no record of it yet. */
+  readonly isNew: boolean;
+  /** Whether its row is not as the store has it. */
+  isRowChanged: boolean;
   readonly markets: Market[];
   readonly marketIndexes: Map<string, number>;
   /** Null until its depth is touched. */
@@ -28,18 +33,24 @@ export interface StagedToken {
 export class Stage {
   private readonly tokens = new Map<string, StagedToken>();
   private readonly venues = new Map<string, MarketType>();
+  private readonly writer: CatalogWriter;
   private newTokens = 0;
 
   constructor(
     private readonly catalog: Catalog,
     private readonly directories: Directories,
     readonly tx: Statements,
-  ) {}
+  ) {
+    this.writer = new CatalogWriter(tx);
+  }
 
-  /** The staged state of a token; a token without a record gets one. */
-  async token(chain: Chain, address: string): Promise<StagedToken> {
+  /**
+   * The staged state of a token; a token without a record gets one.
+   * @throws InputError where the store would have too many tokens
+   */
+  token(chain: Chain, address: string): StagedToken {
     const key = tokenKey(chain, address);
-    const staged = this.tokens.get(key) ?? (await this.stageToken(chain, address));
+    const staged = this.tokens.get(key) ?? this.stageToken(chain, address);
     this.tokens.set(key, staged);
     return staged;
   }
@@ -60,16 +71,17 @@ export class Stage {
     return null;
   }
 
-  /** Writes a token's row over what is known of it. */
-  async putRow(row: TokenRow): Promise<void> {
-    const staged = await this.token(row.chain, row.address);
+  /** Puts a token's row over what is known of it. */
+  putRow(row: TokenRow): void {
+    const staged = this.token(row.chain, row.address);
+    if (isSameRow(staged.row, row)) return;
     staged.row = row;
-    await writeTokenRow(this.tx, staged.tokenId, row);
+    staged.isRowChanged = true;
   }
 
   /**
    * Indexes of markets within their token, new ones appended in the order given.
-   * @throws InputError where a venue's type contradicts the store's, or a token has too many
+   * @throws InputError where a market contradicts the store, or a token has too many
    */
   async marketIndexes(token: StagedToken, markets: readonly Market[]): Promise<Uint16Array> {
     const indexes = new Uint16Array(markets.length);
@@ -86,16 +98,9 @@ export class Stage {
         }
         token.markets.push(market);
         token.marketIndexes.set(key, index);
-        await this.tx.run('INSERT INTO markets VALUES (?, ?, ?, ?, ?, ?, ?)', [
-          token.tokenId,
-          index,
-          market.source,
-          market.exchangeType,
-          market.type,
-          market.address,
-          market.pair,
-        ]);
+        await this.writer.market(token.tokenId, index, market);
       }
+      checkExchangeType(token.markets[index], market);
       indexes[i] = index;
     }
     return indexes;
@@ -114,6 +119,12 @@ export class Stage {
     return token.directory;
   }
 
+  /** Writes what is still held back: the last thing before the commit. */
+  async write(): Promise<void> {
+    await this.writer.tokens([...this.tokens.values()].filter((token) => token.isRowChanged));
+    await this.writer.finish();
+  }
+
   /** Makes the committed state the one that readers see. */
   publish(): void {
     for (const { tokenId, row, markets, directory } of this.tokens.values()) {
@@ -122,17 +133,19 @@ export class Stage {
     }
   }
 
-  /** Tokens that the transaction touched. */
-  get touched(): Iterable<StagedToken> {
-    return this.tokens.values();
+  /** Ids of the tokens that the transaction touched. */
+  get touched(): number[] {
+    return Array.from(this.tokens.values(), ({ tokenId }) => tokenId);
   }
 
-  private async stageToken(chain: Chain, address: string): Promise<StagedToken> {
+  private stageToken(chain: Chain, address: string): StagedToken {
     const stored = this.catalog.token(chain, address);
     if (stored !== undefined) {
       return {
         tokenId: stored.tokenId,
         row: stored.row,
+        isNew: false,
+        isRowChanged: false,
         markets: [...stored.markets],
         marketIndexes: new Map(stored.marketIndexes),
         directory: null,
@@ -141,12 +154,11 @@ export class Stage {
     if (this.catalog.tokenCount + this.newTokens >= MAX_TOKENS) {
       throw new InputError(`address: the store would have more than ${MAX_TOKENS} tokens`);
     }
-    const tokenId = this.catalog.nextTokenId + this.newTokens++;
-    const row = bareTokenRow(chain, address);
-    await writeTokenRow(this.tx, tokenId, row);
     return {
-      tokenId,
-      row,
+      tokenId: this.catalog.nextTokenId + this.newTokens++,
+      row: bareTokenRow(chain, address),
+      isNew: true,
+      isRowChanged: true,
       markets: [],
       marketIndexes: new Map(),
       directory: { raw: [], '15m': [], '1h': [] },
@@ -171,27 +183,14 @@ export class Stage {
   }
 }
 
-async function writeTokenRow(tx: Statements, tokenId: number, row: TokenRow): Promise<void> {
-  await tx.run(
-    `INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (token_id) DO UPDATE SET symbol = EXCLUDED.symbol, name = EXCLUDED.name,
-       icon = EXCLUDED.icon, decimals = EXCLUDED.decimals, asset = EXCLUDED.asset,
-       coverage = EXCLUDED.coverage, price_usd = EXCLUDED.price_usd, mcap = EXCLUDED.mcap,
-       liquidity_usd = EXCLUDED.liquidity_usd, last_refresh = EXCLUDED.last_refresh`,
-    [
-      tokenId,
-      row.chain,
-      row.address,
-      row.symbol,
-      row.name,
-      row.icon,
-      row.decimals,
-      row.asset,
-      row.coverage,
-      row.price_usd,
-      row.mcap,
-      row.liquidity_usd,
-      row.last_refresh,
-    ],
+/** A venue's type says nothing of its exchange type, and a stored market keeps the one it has. */
+function checkExchangeType(known: Market, market: Market): void {
+  if (known.exchangeType === market.exchangeType) return;
+  throw new InputError(
+    `markets.exchange_type: ${market.source} ${market.address ?? market.pair ?? ''} is ${known.exchangeType} in the store, not ${market.exchangeType}`,
   );
+}
+
+function isSameRow(a: TokenRow, b: TokenRow): boolean {
+  return (Object.keys(a) as (keyof TokenRow)[]).every((name) => a[name] === b[name]);
 }

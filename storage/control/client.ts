@@ -1,6 +1,6 @@
 /** A command's end of the control socket. */
 import { createConnection, type Socket } from 'node:net';
-import { FRAME_HEAD_BYTES, frameLength, packFrame, unpackBody } from '../bundle/codec.js';
+import { FrameReader, MAX_FRAME_BYTES, packFrame, unpackBody } from '../bundle/codec.js';
 import type { StoreOperations } from '../operations.js';
 import { errorOf, socketPath, type Operation, type Response } from './protocol.js';
 
@@ -47,13 +47,14 @@ function remoteStore(caller: Caller): RemoteStore {
     listKeys: remote('listKeys'),
     rotateKey: remote('rotateKey'),
     revokeKey: remote('revokeKey'),
+    listQueue: remote('listQueue'),
     close: () => caller.close(),
   };
 }
 
 /** Sends one request at a time and waits for its response. */
 class Caller {
-  private buffered: Buffer = Buffer.alloc(0);
+  private readonly frames = new FrameReader(MAX_FRAME_BYTES);
   private waiting: { resolve: (value: unknown) => void; reject: (error: Error) => void } | null =
     null;
 
@@ -67,7 +68,7 @@ class Caller {
     if (this.waiting !== null) throw new Error('one request at a time');
     return new Promise((resolve, reject) => {
       this.waiting = { resolve, reject };
-      if (this.socket.destroyed) this.fail();
+      if (this.socket.destroyed || this.socket.readableEnded) this.fail();
       else this.socket.write(packFrame({ operation, args }));
     });
   }
@@ -78,16 +79,19 @@ class Caller {
   }
 
   private receive(chunk: Buffer): void {
-    this.buffered = Buffer.concat([this.buffered, chunk]);
-    if (this.buffered.length < FRAME_HEAD_BYTES) return;
-    const end = FRAME_HEAD_BYTES + frameLength(this.buffered);
-    if (this.buffered.length < end) return;
-    const response = unpackBody(this.buffered.subarray(FRAME_HEAD_BYTES, end)) as Response;
-    this.buffered = this.buffered.subarray(end);
-    const waiting = this.waiting;
-    this.waiting = null;
-    if (response.ok) waiting?.resolve(response.result);
-    else waiting?.reject(errorOf(response));
+    try {
+      this.frames.push(chunk);
+      const body = this.frames.take();
+      if (body === null) return;
+      const response = unpackBody(body) as Response;
+      const waiting = this.waiting;
+      this.waiting = null;
+      if (response.ok) waiting?.resolve(response.result);
+      else waiting?.reject(errorOf(response));
+    } catch {
+      this.socket.destroy();
+      this.fail();
+    }
   }
 
   private fail(): void {

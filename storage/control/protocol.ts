@@ -19,6 +19,7 @@ export const OPERATIONS = [
   'listKeys',
   'rotateKey',
   'revokeKey',
+  'listQueue',
 ] as const satisfies readonly (keyof StoreOperations)[];
 export type Operation = (typeof OPERATIONS)[number];
 

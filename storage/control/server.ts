@@ -1,8 +1,8 @@
 /** The running server's end of the control socket. */
-import { chmod, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
-import { FRAME_HEAD_BYTES, frameLength, packFrame, unpackBody } from '../bundle/codec.js';
+import { FrameReader, packFrame, unpackBody } from '../bundle/codec.js';
 import type { StoreOperations } from '../operations.js';
 import {
   OPERATIONS,
@@ -17,6 +17,8 @@ import {
 const MAX_CONNECTIONS = 64;
 /** A request's greatest length: keys of snapshots to look up, never data. */
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
+/** A command that has its answer may take this long to hang up once the server ends. */
+const HANG_UP_MS = 1000;
 
 export interface ControlServer {
   /** Stops accepting, waits for running requests, removes the socket. */
@@ -35,28 +37,19 @@ export async function listenForCommands(
   const file = path.join(directory, SOCKET_FILE);
   await rm(file, { force: true });
   const bound = await socketPath(directory);
-  const running = new Set<Promise<void>>();
-  const sockets = new Set<Socket>();
+  const conversations = new Set<Conversation>();
   const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => socket.destroy());
-    serveSocket(socket, (request) => {
-      const work = answer(store, request, onError).then((response) => {
-        if (!socket.destroyed) socket.write(packFrame(response));
-      });
-      running.add(work);
-      return work.finally(() => running.delete(work));
-    });
+    const conversation = new Conversation(socket, (request) => answer(store, request, onError));
+    conversations.add(conversation);
+    socket.on('close', () => conversations.delete(conversation));
   });
   server.maxConnections = MAX_CONNECTIONS;
   await listen(server, bound.path);
-  await chmod(file, 0o600);
+  server.on('error', onError);
   return {
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      await Promise.allSettled(running);
-      for (const socket of sockets) socket.end();
+      await Promise.all(Array.from(conversations, (conversation) => conversation.end()));
       await closed;
       await bound.handle?.close();
       await rm(file, { force: true });
@@ -64,46 +57,74 @@ export async function listenForCommands(
   };
 }
 
+/** Listens with mode 0600 from the first moment on. */
 function listen(server: Server, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(file, () => {
-      server.off('error', reject);
-      resolve();
-    });
+    const before = process.umask(0o177);
+    try {
+      server.listen(file, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    } finally {
+      process.umask(before);
+    }
   });
 }
 
-/** Cuts what arrives into requests and serves them one after the other. */
-function serveSocket(socket: Socket, serve: (request: Request) => Promise<void>): void {
-  let buffered: Buffer = Buffer.alloc(0);
-  let busy = false;
-  const next = (): void => {
-    if (busy || buffered.length < FRAME_HEAD_BYTES) return;
-    const length = frameLength(buffered);
-    if (length > MAX_REQUEST_BYTES) {
-      socket.destroy();
-      return;
-    }
-    if (buffered.length < FRAME_HEAD_BYTES + length) return;
-    const body = buffered.subarray(FRAME_HEAD_BYTES, FRAME_HEAD_BYTES + length);
-    buffered = buffered.subarray(FRAME_HEAD_BYTES + length);
-    busy = true;
-    socket.pause();
-    void serve(unpackBody(body) as Request).finally(() => {
-      busy = false;
-      socket.resume();
-      next();
+/** One command's connection: its requests are served one after the other. */
+class Conversation {
+  private readonly frames = new FrameReader(MAX_REQUEST_BYTES);
+  private working: Promise<void> | null = null;
+  private ending = false;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly serve: (request: Request) => Promise<Response>,
+  ) {
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk) => {
+      this.frames.push(chunk);
+      this.next();
     });
-  };
-  socket.on('data', (chunk) => {
-    buffered = Buffer.concat([buffered, chunk]);
+  }
+
+  /** Lets a running request end, takes no more, and hangs up. */
+  async end(): Promise<void> {
+    this.ending = true;
+    await this.working;
+    this.socket.end();
+    const timer = setTimeout(() => this.socket.destroy(), HANG_UP_MS);
+    this.socket.once('close', () => clearTimeout(timer));
+  }
+
+  private next(): void {
+    if (this.working !== null || this.ending) return;
     try {
-      next();
+      const body = this.frames.take();
+      if (body === null) return;
+      const request = unpackBody(body) as Request;
+      this.socket.pause();
+      this.working = this.reply(request).then(() => {
+        this.working = null;
+        this.socket.resume();
+        this.next();
+      });
     } catch {
-      socket.destroy();
+      // Not one of our commands: there is nothing to be said to it.
+      this.socket.destroy();
     }
-  });
+  }
+
+  private async reply(request: Request): Promise<void> {
+    try {
+      const response = packFrame(await this.serve(request));
+      if (!this.socket.destroyed) this.socket.write(response);
+    } catch {
+      this.socket.destroy();
+    }
+  }
 }
 
 async function answer(

@@ -16,14 +16,24 @@ import {
   type DuckDBType,
   type DuckDBValue,
 } from '@duckdb/node-api';
+import { realpath } from 'node:fs/promises';
+import nodePath from 'node:path';
+import { DiskFullError } from '../errors.js';
+import { DatabaseLockedError, namedError } from './errors.js';
 import { Lanes } from './lanes.js';
+import type { SqlRow, SqlValue, Statements } from './statements.js';
 
-export type SqlValue = string | number | boolean | null | Uint8Array;
-/** A row of a result: BIGINTs come back as numbers, which every stored one fits. */
-export type SqlRow = (SqlValue | SqlRow)[];
+export type { SqlRow, SqlValue, Statements } from './statements.js';
 
 /** Rows of one row group: small, so that deleting a few segments rewrites few others. */
 const ROW_GROUP_ROWS = 2048;
+/**
+ * Greatest bytes of one stored value: DuckDB holds a whole row group in memory before it writes it
+ * out, so that a transaction's peak is this times ROW_GROUP_ROWS, 128 MiB.
+ */
+export const MAX_VALUE_BYTES = 64 * 1024;
+/** Size of a log that no disk holds. */
+const NEVER = '1000TB';
 /** Reading connections; below libuv's four threads, so that a full set starves nobody. */
 const READERS = 2;
 
@@ -34,82 +44,103 @@ export interface DatabaseOptions {
   tempDirectory?: string;
 }
 
-/** What a transaction's body may do. */
-export interface Statements {
-  run(sql: string, values?: readonly SqlValue[]): Promise<void>;
-  rows(sql: string, values?: readonly SqlValue[]): Promise<SqlRow[]>;
+/** Rows of a result, at most a vector's worth. */
+export interface ResultChunk {
+  rowCount: number;
+  /** Reads a column's values by row: null, a text or a number (64-bit ones as bigint). */
+  reader(column: number): (row: number) => unknown;
+  /** A column's values: lists as arrays, structs as objects, 64-bit integers as bigint. */
+  values(column: number): readonly unknown[];
 }
 
-/** Another process holds the file. */
-export class DatabaseLockedError extends Error {}
-/** The file is no database, or a damaged one. */
-export class DatabaseDamagedError extends Error {}
+/**
+ * Files that this process has open. The system's locks keep other processes out, not this one, and
+ * two instances over one file lose rows.
+ */
+const openFiles = new Set<string>();
 
-export class Database implements Statements {
+/** An instance with its connections. */
+interface Opened {
+  instance: DuckDBInstance;
+  readers: Lanes<DuckDBConnection>;
+  writer: Lanes<DuckDBConnection>;
+  /** For small writes beside a long transaction. */
+  aside: Lanes<DuckDBConnection>;
+  /** DuckDB refuses all work on it until it is opened anew: a checkpoint failed. */
+  invalidated: boolean;
+  closed: boolean;
+}
+
+export class Database implements Pick<Statements, 'run' | 'rows'> {
+  private reopening: Promise<void> | null = null;
+  private closed = false;
+
   private constructor(
-    private readonly instance: DuckDBInstance,
-    private readonly readers: Lanes<DuckDBConnection>,
-    private readonly writer: Lanes<DuckDBConnection>,
+    /** The file as this process knows it, or null in memory. */
+    private readonly file: string | null,
+    private readonly open: () => Promise<Opened>,
+    private opened: Opened,
   ) {}
 
   /**
    * Opens (or creates) the database file for reading and writing.
-   * @throws DatabaseLockedError while another process has it open
+   * @throws DatabaseLockedError while another process, or this one, has it open
    * @throws DatabaseDamagedError where the file cannot be read as a database
    */
   static async openFile(path: string, options: DatabaseOptions): Promise<Database> {
-    const instance = await createInstance(options);
+    const file = await realFile(path);
+    if (openFiles.has(file)) throw new DatabaseLockedError(`${path} is in use by this process`);
+    openFiles.add(file);
     try {
-      const attaching = await instance.connect();
-      await attaching.run(
-        `ATTACH '${path.replaceAll("'", "''")}' AS store (STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
-      );
-      await attaching.run('SET enable_external_access = false');
-      await attaching.run('SET lock_configuration = true');
-      attaching.closeSync();
-      return await Database.withConnections(instance, 'USE store');
+      const open = (): Promise<Opened> => openAttached(path, options);
+      return new Database(file, open, await open());
     } catch (error) {
-      instance.closeSync();
-      throw openingError(error, path);
+      openFiles.delete(file);
+      throw error;
     }
   }
 
   /** A database in memory alone, for reading files with DuckDB's readers. */
   static async openMemory(options: DatabaseOptions): Promise<Database> {
-    return Database.withConnections(await createInstance(options), 'SELECT 1');
+    const open = async (): Promise<Opened> => connected(await createInstance(options), 'SELECT 1');
+    return new Database(null, open, await open());
   }
 
-  private static async withConnections(instance: DuckDBInstance, first: string): Promise<Database> {
-    const connect = async (): Promise<DuckDBConnection> => {
-      const connection = await instance.connect();
-      await connection.run(first);
-      return connection;
-    };
-    const readers = await Promise.all(Array.from({ length: READERS }, connect));
-    return new Database(instance, new Lanes(readers), new Lanes([await connect()]));
-  }
-
-  /** Runs one statement on the writing connection, outside any transaction. */
+  /**
+   * Runs one statement on the writing connection, outside any transaction.
+   * @throws DiskFullError
+   */
   async run(sql: string, values: readonly SqlValue[] = []): Promise<void> {
-    await this.writer.use((connection) => runOn(connection, sql, values));
+    await this.use('writer', (connection) => runOn(connection, sql, values));
+  }
+
+  /**
+   * Runs one small statement on a connection of its own: it need not wait for a long transaction,
+   * whose rows it must not touch.
+   * @throws DiskFullError
+   */
+  async runAside(sql: string, values: readonly SqlValue[] = []): Promise<void> {
+    await this.use('aside', (connection) => runOn(connection, sql, values));
   }
 
   /** Reads rows on one of the reading connections; it sees what is committed. */
   async rows(sql: string, values: readonly SqlValue[] = []): Promise<SqlRow[]> {
-    return this.readers.use((connection) => rowsOn(connection, sql, values));
+    return this.use('readers', (connection) => rowsOn(connection, sql, values));
   }
 
   /**
    * Runs `body` in one transaction on the writing connection: committed when it resolves, rolled
    * back when it throws. Transactions wait for one another.
+   * @throws DiskFullError
    */
   async transaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
-    return this.writer.use(async (connection) => {
+    return this.use('writer', async (connection) => {
       await connection.run('BEGIN TRANSACTION');
       try {
         const result = await body({
           run: (sql, values = []) => runOn(connection, sql, values),
           rows: (sql, values = []) => rowsOn(connection, sql, values),
+          append: (table, rows) => appendOn(connection, table, rows),
         });
         await connection.run('COMMIT');
         return result;
@@ -126,7 +157,7 @@ export class Database implements Statements {
    * Nested values come as JSON has them: lists as arrays, structs as objects, integers as numbers.
    */
   async *streamColumns(sql: string): AsyncGenerator<{ rowCount: number; columns: unknown[][] }> {
-    const connection = await this.instance.connect();
+    const connection = await this.opened.instance.connect();
     try {
       const result = await connection.stream(sql);
       for (;;) {
@@ -140,17 +171,130 @@ export class Database implements Statements {
     }
   }
 
-  /** Writes what the log holds into the file. */
+  /** Yields a query's rows a vector at a time; a chunk is to be read before the next is asked for. */
+  async *streamChunks(sql: string): AsyncGenerator<ResultChunk> {
+    const connection = await this.opened.instance.connect();
+    try {
+      const result = await connection.stream(sql);
+      for (;;) {
+        const chunk = await result.fetchChunk();
+        if (chunk === null || chunk.rowCount === 0) return;
+        const { rowCount } = chunk;
+        yield {
+          rowCount,
+          reader(column) {
+            const vector = chunk.getColumnVector(column);
+            return (row) => vector.getItem(row);
+          },
+          values: (column) => chunk.convertColumnValues(column, JSDuckDBValueConverter),
+        };
+      }
+    } finally {
+      connection.closeSync();
+    }
+  }
+
+  /**
+   * Writes what the log holds into the file. DuckDB never does so by itself while it is open: where
+   * a checkpoint fails it refuses all work, and a commit that brought one about is then lost.
+   * @throws DiskFullError; the database is then opened anew, with all that was committed
+   */
   async checkpoint(): Promise<void> {
-    await this.run('CHECKPOINT store');
+    // DuckDB refuses it while anything else writes, a small write aside too.
+    await this.use('writer', (connection) =>
+      this.opened.aside.use(() => runOn(connection, 'CHECKPOINT store', [])),
+    );
   }
 
   /** Waits for running statements, then closes; the file's log is written into it. */
   async close(): Promise<void> {
-    for (const connection of await this.readers.close()) connection.closeSync();
-    for (const connection of await this.writer.close()) connection.closeSync();
-    this.instance.closeSync();
+    this.closed = true;
+    await this.reopening?.catch(() => undefined);
+    await closeOpened(this.opened);
+    if (this.file !== null) openFiles.delete(this.file);
   }
+
+  private async use<T>(
+    lanes: 'readers' | 'writer' | 'aside',
+    body: (connection: DuckDBConnection) => Promise<T>,
+  ): Promise<T> {
+    const { opened } = this;
+    if (opened.invalidated) this.reopen();
+    // Nobody waits for it: whoever holds a connection may be what it waits for.
+    if (this.reopening !== null) throw new Error('the database is being opened anew');
+    try {
+      return await opened[lanes].use(body);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : '';
+      if (/has been invalidated/i.test(text)) opened.invalidated = true;
+      if (this.opened.invalidated) this.reopen();
+      if (!/No space left|File too large|quota exceeded/i.test(text)) throw error;
+      throw new DiskFullError(this.file ?? 'the database in memory');
+    }
+  }
+
+  private reopen(): void {
+    if (this.closed || this.reopening !== null) return;
+    const before = this.opened;
+    this.reopening = closeOpened(before)
+      .then(async () => {
+        this.opened = await this.open();
+      })
+      // It stays invalidated, and the next caller has it opened once more.
+      .catch(() => undefined)
+      .finally(() => {
+        this.reopening = null;
+      });
+  }
+}
+
+async function realFile(path: string): Promise<string> {
+  return nodePath.join(await realpath(nodePath.dirname(path)), nodePath.basename(path));
+}
+
+async function openAttached(path: string, options: DatabaseOptions): Promise<Opened> {
+  const instance = await createInstance(options);
+  try {
+    const attaching = await instance.connect();
+    await attaching.run(
+      `ATTACH '${path.replaceAll("'", "''")}' AS store (STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
+    );
+    await attaching.run('SET enable_external_access = false');
+    await attaching.run('SET lock_configuration = true');
+    attaching.closeSync();
+    return await connected(instance, 'USE store');
+  } catch (error) {
+    instance.closeSync();
+    throw namedError(error, path);
+  }
+}
+
+async function connected(instance: DuckDBInstance, first: string): Promise<Opened> {
+  const connect = async (): Promise<DuckDBConnection> => {
+    const connection = await instance.connect();
+    await connection.run(first);
+    return connection;
+  };
+  const readers = await Promise.all(Array.from({ length: READERS }, connect));
+  const writer = new Lanes([await connect()]);
+  const aside = new Lanes([await connect()]);
+  return {
+    instance,
+    readers: new Lanes(readers),
+    writer,
+    aside,
+    invalidated: false,
+    closed: false,
+  };
+}
+
+async function closeOpened(opened: Opened): Promise<void> {
+  if (opened.closed) return;
+  opened.closed = true;
+  for (const lanes of [opened.readers, opened.writer, opened.aside]) {
+    for (const connection of await lanes.close()) connection.closeSync();
+  }
+  opened.instance.closeSync();
 }
 
 async function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
@@ -160,19 +304,10 @@ async function createInstance(options: DatabaseOptions): Promise<DuckDBInstance>
     temp_directory: options.tempDirectory ?? '',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    // A row group is written out as soon as it is full; the default keeps five in memory.
+    write_buffer_row_group_count: '1',
+    wal_autocheckpoint: NEVER,
   });
-}
-
-function openingError(error: unknown, path: string): Error {
-  const text = error instanceof Error ? error.message : String(error);
-  if (/set lock on file/i.test(text)) {
-    return new DatabaseLockedError(`${path} is in use by another process`);
-  }
-  if (/^IO Error|Serialization|not a valid DuckDB|corrupt|checksum/i.test(text)) {
-    const reason = text.split('\n')[0].replace(/^[A-Za-z ]*Error:\s*/, '');
-    return new DatabaseDamagedError(`${path} cannot be opened: ${reason}`);
-  }
-  return error instanceof Error ? error : new Error(text);
 }
 
 async function runOn(
@@ -190,6 +325,19 @@ async function rowsOn(
 ): Promise<SqlRow[]> {
   const reader = await connection.runAndReadAll(sql, ...bindings(values));
   return reader.getRows().map((row) => row.map(plainValue));
+}
+
+async function appendOn(
+  connection: DuckDBConnection,
+  table: string,
+  rows: readonly (readonly SqlValue[])[],
+): Promise<void> {
+  const appender = await connection.createAppender(table);
+  for (const row of rows) {
+    for (const value of row) appender.appendValue(boundValue(value), boundType(value));
+    appender.endRow();
+  }
+  appender.closeSync();
 }
 
 function bindings(values: readonly SqlValue[]): [DuckDBValue[]?, DuckDBType[]?] {

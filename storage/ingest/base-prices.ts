@@ -1,10 +1,10 @@
 /** For --merge: the price of the snapshot that every row of a file is to be merged into. */
-import { canonicalAddress } from '../../compute/market/address.js';
-import { TIERS, type Chain, type Tier } from '../../compute/market/market.js';
 import { InputError } from '../errors.js';
 import type { SnapshotKey, StoreOperations } from '../operations.js';
 import type { BasePrices } from './bin-pieces.js';
+import type { GatheredColumns } from './cell-gatherer.js';
 import type { Piece } from './pieces.js';
+import { nameOfKey, snapshotKey, type RowHead } from './snapshot-name.js';
 
 /** Snapshots that one file may merge into. */
 const MAX_MERGED_SNAPSHOTS = 2_000_000;
@@ -12,7 +12,7 @@ const MAX_MERGED_SNAPSHOTS = 2_000_000;
 const KEYS_A_REQUEST = 50_000;
 const NEWLINE = 0x0a;
 
-type RowHead = Record<'chain' | 'address' | 't' | 'tier' | 'price_usd', unknown>;
+type PricedHead = RowHead & { price_usd?: unknown };
 
 /**
  * Reads a file once for the snapshots that it names: the price of each is the stored one's, else
@@ -27,57 +27,73 @@ export async function loadBasePrices(
   const keys: SnapshotKey[] = [];
   for await (const piece of pieces) {
     for (const head of headsOf(piece)) {
-      const key = keyOf(head);
-      if (key === null || prices.has(nameOf(key))) continue;
+      const key = snapshotKey(head);
+      if (key === null || prices.has(nameOfKey(key))) continue;
       if (keys.length >= MAX_MERGED_SNAPSHOTS) {
         throw new InputError(
           `${file}: --merge takes at most ${MAX_MERGED_SNAPSHOTS} snapshots a file`,
         );
       }
       keys.push(key);
-      prices.set(nameOf(key), typeof head?.price_usd === 'number' ? head.price_usd : NaN);
+      prices.set(nameOfKey(key), typeof head?.price_usd === 'number' ? head.price_usd : NaN);
     }
   }
   for (let i = 0; i < keys.length; i += KEYS_A_REQUEST) {
     const asked = keys.slice(i, i + KEYS_A_REQUEST);
     const stored = await store.snapshotPrices(asked);
     asked.forEach((key, k) => {
-      if (!Number.isNaN(stored[k])) prices.set(nameOf(key), stored[k]);
+      if (!Number.isNaN(stored[k])) prices.set(nameOfKey(key), stored[k]);
     });
   }
   return (piece) =>
     Float64Array.from(headsOf(piece), (head) => {
-      const key = keyOf(head);
-      return key === null ? NaN : (prices.get(nameOf(key)) ?? NaN);
+      const key = snapshotKey(head);
+      return key === null ? NaN : (prices.get(nameOfKey(key)) ?? NaN);
     });
 }
 
 /** What names the snapshot of each line or row of a piece; null where it cannot be read. */
-function headsOf(piece: Piece): (RowHead | null)[] {
+function headsOf(piece: Piece): (PricedHead | null)[] {
   switch (piece.kind) {
     case 'snapshotLines':
     case 'cellLines':
       return headsOfLines(piece.bytes);
     case 'snapshotRows':
-      return piece.rows.map((row) => (typeof row === 'object' ? (row as RowHead | null) : null));
+      return piece.rows.map(asHead);
     case 'demoUnit':
       throw new Error('simulated snapshots are never merged');
-    case 'cellColumns': {
-      const { chain, address, t, tier, price_usd } = piece.columns;
-      return Array.from(t, (time, i) => ({
-        chain: chain[i],
-        address: address[i],
-        t: time,
-        tier: tier[i],
-        price_usd: price_usd[i],
-      }));
-    }
+    case 'cellColumns':
+      return headsOfColumns(piece.columns);
   }
 }
 
-function headsOfLines(bytes: Uint8Array): (RowHead | null)[] {
+/** Rows that repeat the row before share its head. */
+function headsOfColumns({ chain, address, t, tier, price_usd }: GatheredColumns): PricedHead[] {
+  const heads: PricedHead[] = [];
+  for (let row = 0; row < t.length; row++) {
+    const repeats =
+      row > 0 &&
+      t[row] === t[row - 1] &&
+      price_usd[row] === price_usd[row - 1] &&
+      [chain, address, tier].every(({ codes }) => codes[row] === codes[row - 1]);
+    heads.push(
+      repeats
+        ? heads[row - 1]
+        : {
+            chain: chain.values[chain.codes[row]],
+            address: address.values[address.codes[row]],
+            t: t[row],
+            tier: tier.values[tier.codes[row]],
+            price_usd: price_usd[row],
+          },
+    );
+  }
+  return heads;
+}
+
+function headsOfLines(bytes: Uint8Array): (PricedHead | null)[] {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const heads: (RowHead | null)[] = [];
+  const heads: (PricedHead | null)[] = [];
   for (let start = 0; start < text.length;) {
     const newline = text.indexOf(NEWLINE, start);
     const end = newline < 0 ? text.length : newline;
@@ -87,25 +103,13 @@ function headsOfLines(bytes: Uint8Array): (RowHead | null)[] {
   return heads;
 }
 
-function parseHead(line: string): RowHead | null {
+function parseHead(line: string): PricedHead | null {
   try {
-    const row = JSON.parse(line) as unknown;
-    return typeof row === 'object' ? (row as RowHead | null) : null;
+    return asHead(JSON.parse(line));
   } catch {
     return null;
   }
 }
 
-/** The snapshot that a head names, or null where a later check will refuse the row. */
-function keyOf(head: RowHead | null): SnapshotKey | null {
-  if (head === null || typeof head.address !== 'string' || typeof head.t !== 'number') return null;
-  const tier = head.tier ?? 'raw';
-  if (!TIERS.includes(tier as Tier) || (head.chain !== 'mainchain' && head.chain !== 'evmchain')) {
-    return null;
-  }
-  const chain: Chain = head.chain;
-  return { chain, address: canonicalAddress(head.address), t: head.t, tier: tier as Tier };
-}
-
-const nameOf = ({ chain, address, tier, t }: SnapshotKey): string =>
-  `${chain} ${address} ${tier} ${t}`;
+const asHead = (row: unknown): PricedHead | null =>
+  typeof row === 'object' ? (row as PricedHead | null) : null;

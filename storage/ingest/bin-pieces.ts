@@ -1,7 +1,9 @@
 /** Bins a file's pieces in the pool, several at once, and gives the results in the file's order. */
 import type { BinnedBatch } from '../../compute/binning/batch.js';
+import type { TextColumn } from '../../compute/binning/text-column.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode } from '../../compute/segment/join.js';
+import type { GatheredColumns } from './cell-gatherer.js';
 import type { Piece } from './pieces.js';
 
 /** Pieces read ahead of the one that is waited for, beside one a thread. */
@@ -10,30 +12,26 @@ const PIECES_AHEAD = 1;
 /** Prices that a piece's rows have to be binned against, one a line; null where none stands. */
 export type BasePrices = ((piece: Piece) => Float64Array | Promise<Float64Array>) | null;
 
-/** Batches in the order of their pieces, each with the line that its piece began with. */
+/** Batches in the order of their pieces. */
 export async function* binPieces(
   pieces: AsyncIterable<Piece>,
   pool: ComputePool,
   mode: JoinMode,
   basePrices: BasePrices,
-): AsyncGenerator<{ firstLine: number; batch: BinnedBatch }> {
-  const running: { firstLine: number; batch: Promise<BinnedBatch> }[] = [];
+): AsyncGenerator<BinnedBatch> {
+  const running: Promise<BinnedBatch>[] = [];
   try {
     for await (const piece of pieces) {
       const batch = binPiece(piece, pool, mode, basePrices);
       // Awaited in its turn; until then a failure is not an unhandled one.
       batch.catch(() => undefined);
-      running.push({ firstLine: piece.firstLine, batch });
-      if (running.length > pool.threads + PIECES_AHEAD) yield await settled(running.shift()!);
+      running.push(batch);
+      if (running.length > pool.threads + PIECES_AHEAD) yield await running.shift()!;
     }
-    while (running.length > 0) yield await settled(running.shift()!);
+    while (running.length > 0) yield await running.shift()!;
   } finally {
-    await Promise.allSettled(running.map(({ batch }) => batch));
+    await Promise.allSettled(running);
   }
-}
-
-async function settled(piece: { firstLine: number; batch: Promise<BinnedBatch> }) {
-  return { firstLine: piece.firstLine, batch: await piece.batch };
 }
 
 async function binPiece(
@@ -58,6 +56,18 @@ async function binPiece(
     case 'demoUnit':
       return pool.run('simulateDemo', piece.unit);
     case 'cellColumns':
-      return pool.run('packCellColumns', { ...piece.columns, ...options });
+      return pool.run(
+        'packCellColumns',
+        { ...piece.columns, ...options },
+        buffersOf(piece.columns),
+      );
   }
+}
+
+/** The columns' buffers, which nothing else uses: they move to the worker. */
+function buffersOf(columns: GatheredColumns): ArrayBuffer[] {
+  return Object.values(columns).map((column: Float64Array | TextColumn) => {
+    const { buffer } = column instanceof Float64Array ? column : column.codes;
+    return buffer as ArrayBuffer;
+  });
 }

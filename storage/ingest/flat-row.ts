@@ -1,5 +1,6 @@
 /** Validates rows of flat datasets against a list of fields. */
 import type { FaultLog } from '../../compute/binning/faults.js';
+import { numberOfText } from './csv-fields.js';
 
 /** What a field of a flat dataset holds. */
 export interface FlatField {
@@ -49,10 +50,9 @@ export function readFlatRow(
 export function valueOfText(field: FlatField, text: string): unknown {
   if (text === '') return null;
   if (field.kind === 'text') return text;
-  return NUMBER.test(text) ? Number(text) : text;
+  const value = numberOfText(text);
+  return Number.isNaN(value) ? text : value;
 }
-
-const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
 function absentValue(field: FlatField): FlatValue | undefined {
   return field.nullable ? (field.absent ?? null) : undefined;

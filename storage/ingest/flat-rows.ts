@@ -2,9 +2,12 @@
 import type { FaultLog } from '../../compute/binning/faults.js';
 import { readCsvBatches } from '../csv.js';
 import { readLineBatches } from '../lines.js';
+import { arrowRows } from './arrow-file.js';
+import type { WantedColumn } from './columns.js';
+import { checkHeader, csvFaults } from './csv-fields.js';
 import type { FileFormat } from './datasets.js';
 import { valueOfText, type FlatField } from './flat-row.js';
-import { arrowRows, parquetRows } from './pieces.js';
+import { parquetRows } from './parquet-file.js';
 
 /** A row as parsed, with its line (NDJSON, CSV) or its number from 1 (Parquet, Arrow). */
 export interface NumberedRow {
@@ -12,28 +15,28 @@ export interface NumberedRow {
   row: unknown;
 }
 
-/** Rows in the file's order. A line that is no JSON becomes a fault and no row. */
+/** Rows in the file's order. A line that is no row becomes a fault. */
 export function flatRows(
   file: string,
   format: FileFormat,
   fields: readonly FlatField[],
   faults: FaultLog,
 ): AsyncGenerator<NumberedRow> {
+  const wanted = fields.map(wantedColumn);
   switch (format) {
     case 'ndjson':
       return jsonRows(file, faults);
     case 'csv':
-      return csvRows(file, fields);
+      return csvRows(file, fields, wanted, faults);
     case 'parquet':
-      return numbered(
-        parquetRows(
-          file,
-          fields.map(({ name }) => name),
-        ),
-      );
+      return numbered(parquetRows(file, wanted));
     case 'arrow':
-      return numbered(arrowRows(file));
+      return numbered(arrowRows(file, wanted));
   }
+}
+
+function wantedColumn({ name, kind, nullable }: FlatField): WantedColumn {
+  return { name, kind: kind === 'text' ? 'text' : 'number', required: !nullable };
 }
 
 async function* jsonRows(file: string, faults: FaultLog): AsyncGenerator<NumberedRow> {
@@ -53,11 +56,21 @@ async function* jsonRows(file: string, faults: FaultLog): AsyncGenerator<Numbere
   }
 }
 
-async function* csvRows(file: string, fields: readonly FlatField[]): AsyncGenerator<NumberedRow> {
-  for await (const { header, records } of readCsvBatches(file)) {
-    const columns = fields
-      .map((field) => ({ field, index: header.indexOf(field.name) }))
-      .filter(({ index }) => index >= 0);
+async function* csvRows(
+  file: string,
+  fields: readonly FlatField[],
+  wanted: readonly WantedColumn[],
+  faults: FaultLog,
+): AsyncGenerator<NumberedRow> {
+  const { onFault, isFull } = csvFaults(faults);
+  let columns: { field: FlatField; index: number }[] | null = null;
+  for await (const { header, records } of readCsvBatches(file, onFault)) {
+    if (columns === null) {
+      checkHeader(file, header, wanted);
+      columns = fields
+        .map((field) => ({ field, index: header.indexOf(field.name) }))
+        .filter(({ index }) => index >= 0);
+    }
     for (const record of records) {
       const entries = columns.map(({ field, index }) => [
         field.name,
@@ -65,10 +78,23 @@ async function* csvRows(file: string, fields: readonly FlatField[]): AsyncGenera
       ]);
       yield { line: record.line, row: Object.fromEntries(entries) };
     }
+    if (isFull()) return;
   }
 }
 
-async function* numbered(batches: AsyncIterable<unknown[]>): AsyncGenerator<NumberedRow> {
+async function* numbered(
+  batches: AsyncIterable<Record<string, unknown>[]>,
+): AsyncGenerator<NumberedRow> {
   let line = 0;
-  for await (const rows of batches) for (const row of rows) yield { line: ++line, row };
+  for await (const rows of batches) {
+    for (const row of rows) yield { line: ++line, row: withoutBigInts(row) };
+  }
+}
+
+function withoutBigInts(row: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'bigint' ? Number(value) : value,
+  ]);
+  return Object.fromEntries(entries) as Record<string, unknown>;
 }

@@ -1,5 +1,7 @@
 /** `fathom ingest`: files of one dataset into a store, each a transaction of its own. */
 import type { ComputePool } from '../../compute/pool.js';
+import { checkDirectory } from '../access.js';
+import { sweepStaging } from '../bundle/bundle.js';
 import { StoreChangedError } from '../errors.js';
 import type { StoreOperations } from '../operations.js';
 import { checkMerge, formatOf, type Dataset } from './datasets.js';
@@ -33,6 +35,8 @@ export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileR
   checkMerge(dataset, request.merge);
   // Every name is looked at before the first file is touched.
   const formats = files.map((file) => formatOf(file, dataset, request.format));
+  await checkDirectory(request.directory);
+  await sweepStaging(request.directory, Date.now());
   for (const [i, file] of files.entries()) {
     yield await commitPrepared(request.useStore, () =>
       prepareFile({

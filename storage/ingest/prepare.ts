@@ -5,15 +5,18 @@ import type { JoinMode } from '../../compute/segment/join.js';
 import { BundleWriter } from '../bundle/bundle.js';
 import { BUNDLE_VERSION } from '../bundle/frames.js';
 import type { TokenRow } from '../catalog/token-row.js';
-import { InputError } from '../errors.js';
+import { DiskFullError, InputError, isDiskFull } from '../errors.js';
 import type { StoreOperations } from '../operations.js';
 import { loadBasePrices } from './base-prices.js';
 import { binPieces, type BasePrices } from './bin-pieces.js';
 import type { Dataset, FileFormat } from './datasets.js';
+import { flatRows, type NumberedRow } from './flat-rows.js';
+import { checkInputFile } from './input-file.js';
 import { cellPieces, snapshotPieces, type Piece } from './pieces.js';
+import { refusal } from './refusal.js';
 import { RunCollector } from './run-collector.js';
 import { SeenSnapshots } from './seen-snapshots.js';
-import { flatRows, type NumberedRow } from './flat-rows.js';
+import { SeenVenues } from './seen-venues.js';
 import { TOKEN_FIELDS, readTokenRow } from './token-fields.js';
 
 /** What one file holds. */
@@ -64,36 +67,48 @@ const ROWS_A_FRAME = 2000;
  */
 export async function prepareFile(request: FileRequest): Promise<PreparedFile> {
   const { file, dataset, format } = request;
+  await checkInputFile(file);
+  const unreadable = new FaultLog();
   if (dataset === 'tokens') {
-    const faults = new FaultLog();
-    return prepareTokenRows(request, flatRows(file, format, TOKEN_FIELDS, faults), faults);
+    const rows = flatRows(file, format, TOKEN_FIELDS, unreadable);
+    return prepareTokenRows(request, rows, unreadable);
   }
-  const pieces = (): AsyncGenerator<Piece> =>
-    dataset === 'cells' ? cellPieces(file, format) : snapshotPieces(file, format);
+  const pieces = (faults: FaultLog): AsyncGenerator<Piece> =>
+    dataset === 'cells' ? cellPieces(file, format, faults) : snapshotPieces(file, format);
   const base =
-    request.mode === 'merge' ? await loadBasePrices(file, pieces(), request.store) : null;
-  return preparePieces({ ...request, together: dataset === 'cells' }, pieces(), base);
+    request.mode === 'merge'
+      ? await loadBasePrices(file, pieces(new FaultLog()), request.store)
+      : null;
+  const together = dataset === 'cells';
+  return preparePieces({ ...request, together }, pieces(unreadable), base, unreadable);
 }
 
-/** Prepares rows of `tokens`, wherever they come from. */
+/**
+ * Prepares rows of `tokens`, wherever they come from.
+ * @param unreadable filled by `rows` with what is no row at all
+ */
 export function prepareTokenRows(
   request: BundleRequest,
   rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
-  faults: FaultLog = new FaultLog(),
+  unreadable: FaultLog = new FaultLog(),
 ): Promise<PreparedFile> {
   return withBundle(request, (bundle, report) =>
-    prepareTokens(request.file, rows, faults, bundle, report),
+    prepareTokens(request.file, rows, unreadable, bundle, report),
   );
 }
 
-/** Prepares pieces of a depth dataset, wherever they come from. */
+/**
+ * Prepares pieces of a depth dataset, wherever they come from.
+ * @param unreadable filled by `pieces` with what is no row at all
+ */
 export async function preparePieces(
   request: PiecesRequest,
   pieces: AsyncIterable<Piece>,
   basePrices: BasePrices,
+  unreadable: FaultLog = new FaultLog(),
 ): Promise<PreparedFile> {
   return withBundle(request, (bundle, report) =>
-    prepareDepth(request, pieces, basePrices, bundle, report),
+    prepareDepth(request, pieces, basePrices, unreadable, bundle, report),
   );
 }
 
@@ -111,7 +126,7 @@ async function withBundle(
     return { bundle, report };
   } catch (error) {
     await bundle.discard();
-    throw diskError(error);
+    throw isDiskFull(error) ? new DiskFullError(request.directory) : error;
   }
 }
 
@@ -119,41 +134,54 @@ async function prepareDepth(
   request: PiecesRequest,
   pieces: AsyncIterable<Piece>,
   basePrices: BasePrices,
+  unreadable: FaultLog,
   bundle: BundleWriter,
   report: FileReport,
 ): Promise<void> {
   const { file, mode, pool } = request;
-  const collector = new RunCollector(file, mode, pool, bundle);
-  const seen = request.together ? new SeenSnapshots(file) : null;
+  const collector = new RunCollector(mode, pool, bundle);
+  const seen = request.together ? new SeenSnapshots() : null;
+  const venues = new SeenVenues();
   const faults: Fault[] = [];
   try {
-    for await (const { firstLine, batch } of binPieces(pieces, pool, mode, basePrices)) {
+    for await (const batch of binPieces(pieces, pool, mode, basePrices)) {
       faults.push(...batch.faults);
+      for (const part of batch.parts) faults.push(...(seen?.add(part) ?? []), ...venues.add(part));
       if (faults.length >= MAX_FAULTS) break;
-      if (faults.length > 0) continue;
-      seen?.add(batch.parts);
-      await collector.add(batch, firstLine);
+      if (faults.length > 0 || unreadable.count > 0) continue;
+      await collector.add(batch);
       report.rows += batch.rows;
       report.snapshots += batch.snapshots;
       report.cells += batch.cells;
       report.droppedLevels += batch.droppedLevels;
       request.onProgress?.(report);
     }
-    if (faults.length > 0) throw refused(file, faults);
-    await collector.finish();
+    faults.push(...unreadable.faults);
+    if (faults.length === 0) await collector.finish();
   } catch (error) {
     await collector.abandon();
-    throw error;
+    throw withEarlier(error, file, [...faults, ...unreadable.faults]);
   }
+  if (faults.length === 0) return;
+  await collector.abandon();
+  throw refusal(file, faults);
+}
+
+/** A file that ends in damage, after rows that were faulty already: those come first. */
+function withEarlier(error: unknown, file: string, faults: readonly Fault[]): unknown {
+  if (!(error instanceof InputError) || faults.length === 0) return error;
+  const first = [...refusal(file, faults).faults, ...error.faults].slice(0, MAX_FAULTS);
+  return new InputError(first.join('\n'), first);
 }
 
 async function prepareTokens(
   file: string,
   rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
-  faults: FaultLog,
+  unreadable: FaultLog,
   bundle: BundleWriter,
   report: FileReport,
 ): Promise<void> {
+  const faults = new FaultLog();
   let frame: { line: number; row: TokenRow }[] = [];
   for await (const { line, row } of rows) {
     faults.line = line;
@@ -166,18 +194,7 @@ async function prepareTokens(
     }
     if (faults.count >= MAX_FAULTS) break;
   }
-  if (faults.count > 0) throw refused(file, faults.faults);
+  const all = [...faults.faults, ...unreadable.faults];
+  if (all.length > 0) throw refusal(file, all);
   await bundle.write({ kind: 'tokens', rows: frame });
-}
-
-function refused(file: string, faults: readonly Fault[]): InputError {
-  const lines = faults
-    .slice(0, MAX_FAULTS)
-    .map(({ line, field, message }) => `${file}:${line}: ${field}: ${message}`);
-  return new InputError(lines.join('\n'), lines);
-}
-
-function diskError(error: unknown): unknown {
-  const code = (error as NodeJS.ErrnoException | null)?.code;
-  return code === 'ENOSPC' ? new InputError('the disk of the data directory is full') : error;
 }

@@ -1,11 +1,12 @@
 /** Collects binned runs until they make whole segments, within a bound of memory. */
-import { marketKey, venueKey, type Market, type MarketType } from '../../compute/market/market.js';
-import type { BinnedBatch } from '../../compute/binning/batch.js';
+import { marketKey, type Market } from '../../compute/market/market.js';
+import { transferablesOf, type BinnedBatch } from '../../compute/binning/batch.js';
+import type { RunPart } from '../../compute/binning/run-builder.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode, MarketRun } from '../../compute/segment/join.js';
+import { emptyRun } from '../../compute/segment/run.js';
 import { MAX_SEGMENT_CELLS } from '../../compute/segment/split.js';
 import type { BundleWriter } from '../bundle/bundle.js';
-import { InputError } from '../errors.js';
 
 /** Cells of one token and tier that are worth encoding at once. */
 const FLUSH_CELLS = 4 * MAX_SEGMENT_CELLS;
@@ -21,31 +22,33 @@ interface Held {
   cells: number;
 }
 
+const tokenOf = ({ run }: MarketRun): string => `${run.chain}:${run.address}`;
+
 export class RunCollector {
   private readonly held = new Map<string, Held>();
+  /** Markets of a token, of all its tiers, in the file's order, by market key. */
+  private readonly arrived = new Map<string, Map<string, Market>>();
   private heldCells = 0;
   private heldSnapshots = 0;
   /** Frames are written in the order of their flush, whichever is encoded first. */
   private readonly encoding: Promise<void>[] = [];
   private written: Promise<void> = Promise.resolve();
-  private readonly venues = new Map<string, { type: MarketType; line: number }>();
   segments = 0;
 
   constructor(
-    private readonly file: string,
     private readonly mode: JoinMode,
-    private readonly pool: ComputePool,
+    private readonly pool: Pick<ComputePool, 'run'>,
     private readonly bundle: BundleWriter,
   ) {}
 
-  /** Takes a batch's runs. @throws InputError where a venue has two types in the file */
-  async add(batch: BinnedBatch, firstLine: number): Promise<void> {
+  /** Takes a batch's runs. */
+  async add(batch: BinnedBatch): Promise<void> {
+    this.noteArrivals(batch.parts);
     for (const part of batch.parts) {
-      for (const market of part.markets) this.checkVenue(market, firstLine);
-      const { chain, address, tier, t, bin } = part.run;
-      const key = `${chain}:${address}:${tier}`;
+      const { tier, t, bin } = part.run;
+      const key = `${tokenOf(part)}:${tier}`;
       const held = this.held.get(key) ?? { parts: [], cells: 0 };
-      held.parts.push(part);
+      held.parts.push({ run: part.run, markets: part.markets });
       held.cells += bin.length;
       this.held.set(key, held);
       this.heldCells += bin.length;
@@ -79,11 +82,21 @@ export class RunCollector {
     this.held.delete(key);
     this.heldCells -= held.cells;
     for (const { run } of held.parts) this.heldSnapshots -= run.t.length;
-    const encoded = this.pool.run('encodeRuns', { parts: held.parts, mode: this.mode });
     const { chain, address, tier } = held.parts[0].run;
+    // Every flush numbers the markets alike, so that the store can take the segments as they are.
+    const arrived = [...(this.arrived.get(tokenOf(held.parts[0]))?.values() ?? [])];
+    const numbered = { run: emptyRun({ chain, address, tier }), markets: arrived };
+    const encoded = this.pool.run(
+      'encodeRuns',
+      { parts: [numbered, ...held.parts], mode: this.mode },
+      transferablesOf(held),
+    );
     const previous = this.written;
     const written = encoded.then(async ({ segments, markets }) => {
       await previous;
+      if (arrived.length > 0) {
+        await this.bundle.write({ kind: 'markets', chain, address, markets: arrived });
+      }
       for (const segment of segments) {
         await this.bundle.write({ kind: 'segment', chain, address, tier, markets, segment });
         this.segments++;
@@ -95,15 +108,19 @@ export class RunCollector {
     if (this.encoding.length > MAX_ENCODING) await this.encoding.shift();
   }
 
-  private checkVenue(market: Market, line: number): void {
-    const key = venueKey(market.source);
-    const known = this.venues.get(key);
-    if (known === undefined) {
-      this.venues.set(key, { type: market.type, line });
-    } else if (known.type !== market.type) {
-      throw new InputError(
-        `${this.file}:${line}: markets.type: venue ${key} is ${known.type} in an earlier row and ${market.type} in this row or one of the next (market ${marketKey(market).split('\u0000').pop()})`,
-      );
+  /** Brings a batch's markets into the order that its rows named them in, across tiers. */
+  private noteArrivals(parts: readonly RunPart[]): void {
+    const fresh: { token: string; market: Market; arrival: number }[] = [];
+    for (const part of parts) {
+      const token = tokenOf(part);
+      part.markets.forEach((market, i) => fresh.push({ token, market, arrival: part.arrivals[i] }));
+    }
+    fresh.sort((a, b) => a.arrival - b.arrival);
+    for (const { token, market } of fresh) {
+      const arrived = this.arrived.get(token) ?? new Map<string, Market>();
+      const key = marketKey(market);
+      if (!arrived.has(key)) arrived.set(key, market);
+      this.arrived.set(token, arrived);
     }
   }
 }

@@ -1,27 +1,24 @@
-import type { MarketRun } from '../../compute/segment/join.js';
-import { InputError } from '../errors.js';
+import type { Fault } from '../../compute/binning/faults.js';
+import type { RunPart } from '../../compute/binning/run-builder.js';
 
 /** Finds a snapshot of flat cells that comes back after another one: its rows did not lie together. */
 export class SeenSnapshots {
   private readonly seen = new Map<string, { latest: number; all: Set<number> }>();
 
-  constructor(private readonly file: string) {}
-
-  /** @throws InputError where a snapshot of these runs came in an earlier batch */
-  add(parts: readonly MarketRun[]): void {
-    for (const { run } of parts) {
-      const key = `${run.chain}:${run.address}:${run.tier}`;
-      const known = this.seen.get(key) ?? { latest: -1, all: new Set<number>() };
-      for (const t of run.t) {
-        if (t <= known.latest && known.all.has(t)) {
-          throw new InputError(
-            `${this.file}: t: the rows of the snapshot of ${run.address} at ${t} (${run.tier}) must lie together`,
-          );
-        }
-        known.latest = Math.max(known.latest, t);
-        known.all.add(t);
+  /** Takes a batch's snapshots of one token and tier; a fault for each that an earlier batch had. */
+  add({ run, lines }: RunPart): Fault[] {
+    const key = `${run.chain}:${run.address}:${run.tier}`;
+    const known = this.seen.get(key) ?? { latest: -1, all: new Set<number>() };
+    this.seen.set(key, known);
+    const faults: Fault[] = [];
+    run.t.forEach((t, i) => {
+      if (t <= known.latest && known.all.has(t)) {
+        const message = 'the rows of one snapshot must lie together';
+        faults.push({ line: lines[i], field: 't', message });
       }
-      this.seen.set(key, known);
-    }
+      known.latest = Math.max(known.latest, t);
+      known.all.add(t);
+    });
+    return faults;
   }
 }

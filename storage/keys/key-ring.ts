@@ -1,16 +1,16 @@
 /** API keys: made, listed, rotated, revoked and verified. At rest only their HMAC digests. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { Database, SqlRow } from '../duckdb/database.js';
+import { Lanes } from '../duckdb/lanes.js';
 import { InputError } from '../errors.js';
 import type { KeyRecord, KeySource, KeyTier } from '../seams.js';
 import { isWellFormedKey, keyHint, newKey } from './key-format.js';
+import { loadPepper } from './pepper.js';
 
-const PEPPER_FILE = 'pepper';
-const PEPPER_BYTES = 32;
 /** Keys of one store, revoked ones included. */
 export const MAX_KEYS = 100_000;
+/** Texts of live keys that are remembered; past it all are forgotten, and hashed once more. */
+const MAX_VERIFIED_KEYS = 10_000;
 
 /** A key just made: the only time that its text is known. */
 export interface IssuedKey extends KeyRecord {
@@ -32,6 +32,10 @@ interface StoredKey {
 export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
   private readonly byId = new Map<string, StoredKey>();
+  /** Live keys by their text: a busy one is not hashed for every request. Any change empties it. */
+  private readonly verified = new Map<string, KeyRecord>();
+  /** Changes one at a time: each starts from what the one before it has made of the key. */
+  private readonly changes = new Lanes([null]);
 
   private constructor(
     private readonly database: Database,
@@ -55,18 +59,27 @@ export class KeyRing implements KeySource {
   }
 
   verify(key: string): KeyRecord | null {
+    const known = this.verified.get(key);
+    if (known !== undefined) return known;
     if (!isWellFormedKey(key)) return null;
     const digest = this.digest(key);
     const stored = this.byDigest.get(digest.toString('hex'));
     if (stored === undefined || !timingSafeEqual(stored.digest, digest)) return null;
-    return stored.record.revokedAtS === null ? stored.record : null;
+    if (stored.record.revokedAtS !== null) return null;
+    if (this.verified.size >= MAX_VERIFIED_KEYS) this.verified.clear();
+    this.verified.set(key, stored.record);
+    return stored.record;
   }
 
   /** Makes a key. The text is in the answer and nowhere else. */
   async create(request: KeyRequest): Promise<IssuedKey> {
-    if (this.byId.size >= MAX_KEYS) throw new InputError(`the store has ${MAX_KEYS} keys already`);
-    const id = `key_${randomBytes(8).toString('hex')}`;
-    return this.issue({ id, ...request, createdAtS: this.nowS(), revokedAtS: null, hint: '' });
+    return this.changes.use(() => {
+      if (this.byId.size >= MAX_KEYS) {
+        throw new InputError(`the store has ${MAX_KEYS} keys already`);
+      }
+      const id = `key_${randomBytes(8).toString('hex')}`;
+      return this.issue({ id, ...request, createdAtS: this.nowS(), revokedAtS: null, hint: '' });
+    });
   }
 
   /** Every key, oldest first. */
@@ -78,16 +91,21 @@ export class KeyRing implements KeySource {
 
   /** Gives a live key a new text; the old one stops working at once. */
   async rotate(id: string): Promise<IssuedKey> {
-    return this.issue(this.live(id));
+    return this.changes.use(() => this.issue(this.live(id)));
   }
 
   /** Ends a key for good. */
   async revoke(id: string): Promise<KeyRecord> {
-    const record = { ...this.live(id), revokedAtS: this.nowS() };
-    await this.database.run('UPDATE keys SET revoked_at = ? WHERE id = ?', [record.revokedAtS, id]);
-    const { digest } = this.byId.get(id) as StoredKey;
-    this.remember({ record, digest });
-    return record;
+    return this.changes.use(async () => {
+      const record = { ...this.live(id), revokedAtS: this.nowS() };
+      await this.database.run('UPDATE keys SET revoked_at = ? WHERE id = ?', [
+        record.revokedAtS,
+        id,
+      ]);
+      const { digest } = this.byId.get(id) as StoredKey;
+      this.remember({ record, digest });
+      return record;
+    });
   }
 
   private live(id: string): KeyRecord {
@@ -125,6 +143,7 @@ export class KeyRing implements KeySource {
   }
 
   private remember(stored: StoredKey): void {
+    this.verified.clear();
     this.byId.set(stored.record.id, stored);
     this.byDigest.set(stored.digest.toString('hex'), stored);
   }
@@ -132,20 +151,6 @@ export class KeyRing implements KeySource {
   private digest(key: string): Buffer {
     return createHmac('sha256', this.pepper).update(key).digest();
   }
-}
-
-async function loadPepper(directory: string, required: boolean): Promise<Buffer> {
-  const file = path.join(directory, PEPPER_FILE);
-  const found = await readFile(file).catch(() => null);
-  if (found !== null && found.length === PEPPER_BYTES) return found;
-  if (found !== null || required) {
-    throw new InputError(
-      `${file} is ${found === null ? 'missing' : 'damaged'}: without it no key of this store can be checked; restore it from a backup`,
-    );
-  }
-  const pepper = randomBytes(PEPPER_BYTES);
-  await writeFile(file, pepper, { mode: 0o600, flag: 'wx' });
-  return pepper;
 }
 
 function storedKey(row: SqlRow): StoredKey {

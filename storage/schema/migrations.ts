@@ -6,7 +6,7 @@ import type { Database } from '../duckdb/database.js';
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `CREATE TABLE tokens (
-       token_id INTEGER PRIMARY KEY,
+       token_id INTEGER NOT NULL,
        chain VARCHAR NOT NULL,
        address VARCHAR NOT NULL,
        symbol VARCHAR,
@@ -39,6 +39,11 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        crc32 UINTEGER NOT NULL,
        data BLOB NOT NULL
      )`,
+    `CREATE TABLE segment_parts (
+       segment_id BIGINT NOT NULL,
+       part INTEGER NOT NULL,
+       data BLOB NOT NULL
+     )`,
     `CREATE TABLE keys (
        id VARCHAR PRIMARY KEY,
        name VARCHAR,
@@ -49,6 +54,24 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        monthly_quota DOUBLE,
        created_at BIGINT NOT NULL,
        revoked_at BIGINT
+     )`,
+  ],
+  [
+    `CREATE TABLE usage (
+       key_id VARCHAR NOT NULL,
+       month INTEGER NOT NULL,
+       calls BIGINT NOT NULL,
+       PRIMARY KEY (key_id, month)
+     )`,
+  ],
+  [
+    `CREATE TABLE queue (
+       chain VARCHAR NOT NULL,
+       address VARCHAR NOT NULL,
+       requested_at BIGINT NOT NULL,
+       requests BIGINT NOT NULL,
+       last_requested_at BIGINT NOT NULL,
+       PRIMARY KEY (chain, address)
      )`,
   ],
 ];
@@ -85,5 +108,9 @@ async function schemaVersion(database: Database, path: string): Promise<number> 
   if (!tables.includes('meta'))
     throw new InputError(`${path} is a database, but not a Fathom store`);
   const rows = await database.rows("SELECT value FROM meta WHERE key = 'schema_version'");
-  return rows.length === 0 ? 0 : Number(rows[0][0]);
+  const version = rows.length === 0 ? 0 : Number(rows[0][0]);
+  if (!Number.isInteger(version) || version < 0) {
+    throw new InputError(`${path} is damaged: its schema version is ${String(rows[0][0])}`);
+  }
+  return version;
 }

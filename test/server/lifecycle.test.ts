@@ -207,8 +207,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function startAt({ pool, depth }: TestService, host: string, port: number) {
+async function startAt({ pool, depth, market }: TestService, host: string, port: number) {
   const log = createLog(() => {});
   const clock = frozenClock(NOW_S);
-  return startServer({ depth, keys: new MemoryKeys(), pool, clock, host, port, log });
+  return startServer({ depth, keys: new MemoryKeys(), market, pool, clock, host, port, log });
 }

@@ -2,14 +2,21 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { binsOfBand } from '../../compute/ladder/ladder.js';
 import { ApiError } from '../../server/http/errors.js';
-import { parseReplayRequest } from '../../server/replay/parameters.js';
+import { parameterReader } from '../../server/api/routes.js';
+import { ENDPOINTS } from '../../server/api/table.js';
+import { replayRequest } from '../../server/replay/parameters.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const NOW = 1_794_659_696;
 const DAY = 86_400;
 const OLDEST = NOW - 365 * DAY;
 
-const parse = (query: string, address = MINT) => parseReplayRequest(address, query, NOW);
+const read = parameterReader(ENDPOINTS.getReplay, 1);
+
+function parse(query: string, address = MINT) {
+  const call = read({ query }, address, null);
+  return replayRequest(call.token, call.query, NOW);
+}
 
 function failure(query: string, address = MINT): Record<string, unknown> {
   try {

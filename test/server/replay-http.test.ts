@@ -7,6 +7,7 @@ import { unpack } from 'msgpackr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requests, stores } from '../compute/replay-stores.js';
 import { referencePage, type PlainRequest, type PlainSnapshot } from '../reference/replay.js';
+import { checkedFetch } from '../support/conformance.js';
 import { MemoryDepth, visibleSnapshots } from '../support/memory-depth.js';
 import {
   EVM_LEG,
@@ -319,7 +320,7 @@ describe('keys', () => {
     ['another key', { 'x-api-key': 'nobody' }],
     ['a very long key', { 'x-api-key': 'k'.repeat(5000) }],
   ])('401 for %s', async (_, headers) => {
-    const response = await fetch(`${service.server.url}/api/v1/replay/${MINT}`, { headers });
+    const response = await checkedFetch(`${service.server.url}/api/v1/replay/${MINT}`, { headers });
     expect(response.status).toBe(401);
     expect(response.headers.get('x-api-tier')).toBeNull();
     expect(await response.json()).toEqual({ error: expect.stringMatching(/API key/) });

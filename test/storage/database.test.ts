@@ -3,11 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fork } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  Database,
-  DatabaseDamagedError,
-  DatabaseLockedError,
-} from '../../storage/duckdb/database.js';
+import { Database } from '../../storage/duckdb/database.js';
+import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/errors.js';
 
 const options = { memoryLimitMiB: 128, threads: 1 };
 let directory: string;

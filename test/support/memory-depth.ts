@@ -47,6 +47,11 @@ export class MemoryDepth implements DepthSource {
     this.#tokens.push({ record, store, places: this.#write(store, perSegment) });
   }
 
+  /** Every token with the places of its snapshots. */
+  tokens(): { record: TokenRecord; store: PlainStore; places: Map<PlainSnapshot, Place> }[] {
+    return this.#tokens;
+  }
+
   /** Writes all segments of a token anew under other ids, as compaction does. */
   compact(address: string, perSegment: number): void {
     const token = this.#tokens.find(({ record }) => record.address === address) as MemoryToken;

@@ -1,10 +1,21 @@
 /** A really started service over data in memory, for tests that talk to it over sockets. */
 import { startPool, type ComputePool } from '../../compute/pool.js';
+import { RATE_BUCKETS } from '../../server/api/endpoint.js';
+import type { MarketHandlers } from '../../server/api/handlers.js';
+import type { PlanCheck } from '../../server/api/plan.js';
 import { startServer, type RunningServer } from '../../server/app.js';
 import { frozenClock } from '../../server/clock.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
+import { Limiter } from '../../server/limits/limiter.js';
+import type { Plan } from '../../server/limits/plans.js';
 import { createLog } from '../../server/log.js';
+import { DEFAULT_NATIVE } from '../../server/market/depth-handler.js';
+import { marketHandlers } from '../../server/market/handlers.js';
+import { Market } from '../../server/market/market.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
+import { checkedFetch } from './conformance.js';
+import { MemoryUsage } from './memory-usage.js';
+import { MemoryMarket, MemoryQueue, type DetailsOf } from './memory-market.js';
 import { MemoryDepth, MemoryKeys } from './memory-depth.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
@@ -12,7 +23,17 @@ export const MINT = 'So11111111111111111111111111111111111111112';
 export const WIDE_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 export const EVM_LEG = '0x00000000000000000000000000000000000000aa';
 export const KEY = 'fathom-test-key-of-a-premium-member';
+export const ENTERPRISE_KEY = 'fathom-test-key-of-an-enterprise-member';
 export const NOW_S = 1_794_659_696;
+
+/** The real limiter with plans that allow everything: suites ask more often than plans let them. */
+function noLimits(): PlanCheck {
+  const rate = { requests: Infinity, periodS: 60 };
+  const rates = Object.fromEntries(RATE_BUCKETS.map((bucket) => [bucket, rate])) as Plan['rates'];
+  const plan: Plan = { monthlyQuota: Infinity, rates };
+  const plans = { premium: plan, enterprise: plan };
+  return new Limiter({ usage: new MemoryUsage(), plans }).check;
+}
 
 export const MARKETS: PlainMarket[] = [
   { source: 'Orca', exchangeType: 'DEX', type: 'onchain_pool', address: 'pool-1', pair: 'A/USDC' },
@@ -60,10 +81,14 @@ export interface TestService {
   pool: ComputePool;
   depth: MemoryDepth;
   keys: MemoryKeys;
+  queue: MemoryQueue;
+  market: MarketHandlers;
   /** What the service logged, line by line. */
   logged: string[];
   /** Requests a path below /api/v1 with the test's key. */
   get(path: string, init?: RequestInit): Promise<Response>;
+  /** Posts a document as JSON with the key of an enterprise. */
+  post(path: string, document: unknown, init?: RequestInit): Promise<Response>;
   stop(): Promise<void>;
 }
 
@@ -72,6 +97,10 @@ export interface TestServiceOptions {
   maxQueueTasks?: number;
   limits?: Partial<HttpLimits>;
   depth?: MemoryDepth;
+  /** Of tokens' rows, by address. */
+  details?: DetailsOf;
+  /** In place of a limiter without limits. */
+  checkPlan?: PlanCheck;
 }
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
@@ -80,13 +109,23 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const log = createLog((line) => void logged.push(line));
   const keys = new MemoryKeys();
   keys.add(KEY, 'premium');
+  keys.add(ENTERPRISE_KEY, 'enterprise');
   const onError = (error: Error) => log.error('pool', {}, error);
   const pool = await startPool({ threads, maxQueueTasks, onError });
+  const clock = frozenClock(NOW_S);
+  const queue = new MemoryQueue();
+  const source = new MemoryMarket(depth, options.details);
+  const market = new Market({ source, pool, clock, log });
+  await market.start();
+  depth.reads.length = 0;
+  const handlers = marketHandlers({ market, queue, log, native: DEFAULT_NATIVE });
   const server = await startServer({
     depth,
     keys,
+    market: handlers,
+    checkPlan: options.checkPlan ?? noLimits(),
     pool,
-    clock: frozenClock(NOW_S),
+    clock,
     host: '127.0.0.1',
     port: 0,
     log,
@@ -97,14 +136,28 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     pool,
     depth,
     keys,
+    queue,
+    market: handlers,
     logged,
     get: (path, init = {}) =>
-      fetch(`${server.url}/api/v1${path}`, {
+      checkedFetch(`${server.url}/api/v1${path}`, {
         ...init,
         headers: { 'x-api-key': KEY, ...(init.headers as Record<string, string>) },
       }),
+    post: (path, document, init = {}) =>
+      checkedFetch(`${server.url}/api/v1${path}`, {
+        method: 'POST',
+        body: JSON.stringify(document),
+        ...init,
+        headers: {
+          'x-api-key': ENTERPRISE_KEY,
+          'content-type': 'application/json',
+          ...(init.headers as Record<string, string>),
+        },
+      }),
     async stop() {
       await server.close();
+      await market.close();
       await pool.close();
     },
   };

@@ -15,7 +15,7 @@ import { Progress, count, printJson, printLine, tell } from '../output.js';
 import { dataDirectory, instant, wholeNumber } from '../settings.js';
 import { storeThrough, withPool } from '../store-access.js';
 import { renewDemoKey } from '../demo-key.js';
-import { stopSignal } from './serve.js';
+import { stopSignal } from '../stop-signal.js';
 
 export const DEMO_USAGE = 'fathom demo [--data DIR] [--seed N] [--until TIME] [--live] [--json]';
 

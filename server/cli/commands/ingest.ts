@@ -2,7 +2,8 @@
 import { DATASETS, parseDataset } from '../../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../../storage/ingest/ingest.js';
 import type { FileReport } from '../../../storage/ingest/prepare.js';
-import { InputError, UsageError } from '../../../storage/errors.js';
+import { UsageError } from '../../../storage/errors.js';
+import { PartlyDone } from '../failure.js';
 import { readFlags } from '../flags.js';
 import { Progress, count, printJson, tell } from '../output.js';
 import { dataDirectory } from '../settings.js';
@@ -55,15 +56,8 @@ export async function ingest(words: readonly string[]): Promise<void> {
     });
   } catch (error) {
     progress.end();
-    if (flags.json && error instanceof InputError) {
-      printJson({
-        dataset,
-        files: reports.map(jsonReport),
-        error: error.message,
-        faults: error.faults,
-      });
-    }
-    throw error;
+    if (error instanceof UsageError) throw error;
+    throw new PartlyDone(error, { dataset, files: reports.map(jsonReport) });
   }
   if (flags.json) printJson({ dataset, files: reports.map(jsonReport) });
 }

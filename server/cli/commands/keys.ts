@@ -1,13 +1,11 @@
 /** `fathom keys create|list|rotate|revoke` */
 import { UsageError } from '../../../storage/errors.js';
-import { withStore } from '../../../storage/access.js';
 import type { IssuedKey } from '../../../storage/keys/key-ring.js';
 import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../../storage/seams.js';
-import { rewriteSegments } from '../../../compute/segment/task.js';
-import type { StoreOperations } from '../../../storage/operations.js';
 import { readFlags } from '../flags.js';
 import { printJson, printLine, tell } from '../output.js';
-import { dataDirectory, wholeNumber } from '../settings.js';
+import { wholeNumber } from '../settings.js';
+import { onStore } from '../store-access.js';
 
 export const KEYS_USAGE = `fathom keys create --tier premium|enterprise [--name N] [--rpm N|unlimited] [--quota N|unlimited] [--data DIR] [--json]
 fathom keys list|rotate ID|revoke ID [--data DIR] [--json]`;
@@ -80,16 +78,6 @@ async function revokeKey(words: readonly string[]): Promise<void> {
   const record = await onStore(flags.data, (store) => store.revokeKey(id));
   if (flags.json) printJson(jsonRecord(record));
   else printLine(recordText(record));
-}
-
-/** Keys need no pool: what a store might rewrite while it is open is rewritten right here. */
-function onStore<T>(
-  data: string | undefined,
-  body: (store: StoreOperations) => Promise<T>,
-): Promise<T> {
-  const rewrite = (input: Parameters<typeof rewriteSegments>[0]) =>
-    Promise.resolve(rewriteSegments(input));
-  return withStore(dataDirectory(data), { rewrite }, body);
 }
 
 function printIssued(issued: IssuedKey, json: boolean): void {

@@ -1,23 +1,33 @@
 /** `fathom serve` */
 import { startPool } from '../../../compute/pool.js';
-import { openForServer } from '../../../storage/access.js';
+import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
 import { sweepStaging } from '../../../storage/bundle/bundle.js';
 import { listenForCommands } from '../../../storage/control/server.js';
 import { UsageError } from '../../../storage/errors.js';
+import { DEFAULT_EVM_CHAIN_ID } from '../../api/chain.js';
 import { startServer, type RunningServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
+import { Limiter } from '../../limits/limiter.js';
+import { parsePlans } from '../../limits/plan-settings.js';
+import { DEFAULT_PLANS, type Plans } from '../../limits/plans.js';
 import { createLog } from '../../log.js';
+import type { NativeCurrency } from '../../market/depth-handler.js';
+import { marketHandlers } from '../../market/handlers.js';
+import { Market } from '../../market/market.js';
+import { nativeCurrency } from '../native-currency.js';
 import { readFlags } from '../flags.js';
 import { dataDirectory, instant, readConfig, setting, wholeNumber } from '../settings.js';
+import { stopSignal } from '../stop-signal.js';
 import { storeOptions } from '../store-access.js';
 
 export const SERVE_USAGE =
-  'fathom serve [--data DIR] [--host H] [--port P] [--as-of TIME] [--threads N]';
+  'fathom serve [--data DIR] [--host H] [--port P] [--as-of TIME] [--threads N] [--native-code C] [--native-mint M] [--evm-chain-id N]';
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 8080;
 const MAX_PORT = 65_535;
 const MAX_THREADS = 256;
+const MAX_EVM_CHAIN_ID = 2 ** 48;
 
 export interface ServeOptions {
   directory: string;
@@ -27,6 +37,10 @@ export interface ServeOptions {
   asOfS: number | null;
   /** Worker threads; null: one a core. */
   threads: number | null;
+  plans: Plans;
+  native: NativeCurrency;
+  /** Numeric id of the EVM chain. */
+  evmChainId: number;
 }
 
 /** @throws UsageError */
@@ -37,6 +51,9 @@ export function serveOptions(words: readonly string[]): ServeOptions {
     port: 'text',
     'as-of': 'text',
     threads: 'text',
+    'native-code': 'text',
+    'native-mint': 'text',
+    'evm-chain-id': 'text',
   });
   if (rest.length > 0) throw new UsageError(`serve: unexpected ${rest[0]}`);
   const config = readConfig();
@@ -44,28 +61,50 @@ export function serveOptions(words: readonly string[]): ServeOptions {
   const port = setting('port', flags.port, config);
   const asOf = setting('as-of', flags['as-of'], config);
   const threads = setting('threads', flags.threads, config);
+  const plans = setting('plans', undefined, config);
+  const nativeCode = setting('native-code', flags['native-code'], config);
+  const nativeMint = setting('native-mint', flags['native-mint'], config);
+  const evmChainId = setting('evm-chain-id', flags['evm-chain-id'], config);
   return {
     directory: dataDirectory(setting('data', flags.data, config)?.value),
     host: host?.value ?? DEFAULT_HOST,
     port: port === null ? DEFAULT_PORT : wholeNumber(port.value, port.from, 0, MAX_PORT),
     asOfS: asOf === null ? null : instant(asOf.value, asOf.from),
     threads: threads === null ? null : wholeNumber(threads.value, threads.from, 1, MAX_THREADS),
+    plans: plans === null ? DEFAULT_PLANS : parsePlans(plans.value, plans.from),
+    native: nativeCurrency(nativeCode, nativeMint),
+    evmChainId:
+      evmChainId === null
+        ? DEFAULT_EVM_CHAIN_ID
+        : wholeNumber(evmChainId.value, evmChainId.from, 1, MAX_EVM_CHAIN_ID),
   };
 }
 
 /** Runs the server until SIGTERM or SIGINT, then drains. */
 export async function serve(words: readonly string[]): Promise<void> {
-  const service = await startService(serveOptions(words));
-  await stopSignal();
-  await service.close();
+  const options = serveOptions(words);
+  const ending = new AbortController();
+  const stopped = stopSignal().then(() => ending.abort());
+  try {
+    const service = await startService(options, ending.signal);
+    await stopped;
+    await service.close();
+  } catch (error) {
+    // Stopped before it listened: there is nothing to drain.
+    if (!ending.signal.aborted || error !== ending.signal.reason) throw error;
+  }
 }
 
 /**
  * Opens the store, starts the pool and the server, and listens for commands.
+ * @param stop gives a start up that still waits for the store
  * @throws InputError | StoreBusyError | Error where the port is in use
  */
-export async function startService(options: ServeOptions): Promise<RunningServer> {
-  const { directory, host, port, asOfS, threads } = options;
+export async function startService(
+  options: ServeOptions,
+  stop?: AbortSignal,
+): Promise<RunningServer> {
+  const { directory, host, port, asOfS, threads, plans, native, evmChainId } = options;
   const log = createLog();
   const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
   const closing: (() => Promise<void>)[] = [];
@@ -78,15 +117,22 @@ export async function startService(options: ServeOptions): Promise<RunningServer
       ...(threads === null ? {} : { threads }),
     });
     closing.push(() => pool.close());
-    const store = await openForServer(directory, storeOptions(pool));
+    const store = await openForServer(directory, storeOptions(pool), LOCK_WAIT_MS, stop);
     closing.push(() => store.close());
     await sweepStaging(directory, Date.now());
+    const clock = asOfS === null ? systemClock : frozenClock(asOfS);
+    const market = new Market({ source: store.market, pool, clock, log });
+    closing.push(() => market.close());
+    store.onChange((tokenIds) => market.touch(tokenIds));
     const control = await listenForCommands(directory, store, onError('a command failed'));
     closing.push(() => control.close());
-    const clock = asOfS === null ? systemClock : frozenClock(asOfS);
+    await market.start();
     const server = await startServer({
       depth: store.depth,
       keys: store.keys,
+      market: marketHandlers({ market, queue: store.queue, log, native }),
+      evmChainId,
+      checkPlan: new Limiter({ usage: store.usage, plans }).check,
       pool,
       clock,
       host,
@@ -106,17 +152,4 @@ export async function startService(options: ServeOptions): Promise<RunningServer
     await closeAll();
     throw error;
   }
-}
-
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
-export function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = (): void => {
-      process.off('SIGTERM', stop);
-      process.off('SIGINT', stop);
-      resolve();
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-  });
 }

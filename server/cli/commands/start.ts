@@ -10,7 +10,8 @@ import { rewriteSegments, type RewriteInput } from '../../../compute/segment/tas
 import { BASE_PATH } from '../../app.js';
 import { printLine, tell } from '../output.js';
 import { renewDemoKey } from '../demo-key.js';
-import { serveOptions, startService, stopSignal } from './serve.js';
+import { stopSignal } from '../stop-signal.js';
+import { serveOptions, startService } from './serve.js';
 
 export const START_USAGE = 'fathom start [flags of serve]: serve, with the demo market kept alive';
 

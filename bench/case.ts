@@ -1,0 +1,52 @@
+/** What the bench measures: a piece of work and how to tell whether its answer is right. */
+
+/** Figures beside a case's times, by a name that ends in its unit. */
+export type Extra = Record<string, number>;
+
+/** One piece of work that is done again and again in this process. */
+export interface BenchCase<T = unknown> {
+  /** `group/what it does`; the groups are measured one after the other. */
+  name: string;
+  run: () => T | Promise<T>;
+  /** Short hash of a result; the same for every run of one seed. */
+  digest: (result: T) => string;
+  /** What one operation works through, such as `{ levels: 1000 }`: reported per second. */
+  work?: Record<string, number>;
+  /** Bytes that one operation reads: reported as MB/s. */
+  inputBytes?: number;
+  /** Figures taken from a result, such as a ratio. */
+  extra?: (result: T) => Extra;
+  /** Cases of the same group, by the figure that says how many times faster this one is. */
+  against?: Record<string, string>;
+}
+
+/** Cases of any result types in one list. */
+export function benchCase<T>(one: BenchCase<T>): BenchCase {
+  return one as BenchCase;
+}
+
+/** A case's figures. Times of an operation, as its caller waits for it. */
+export interface CaseResult {
+  name: string;
+  opsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  samples: number;
+  hash: string;
+  extra: Extra;
+}
+
+/** A figure that is counted, not timed. */
+export interface Counter {
+  name: string;
+  value: number;
+  unit: string;
+}
+
+/**
+ * The sample that `share` of the samples do not exceed (nearest rank).
+ * @param sorted ascending, not empty
+ */
+export function percentile(sorted: Float64Array, share: number): number {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+}

@@ -1,0 +1,113 @@
+/** Cold pages end to end: clients of this process, the server in another, loopback between them. */
+import { percentile, type CaseResult } from '../case.js';
+import { benchAddress, type PageShape } from '../data/pages.js';
+import { digestOf } from '../digest.js';
+import { getOnce, load, type Target } from '../http/client.js';
+import type { BenchServer } from '../http/server.js';
+import { HISTORY_PAGES, type StoreContents } from '../store.js';
+import { unpacked } from './encodings.js';
+import { windowOf } from './request.js';
+
+const CLIENTS = [1, 8];
+/** Shares no factor with a page's snapshots: the windows of a token follow in no order. */
+const WINDOW_STRIDE = 131;
+
+/** One kind of request, from so many clients at a time. */
+export interface HttpCase {
+  name: string;
+  query: string;
+  acceptEncoding: string;
+  /** What it sends as its API key; null for a live key without limits. */
+  key: string | null;
+  status: number;
+  clients: number;
+}
+
+/** When the server's clock has to stand: after everything stored. */
+export function asOfS(shape: PageShape): number {
+  return windowOf(0, (HISTORY_PAGES + 1) * shape.snapshots).to;
+}
+
+/** Every kind of request with one client, then with several. */
+export function httpCases(): HttpCase[] {
+  const page = (query: string, acceptEncoding: string) => {
+    return { name: `${query} ${acceptEncoding}`, query, acceptEncoding, key: null, status: 200 };
+  };
+  const kinds = [
+    page('group=market', 'gzip'),
+    page('group=market', 'br'),
+    page('group=market', 'identity'),
+    page('group=all', 'gzip'),
+    { ...page('group=market', 'gzip'), name: '401', key: 'none of ours', status: 401 },
+  ];
+  return CLIENTS.flatMap((clients) =>
+    kinds.map((kind) => {
+      const who = clients === 1 ? '1 client' : `${clients} clients`;
+      return { ...kind, name: `http A/${kind.name}, ${who}`, clients };
+    }),
+  );
+}
+
+/**
+ * Measures one kind of request for as long as `forMs`.
+ * @param key a live API key without limits
+ */
+export async function measureHttp(
+  server: BenchServer,
+  { shape, tokens }: StoreContents,
+  one: HttpCase,
+  key: string,
+  forMs: number,
+): Promise<CaseResult> {
+  const { name, clients } = one;
+  const target: Target = {
+    url: server.url,
+    pathOf: (n) => pathOf(shape, tokens, n, one.query),
+    headers: { 'x-api-key': one.key ?? key, 'accept-encoding': one.acceptEncoding },
+    status: one.status,
+  };
+  const { hash, bytes } = await digestOfFirst(target, one);
+  const cpuBefore = server.cpuMs();
+  const { sortedMs, elapsedMs, bytes: sent } = await load(target, clients, forMs);
+  const cpuAfter = server.cpuMs();
+  const again = await digestOfFirst(target, one);
+  if (again.hash !== hash) throw new Error(`${name}: gave ${hash}, then ${again.hash}`);
+  return {
+    name,
+    opsPerSecond: (1000 * sortedMs.length) / elapsedMs,
+    p50Ms: percentile(sortedMs, 0.5),
+    p99Ms: percentile(sortedMs, 0.99),
+    samples: sortedMs.length,
+    hash,
+    extra: {
+      ...(cpuBefore === null || cpuAfter === null
+        ? {}
+        : { cpuMs: (cpuAfter - cpuBefore) / sortedMs.length }),
+      bytes,
+      megabytesPerSecond: sent / 1000 / elapsedMs,
+    },
+  };
+}
+
+/**
+ * Request number `n`: another token and another window than the ones before, so that no page is
+ * asked for twice before every window of every token has had its turn. Number 0 is token 0's first.
+ */
+function pathOf({ snapshots }: PageShape, tokens: number, n: number, query: string): string {
+  const first = (Math.floor(n / tokens) * WINDOW_STRIDE) % ((HISTORY_PAGES - 1) * snapshots);
+  const { from, to } = windowOf(first, snapshots);
+  return `/api/v1/replay/${benchAddress(n % tokens)}?${query}&from=${from}&to=${to}`;
+}
+
+/** The hash of the unpacked first page: the codings of one page have one hash. */
+async function digestOfFirst(
+  target: Target,
+  { acceptEncoding, status }: HttpCase,
+): Promise<{ hash: string; bytes: number }> {
+  const reply = await getOnce(target, 0);
+  const expected = status === 200 ? acceptEncoding : 'identity';
+  if (reply.encoding !== expected) {
+    throw new Error(`asked for ${expected}, got ${reply.encoding}`);
+  }
+  return { hash: digestOf([unpacked(reply.body, reply.encoding)]), bytes: reply.body.length };
+}

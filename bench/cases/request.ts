@@ -1,0 +1,48 @@
+/** The request for a whole page, and what renders it. */
+import { DEFAULT_BAND, DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder/ladder.js';
+import type { ReplayEnvelope } from '../../compute/replay/envelope.js';
+import type { PageInput } from '../../compute/replay/page.js';
+import type { ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
+import { EVERY_S, START_S, benchAddress, type TokenHistory } from '../data/pages.js';
+
+/** The default band, no filter. */
+export function queryOf(group: ReplayGroup): ReplayQuery {
+  return {
+    group,
+    types: null,
+    excludeTypes: null,
+    venues: null,
+    excludeVenues: null,
+    band: DEFAULT_BAND,
+    minPct: DEFAULT_MIN_PCT,
+    maxPct: DEFAULT_MAX_PCT,
+  };
+}
+
+/** Window of the `snapshots` from number `first` on, epoch seconds. */
+export function windowOf(first: number, snapshots: number): { from: number; to: number } {
+  const from = START_S + first * EVERY_S;
+  return { from, to: from + snapshots * EVERY_S };
+}
+
+/** Of token 0, from the history's beginning. */
+export function envelopeOf(snapshots: number): ReplayEnvelope {
+  return {
+    token: benchAddress(0),
+    resolvedToken: null,
+    chain: 'mainchain',
+    window: { ...windowOf(0, snapshots), clamped: false },
+  };
+}
+
+/** The page of a whole history that stands in one run. */
+export function pageInput({ run, markets }: TokenHistory, group: ReplayGroup): PageInput {
+  return {
+    runs: [run],
+    selection: { run: new Uint32Array(run.t.length), row: run.t.map((_, row) => row) },
+    markets,
+    query: queryOf(group),
+    windowContinues: false,
+    nextT: null,
+  };
+}

@@ -1,0 +1,77 @@
+/** Segments of a page: encoded, decoded, joined. */
+import { joinRuns } from '../../compute/segment/join.js';
+import type { SnapshotRun } from '../../compute/segment/run.js';
+import { decodeSegment, encodeSegment } from '../../compute/segment/segment.js';
+import { sliceRun, splitRun } from '../../compute/segment/split.js';
+import { benchCase, type BenchCase } from '../case.js';
+import type { PageShape, TokenHistory } from '../data/pages.js';
+import { digestOf, digestOfRun, digestOfRuns } from '../digest.js';
+
+/** Snapshots of the small runs that compaction joins. */
+const SMALL_RUN_SNAPSHOTS = 6;
+
+export function segmentCases(shape: PageShape, { run, markets }: TokenHistory): BenchCase[] {
+  const pieces = splitRun(run);
+  const blocks = pieces.map(encodeSegment);
+  const cells = run.bin.length;
+  const bytes = blocks.reduce((sum, block) => sum + block.length, 0);
+  const small = smallRuns(run).map((part) => ({ run: part, markets }));
+  const halves = [0, 1].map((half) => ({ run: halfOfMarkets(run, half), markets }));
+  const work = { cells };
+  return [
+    benchCase({
+      name: `segments ${shape.name}/encode`,
+      run: () => pieces.map(encodeSegment),
+      digest: digestOf,
+      work,
+      extra: () => ({ segments: blocks.length, blockBytesPerCell: bytes / cells }),
+    }),
+    benchCase({
+      name: `segments ${shape.name}/decode`,
+      run: () => blocks.map(decodeSegment),
+      digest: digestOfRuns,
+      work,
+      extra: () => ({ segments: blocks.length }),
+    }),
+    benchCase({
+      name: `segments ${shape.name}/joinRuns replace`,
+      run: () => joinRuns(small, 'replace').run,
+      digest: digestOfRun,
+      work,
+      extra: () => ({ runs: small.length }),
+    }),
+    benchCase({
+      name: `segments ${shape.name}/joinRuns merge`,
+      run: () => joinRuns(halves, 'merge').run,
+      digest: digestOfRun,
+      work,
+      extra: () => ({ runs: halves.length }),
+    }),
+  ];
+}
+
+function smallRuns(run: SnapshotRun): SnapshotRun[] {
+  const parts: SnapshotRun[] = [];
+  for (let first = 0; first < run.t.length; first += SMALL_RUN_SNAPSHOTS) {
+    parts.push(sliceRun(run, first, Math.min(run.t.length, first + SMALL_RUN_SNAPSHOTS)));
+  }
+  return parts;
+}
+
+/** The snapshots with every other market alone: what one of two collectors sends. */
+function halfOfMarkets(run: SnapshotRun, half: number): SnapshotRun {
+  const keeps = (_: unknown, i: number): boolean => run.market[i] % 2 === half;
+  const cellOffsets = new Int32Array(run.cellOffsets.length);
+  for (let s = 0; s < run.t.length; s++) {
+    const own = run.market.subarray(run.cellOffsets[s], run.cellOffsets[s + 1]);
+    cellOffsets[s + 1] = cellOffsets[s] + own.filter((m) => m % 2 === half).length;
+  }
+  return {
+    ...run,
+    cellOffsets,
+    market: run.market.filter(keeps),
+    bin: run.bin.filter(keeps),
+    supportCents: run.supportCents.filter(keeps),
+    resistanceCents: run.resistanceCents.filter(keeps),
+  };
+}

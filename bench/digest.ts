@@ -1,0 +1,66 @@
+/** Short hashes of results: two that differ mean two different answers. */
+import { createHash } from 'node:crypto';
+import type { BinnedBatch } from '../compute/binning/batch.js';
+import type { Page } from '../compute/replay/page.js';
+import type { SnapshotRun } from '../compute/segment/run.js';
+
+const HASH_CHARS = 8;
+
+type Part = ArrayBufferView | string;
+
+/** The first characters of SHA-256 over the parts, each behind its length in bytes. */
+export function digestOf(parts: readonly Part[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) {
+    const bytes = bytesOf(part);
+    if (parts.length > 1) hash.update(`${bytes.length}:`);
+    hash.update(bytes);
+  }
+  return hash.digest('hex').slice(0, HASH_CHARS);
+}
+
+function bytesOf(part: Part): Uint8Array {
+  if (typeof part === 'string') return Buffer.from(part);
+  return new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
+}
+
+/** A run's contents, whatever width its cents are kept in. */
+export function digestOfRun(run: SnapshotRun): string {
+  return digestOf(partsOfRun(run));
+}
+
+/** Several runs' contents, in their order. */
+export function digestOfRuns(runs: readonly SnapshotRun[]): string {
+  return digestOf(runs.flatMap(partsOfRun));
+}
+
+/** What binning made of rows. @throws Error where it found fault with one */
+export function digestOfBatch(batch: BinnedBatch): string {
+  if (batch.faultCount > 0) {
+    const [{ line, field, message }] = batch.faults;
+    throw new Error(`generated rows are refused: ${line}: ${field}: ${message}`);
+  }
+  return digestOf(
+    batch.parts.flatMap(({ run, markets }) => [...partsOfRun(run), JSON.stringify(markets)]),
+  );
+}
+
+export function digestOfPage(page: Page): string {
+  const { t, tier, priceUsd, cellOffsets, index, bin, supportCents, resistanceCents } = page;
+  const { markets, groups, facets, end, nextFrom } = page;
+  return digestOf([
+    ...[t, tier, priceUsd, cellOffsets, bin, supportCents, resistanceCents],
+    ...(index === null ? [] : [index]),
+    JSON.stringify({ markets, groups, facets, end, nextFrom }),
+  ]);
+}
+
+function partsOfRun(run: SnapshotRun): Part[] {
+  const { chain, address, tier, t, priceUsd, cellOffsets, market, bin } = run;
+  return [
+    `${chain} ${address} ${tier}`,
+    ...[t, priceUsd, cellOffsets, market, bin],
+    Float64Array.from(run.supportCents),
+    Float64Array.from(run.resistanceCents),
+  ];
+}

@@ -1,0 +1,83 @@
+/** Clients that ask one after the other over connections that stay open. */
+import http from 'node:http';
+
+/** A reply has to be complete within this. */
+const REQUEST_DEADLINE_MS = 20_000;
+
+/** A GET as often as it is made: the path of request number `n`, and its headers. */
+export interface Target {
+  url: string;
+  pathOf: (n: number) => string;
+  headers: Record<string, string>;
+  /** The status that every reply must have. */
+  status: number;
+}
+
+export interface Reply {
+  status: number;
+  encoding: string;
+  body: Buffer;
+}
+
+/** Times of replies, ascending, and what was sent in all. */
+export interface LoadResult {
+  sortedMs: Float64Array;
+  elapsedMs: number;
+  bytes: number;
+}
+
+/**
+ * `clients` ask for as long as `forMs`, each the next request as soon as its reply is complete.
+ * @throws Error where a reply has another status than expected, or fails
+ */
+export async function load(target: Target, clients: number, forMs: number): Promise<LoadResult> {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: clients });
+  const times: number[] = [];
+  let bytes = 0;
+  let next = 0;
+  const began = performance.now();
+  const client = async (): Promise<void> => {
+    do {
+      const before = performance.now();
+      const { body } = await get(agent, target, next++);
+      times.push(performance.now() - before);
+      bytes += body.length;
+    } while (performance.now() - began < forMs);
+  };
+  try {
+    await Promise.all(Array.from({ length: clients }, client));
+  } finally {
+    agent.destroy();
+  }
+  const elapsedMs = performance.now() - began;
+  return { sortedMs: Float64Array.from(times).sort(), elapsedMs, bytes };
+}
+
+/** One request on a connection of its own. */
+export async function getOnce(target: Target, n: number): Promise<Reply> {
+  const agent = new http.Agent({ keepAlive: false });
+  return get(agent, target, n);
+}
+
+function get(agent: http.Agent, target: Target, n: number): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const { headers, status } = target;
+    const options = { agent, headers, timeout: REQUEST_DEADLINE_MS };
+    const request = http.get(target.url + target.pathOf(n), options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('error', reject);
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => {
+        if (response.statusCode !== status) {
+          const text = Buffer.concat(chunks).toString('utf8', 0, 200);
+          reject(new Error(`expected ${status}, got ${response.statusCode}: ${text}`));
+          return;
+        }
+        const encoding = response.headers['content-encoding'] ?? 'identity';
+        resolve({ status, encoding, body: Buffer.concat(chunks) });
+      });
+    });
+    request.on('error', reject);
+    request.on('timeout', () => request.destroy(new Error('no reply in time')));
+  });
+}

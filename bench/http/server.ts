@@ -1,0 +1,98 @@
+/** The real server in a process of its own. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** The server has to listen within this. */
+const START_DEADLINE_MS = 20_000;
+/** It has to end within this after it was asked to. */
+const STOP_DEADLINE_MS = 15_000;
+/** What is kept of its log to say why it did not start. */
+const MAX_LOG_CHARS = 4096;
+/** Linux counts a process' time in hundredths of a second. */
+const TICK_MS = 10;
+
+export interface BenchServer {
+  url: string;
+  /** CPU time that the process has used, all threads; null where this system does not tell. */
+  cpuMs(): number | null;
+  /** Its resident memory in MB; null where this system does not tell. */
+  residentMegabytes(): number | null;
+  /** Ends it. @throws Error where it fails or hangs */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts `fathom serve` on a free port of this machine alone, its clock standing still.
+ * @throws Error with the end of its log where it does not listen
+ */
+export async function startBenchServer(directory: string, asOfS: number): Promise<BenchServer> {
+  const main = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
+  const flags = ['--data', directory, '--host', '127.0.0.1', '--port', '0', '--as-of', `${asOfS}`];
+  const child = spawn(process.execPath, [main, 'serve', ...flags], {
+    // Neither settings of the caller nor a config file of the place it runs in.
+    env: Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith('FATHOM_'))),
+    cwd: directory,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  // It must not outlive a bench that is broken off.
+  process.once('exit', () => child.kill('SIGKILL'));
+  try {
+    const url = await listeningUrl(child, exited);
+    return {
+      url,
+      cpuMs: () => cpuMs(child),
+      residentMegabytes: () => residentMegabytes(child),
+      stop: () => stop(child, exited),
+    };
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+}
+
+function listeningUrl(child: ChildProcess, exited: Promise<number | null>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let log = '';
+    const fail = (why: string) => reject(new Error(`fathom serve ${why}:\n${log}`));
+    const timer = setTimeout(() => fail('did not listen in time'), START_DEADLINE_MS);
+    void exited.then((code) => fail(`ended with ${code}`));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-MAX_LOG_CHARS);
+      const url = /\burl="?(http:\/\/[^\s"]+)/.exec(log)?.[1];
+      if (url === undefined) return;
+      clearTimeout(timer);
+      resolve(url);
+    });
+  });
+}
+
+async function stop(child: ChildProcess, exited: Promise<number | null>): Promise<void> {
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);
+  const code = await exited;
+  clearTimeout(timer);
+  if (code !== 0) throw new Error(`fathom serve ended with ${code ?? 'a signal'}`);
+}
+
+/** Fields 14 and 15 of /proc/PID/stat; the second, which may hold spaces, ends at the last `)`. */
+function cpuMs({ pid }: ChildProcess): number | null {
+  const stat = readOrNull(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+function residentMegabytes({ pid }: ChildProcess): number | null {
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readOrNull(`/proc/${pid}/status`) ?? '')?.[1];
+  return kibibytes === undefined ? null : (Number(kibibytes) * 1024) / 1e6;
+}
+
+function readOrNull(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}

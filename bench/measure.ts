@@ -1,0 +1,95 @@
+/** Times a group's cases by turns, so that what slows the machine down slows all of them. */
+import { Bench } from 'tinybench';
+import { percentile, type BenchCase, type CaseResult, type Extra } from './case.js';
+
+/** How long each case is measured. */
+export interface Effort {
+  /** Turns that each case takes. */
+  rounds: number;
+  /** Milliseconds of a turn; an operation that takes longer is done once. */
+  turnMs: number;
+  /** Operations before the first turn. */
+  warmups: number;
+}
+
+interface Tally {
+  times: number[];
+  cpuMs: number;
+  hash: string;
+  extra: Extra;
+}
+
+/**
+ * Measures the cases of one group.
+ * @throws Error where a case's last result differs from its first
+ */
+export async function measureGroup(
+  cases: readonly BenchCase[],
+  effort: Effort,
+): Promise<CaseResult[]> {
+  const tallies = new Map<BenchCase, Tally>();
+  for (const one of cases) tallies.set(one, await warmUp(one, effort.warmups));
+  for (let round = 0; round < effort.rounds; round++) {
+    for (const [one, tally] of tallies) await takeTurn(one, tally, effort.turnMs);
+  }
+  const results = new Map<string, CaseResult>();
+  for (const [one, tally] of tallies) {
+    const hash = one.digest(await one.run());
+    if (hash !== tally.hash) throw new Error(`${one.name}: gave ${tally.hash}, then ${hash}`);
+    results.set(one.name, resultOf(one, tally));
+  }
+  for (const one of cases) compare(one, results);
+  return [...results.values()];
+}
+
+async function warmUp(one: BenchCase, warmups: number): Promise<Tally> {
+  const result = await one.run();
+  for (let i = 1; i < warmups; i++) await one.run();
+  return { times: [], cpuMs: 0, hash: one.digest(result), extra: one.extra?.(result) ?? {} };
+}
+
+async function takeTurn(one: BenchCase, tally: Tally, turnMs: number): Promise<void> {
+  const bench = new Bench({
+    time: turnMs,
+    iterations: 1,
+    warmup: false,
+    retainSamples: true,
+    throws: true,
+  });
+  bench.add(one.name, one.run);
+  const before = process.cpuUsage();
+  const [{ result }] = await bench.run();
+  const { user, system } = process.cpuUsage(before);
+  if (result.state !== 'completed') throw new Error(`${one.name}: ${result.state}`);
+  tally.cpuMs += (user + system) / 1000;
+  tally.times.push(...(result.latency.samples ?? []));
+}
+
+function resultOf(one: BenchCase, { times, cpuMs, hash, extra }: Tally): CaseResult {
+  const sorted = Float64Array.from(times).sort();
+  const opsPerSecond = (1000 * sorted.length) / sorted.reduce((sum, ms) => sum + ms, 0);
+  const rates: Extra = { cpuMs: cpuMs / sorted.length };
+  for (const [what, amount] of Object.entries(one.work ?? {})) {
+    rates[`${what}PerSecond`] = amount * opsPerSecond;
+  }
+  if (one.inputBytes !== undefined)
+    rates.megabytesPerSecond = (one.inputBytes * opsPerSecond) / 1e6;
+  return {
+    name: one.name,
+    opsPerSecond,
+    p50Ms: percentile(sorted, 0.5),
+    p99Ms: percentile(sorted, 0.99),
+    samples: sorted.length,
+    hash,
+    extra: { ...rates, ...extra },
+  };
+}
+
+/** How many times faster than the cases it is measured against: by medians, of the same turns. */
+function compare(one: BenchCase, results: ReadonlyMap<string, CaseResult>): void {
+  const own = results.get(one.name);
+  for (const [figure, name] of Object.entries(one.against ?? {})) {
+    const other = results.get(name);
+    if (own !== undefined && other !== undefined) own.extra[figure] = other.p50Ms / own.p50Ms;
+  }
+}

@@ -1,0 +1,82 @@
+/** Results for people (a table) and for programs (JSON). */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { CaseResult, Counter, Extra } from './case.js';
+import type { MachineFacts, Revision } from './machine.js';
+
+/** Another layout of the JSON is another version. */
+const REPORT_VERSION = 1;
+
+export interface Report {
+  machine: MachineFacts;
+  revision: Revision | null;
+  seed: number;
+  smoke: boolean;
+  elapsedS: number;
+  cases: readonly CaseResult[];
+  counters: readonly Counter[];
+}
+
+const COLUMNS = ['case', 'ops/s', 'p50 ms', 'p99 ms', 'cpu ms/op', 'n', 'hash', 'more'];
+const LEFT = new Set(['case', 'hash', 'more']);
+
+export const FOOTER =
+  'ms: what one operation takes its caller; cpu ms/op: what it cost this process, or the server, in all ' +
+  'threads; MB = 10^6 bytes. The clients share the cores with the server, over loopback, beside ' +
+  'whatever else runs: compare rows of one table, do not take the times elsewhere.';
+
+/** The table, its heading and its footer, as lines. */
+export function tableOf({ machine, revision, smoke, cases, counters, elapsedS }: Report): string {
+  const { node, cores, cpuModel, loadAverage } = machine;
+  const commit =
+    revision === null
+      ? ''
+      : `, ${revision.commit.slice(0, 8)}${revision.dirty ? ' and changes' : ''}`;
+  const heading = `Node ${node}, ${cores} cores, ${cpuModel}, load ${loadAverage} before${commit}`;
+  const rows = cases.map((one) => [
+    one.name,
+    figure(one.opsPerSecond),
+    figure(one.p50Ms),
+    figure(one.p99Ms),
+    one.extra.cpuMs === undefined ? '' : figure(one.extra.cpuMs),
+    String(one.samples),
+    one.hash,
+    extraText(one.extra),
+  ]);
+  const counted = counters.map(({ name, value, unit }) => `${name}  ${figure(value)} ${unit}`);
+  const note = smoke ? ['Smoke run: too few operations to be a measurement.'] : [];
+  return [heading, '', ...aligned([COLUMNS, ...rows]), '', ...counted, '', ...note, FOOTER]
+    .concat(`${figure(elapsedS)} s in all`)
+    .join('\n');
+}
+
+/** Rows with their columns in line; figures to the right. */
+function aligned(rows: readonly string[][]): string[] {
+  const widths = COLUMNS.map((_, c) => Math.max(...rows.map((row) => row[c].length)));
+  const cell = (text: string, c: number): string =>
+    LEFT.has(COLUMNS[c]) ? text.padEnd(widths[c]) : text.padStart(widths[c]);
+  return rows.map((row) => row.map(cell).join('  ').trimEnd());
+}
+
+function extraText({ cpuMs: _, ...extra }: Extra): string {
+  return Object.entries(extra)
+    .map(([name, value]) => `${name} ${figure(value)}`)
+    .join(', ');
+}
+
+/** Three digits that count; whole numbers above 1,000, their thousands separated. */
+export function figure(value: number): string {
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US');
+  return Number.isInteger(value) ? String(value) : value.toPrecision(3);
+}
+
+/** Writes the report as one JSON document, its folder made where there is none. */
+export async function writeReport(report: Report, file: string): Promise<void> {
+  const cases = Object.fromEntries(report.cases.map(({ name, ...figures }) => [name, figures]));
+  const counters = Object.fromEntries(
+    report.counters.map(({ name, ...counted }) => [name, counted]),
+  );
+  await mkdir(path.dirname(file), { recursive: true });
+  const document = { version: REPORT_VERSION, ...report, cases, counters };
+  await writeFile(file, `${JSON.stringify(document, null, 2)}\n`);
+}

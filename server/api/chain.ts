@@ -1,0 +1,201 @@
+/**
+ * The eight rules of the chain parameter (api.md 4.0), driven by what an endpoint declares. Checks
+ * come in the order invalid_chain, chain_not_supported, chain_mismatch.
+ */
+import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
+import { CHAINS, type Chain } from '../../compute/market/market.js';
+import { ApiError, excerpt, invalidAddress } from '../http/errors.js';
+
+/** Which chains' rows a request is about. */
+export type ChainFilter = Chain | 'all';
+
+/** Where an address stands in a request. */
+export interface AddressRule {
+  readonly in: 'path' | 'query';
+  readonly name: string;
+}
+
+export type ChainRule =
+  /** `chain` says which chains are listed, mainchain where it is absent; perhaps of one token. */
+  | { readonly kind: 'list'; readonly supported: readonly Chain[]; readonly scope?: string }
+  /** The address decides; `chain` only asserts. */
+  | {
+      readonly kind: 'address';
+      readonly at: AddressRule;
+      readonly supported: readonly Chain[];
+      /** The EVM chain's numeric id means evmchain. */
+      readonly numericIds?: true;
+    }
+  /** `chain` says which of the asset's legs, whatever the address; its own where it is absent. */
+  | { readonly kind: 'filter'; readonly at: AddressRule; readonly supported: readonly Chain[] }
+  /** There is no chain parameter. */
+  | { readonly kind: 'none'; readonly at: AddressRule; readonly supported: readonly Chain[] }
+  /** Many addresses in the body field `name`; each decides for itself, `chain` asserts on all. */
+  | {
+      readonly kind: 'batch';
+      readonly name: string;
+      readonly supported: readonly Chain[];
+      /** What an item that is no address does: fails the request, or is handed on. */
+      readonly invalid: 'refused' | 'listed';
+      /** A mismatch names every offender. */
+      readonly namesOffenders?: true;
+    };
+
+/** An address as a request names it. */
+export interface AskedToken {
+  readonly chain: Chain;
+  /** In canonical form. */
+  readonly address: string;
+}
+
+/** What a request says of chains, as sent; null where it does not. */
+export interface ChainQuestion {
+  readonly chain: string | null;
+  /** The address of an endpoint of one. */
+  readonly address: string | null;
+  /** The addresses of a batch. */
+  readonly addresses: readonly string[];
+}
+
+export interface ChainAnswer {
+  readonly chain: ChainFilter | null;
+  readonly token: AskedToken | null;
+  readonly tokens: readonly AskedToken[];
+  readonly invalidAddresses: readonly string[];
+}
+
+/** The numeric id of the EVM chain where none is configured: Ethereum's. */
+export const DEFAULT_EVM_CHAIN_ID = 1;
+
+const NONE: readonly never[] = [];
+
+/**
+ * Applies an endpoint's rule to a request.
+ * @throws ApiError 400 invalid_chain, chain_not_supported, chain_mismatch or invalid_address
+ */
+export function resolveChain(
+  rule: ChainRule,
+  { chain: sent, address, addresses }: ChainQuestion,
+  evmChainId: number,
+): ChainAnswer {
+  const asked = rule.kind === 'none' ? null : readChain(rule, sent, evmChainId);
+  switch (rule.kind) {
+    case 'list': {
+      const token = address === null ? null : supportedToken(rule, address);
+      return { ...EMPTY, chain: effective(rule, asked ?? 'mainchain'), token };
+    }
+    case 'filter': {
+      const token = supportedToken(rule, address ?? '');
+      return { ...EMPTY, chain: effective(rule, asked ?? token.chain), token };
+    }
+    case 'none':
+    case 'address': {
+      const token = supportedToken(rule, address ?? '');
+      if (contradicts(asked, token)) throw chainMismatch(sent ?? '', token);
+      return { chain: token.chain, token, tokens: NONE, invalidAddresses: NONE };
+    }
+    case 'batch':
+      return resolveBatch(rule, sent, asked, addresses);
+  }
+}
+
+const EMPTY = { token: null, tokens: NONE, invalidAddresses: NONE } as const;
+
+/** The chain value that was sent, known and covered; null where none was. */
+function readChain(rule: ChainRule, sent: string | null, evmChainId: number): ChainFilter | null {
+  if (sent === null || sent === 'all') return sent;
+  const chain = isChain(sent) ? sent : chainOfNumber(rule, sent, evmChainId);
+  if (chain === null) {
+    const expected = `expected ${rule.supported.join(', ')} or all; was '${excerpt(sent)}'`;
+    throw new ApiError(400, 'invalid_chain', `chain: ${expected}`, {
+      fields: { chain: sent, supported_chains: rule.supported },
+    });
+  }
+  if (!rule.supported.includes(chain)) throw chainNotSupported(rule, sent);
+  return chain;
+}
+
+function isChain(text: string): text is Chain {
+  return (CHAINS as readonly string[]).includes(text);
+}
+
+function chainOfNumber(rule: ChainRule, text: string, evmChainId: number): Chain | null {
+  const understood = rule.kind === 'address' && rule.numericIds === true;
+  return understood && text === String(evmChainId) ? 'evmchain' : null;
+}
+
+/** On an endpoint of one chain, `all` means that chain. */
+function effective({ supported }: ChainRule, chain: ChainFilter): ChainFilter {
+  return chain === 'all' && supported.length === 1 ? supported[0] : chain;
+}
+
+function supportedToken(rule: ChainRule, address: string): AskedToken {
+  const token = askedToken(address);
+  if (token === null) throw invalidAddress(addressName(rule), address);
+  if (!rule.supported.includes(token.chain)) throw chainNotSupported(rule, token.chain);
+  return token;
+}
+
+function askedToken(address: string): AskedToken | null {
+  const chain = chainOfAddress(address);
+  return chain && { chain, address: canonicalAddress(address) };
+}
+
+function addressName(rule: ChainRule): string {
+  switch (rule.kind) {
+    case 'list':
+      return rule.scope ?? 'address';
+    case 'batch':
+      return rule.name;
+    case 'address':
+    case 'filter':
+    case 'none':
+      return rule.at.name;
+  }
+}
+
+function contradicts(asked: ChainFilter | null, token: AskedToken): boolean {
+  return asked !== null && asked !== 'all' && asked !== token.chain;
+}
+
+function resolveBatch(
+  rule: ChainRule & { kind: 'batch' },
+  sent: string | null,
+  asked: ChainFilter | null,
+  addresses: readonly string[],
+): ChainAnswer {
+  const tokens: AskedToken[] = [];
+  const invalidAddresses: string[] = [];
+  for (const address of addresses) {
+    const token = askedToken(address);
+    if (token !== null) tokens.push(token);
+    else if (rule.invalid === 'listed') invalidAddresses.push(address);
+    else throw invalidAddress(rule.name, address);
+  }
+  const foreign = tokens.find(({ chain }) => !rule.supported.includes(chain));
+  if (foreign) throw chainNotSupported(rule, foreign.chain);
+  const offenders = tokens.filter((token) => contradicts(asked, token));
+  if (offenders.length > 0) {
+    throw chainMismatch(sent ?? '', offenders[0], rule.namesOffenders ? offenders : null);
+  }
+  return { chain: null, token: null, tokens, invalidAddresses };
+}
+
+function chainNotSupported({ supported }: ChainRule, chain: string): ApiError {
+  const message = `chain: this endpoint covers ${supported.join(', ')} only, not ${chain}`;
+  return new ApiError(400, 'chain_not_supported', message, {
+    fields: { chain, supported_chains: supported },
+  });
+}
+
+function chainMismatch(
+  sent: string,
+  { chain, address }: AskedToken,
+  offenders: readonly AskedToken[] | null = null,
+): ApiError {
+  const message = `chain: ${address} is an address of ${chain}, not of ${sent}`;
+  const named = offenders && { mismatched_addresses: offenders.map((token) => token.address) };
+  return new ApiError(400, 'chain_mismatch', message, {
+    fields: { chain: sent, resolved_chain: chain, address, ...named },
+  });
+}

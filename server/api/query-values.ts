@@ -1,0 +1,155 @@
+/** Reads query parameters by their schemas: text in, typed values out, or one clear error. */
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
+import { excerpt, invalidParameter } from '../http/errors.js';
+import type { QueryParameters } from '../http/query.js';
+import { InstantError, parseInstant } from '../instant.js';
+
+/** Makes a parameter's value of its text, which is not empty. @throws ApiError 400 */
+type ValueReader = (text: string) => unknown;
+
+interface CompiledParameter {
+  name: string;
+  read: ValueReader;
+  /** What an absent one is: undefined where it is optional. */
+  fallback: unknown;
+  required: boolean;
+}
+
+/** Plain decimal digits: no exponent, no sign but a minus, and nothing that Number makes of ''. */
+const DECIMAL = /^-?\d{1,20}(\.\d{1,20})?$/;
+const WHOLE = /^-?\d{1,20}$/;
+
+/** A parameter's schema as these readers look at it. */
+interface ParameterSchema extends TSchema {
+  type?: string;
+  format?: string;
+  enum?: readonly (string | number)[];
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+  items?: ParameterSchema;
+  default?: unknown;
+}
+
+/** Whether a request has to send the parameter. */
+export function isRequired(schema: TSchema): boolean {
+  return !Type.IsOptional(schema) && (schema as ParameterSchema).default === undefined;
+}
+
+/**
+ * Makes the function that reads an endpoint's query parameters.
+ * @throws Error where a schema is of a kind that no reader knows
+ */
+export function compileQuery<Q extends TObject>(schema: Q): (query: QueryParameters) => Static<Q> {
+  const parameters = Object.entries(schema.properties).map(([name, property]) =>
+    compileParameter(name, property),
+  );
+  return (query) => {
+    const values: Record<string, unknown> = {};
+    for (const { name, read, fallback, required } of parameters) {
+      const text = query.get(name);
+      if (text !== null) values[name] = read(text);
+      else if (required) throw invalidParameter(name, 'expected a value, was not sent');
+      else values[name] = fallback;
+    }
+    return values as Static<Q>;
+  };
+}
+
+function compileParameter(name: string, schema: ParameterSchema): CompiledParameter {
+  return {
+    name,
+    read: readerOf(name, schema),
+    fallback: schema.default,
+    required: isRequired(schema),
+  };
+}
+
+function readerOf(name: string, schema: ParameterSchema): ValueReader {
+  if (schema.enum) return wordReader(name, schema.enum, 'expected');
+  switch (schema.type) {
+    case 'boolean':
+      return wordReader(name, [true, false], 'expected');
+    case 'number':
+    case 'integer':
+      return numberReader(name, schema);
+    case 'array':
+      return listReader(name, schema);
+    case 'string':
+      return schema.format === 'instant' ? instantReader(name) : textReader(name, schema);
+    default:
+      throw new Error(`${name}: no reader for parameters of this kind`);
+  }
+}
+
+function wordReader(
+  name: string,
+  words: readonly (string | number | boolean)[],
+  expected: string,
+): ValueReader {
+  const values = new Map(words.map((value) => [String(value), value]));
+  const message = `${expected} ${words.join(', ')}`;
+  return (text) => {
+    const value = values.get(text);
+    if (value === undefined) throw invalidParameter(name, `${message}; was '${excerpt(text)}'`);
+    return value;
+  };
+}
+
+function numberReader(
+  name: string,
+  { type, minimum = -Infinity, maximum = Infinity }: ParameterSchema,
+): ValueReader {
+  const shape = type === 'integer' ? WHOLE : DECIMAL;
+  const kind = type === 'integer' ? 'a whole number' : 'a number';
+  const expected = `expected ${kind}${rangeText(minimum, maximum)}`;
+  return (text) => {
+    const value = shape.test(text) ? Number(text) : NaN;
+    // Adding 0 makes 0 of -0.
+    if (value >= minimum && value <= maximum) return value + 0;
+    throw invalidParameter(name, `${expected}; was '${excerpt(text)}'`);
+  };
+}
+
+function rangeText(minimum: number, maximum: number): string {
+  if (minimum === -Infinity) return maximum === Infinity ? '' : ` of at most ${maximum}`;
+  return maximum === Infinity ? ` of at least ${minimum}` : ` from ${minimum} to ${maximum}`;
+}
+
+/** Comma-separated; an item that is repeated counts once. */
+function listReader(name: string, { maxItems = 0, items = {} }: ParameterSchema): ValueReader {
+  const read = items.enum
+    ? wordReader(name, items.enum, 'expected any of')
+    : textReader(name, items);
+  return (text) => {
+    const parts = text.split(',');
+    if (parts.length > maxItems) {
+      throw invalidParameter(name, `expected at most ${maxItems} items, were ${parts.length}`);
+    }
+    if (parts.includes('')) throw invalidParameter(name, 'expected no empty item between commas');
+    return [...new Set(parts)].map(read);
+  };
+}
+
+function textReader(name: string, { maxLength = Infinity }: ParameterSchema): ValueReader {
+  return (text) => {
+    if (text.length <= maxLength) return text;
+    throw invalidParameter(
+      name,
+      `expected at most ${maxLength} characters; was '${excerpt(text)}'`,
+    );
+  };
+}
+
+/** Epoch seconds, perhaps with a fraction. */
+function instantReader(name: string): ValueReader {
+  return (text) => {
+    try {
+      return parseInstant(text);
+    } catch (error) {
+      if (!(error instanceof InstantError)) throw error;
+      throw invalidParameter(name, `${error.message}; was '${excerpt(text)}'`);
+    }
+  };
+}

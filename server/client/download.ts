@@ -1,0 +1,174 @@
+/** A window's replay into a file, page by page, from wherever an earlier run got to. */
+import { rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { ReplayError } from './errors.js';
+import { arrowWriter } from './arrow.js';
+import { csvWriter } from './csv.js';
+import { jsonWriter } from './json.js';
+import { takeLock } from './lock.js';
+import { ndjsonWriter } from './ndjson.js';
+import { parquetWriter } from './parquet.js';
+import type { RemotePage } from './page.js';
+import { PartFile, absent, partPaths, removeParts, syncFile, type PartPaths } from './part-file.js';
+import { difference, pageUrl, type ReplayRequest, type Rest } from './request.js';
+import { addPage, type Totals } from './totals.js';
+import type { PageWriter, ReplayFormat } from './writer.js';
+
+const WRITERS: Readonly<Record<ReplayFormat, PageWriter>> = {
+  json: jsonWriter,
+  ndjson: ndjsonWriter,
+  csv: csvWriter,
+  arrow: arrowWriter,
+  parquet: parquetWriter,
+};
+
+/** What is kept between two pages, and between two runs. */
+export interface ReplayState {
+  request: ReplayRequest;
+  format: ReplayFormat;
+  totals: Totals | null;
+  /** What is still to come; null before the first page and after the last. */
+  rest: Rest | null;
+  /** The last page is in. */
+  paged: boolean;
+}
+
+export interface Download {
+  request: ReplayRequest;
+  format: ReplayFormat;
+  out: string;
+  /** Replaces an OUT that is there. */
+  force: boolean;
+  /** Drops what an interrupted run left. */
+  restart: boolean;
+  fetchPage: (url: URL) => Promise<RemotePage>;
+  onProgress: (state: ReplayState) => void;
+}
+
+export interface DownloadResult {
+  totals: Totals;
+  bytes: number;
+  /** Pages that an earlier run had fetched. */
+  resumedPages: number;
+}
+
+/**
+ * Writes the whole window to `out`, which appears when it is complete.
+ * @throws ReplayError; what was fetched stays for the next run of the same request
+ */
+export async function download(options: Download): Promise<DownloadResult> {
+  const { out, restart } = options;
+  const paths = partPaths(out);
+  await checkPlace(options);
+  const unlock = await takeLock(paths.lock);
+  try {
+    if (restart) await removeParts(paths);
+    const part = await openPart(options, paths);
+    try {
+      return await complete(options, paths, part);
+    } finally {
+      await part.close();
+      // Nothing to go on from is not left lying about.
+      if (part.state.totals === null) await removeParts(paths);
+    }
+  } finally {
+    await unlock();
+  }
+}
+
+async function complete(
+  options: Download,
+  paths: PartPaths,
+  part: PartFile<ReplayState>,
+): Promise<DownloadResult> {
+  const resumedPages = part.state.totals?.pages ?? 0;
+  options.onProgress(part.state);
+  const totals = await fetchPages(options, part);
+  const bytes = await finish(options, paths, part, totals);
+  return { totals, bytes, resumedPages };
+}
+
+async function checkPlace({ out, force }: Download): Promise<void> {
+  const directory = path.dirname(path.resolve(out));
+  const parent = await stat(directory).catch(absent);
+  if (parent?.isDirectory() !== true) throw new ReplayError(`--out: no directory ${directory}`);
+  const existing = await stat(out).catch(absent);
+  if (existing === null) return;
+  if (!existing.isFile()) throw new ReplayError(`--out: ${out} is no regular file`);
+  if (!force) throw new ReplayError(`--out: ${out} is already there; --force replaces it`);
+}
+
+/** The part file as the same request left it, or an empty one. */
+async function openPart(
+  { request, format, out }: Download,
+  paths: PartPaths,
+): Promise<PartFile<ReplayState>> {
+  const left = await PartFile.left<ReplayState>(paths);
+  if (left === null || left.state.totals === null) {
+    const state: ReplayState = { request, format, totals: null, rest: null, paged: false };
+    return PartFile.open(paths, { bytes: 0, state });
+  }
+  const other =
+    left.state.format === format
+      ? difference(left.state.request, request)
+      : `format (was ${left.state.format}, is ${format})`;
+  if (other === null) return PartFile.open(paths, left);
+  throw new ReplayError(
+    `${out}.part is of another request: ${other}; repeat that one to finish it, or use --restart`,
+  );
+}
+
+async function fetchPages(options: Download, part: PartFile<ReplayState>): Promise<Totals> {
+  const { request, format, fetchPage, onProgress } = options;
+  const writer = WRITERS[format];
+  for (;;) {
+    const { totals: before, rest, paged } = part.state;
+    if (paged && before !== null) return before;
+    const page = await fetchPage(pageUrl(request, rest));
+    checkWindow(page, rest);
+    const totals = addPage(before, page);
+    await part.append(writer.page(page, totals));
+    const { next_from: from, window } = page;
+    await part.commit({
+      ...part.state,
+      totals,
+      rest: from === null ? null : { from, to: window.to },
+      paged: from === null,
+    });
+    onProgress(part.state);
+  }
+}
+
+/** Sees to it that pages follow one another without a gap, and come to an end. */
+function checkWindow({ window, next_from: nextFrom }: RemotePage, rest: Rest | null): void {
+  if (rest !== null && (window.from !== rest.from || window.to !== rest.to)) {
+    throw new ReplayError(
+      `the server no longer serves ${rest.from} to ${rest.to}, only ${window.from} to ${window.to}; use --restart`,
+    );
+  }
+  if (nextFrom !== null && (nextFrom <= window.from || nextFrom >= window.to)) {
+    throw new ReplayError(`the server goes on from ${nextFrom}, outside of the window`);
+  }
+}
+
+/** Completes the file and puts it in its place. @returns its bytes */
+async function finish(
+  { format, out }: Download,
+  paths: PartPaths,
+  part: PartFile<ReplayState>,
+  totals: Totals,
+): Promise<number> {
+  const writer = WRITERS[format];
+  await part.append(writer.end(totals, paths.part));
+  await part.sync();
+  if (writer.convert === undefined) {
+    await rename(paths.part, out);
+  } else {
+    await rm(paths.converted, { force: true });
+    await writer.convert(totals, paths.part, paths.converted);
+    await syncFile(paths.converted);
+    await rename(paths.converted, out);
+  }
+  await removeParts(paths);
+  return (await stat(out)).size;
+}

@@ -1,0 +1,42 @@
+/** The few segments of every token that hold its newest snapshots: what a server starts from. */
+import type { Statements } from '../duckdb/database.js';
+import { directoryOf, refOfColumns } from './directories.js';
+import type { Directory, SegmentRef } from './directory.js';
+
+/** First time of a segment, from the little-endian bytes of its `times`. */
+const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2))::UBIGINT`;
+
+/**
+ * Directories of the tokens `firstId <= id <= lastId`, cut to the segments that decide which
+ * snapshot is the newest at each of the moments and which is the next one after it: of each tier the
+ * last segment that begins by then, and the one that follows. Tokens without segments are left out.
+ */
+export async function directoriesAround(
+  statements: Pick<Statements, 'rows'>,
+  [firstId, lastId]: readonly [number, number],
+  momentsS: readonly number[],
+): Promise<Map<number, Directory>> {
+  const wanted = momentsS.flatMap((momentS) => [
+    `arg_max(segment_id, first) FILTER (WHERE first <= ${momentS})`,
+    `arg_min(segment_id, first) FILTER (WHERE first > ${momentS})`,
+  ]);
+  const rows = await statements.rows(
+    `WITH firsts AS (
+       SELECT segment_id, token_id, tier, ${FIRST_TIME} AS first
+       FROM (SELECT segment_id, token_id, tier, left(hex(times), 8) AS h FROM segments
+             WHERE token_id BETWEEN ${firstId} AND ${lastId})
+     ), wanted AS (
+       SELECT DISTINCT unnest([${wanted.join(', ')}]) AS segment_id
+       FROM firsts GROUP BY token_id, tier
+     )
+     SELECT token_id, segment_id, tier, cells, times, band_cells
+     FROM segments SEMI JOIN wanted USING (segment_id)`,
+  );
+  const refs = new Map<number, SegmentRef[]>();
+  for (const [tokenId, ...columns] of rows) {
+    const list = refs.get(tokenId as number) ?? [];
+    list.push(refOfColumns(columns));
+    refs.set(tokenId as number, list);
+  }
+  return new Map(Array.from(refs, ([tokenId, list]) => [tokenId, directoryOf(list)]));
+}

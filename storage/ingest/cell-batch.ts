@@ -1,0 +1,64 @@
+/** Rows of dataset `cells` as a file's reader hands them on: some thousand at a time, by column. */
+import type { WantedColumn } from './columns.js';
+
+export const CELL_NUMBERS = ['t', 'price_usd', 'bin', 'support_usd', 'resistance_usd'] as const;
+export const CELL_TEXTS = [
+  'chain',
+  'address',
+  'tier',
+  'source',
+  'exchange_type',
+  'type',
+  'market_address',
+  'pair',
+] as const;
+export type CellNumber = (typeof CELL_NUMBERS)[number];
+export type CellText = (typeof CELL_TEXTS)[number];
+
+/** Fields that may be null or left out. */
+const NULLABLE: readonly string[] = ['tier', 'type', 'market_address', 'pair'];
+
+export const CELL_COLUMNS: readonly WantedColumn[] = [
+  ...CELL_TEXTS.map((name) => ({ name, kind: 'text' as const })),
+  ...CELL_NUMBERS.map((name) => ({ name, kind: 'number' as const })),
+].map((column) => ({ ...column, required: !NULLABLE.includes(column.name) }));
+
+/** A text column: row `i` holds `value(codes[i])`; equal codes are equal values. */
+export interface TextCodes {
+  codes: ArrayLike<number>;
+  /** One more than the greatest code. */
+  size: number;
+  value(code: number): unknown;
+}
+
+export interface CellBatch {
+  rows: number;
+  /** Of `rows` entries each; NaN where there is no number. */
+  numbers: Readonly<Record<CellNumber, Float64Array>>;
+  texts: Readonly<Record<CellText, TextCodes>>;
+  /** The line of each row, where that is not its number in the file. */
+  lines?: Float64Array;
+}
+
+/** A batch whose columns are made by name. */
+export function cellBatch(
+  rows: number,
+  number: (name: CellNumber) => Float64Array,
+  text: (name: CellText) => TextCodes,
+): CellBatch {
+  const numbers = Object.fromEntries(CELL_NUMBERS.map((name) => [name, number(name)]));
+  const texts = Object.fromEntries(CELL_TEXTS.map((name) => [name, text(name)]));
+  return {
+    rows,
+    numbers: numbers as CellBatch['numbers'],
+    texts: texts as unknown as CellBatch['texts'],
+  };
+}
+
+/** A column of nothing but nulls. */
+export function nullCodes(rows: number): TextCodes {
+  return { codes: new Uint8Array(rows), size: 1, value: () => null };
+}
+
+/** A column of numbers that the file does not have. */
+export const missingNumbers = (rows: number): Float64Array => new Float64Array(rows).fill(NaN);

@@ -1,0 +1,49 @@
+/** What the columns of a file with a schema of its own (Parquet, Arrow, CSV's header) have to be. */
+import type { Fault } from '../../compute/binning/faults.js';
+import { refusal } from './refusal.js';
+
+/** `null`: a column that can hold nothing else; `other`: times, lists, structs, bytes and the like. */
+export type ColumnKind = 'text' | 'number' | 'null' | 'other';
+
+/** A column as the file declares it. */
+export interface FoundColumn {
+  kind: ColumnKind;
+  /** The type's name in the file's own terms. */
+  type: string;
+}
+
+/** A column as a dataset wants it. */
+export interface WantedColumn {
+  name: string;
+  /** `any`: judged value by value. */
+  kind: 'text' | 'number' | 'any';
+  required: boolean;
+}
+
+/** The row that a fault of the whole column is reported at. */
+const FIRST_ROW = 1;
+
+/**
+ * Refuses a file at once where a column that its rows need is missing or of the wrong type.
+ * @throws InputError with a fault a column
+ */
+export function checkColumns(
+  file: string,
+  found: ReadonlyMap<string, FoundColumn>,
+  wanted: readonly WantedColumn[],
+): void {
+  const faults: Fault[] = [];
+  for (const column of wanted) {
+    const message = problemOf(column, found.get(column.name));
+    if (message !== null) faults.push({ line: FIRST_ROW, field: column.name, message });
+  }
+  if (faults.length > 0) throw refusal(file, faults);
+}
+
+function problemOf(wanted: WantedColumn, found: FoundColumn | undefined): string | null {
+  // A column of nothing but nulls comes with any type: what may be null is judged value by value.
+  if (!wanted.required) return null;
+  if (found === undefined) return 'the file has no column of this name';
+  if (wanted.kind === 'any' || found.kind === 'null' || found.kind === wanted.kind) return null;
+  return `must be a column of ${wanted.kind}s, this one is ${found.type}`;
+}

@@ -1,0 +1,49 @@
+/** Flat cells of CSV files. */
+import type { FaultLog } from '../../compute/binning/faults.js';
+import { textColumn } from '../../compute/binning/text-column.js';
+import { readCsvBatches, type CsvRecord } from '../csv.js';
+import {
+  CELL_COLUMNS,
+  cellBatch,
+  missingNumbers,
+  nullCodes,
+  type CellBatch,
+  type TextCodes,
+} from './cell-batch.js';
+import { checkHeader, csvFaults, numberOfText } from './csv-fields.js';
+
+/**
+ * Records that are no records become faults and no rows; after ten the file is read no further.
+ * @throws InputError where the header lacks a column
+ */
+export async function* csvCells(file: string, faults: FaultLog): AsyncGenerator<CellBatch> {
+  const { onFault, isFull } = csvFaults(faults);
+  let checked = false;
+  for await (const { header, records } of readCsvBatches(file, onFault)) {
+    if (!checked) checkHeader(file, header, CELL_COLUMNS);
+    checked = true;
+    if (records.length > 0) yield batchOf(header, records);
+    if (isFull()) return;
+  }
+}
+
+function batchOf(header: readonly string[], records: readonly CsvRecord[]): CellBatch {
+  const rows = records.length;
+  const batch = cellBatch(
+    rows,
+    (name) => {
+      const index = header.indexOf(name);
+      if (index < 0) return missingNumbers(rows);
+      return Float64Array.from(records, ({ fields }) => numberOfText(fields[index]));
+    },
+    (name) => textsOf(header.indexOf(name), records),
+  );
+  return { ...batch, lines: Float64Array.from(records, ({ line }) => line) };
+}
+
+function textsOf(index: number, records: readonly CsvRecord[]): TextCodes {
+  if (index < 0) return nullCodes(records.length);
+  const texts = records.map(({ fields }) => (fields[index] === '' ? null : fields[index]));
+  const { codes, values } = textColumn(texts);
+  return { codes, size: values.length, value: (code) => values[code] };
+}

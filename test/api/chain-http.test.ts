@@ -1,0 +1,63 @@
+/** The chain parameter over HTTP: every served endpoint, kind of address and chain value. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHAIN_RULES } from '../../server/api/chain-rules.js';
+import { ENDPOINTS } from '../../server/api/table.js';
+import {
+  ADDRESSES,
+  CHAIN_VALUES,
+  LEG,
+  MINT,
+  expectedOfChain,
+  type AddressKind,
+} from '../reference/chain-rules.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { startTestService, steadyStore, type TestService } from '../support/service.js';
+
+type Id = keyof typeof ENDPOINTS;
+
+let service: TestService;
+
+beforeAll(async () => {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, steadyStore(5, 2));
+  depth.add('evmchain', LEG.toLowerCase(), steadyStore(5, 2));
+  service = await startTestService({ depth });
+});
+afterAll(() => service.stop());
+
+function request(id: Id, kind: AddressKind, chain: string | null): Promise<Response> {
+  const { method, path } = ENDPOINTS[id];
+  const rule = CHAIN_RULES[id];
+  const address = ADDRESSES[kind];
+  if (method === 'POST') {
+    const addresses = address === null ? [] : [address];
+    return service.post(path, { addresses, ...(chain === null ? {} : { chain }) });
+  }
+  const query = new URLSearchParams();
+  if (chain !== null) query.set('chain', chain);
+  if ('at' in rule && rule.at.in === 'query' && address !== null) query.set(rule.at.name, address);
+  return service.get(`${path.replace(':address', encodeURIComponent(address ?? ''))}?${query}`);
+}
+
+const ids = Object.keys(ENDPOINTS) as Id[];
+const cases = ids.flatMap((id) => {
+  const kinds: AddressKind[] =
+    CHAIN_RULES[id].kind === 'list' ? ['none'] : ['mint', 'leg', 'invalid'];
+  return kinds.flatMap((kind) => CHAIN_VALUES.map((chain) => [id, kind, chain] as const));
+});
+
+describe('the chain parameter over HTTP', () => {
+  it.each(cases)('%s with %s and chain=%s', async (id, kind, chain) => {
+    const want = expectedOfChain(id, kind, chain) as Record<string, unknown>;
+    // The reply's shape, to the field, is checked by the service's own client.
+    const response = await request(id, kind, chain);
+    const body = (await response.json()) as Record<string, unknown>;
+    if ('error_code' in want) {
+      expect(response.status).toBe(400);
+      expect(body).toMatchObject(want);
+    } else {
+      expect(response.status).toBe(200);
+      if (typeof want.chain === 'string') expect(body.chain).toBe(want.chain);
+    }
+  });
+});

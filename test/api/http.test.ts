@@ -1,0 +1,297 @@
+import zlib from 'node:zlib';
+import { unpack } from 'msgpackr';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COMPRESS_ABOVE_BYTES } from '../../server/api/forms.js';
+import { MAX_BODY_BYTES } from '../../server/api/routes.js';
+import { checkedFetch } from '../support/conformance.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { RawClient, requestText } from '../support/raw-client.js';
+import {
+  ENTERPRISE_KEY,
+  EVM_LEG,
+  KEY,
+  MINT,
+  startTestService,
+  steadyStore,
+  type TestService,
+} from '../support/service.js';
+
+let service: TestService;
+/** Enough levels for a body above the size from which replies are compressed. */
+const DEPTH = `/market-depth?token_address=${MINT}&exchange_type=ALL&include_summary=true`;
+/** A body below it. */
+const SCORE = `/score/${MINT}`;
+
+beforeAll(async () => {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, steadyStore(5, 40), { asset: 'A' });
+  depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
+  service = await startTestService({ depth });
+});
+afterAll(() => service.stop());
+
+/** As sent: neither decoded nor decompressed. */
+async function raw(path: string, headers: Record<string, string>) {
+  const client = await RawClient.connect(service.server.port);
+  const all = { 'x-api-key': KEY, connection: 'close', ...headers };
+  client.send(requestText(`GET /api/v1${path}`, all));
+  const head = (await client.until('\r\n\r\n')).split('\r\n\r\n')[0];
+  const length = Number(/content-length: (\d+)/i.exec(head)?.[1]);
+  const start = Buffer.byteLength(head, 'latin1') + 4;
+  while (client.receivedBytes < start + length) await new Promise((next) => setTimeout(next, 2));
+  client.socket.destroy();
+  return { head: head.toLowerCase(), body: client.received.subarray(start) };
+}
+
+describe('replies', () => {
+  it('are the same document in either media type', async () => {
+    for (const path of [DEPTH, SCORE, '/top-scores']) {
+      const json: unknown = await (await service.get(path)).json();
+      const packed = await service.get(path, { headers: { accept: 'application/msgpack' } });
+      expect(packed.headers.get('content-type')).toBe('application/msgpack');
+      expect(unpack(Buffer.from(await packed.arrayBuffer()))).toEqual(json);
+    }
+  });
+
+  it('are compressed above a size, and only there', async () => {
+    const plain = await raw(DEPTH, {});
+    expect(plain.head).not.toContain('content-encoding');
+    expect(plain.body.length).toBeGreaterThan(COMPRESS_ABOVE_BYTES);
+    const decoders = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
+    for (const [coding, decode] of Object.entries(decoders)) {
+      // Twice: the second one is kept from the first.
+      for (let time = 0; time < 2; time++) {
+        const { head, body } = await raw(DEPTH, { 'accept-encoding': coding });
+        expect(head).toContain(`content-encoding: ${coding}`);
+        expect(head).toContain('vary: accept, accept-encoding');
+        expect(body.length).toBeLessThan(plain.body.length / 2);
+        expect(decode(body).equals(plain.body)).toBe(true);
+      }
+      const small = await raw(SCORE, { 'accept-encoding': coding });
+      expect(small.head).not.toContain('content-encoding');
+      expect(small.head).toContain('vary: accept, accept-encoding');
+    }
+    const forced = await raw(SCORE, { 'accept-encoding': 'gzip, identity;q=0' });
+    expect(forced.head).toContain('content-encoding: gzip');
+    expect(JSON.parse(zlib.gunzipSync(forced.body).toString())).toHaveProperty('address', MINT);
+  });
+
+  it.each<Record<string, string>>([
+    { accept: 'text/html' },
+    { accept: 'application/vnd.apache.arrow.stream' },
+    { 'accept-encoding': 'identity;q=0, deflate' },
+  ])('are refused for %o', async (headers) => {
+    const response = await service.get(SCORE, { headers });
+    expect(response.status).toBe(406);
+    expect(await response.json()).toMatchObject({ error_code: 'not_acceptable' });
+  });
+
+  it('to HEAD have the head of GET', async () => {
+    for (const path of [DEPTH, SCORE, '/top-scores', '/score/nonsense']) {
+      const headers = { 'accept-encoding': 'identity' };
+      const [got, head] = await Promise.all(
+        ['GET', 'HEAD'].map((method) => service.get(path, { method, headers })),
+      );
+      expect(head.status).toBe(got.status);
+      expect((await head.arrayBuffer()).byteLength).toBe(0);
+      const length = String((await got.arrayBuffer()).byteLength);
+      expect(head.headers.get('content-length')).toBe(length);
+      expect([...head.headers.keys()]).toEqual([...got.headers.keys()]);
+    }
+  });
+
+  it('have the headers of the plan, whatever their status', async () => {
+    const paths = [SCORE, '/score/x', '/market-depth', '/nowhere', '/score/x?chain=nowhere'];
+    for (const path of paths) {
+      const { headers } = await service.get(path);
+      expect(headers.get('x-api-tier')).toBe('premium');
+      for (const name of ['limit', 'remaining', 'reset']) {
+        expect(headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/);
+        expect(headers.get(`x-quota-${name}`)).toMatch(/^\d+$/);
+      }
+    }
+  });
+});
+
+describe('query parameters', () => {
+  const depth = (query: string) => service.get(`/market-depth?token_address=${MINT}&${query}`);
+
+  it.each([
+    ['exchange_type=dex', 'exchange_type'],
+    ['exchange_type=', 'exchange_type'],
+    ['exchange_type=DEX&exchange_type=DEX', 'exchange_type'],
+    ['delayed=1', 'delayed'],
+    ['delayed=True', 'delayed'],
+    ['include_summary', 'include_summary'],
+    ['low_pct_change=-0.91', 'low_pct_change'],
+    ['low_pct_change=1e-3', 'low_pct_change'],
+    ['high_pct_change=10.01', 'high_pct_change'],
+    ['high_pct_change=%zz', 'high_pct_change'],
+    ['low_pct_change=0.5&high_pct_change=0.4', 'low_pct_change'],
+    ['currency=BTC', 'currency'],
+    [`token_address=${MINT}`, 'token_address'],
+    ['chain=all&chain=all', 'chain'],
+    ['%zz=1', '%zz'],
+    ['&'.repeat(10) + 'x&'.repeat(300), 'query'],
+  ])('that are bad are named: %s', async (query, parameter) => {
+    const response = await depth(query);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error_code: 'invalid_parameter', parameter });
+  });
+
+  it('that are missing are named', async () => {
+    const response = await service.get('/market-depth');
+    expect(await response.json()).toMatchObject({
+      error_code: 'invalid_parameter',
+      parameter: 'token_address',
+    });
+  });
+
+  it('that an endpoint does not have are ignored', async () => {
+    expect((await depth('foo=1&foo=2&limit=&delayed=false')).status).toBe(200);
+    expect((await service.get(`${SCORE}?x&exchange_type=nonsense`)).status).toBe(200);
+  });
+
+  it('have defaults', async () => {
+    const body = (await (await depth('')).json()) as Record<string, unknown>;
+    expect(body.query_parameters).toEqual({
+      token_address: MINT,
+      exchange_type: 'DEX',
+      currency: 'USD',
+      delayed: false,
+      include_summary: false,
+      chain: 'mainchain',
+    });
+  });
+
+  it('that name a token without a record: 404', async () => {
+    const unknown = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+    const response = await service.get(`/market-depth?token_address=${unknown}`);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ error_code: 'token_not_found' });
+  });
+
+  it.each(['/score/x', '/score/0x12', '/market-depth?token_address=x'])(
+    'that are no address: %s',
+    async (path) => {
+      const response = await service.get(path);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error_code: 'invalid_address' });
+    },
+  );
+});
+
+describe('bodies', () => {
+  const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
+    service.post('/score', null, { body, headers });
+  const addresses = JSON.stringify({ addresses: [MINT] });
+
+  it.each(['application/json', 'Application/JSON', 'application/json; charset="UTF-8"'])(
+    'are taken as %s',
+    async (type) => {
+      expect((await post(addresses, { 'content-type': type })).status).toBe(200);
+    },
+  );
+
+  it.each<Record<string, string>>([
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/json; charset=latin1' },
+    { 'content-type': 'application/jsonp' },
+    { 'content-type': 'application/x-www-form-urlencoded' },
+    { 'content-encoding': 'gzip' },
+  ])('are refused as %o', async (headers) => {
+    const response = await post(addresses, headers);
+    expect(response.status).toBe(415);
+    expect(await response.json()).toMatchObject({ error_code: 'unsupported_media_type' });
+  });
+
+  it('without a type are refused', async () => {
+    const init = { body: Buffer.from(addresses), headers: { 'x-api-key': ENTERPRISE_KEY } };
+    const url = `${service.server.url}/api/v1/score`;
+    expect((await checkedFetch(url, { method: 'POST', ...init })).status).toBe(415);
+  });
+
+  const MANY = Array.from({ length: 51 }, () => MINT);
+  it.each<[string, string | Uint8Array<ArrayBuffer>]>([
+    ['body: expected a JSON document', ''],
+    ['body: expected a JSON document', '{'],
+    ['body: expected a JSON document', '{"addresses":[]}}'],
+    ['body: expected a JSON document', "{'addresses':[]}"],
+    ['body: expected UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+    ['body: must be object', 'null'],
+    ['body: must be object', '[]'],
+    ['addresses: expected a value', '{}'],
+    ['addresses: must be array', '{"addresses":"x"}'],
+    ['addresses[1]: must be string', `{"addresses":["${MINT}",1]}`],
+    ['addresses: must not have more than 50', JSON.stringify({ addresses: MANY })],
+    ['chain: must be string', '{"addresses":[],"chain":null}'],
+    ['chain: must be string', '{"addresses":[],"chain":1}'],
+    ['body: expected a JSON document', '['.repeat(60_000)],
+  ])('of the wrong shape: %s', async (message, body) => {
+    const response = await post(body);
+    expect(response.status).toBe(400);
+    const error = (await response.json()) as Record<string, string>;
+    expect(error.error_code).toBe('invalid_body');
+    expect(error.message).toContain(message);
+    expect(error.message).not.toMatch(/position|token|at /i);
+  });
+
+  it('up to the limit are read, longer ones are 413', async () => {
+    const padded = (bytes: number) => addresses + ' '.repeat(bytes - addresses.length);
+    expect((await post(padded(MAX_BODY_BYTES))).status).toBe(200);
+    const response = await post(padded(MAX_BODY_BYTES + 1));
+    expect(response.status).toBe(413);
+    expect(await response.json()).toMatchObject({ error_code: 'payload_too_large' });
+  });
+
+  it('may have fields that the endpoint does not have', async () => {
+    const response = await post(`{"addresses":["${MINT}","x"],"limit":"no","__proto__":{"a":1}}`);
+    expect(await response.json()).toMatchObject({ count: 1, invalid_addresses: ['x'] });
+  });
+});
+
+describe('what comes first', () => {
+  const url = (path: string) => `${service.server.url}/api/v1${path}`;
+
+  it.each(['/score/x?chain=nowhere', '/market-depth', '/nowhere', '/score'])(
+    '401 before all else: %s',
+    async (path) => {
+      const response = await checkedFetch(url(path));
+      expect(response.status).toBe(401);
+      expect(await response.json()).toEqual({ error: expect.stringMatching(/API key/) });
+    },
+  );
+
+  it('403 before the body is looked at', async () => {
+    const headers = { 'x-api-key': KEY, 'content-type': 'text/plain' };
+    const response = await service.post('/score', 'nonsense', { headers });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toEqual({ error: expect.any(String) as string });
+  });
+
+  it('405 with the methods of the path', async () => {
+    const cases = [
+      ['GET', '/score', 'POST'],
+      ['POST', `/score/${MINT}`, 'GET, HEAD'],
+      ['DELETE', '/top-scores', 'GET, HEAD'],
+      ['OPTIONS', `/replay/${MINT}`, 'GET, HEAD'],
+    ];
+    for (const [method, path, allow] of cases) {
+      const response = await service.get(path, { method });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
+    }
+  });
+
+  it('a bad chain before a bad address, a bad address before other parameters', async () => {
+    const code = async (query: string) => {
+      const response = await service.get(`/market-depth?${query}`);
+      return ((await response.json()) as { error_code: string }).error_code;
+    };
+    expect(await code('token_address=x&chain=nowhere&delayed=maybe')).toBe('invalid_chain');
+    expect(await code('token_address=x&delayed=maybe')).toBe('invalid_address');
+    expect(await code(`token_address=${MINT}&delayed=maybe`)).toBe('invalid_parameter');
+    expect(await code(`token_address=${EVM_LEG}&chain=mainchain&delayed=maybe`)).toBe(
+      'chain_mismatch',
+    );
+  });
+});

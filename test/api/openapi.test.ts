@@ -1,0 +1,172 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DOCS_POLICY } from '../../server/api/docs/page.js';
+import { ENDPOINTS } from '../../server/api/table.js';
+import { checkReply, type Json } from '../support/conformance.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let description: Json;
+
+beforeAll(async () => {
+  service = await startTestService();
+  // No key: the description is open.
+  description = (await (await fetch(`${service.server.url}/api/v1/openapi.json`)).json()) as Json;
+});
+afterAll(() => service.stop());
+
+async function lint(document: Json) {
+  const config = await createConfig({ extends: ['recommended-strict'] });
+  const problems = await lintFromString({ source: JSON.stringify(document), config });
+  return problems.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`);
+}
+
+/** Calls `visit` with every schema of the description and the way to it. */
+function everySchema(value: unknown, visit: (schema: Json, at: string) => void, at = ''): void {
+  if (typeof value !== 'object' || value === null) return;
+  const node = value as Json;
+  if (typeof node.type === 'string' || node.anyOf || node.enum) visit(node, at);
+  for (const [key, inner] of Object.entries(node)) everySchema(inner, visit, `${at}/${key}`);
+}
+
+describe('GET /api/v1/openapi.json', () => {
+  it('describes version 1.2.0 in OpenAPI 3.1', () => {
+    expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.0' } });
+    expect(description.servers[0].url).toBe('/api/v1');
+    expect(description.components.securitySchemes).toEqual({
+      apiKey: expect.objectContaining({
+        type: 'apiKey',
+        in: 'header',
+        name: 'x-api-key',
+      }) as object,
+    });
+  });
+
+  it('has every endpoint of the table and no other', () => {
+    const described = Object.entries<Json>(description.paths).flatMap(([path, item]) =>
+      Object.entries<Json>(item).map(
+        ([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`,
+      ),
+    );
+    const served = Object.values(ENDPOINTS).map(
+      ({ method, path, operationId }) =>
+        `${method} ${path.replace(/:(\w+)/, '{$1}')} ${operationId}`,
+    );
+    expect(described.sort()).toEqual(served.sort());
+  });
+
+  it(
+    'is free of faults for a public linter, which does find faults',
+    { timeout: 30_000 },
+    async () => {
+      expect(await lint(description)).toEqual([]);
+      const broken = structuredClone(description);
+      delete broken.paths['/score'].post.operationId;
+      broken.paths['/score'].post.responses[400].content['application/json'].schema = {
+        $ref: '#/components/schemas/Nowhere',
+      };
+      const faults = (await lint(broken)).join('\n');
+      expect(faults).toContain('operation-operationId');
+      expect(faults).toContain('no-unresolved-refs');
+    },
+  );
+
+  it('has schemas that let nothing unknown through and require what is always there', () => {
+    const optional: string[] = [];
+    everySchema({ ...description, paths: onlyResponses(description) }, (schema, at) => {
+      if (schema.type !== 'object') return;
+      expect(schema.additionalProperties, at).toBe(false);
+      const required: string[] = schema.required ?? [];
+      for (const name of Object.keys(schema.properties as Json)) {
+        if (!required.includes(name) && !at.includes('msgpack')) optional.push(name);
+      }
+    });
+    expect([...new Set(optional)].sort()).toEqual([
+      'explain',
+      'facets',
+      'group_idx',
+      'market_idx',
+      'resolved_token',
+      'summary',
+    ]);
+  });
+
+  it('compiles in a strict validator', () => {
+    const ajv = new Ajv2020({ strict: true, validateFormats: false });
+    everySchema(onlyResponses(description), (schema) => {
+      if (!JSON.stringify(schema).includes('$ref')) ajv.compile(schema);
+    });
+  });
+
+  it('marks what is deprecated and what may be null', () => {
+    const replay = description.paths['/replay/{address}'].get as Json;
+    const deprecated = (replay.parameters as Json[]).filter((parameter) => parameter.deprecated);
+    expect(deprecated.map(({ name }) => name as string)).toEqual(['markets']);
+    const score = description.paths['/score/{address}'].get as Json;
+    const { symbol, status } = score.responses[200].content['application/json'].schema.properties;
+    expect(symbol.anyOf).toContainEqual({ type: 'null' });
+    expect(status.type).toBe('string');
+  });
+
+  it('says which errors and headers to expect', () => {
+    const batch = description.paths['/score'].post as Json;
+    expect(Object.keys(batch.responses as Json).sort()).toEqual(
+      ['200', '400', '401', '403', '406', '413', '415', '429', '500', '503'].sort(),
+    );
+    expect(batch.responses[200].headers).toHaveProperty('X-Quota-Used');
+    expect(batch.responses[401].headers).not.toHaveProperty('X-Quota-Used');
+    const names = JSON.stringify(batch.responses[400]);
+    expect(names).toContain('BatchChainMismatchError');
+  });
+});
+
+describe('the check of replies', () => {
+  const reply = (body: unknown, status = 200, headers = {}) =>
+    new Response(JSON.stringify(body), {
+      status,
+      headers: { 'content-type': 'application/json', 'x-request-id': 'x', ...headers },
+    });
+  const url = 'http://test/api/v1/top-scores';
+  const good = { chain: 'all', count: 0, tokens: [] };
+
+  it('passes what is described', async () => {
+    await checkReply('GET', url, reply(good));
+    await checkReply('GET', url, reply({ error: 'no' }, 401));
+  });
+
+  it.each([
+    ['a missing field', reply({ chain: 'all', count: 0 })],
+    ['an unknown field', reply({ ...good, more: 1 })],
+    ['a bad value', reply({ ...good, chain: 'everywhere' })],
+    ['a status that is not described', reply(good, 418)],
+    ['a media type that is not described', reply(good, 200, { 'content-type': 'text/html' })],
+    ['an error with a field too many', reply({ error: 'no', message: 'no' }, 401)],
+  ])('refuses %s', async (_, response) => {
+    await expect(checkReply('GET', url, response)).rejects.toThrow('/api/v1/top-scores');
+  });
+});
+
+describe('GET /docs', () => {
+  it('is one page that loads nothing, with every endpoint', async () => {
+    const response = await fetch(`${service.server.url}/docs`);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).toBe(DOCS_POLICY);
+    const html = await response.text();
+    for (const { operationId, summary } of Object.values(ENDPOINTS)) {
+      expect(html).toContain(`id="${operationId}"`);
+      expect(html).toContain(summary);
+    }
+    expect(html).not.toMatch(/<script|\ssrc=|<link|@import|url\(|https?:/);
+    expect(html).not.toContain('undefined');
+    expect(html).not.toContain('[object');
+  });
+});
+
+/** Responses and the error schemas: what requests look like may be looser. */
+function onlyResponses({ paths, components }: Json): Json {
+  const responses = Object.values<Json>(paths).flatMap((item) =>
+    Object.values<Json>(item).map((operation) => operation.responses as Json),
+  );
+  return { responses, schemas: components.schemas as Json };
+}

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { benchCase, percentile } from '../../bench/case.js';
+import { digestOf } from '../../bench/digest.js';
+import { measureGroup } from '../../bench/measure.js';
+import { readOptions, BenchUsageError, GROUPS } from '../../bench/options.js';
+import { figure } from '../../bench/report.js';
+
+const EFFORT = { rounds: 3, turnMs: 2, warmups: 1 };
+
+/** Keeps the thread busy for about so long. */
+function spin(ms: number): number {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+  return 1;
+}
+
+describe('measureGroup', () => {
+  it('takes turns, counts every operation, and compares the medians of the same turns', async () => {
+    const order: string[] = [];
+    const spinning = (name: string, ms: number) => ({
+      name,
+      run: () => {
+        if (order.at(-1) !== name) order.push(name);
+        return spin(ms);
+      },
+      digest: () => 'same',
+      work: { levels: 10 },
+      inputBytes: 1e6,
+    });
+    const against = { timesFaster: 'slow' };
+    const [fast, slow] = await measureGroup(
+      [spinning('fast', 1), spinning('slow', 4)].map((one) =>
+        benchCase(one.name === 'fast' ? { ...one, against } : one),
+      ),
+      EFFORT,
+    );
+    // Warm-up, three turns, and the last operation, whose hash is compared.
+    expect(order).toEqual(Array.from({ length: 5 }, () => ['fast', 'slow']).flat());
+    expect(fast.p50Ms).toBeGreaterThanOrEqual(1);
+    expect(slow.p50Ms).toBeGreaterThanOrEqual(4);
+    expect(fast.samples).toBeGreaterThan(slow.samples);
+    expect(fast.extra.timesFaster).toBe(slow.p50Ms / fast.p50Ms);
+    expect(slow.extra.levelsPerSecond).toBeCloseTo(10 * slow.opsPerSecond);
+    expect(slow.extra.megabytesPerSecond).toBeCloseTo(slow.opsPerSecond);
+    expect(slow.extra.cpuMs).toBeGreaterThan(0);
+  });
+
+  it('waits for asynchronous operations', async () => {
+    const run = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return 1;
+    };
+    const [result] = await measureGroup([benchCase({ name: 'a', run, digest: String })], EFFORT);
+    expect(result.p50Ms).toBeGreaterThanOrEqual(4);
+  });
+
+  it('refuses a case whose answer changes', async () => {
+    let calls = 0;
+    const changing = benchCase({ name: 'changing', run: () => ++calls, digest: String });
+    await expect(measureGroup([changing], EFFORT)).rejects.toThrow('changing: gave 1, then');
+  });
+
+  it('passes on what an operation throws', async () => {
+    let calls = 0;
+    const run = () => {
+      if (++calls > 2) throw new Error('out of luck');
+      return 1;
+    };
+    const failing = benchCase({ name: 'failing', run, digest: String });
+    await expect(measureGroup([failing], EFFORT)).rejects.toThrow('out of luck');
+  });
+});
+
+describe('the figures', () => {
+  it('take the nearest rank as a percentile', () => {
+    const sorted = Float64Array.from({ length: 100 }, (_, i) => i + 1);
+    expect([0.5, 0.99, 1].map((share) => percentile(sorted, share))).toEqual([50, 99, 100]);
+    expect(percentile(Float64Array.of(7), 0.99)).toBe(7);
+  });
+
+  it('keep three digits, and whole numbers whole', () => {
+    expect([0.012345, 1.5, 12, 347, 123.456, 99_936.4].map(figure)).toEqual([
+      '0.0123',
+      '1.50',
+      '12',
+      '347',
+      '123',
+      '99,936',
+    ]);
+  });
+
+  it('hash the same bytes alike, and the same bytes cut elsewhere differently', () => {
+    const bytes = Uint8Array.of(1, 2, 3, 4);
+    expect(digestOf([bytes])).toBe('9f64a747');
+    expect(digestOf([bytes.subarray(0, 1), bytes.subarray(1)])).not.toBe(
+      digestOf([bytes.subarray(0, 2), bytes.subarray(2)]),
+    );
+  });
+});
+
+describe('the flags', () => {
+  it('are all groups by default, or the ones named', () => {
+    expect(readOptions([])).toMatchObject({ smoke: false, groups: GROUPS });
+    const { smoke, groups } = readOptions(['--smoke', '--only', 'page A, http A']);
+    expect([smoke, groups]).toEqual([true, ['page A', 'http A']]);
+  });
+
+  it('are refused where wrong', () => {
+    expect(() => readOptions(['--only', ''])).toThrow(BenchUsageError);
+    expect(() => readOptions(['--jsn', 'x'])).toThrow(BenchUsageError);
+  });
+});

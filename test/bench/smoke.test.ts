@@ -1,0 +1,166 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { envelopeOf } from '../../bench/cases/request.js';
+import { PAGE_A, PAGE_B, tokenHistory, type PageShape } from '../../bench/data/pages.js';
+import { PAGE_LIMITS } from '../../compute/replay/page.js';
+import type { SnapshotRun } from '../../compute/segment/run.js';
+import { referencePage, type PlainStore } from '../reference/replay.js';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-bench-test-'));
+
+/** It takes five seconds on idle cores, but tests share theirs. */
+const SMOKE_DEADLINE_MS = 120_000;
+
+interface Case {
+  opsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  samples: number;
+  hash: string;
+  extra: Record<string, number>;
+}
+
+interface Document {
+  smoke: boolean;
+  machine: Record<string, unknown>;
+  revision: unknown;
+  elapsedS: number;
+  cases: Record<string, Case>;
+  counters: Record<string, { value: number; unit: string }>;
+}
+
+function bench(...flags: string[]) {
+  const main = path.join(root, 'dist/bench/main.js');
+  return spawnSync(process.execPath, [main, ...flags], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, FATHOM_PORT: '1', FATHOM_THREADS: '1' },
+  });
+}
+
+function smoke(name: string, ...flags: string[]): { document: Document; table: string } {
+  const file = path.join(folder, 'new', `${name}.json`);
+  const { status, stdout, stderr } = bench('--smoke', '--json', file, ...flags);
+  expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
+  return { document: JSON.parse(readFileSync(file, 'utf8')) as Document, table: stdout };
+}
+
+/** The generated page as the plain reference's store. */
+function plainStore({ run, markets }: { run: SnapshotRun; markets: PlainStore['markets'] }) {
+  const snapshots: PlainStore['snapshots'] = Array.from(run.t, (t, s) => ({
+    t,
+    tier: run.tier,
+    price: run.priceUsd[s],
+    cells: Array.from(run.bin.subarray(run.cellOffsets[s], run.cellOffsets[s + 1]), (bin, c) => {
+      const i = run.cellOffsets[s] + c;
+      const support = BigInt(run.supportCents[i]);
+      return { market: run.market[i], bin, support, resistance: BigInt(run.resistanceCents[i]) };
+    }),
+  }));
+  return { markets, snapshots };
+}
+
+/** The hash of the page that the plain reference makes of the bench's data. */
+function referenceHash(shape: PageShape, group: 'market' | 'all'): string {
+  const { token, resolvedToken, chain, window } = envelopeOf(shape.snapshots);
+  const none = { types: null, excludeTypes: null, venues: null, excludeVenues: null };
+  const { reply } = referencePage(
+    plainStore(tokenHistory(shape, shape.snapshots, 0)),
+    { from: window.from, to: window.to, group, ...none, minPct: -50, maxPct: 100 },
+    PAGE_LIMITS,
+    { token, resolvedToken, chain, clamped: false },
+  );
+  return createHash('sha256').update(JSON.stringify(reply)).digest('hex').slice(0, 8);
+}
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('npm run bench -- --smoke', () => {
+  let document: Document;
+  let table: string;
+  const hashesOf = (pattern: RegExp): string[] =>
+    Object.entries(document.cases)
+      .filter(([name]) => pattern.test(name))
+      .map(([, { hash }]) => hash);
+
+  beforeAll(() => {
+    ({ document, table } = smoke('whole'));
+  }, SMOKE_DEADLINE_MS);
+
+  it('runs every case', () => {
+    expect(document.smoke).toBe(true);
+    const groups = new Set(Object.keys(document.cases).map((name) => name.split('/')[0]));
+    expect([...groups]).toEqual([
+      'binning',
+      'segments A',
+      'page A',
+      'segments B',
+      'page B',
+      'steps A',
+      'http A',
+    ]);
+    for (const [name, one] of Object.entries(document.cases)) {
+      expect(one.hash, name).toMatch(/^[0-9a-f]{8}$/);
+      expect(one.samples, name).toBeGreaterThan(0);
+      expect(one.opsPerSecond, name).toBeGreaterThan(0);
+      expect(one.p50Ms, name).toBeGreaterThan(0);
+      expect(one.p99Ms, name).toBeGreaterThanOrEqual(one.p50Ms);
+      expect(Object.values(one.extra).every(Number.isFinite), name).toBe(true);
+      expect(table).toContain(name);
+    }
+  });
+
+  it('serves, over every path, the page that the plain reference makes', () => {
+    const market = referenceHash(PAGE_A, 'market');
+    const paths = /^page A\/(json|JSON.stringify|gzip|br)|^steps A\/.*render|^http A\/group=market/;
+    const hashes = hashesOf(paths);
+    expect(hashes).toHaveLength(5 + 3 + 6);
+    expect(new Set(hashes)).toEqual(new Set([market]));
+    expect(new Set(hashesOf(/^http A\/group=all/))).toEqual(
+      new Set([referenceHash(PAGE_A, 'all')]),
+    );
+    expect(new Set(hashesOf(/^page B\/(json|JSON.stringify|gzip|br)/))).toEqual(
+      new Set([referenceHash(PAGE_B, 'market')]),
+    );
+  });
+
+  it('joins pieces of both kinds into the same run', () => {
+    expect(new Set(hashesOf(/^segments A\/joinRuns/)).size).toBe(1);
+    expect(new Set(hashesOf(/^segments B\/joinRuns/)).size).toBe(1);
+  });
+
+  it('counts what the store takes up', () => {
+    const { counters } = document;
+    expect(counters['store A/cells'].value).toBe(2 * 2 * PAGE_A.snapshots * PAGE_A.cells);
+    const blocks = counters['store A/blocks'].value;
+    expect(blocks).toBeGreaterThan(1);
+    expect(blocks).toBeLessThanOrEqual(3.5);
+    expect(counters['store A/database file'].value).toBeGreaterThan(1);
+  });
+
+  it('says what it ran on, not where', () => {
+    expect(document.machine).toMatchObject({ node: process.version });
+    expect(JSON.stringify(document)).not.toContain(os.hostname());
+  });
+
+  it('gives the same hashes in another run', () => {
+    const again = smoke('again', '--only', 'binning,segments A,page B').document.cases;
+    expect(Object.keys(again).length).toBeGreaterThan(12);
+    for (const [name, { hash }] of Object.entries(again)) {
+      expect([name, hash]).toEqual([name, document.cases[name].hash]);
+    }
+  });
+
+  it('refuses wrong flags with status 2', () => {
+    for (const flags of [['--only', 'nothing'], ['--fast'], ['page A']]) {
+      const { status, stdout, stderr } = bench(...flags);
+      expect([status, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('--smoke');
+    }
+  });
+});

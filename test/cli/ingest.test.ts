@@ -1,0 +1,176 @@
+/** What `fathom ingest` prints, and the status it ends with. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Ended } from '../support/cli.js';
+import { eventually } from '../support/raw-client.js';
+import type { Json } from '../support/tables.js';
+
+const MINT = 'So11111111111111111111111111111111111111112';
+const T = 1_794_000_000;
+
+const directory = temporaryDirectory();
+const data = path.join(directory, 'data');
+
+const row = (t: number, price: unknown = 2) =>
+  `${JSON.stringify({
+    chain: 'mainchain',
+    address: MINT,
+    t,
+    price_usd: price,
+    markets: [
+      {
+        source: 'Kraken',
+        exchange_type: 'CEX',
+        cells: [
+          [0, 5, 0],
+          [300, 1, 1],
+        ],
+      },
+    ],
+  })}\n`;
+
+function file(name: string, contents: string): string {
+  const place = path.join(directory, name);
+  writeFileSync(place, contents);
+  return place;
+}
+const good = file('good.ndjson', row(T) + row(T + 60));
+const better = file('better.ndjson', row(T + 120));
+const bad = file('bad.ndjson', row(T + 180) + row(T + 240, 'two') + row(T + 300, null));
+
+/** The one JSON document of a command. */
+function documentOf({ stdout }: Ended): Json {
+  expect(stdout.endsWith('}\n')).toBe(true);
+  expect(stdout.trim().split('\n')).toHaveLength(1);
+  return JSON.parse(stdout) as Json;
+}
+
+/** Nothing that people cannot read: no stack, no object. */
+function expectWords({ stderr }: Ended): void {
+  expect(stderr).not.toMatch(/^\s+at /m);
+  expect(stderr).not.toMatch(/node:internal|\[object|undefined|UnhandledPromise/);
+}
+
+afterAll(cleanUp);
+
+describe('several files', () => {
+  let ended: Ended;
+  beforeAll(async () => {
+    ended = await fathom([
+      'ingest',
+      'snapshots',
+      good,
+      better,
+      bad,
+      good,
+      '--data',
+      data,
+      '--json',
+    ]);
+  });
+
+  it('are committed one by one until one is refused', () => {
+    expect(ended.status).toBe(1);
+    const faults = [
+      `${bad}:2: price_usd: must be a number > 0`,
+      `${bad}:3: price_usd: must be a number > 0`,
+    ];
+    expect(documentOf(ended)).toEqual({
+      dataset: 'snapshots',
+      files: [
+        { file: good, rows: 2, snapshots: 2, cells: 2, dropped_levels: 2, ...timed },
+        { file: better, rows: 1, snapshots: 1, cells: 1, dropped_levels: 1, ...timed },
+      ],
+      error: faults.join('\n'),
+      faults,
+    });
+  });
+
+  it('are told of on stderr, where faults stand as they are', () => {
+    const lines = ended.stderr.trim().split('\n');
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toMatch(
+      /good\.ndjson: 2 rows, 2 snapshots, 2 cells \([\d,]+ cells\/s\), 2 levels outside the ladder in \d+\.\d s$/,
+    );
+    expect(lines.slice(2)).toEqual([
+      `${bad}:2: price_usd: must be a number > 0`,
+      `${bad}:3: price_usd: must be a number > 0`,
+    ]);
+  });
+
+  it('leave the ones before in the store, and nothing else', async () => {
+    const key = await newKey(data);
+    const server = await serve(data, ['--port', '0', '--as-of', String(T + 600)]);
+    const times = async () => {
+      const response = await server.get(`/replay/${MINT}?group=all`, key);
+      return ((await response.json()) as Json).snapshots.map(({ t }: Json) => t - T);
+    };
+    expect(await times()).toEqual([0, 60, 120]);
+    // The server keeps the store now, and shows what a command brings within a second.
+    const later = file('later.ndjson', row(T + 400));
+    const [done, refused] = [
+      await fathom(['ingest', 'snapshots', later, '--data', data]),
+      await fathom(['ingest', 'snapshots', bad, '--data', data]),
+    ];
+    expect([done.status, done.stdout, refused.status, refused.stdout]).toEqual([0, '', 1, '']);
+    expect(refused.stderr).toBe(`${documentOf(ended).error}\n`);
+    await eventually(async () => expect(await times()).toEqual([0, 60, 120, 400]), 1000);
+    expect(await server.stop()).toEqual({ status: 0, signal: null });
+  });
+});
+
+const timed = { seconds: expect.any(Number), cells_per_second: expect.any(Number) };
+
+describe('wrong usage', () => {
+  const wrong: [string[], RegExp][] = [
+    [[], /^fathom: DATASET: expected one\nusage: /],
+    [['snapshots'], /^fathom: FILE: expected at least one\nusage: /],
+    [['prices', good], /^fathom: unknown dataset prices: expected one of tokens, /],
+    [['snapshots', good, '--what'], /^fathom: unknown flag --what\n/],
+    [['snapshots', good, '--format', 'xml'], /^fathom: --format: expected one of .*, not xml\n/],
+    [['snapshots', good, '--format'], /^fathom: --format needs a value\n/],
+    [['tokens', good, '--merge'], /^fathom: --merge goes with snapshots and cells, not /],
+    [['snapshots', 'x.csv'], /^fathom: x\.csv: snapshots are nested and cannot be read from CSV/],
+    [['cells', 'x.txt'], /^fathom: x\.txt: the ending names no format/],
+    [['cells', good, '--json=yes'], /^fathom: --json takes no value\n/],
+  ];
+
+  it.each(wrong)('%j ends with status 2', async (words, expected) => {
+    const untouched = path.join(directory, 'untouched');
+    const ended = await fathom(['ingest', ...words, '--data', untouched]);
+    expect([ended.status, ended.stdout]).toEqual([2, '']);
+    expect(ended.stderr).toMatch(expected);
+    expectWords(ended);
+    expect(() => readFileSync(untouched)).toThrow(/ENOENT/);
+  });
+
+  it('is said in JSON, too, to programs', async () => {
+    const ended = await fathom(['ingest', 'tokens', good, '--merge', '--json', '--data', data]);
+    expect(ended.status).toBe(2);
+    expect(documentOf(ended)).toEqual({
+      error: '--merge goes with snapshots and cells, not with tokens',
+    });
+  });
+});
+
+describe('a data directory that is none', () => {
+  it('is said plainly, before the file is read', async () => {
+    for (const place of [good, path.join(good, 'below')]) {
+      const ended = await fathom(['ingest', 'snapshots', better, '--data', place, '--json']);
+      expect(ended.status).toBe(1);
+      expect(documentOf(ended)).toMatchObject({ dataset: 'snapshots', files: [] });
+      expect(ended.stderr).toMatch(
+        /^.*good\.ndjson.*: (expected a directory, found|its parent is) a file\n$/,
+      );
+      expectWords(ended);
+    }
+    const damaged = path.join(directory, 'damaged');
+    mkdirSync(damaged);
+    writeFileSync(path.join(damaged, 'fathom.duckdb'), 'no database');
+    const ended = await fathom(['ingest', 'snapshots', better, '--data', damaged]);
+    expect([ended.status, ended.stdout]).toEqual([1, '']);
+    expect(ended.stderr).toMatch(/fathom\.duckdb cannot be opened: .+\n$/);
+    expectWords(ended);
+  });
+});

@@ -1,0 +1,188 @@
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { hangUp, startProxy, type Proxy } from '../support/replay-proxy.js';
+import { REPLAY_FORMATS } from '../../server/client/writer.js';
+import {
+  WHOLE,
+  replay,
+  serveMarket,
+  startMarket,
+  startReplay,
+  type Market,
+} from './replay-client-support.js';
+
+let market: Market;
+let directory: string;
+let proxy: Proxy;
+
+beforeAll(async () => {
+  market = await startMarket();
+});
+afterAll(cleanUp);
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  proxy = await startProxy(market.server.url);
+});
+afterEach(() => proxy.close());
+
+const inDirectory = (name: string) => path.join(directory, name);
+
+/** The file as a run without any interruption writes it. */
+async function uninterrupted(name: string, words: readonly string[] = WHOLE): Promise<Buffer> {
+  const { status, stderr } = await replay(market, proxy.url, [
+    '--out',
+    inDirectory(name),
+    ...words,
+  ]);
+  expect([status, stderr]).toEqual([0, expect.stringContaining('snapshots')]);
+  return readFileSync(inDirectory(name));
+}
+
+/** Runs until the proxy has seen `pages` requests and some more time, then kill -9. */
+async function killedRun(out: string, pages: number, afterMs: number): Promise<boolean> {
+  const first = proxy.requests.length;
+  const child = startReplay(market.key, proxy.url, ['--out', out, ...WHOLE]);
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  let ended = false;
+  void closed.then(() => (ended = true));
+  while (!ended && proxy.requests.length < first + pages) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await new Promise((resolve) => setTimeout(resolve, afterMs));
+  child.kill('SIGKILL');
+  await closed;
+  return child.signalCode === 'SIGKILL';
+}
+
+describe('after kill -9', () => {
+  it.each(REPLAY_FORMATS)('%s comes out byte for byte the same', async (format) => {
+    const expected = await uninterrupted(`whole.${format}`);
+    const out = inDirectory(`killed.${format}`);
+    let kills = 0;
+    for (const pages of [1, 2, 3]) {
+      if (await killedRun(out, pages, Math.random() * 30)) kills++;
+      expect(existsSync(out)).toBe(false);
+    }
+    expect(kills).toBe(3);
+    const ended = await replay(market, proxy.url, ['--out', out, '--json', ...WHOLE]);
+    expect(ended.stderr).toMatch(/pages from an earlier run/);
+    expect(JSON.parse(ended.stdout).resumed_pages).toBeGreaterThan(0);
+    expect(readFileSync(out).equals(expected)).toBe(true);
+    expect(readdirSync(directory).sort()).toEqual([`killed.${format}`, `whole.${format}`]);
+  });
+
+  it('torn writes and half-made files do no harm', async () => {
+    const expected = await uninterrupted('whole.parquet');
+    const out = inDirectory('torn.parquet');
+    expect(await killedRun(out, 4, 0)).toBe(true);
+    const kept = readFileSync(`${out}.part`);
+    writeFileSync(`${out}.part`, Buffer.concat([kept, Buffer.from('0,17900')]));
+    writeFileSync(`${out}.part.state.new`, '{"version":1,"by');
+    writeFileSync(`${out}.part.done`, 'PAR1');
+    const { status } = await replay(market, proxy.url, ['--out', out, ...WHOLE]);
+    expect(status).toBe(0);
+    expect(readFileSync(out).equals(expected)).toBe(true);
+    expect(readdirSync(directory).sort()).toEqual(['torn.parquet', 'whole.parquet']);
+  });
+});
+
+it('no page is asked for twice, and the window stays the first one’s', async () => {
+  const out = inDirectory('day.json');
+  const words = ['--out', out, '--from', WHOLE[1]];
+  proxy.script = (n) => (n >= 4 ? hangUp : null);
+  const child = startReplay(market.key, proxy.url, words);
+  const said: Buffer[] = [];
+  child.stderr?.on('data', (chunk: Buffer) => said.push(chunk));
+  while (!Buffer.concat(said).includes('no reply')) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  child.kill('SIGINT');
+  const status = await new Promise((resolve) => child.once('close', resolve));
+  expect(status).toBe(1);
+  expect(Buffer.concat(said).toString()).toMatch(
+    /interrupted; 3 pages are kept, the same command goes on from 20\d\d-/,
+  );
+  const before = proxy.requests.length;
+  proxy.script = () => null;
+  expect(await replay(market, proxy.url, words)).toMatchObject({ status: 0 });
+  const asked = proxy.requests.map((request) => new URL(request, proxy.url).searchParams);
+  const { to } = JSON.parse(readFileSync(out, 'utf8')).window;
+  expect(asked.slice(1).map((query) => query.get('to'))).toEqual(
+    asked.slice(1).map(() => String(to)),
+  );
+  const froms = asked.map((query) => Number(query.get('from')));
+  expect(froms[before]).toBe(froms[3]);
+  expect(new Set(froms.slice(before)).size).toBe(froms.length - before);
+});
+
+it('goes on after a restart of the server', async () => {
+  const expected = await uninterrupted('whole.csv');
+  proxy.script = (n) => {
+    if (n !== 13) return null;
+    return (_, pass) => {
+      void market.server.stop().then(async () => {
+        // This one is lost; the next tries find nobody until the server is back.
+        pass();
+        market.server = await serveMarket(market.data);
+        proxy.upstream = market.server.url;
+      });
+    };
+  };
+  const out = inDirectory('restart.csv');
+  const ended = await replay(market, proxy.url, ['--out', out, ...WHOLE]);
+  expect(ended.stderr).toMatch(/no reply from .*; trying again/);
+  expect(ended.status).toBe(0);
+  expect(readFileSync(out).equals(expected)).toBe(true);
+});
+
+describe('what an earlier run left', () => {
+  const out = (): string => inDirectory('left.csv');
+  const run = (words: readonly string[]) => replay(market, proxy.url, ['--out', out(), ...words]);
+  const leave = async (): Promise<void> => {
+    expect(await killedRun(out(), 3, 0)).toBe(true);
+  };
+
+  it('of another request is refused, unless --restart drops it', async () => {
+    await leave();
+    const kept = readFileSync(`${out()}.part`);
+    for (const [words, told] of [
+      [[...WHOLE, '--group', 'all'], /another request: group \(was not given, is all\)/],
+      [['--from', WHOLE[1]], /another request: to \(was \d+, is not given\)/],
+      [[...WHOLE, '--format', 'ndjson'], /another request: format \(was csv, is ndjson\)/],
+    ] as const) {
+      const refused = await run(words);
+      expect(refused.stderr).toMatch(told);
+      expect(refused.status).toBe(1);
+    }
+    expect(readFileSync(`${out()}.part`).equals(kept)).toBe(true);
+    expect(await run([...WHOLE, '--group', 'all', '--restart'])).toMatchObject({ status: 0 });
+    expect(readFileSync(out(), 'utf8').split('\n')[0]).toBe(
+      'chain,address,t,tier,price_usd,bin,support_usd,resistance_usd',
+    );
+    expect(readdirSync(directory)).toEqual(['left.csv']);
+  });
+
+  it('damaged is refused', async () => {
+    await leave();
+    writeFileSync(`${out()}.part`, 'chain');
+    expect((await run(WHOLE)).stderr).toMatch(/has 5 bytes where .* counts \d+; use --restart/);
+    writeFileSync(`${out()}.part.state`, 'nonsense');
+    expect((await run(WHOLE)).stderr).toMatch(/no state of this version/);
+    expect(await run([...WHOLE, '--restart'])).toMatchObject({ status: 0 });
+  });
+
+  it('is not touched while its process lives', async () => {
+    proxy.script = (n) => (n === 3 ? () => undefined : null);
+    const child = startReplay(market.key, proxy.url, ['--out', out(), ...WHOLE]);
+    while (proxy.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    const second = await run(WHOLE);
+    expect(second.stderr).toMatch(new RegExp(`process ${child.pid} is writing this file`));
+    expect(second.status).toBe(1);
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    child.kill('SIGKILL');
+    await closed;
+    expect(await run(WHOLE)).toMatchObject({ status: 0 });
+  });
+});

@@ -1,0 +1,173 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import {
+  answer,
+  cutShort,
+  hangUp,
+  startProxy,
+  type Instead,
+  type Proxy,
+} from '../support/replay-proxy.js';
+import { RETRY_LIMITS, Retries, retryAfterMs } from '../../server/client/retry.js';
+import { WHOLE, replay, startMarket, type Market } from './replay-client-support.js';
+
+const BUSY = { error: 'Service Unavailable', message: 'busy', error_code: 'replay_busy' };
+
+let market: Market;
+let proxy: Proxy;
+let out: string;
+let expected: Buffer;
+
+beforeAll(async () => {
+  market = await startMarket();
+  const file = path.join(temporaryDirectory(), 'expected.csv');
+  await replay(market, market.server.url, ['--out', file, ...WHOLE]);
+  expected = readFileSync(file);
+});
+afterAll(cleanUp);
+beforeEach(async () => {
+  proxy = await startProxy(market.server.url);
+  out = path.join(temporaryDirectory(), 'out.csv');
+});
+afterEach(() => proxy.close());
+
+const run = () => replay(market, proxy.url, ['--out', out, ...WHOLE]);
+
+/** Answers the requests of these numbers in the server's place. */
+function script(instead: Record<number, Instead>): void {
+  proxy.script = (n) => instead[n] ?? null;
+}
+
+describe('a page is asked for again', () => {
+  it('while replay is busy, as late as Retry-After says', async () => {
+    const asked: number[] = [];
+    proxy.script = (n) => {
+      asked.push(performance.now());
+      return [2, 3, 5].includes(n) ? answer(503, BUSY, { 'retry-after': '1' }) : null;
+    };
+    expect(await run()).toMatchObject({ status: 0 });
+    expect(readFileSync(out).equals(expected)).toBe(true);
+    for (const busy of [1, 2, 4]) expect(asked[busy + 1] - asked[busy]).toBeGreaterThan(950);
+    expect(proxy.requests[1]).toBe(proxy.requests[2]);
+    expect(proxy.requests[4]).toBe(proxy.requests[5]);
+    expect(proxy.lastHeaders['accept-encoding']).toBe('br, gzip');
+  });
+
+  it('when the rate limit allows', async () => {
+    const limited = answer(429, { error: 'Rate limit exceeded' }, { 'retry-after': '1' });
+    script({ 3: limited });
+    expect(await run()).toMatchObject({ status: 0 });
+    expect(readFileSync(out).equals(expected)).toBe(true);
+  });
+
+  it('after connections that broke and gateways that failed', async () => {
+    script({ 1: hangUp, 3: cutShort, 5: answer(502, {}), 7: answer(500, { error: 'oops' }) });
+    const ended = await run();
+    expect(ended).toMatchObject({ status: 0 });
+    expect(ended.stderr.match(/trying again/g)).toHaveLength(4);
+    expect(readFileSync(out).equals(expected)).toBe(true);
+  });
+});
+
+describe('a page is given up', () => {
+  it.each([
+    [
+      'a wait beyond every bound, such as a spent quota’s',
+      answer(
+        429,
+        { error: 'Monthly quota exceeded, retry in 86400 seconds' },
+        { 'retry-after': '86400' },
+      ),
+      /answered 429: Monthly quota exceeded.*gave up: it asks for 864\d\d s more.*3 pages are kept/,
+    ],
+    [
+      'another refusal',
+      answer(403, { error: 'Not with this plan' }),
+      /answered 403: Not with this/,
+    ],
+    [
+      'a redirect',
+      answer(302, {}, { location: 'http://elsewhere/' }),
+      /answered 302: redirected to/,
+    ],
+    [
+      'a page that is none',
+      answer(200, {}),
+      /answered with no replay page: token: expected a text/,
+    ],
+    ['control characters', answer(400, { error: 'a\u001b[2Jb' }), /answered 400: a \[2Jb;/],
+  ])('%s', async (_, instead, told) => {
+    script({ 4: instead });
+    const { status, stderr } = await run();
+    expect(stderr).toMatch(told);
+    expect(status).toBe(1);
+    expect(existsSync(out)).toBe(false);
+    proxy.script = () => null;
+    expect(await run()).toMatchObject({ status: 0 });
+    expect(readFileSync(out).equals(expected)).toBe(true);
+  });
+
+  it('a server that serves another store in between', async () => {
+    const changed =
+      (change: (page: any) => void): Instead =>
+      (res) => {
+        const [, , , path4] = proxy.requests;
+        void market.server.get(path4.replace('/api/v1', ''), market.key).then(async (reply) => {
+          const page = await reply.json();
+          change(page);
+          res.end(JSON.stringify(page));
+        });
+      };
+    for (const [change, told] of [
+      [(page) => (page.markets[0].source = 'Else'), /data changed between two pages: its list/],
+      [(page) => (page.snapshots[0].t -= 86_400), /the snapshot at \d+ comes after/],
+      [(page) => (page.window.from += 60), /no longer serves/],
+      [(page) => (page.next_from = page.window.from), /goes on from \d+, outside/],
+      [(page) => page.snapshots[3].bin.pop(), /snapshots\[3\]\.support_usd: expected \d+ numbers/],
+      [(page) => (page.snapshots[1].market_idx[0] = 99), /market_idx: expected \d+ indexes below/],
+    ] as [(page: any) => void, RegExp][]) {
+      proxy.requests.length = 0;
+      script({ 4: changed(change) });
+      const { status, stderr } = await replay(market, proxy.url, [
+        '--out',
+        out,
+        '--restart',
+        ...WHOLE,
+      ]);
+      expect(stderr).toMatch(told);
+      expect(status).toBe(1);
+    }
+  });
+});
+
+describe('tries and waits are bounded', () => {
+  it.each(['busy', 'limited', 'connection'] as const)('%s', (kind) => {
+    const { maxTries, maxWaitMs } = RETRY_LIMITS[kind];
+    const tries = new Retries();
+    for (let n = 1; n < maxTries; n++) tries.next(kind, 0, 'no');
+    expect(() => tries.next(kind, 0, 'no')).toThrow(`no; gave up after ${maxTries} tries`);
+    const waits = new Retries();
+    expect(waits.next(kind, maxWaitMs / 2, 'no')).toBeGreaterThanOrEqual(maxWaitMs / 2);
+    expect(() => waits.next(kind, maxWaitMs, 'no')).toThrow(/gave up: having waited/);
+  });
+
+  it('waits double where the server names none', () => {
+    const tries = new Retries();
+    const waits = Array.from({ length: 8 }, () => tries.next('connection', null, 'no'));
+    [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000].forEach((ms, n) => {
+      expect(waits[n]).toBeGreaterThanOrEqual(ms);
+      expect(waits[n]).toBeLessThanOrEqual(ms + 100);
+    });
+  });
+
+  it('Retry-After is seconds or a date', () => {
+    const nowMs = Date.parse('2026-11-01T00:00:00Z');
+    expect(retryAfterMs({ 'retry-after': '7' }, nowMs)).toBe(7000);
+    expect(retryAfterMs({ 'retry-after': 'Sun, 01 Nov 2026 00:01:00 GMT' }, nowMs)).toBe(60_000);
+    expect(retryAfterMs({ 'retry-after': 'Sat, 31 Oct 2026 00:00:00 GMT' }, nowMs)).toBe(0);
+    expect(retryAfterMs({}, nowMs)).toBeNull();
+    expect(retryAfterMs({ 'retry-after': 'soon' }, nowMs)).toBeNull();
+  });
+});

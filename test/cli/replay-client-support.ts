@@ -1,0 +1,235 @@
+/** A store with a few pages of replay, and the client run against it as people run it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import {
+  fathom,
+  newKey,
+  serve,
+  temporaryDirectory,
+  type Ended,
+  type Server,
+} from '../support/cli.js';
+
+export const MINT = 'So11111111111111111111111111111111111111112';
+export const LEG = '0x00000000000000000000000000000000000000aa';
+/** The last snapshot; the service's clock stands a second later. */
+export const LAST_T = 1_790_000_000;
+export const AS_OF = LAST_T + 1;
+const SNAPSHOTS = 2600;
+const EVERY_S = 60;
+/** Snapshots before this one come every 15 minutes. */
+const COARSE_BEFORE = 300;
+export const FIRST_T = LAST_T - (SNAPSHOTS - 1) * EVERY_S;
+
+type Cell = [bin: number, supportUsd: number, resistanceUsd: number];
+interface MarketRow {
+  source: string;
+  exchange_type: string;
+  type: string;
+  address: string | null;
+  pair: string | null;
+  cells: Cell[];
+}
+export interface SnapshotRow {
+  chain: string;
+  address: string;
+  t: number;
+  tier: string;
+  price_usd: number;
+  markets: MarketRow[];
+}
+
+const MARKETS: (Omit<MarketRow, 'cells'> & { from: number; bins: number[] })[] = [
+  {
+    source: 'Orca',
+    exchange_type: 'DEX',
+    type: 'onchain_pool',
+    address: 'pool-1',
+    pair: 'SOL/USDC',
+    from: 0,
+    bins: [-3, -2, 1, 2],
+  },
+  {
+    source: 'constant-product',
+    exchange_type: 'DEX',
+    type: 'onchain_pool',
+    address: null,
+    pair: null,
+    from: 0,
+    bins: [-69, 69],
+  },
+  // Never within the default band: listed, and without a cell.
+  {
+    source: 'Far Away',
+    exchange_type: 'CEX',
+    type: 'cex_spot',
+    address: null,
+    pair: 'SOL-USD',
+    from: 0,
+    bins: [-90, 120],
+  },
+  {
+    source: 'Perps, "Inc"',
+    exchange_type: 'CEX',
+    type: 'cex_perp',
+    address: null,
+    pair: 'SOL,"PERP"',
+    from: 0,
+    bins: [-1, 3],
+  },
+  // Appears on a later page, with a type that no page before has.
+  {
+    source: 'Phoenix ünder',
+    exchange_type: 'DEX',
+    type: 'onchain_limit_order',
+    address: 'book-9',
+    pair: null,
+    from: 1100,
+    bins: [-7, 7],
+  },
+  {
+    source: 'Orca',
+    exchange_type: 'DEX',
+    type: 'onchain_pool',
+    address: 'pool-2',
+    pair: 'SOL/USDT',
+    from: 1500,
+    bins: [0, 4],
+  },
+];
+
+/** Early snapshots are of a coarser tier; some have no cell. */
+export function snapshotRows(): SnapshotRow[] {
+  const numbers = Array.from({ length: SNAPSHOTS }, (_, s) => s);
+  return numbers
+    .filter((s) => s >= COARSE_BEFORE || s % 15 === 0)
+    .map((s) => ({
+      chain: 'mainchain',
+      address: MINT,
+      t: FIRST_T + s * EVERY_S,
+      tier: s < COARSE_BEFORE ? '15m' : 'raw',
+      price_usd: s === COARSE_BEFORE ? 1e-7 : 150 + (s % 97) / 7,
+      markets: s % 101 === 5 ? [] : marketsAt(s),
+    }));
+}
+
+function marketsAt(s: number): MarketRow[] {
+  return MARKETS.filter(({ from }) => s >= from).map((market, i) => rowOf(market, s, i));
+}
+
+function rowOf(market: (typeof MARKETS)[number], s: number, i: number): MarketRow {
+  const { from: _from, bins, ...known } = market;
+  const cells = bins.map((bin): Cell => {
+    const cents = 100 + ((s * 7919 + i * 104_729 + (bin + 300) * 1299) % 9_000_000);
+    return bin < 0 ? [bin, cents / 100, 0] : [bin, bin === 0 ? 2.5 : 0, cents / 100];
+  });
+  return { ...known, cells };
+}
+
+/** Rows of `cells` that a replay of everything within the default band is to give. */
+export function expectedRows(rows: readonly SnapshotRow[]): (string | number | null)[][] {
+  return rows.flatMap(({ chain, address, t, tier, price_usd, markets }) =>
+    markets.flatMap((market) =>
+      market.cells
+        .filter(([bin]) => bin >= -69 && bin <= 69)
+        .map(([bin, support, resistance]) => {
+          const { source, exchange_type, type, address: place, pair } = market;
+          const about = [source, exchange_type, type, place, pair];
+          return [chain, address, t, tier, price_usd, ...about, bin, support, resistance];
+        }),
+    ),
+  );
+}
+
+export interface Market {
+  data: string;
+  rows: SnapshotRow[];
+  key: string;
+  server: Server;
+}
+
+/** Ingests the market and serves it. */
+export async function startMarket(): Promise<Market> {
+  const directory = temporaryDirectory();
+  const data = path.join(directory, 'store');
+  const rows = snapshotRows();
+  const lines = (items: readonly object[]) => items.map((row) => JSON.stringify(row)).join('\n');
+  writeFileSync(path.join(directory, 'snapshots.ndjson'), lines(rows));
+  const legs = [
+    { chain: 'mainchain', address: MINT, symbol: 'SOL', name: 'SOL', asset: 'sol' },
+    { chain: 'evmchain', address: LEG, symbol: 'SOL', name: 'SOL', asset: 'sol' },
+  ].map((leg) => ({ ...leg, price_usd: null, mcap: null, liquidity_usd: null, last_refresh: 1 }));
+  writeFileSync(path.join(directory, 'tokens.ndjson'), lines(legs));
+  for (const dataset of ['tokens', 'snapshots']) {
+    const file = path.join(directory, `${dataset}.ndjson`);
+    const { status, stderr } = await fathom(['ingest', dataset, file, '--data', data]);
+    if (status !== 0) throw new Error(stderr);
+  }
+  const key = await newKey(data);
+  return { data, rows, key, server: await serveMarket(data) };
+}
+
+export function serveMarket(data: string): Promise<Server> {
+  return serve(data, ['--port', '0', '--as-of', String(AS_OF), '--threads', '1']);
+}
+
+/** Everything that there is, unless the words say otherwise. */
+export const WHOLE = ['--from', String(FIRST_T), '--to', String(AS_OF)];
+
+/** `fathom replay MINT` to its end. */
+export function replay(
+  { key }: Pick<Market, 'key'>,
+  url: string,
+  words: readonly string[],
+  address = MINT,
+): Promise<Ended> {
+  return fathom(['replay', address, '--url', url, ...words], { env: { FATHOM_KEY: key } });
+}
+
+/** `fathom replay MINT`, to be killed. */
+export function startReplay(key: string, url: string, words: readonly string[]): ChildProcess {
+  const main = path.resolve('dist/server/cli/main.js');
+  return spawn(process.execPath, [main, 'replay', MINT, '--url', url, ...words], {
+    env: { ...process.env, FATHOM_KEY: key },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+}
+
+/** CSV by a plain reader: every record's fields as text, null where empty and not quoted. */
+export function parseCsv(text: string): (string | null)[][] {
+  const records: (string | null)[][] = [];
+  let record: (string | null)[] = [];
+  let at = 0;
+  while (at < text.length) {
+    let field = '';
+    const quoted = text[at] === '"';
+    if (quoted) {
+      for (at++; text[at] !== '"' || text[at + 1] === '"'; at++) {
+        if (text[at] === '"') at++;
+        field += text[at];
+      }
+      at++;
+    } else {
+      while (text[at] !== ',' && text[at] !== '\n') field += text[at++];
+    }
+    record.push(field === '' && !quoted ? null : field);
+    if (text[at++] === '\n') {
+      records.push(record);
+      record = [];
+    }
+  }
+  if (record.length > 0) throw new Error('a record without its end');
+  return records;
+}
+
+/** A CSV's records with numbers in the columns that hold them. */
+export function csvRows(file: string): { names: string[]; rows: (string | number | null)[][] } {
+  const numeric = ['t', 'price_usd', 'bin', 'support_usd', 'resistance_usd'];
+  const [names, ...records] = parseCsv(readFileSync(file, 'utf8')) as [string[], ...string[][]];
+  const isNumeric = names.map((name) => numeric.includes(name));
+  return {
+    names,
+    rows: records.map((fields) => fields.map((text, c) => (isNumeric[c] ? Number(text) : text))),
+  };
+}

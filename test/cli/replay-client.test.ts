@@ -1,0 +1,344 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { tableFromIPC, type Table } from 'apache-arrow';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import { Database } from '../../storage/duckdb/database.js';
+import {
+  AS_OF,
+  LAST_T,
+  LEG,
+  MINT,
+  WHOLE,
+  csvRows,
+  expectedRows,
+  replay,
+  startMarket,
+  type Market,
+} from './replay-client-support.js';
+
+type Rows = (string | number | null)[][];
+
+const CELL_NAMES =
+  'chain address t tier price_usd source exchange_type type market_address pair bin support_usd resistance_usd';
+
+let market: Market;
+let directory: string;
+
+beforeAll(async () => {
+  market = await startMarket();
+  directory = temporaryDirectory();
+});
+afterAll(cleanUp);
+
+/** Runs the client, which is to succeed, and gives the file and its JSON document. */
+async function replayTo(name: string, words: readonly string[], address = MINT) {
+  const out = path.join(directory, name);
+  const all = ['--out', out, '--json', ...words];
+  const { status, stdout, stderr } = await replay(market, market.server.url, all, address);
+  expect(stderr).not.toMatch(/fathom:/);
+  expect(status).toBe(0);
+  return { out, document: JSON.parse(stdout) };
+}
+
+/** All pages of a query by plain requests. */
+async function directPages(query: string, address = MINT): Promise<any[]> {
+  const pages: any[] = [];
+  let from: number | null = Number(WHOLE[1]);
+  while (from !== null) {
+    const reply = await market.server.get(
+      `/replay/${address}?from=${from}&to=${AS_OF}&${query}`,
+      market.key,
+    );
+    expect(reply.status).toBe(200);
+    pages.push(await reply.json());
+    from = pages.at(-1).next_from;
+  }
+  return pages;
+}
+
+async function parquetRows(file: string): Promise<{ names: string[]; rows: Rows }> {
+  const database = await Database.openMemory({ memoryLimitMiB: 256, threads: 1 });
+  try {
+    const described = await database.rows(`DESCRIBE SELECT * FROM read_parquet('${file}')`);
+    const names = described.map(([name]) => name as string);
+    return { names, rows: (await database.rows(`FROM read_parquet('${file}')`)) as Rows };
+  } finally {
+    await database.close();
+  }
+}
+
+function arrowRows(file: string): { names: string[]; rows: Rows; table: Table } {
+  const table = tableFromIPC(readFileSync(file));
+  const names = table.schema.fields.map(({ name }) => name);
+  const columns = names.map((name) => [...(table.getChild(name) as Iterable<string | number>)]);
+  const rows = Array.from({ length: table.numRows }, (_, i) => columns.map((column) => column[i]));
+  return { names, rows, table };
+}
+
+/** What a page's cells are as rows, of a grouping other than market. */
+function rowsOfPage(page: any): Rows {
+  return page.snapshots.flatMap((snapshot: any) =>
+    snapshot.bin.map((bin: number, i: number) => {
+      const group = snapshot.group_idx && page.groups[snapshot.group_idx[i]];
+      const about = group === undefined ? [] : [group.key, group.label, group.type];
+      const { t, tier, price_usd, support_usd, resistance_usd } = snapshot;
+      const cell = [bin, support_usd[i], resistance_usd[i]];
+      return [page.chain, page.resolved_token ?? page.token, t, tier, price_usd, ...about, ...cell];
+    }),
+  );
+}
+
+describe('every format holds the cells that were ingested', () => {
+  it('CSV', async () => {
+    const { out, document } = await replayTo('cells.csv', WHOLE);
+    const { names, rows } = csvRows(out);
+    expect(names.join(' ')).toBe(CELL_NAMES);
+    expect(rows).toEqual(expectedRows(market.rows));
+    expect(document).toMatchObject({
+      out,
+      format: 'csv',
+      bytes: readFileSync(out).length,
+      token: MINT,
+      chain: 'mainchain',
+      from: Number(WHOLE[1]),
+      to: AS_OF,
+      served_from: Number(WHOLE[1]),
+      served_to: LAST_T,
+      snapshots: market.rows.length,
+      cells: rows.length,
+      resumed_pages: 0,
+    });
+    expect(document.pages).toBeGreaterThan(5);
+  });
+
+  it('Parquet', async () => {
+    const { out } = await replayTo("it's [a] *.parquet", WHOLE);
+    const copy = path.join(directory, 'plain.parquet');
+    writeFileSync(copy, readFileSync(out));
+    const { names, rows } = await parquetRows(copy);
+    expect(names.join(' ')).toBe(CELL_NAMES);
+    expect(rows).toEqual(expectedRows(market.rows));
+  });
+
+  it('Arrow, in batches of a page with the dictionaries after them', async () => {
+    const { out, document } = await replayTo('cells.arrow', WHOLE);
+    const { names, rows, table } = arrowRows(out);
+    expect(names.join(' ')).toBe(CELL_NAMES);
+    expect(rows).toEqual(expectedRows(market.rows));
+    expect(table.batches.length).toBe(document.pages);
+    expect(table.schema.fields.filter(({ nullable }) => nullable).map(({ name }) => name)).toEqual([
+      'market_address',
+      'pair',
+    ]);
+  });
+
+  it('NDJSON, as rows of the dataset snapshots', async () => {
+    const { out } = await replayTo('cells.jsonl', WHOLE);
+    const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
+    const inBand = ({ cells }: { cells: number[][] }) =>
+      cells.filter(([bin]) => bin >= -69 && bin <= 69);
+    const expected = market.rows.map((row) => ({
+      ...row,
+      markets: row.markets
+        .map((m) => ({ ...m, cells: inBand(m) }))
+        .filter(({ cells }) => cells.length > 0),
+    }));
+    expect(lines.map((line) => JSON.parse(line))).toEqual(expected);
+  });
+
+  it('JSON, as one reply without the limits of a page', async () => {
+    const { out, document } = await replayTo('cells.json', WHOLE);
+    const whole = JSON.parse(readFileSync(out, 'utf8'));
+    const pages = await directPages('');
+    const [first] = pages;
+    const longest = pages.reduce((a, b) => (b.markets.length > a.markets.length ? b : a));
+    expect(whole).toEqual({
+      ...first,
+      window: { ...first.window, served_to: LAST_T },
+      next_from: null,
+      snapshot_count: market.rows.length,
+      row_count: document.cells,
+      markets: longest.markets,
+      facets: whole.facets,
+      snapshots: pages.flatMap(({ snapshots }) => snapshots),
+    });
+    expect(first.markets.length).toBeLessThan(longest.markets.length);
+    const sum = (rows: any[]) => rows.reduce((total, { usd }) => total + usd, 0);
+    const depth = expectedRows(market.rows).reduce(
+      (total, row) => total + Math.round(((row.at(-1) as number) + (row.at(-2) as number)) * 100),
+      0,
+    );
+    expect(whole.facets.frames).toBe(market.rows.length);
+    expect(sum(whole.facets.venues)).toBeCloseTo(depth / 100 / market.rows.length, 6);
+    expect(sum(whole.facets.types)).toBeCloseTo(depth / 100 / market.rows.length, 6);
+  });
+});
+
+describe('what is replayed can be ingested', () => {
+  it.each([
+    ['snapshots', 'again.ndjson'],
+    ['cells', 'again.csv'],
+    ['cells', 'again.parquet'],
+    ['cells', 'again.arrow'],
+  ])('as %s from %s', async (dataset, name) => {
+    const words = ['--from', String(AS_OF - 90_000), '--to', String(AS_OF)];
+    const { out, document } = await replayTo(name, words);
+    const data = path.join(temporaryDirectory(), 'store');
+    const ended = await fathom(['ingest', dataset, out, '--data', data, '--json']);
+    expect(ended.stderr).not.toMatch(/fathom:/);
+    expect(JSON.parse(ended.stdout).files[0]).toMatchObject({ cells: document.cells });
+  });
+});
+
+describe('groupings and filters are the server’s', () => {
+  it.each([
+    ['group=venue', ['--group', 'venue']],
+    ['group=type&onchain=true', ['--group', 'type', '--onchain']],
+    ['group=all', ['--group', 'all']],
+    [
+      'group=all&types=cex_perp,onchain_pool',
+      ['--group', 'all', '--types', 'cex_perp,onchain_pool'],
+    ],
+    ['group=venue&venues=orca,nowhere', ['--group', 'venue', '--venues', 'orca,nowhere']],
+    ['group=type&exclude_venues=orca', ['--group', 'type', '--exclude-venues', 'orca']],
+    ['group=venue&exclude_types=cex_perp', ['--group', 'venue', '--exclude-types', 'cex_perp']],
+    ['group=type&min_pct=-90&max_pct=5', ['--group', 'type', '--min-pct', '-90', '--max-pct', '5']],
+  ])('%s', async (query, words) => {
+    const name = query.replaceAll(/\W/g, '_');
+    const pages = await directPages(query);
+    const expected = pages.flatMap(rowsOfPage);
+    const [csv, parquet, arrow] = await Promise.all(
+      ['csv', 'parquet', 'arrow'].map((f) => replayTo(`${name}.${f}`, [...WHOLE, ...words])),
+    );
+    expect(csvRows(csv.out).rows).toEqual(expected);
+    expect((await parquetRows(parquet.out)).rows).toEqual(expected);
+    expect(arrowRows(arrow.out).rows).toEqual(expected);
+    const missing = pages.reduce(
+      (names, { filter }) => names.filter((n: string) => filter.venues_not_found.includes(n)),
+      pages[0].filter.venues_not_found,
+    );
+    expect(csv.document.venues_not_found).toEqual(missing);
+  });
+
+  it('answers a leg from its mint', async () => {
+    const { out, document } = await replayTo('leg.csv', [...WHOLE, '--group', 'all'], LEG);
+    const pages = await directPages('group=all', LEG);
+    expect(document).toMatchObject({ token: LEG, resolved_token: MINT, chain: 'mainchain' });
+    expect(csvRows(out).rows).toEqual(pages.flatMap(rowsOfPage));
+  });
+
+  it('takes the last 24 hours where nothing else is said', async () => {
+    const { document } = await replayTo('day.csv', ['--group', 'all']);
+    expect(document).toMatchObject({ from: AS_OF - 86_400, to: AS_OF, snapshots: 1440 });
+  });
+
+  it.each(['json', 'ndjson', 'csv', 'arrow', 'parquet'])(
+    'writes an empty window as %s',
+    async (f) => {
+      const { out, document } = await replayTo(`empty.${f}`, [
+        '--from',
+        '1780000000',
+        '--to',
+        '1780000060',
+      ]);
+      expect(document).toMatchObject({ snapshots: 0, cells: 0, pages: 1, served_from: null });
+      if (f === 'json') expect(JSON.parse(readFileSync(out, 'utf8')).snapshots).toEqual([]);
+      if (f === 'ndjson') expect(readFileSync(out, 'utf8')).toBe('');
+      if (f === 'csv')
+        expect(readFileSync(out, 'utf8').trim()).toBe(CELL_NAMES.replaceAll(' ', ','));
+      if (f === 'arrow') expect(arrowRows(out)).toMatchObject({ rows: [] });
+      if (f === 'parquet') {
+        expect(await parquetRows(out)).toEqual({ names: CELL_NAMES.split(' '), rows: [] });
+      }
+    },
+  );
+});
+
+describe('what is asked wrongly is told', () => {
+  const out = (): string => path.join(directory, 'never.csv');
+  const run = async (words: string[], env: Record<string, string> = {}) =>
+    fathom(['replay', ...words], {
+      env: { FATHOM_KEY: market.key, FATHOM_URL: market.server.url, ...env },
+    });
+
+  it.each([
+    ['no address', [], /ADDRESS: expected one/],
+    ['an address of no chain', ['../score'], /ADDRESS: expected a base58 mint/],
+    ['two addresses', [MINT, MINT], /unexpected So1/],
+    ['no file', [MINT], /--out: expected a file/],
+    ['stdout', [MINT, '--out', '-'], /--out: expected a file/],
+    ['no format', [MINT, '--out', 'x.txt'], /--format: expected one of json, ndjson, csv/],
+    ['a bad format', [MINT, '--out', 'x.csv', '--format', 'xls'], /--format: .*, not xls/],
+    ['a bad URL', [MINT, '--out', 'x.csv', '--url', 'ftp://x'], /--url: expected an http/],
+    [
+      'a URL with a query',
+      [MINT, '--out', 'x.csv', '--url', 'http://x/?a'],
+      /--url: expected a URL/,
+    ],
+    ['an unknown flag', [MINT, '--chain', 'all'], /unknown flag --chain/],
+    ['a flag twice', [MINT, '--out', 'a.csv', '--out', 'b.csv'], /--out: given twice/],
+  ])('%s: exit 2', async (_, words, message) => {
+    const { status, stdout, stderr } = await run(words);
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/usage: fathom replay ADDRESS/);
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+  });
+
+  it.each([
+    ['', /FATHOM_KEY: expected the API key in this variable/],
+    ['two words', /FATHOM_KEY: expected an API key/],
+  ])('a key that is none (%j): exit 2', async (key, message) => {
+    const { status, stderr } = await run([MINT, '--out', out()], { FATHOM_KEY: key });
+    expect(stderr).toMatch(message);
+    expect(status).toBe(2);
+  });
+
+  it.each([
+    ['a wrong key', [], { FATHOM_KEY: 'fathom_wrong' }, /answered 401: .*key/],
+    ['a bad type', ['--types', 'pool'], {}, /answered 400: types: expected any of/],
+    [
+      'both of a pair',
+      ['--venues', 'a', '--exclude-venues', 'b'],
+      {},
+      /answered 400: exclude_venues/,
+    ],
+    ['an empty time', ['--from', ''], {}, /answered 400: from: expected a value/],
+    ['milliseconds', ['--to', '1790000000000'], {}, /answered 400: to: .*not milliseconds/],
+    ['a band upside down', ['--min-pct', '-5', '--max-pct', '-10'], {}, /answered 400: min_pct/],
+    ['a window long gone', ['--to', '1500000000'], {}, /answered 400: to: .*365 days/],
+    ['a path below', ['--url', 'PATH'], {}, /answered 404/],
+  ])('%s: the server’s words, exit 1, no file', async (_, words, env, message) => {
+    const given = words.map((word) => (word === 'PATH' ? `${market.server.url}/deep/` : word));
+    const { status, stderr } = await run([MINT, '--out', out(), ...given], env);
+    expect(stderr).toMatch(message);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(status).toBe(1);
+    expect(existsSync(out())).toBe(false);
+    // A different request afterwards is not in the way of this one, which got nothing.
+    expect(readdirSync(directory).filter((name) => name.startsWith('never'))).toEqual([]);
+  });
+
+  it('a place where no file can be: exit 1', async () => {
+    mkdirSync(path.join(directory, 'folder.csv'));
+    const folder = await run([MINT, '--out', path.join(directory, 'folder.csv'), '--force']);
+    expect(folder).toMatchObject({ status: 1 });
+    expect(folder.stderr).toMatch(/is no regular file/);
+    const nowhere = await run([MINT, '--out', path.join(directory, 'no', 'x.csv')]);
+    expect(nowhere).toMatchObject({ status: 1 });
+    expect(nowhere.stderr).toMatch(/no directory/);
+  });
+
+  it('a file that is there, unless --force replaces it', async () => {
+    const file = path.join(directory, 'there.csv');
+    writeFileSync(file, 'mine');
+    const refused = await run([MINT, '--out', file, '--group', 'all']);
+    expect(refused).toMatchObject({ status: 1 });
+    expect(refused.stderr).toMatch(/already there; --force/);
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    const forced = await run([MINT, '--out', file, '--group', 'all', '--force']);
+    expect(forced).toMatchObject({ status: 0 });
+    expect(csvRows(file).rows.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,261 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  DOCUMENTS,
+  codeSpans,
+  documentNamed,
+  fathomWords,
+  shellLines,
+  type Document,
+} from './documents.js';
+
+const run = promisify(execFile);
+const MAIN = 'dist/server/cli/main.js';
+
+/** Runs the built command; the status is 0 or what it failed with. */
+async function fathom(words: readonly string[]) {
+  try {
+    const { stdout, stderr } = await run(process.execPath, [MAIN, ...words], { timeout: 20_000 });
+    return { status: 0, stdout, stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { status: code, stdout, stderr };
+  }
+}
+
+/**
+ * Runs the command's main module once for each list of words, all in one process: what a process
+ * needs to start is most of what it does here.
+ */
+async function fathomEach(calls: readonly (readonly string[])[]) {
+  const script = `
+    const said = [];
+    const print = process.stdout.write.bind(process.stdout);
+    process.stderr.write = (text) => said.push(text);
+    process.stdout.write = () => true;
+    const results = [];
+    for (const [i, words] of JSON.parse(process.argv[1]).entries()) {
+      process.argv = [process.execPath, 'fathom', ...words];
+      await import('./${MAIN}?call=' + i);
+      results.push({ status: process.exitCode, stderr: said.splice(0).join('') });
+    }
+    process.exitCode = 0;
+    print(JSON.stringify(results));`;
+  const words = ['--input-type=module', '-e', script, JSON.stringify(calls)];
+  const { stdout } = await run(process.execPath, words, { timeout: 50_000 });
+  return JSON.parse(stdout) as { status: number; stderr: string }[];
+}
+
+/** Every call of `fathom` in the documents, one for each command and set of flags. */
+function callsInDocuments(): string[][] {
+  const calls = new Map<string, string[]>();
+  for (const document of DOCUMENTS) {
+    const spans = codeSpans(document).filter((code) => code.includes(' --'));
+    for (const line of [...shellLines(document), ...spans]) {
+      const words = fathomWords(line);
+      if (words === null || words.includes('--help')) continue;
+      const shape = words.filter((word, i) => i === 0 || word.startsWith('--')).sort();
+      calls.set(`${words[0]} ${shape.join(' ')}`, words);
+    }
+  }
+  return [...calls.values()];
+}
+
+describe('command lines', () => {
+  it('name commands and flags that exist, each with its value', async () => {
+    const calls = callsInDocuments();
+    expect(calls.length).toBeGreaterThan(15);
+    // Flags are read before anything is done, and the first unknown one is named.
+    const results = await fathomEach(calls.map((words) => [...words, '--no-such-flag']));
+    const wrong = results.flatMap(({ status, stderr }, i) =>
+      status === 2 && stderr.includes('unknown flag --no-such-flag')
+        ? []
+        : `fathom ${calls[i].join(' ')}: ${stderr.split('\n')[0]}`,
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('of npm name scripts that exist', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const named = DOCUMENTS.flatMap(({ text }) =>
+      [...text.matchAll(/npm (?:run )?([a-z]+)/g)].map(([, script]) => script),
+    );
+    expect(named).toContain('start');
+    for (const script of named) {
+      if (script !== 'ci' && script !== 'install') expect(Object.keys(scripts)).toContain(script);
+    }
+  });
+});
+
+describe('docs/cli.md', () => {
+  const cli = documentNamed('docs/cli.md');
+  const operating = documentNamed('docs/operating.md');
+  let help = '';
+  beforeAll(async () => {
+    ({ stdout: help } = await fathom(['--help']));
+  });
+
+  it('has a section for every command', () => {
+    const commands = new Set([...help.matchAll(/^fathom (\w+)/gm)].map(([, name]) => name));
+    const sections = [...cli.text.matchAll(/^## fathom (\w+)$/gm)].map(([, name]) => name);
+    expect(sections.sort()).toEqual([...commands].sort());
+  });
+
+  it('describes every flag that the help names', () => {
+    const flags = new Set([...help.matchAll(/--[a-z-]+/g)].map(([flag]) => flag));
+    expect(flags.size).toBeGreaterThan(15);
+    const described = cli.text + operating.text;
+    for (const flag of flags) expect(described).toMatch(new RegExp(`${flag}(?![a-z-])`));
+  });
+
+  it('shows JSON that is JSON', () => {
+    for (const { blocks } of [cli, operating]) {
+      for (const { info, text } of blocks) {
+        if (info === 'json') expect(() => void JSON.parse(text), text).not.toThrow();
+      }
+    }
+  });
+});
+
+describe("docs/data.md's examples", () => {
+  const { blocks } = documentNamed('docs/data.md');
+  const [token, snapshot] = blocks.filter(({ info }) => info === 'json').map(parsed);
+  const bodies =
+    blocks
+      .find(({ info }) => info === 'ndjson')
+      ?.text.trim()
+      .split('\n') ?? [];
+  const cells = blocks.find(({ info }) => info === 'csv')?.text ?? '';
+  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-docs-'));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  function parsed({ text }: { text: string }) {
+    return JSON.parse(text) as Record<string, unknown>;
+  }
+
+  it.each([
+    ['tokens', 'tokens.ndjson', [token], 0],
+    // The snapshot, and one for each body as its only market.
+    [
+      'snapshots',
+      'snapshots.ndjson',
+      [
+        snapshot,
+        ...bodies.map((body, i) => {
+          const market = { source: `V${i}`, exchange_type: 'DEX', ...parsed({ text: body }) };
+          const priceUsd = body.includes('book') ? 100 : 1;
+          return { ...snapshot, t: 1_760_000_001 + i, price_usd: priceUsd, markets: [market] };
+        }),
+      ],
+      6,
+    ],
+    ['cells', 'cells.csv', cells, 1],
+  ])('%s are taken by ingest', async (dataset, name, rows, snapshots) => {
+    const file = path.join(directory, name);
+    const lines = (objects: readonly object[]) =>
+      objects.map((row) => JSON.stringify(row)).join('\n');
+    writeFileSync(file, typeof rows === 'string' ? rows : lines(rows));
+    const data = path.join(directory, 'data');
+    const { status, stdout, stderr } = await fathom([
+      'ingest',
+      dataset,
+      file,
+      '--data',
+      data,
+      '--json',
+    ]);
+    expect(status, stderr).toBe(0);
+    const { files } = JSON.parse(stdout) as { files: { snapshots: number; cells: number }[] };
+    expect(files[0].snapshots).toBe(snapshots);
+    if (snapshots > 0) expect(files[0].cells).toBeGreaterThanOrEqual(snapshots);
+  });
+});
+
+describe('references', () => {
+  const links = ({ name, prose }: Document) =>
+    [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => ({ name, target }));
+  const anchors = (text: string) =>
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+      title
+        .toLowerCase()
+        .replace(/[^a-z0-9 _-]/g, '')
+        .replaceAll(' ', '-'),
+    );
+
+  it('between the documents lead somewhere', () => {
+    const relative = DOCUMENTS.flatMap(links).filter(({ target }) => !/^https?:/.test(target));
+    expect(relative.length).toBeGreaterThan(8);
+    for (const { name, target } of relative) {
+      const [file, anchor] = target.split('#');
+      const found = file === '' ? name : path.join(path.dirname(name), file);
+      expect(existsSync(found), `${name}: ${target}`).toBe(true);
+      if (anchor !== undefined) expect(anchors(readFileSync(found, 'utf8'))).toContain(anchor);
+    }
+  });
+
+  it('to files and folders of the project name what is there', () => {
+    const top = ['compute', 'storage', 'server', 'bench', 'test', 'docs', 'dist'];
+    const paths = DOCUMENTS.flatMap(codeSpans).filter(
+      (code) => /^[\w./-]+$/.test(code) && top.includes(code.split('/')[0]) && code.includes('/'),
+    );
+    expect(paths.length).toBeGreaterThan(30);
+    for (const name of paths) expect(existsSync(name), name).toBe(true);
+  });
+});
+
+describe("ARCHITECTURE.md's limits", () => {
+  const source = ['compute', 'storage', 'server']
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) =>
+        path.join(folder, name),
+      ),
+    )
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(name, 'utf8'))
+    .join('\n');
+  const rows = documentNamed('ARCHITECTURE.md')
+    .text.split('## Limits')[1]
+    .split('\n')
+    .filter((line) => line.includes('`'));
+
+  /** The texts that may stand for a number; none where the source does not write it as one. */
+  function textsOf(name: string): string[] {
+    const number = '(-?[\\d_]+(?: \\* [\\d_]+)*)[;,]';
+    const declared = new RegExp(`(?:const ${name}(?::[^=\\n]*)? =|\\b${name}:) ${number}`);
+    const expression = declared.exec(source)?.[1];
+    if (expression === undefined) return [];
+    const value = expression
+      .split(' * ')
+      .reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1);
+    const text = (n: number) => n.toLocaleString('en-US', { maximumFractionDigits: 3 });
+    return [
+      text(value),
+      `${text(value / 1024)} KiB`,
+      `${text(value / 2 ** 20)} Mi`,
+      ...(/ms$/i.test(name) ? [`${text(value / 1000)} s`] : []),
+      ...(name.endsWith('_S') ? [`${text(value / 86_400)} days`] : []),
+    ];
+  }
+
+  it('name constants that exist, with their values', () => {
+    expect(rows.length).toBeGreaterThan(40);
+    for (const row of rows) {
+      const [, , value, constants] = row.split('|');
+      for (const [, name] of constants.matchAll(/`(?:HTTP_LIMITS\.)?(\w+)`/g)) {
+        expect(source, name).toMatch(new RegExp(`const ${name}\\b|\\b${name}:`));
+        const texts = textsOf(name);
+        if (texts.length === 0) continue;
+        expect(
+          texts.some((text) => value.includes(text)),
+          `${name}: ${value}`,
+        ).toBe(true);
+      }
+    }
+  });
+});

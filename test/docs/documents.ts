@@ -1,0 +1,57 @@
+/** The project's documents, taken apart for the tests that hold them against the code. */
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+
+export interface Block {
+  /** Its language with whatever follows it: `sh run` is run by the tests. */
+  info: string;
+  text: string;
+}
+
+export interface Document {
+  /** Relative to the repository. */
+  name: string;
+  text: string;
+  blocks: Block[];
+  /** The text without its blocks. */
+  prose: string;
+}
+
+const FENCED = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
+
+export const DOCUMENTS: readonly Document[] = [
+  ...readdirSync('.').filter((name) => name.endsWith('.md')),
+  ...readdirSync('docs').map((name) => path.join('docs', name)),
+].map((name) => {
+  const text = readFileSync(name, 'utf8');
+  const blocks = [...text.matchAll(FENCED)].map(([, info, block]) => ({ info, text: block }));
+  return { name, text, blocks, prose: text.replace(FENCED, '') };
+});
+
+/** One document by name. */
+export function documentNamed(name: string): Document {
+  const found = DOCUMENTS.find((document) => document.name === name);
+  if (found === undefined) throw new Error(`there is no ${name}`);
+  return found;
+}
+
+/** What stands in backticks in a document's prose. */
+export function codeSpans({ prose }: Document): string[] {
+  return [...prose.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code);
+}
+
+/** The lines of a document's shell blocks, continued ones joined, comments cut off. */
+export function shellLines({ blocks }: Document): string[] {
+  return blocks
+    .filter(({ info }) => info.split(' ')[0] === 'sh')
+    .flatMap(({ text }) => text.replaceAll('\\\n', ' ').split('\n'))
+    .map((line) => line.replace(/(^|\s)#.*$/, '').trim())
+    .filter((line) => line !== '');
+}
+
+const CALL = /(?:^|[\s(])(?:(?:npx )?fathom|node dist\/server\/cli\/main\.js) ([a-z][^)&|>]*)/;
+
+/** The words behind `fathom` in a command line, null where it calls something else. */
+export function fathomWords(line: string): string[] | null {
+  return CALL.exec(line)?.[1].trim().split(/\s+/) ?? null;
+}

@@ -1,0 +1,406 @@
+/** What is wrong with a file is said as `file:line: field: what is wrong`, and nothing of it stays. */
+import { gzipSync } from 'node:zlib';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { tableFromIPC, tableToIPC } from 'apache-arrow';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { UsageError } from '../../storage/errors.js';
+import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
+import {
+  cellsOfSnapshot,
+  writeCellsArrow,
+  writeSnapshotsArrow,
+  type Json,
+  type SnapshotRow,
+} from '../support/tables.js';
+
+const MINT = 'So11111111111111111111111111111111111111112';
+const OTHER = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const T = 1_794_000_000;
+
+const directory = temporaryDirectory();
+const data = path.join(directory, 'data');
+let files = 0;
+
+/** A new file with these contents; its name ends with `ending`. */
+function file(ending: string, contents: string | Uint8Array): string {
+  const name = path.join(directory, `${files++}${ending}`);
+  writeFileSync(name, contents);
+  return name;
+}
+
+const lines = (rows: readonly object[]) => `${rows.map((r) => JSON.stringify(r)).join('\n')}\n`;
+
+const snapshot = (t: number, cells: number[][] = [[0, 5, 0]], more: Json = {}): SnapshotRow => ({
+  chain: 'mainchain',
+  address: MINT,
+  t,
+  price_usd: 2,
+  markets: [{ source: 'Kraken', exchange_type: 'CEX', pair: 'A/B', cells }],
+  ...more,
+});
+const cells = (t: number, more: Json = {}) =>
+  cellsOfSnapshot(MINT, t, 2, { pair: 'A/B', ...more }, [
+    [-1, 5, 0],
+    [0, 0, 5],
+    [1, 0, 6],
+  ]);
+const withField = (rows: readonly Json[], index: number, fields: Json): Json[] =>
+  rows.map((row, i) => (i === index ? { ...row, ...fields } : row));
+
+/** Rows as a CSV file's text; undefined and null are empty. */
+const csv = (rows: readonly Json[]): string =>
+  [Object.keys(rows[0]), ...rows.map((row) => Object.values(row))]
+    .map((fields) => `${fields.map((field) => field ?? '').join(',')}\n`)
+    .join('');
+
+/** A Parquet file of a query's rows. */
+async function parquet(query: string): Promise<string> {
+  const name = path.join(directory, `${files++}.parquet`);
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  await connection.run(`COPY (${query}) TO '${name}' (FORMAT parquet)`);
+  connection.closeSync();
+  return name;
+}
+const readJson = (name: string) => `read_json('${name}')`;
+
+/** The messages of a file's faults, without its name. */
+async function said(dataset: 'tokens' | 'snapshots' | 'cells', name: string, format?: string) {
+  const faults = await faultsOf(data, dataset, name, { format });
+  expect(faults.filter((fault) => !fault.startsWith(`${name}:`))).toEqual([]);
+  return faults.map((fault) => fault.slice(name.length + 1));
+}
+
+let before: unknown;
+
+beforeAll(async () => {
+  const good = file('.ndjson', lines([snapshot(T - 600), snapshot(T - 300)]));
+  await ingest(data, 'snapshots', [good]);
+  before = await storedSnapshots(data, 'mainchain', MINT);
+});
+afterAll(async () => {
+  // Not one of the refused files has left anything behind.
+  expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
+  expect(await storedSnapshots(data, 'mainchain', OTHER)).toEqual([]);
+  await closePool();
+  await cleanUp();
+});
+
+describe('faulty rows', () => {
+  it('are named by line and field, the first ten of them, in every format', async () => {
+    const rows = Array.from({ length: 30 }, (_, i) => snapshot(T + i));
+    const faulty = rows.map((row, i) => (i % 2 === 0 ? { ...row, price_usd: -i } : row));
+    const expected = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19].map(
+      (line) => `${line}: price_usd: must be a number > 0`,
+    );
+    expect(await said('snapshots', file('.ndjson', lines(faulty)))).toEqual(expected);
+    const source = file('.ndjson', lines(faulty));
+    const columnar = await parquet(`SELECT * FROM ${readJson(source)}`);
+    expect(await said('snapshots', columnar)).toEqual(expected);
+    const arrow = path.join(directory, 'faulty.arrow');
+    writeSnapshotsArrow(arrow, faulty, { form: 'file', ticks: 'structs' });
+    expect(await said('snapshots', arrow)).toEqual(expected);
+  });
+
+  it('of flat cells are named by the line that people see', async () => {
+    const rows = withField(cells(T), 1, { bin: 1.5, support_usd: -1 });
+    const faults = ['bin: must be an integer', 'support_usd: must be a number >= 0'];
+    const at = (line: number) => faults.map((fault) => `${line}: ${fault}`);
+    expect(await said('cells', file('.ndjson', `\r\n${lines(rows)}`))).toEqual(at(3));
+    // A header stands on line 1.
+    expect(await said('cells', file('.csv', csv(rows)))).toEqual(at(3));
+    expect(await said('cells', file('.csv.gz', gzipSync(`\n\n${csv(rows)}`)))).toEqual(at(5));
+    const source = file('.ndjson', lines(rows));
+    expect(await said('cells', await parquet(`SELECT * FROM ${readJson(source)}`))).toEqual(at(2));
+    const arrow = path.join(directory, 'cells.arrow');
+    writeCellsArrow(arrow, rows, { form: 'file', dictionary: true, t: 'int64' });
+    expect(await said('cells', arrow)).toEqual(at(2));
+  });
+
+  it('of tokens are named by the line that people see', async () => {
+    const token = { chain: 'mainchain', address: MINT, decimals: 9, price_usd: 1 };
+    const rows = [token, { ...token, address: EVM, price_usd: -1 }, { ...token, decimals: 1.5 }];
+    const expected = (first: number) => [
+      `${first + 1}: price_usd: must be a number >= 0 or null`,
+      `${first + 2}: decimals: must be an integer from 0 to 36 or null`,
+    ];
+    expect(await said('tokens', file('.ndjson', lines(rows)))).toEqual(expected(1));
+    expect(await said('tokens', file('.csv', csv(rows)))).toEqual(expected(2));
+    const source = file('.ndjson', lines(rows));
+    const columnar = await parquet(`SELECT * FROM ${readJson(source)}`);
+    expect(await said('tokens', columnar)).toEqual(expected(1));
+    expect(await said('tokens', file('.ndjson', lines([{ ...token, address: EVM }])))).toEqual([
+      '1: address: must be an address of mainchain',
+    ]);
+  });
+
+  it('that are no JSON, no record or no object are named too', async () => {
+    const half = file('.ndjson', lines([snapshot(T), snapshot(T + 1)]).slice(0, -20));
+    const whole = 'must be one JSON object, whole on its line';
+    expect(await said('snapshots', half)).toEqual([`2: json: ${whole}`]);
+    const mixed = file('.ndjson', `[1]\n${JSON.stringify(snapshot(T))}\n"a"\n{"chain":\n`);
+    const expected = [
+      '1: json: must be an object',
+      '3: json: must be an object',
+      `4: json: ${whole}`,
+    ];
+    expect(await said('snapshots', mixed)).toEqual(expected);
+    expect(await said('cells', file('.ndjson', `7\n{}x\n`))).toEqual([
+      '1: json: must be an object',
+      `2: json: ${whole}`,
+    ]);
+    expect(await said('tokens', file('.ndjson', `7\n{}x\n`))).toEqual([
+      '1: json: must be an object',
+      `2: json: ${whole}`,
+    ]);
+    expect(await said('snapshots', file('.ndjson', Buffer.from([0x7b, 0xff, 0x7d])))).toEqual([
+      '1: json: must be UTF-8',
+    ]);
+    const ragged = csv(cells(T)).replace('\n', '\na,b\n').replace(/6\n$/, '"6\n');
+    expect(await said('cells', file('.csv', ragged))).toEqual([
+      '2: csv: expected 13 fields as in the header, found 2',
+      '5: csv: a quote is never closed',
+    ]);
+  });
+
+  it('before a record that is none are not forgotten', async () => {
+    const rows = withField(cells(T), 0, { bin: 'x' });
+    expect(await said('cells', file('.csv', `${csv(rows)}1,2\n`))).toEqual([
+      '2: bin: must be an integer',
+      '5: csv: expected 13 fields as in the header, found 2',
+    ]);
+  });
+
+  it('are refused for numbers that are none', async () => {
+    const text = csv(cells(T));
+    for (const value of ['NaN', 'Infinity', '1e999', '0x10', ' 5', '1,5', '']) {
+      const field = value.includes(',') ? `"${value}"` : value;
+      const name = file('.csv', text.replace(',-1,5,0\n', `,-1,${field},0\n`));
+      expect(await said('cells', name)).toEqual(['2: support_usd: must be a number >= 0']);
+    }
+    const source = file('.ndjson', lines(cells(T)));
+    for (const value of ['nan', 'inf', '-inf']) {
+      const name = await parquet(
+        `SELECT * REPLACE (CASE WHEN bin = 0 THEN '${value}'::DOUBLE ELSE support_usd END AS support_usd) FROM ${readJson(source)}`,
+      );
+      expect(await said('cells', name)).toEqual(['2: support_usd: must be a number >= 0']);
+    }
+    const arrow = path.join(directory, 'nan.arrow');
+    const rows = withField(cells(T), 2, { resistance_usd: Infinity, price_usd: NaN });
+    writeCellsArrow(arrow, rows, { form: 'file', dictionary: false, t: 'double' });
+    expect(await said('cells', arrow)).toEqual([
+      '3: price_usd: must be a number > 0',
+      '3: resistance_usd: must be a number >= 0',
+    ]);
+    const nested = path.join(directory, 'nested-nan.arrow');
+    writeSnapshotsArrow(nested, [snapshot(T), snapshot(T + 1, [[0, NaN, 0]])], {
+      form: 'stream',
+      ticks: 'texts',
+    });
+    expect(await said('snapshots', nested)).toEqual([
+      '2: markets[0].cells[0]: support_usd must be a number >= 0',
+    ]);
+  });
+
+  it('that contradict an earlier row of the file or the store are named by their own line', async () => {
+    const perp = { source: 'KRAKEN', exchange_type: 'CEX', pair: 'P', type: 'cex_perp', cells: [] };
+    const rows = [snapshot(T), snapshot(T + 1), snapshot(T + 2, undefined, { markets: [perp] })];
+    expect(await said('snapshots', file('.ndjson', lines(rows)))).toEqual([
+      '3: markets[0].type: must be cex_spot, as in an earlier row of venue kraken, not cex_perp',
+    ]);
+    const flat = [...cells(T), ...cells(T + 1, { exchange_type: 'DEX', type: 'cex_spot' })];
+    expect(await said('cells', file('.csv', csv(flat)))).toEqual([
+      '5: exchange_type: must be CEX, as in an earlier row',
+    ]);
+  });
+});
+
+describe('columns', () => {
+  it('of a wrong type are refused at once', async () => {
+    const source = file('.ndjson', lines(cells(T)));
+    const text = await parquet(
+      `SELECT * REPLACE (price_usd::VARCHAR AS price_usd) FROM ${readJson(source)}`,
+    );
+    expect(await said('cells', text)).toEqual([
+      '1: price_usd: must be a column of numbers, this one is VARCHAR',
+    ]);
+    const time = await parquet(
+      `SELECT * REPLACE (to_timestamp(t) AS t, 5 AS source) FROM ${readJson(source)}`,
+    );
+    expect(await said('cells', time)).toEqual([
+      '1: source: must be a column of texts, this one is INTEGER',
+      '1: t: must be a column of numbers, this one is TIMESTAMP WITH TIME ZONE',
+    ]);
+    const nested = file('.ndjson', lines([snapshot(T)]));
+    const bad = await parquet(`SELECT * REPLACE (t::VARCHAR AS t) FROM ${readJson(nested)}`);
+    expect(await said('snapshots', bad)).toEqual([
+      '1: t: must be a column of numbers, this one is VARCHAR',
+    ]);
+  });
+
+  it('that may be null are judged by their values', async () => {
+    const source = file('.ndjson', lines(cells(T)));
+    const name = await parquet(
+      `SELECT * REPLACE (CASE WHEN bin = 1 THEN 7 END AS market_address) FROM ${readJson(source)}`,
+    );
+    expect(await said('cells', name)).toEqual([
+      '3: market_address: must be null or a string of 1 to 200 characters',
+    ]);
+  });
+
+  it('that every row needs are missed once each', async () => {
+    const missing = [
+      '1: source: the file has no column of this name',
+      '1: t: the file has no column of this name',
+    ];
+    const rows = cells(T).map(({ t: _, source: __, ...rest }) => rest);
+    expect(await said('cells', file('.csv', csv(rows)))).toEqual(missing);
+    const source = file('.ndjson', lines(rows));
+    expect(await said('cells', await parquet(`SELECT * FROM ${readJson(source)}`))).toEqual(
+      missing,
+    );
+    const arrow = path.join(directory, 'missing.arrow');
+    writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
+    const cut = tableFromIPC(readFileSync(arrow)).select(
+      Object.keys(cells(T)[0]).filter((name) => name !== 't' && name !== 'source'),
+    );
+    expect(await said('cells', file('.arrow', tableToIPC(cut, 'file')))).toEqual(missing);
+    expect(await said('tokens', file('.csv', 'chain,symbol\nmainchain,A\n'))).toEqual([
+      '1: address: the file has no column of this name',
+    ]);
+    expect(await said('snapshots', await parquet(`SELECT 1 AS t`))).toEqual(
+      ['chain', 'address', 'price_usd', 'markets'].map(
+        (name) => `1: ${name}: the file has no column of this name`,
+      ),
+    );
+  });
+
+  it('of a name that stands twice are refused', async () => {
+    const text = csv(cells(T)).replace('chain,', 'chain,chain,');
+    expect(await said('cells', file('.csv', text))).toEqual([
+      '1: chain: the header has this column twice',
+    ]);
+  });
+});
+
+describe('files', () => {
+  it('that are not there, no files, or empty', async () => {
+    const none = path.join(directory, 'none.parquet');
+    for (const name of [none, path.join(directory, 'none.ndjson'), `${none}/x.arrow`]) {
+      expect(await faultsOf(data, 'cells', name)).toEqual([`${name}: no such file`]);
+    }
+    for (const ending of ['.csv', '.parquet', '.arrow', '.ndjson']) {
+      const folder = path.join(directory, `folder${ending}`);
+      mkdirSync(folder);
+      expect(await faultsOf(data, 'cells', folder)).toEqual([
+        `${folder}: expected a file, found a directory`,
+      ]);
+    }
+    expect(await said('cells', file('.csv', ''))).toEqual(['1: expected a header, found nothing']);
+    expect(await said('cells', file('.csv.gz', ''))).toEqual([' gzip: the file is cut short']);
+    expect((await said('cells', file('.parquet', '')))[0]).toMatch(
+      /^ not a readable Parquet file \(.+\)$/,
+    );
+    expect((await said('cells', file('.arrow', '')))[0]).toMatch(
+      /^ not a readable Arrow file \(.+\)$/,
+    );
+    // No rows are nothing wrong where nothing else has to be there.
+    expect(await ingest(data, 'cells', [file('.ndjson', '\n')])).toMatchObject([{ rows: 0 }]);
+  });
+
+  it('that are cut short are refused wherever the cut is', async () => {
+    const rows = Array.from({ length: 400 }, (_, i) => cells(T + i)).flat();
+    const source = file('.ndjson', lines(rows));
+    const gz = gzipSync(readFileSync(source));
+    const columnar = readFileSync(await parquet(`SELECT * FROM ${readJson(source)}`));
+    const arrow = path.join(directory, 'whole.arrow');
+    writeCellsArrow(arrow, rows, { form: 'file', dictionary: true, t: 'int32' });
+    const stream = path.join(directory, 'whole.arrows');
+    writeCellsArrow(stream, rows, { form: 'stream', dictionary: true, t: 'int32' });
+    const whole: [string, Uint8Array, RegExp][] = [
+      ['.ndjson.gz', gz, /^ gzip: the file is cut short$/],
+      ['.parquet', columnar, /^ not a readable Parquet file \(.+\)$/],
+      ['.arrow', readFileSync(arrow), /^ not a readable Arrow file \(.+\)$/],
+      ['.arrows', readFileSync(stream), /^ not a readable Arrow file \(.+\)$/],
+    ];
+    for (const [ending, bytes, expected] of whole) {
+      for (const share of [0.01, 0.3, 0.6, 0.9, 0.99]) {
+        const name = file(ending, bytes.subarray(0, Math.floor(bytes.length * share)));
+        const faults = await said('cells', name);
+        expect([ending, share, faults.length]).toEqual([ending, share, 1]);
+        expect(faults[0]).toMatch(expected);
+      }
+    }
+  });
+
+  it('that are Arrow streams have to end like one', async () => {
+    const stream = path.join(directory, 'ended.arrows');
+    writeCellsArrow(stream, cells(T), { form: 'stream', dictionary: true, t: 'int32' });
+    const name = file('.arrows', readFileSync(stream).subarray(0, -8));
+    expect(await said('cells', name)).toEqual([' not a readable Arrow file (it is cut short)']);
+  });
+
+  it('that are damaged or of another kind are refused', async () => {
+    const text = lines(cells(T));
+    const gz = gzipSync(text);
+    gz[gz.length - 6] ^= 0xff;
+    expect(await said('cells', file('.ndjson.gz', gz))).toEqual([' gzip: the file is damaged']);
+    expect((await said('cells', file('.parquet', text)))[0]).toMatch(
+      /^ not a readable Parquet file/,
+    );
+    expect((await said('cells', file('.arrow', text)))[0]).toMatch(/^ not a readable Arrow file/);
+    const arrow = path.join(directory, 'other.arrow');
+    writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
+    expect((await said('cells', arrow, 'parquet'))[0]).toMatch(/^ not a readable Parquet file/);
+  });
+
+  it('with wildcards and folders like columns in their names are just those files', async () => {
+    const folder = path.join(directory, 'chain=evmchain');
+    mkdirSync(folder);
+    const source = file('.ndjson', lines(cells(T + 5000)));
+    const plain = await parquet(`SELECT * FROM ${readJson(source)}`);
+    const target = path.join(directory, 'wild');
+    for (const name of [path.join(folder, 'a.parquet'), `${directory}/[ab]*?.parquet`]) {
+      writeFileSync(name, readFileSync(plain));
+      const [report] = await ingest(target, 'cells', [name]);
+      expect(report).toMatchObject({ rows: 3, snapshots: 1, cells: 3 });
+    }
+    expect(await storedSnapshots(target, 'mainchain', MINT)).toHaveLength(1);
+    const missing = `${directory}/[ab]*.parquet`;
+    expect(await faultsOf(target, 'cells', missing)).toEqual([`${missing}: no such file`]);
+  });
+
+  it('whose kind nothing names, or that no CSV can hold, are wrong usage', async () => {
+    const wrong = async (dataset: 'snapshots' | 'cells' | 'tokens', name: string, options = {}) =>
+      ingest(data, dataset, [name], options).then(
+        () => 'done',
+        (error: unknown) => (error instanceof UsageError ? error.message : String(error)),
+      );
+    expect(await wrong('cells', 'a.txt')).toMatch(/^a\.txt: the ending names no format; expected /);
+    expect(await wrong('cells', 'a.parquet.gz')).toMatch(
+      /^a\.parquet\.gz: the ending names no format/,
+    );
+    expect(await wrong('snapshots', 'a.csv')).toMatch(/^a\.csv: snapshots are nested and cannot/);
+    expect(await wrong('snapshots', 'a.ndjson', { format: 'csv' })).toMatch(/nested/);
+    expect(await wrong('cells', 'a.ndjson', { format: 'xml' })).toBe(
+      '--format: expected one of ndjson, csv, parquet, arrow, not xml',
+    );
+    expect(await wrong('tokens', 'a.ndjson', { merge: true })).toBe(
+      '--merge goes with snapshots and cells, not with tokens',
+    );
+  });
+
+  it('are read as --format says, whatever their ending', async () => {
+    const target = path.join(directory, 'overridden');
+    const rows = lines(cells(T));
+    const name = file('.txt', rows);
+    expect(await ingest(target, 'cells', [name], { format: 'ndjson' })).toMatchObject([
+      { cells: 3 },
+    ]);
+    const named = file('.parquet', csv(cells(T)));
+    expect(await ingest(target, 'cells', [named], { format: 'csv' })).toMatchObject([{ cells: 3 }]);
+  });
+});

@@ -1,0 +1,176 @@
+/** Files of many pieces: nothing is lost, doubled or torn where a piece ends. */
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { RecordBatchFileWriter, Table, tableFromIPC } from 'apache-arrow';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
+import { cellsOfSnapshot, writeCellsArrow, type CellRow } from '../support/tables.js';
+
+const MINT = 'So11111111111111111111111111111111111111112';
+const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const T = 1_794_000_000;
+/** 58,000 rows: pieces of lines have 1 MiB, those of columns 32,768 rows. */
+const SNAPSHOTS = 100;
+const MARKETS = 4;
+const BINS = 145;
+
+const directory = temporaryDirectory();
+const file = (name: string) => path.join(directory, name);
+
+/** Cells of one snapshot, no two of them alike. */
+function cellsAt(address: string, t: number, markets = MARKETS): CellRow[] {
+  return Array.from({ length: markets }, (_, m) =>
+    cellsOfSnapshot(
+      address,
+      t,
+      2,
+      { source: `Venue ${m}`, exchange_type: 'DEX', market_address: `pool-${m}` },
+      Array.from({ length: BINS }, (_, i) => [i - 72, 1 + ((t + m) % 997), (i * 31 + m) % 89]),
+    ),
+  ).flat();
+}
+
+/** Snapshots of two tokens in turn; spellings and blank lines change within a snapshot. */
+function* snapshots(): Generator<CellRow[]> {
+  for (let s = 0; s < SNAPSHOTS; s++) {
+    const rows = cellsAt(s % 2 === 0 ? MINT : EVM, T + s);
+    for (const [i, row] of rows.entries()) {
+      if (i % 3 === 1) row.address = String(row.address).replace('0xA0b', '0xa0b');
+      if (i % 5 === 1) row.tier = null;
+    }
+    yield rows;
+  }
+}
+
+const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+async function duckdb(...statements: string[]): Promise<void> {
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  for (const statement of statements) await connection.run(statement);
+  connection.closeSync();
+}
+
+const ROWS = SNAPSHOTS * MARKETS * BINS;
+
+beforeAll(async () => {
+  const all = [...snapshots()];
+  // Blank lines within snapshots, too: they belong to none.
+  const text = (rows: CellRow[]) => `${lines(rows.slice(0, 300))} \r\n${lines(rows.slice(300))}`;
+  writeFileSync(file('a.ndjson'), all.map(text).join('\n'));
+  await duckdb(
+    `CREATE TABLE cells AS SELECT * FROM read_json('${file('a.ndjson')}')`,
+    `COPY cells TO '${file('a.csv')}' (HEADER)`,
+    `COPY cells TO '${file('a.parquet')}' (ROW_GROUP_SIZE 10000)`,
+  );
+  const whole = file('whole.arrow');
+  writeCellsArrow(whole, all.flat(), { form: 'file', dictionary: true, t: 'int64' });
+  const table = tableFromIPC(readFileSync(whole));
+  const batches = Array.from({ length: Math.ceil(ROWS / 7001) }, (_, i) =>
+    table.slice(i * 7001, (i + 1) * 7001),
+  ).flatMap((slice) => slice.batches);
+  writeFileSync(
+    file('a.arrow'),
+    RecordBatchFileWriter.writeAll(new Table(batches)).toUint8Array(true),
+  );
+});
+afterAll(async () => {
+  await closePool();
+  await cleanUp();
+});
+
+describe('snapshots that straddle the borders of pieces', () => {
+  it('are counted and stored exactly, alike from every format', async () => {
+    const stored: string[] = [];
+    for (const ending of ['ndjson', 'csv', 'parquet', 'arrow']) {
+      const data = file(`data-${ending}`);
+      const [report] = await ingest(data, 'cells', [file(`a.${ending}`)]);
+      expect([ending, report]).toEqual([
+        ending,
+        {
+          file: file(`a.${ending}`),
+          rows: ROWS,
+          snapshots: SNAPSHOTS,
+          cells: ROWS,
+          droppedLevels: 0,
+        },
+      ]);
+      const mint = await storedSnapshots(data, 'mainchain', MINT);
+      expect(mint.map(({ t, cells }) => [t, cells.length])).toEqual(
+        Array.from({ length: SNAPSHOTS / 2 }, (_, i) => [T + 2 * i, MARKETS * BINS]),
+      );
+      stored.push(
+        JSON.stringify([mint, await storedSnapshots(data, 'evmchain', EVM.toLowerCase())]),
+      );
+    }
+    // Not toEqual: a difference of this length helps nobody.
+    expect(stored.map((one) => one === stored[0])).toEqual([true, true, true, true]);
+  });
+
+  it('may be larger than a piece', async () => {
+    const markets = 230;
+    const rows = [
+      ...cellsAt(MINT, T, 2),
+      ...cellsAt(MINT, T + 1, markets),
+      ...cellsAt(MINT, T + 2, 2),
+    ];
+    writeFileSync(file('wide.ndjson'), lines(rows));
+    writeCellsArrow(file('wide.arrow'), rows, { form: 'file', dictionary: false, t: 'int32' });
+    for (const name of ['wide.ndjson', 'wide.arrow']) {
+      const [report] = await ingest(file(`data-${name}`), 'cells', [file(name)]);
+      expect(report).toMatchObject({ snapshots: 3, cells: rows.length });
+    }
+  });
+
+  it('are refused where they hold more than a snapshot may', async () => {
+    writeFileSync(file('full.ndjson'), lines(cellsAt(MINT, T, 690)));
+    expect(await faultsOf(file('data-full'), 'cells', file('full.ndjson'))).toEqual([
+      `${file('full.ndjson')}:1: bin: a snapshot holds at most 100000 cells`,
+    ]);
+  });
+
+  it('are refused where their rows do not lie together, near or far', async () => {
+    const far = file('far.ndjson');
+    writeFileSync(far, readFileSync(file('a.ndjson')));
+    const line = readFileSync(far, 'utf8').split('\n').length;
+    appendFileSync(far, lines(cellsAt(MINT, T + 10, 1).slice(0, 2)));
+    const expected = (name: string, at: number) => [
+      `${name}:${at}: t: the rows of one snapshot must lie together`,
+    ];
+    expect(await faultsOf(file('data-far'), 'cells', far)).toEqual(expected(far, line));
+    const near = file('near.ndjson');
+    const [a, b] = [cellsAt(MINT, T, 1), cellsAt(MINT, T + 1, 1)];
+    writeFileSync(near, lines([...a.slice(0, 9), ...b, ...a.slice(9)]));
+    expect(await faultsOf(file('data-far'), 'cells', near)).toEqual(expected(near, 10 + BINS));
+  });
+});
+
+describe('a large file', () => {
+  /** Peak memory of the command, in MiB. */
+  const MAX_RSS_MIB = 700;
+
+  it('is read within a bound of memory', async () => {
+    const many = 750_000;
+    const name = file('many.ndjson');
+    await duckdb(
+      `COPY (SELECT 'mainchain' AS chain, '${MINT}' AS address, ${T} + (i // 500) AS t, 2.0 AS price_usd,
+         'Venue ' || ((i % 500) // 100) AS source, 'DEX' AS exchange_type, 'A/B' AS pair,
+         i % 100 - 50 AS bin, 10 + i % 977 AS support_usd, i % 13 AS resistance_usd
+       FROM range(${many}) r(i)) TO '${name}' (FORMAT json)`,
+    );
+    const hook = file('peak.mjs');
+    writeFileSync(
+      hook,
+      `process.on('exit', () => process.stderr.write('peak ' + process.resourceUsage().maxRSS + '\\n'));`,
+    );
+    const ended = await fathom(['ingest', 'cells', name, '--data', file('many'), '--json'], {
+      env: { NODE_OPTIONS: `--import ${hook}` },
+    });
+    expect(ended.status).toBe(0);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ files: [{ cells: many, snapshots: 1500 }] });
+    const peak = Number(/peak (\d+)/.exec(ended.stderr)?.[1]) / 1024;
+    expect(peak).toBeGreaterThan(50);
+    expect(peak).toBeLessThan(MAX_RSS_MIB);
+  });
+});

@@ -1,0 +1,228 @@
+/** `--merge`: how collectors of several venues build one ladder. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cleanUp, fathom, replayBytes, temporaryDirectory } from '../support/cli.js';
+import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
+import {
+  cellsOfSnapshot,
+  writeCellsArrow,
+  type Json,
+  type SnapshotRow,
+} from '../support/tables.js';
+
+const MINT = 'So11111111111111111111111111111111111111112';
+const T = 1_794_000_000;
+
+const directory = temporaryDirectory();
+let count = 0;
+const place = (name: string) => path.join(directory, name);
+
+function ndjson(rows: readonly object[]): string {
+  const name = place(`${count++}.ndjson`);
+  writeFileSync(name, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  return name;
+}
+
+const row = (t: number, price: number, ...markets: Json[]): SnapshotRow => ({
+  chain: 'mainchain',
+  address: MINT,
+  t,
+  price_usd: price,
+  markets,
+});
+const cex = (source: string, bids: number[][], asks: number[][]): Json => ({
+  source,
+  exchange_type: 'CEX',
+  pair: 'A/USD',
+  book: { bids, asks },
+});
+const withCells = (source: string, cells: number[][]): Json => ({
+  source,
+  exchange_type: 'CEX',
+  pair: 'A/USD',
+  cells,
+});
+
+// Two collectors that see the token at two prices of their own.
+const first = [0, 60].map((s) =>
+  row(
+    T + s,
+    2,
+    cex(
+      'Kraken',
+      [
+        [1.99, 50],
+        [1.5, 10],
+      ],
+      [[2.01, 70]],
+    ),
+  ),
+);
+const second = [0, 60].map((s) =>
+  row(
+    T + s,
+    2.1,
+    cex(
+      'Binance',
+      [[2.09, 30]],
+      [
+        [2.11, 20],
+        [2.5, 4],
+      ],
+    ),
+  ),
+);
+
+afterAll(async () => {
+  await closePool();
+  await cleanUp();
+});
+
+/** Depth by snapshot: the cells without the order of their markets. */
+async function depthOf(data: string) {
+  const snapshots = await storedSnapshots(data, 'mainchain', MINT);
+  return snapshots.map(({ cells, ...rest }) => ({
+    ...rest,
+    cells: cells.map((cell) => JSON.stringify(cell)).sort(),
+  }));
+}
+
+describe('two collectors', () => {
+  const data = place('kraken-first');
+  beforeAll(async () => {
+    await ingest(data, 'snapshots', [ndjson(first)]);
+    await ingest(data, 'snapshots', [ndjson(second)], { merge: true });
+  });
+
+  it('build one ladder around the price of the one that came first', async () => {
+    const [snapshot] = await storedSnapshots(data, 'mainchain', MINT);
+    expect(snapshot).toMatchObject({ t: T, priceUsd: 2 });
+    // floor(ln(p / 2) / ln(1.01) + 0.5) by hand.
+    expect(snapshot.cells).toEqual([
+      ['Kraken/A/USD', -29, 1500, 0],
+      ['Kraken/A/USD', -1, 9950, 0],
+      ['Kraken/A/USD', 1, 0, 14070],
+      ['Binance/A/USD', 4, 6270, 0],
+      ['Binance/A/USD', 5, 0, 4220],
+      ['Binance/A/USD', 22, 0, 1000],
+    ]);
+  });
+
+  it('give the same depth in the other order, around the other price, or within one file', async () => {
+    const other = place('binance-first');
+    await ingest(other, 'snapshots', [ndjson(second)], { merge: true });
+    await ingest(other, 'snapshots', [ndjson(first)], { merge: true });
+    const around = second.map(({ t, price_usd }, i) =>
+      row(t, price_usd, ...first[i].markets, ...second[i].markets),
+    );
+    const whole = place('whole');
+    await ingest(whole, 'snapshots', [ndjson(around)]);
+    expect(await depthOf(other)).toEqual(await depthOf(whole));
+    const oneFile = place('one-file');
+    await ingest(oneFile, 'snapshots', [ndjson([...first, ...second])], { merge: true });
+    expect(await depthOf(oneFile)).toEqual(await depthOf(data));
+  });
+
+  it('may send the same twice', async () => {
+    const before = await storedSnapshots(data, 'mainchain', MINT);
+    await ingest(data, 'snapshots', [ndjson(second), ndjson(first)], { merge: true });
+    expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
+  });
+
+  it('replace their own market alone', async () => {
+    const copy = place('replaced');
+    await ingest(copy, 'snapshots', [ndjson(first), ndjson(second)], { merge: true });
+    const less = row(T, 7, cex('Binance', [[2, 5]], []), cex('New', [], [[2, 3]]));
+    await ingest(copy, 'snapshots', [ndjson([less])], { merge: true });
+    const [changed, untouched] = await storedSnapshots(copy, 'mainchain', MINT);
+    expect(changed.cells.slice(2)).toEqual([
+      ['Kraken/A/USD', 1, 0, 14070],
+      ['Binance/A/USD', 0, 1000, 0],
+      ['New/A/USD', 0, 0, 600],
+    ]);
+    expect(untouched).toEqual((await storedSnapshots(data, 'mainchain', MINT))[1]);
+  });
+
+  it('take a market away by sending it empty', async () => {
+    const copy = place('emptied');
+    await ingest(copy, 'snapshots', [ndjson(first), ndjson(second)], { merge: true });
+    await ingest(copy, 'snapshots', [ndjson([row(T, 2, cex('Kraken', [], []))])], { merge: true });
+    const [emptied] = await storedSnapshots(copy, 'mainchain', MINT);
+    expect(new Set(emptied.cells.map(([name]) => name))).toEqual(new Set(['Binance/A/USD']));
+  });
+
+  it('replace whole snapshots without --merge', async () => {
+    const copy = place('whole-replaced');
+    await ingest(copy, 'snapshots', [ndjson(first), ndjson(second)]);
+    const names = (await storedSnapshots(copy, 'mainchain', MINT)).map(({ priceUsd, cells }) => [
+      priceUsd,
+      ...new Set(cells.map(([name]) => name)),
+    ]);
+    expect(names).toEqual([
+      [2.1, 'Binance/A/USD'],
+      [2.1, 'Binance/A/USD'],
+    ]);
+  });
+});
+
+describe('cells made elsewhere', () => {
+  const expected = (name: string, line: number, price: number) => [
+    `${name}:${line}: price_usd: must be ${price}, the price of the snapshot that stands: cells made for another price`,
+  ];
+
+  it('are refused where they were made for another price than the one that stands', async () => {
+    const data = place('cells');
+    await ingest(data, 'snapshots', [ndjson(first)]);
+    const before = await storedSnapshots(data, 'mainchain', MINT);
+    const rows = [
+      row(T, 2, withCells('Bybit', [[0, 5, 0]])),
+      row(T + 60, 2.1, withCells('Bybit', [[0, 5, 0]])),
+    ];
+    const nested = ndjson(rows);
+    expect(await faultsOf(data, 'snapshots', nested, { merge: true })).toEqual(
+      expected(nested, 2, 2),
+    );
+    const market = { source: 'Bybit', exchange_type: 'CEX', pair: 'A/USD' };
+    const flat = [T, T + 60].flatMap((t, i) =>
+      cellsOfSnapshot(MINT, t, 2 + i / 10, market, [
+        [0, 5, 0],
+        [1, 0, 7],
+      ]),
+    );
+    const lines = ndjson(flat);
+    expect(await faultsOf(data, 'cells', lines, { merge: true })).toEqual(expected(lines, 3, 2));
+    const arrow = place('cells.arrow');
+    writeCellsArrow(arrow, flat, { form: 'file', dictionary: true, t: 'int32' });
+    expect(await faultsOf(data, 'cells', arrow, { merge: true })).toEqual(expected(arrow, 3, 2));
+    expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
+    await ingest(data, 'cells', [ndjson(flat.slice(0, 2))], { merge: true });
+    const [merged] = await storedSnapshots(data, 'mainchain', MINT);
+    expect(merged.cells.slice(-2)).toEqual([
+      ['Bybit/A/USD', 0, 500, 0],
+      ['Bybit/A/USD', 1, 0, 700],
+    ]);
+  });
+});
+
+describe('the command', () => {
+  it('merges alike, over the wire', async () => {
+    const [one, other] = [place('wire-1'), place('wire-2')];
+    const [a, b] = [ndjson(first), ndjson(second)];
+    const merge = async (data: string, files: string[]) => {
+      const ended = await fathom(['ingest', 'snapshots', ...files, '--merge', '--data', data]);
+      expect([ended.status, ended.stdout]).toEqual([0, '']);
+    };
+    await merge(one, [a, b]);
+    await merge(other, [a, b, b, a]);
+    const queries = [`${MINT}?group=venue`, `${MINT}?group=all`, MINT];
+    const [bytes, again] = [
+      await replayBytes(one, queries, T + 600),
+      await replayBytes(other, queries, T + 600),
+    ];
+    expect(again).toEqual(bytes);
+    const [venues] = bytes.map((text) => JSON.parse(text.replace(/^200 /, '')) as Json);
+    expect(venues.facets.venues.map(({ key }: Json) => key).sort()).toEqual(['binance', 'kraken']);
+    expect(venues.snapshots[0].price_usd).toBe(2);
+  });
+});

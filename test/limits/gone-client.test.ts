@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Limiter } from '../../server/limits/limiter.js';
+import { parsePlans } from '../../server/limits/plan-settings.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { RawClient, eventually, requestText } from '../support/raw-client.js';
+import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
+
+let service: TestService;
+const depth = new MemoryDepth();
+const charged: number[] = [];
+
+beforeAll(async () => {
+  depth.add('mainchain', MINT, steadyStore(10, 2));
+  const counter = {
+    calls: 0,
+    add(calls: number) {
+      this.calls += calls;
+      charged.push(calls);
+    },
+  };
+  const plans = parsePlans(
+    '{"premium":{"monthly_quota":2,"rates":{"general":{"requests":"unlimited"}}}}',
+    'plans',
+  );
+  const { check: checkPlan } = new Limiter({ usage: { counter: () => counter }, plans });
+  service = await startTestService({ depth, checkPlan });
+});
+afterAll(() => service.stop());
+
+const get = () => service.get(`/replay/${MINT}`);
+
+describe('a client that goes before its reply', () => {
+  it('gives back what its call held of the quota', async () => {
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    depth.beforeRead = () => gate;
+    const clients = await Promise.all([0, 1].map(() => RawClient.connect(service.server.port)));
+    for (const client of clients) {
+      client.send(requestText(`GET /api/v1/replay/${MINT}`, { 'x-api-key': KEY }));
+    }
+    await eventually('both are in work', () => depth.reads.length === 2);
+    const third = await get();
+    expect(depth.reads.length).toBe(2);
+    expect([third.status, third.headers.get('retry-after')]).toEqual([429, '1']);
+    clients[0].socket.destroy();
+    // Its place is free as soon as the server has seen it go; the other one keeps its own.
+    const admitted = eventually('its place is free', () => depth.reads.length === 3);
+    let fourth = get();
+    while (!(await Promise.race([admitted.then(() => true), fourth.then(() => false)]))) {
+      fourth = get();
+    }
+    depth.beforeRead = async () => {};
+    open();
+    expect((await fourth).status).toBe(200);
+    await clients[1].until('200 OK');
+    expect(charged).toEqual([1, 1]);
+    expect((await get()).status).toBe(429);
+  });
+});

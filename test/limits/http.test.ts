@@ -1,0 +1,219 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RunningServer } from '../../server/app.js';
+import { onStore } from '../../server/cli/store-access.js';
+import { serveOptions, startService } from '../../server/cli/commands/serve.js';
+import { parsePlans } from '../../server/limits/plan-settings.js';
+import { DEFAULT_PLANS } from '../../server/limits/plans.js';
+import type { IssuedKey, KeyRequest } from '../../storage/keys/key-ring.js';
+
+const MINT = 'So11111111111111111111111111111111111111112';
+const LIMIT_HEADERS = [
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'x-quota-limit',
+  'x-quota-used',
+  'x-quota-remaining',
+  'x-quota-reset',
+];
+const ALL_HEADERS = [...LIMIT_HEADERS, 'x-api-tier', 'ratelimit', 'ratelimit-policy'];
+
+let directory: string;
+let server: RunningServer;
+
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'fathom-limits-'));
+  await start();
+});
+afterEach(async () => {
+  await server.close();
+  await rm(directory, { recursive: true });
+});
+
+async function start({ asOfS = null as number | null, plans = DEFAULT_PLANS } = {}) {
+  const words = ['--data', directory, '--host', '127.0.0.1', '--port', '0', '--threads', '1'];
+  server = await startService({ ...serveOptions(words), asOfS, plans });
+}
+async function restart(options: Parameters<typeof start>[0] = {}) {
+  await server.close();
+  await start(options);
+}
+
+/** As `fathom keys create` does, through the running server. */
+const createKey = (fields: Partial<KeyRequest> = {}): Promise<IssuedKey> =>
+  onStore(directory, (store) =>
+    store.createKey({
+      tier: 'premium',
+      name: null,
+      requestsPerMinute: null,
+      monthlyQuota: null,
+      ...fields,
+    }),
+  );
+const get = (key: string, target = `/replay/${MINT}`, init: RequestInit = {}) =>
+  fetch(`${server.url}/api/v1${target}`, {
+    ...init,
+    headers: { 'x-api-key': key, ...(init.headers as Record<string, string>) },
+  });
+const numbers = ({ headers }: Response) =>
+  Object.fromEntries(LIMIT_HEADERS.map((name) => [name, Number(headers.get(name))]));
+
+describe('replies to a live key', () => {
+  it('have every header, whatever their status', async () => {
+    const { key } = await createKey({ requestsPerMinute: 1000 });
+    const past = `/replay/${MINT}?from=1700000000&to=1700000600`;
+    // A window that ends more than a year ago is refused; this one is a day old.
+    const dayS = Math.floor(Date.now() / 1000) - 86_400;
+    const settled = `/replay/${MINT}?from=${dayS - 600}&to=${dayS}`;
+    const etag = (await get(key, settled)).headers.get('etag') ?? '';
+    const replies: [number, string, RequestInit?][] = [
+      [200, `/replay/${MINT}`],
+      [200, `/replay/${MINT}`, { method: 'HEAD' }],
+      [304, settled, { headers: { 'if-none-match': etag } }],
+      [400, past],
+      [400, '/replay/nonsense'],
+      [400, `/replay/${MINT}?group=x`],
+      [404, '/no-such-endpoint'],
+      [405, `/replay/${MINT}`, { method: 'DELETE' }],
+      [406, `/replay/${MINT}`, { headers: { accept: 'image/png' } }],
+    ];
+    let charged = 1;
+    for (const [status, target, init] of replies) {
+      const response = await get(key, target, init);
+      await response.arrayBuffer();
+      expect([target, response.status]).toEqual([target, status]);
+      for (const name of ALL_HEADERS) {
+        expect([target, name, response.headers.get(name)]).not.toEqual([target, name, null]);
+      }
+      if (status === 200) charged++;
+      expect([target, numbers(response)['x-quota-used']]).toEqual([target, charged]);
+    }
+    const last = await get(key);
+    expect(numbers(last)).toMatchObject({
+      'x-ratelimit-limit': 1000,
+      'x-quota-limit': 100_000,
+      'x-quota-used': charged + 1,
+      'x-quota-remaining': 100_000 - charged - 1,
+    });
+    const nowS = Date.now() / 1000;
+    const { 'x-ratelimit-reset': full, 'x-quota-reset': month } = numbers(last);
+    expect(full).toBeGreaterThanOrEqual(Math.floor(nowS));
+    expect(full).toBeLessThanOrEqual(nowS + 2);
+    const next = new Date(month * 1000);
+    expect(next.toISOString()).toMatch(/-01T00:00:00.000Z$/);
+    expect(month - nowS).toBeLessThanOrEqual(31 * 86_400);
+    expect(last.headers.get('ratelimit-policy')).toBe('"general";q=1000;w=60');
+    expect(last.headers.get('ratelimit')).toMatch(/^"general";r=9\d\d;t=[01]$/);
+    expect(last.headers.get('x-api-tier')).toBe('premium');
+  });
+
+  it('say when to come back where the rate is exceeded', async () => {
+    const { key } = await createKey();
+    const replies = await Promise.all(Array.from({ length: 30 }, () => get(key)));
+    const statuses = replies.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array<number>(12).fill(200), ...Array<number>(18).fill(429)]);
+    const remaining = replies
+      .filter(({ status }) => status === 200)
+      .map((reply) => numbers(reply)['x-quota-used']);
+    expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
+    const refused = await get(key);
+    const waitS = Number(refused.headers.get('retry-after'));
+    expect([1, 2, 3, 4, 5]).toContain(waitS);
+    expect(await refused.json()).toEqual({
+      error: `Rate limit exceeded: retry in ${waitS} second${waitS === 1 ? '' : 's'}`,
+    });
+    expect(numbers(refused)).toMatchObject({ 'x-ratelimit-remaining': 0, 'x-quota-used': 12 });
+  });
+
+  it('refuse what needs another tier with an error alone', async () => {
+    const { key } = await createKey();
+    const response = await get(key, '/score', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ addresses: [MINT] }),
+    });
+    expect(response.status).toBe(403);
+    expect(Object.keys((await response.json()) as object)).toEqual(['error']);
+    for (const name of ALL_HEADERS) expect(response.headers.get(name)).not.toBeNull();
+    expect(numbers(response)).toMatchObject({ 'x-ratelimit-remaining': 11, 'x-quota-used': 0 });
+  });
+});
+
+describe('replies to anybody else', () => {
+  it.each(['', 'fathom_nonsense'])("have none of a plan's headers ('%s')", async (key) => {
+    for (const target of [`/replay/${MINT}`, '/no-such-endpoint']) {
+      const response = await get(key, target);
+      expect(response.status).toBe(401);
+      expect(Object.keys((await response.json()) as object)).toEqual(['error']);
+      for (const name of ALL_HEADERS) expect(response.headers.get(name)).toBeNull();
+    }
+  });
+});
+
+describe('the monthly quota', () => {
+  it('lets exactly as many of parallel calls succeed, and survives a restart', async () => {
+    const { key, id } = await createKey({ requestsPerMinute: Infinity, monthlyQuota: 100 });
+    const replies = await Promise.all(Array.from({ length: 200 }, () => get(key)));
+    // Calls that were held up by calls in progress come again until the quota is gone.
+    let succeeded = replies.filter(({ status }) => status === 200);
+    for (let i = 0; i < 200 && succeeded.length < 100; i++) {
+      const reply = await get(key);
+      if (reply.status === 200) succeeded = [...succeeded, reply];
+    }
+    const used = succeeded.map((reply) => numbers(reply)['x-quota-used']).sort((a, b) => a - b);
+    expect(used).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
+    const others = replies.filter(({ status }) => status !== 200).map(({ status }) => status);
+    expect(others.every((status) => status === 429 || status === 503)).toBe(true);
+    const spent = await get(key);
+    expect(spent.status).toBe(429);
+    expect(await spent.json()).toEqual({
+      error: `Monthly quota exceeded: retry in ${spent.headers.get('retry-after')} seconds`,
+    });
+    await restart();
+    const after = await get(key);
+    expect([after.status, numbers(after)['x-quota-used']]).toEqual([429, 100]);
+    // A rotated key is the same key: what it has used stays.
+    const { key: rotated } = await onStore(directory, (store) => store.rotateKey(id));
+    expect((await get(key)).status).toBe(401);
+    expect(numbers(await get(rotated))).toMatchObject({ 'x-quota-used': 100 });
+  });
+});
+
+describe('a running service', () => {
+  it('takes keys that are made, and lets go of keys that are revoked', async () => {
+    const { key, id } = await createKey({ requestsPerMinute: 3 });
+    for (const status of [200, 200, 200, 429]) expect((await get(key)).status).toBe(status);
+    await onStore(directory, (store) => store.revokeKey(id));
+    expect((await get(key)).status).toBe(401);
+    const { key: next } = await createKey({ requestsPerMinute: 3 });
+    expect((await get(next)).status).toBe(200);
+  });
+
+  it('keeps limits by the system clock where its own stands still', async () => {
+    const { key } = await createKey();
+    await restart({ asOfS: 1_700_000_000 });
+    const { 'x-ratelimit-reset': reset, 'x-quota-reset': month } = numbers(await get(key));
+    const nowS = Date.now() / 1000;
+    expect(Math.abs(reset - nowS)).toBeLessThan(10);
+    expect(month).toBeGreaterThan(nowS);
+    for (let i = 1; i < 12; i++) expect((await get(key)).status).toBe(200);
+    const refused = await get(key);
+    expect(refused.status).toBe(429);
+    await new Promise((resolve) =>
+      setTimeout(resolve, Number(refused.headers.get('retry-after')) * 1000),
+    );
+    expect((await get(key)).status).toBe(200);
+  });
+
+  it('has the plans that it was given', async () => {
+    const text = '{"premium":{"monthly_quota":2,"rates":{"general":{"requests":40,"seconds":2}}}}';
+    await restart({ plans: parsePlans(text, 'plans') });
+    const { key } = await createKey();
+    const reply = await get(key);
+    expect(numbers(reply)).toMatchObject({ 'x-ratelimit-limit': 40, 'x-quota-limit': 2 });
+    expect(reply.headers.get('ratelimit-policy')).toBe('"general";q=40;w=2');
+  });
+});

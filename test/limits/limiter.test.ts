@@ -1,0 +1,297 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../server/http/errors.js';
+import type { Headers } from '../../server/http/exchange.js';
+import type { LimitClock } from '../../server/limits/clock.js';
+import { UNLIMITED } from '../../server/limits/headers.js';
+import { Limiter } from '../../server/limits/limiter.js';
+import type { LimitedEndpoint } from '../../server/api/plan.js';
+import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/seams.js';
+
+const NOV_20_MS = Date.UTC(2026, 10, 20, 12);
+const DEC_1_S = Date.UTC(2026, 11, 1) / 1000;
+
+/** A clock that stands where it is put. */
+class SimulatedClock implements LimitClock {
+  us = 5_000_000;
+  ms = NOV_20_MS;
+  steadyUs = () => this.us;
+  wallMs = () => this.ms;
+  pass(seconds: number) {
+    this.us += seconds * 1_000_000;
+    this.ms += seconds * 1000;
+  }
+}
+
+/** Counts in memory alone. */
+class Counts implements UsageSource {
+  readonly counters = new Map<string, { calls: number; add(calls: number): void }>();
+  counter(keyId: string, month: number): UsageCounter {
+    const name = `${keyId} ${month}`;
+    let counter = this.counters.get(name);
+    if (!counter) {
+      counter = {
+        calls: 0,
+        add(calls) {
+          this.calls += calls;
+        },
+      };
+      this.counters.set(name, counter);
+    }
+    return counter;
+  }
+}
+
+const key = (fields: Partial<KeyRecord> = {}): KeyRecord => ({
+  id: 'key_1',
+  name: null,
+  tier: 'premium',
+  hint: '',
+  requestsPerMinute: null,
+  monthlyQuota: null,
+  createdAtS: 0,
+  revokedAtS: null,
+  ...fields,
+});
+const endpoint = (...rateBuckets: LimitedEndpoint['rateBuckets']): LimitedEndpoint => ({
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets,
+});
+const GENERAL = endpoint('general');
+const WHALE = endpoint('general', 'whale-get');
+const BULK = endpoint('general', 'whale-post');
+
+function setUp() {
+  const clock = new SimulatedClock();
+  const usage = new Counts();
+  return { clock, usage, limiter: new Limiter({ usage, clock }) };
+}
+const named = (headers: Headers) => Object.fromEntries(headers) as Record<string, string>;
+
+/** The refusal, with its headers by name. */
+function refusal(action: () => unknown) {
+  try {
+    action();
+  } catch (error) {
+    const { status, body, headers } = error as ApiError;
+    expect(error).toBeInstanceOf(ApiError);
+    return { status, body, headers: named(headers) };
+  }
+  throw new Error('was admitted');
+}
+
+describe('rates on a simulated clock', () => {
+  it('allow the whole minute at once, then as it refills', () => {
+    const { clock, limiter } = setUp();
+    for (let left = 11; left >= 0; left--) {
+      const headers = named(limiter.check(key(), GENERAL).settle(200));
+      expect(headers['X-RateLimit-Remaining']).toBe(String(left));
+    }
+    clock.pass(1.5);
+    const { status, body, headers } = refusal(() => limiter.check(key(), GENERAL));
+    expect(status).toBe(429);
+    expect(body).toEqual({ error: 'Rate limit exceeded: retry in 4 seconds' });
+    expect(headers).toEqual({
+      'Retry-After': '4',
+      'X-RateLimit-Limit': '12',
+      'X-RateLimit-Remaining': '0',
+      'X-RateLimit-Reset': String(Math.ceil(NOV_20_MS / 1000 + 60)),
+      'X-Quota-Limit': '100000',
+      'X-Quota-Used': '12',
+      'X-Quota-Remaining': '99988',
+      'X-Quota-Reset': String(DEC_1_S),
+      'RateLimit-Policy': '"general";q=12;w=60',
+      RateLimit: '"general";r=0;t=59',
+    });
+    clock.pass(3.5);
+    expect(named(limiter.check(key(), GENERAL).settle(200))['X-RateLimit-Remaining']).toBe('0');
+    expect(() => limiter.check(key(), GENERAL)).toThrow(ApiError);
+  });
+
+  it('know nothing of the wall clock', () => {
+    const { clock, limiter } = setUp();
+    for (let i = 0; i < 12; i++) limiter.check(key(), GENERAL).settle(200);
+    clock.ms += 3_600_000;
+    expect(() => limiter.check(key(), GENERAL)).toThrow(ApiError);
+    clock.ms -= 7_200_000;
+    clock.us += 5_000_000;
+    limiter.check(key(), GENERAL).settle(200);
+  });
+
+  it('are drawn on together or not at all, and the tighter one is told', () => {
+    const { clock, limiter } = setUp();
+    const first = named(limiter.check(key(), WHALE).settle(200));
+    expect(first).toMatchObject({
+      'X-RateLimit-Limit': '1',
+      'X-RateLimit-Remaining': '0',
+      'X-RateLimit-Reset': String(NOV_20_MS / 1000 + 1),
+      'RateLimit-Policy': '"general";q=12;w=60, "whale-get";q=1;w=1',
+      RateLimit: '"general";r=11;t=5, "whale-get";r=0;t=1',
+    });
+    for (let i = 0; i < 20; i++) {
+      expect(refusal(() => limiter.check(key(), WHALE)).headers['Retry-After']).toBe('1');
+    }
+    // None of the refused ones drew on the general bucket.
+    expect(named(limiter.check(key(), GENERAL).settle(200))['X-RateLimit-Remaining']).toBe('10');
+    for (let i = 0; i < 10; i++) limiter.check(key(), GENERAL).settle(200);
+    clock.pass(1);
+    // Now the general one is the tighter, and the other stays full.
+    const { headers } = refusal(() => limiter.check(key(), WHALE));
+    expect(headers).toMatchObject({
+      'Retry-After': '4',
+      'X-RateLimit-Limit': '12',
+      RateLimit: '"general";r=0;t=59, "whale-get";r=1;t=0',
+    });
+  });
+
+  it('are separate by key and by endpoint', () => {
+    const { limiter } = setUp();
+    for (let i = 0; i < 12; i++) limiter.check(key(), GENERAL).settle(200);
+    limiter.check(key({ id: 'key_2' }), GENERAL).settle(200);
+    const depth = named(limiter.check(key(), endpoint('market-depth')).settle(200));
+    expect(depth).toMatchObject({ 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '59' });
+    for (let i = 0; i < 6; i++) limiter.check(key(), endpoint('dca-pressure')).settle(200);
+    expect(() => limiter.check(key(), endpoint('dca-pressure'))).toThrow(ApiError);
+  });
+
+  it('give Enterprise one bucket for all but market depth, which is unlimited', () => {
+    const { limiter } = setUp();
+    const enterprise = key({ tier: 'enterprise' });
+    for (let i = 0; i < 300; i++) {
+      limiter.check(enterprise, GENERAL).settle(200);
+      limiter.check(enterprise, endpoint('dca-pressure')).settle(200);
+    }
+    expect(() => limiter.check(enterprise, GENERAL)).toThrow(ApiError);
+    for (let i = 0; i < 1000; i++) limiter.check(enterprise, endpoint('market-depth')).settle(200);
+    expect(named(limiter.check(enterprise, endpoint('market-depth')).settle(200))).toMatchObject({
+      'X-RateLimit-Limit': String(UNLIMITED),
+      'X-RateLimit-Remaining': String(UNLIMITED),
+      'X-RateLimit-Reset': String(NOV_20_MS / 1000),
+      'RateLimit-Policy': `"market-depth";q=${UNLIMITED};w=60`,
+      RateLimit: `"market-depth";r=${UNLIMITED};t=0`,
+    });
+  });
+
+  it('take the figures that a key has now, and stay where they are the same', () => {
+    const { limiter } = setUp();
+    for (let i = 0; i < 12; i++) limiter.check(key(), GENERAL).settle(200);
+    // A rotated key is another record of the same figures.
+    expect(() => limiter.check(key({ hint: 'rotated' }), GENERAL)).toThrow(ApiError);
+    const raised = named(limiter.check(key({ requestsPerMinute: 100 }), GENERAL).settle(200));
+    expect(raised['X-RateLimit-Limit']).toBe('100');
+  });
+
+  it('forget keys that have not called for a minute, and no others', () => {
+    const { clock, limiter } = setUp();
+    for (let i = 0; i < 1000; i++) limiter.check(key({ id: `old_${i}` }), GENERAL).settle(200);
+    clock.pass(60);
+    const inProgress = limiter.check(key({ id: 'slow' }), GENERAL);
+    clock.pass(60);
+    for (let i = 0; i < 12; i++) limiter.check(key({ id: 'busy' }), GENERAL).settle(200);
+    for (let i = 0; i < 1000; i++) limiter.check(key({ id: `new_${i}` }), GENERAL).settle(200);
+    expect(limiter.size).toBe(1002);
+    expect(() => limiter.check(key({ id: 'busy' }), GENERAL)).toThrow(ApiError);
+    inProgress.settle(200);
+  });
+});
+
+describe('tiers', () => {
+  it('403 draws on the rate and costs no quota', () => {
+    const { limiter, usage } = setUp();
+    const enterpriseOnly = { ...GENERAL, tier: 'enterprise' } as const;
+    const { status, body, headers } = refusal(() => limiter.check(key(), enterpriseOnly));
+    expect([status, Object.keys(body)]).toEqual([403, ['error']]);
+    expect(headers).toMatchObject({ 'X-RateLimit-Remaining': '11', 'X-Quota-Used': '0' });
+    limiter.check(key({ id: 'key_2', tier: 'enterprise' }), enterpriseOnly).settle(200);
+    expect(usage.counter('key_2', 202611).calls).toBe(1);
+    for (let i = 0; i < 11; i++) refusal(() => limiter.check(key(), enterpriseOnly));
+    expect(refusal(() => limiter.check(key(), enterpriseOnly)).status).toBe(429);
+  });
+});
+
+describe('the monthly quota', () => {
+  const unhurried = (fields: Partial<KeyRecord>) => key({ requestsPerMinute: Infinity, ...fields });
+
+  it.each([304, 400, 404, 429, 500, 503, null])('costs nothing where a call ends in %s', (end) => {
+    const { limiter, usage } = setUp();
+    const calls = [200, end, 200].map((status) => ({
+      status,
+      call: limiter.check(key(), GENERAL),
+    }));
+    for (const { status, call } of calls) call.settle(status);
+    expect(usage.counter('key_1', 202611).calls).toBe(2);
+  });
+
+  it('is held by calls in progress, and comes back where they fail', () => {
+    const { limiter } = setUp();
+    const two = unhurried({ monthlyQuota: 2 });
+    const [first, second] = [limiter.check(two, GENERAL), limiter.check(two, GENERAL)];
+    const busy = refusal(() => limiter.check(two, GENERAL));
+    expect(busy.body).toEqual({ error: 'Monthly quota exceeded: retry in 1 second' });
+    expect(busy.headers).toMatchObject({ 'Retry-After': '1', 'X-Quota-Used': '0' });
+    expect(named(second.settle(200))['X-Quota-Used']).toBe('1');
+    expect(named(first.settle(404))['X-Quota-Used']).toBe('1');
+    expect(named(limiter.check(two, GENERAL).settle(200))).toMatchObject({
+      'X-Quota-Used': '2',
+      'X-Quota-Remaining': '0',
+    });
+    const spent = refusal(() => limiter.check(two, GENERAL));
+    const waitS = DEC_1_S - NOV_20_MS / 1000;
+    expect(spent.status).toBe(429);
+    expect(spent.body).toEqual({ error: `Monthly quota exceeded: retry in ${waitS} seconds` });
+    expect(spent.headers['Retry-After']).toBe(String(waitS));
+  });
+
+  it('is charged by tokens where a call costs so much', () => {
+    const { limiter, usage } = setUp();
+    const ten = unhurried({ monthlyQuota: 10 });
+    const call = limiter.check(ten, BULK);
+    call.costs(7);
+    expect(named(call.settle(200))['X-Quota-Used']).toBe('7');
+    const dear = limiter.check(ten, BULK);
+    const { status, headers } = refusal(() => dear.costs(4));
+    // The reply's own headers are those of settle.
+    expect([status, Object.keys(headers)]).toEqual([429, ['Retry-After']]);
+    expect(named(dear.settle(429))['X-Quota-Remaining']).toBe('3');
+    const exact = limiter.check(ten, BULK);
+    exact.costs(3);
+    exact.settle(200);
+    expect(usage.counter('key_1', 202611).calls).toBe(10);
+    const empty = limiter.check(unhurried({ monthlyQuota: 11 }), BULK);
+    empty.costs(0);
+    empty.settle(200);
+    expect(usage.counter('key_1', 202611).calls).toBe(10);
+  });
+
+  it('starts anew with the month, and a call belongs to the month that admitted it', () => {
+    const { clock, limiter, usage } = setUp();
+    const one = unhurried({ monthlyQuota: 1 });
+    clock.ms = DEC_1_S * 1000 - 1;
+    const old = limiter.check(one, GENERAL);
+    expect(refusal(() => limiter.check(one, GENERAL)).headers['X-Quota-Reset']).toBe(
+      String(DEC_1_S),
+    );
+    clock.ms += 1;
+    const headers = named(limiter.check(one, GENERAL).settle(200));
+    expect(headers).toMatchObject({
+      'X-Quota-Used': '1',
+      'X-Quota-Reset': String(Date.UTC(2027, 0, 1) / 1000),
+    });
+    old.settle(200);
+    expect([...usage.counters].map(([name, { calls }]) => [name, calls])).toEqual([
+      ['key_1 202611', 1],
+      ['key_1 202612', 1],
+    ]);
+  });
+
+  it('can be unlimited', () => {
+    const { limiter } = setUp();
+    expect(
+      named(limiter.check(unhurried({ monthlyQuota: Infinity }), GENERAL).settle(200)),
+    ).toMatchObject({
+      'X-Quota-Limit': String(UNLIMITED),
+      'X-Quota-Used': '1',
+      'X-Quota-Remaining': String(UNLIMITED),
+    });
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { RATE_BUCKETS } from '../../server/api/endpoint.js';
+import { parsePlans } from '../../server/limits/plan-settings.js';
+import { DEFAULT_PLANS, planOfKey } from '../../server/limits/plans.js';
+import type { KeyRecord } from '../../storage/seams.js';
+
+const key = (fields: Partial<KeyRecord>): KeyRecord => ({
+  id: 'key_1',
+  name: null,
+  tier: 'premium',
+  hint: '',
+  requestsPerMinute: null,
+  monthlyQuota: null,
+  createdAtS: 0,
+  revokedAtS: null,
+  ...fields,
+});
+const figures = (fields: Partial<KeyRecord>, plans = DEFAULT_PLANS) => {
+  const { monthlyQuota, rates } = planOfKey(plans, key(fields));
+  const rows = RATE_BUCKETS.map((bucket) => {
+    const rule = rates[bucket];
+    return [bucket, rule === 'general' ? rule : `${rule.requests} in ${rule.periodS} s`];
+  });
+  return { monthlyQuota, ...Object.fromEntries(rows) };
+};
+
+const WHALES = { 'whale-get': '1 in 1 s', 'whale-post': '6 in 60 s' };
+
+describe("a key's plan", () => {
+  it('is its tier where it has no figures of its own', () => {
+    expect(figures({})).toEqual({
+      monthlyQuota: 100_000,
+      general: '12 in 60 s',
+      'market-depth': '60 in 60 s',
+      'dca-pressure': '6 in 60 s',
+      ...WHALES,
+    });
+    expect(figures({ tier: 'enterprise' })).toEqual({
+      monthlyQuota: 1_000_000,
+      general: '600 in 60 s',
+      'market-depth': 'Infinity in 60 s',
+      // 600 a minute for the rest: it is part of the rest.
+      'dca-pressure': 'general',
+      ...WHALES,
+    });
+  });
+
+  it("replaces each of the plan's requests a minute, the whale limits stay", () => {
+    const own = { general: '3 in 60 s', 'market-depth': '3 in 60 s', ...WHALES };
+    expect(figures({ requestsPerMinute: 3 })).toEqual({
+      monthlyQuota: 100_000,
+      ...own,
+      'dca-pressure': '3 in 60 s',
+    });
+    expect(figures({ tier: 'enterprise', requestsPerMinute: 3, monthlyQuota: 5 })).toEqual({
+      monthlyQuota: 5,
+      ...own,
+      'dca-pressure': 'general',
+    });
+  });
+
+  it('can be unlimited', () => {
+    expect(figures({ requestsPerMinute: Infinity, monthlyQuota: Infinity })).toMatchObject({
+      monthlyQuota: Infinity,
+      general: 'Infinity in 60 s',
+      'dca-pressure': 'Infinity in 60 s',
+      ...WHALES,
+    });
+  });
+});
+
+describe('the setting plans', () => {
+  it('changes what it names and leaves the rest', () => {
+    const plans = parsePlans(
+      JSON.stringify({
+        premium: {
+          monthly_quota: 'unlimited',
+          rates: {
+            general: { requests: 30 },
+            'whale-get': { requests: 5, seconds: 2 },
+            'dca-pressure': 'general',
+          },
+        },
+      }),
+      'FATHOM_PLANS',
+    );
+    expect(plans.enterprise).toEqual(DEFAULT_PLANS.enterprise);
+    expect(figures({}, plans)).toEqual({
+      monthlyQuota: Infinity,
+      general: '30 in 60 s',
+      'market-depth': '60 in 60 s',
+      'dca-pressure': 'general',
+      'whale-get': '5 in 2 s',
+      'whale-post': '6 in 60 s',
+    });
+  });
+
+  it.each([
+    ['{', 'FATHOM_PLANS: expected JSON'],
+    ['[]', 'FATHOM_PLANS: expected an object with premium, enterprise'],
+    ['{"gold":{}}', 'FATHOM_PLANS.gold: expected one of premium, enterprise'],
+    ['{"premium":7}', 'premium: expected an object with monthly_quota, rates'],
+    ['{"premium":{"quota":7}}', 'premium.quota: expected one of monthly_quota, rates'],
+    ['{"premium":{"monthly_quota":0}}', 'premium.monthly_quota: expected a whole number from 1'],
+    ['{"premium":{"monthly_quota":"7"}}', 'or "unlimited"'],
+    ['{"premium":{"rates":{"generl":{}}}}', 'rates.generl: expected one of general, market-depth'],
+    ['{"premium":{"rates":{"general":"general"}}}', 'rates.general: expected an object'],
+    ['{"premium":{"rates":{"general":{}}}}', 'rates.general.requests: expected a whole number'],
+    ['{"premium":{"rates":{"general":{"requests":1.5}}}}', 'requests: expected a whole number'],
+    [
+      '{"premium":{"rates":{"general":{"requests":1,"seconds":0}}}}',
+      'rates.general.seconds: expected a whole number from 1 to 86400',
+    ],
+  ])('%s is refused', (text, message) => {
+    expect(() => parsePlans(text, 'FATHOM_PLANS')).toThrow(message);
+  });
+});

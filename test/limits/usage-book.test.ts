@@ -1,0 +1,138 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Database } from '../../storage/duckdb/database.js';
+import { migrate } from '../../storage/schema/migrations.js';
+import { UsageBook } from '../../storage/usage/usage-book.js';
+import { eventually } from '../support/raw-client.js';
+
+let directory: string;
+let database: Database;
+const errors: unknown[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'fathom-usage-'));
+  await openDatabase();
+});
+afterEach(async () => {
+  await database.close();
+  await rm(directory, { recursive: true });
+  errors.length = 0;
+});
+
+async function openDatabase() {
+  const file = path.join(directory, 'test.duckdb');
+  database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+  await migrate(database, file);
+}
+const load = () => UsageBook.load(database, (error) => errors.push(error));
+const stored = () => database.rows('SELECT key_id, month, calls FROM usage ORDER BY ALL');
+
+describe('a usage book', () => {
+  it('counts at once and writes by itself within the second', async () => {
+    const book = await load();
+    const counter = book.counter('key_a', 202611);
+    counter.add(3);
+    counter.add(2);
+    expect([counter.calls, book.counter('key_a', 202611).calls]).toEqual([5, 5]);
+    expect(await stored()).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    expect(await stored()).toEqual([['key_a', 202611, 5]]);
+    counter.add(1);
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    expect(await stored()).toEqual([['key_a', 202611, 6]]);
+    await book.close();
+  });
+
+  it('goes on where the one before has ended, month by month', async () => {
+    const before = await load();
+    before.counter('key_a', 202611).add(5);
+    before.counter('key_a', 202612).add(7);
+    before.counter('key_b', 202612).add(1);
+    await before.close();
+    await database.close();
+    await openDatabase();
+    const after = await load();
+    const counts = (month: number) =>
+      ['key_a', 'key_b'].map((id) => after.counter(id, month).calls);
+    expect([counts(202611), counts(202612), counts(202701)]).toEqual([
+      [5, 0],
+      [7, 1],
+      [0, 0],
+    ]);
+    after.counter('key_b', 202612).add(1);
+    await after.close();
+    expect(await stored()).toContainEqual(['key_b', 202612, 2]);
+  });
+
+  it('loses nothing that is counted while it writes', async () => {
+    const book = await load();
+    const ids = Array.from({ length: 1200 }, (_, i) => `key_${String(i).padStart(4, '0')}`);
+    let flushes: Promise<void>[] = [];
+    for (let round = 0; round < 5; round++) {
+      for (const id of ids) book.counter(id, 202611).add(1);
+      flushes = [...flushes, book.flush(), book.flush()];
+      await new Promise((resolve) => setImmediate(resolve));
+      book.counter(ids[0], 202611).add(1);
+    }
+    await Promise.all(flushes);
+    await book.close();
+    const rows = await stored();
+    expect(rows.map(([id, , calls]) => [id, calls])).toEqual(
+      ids.map((id, i) => [id, i === 0 ? 10 : 5]),
+    );
+  });
+
+  it('does not wait for a transaction that takes long', async () => {
+    const book = await load();
+    let endTransaction = () => {};
+    const transaction = database.transaction(async (tx) => {
+      await tx.run("INSERT INTO meta VALUES ('test', 'x')");
+      await new Promise<void>((resolve) => (endTransaction = resolve));
+    });
+    book.counter('key_a', 202611).add(4);
+    await book.flush();
+    expect(await stored()).toEqual([['key_a', 202611, 4]]);
+    endTransaction();
+    await transaction;
+    await book.close();
+  });
+
+  it('does not come in the way of a checkpoint', async () => {
+    const book = await load();
+    for (let i = 0; i < 20; i++) {
+      book.counter('key_a', 202611).add(1);
+      // DuckDB refuses a checkpoint while another connection writes.
+      await Promise.all([book.flush(), database.checkpoint(), database.checkpoint()]);
+    }
+    expect(await stored()).toEqual([['key_a', 202611, 20]]);
+    expect(errors).toEqual([]);
+    await book.close();
+  });
+
+  it('says where a write fails, and tries until it succeeds', async () => {
+    const book = await load();
+    await database.run('ALTER TABLE usage RENAME TO away');
+    book.counter('key_a', 202611).add(4);
+    await eventually('the failure is told', () => errors.length >= 2);
+    book.counter('key_a', 202611).add(1);
+    await database.run('ALTER TABLE away RENAME TO usage');
+    const before = errors.length;
+    await book.flush();
+    expect(await stored()).toEqual([['key_a', 202611, 5]]);
+    expect(errors.length).toBe(before);
+    await book.close();
+  });
+
+  it('keeps a few months in memory, and every one on disk', async () => {
+    const book = await load();
+    for (let month = 202601; month <= 202612; month++) {
+      book.counter('key_a', month).add(month);
+      await book.flush();
+    }
+    expect((await stored()).length).toBe(12);
+    expect(book.counter('key_a', 202609).calls).toBe(202609);
+    await book.close();
+  });
+});

@@ -1,0 +1,99 @@
+/** The small market's scores, over the wire of the built command. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Json } from '../support/conformance.js';
+import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
+
+const EXAMPLES = path.resolve('..', 'shared', 'examples');
+const DATASETS = ['tokens', 'snapshots', 'cells'];
+
+interface Expected {
+  status: string;
+  current_price: number | null;
+  service_score?: number;
+  unrounded?: number;
+  support?: number;
+  resistance?: number;
+}
+
+describe.runIf(existsSync(EXAMPLES))('the example market', () => {
+  let expected: { now: number; names: Record<string, string>; score: Record<string, Expected> };
+  let server: Server;
+  let key: string;
+
+  beforeAll(async () => {
+    expected = JSON.parse(
+      readFileSync(path.join(EXAMPLES, 'expected.json'), 'utf8'),
+    ) as typeof expected;
+    const directory = temporaryDirectory();
+    key = await newKey(directory);
+    server = await serve(directory, ['--port', '0', '--as-of', String(expected.now)]);
+    for (const dataset of DATASETS) {
+      const file = path.join(EXAMPLES, `${dataset}.ndjson`);
+      const { status, stderr } = await fathom(['ingest', dataset, file, '--data', directory]);
+      expect(stderr, dataset).not.toContain('refused');
+      expect(status).toBe(0);
+    }
+  });
+  afterAll(cleanUp);
+
+  const bodyOf = async (address: string): Promise<Json> =>
+    (await (await server.get(`/score/${address}?explain=true`, key)).json()) as Json;
+
+  it('has the scores of the reference, and their parts', async () => {
+    const names = Object.entries(expected.score);
+    expect(names.length).toBeGreaterThan(20);
+    for (const [name, want] of names) {
+      const address = expected.names[name];
+      // A bridged leg is answered as its mint: its own price does not show.
+      const asked = name === 'AAAe' ? expected.names.AAA : address;
+      const body = await bodyOf(address);
+      expect(body.address, name).toBe(asked);
+      expect(body.status, name).toBe(want.status);
+      const price = name === 'AAAe' ? expected.score.AAA.current_price : want.current_price;
+      expectClose(body.service_current_price, price, name);
+      expect(body.service_score, name).toBe(want.service_score ?? null);
+      expect(body.explain === null, name).toBe(want.unrounded === undefined);
+      if (body.explain === null) continue;
+      expectClose(body.explain.unrounded, want.unrounded, name);
+      expectClose(body.explain.support, want.support, name);
+      expectClose(body.explain.resistance, want.resistance, name);
+    }
+  });
+
+  it('has the legs apart in a batch, and boards of the best', async () => {
+    const addresses = Object.keys(expected.score).map((name) => expected.names[name]);
+    const response = await fetch(`${server.url}/api/v1/score`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ addresses }),
+    });
+    const { tokens } = (await response.json()) as Json;
+    expect(tokens.map((row: Json) => [row.address, row.service_score, row.status])).toEqual(
+      Object.entries(expected.score).map(([name, want]) => [
+        expected.names[name],
+        want.service_score ?? null,
+        want.status,
+      ]),
+    );
+    const available = Object.entries(expected.score)
+      .filter(([name, { status }]) => status === 'available' && name !== 'AAAe')
+      .map(([name, want]) => [expected.names[name], want.service_score as number] as const)
+      .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+    const board = (await (await server.get('/top-scores?chain=all', key)).json()) as Json;
+    expect(board.tokens.map((row: Json) => [row.address, row.service_score])).toEqual(available);
+  });
+});
+
+function expectClose(
+  actual: number | null,
+  expected: number | null | undefined,
+  name: string,
+): void {
+  if (expected === null || actual === null || expected === undefined) {
+    expect(actual, name).toBe(expected);
+  } else {
+    expect(Math.abs(actual - expected), name).toBeLessThanOrEqual(1e-6 * Math.abs(expected));
+  }
+}

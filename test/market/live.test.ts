@@ -1,0 +1,120 @@
+/** What happens by itself: scores after an ingest, and the queue, with the built command. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Json } from '../support/conformance.js';
+import { cleanUp, fathom, newKey, serve, temporaryDirectory } from '../support/cli.js';
+
+const MINT = 'A'.repeat(40);
+const OTHER = 'B'.repeat(40);
+const DEADLINE_MS = 15_000;
+
+afterEach(cleanUp);
+
+function snapshotFile(directory: string, address: string, t: number): string {
+  const file = path.join(directory, `${address}.ndjson`);
+  const markets = [
+    { source: 'Orca', exchange_type: 'DEX', pair: 'A/B', cells: [[0, 50_000, 50_000]] },
+  ];
+  const row = { chain: 'mainchain', address, t, price_usd: 2, markets };
+  writeFileSync(file, `${JSON.stringify(row)}\n`);
+  return file;
+}
+
+describe('a running server', () => {
+  it('scores a token by itself after an ingest, and takes it off the queue', async () => {
+    const directory = temporaryDirectory();
+    const files = temporaryDirectory();
+    const key = await newKey(directory);
+    const server = await serve(directory);
+    const scoreOf = async (address: string): Promise<Json> =>
+      (await (await server.get(`/score/${address}`, key)).json()) as Json;
+    expect(await scoreOf(MINT)).toMatchObject({ status: 'pending', service_score: null });
+    expect(await scoreOf(OTHER)).toMatchObject({ status: 'pending' });
+
+    const nowS = Math.floor(Date.now() / 1000);
+    const ingested = await fathom([
+      'ingest',
+      'snapshots',
+      snapshotFile(files, MINT, nowS),
+      '--data',
+      directory,
+    ]);
+    expect(ingested.status).toBe(0);
+    const returnedMs = Date.now();
+    let body = await scoreOf(MINT);
+    while (body.status !== 'available' && Date.now() - returnedMs < DEADLINE_MS) {
+      await sleep(5);
+      body = await scoreOf(MINT);
+    }
+    const tookMs = Date.now() - returnedMs;
+    console.log(`scored ${tookMs} ms after the command's return`);
+    expect(body).toMatchObject({ status: 'available', service_current_price: 2 });
+    expect(body.service_score).toBe(52);
+    expect(tookMs).toBeLessThan(1000);
+
+    const queued = await fathom(['queue', '--json', '--data', directory]);
+    expect(JSON.parse(queued.stdout)).toMatchObject([{ address: OTHER }]);
+  });
+
+  it('scores what becomes visible as time goes by', async () => {
+    const directory = temporaryDirectory();
+    const files = temporaryDirectory();
+    const key = await newKey(directory);
+    const server = await serve(directory);
+    const t = Math.floor(Date.now() / 1000) + 4;
+    await fathom(['ingest', 'snapshots', snapshotFile(files, MINT, t), '--data', directory]);
+    const statusOf = async (): Promise<string> =>
+      ((await (await server.get(`/score/${MINT}`, key)).json()) as Json).status;
+    if (Date.now() < t * 1000) expect(await statusOf()).toBe('price_unavailable');
+    while (Date.now() < (t + 2) * 1000 && (await statusOf()) !== 'available') await sleep(50);
+    expect(await statusOf()).toBe('available');
+    expect(Date.now()).toBeGreaterThanOrEqual(t * 1000);
+  });
+});
+
+describe('fathom queue', () => {
+  it('lists what waits, oldest first, with the server and without', async () => {
+    const directory = temporaryDirectory();
+    const key = await newKey(directory);
+    const server = await serve(directory, ['--port', '0', '--as-of', '1794659696']);
+    const beforeS = Math.floor(Date.now() / 1000);
+    for (const address of [OTHER, MINT, OTHER]) await server.get(`/score/${address}`, key);
+    // A 0x token is not queued, and neither is what market-depth is asked for.
+    await server.get(`/score/0x${'a'.repeat(40)}`, key);
+    await server.get(`/market-depth?token_address=${'C'.repeat(40)}`, key);
+    const listed = await fathom(['queue', '--json', '--data', directory]);
+    expect(listed.status).toBe(0);
+    const tokens = JSON.parse(listed.stdout) as Json[];
+    expect(tokens.map((row) => [row.address, row.requests])).toEqual(
+      tokens[0].requested_at === tokens[1].requested_at
+        ? [
+            [MINT, 1],
+            [OTHER, 2],
+          ]
+        : [
+            [OTHER, 2],
+            [MINT, 1],
+          ],
+    );
+    expect(Object.keys(tokens[0])).toEqual(['chain', 'address', 'requested_at', 'requests']);
+    // The system's time, not the frozen one.
+    for (const { requested_at: atS } of tokens) {
+      expect(atS).toBeGreaterThanOrEqual(beforeS);
+      expect(atS).toBeLessThanOrEqual(Date.now() / 1000);
+    }
+    expect(server.logged()).toContain(`address=${OTHER}`);
+    // It is written within the second: a killed server has lost nothing that is older.
+    await sleep(1000);
+    await server.stop('SIGKILL');
+    const kept = await fathom(['queue', '--json', '--data', directory]);
+    expect(JSON.parse(kept.stdout)).toEqual(tokens);
+    const files = temporaryDirectory();
+    await fathom(['ingest', 'snapshots', snapshotFile(files, MINT, 1000), '--data', directory]);
+    const left = await fathom(['queue', '--data', directory]);
+    expect(left.stdout).toContain(OTHER);
+    expect(left.stdout).not.toContain(MINT);
+    expect((await fathom(['queue', 'extra'])).status).toBe(2);
+  });
+});

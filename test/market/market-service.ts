@@ -1,0 +1,114 @@
+/** The service over a real store, with a clock that the test turns. */
+import { startPool, type ComputePool } from '../../compute/pool.js';
+import type { KeyRecord, KeyTier } from '../../storage/seams.js';
+import type { Store } from '../../storage/store.js';
+import { startServer, type RunningServer } from '../../server/app.js';
+import type { Clock } from '../../server/clock.js';
+import { createLog } from '../../server/log.js';
+import { DEFAULT_NATIVE } from '../../server/market/depth-handler.js';
+import { marketHandlers } from '../../server/market/handlers.js';
+import { Market } from '../../server/market/market.js';
+import { checkedFetch, type Json } from '../support/conformance.js';
+import { MemoryKeys } from '../support/memory-depth.js';
+import { DataDirectory, openStore } from '../support/stores.js';
+
+export const NOW_S = 1_794_659_696;
+const KEY = 'fathom-test-key-of-an-enterprise-member';
+const DELAYED_KEY = 'fathom-test-key-of-a-delayed-member';
+const TIER: KeyTier = 'enterprise';
+
+export class MarketService {
+  private constructor(
+    readonly directory: DataDirectory,
+    readonly store: Store,
+    readonly pool: ComputePool,
+    readonly market: Market,
+    readonly server: RunningServer,
+    /** What the service logged, line by line. */
+    readonly logged: readonly string[],
+    private readonly time: { nowS: number },
+  ) {}
+
+  static async start({
+    directory = new DataDirectory(),
+    maxHeldBytes,
+    before,
+  }: {
+    directory?: DataDirectory;
+    maxHeldBytes?: number;
+    before?: (store: Store) => Promise<void>;
+  } = {}): Promise<MarketService> {
+    const store = await openStore(directory.path);
+    await before?.(store);
+    const keys = new MemoryKeys();
+    keys.add(KEY, TIER);
+    keys.add(DELAYED_KEY, TIER);
+    const delayedId = keys.verify(DELAYED_KEY)?.id;
+    const pool = await startPool({
+      threads: 1,
+      onError: (error) => {
+        throw error;
+      },
+    });
+    const time = { nowS: NOW_S };
+    const clock: Clock = { nowS: () => time.nowS };
+    const logged: string[] = [];
+    const log = createLog((line) => void logged.push(line));
+    const market = new Market({ source: store.market, pool, clock, log, maxHeldBytes });
+    store.onChange((tokenIds) => market.touch(tokenIds));
+    await market.start();
+    const isDelayed = ({ id }: KeyRecord): boolean => id === delayedId;
+    const server = await startServer({
+      depth: store.depth,
+      keys,
+      market: marketHandlers({
+        market,
+        queue: store.queue,
+        log,
+        native: DEFAULT_NATIVE,
+        isDelayed,
+      }),
+      pool,
+      clock,
+      host: '127.0.0.1',
+      port: 0,
+      log,
+    });
+    return new MarketService(directory, store, pool, market, server, logged, time);
+  }
+
+  async get(path: string, key = KEY): Promise<{ status: number; body: Json }> {
+    const response = await checkedFetch(`${this.server.url}/api/v1${path}`, {
+      headers: { 'x-api-key': key },
+    });
+    return { status: response.status, body: (await response.json()) as Json };
+  }
+
+  getDelayed(path: string): Promise<{ status: number; body: Json }> {
+    return this.get(path, DELAYED_KEY);
+  }
+
+  async post(body: unknown): Promise<{ status: number; body: Json }> {
+    const response = await checkedFetch(`${this.server.url}/api/v1/score`, {
+      method: 'POST',
+      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: (await response.json()) as Json };
+  }
+
+  /** Turns the clock, and waits until the market has followed. */
+  async turnTo(nowS: number): Promise<void> {
+    this.time.nowS = nowS;
+    this.market.tick();
+    await this.market.settled();
+  }
+
+  async stop({ keepDirectory = false } = {}): Promise<void> {
+    await this.server.close();
+    await this.market.close();
+    await this.store.close();
+    await this.pool.close();
+    if (!keepDirectory) this.directory.remove();
+  }
+}

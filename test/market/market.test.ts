@@ -1,0 +1,220 @@
+import { performance } from 'node:perf_hooks';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runInTurn } from '../../compute/in-turn.js';
+import { newestPlaces } from '../../storage/catalog/newest.js';
+import { DEPTH_DELAY_S } from '../../server/market/depth-loader.js';
+import { HeldDepth } from '../../server/market/held-depth.js';
+import {
+  commitRows,
+  commitTokens,
+  DataDirectory,
+  directoryOf,
+  openStore,
+  orca,
+  snapshot,
+  type Cell,
+} from '../support/stores.js';
+import { MarketService, NOW_S } from './market-service.js';
+
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+/** A mint a number. */
+function mintOf(n: number): string {
+  let text = '';
+  for (let rest = n; text.length < 6; rest = Math.floor(rest / 58)) text = BASE58[rest % 58] + text;
+  return text.padStart(40, 'M');
+}
+
+const wide = (reach: number): Cell[] =>
+  Array.from({ length: 2 * reach + 1 }, (_, i) => [
+    i - reach,
+    i < reach ? 500 : 0,
+    i < reach ? 0 : 400,
+  ]);
+
+let service: MarketService | null = null;
+afterEach(async () => {
+  await service?.stop();
+  service = null;
+});
+
+describe('the market in memory', () => {
+  it('stays within its bound of bytes, and reads what it has put out when it is asked for', async () => {
+    const maxHeldBytes = 40_000;
+    service = await MarketService.start({ maxHeldBytes });
+    const { store, market } = service;
+    const count = 60;
+    for (let n = 0; n < count; n++) {
+      await commitRows(store, [snapshot(NOW_S - 1, [orca(wide(40))], { address: mintOf(n) })]);
+    }
+    await market.settled();
+    expect(market.state.tokenCount).toBe(count);
+    expect(market.held.heldBytes).toBeLessThanOrEqual(maxHeldBytes);
+    expect(market.held.heldTokens).toBeLessThan(count / 2);
+    // All of them have their scores, and all of them their depth.
+    for (let n = 0; n < count; n++) {
+      const { body } = await service.get(`/market-depth?token_address=${mintOf(n)}`);
+      expect(body.depth_data).toHaveLength(81);
+      expect(body.service_score).toBeGreaterThan(0);
+      expect(market.held.heldBytes).toBeLessThanOrEqual(maxHeldBytes);
+    }
+    expect((await service.get('/top-scores')).body.count).toBe(50);
+    // One that has been put out follows its data all the same.
+    await commitRows(store, [
+      snapshot(NOW_S, [orca([[0, 9, 9]])], { address: mintOf(0), price_usd: 3 }),
+    ]);
+    await market.settled();
+    const { body } = await service.get(`/market-depth?token_address=${mintOf(0)}`);
+    expect([body.price, body.depth_data.length]).toEqual([3, 1]);
+  });
+
+  it('counts the bytes of what it holds, and the same snapshot once', () => {
+    const held = new HeldDepth();
+    const cells = {
+      t: 1,
+      priceUsd: 1,
+      market: new Uint16Array(1000),
+      bin: new Int16Array(1000),
+      supportCents: new Uint32Array(1000),
+      resistanceCents: new Float64Array(1000),
+    };
+    const place = { segmentId: 1, row: 0, t: 1, tier: 'raw' as const };
+    const newest = { place, cells };
+    held.put(1, { newest, delayed: newest, markets: [] });
+    const once = held.heldBytes;
+    expect(once).toBeGreaterThanOrEqual(16_000);
+    held.put(2, { newest, delayed: { place, cells }, markets: [] });
+    expect(held.heldBytes - once).toBeGreaterThanOrEqual(32_000);
+    held.put(2, { newest: null, delayed: null, markets: [] });
+    held.put(1, { newest: null, delayed: null, markets: [] });
+    expect(held.heldBytes).toBeLessThan(3000);
+  });
+
+  it('is ready within two seconds with 1,000 tokens of 1,000 cells', async () => {
+    const directory = new DataDirectory();
+    const count = 1000;
+    const store = await openStore(directory.path);
+    const markets = [orca(wide(200)), { ...orca(wide(200)), source: 'Raydium', address: 'pool-2' }];
+    const rows = Array.from({ length: count }, (_, n) =>
+      [NOW_S - 2000, NOW_S - 1].map((t) => snapshot(t, markets, { address: mintOf(n) })),
+    );
+    for (let n = 0; n < count; n += 100) await commitRows(store, rows.slice(n, n + 100).flat());
+    await store.close();
+    let opened = 0;
+    service = await MarketService.start({
+      directory,
+      before: () => {
+        opened = performance.now();
+        return Promise.resolve();
+      },
+    });
+    const tookMs = performance.now() - opened;
+    console.log(
+      `${count} tokens of 802 cells, newest and delayed: ready in ${Math.round(tookMs)} ms`,
+    );
+    expect(service.market.held.heldTokens).toBe(count);
+    const { body } = await service.get('/top-scores');
+    expect(body.count).toBe(50);
+    expect(tookMs).toBeLessThan(4000);
+  });
+
+  it('starts from the same snapshots as it follows the store with', async () => {
+    const directory = new DataDirectory();
+    const store = await openStore(directory.path);
+    // Several segments a tier, some of them in the future.
+    for (let n = 0; n < 12; n++) {
+      for (const t of [NOW_S - 4000, NOW_S - 900, NOW_S - 10, NOW_S + 60]) {
+        const rows = [0, 1, 2].map((token) =>
+          snapshot(t + n * (token + 1), [orca()], {
+            address: mintOf(token),
+            tier: (['raw', '15m', '1h'] as const)[(n + token) % 3],
+          }),
+        );
+        await commitRows(store, rows);
+      }
+    }
+    await commitTokens(store, [{ address: mintOf(9), price_usd: 1 }]);
+    await store.settled();
+    const all = new Map<number, unknown>();
+    for await (const part of store.market.allNewestPlaces(NOW_S, DEPTH_DELAY_S)) {
+      for (const [tokenId, places] of part) all.set(tokenId, places);
+    }
+    expect([...all.keys()].sort()).toEqual([0, 1, 2]);
+    for (const tokenId of [0, 1, 2]) {
+      const directory = await directoryOf(store, tokenId);
+      expect(directory.raw.length).toBeGreaterThan(1);
+      expect(all.get(tokenId)).toEqual(newestPlaces(directory, NOW_S, DEPTH_DELAY_S));
+    }
+    expect([...store.market.tokenIds()]).toEqual([0, 1, 2, 3]);
+    await store.close();
+    directory.remove();
+  });
+
+  it('follows commits that come while segments are joined under it', async () => {
+    service = await MarketService.start();
+    const { store, market } = service;
+    const address = mintOf(1);
+    for (let n = 0; n < 60; n++) {
+      await commitRows(store, [snapshot(NOW_S - 1000 + n, [orca([[0, 100 + n, 0]])], { address })]);
+      if (n % 7 === 0) {
+        await market.settled();
+        const { body } = await service.get(`/market-depth?token_address=${address}`);
+        expect(body.depth_data[0].support).toBe(100 + n);
+      }
+    }
+    await store.settled();
+    await market.settled();
+    const { body } = await service.get(`/market-depth?token_address=${address}`);
+    expect(body.depth_data[0].support).toBe(159);
+    const delayed = await service.get(`/market-depth?token_address=${address}&delayed=true`);
+    expect(delayed.body.depth_data[0].support).toBe(159);
+    expect(service.logged.filter((line) => line.includes('level=error'))).toEqual([]);
+  });
+
+  it('answers for a token from the moment on that its commit returns', async () => {
+    service = await MarketService.start();
+    for (let n = 0; n < 10; n++) {
+      const address = mintOf(n);
+      await commitRows(service.store, [snapshot(NOW_S - 1, [orca([[0, 5000, 0]])], { address })]);
+      const [score, depth] = await Promise.all([
+        service.get(`/score/${address}`),
+        service.get(`/market-depth?token_address=${address}`),
+      ]);
+      expect(['pending', 'available']).toContain(score.body.status);
+      expect(depth.body.depth_data).toHaveLength(1);
+    }
+    expect(service.store.queue.list()).toEqual([]);
+  });
+
+  it('logs a damaged segment, and goes on with the other tokens', async () => {
+    service = await MarketService.start();
+    const { store, market } = service;
+    for (const t of [NOW_S - 9, NOW_S - 8]) {
+      await commitRows(
+        store,
+        [1, 2].map((n) => snapshot(t, [orca([[0, 5000 - n, 0]])], { address: mintOf(n) })),
+      );
+    }
+    await market.settled();
+    const before = (await service.get(`/score/${mintOf(1)}`)).body;
+    const { database } = store as unknown as { database: { run(sql: string): Promise<void> } };
+    await database.run('UPDATE segments SET crc32 = crc32 - 1 WHERE token_id = 0');
+    // The clock alone makes the older snapshots the delayed ones: one of them is damaged.
+    await service.turnTo(NOW_S + 891);
+    expect(service.logged.filter((line) => line.includes('could not be loaded'))).toHaveLength(1);
+    expect((await service.get(`/score/${mintOf(1)}`)).body).toEqual(before);
+    const { body } = await service.get(`/market-depth?token_address=${mintOf(2)}&delayed=true`);
+    expect(body.last_refresh).toBe(NOW_S - 9);
+  });
+});
+
+describe('work in turn', () => {
+  it('waits for a place in a full queue, and does not hide other failures', async () => {
+    service = await MarketService.start();
+    const { pool } = service;
+    const many = Array.from({ length: pool.capacity + 20 }, () => runInTurn(pool, 'ping', null));
+    expect(new Set(await Promise.all(many)).size).toBe(1);
+    await expect(
+      runInTurn(pool, 'pickSnapshots', [{ block: new Uint8Array(3), rows: [0] }]),
+    ).rejects.toThrow('LZ4 block');
+  });
+});

@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TIERS, type Tier } from '../../compute/market/market.js';
+import type { Directory, SegmentRef } from '../../storage/catalog/directory.js';
+import { newestPlaces } from '../../storage/catalog/newest.js';
+
+const DELAY_S = 900;
+
+/** Directories of a few snapshots a tier, cut into segments anywhere. */
+const directories: fc.Arbitrary<Directory> = fc
+  .tuple(
+    ...TIERS.map(() =>
+      fc.tuple(
+        fc.uniqueArray(fc.integer({ min: 0, max: 4000 }), { maxLength: 20 }),
+        fc.integer({ min: 1, max: 6 }),
+      ),
+    ),
+  )
+  .map((tiers) => {
+    let segmentId = 0;
+    const refs = (tier: Tier): SegmentRef[] => {
+      const [unsorted, perSegment] = tiers[TIERS.indexOf(tier)];
+      const times = [...unsorted].sort((a, b) => a - b);
+      const segments: SegmentRef[] = [];
+      for (let i = 0; i < times.length; i += perSegment) {
+        const part = Uint32Array.from(times.slice(i, i + perSegment));
+        segments.push({
+          segmentId: segmentId++,
+          tier,
+          cells: 1,
+          times: part,
+          bandCells: new Uint32Array(part.length),
+        });
+      }
+      return segments;
+    };
+    return { raw: refs('raw'), '15m': refs('15m'), '1h': refs('1h') };
+  });
+
+/** Every snapshot with where it lies. */
+const places = (directory: Directory) =>
+  TIERS.flatMap((tier) =>
+    directory[tier].flatMap(({ segmentId, times }) =>
+      Array.from(times, (t, row) => ({ segmentId, row, t, tier })),
+    ),
+  );
+
+/** The greatest t, of one t the finer tier. */
+function newestAt(directory: Directory, atS: number) {
+  const found = places(directory)
+    .filter(({ t }) => t <= atS)
+    .sort((a, b) => b.t - a.t || TIERS.indexOf(a.tier) - TIERS.indexOf(b.tier));
+  return found[0] ?? null;
+}
+
+describe('the newest snapshots', () => {
+  it('are the ones that a look at all of them finds', () => {
+    fc.assert(
+      fc.property(directories, fc.integer({ min: -10, max: 6000 }), (directory, nowS) => {
+        const found = newestPlaces(directory, nowS, DELAY_S);
+        expect(found.newest).toEqual(newestAt(directory, nowS));
+        expect(found.delayed).toEqual(newestAt(directory, nowS - DELAY_S));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('stay the same until the moment that is told, and change then', () => {
+    fc.assert(
+      fc.property(directories, fc.integer({ min: 0, max: 6000 }), (directory, nowS) => {
+        const { nextChangeS, ...before } = newestPlaces(directory, nowS, DELAY_S);
+        const at = (momentS: number) => {
+          const { newest, delayed } = newestPlaces(directory, momentS, DELAY_S);
+          return { newest, delayed };
+        };
+        if (nextChangeS === null) {
+          expect(at(1_000_000)).toEqual(before);
+          return;
+        }
+        expect(nextChangeS).toBeGreaterThan(nowS);
+        expect(at(nextChangeS - 1)).toEqual(before);
+        // A coarser snapshot may come to stand under a finer one of its own moment.
+        const times = new Set(places(directory).map(({ t }) => t));
+        expect(times.has(nextChangeS) || times.has(nextChangeS - DELAY_S)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,90 @@
+/** The chain parameter as api.md 4.0 words it, told once more and plainly. */
+
+export const MINT = 'So11111111111111111111111111111111111111112';
+export const LEG = '0xABCDEF0000000000000000000000000000000aBc';
+/** The numeric id that means evmchain. */
+export const EVM_ID = 1;
+
+/** api.md 4.0, 'Chain support by endpoint', as it is written there. */
+export const TABLE = {
+  getScore: ['mainchain evmchain', 'derived'],
+  postScore: ['mainchain evmchain', 'derived per address'],
+  getTopScores: ['mainchain evmchain', 'mainchain'],
+  getMarketDepth: ['mainchain evmchain', 'derived'],
+  getLimitOrders: ['mainchain evmchain', 'own'],
+  getDcaPressure: ['mainchain', 'mainchain'],
+  getDcaOrders: ['mainchain', 'derived'],
+  getWhaleActivity: ['mainchain', 'derived'],
+  postWhaleActivity: ['mainchain', 'derived per address'],
+  getDlmm: ['mainchain', 'derived'],
+  getDlmmPools: ['mainchain', 'mainchain'],
+  getLpCheatSheet: ['mainchain', 'mainchain'],
+  getReplay: ['mainchain evmchain', 'no parameter'],
+} as const;
+
+export const ADDRESSES = { none: null, mint: MINT, leg: LEG, invalid: 'no address' } as const;
+export type AddressKind = keyof typeof ADDRESSES;
+
+/** Values that a request may send, known and not. */
+export const CHAIN_VALUES = [
+  null,
+  'mainchain',
+  'evmchain',
+  'all',
+  '1',
+  '01',
+  '8453',
+  '',
+  'ALL',
+  'Mainchain',
+  'solana',
+  'mainchain,evmchain',
+];
+/** What the text of api.md says of one request: an answer, or an error code with its own fields. */
+export function expectedOfChain(
+  id: keyof typeof TABLE,
+  kind: AddressKind,
+  sent: string | null,
+): object {
+  const [chains, absent] = TABLE[id];
+  const supported: string[] = chains.split(' ');
+  const own = kind === 'leg' ? 'evmchain' : 'mainchain';
+  const address = kind === 'leg' ? LEG.toLowerCase() : MINT;
+  const token = { chain: own, address };
+  if (absent === 'no parameter') {
+    return kind === 'invalid' ? { error_code: 'invalid_address' } : { chain: own, token };
+  }
+  const numeric = id === 'getScore' && sent === String(EVM_ID);
+  const meant = numeric ? 'evmchain' : sent;
+  const unsupported = (chain: string | null) => ({
+    error_code: 'chain_not_supported',
+    chain,
+    supported_chains: supported,
+  });
+  if (meant !== null && !['mainchain', 'evmchain', 'all'].includes(meant)) {
+    return { error_code: 'invalid_chain', chain: sent, supported_chains: supported };
+  }
+  if (meant !== null && meant !== 'all' && !supported.includes(meant)) return unsupported(sent);
+  const isBatch = absent === 'derived per address';
+  if (kind === 'invalid') {
+    return id === 'postScore'
+      ? { tokens: [], invalidAddresses: [ADDRESSES.invalid] }
+      : { error_code: 'invalid_address' };
+  }
+  if (kind !== 'none' && !supported.includes(own)) return unsupported(own);
+  const asked = meant === 'all' && supported.length === 1 ? 'mainchain' : meant;
+  switch (absent) {
+    case 'mainchain':
+      return { chain: asked ?? 'mainchain', token: kind === 'none' ? null : token };
+    case 'own':
+      return { chain: asked ?? own, token };
+    default: {
+      if (meant !== null && meant !== 'all' && meant !== own) {
+        const offenders = id === 'postScore' ? { mismatched_addresses: [address] } : {};
+        const fields = { chain: sent, resolved_chain: own, address, ...offenders };
+        return { error_code: 'chain_mismatch', ...fields };
+      }
+      return isBatch ? { chain: null, tokens: [token] } : { chain: own, token };
+    }
+  }
+}

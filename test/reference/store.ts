@@ -1,0 +1,77 @@
+/** A store as plainly as data.md section 3 has it: snapshots in a map, markets in a list. */
+import type { SnapshotRow, StoredSnapshot } from '../support/stores.js';
+
+interface PlainSnapshot {
+  tier: SnapshotRow['tier'];
+  t: number;
+  price: number;
+  /** Market name -> bin -> cents. */
+  markets: Map<string, Map<number, [number, number]>>;
+}
+
+interface PlainToken {
+  /** Names in order of first arrival. */
+  markets: string[];
+  snapshots: Map<string, PlainSnapshot>;
+}
+
+const TIER_ORDER = ['raw', '15m', '1h'];
+
+export class PlainStore {
+  readonly tokens = new Map<string, PlainToken>();
+
+  /** Takes a file's rows; amounts are given in whole cents. */
+  commit(rows: readonly SnapshotRow[], mode: 'replace' | 'merge'): void {
+    for (const row of rows) {
+      const token = this.token(row.address);
+      const place = `${row.tier} ${row.t}`;
+      const standing = token.snapshots.get(place);
+      const isMerged = mode === 'merge' && standing !== undefined;
+      const snapshot: PlainSnapshot = isMerged
+        ? standing
+        : { tier: row.tier, t: row.t, price: row.price_usd, markets: new Map() };
+      for (const market of row.markets) {
+        const name = nameOf(market);
+        if (!token.markets.includes(name)) token.markets.push(name);
+        const cells = new Map<number, [number, number]>();
+        for (const [bin, support, resistance] of market.cells) {
+          if (bin < -232 || bin > 242 || support + resistance < 1) continue;
+          cells.set(bin, [Math.round(support * 100), Math.round(resistance * 100)]);
+        }
+        snapshot.markets.set(name, cells);
+      }
+      token.snapshots.set(place, snapshot);
+    }
+  }
+
+  /** The price that cells merged into a snapshot must have been made for. */
+  standingPrice(row: Pick<SnapshotRow, 'address' | 'tier' | 't'>): number | undefined {
+    return this.tokens.get(row.address)?.snapshots.get(`${row.tier} ${row.t}`)?.price;
+  }
+
+  /** What must be stored of a token, by tier, then time; markets by their place in the list. */
+  stored(address: string): StoredSnapshot[] {
+    const { markets, snapshots } = this.token(address);
+    const list = Array.from(snapshots.values(), ({ tier, t, price, markets: held }) => {
+      const cells: number[][] = [];
+      for (const [name, byBin] of held) {
+        for (const [bin, cents] of byBin) cells.push([markets.indexOf(name), bin, ...cents]);
+      }
+      return { tier, t, price, cells: cells.sort((a, b) => a[0] - b[0] || a[1] - b[1]) };
+    });
+    return list.sort(
+      (a, b) => TIER_ORDER.indexOf(a.tier) - TIER_ORDER.indexOf(b.tier) || a.t - b.t,
+    );
+  }
+
+  private token(address: string): PlainToken {
+    const token = this.tokens.get(address) ?? { markets: [], snapshots: new Map() };
+    this.tokens.set(address, token);
+    return token;
+  }
+}
+
+/** What a market is known by: its source with its address, or its pair without one. */
+export function nameOf(market: { source: string; address?: string | null; pair?: string | null }) {
+  return `${market.source} at ${market.address ?? `pair ${market.pair ?? ''}`}`;
+}

@@ -1,0 +1,290 @@
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { createConnection, type Socket } from 'node:net';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openForServer, withStore } from '../../storage/access.js';
+import { packFrame } from '../../storage/bundle/codec.js';
+import { connectToServer } from '../../storage/control/client.js';
+import { SOCKET_FILE } from '../../storage/control/protocol.js';
+import { listenForCommands } from '../../storage/control/server.js';
+import { rewriteSegments } from '../../compute/segment/task.js';
+import { InputError, StoreBusyError } from '../../storage/errors.js';
+import { Script, fathom } from '../support/processes.js';
+import { DataDirectory, MINT, commitRows, openStore, orca, snapshot } from '../support/stores.js';
+
+const NOW_S = 1_794_000_000;
+const VISIBLE_WITHIN_MS = 1000;
+const options = {
+  rewrite: (input: Parameters<typeof rewriteSegments>[0]) =>
+    Promise.resolve(rewriteSegments(input)),
+};
+const request = {
+  tier: 'premium',
+  name: 'n',
+  requestsPerMinute: Infinity,
+  monthlyQuota: null,
+} as const;
+
+/** A file of one snapshot of `cells` cells at `t`. */
+function fileOf(directory: DataDirectory, t: number, cells = 3): string {
+  mkdirSync(directory.path, { recursive: true });
+  const file = path.join(directory.path, `${t}.ndjson`);
+  const market = orca(Array.from({ length: cells }, (_, i) => [i, 5, 7.5]));
+  writeFileSync(file, `${JSON.stringify(snapshot(t, [market]))}\n`);
+  return file;
+}
+
+async function serve(directory: string): Promise<{ server: Script; url: string }> {
+  const words = ['serve', '--data', directory, '--port', '0', '--as-of', String(NOW_S)];
+  const server = Script.fathom([...words, '--threads', '1']);
+  const [, url] = await server.line(/msg=listening url=(\S+)/);
+  return { server, url };
+}
+
+/** Times of the snapshots that the server shows to a key, or its status where it shows none. */
+async function shown(url: string, key: string): Promise<number[] | number> {
+  const response = await fetch(`${url}/api/v1/replay/${MINT}`, { headers: { 'x-api-key': key } });
+  if (response.status !== 200) return response.status;
+  const page = (await response.json()) as { snapshots: { t: number }[] };
+  return page.snapshots.map(({ t }) => t);
+}
+
+/** Waits for a condition no longer than the contract allows. */
+async function soon(condition: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + VISIBLE_WITHIN_MS; ;) {
+    if (await condition()) return;
+    if (Date.now() > deadline) throw new Error(`not within ${VISIBLE_WITHIN_MS} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe('A server that keeps the store', () => {
+  // A path that no socket can be bound to as it is.
+  const directory = new DataDirectory('a-directory-with-a-long-name'.repeat(4));
+  const data = directory.path;
+  let server: Script;
+  let url: string;
+  let key: string;
+
+  const cli = async (...words: string[]) => {
+    const { status, stdout, stderr } = await fathom([...words, '--data', data, '--json']);
+    if (status !== 0) throw new Error(stderr);
+    return JSON.parse(stdout) as { id: string; key: string };
+  };
+
+  beforeAll(async () => {
+    expect(path.join(data, SOCKET_FILE).length).toBeGreaterThan(108);
+    ({ server, url } = await serve(data));
+    ({ key } = await cli('keys', 'create', '--tier', 'enterprise'));
+  });
+  afterAll(async () => {
+    await server.kill();
+    directory.remove();
+  });
+
+  it('has a socket that nobody else may use', () => {
+    expect(statSync(path.join(data, SOCKET_FILE)).mode & 0o777).toBe(0o600);
+  });
+
+  it('serves what an ingest brings within a second of its return', async () => {
+    await cli('ingest', 'snapshots', fileOf(directory, NOW_S - 60));
+    await soon(async () => String(await shown(url, key)) === String([NOW_S - 60]));
+    await Promise.all([
+      cli('ingest', 'snapshots', fileOf(directory, NOW_S - 120)),
+      cli('ingest', 'snapshots', fileOf(directory, NOW_S - 180), '--merge'),
+    ]);
+    const all = [NOW_S - 180, NOW_S - 120, NOW_S - 60];
+    await soon(async () => String(await shown(url, key)) === String(all));
+  });
+
+  it('refuses what contradicts the store, in the words of the command', async () => {
+    const file = path.join(data, 'contradiction.ndjson');
+    const market = { ...orca(), type: 'onchain_limit_order' };
+    writeFileSync(file, JSON.stringify(snapshot(NOW_S, [market])));
+    const { status, stderr } = await fathom(['ingest', 'snapshots', file, '--data', data]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /^\S+contradiction\.ndjson.*venue orca is onchain_pool in the store.*\n$/,
+    );
+  });
+
+  it('takes keys that are made, rotated and revoked within a second', async () => {
+    const made = await cli('keys', 'create', '--tier', 'premium');
+    await soon(async () => Array.isArray(await shown(url, made.key)));
+    const rotated = await cli('keys', 'rotate', made.id);
+    await soon(async () => (await shown(url, made.key)) === 401);
+    await soon(async () => Array.isArray(await shown(url, rotated.key)));
+    await cli('keys', 'revoke', made.id);
+    await soon(async () => (await shown(url, rotated.key)) === 401);
+  });
+
+  it('keeps a second server out at once', async () => {
+    const startedMs = Date.now();
+    const { status, stderr } = await fathom(['serve', '--data', data, '--port', '0']);
+    expect(status).toBe(1);
+    expect(stderr).toBe(`a Fathom server already runs on ${data}\n`);
+    expect(Date.now() - startedMs).toBeLessThan(10_000);
+  });
+
+  it('leaves a socket behind when it is killed that is in nobody’s way', async () => {
+    await server.kill();
+    expect(existsSync(path.join(data, SOCKET_FILE))).toBe(true);
+    await cli('ingest', 'snapshots', fileOf(directory, NOW_S - 240));
+    ({ server, url } = await serve(data));
+    const all = [NOW_S - 240, NOW_S - 180, NOW_S - 120, NOW_S - 60];
+    expect(await shown(url, key)).toEqual(all);
+    expect(await server.stop()).toBe(0);
+    expect(existsSync(path.join(data, SOCKET_FILE))).toBe(false);
+  });
+});
+
+describe('Processes that want one store', () => {
+  const directories: DataDirectory[] = [];
+  const fresh = (): DataDirectory => {
+    const directory = new DataDirectory();
+    directories.push(directory);
+    return directory;
+  };
+  afterEach(() => directories.splice(0).forEach((directory) => directory.remove()));
+
+  it('two ingests at once: one waits for the other, both succeed', async () => {
+    const directory = fresh();
+    const words = (t: number) => [
+      'ingest',
+      'snapshots',
+      fileOf(directory, t),
+      '--data',
+      directory.path,
+    ];
+    const finished = await Promise.all([1, 2, 3].map((t) => fathom(words(t))));
+    expect(finished.map(({ status, stderr }) => [status, stderr.includes('1 snapshots')])).toEqual(
+      [1, 2, 3].map(() => [0, true]),
+    );
+    const store = await openStore(directory.path);
+    const times = await store.snapshotTimes({ chain: 'mainchain', address: MINT, tier: 'raw' });
+    expect([...times]).toEqual([1, 2, 3]);
+    await store.close();
+  });
+
+  it('a server that starts while a command has the store waits for it', async () => {
+    const directory = fresh();
+    const store = await openStore(directory.path);
+    await commitRows(store, [snapshot(NOW_S - 5)]);
+    const { key } = await store.createKey(request);
+    const starting = serve(directory.path);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await commitRows(store, [snapshot(NOW_S - 4)]);
+    await store.close();
+    const { server, url } = await starting;
+    expect(await shown(url, key)).toEqual([NOW_S - 5, NOW_S - 4]);
+    expect(await server.stop()).toBe(0);
+  });
+
+  it('whoever waits in vain is told so', async () => {
+    const directory = fresh();
+    const holder = Script.start('hold-store.mjs', [directory.path]);
+    await holder.line(/^held$/);
+    const waited = withStore(directory.path, options, (store) => store.summary(), 300);
+    await expect(waited).rejects.toBeInstanceOf(StoreBusyError);
+    await expect(waited).rejects.toThrow(
+      /is in use by another Fathom process .* tried for 0\.3 s$/,
+    );
+    await expect(openForServer(directory.path, options, 300)).rejects.toThrow(
+      `${directory.path} is in use by another Fathom process`,
+    );
+    await holder.kill();
+    expect((await withStore(directory.path, options, (store) => store.summary())).tokens).toBe(0);
+  });
+});
+
+describe('The control socket', () => {
+  const directory = new DataDirectory();
+  const errors: unknown[] = [];
+  const socketFile = path.join(directory.path, SOCKET_FILE);
+  afterAll(() => directory.remove());
+
+  /** Sends bytes and waits until the other side hangs up, or answers. */
+  function converse(bytes: Uint8Array): Promise<'closed' | 'answered'> {
+    return new Promise((resolve) => {
+      const socket: Socket = createConnection(socketFile);
+      socket.on('error', () => undefined);
+      socket.once('data', () => (socket.destroy(), resolve('answered')));
+      socket.once('close', () => resolve('closed'));
+      socket.write(bytes);
+    });
+  }
+
+  it('outlives whatever is written to it', async () => {
+    const store = await openStore(directory.path);
+    const control = await listenForCommands(directory.path, store, (error) => errors.push(error));
+    const list = packFrame({ operation: 'listKeys', args: [] });
+    const length = Buffer.from([0, 0, 0, 5]);
+    const garbage = Buffer.concat([length, Buffer.from([0xc1, 0xff, 0xc1, 0xff, 0xc1])]);
+    expect(await converse(list)).toBe('answered');
+    expect(await converse(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))).toBe('closed');
+    expect(await converse(Buffer.alloc(64, 0xff))).toBe('closed');
+    expect(await converse(garbage)).toBe('closed');
+    expect(await converse(Buffer.concat([list, garbage, garbage]))).toBe('answered');
+    for (const value of [
+      null,
+      7,
+      'x',
+      {},
+      { operation: 'listKeys' },
+      { operation: 'constructor', args: [] },
+      { operation: 'close', args: [] },
+      { operation: 'commit', args: [{}] },
+      { operation: 'snapshotPrices', args: [[{}]] },
+    ]) {
+      expect(await converse(packFrame(value))).toBe('answered');
+    }
+    // Halves of a request, and clients that vanish.
+    for (let i = 0; i < 100; i++) {
+      const socket = createConnection(socketFile);
+      socket.on('error', () => undefined);
+      socket.write(list.subarray(0, 1 + (i % list.length)), () => socket.destroy());
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const remote = await connectToServer(directory.path);
+    expect(await remote?.listKeys()).toEqual([]);
+    expect(errors.length).toBeGreaterThan(0);
+    remote?.close();
+    await control.close();
+    await store.close();
+  });
+
+  it('carries errors by their class, and what is internal without its text', async () => {
+    const store = await openStore(directory.path);
+    const control = await listenForCommands(directory.path, store, (error) => errors.push(error));
+    const remote = await connectToServer(directory.path);
+    if (remote === null) throw new Error('nobody listens');
+    await expect(remote.revokeKey('key_none')).rejects.toBeInstanceOf(InputError);
+    await expect(remote.commit('../x')).rejects.toThrow('the server could not do it; its log says');
+    expect(String(errors.at(-1))).toContain('not the name of a bundle');
+    const issued = await remote.createKey(request);
+    expect(issued.requestsPerMinute).toBe(Infinity);
+    const prices = await remote.snapshotPrices([
+      { chain: 'mainchain', address: MINT, tier: 'raw', t: 1 },
+    ]);
+    expect(prices).toEqual(new Float64Array([NaN]));
+    remote.close();
+    await control.close();
+    await store.close();
+  });
+
+  it('closes though a client never hangs up, and takes no request any more', async () => {
+    const store = await openStore(directory.path);
+    const control = await listenForCommands(directory.path, store, (error) => errors.push(error));
+    const idle = createConnection({ path: socketFile, allowHalfOpen: true });
+    await new Promise((resolve) => idle.once('connect', resolve));
+    const remote = await connectToServer(directory.path);
+    const startedMs = Date.now();
+    await control.close();
+    expect(Date.now() - startedMs).toBeLessThan(3000);
+    expect(existsSync(socketFile)).toBe(false);
+    await expect(remote?.listKeys()).rejects.toThrow('the server went away before it answered');
+    expect(await connectToServer(directory.path)).toBeNull();
+    idle.destroy();
+    await store.close();
+  });
+});

@@ -1,0 +1,154 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { rewriteSegments } from '../../compute/segment/task.js';
+import { COMPACT_SEGMENTS } from '../../storage/commit/compaction.js';
+import { SegmentGoneError } from '../../storage/seams.js';
+import { DATABASE_FILE, type Store } from '../../storage/store.js';
+import {
+  DataDirectory,
+  MINT,
+  commitRows,
+  openStore,
+  orca,
+  segmentIds,
+  snapshot,
+  storedSnapshots,
+  tokenOf,
+  type Cell,
+} from '../support/stores.js';
+
+let directory: DataDirectory;
+let store: Store;
+
+beforeEach(async () => {
+  directory = new DataDirectory();
+  store = await openStore(directory.path);
+});
+afterEach(async () => {
+  await store.close();
+  directory.remove();
+});
+
+const everything = { fromS: 0, toS: 2 ** 32 - 1, nowS: 2 ** 32 - 1, maxSnapshots: 10_000 };
+
+/** Cells whose amounts do not repeat, as a book's do not. */
+function book(seed: number, cells: number): Cell[] {
+  let state = seed + 1;
+  return Array.from({ length: cells }, (_, i) => {
+    state = (state * 48_271) % 2_147_483_647;
+    const usd = 1 + (state % 2_000_000) / 100;
+    return i < cells / 2 ? [i - cells / 2, usd, 0] : [i - cells / 2, 0, usd];
+  });
+}
+
+describe('Small segments', () => {
+  it('are joined behind commits; 200 single snapshots end in a few segments', async () => {
+    const rows = Array.from({ length: 200 }, (_, i) =>
+      snapshot(1000 + i * 60, [orca(book(i, 40))]),
+    );
+    for (const row of rows) await commitRows(store, [row]);
+    await store.settled();
+    expect((await segmentIds(store)).length).toBeLessThan(COMPACT_SEGMENTS + 200 / 144);
+    const stored = await storedSnapshots(store, tokenOf(store));
+    expect(stored.map(({ t, cells }) => [t, cells])).toEqual(
+      rows.map(({ t, markets: [{ cells }] }) => [
+        t,
+        cells.map(([bin, s, r]) => [0, bin, Math.round(s * 100), Math.round(r * 100)]),
+      ]),
+    );
+    const before = await segmentIds(store);
+    await store.close();
+    store = await openStore(directory.path);
+    expect(await segmentIds(store)).toEqual(before);
+    expect(await storedSnapshots(store, tokenOf(store))).toEqual(stored);
+  });
+
+  it('are joined in tokens that took snapshots out of order, too', async () => {
+    const times = Array.from({ length: 60 }, (_, i) => 1000 + ((i * 37) % 60) * 60);
+    for (const t of times) await commitRows(store, [snapshot(t)]);
+    await store.settled();
+    expect((await segmentIds(store)).length).toBeLessThan(COMPACT_SEGMENTS);
+    const stored = await storedSnapshots(store, tokenOf(store));
+    expect(stored.map(({ t }) => t)).toEqual([...times].sort((a, b) => a - b));
+  });
+
+  it('that a reader has planned to read are gone for it, never other data', async () => {
+    for (let i = 0; i < COMPACT_SEGMENTS - 1; i++) await commitRows(store, [snapshot(100 + i)]);
+    const plan = await store.depth.plan({ tokenId: tokenOf(store), ...everything });
+    expect(await store.depth.readSegments(plan.segmentIds)).toHaveLength(COMPACT_SEGMENTS - 1);
+    await commitRows(store, [snapshot(500)]);
+    await store.settled();
+    for (const ids of [plan.segmentIds, plan.segmentIds.slice(0, 1)]) {
+      await expect(store.depth.readSegments(ids)).rejects.toBeInstanceOf(SegmentGoneError);
+    }
+    const again = await store.depth.plan({ tokenId: tokenOf(store), ...everything });
+    expect(again.snapshots).toHaveLength(COMPACT_SEGMENTS);
+    expect(await store.depth.readSegments(again.segmentIds)).toHaveLength(again.segmentIds.length);
+  });
+
+  it('are looked up anew where prices are asked for while they are joined', async () => {
+    const rows = Array.from({ length: 30 }, (_, i) =>
+      snapshot(100 + i, [orca()], { price_usd: 1 + i }),
+    );
+    const keys = rows.map(({ chain, address, tier, t }) => ({ chain, address, tier, t }));
+    for (const row of rows) {
+      await commitRows(store, [row]);
+      const prices = await store.snapshotPrices(keys);
+      expect([...prices]).toEqual(rows.map((r) => (r.t <= row.t ? r.price_usd : NaN)));
+    }
+  });
+
+  it('stay where joining them fails, and the store goes on', async () => {
+    await store.close();
+    const failures: unknown[] = [];
+    store = await openStore(directory.path, {
+      rewrite: (input) =>
+        input.added === null
+          ? Promise.reject(new Error('no joining today'))
+          : Promise.resolve(rewriteSegments(input)),
+      onBackgroundError: (error) => failures.push(error),
+    });
+    for (let i = 0; i < COMPACT_SEGMENTS + 2; i++) await commitRows(store, [snapshot(100 + i)]);
+    await store.settled();
+    expect(failures.map(String)).toEqual(new Array(3).fill('Error: no joining today'));
+    expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(COMPACT_SEGMENTS + 2);
+  });
+});
+
+describe('The database file', () => {
+  it('does not grow far beyond what is stored, however small the commits are', async () => {
+    const tokens = Array.from(
+      { length: 12 },
+      (_, i) => MINT.slice(0, -2) + String(11 + i).replace('0', 'z'),
+    );
+    for (let minute = 0; minute < 120; minute++) {
+      const rows = tokens.map((address, i) =>
+        snapshot(60_000 + minute * 60, [orca(book(minute * 100 + i, 340))], { address }),
+      );
+      await commitRows(store, rows);
+    }
+    await store.settled();
+    const file = path.join(directory.path, DATABASE_FILE);
+    const openBytes = statSync(file).size + statSync(`${file}.wal`).size;
+    const liveBytes = await blockBytes(tokens);
+    await store.close();
+    const closedBytes = statSync(file).size;
+    console.log(
+      `${tokens.length * 120} snapshots in ${liveBytes} bytes of blocks; file and log ${(openBytes / liveBytes).toFixed(2)} times that, closed ${(closedBytes / liveBytes).toFixed(2)} times`,
+    );
+    expect(closedBytes / liveBytes).toBeLessThan(6);
+    expect(openBytes).toBeLessThan(6 * liveBytes + 2 * 16 * 1024 * 1024);
+    store = await openStore(directory.path);
+    expect(await blockBytes(tokens)).toBe(liveBytes);
+  });
+});
+
+async function blockBytes(tokens: readonly string[]): Promise<number> {
+  let bytes = 0;
+  for (const address of tokens) {
+    const blocks = await store.depth.readSegments(await segmentIds(store, address));
+    for (const block of blocks) bytes += block.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,216 @@
+import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Database } from '../../storage/duckdb/database.js';
+import { InputError, StoreBusyError } from '../../storage/errors.js';
+import { SCHEMA_VERSION } from '../../storage/schema/migrations.js';
+import { DATABASE_FILE } from '../../storage/store.js';
+import { fathom } from '../support/processes.js';
+import {
+  DataDirectory,
+  bundleOf,
+  commitRows,
+  openStore,
+  orca,
+  segmentIds,
+  snapshot,
+  storedSnapshots,
+  tokenOf,
+} from '../support/stores.js';
+
+let directory: DataDirectory;
+let file: string;
+beforeEach(() => {
+  directory = new DataDirectory();
+  mkdirSync(directory.path);
+  file = path.join(directory.path, DATABASE_FILE);
+});
+afterEach(() => directory.remove());
+
+/** Runs statements on the closed store's file, as nobody should. */
+async function tamper(...statements: string[]): Promise<void> {
+  const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+  for (const statement of statements) await database.run(statement);
+  await database.close();
+}
+
+async function storeWith(...times: number[]): Promise<void> {
+  const store = await openStore(directory.path);
+  await commitRows(
+    store,
+    times.map((t) => snapshot(t)),
+  );
+  await store.close();
+}
+
+async function expectNotOpened(message: RegExp): Promise<void> {
+  const opened = openStore(directory.path);
+  await expect(opened).rejects.toBeInstanceOf(InputError);
+  await expect(opened).rejects.toThrow(message);
+}
+
+describe('A damaged segment', () => {
+  const flipped = `UPDATE segments SET data = (left(hex(data), 60) || CASE WHEN substr(hex(data), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(data), 62)).unhex()`;
+
+  it('is an error, never other numbers, for readers and for what would rewrite it', async () => {
+    await storeWith(1, 2, 3);
+    await tamper(flipped);
+    const store = await openStore(directory.path);
+    const [id] = await segmentIds(store);
+    const message = new RegExp(`^segment ${id} is damaged: its checksum does not fit$`);
+    await expect(store.depth.readSegments([id])).rejects.toThrow(message);
+    await expect(commitRows(store, [snapshot(2, [orca([])])])).rejects.toThrow(message);
+    expect(await segmentIds(store)).toEqual([id]);
+    // What has nothing to do with it goes on.
+    await commitRows(store, [snapshot(9)]);
+    expect(await segmentIds(store)).toHaveLength(2);
+    await store.close();
+  });
+});
+
+describe('A bundle', () => {
+  it('that was cut short is not committed, wherever it was cut', async () => {
+    const store = await openStore(directory.path);
+    await commitRows(store, [snapshot(1)]);
+    const bundle = await bundleOf(store, [snapshot(2), snapshot(3)]);
+    const staged = path.join(directory.path, 'staging', bundle.name);
+    const whole = readFileSync(staged);
+    const before = await storedSnapshots(store, tokenOf(store));
+    for (const bytes of [0, 3, 40, whole.length / 2, whole.length - 20, whole.length - 1]) {
+      writeFileSync(staged, whole);
+      truncateSync(staged, Math.floor(bytes));
+      await expect(store.commit(bundle.name)).rejects.toThrow('the bundle was cut short');
+      expect(await storedSnapshots(store, tokenOf(store))).toEqual(before);
+    }
+    const garbage = Buffer.from(whole);
+    garbage.writeUInt32BE(0xffff_ffff, 0);
+    writeFileSync(staged, garbage);
+    await expect(store.commit(bundle.name)).rejects.toThrow('a frame states 4294967295 bytes');
+    writeFileSync(staged, whole);
+    await store.commit(bundle.name);
+    expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(3);
+    await store.close();
+  });
+
+  it('is found by its name in the staging folder alone', async () => {
+    const store = await openStore(directory.path);
+    for (const name of ['../fathom.duckdb', '/etc/passwd', '', 'x.bundle']) {
+      await expect(store.commit(name)).rejects.toThrow('not the name of a bundle');
+    }
+    await store.close();
+  });
+});
+
+describe('A store is not opened, with a clear message,', () => {
+  it('where its database is a text file', async () => {
+    writeFileSync(file, 'chain,address,t\n'.repeat(2000));
+    await expectNotOpened(/^.*fathom\.duckdb cannot be opened: .*not a valid DuckDB database file/);
+    const { status, stderr, stdout } = await fathom(['keys', 'list', '--data', directory.path]);
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^.*fathom\.duckdb cannot be opened: .*\n$/);
+    expect(readFileSync(file, 'utf8')).toMatch(/^chain,address,t\n/);
+  });
+
+  it('where its database was cut short', async () => {
+    await storeWith(1);
+    truncateSync(file, Math.floor(statSync(file).size / 3));
+    await expectNotOpened(/^.*fathom\.duckdb cannot be opened: /);
+  });
+
+  it('where a newer version wrote it', async () => {
+    await storeWith(1);
+    const newer = SCHEMA_VERSION + 3;
+    await tamper(`UPDATE meta SET value = '${newer}' WHERE key = 'schema_version'`);
+    await expectNotOpened(
+      new RegExp(
+        `was written by a newer version of Fathom \\(schema ${newer}, this version knows ${SCHEMA_VERSION}\\): upgrade`,
+      ),
+    );
+    await tamper(`UPDATE meta SET value = 'three' WHERE key = 'schema_version'`);
+    await expectNotOpened(/is damaged: its schema version is three$/);
+    await tamper(`UPDATE meta SET value = '${SCHEMA_VERSION}' WHERE key = 'schema_version'`);
+    const store = await openStore(directory.path);
+    expect((await store.summary()).cells).toBe(1);
+    await store.close();
+  });
+
+  it('where the database is of another program', async () => {
+    await tamper('CREATE TABLE orders (id INTEGER)');
+    await expectNotOpened(/^.*fathom\.duckdb is a database, but not a Fathom store$/);
+  });
+
+  it('while this process has it open already, under whatever name', async () => {
+    const store = await openStore(directory.path);
+    const other = path.join(directory.path, '..', path.basename(directory.path));
+    await expect(openStore(other)).rejects.toBeInstanceOf(StoreBusyError);
+    await store.close();
+    await (await openStore(other)).close();
+  });
+});
+
+describe('The pepper', () => {
+  const request = {
+    tier: 'premium',
+    name: null,
+    requestsPerMinute: null,
+    monthlyQuota: null,
+  } as const;
+  const pepper = () => path.join(directory.path, 'pepper');
+
+  it('is made with mode 0600, and keys live as long as it stays', async () => {
+    let store = await openStore(directory.path);
+    const { key } = await store.createKey(request);
+    await store.close();
+    expect(statSync(pepper()).mode & 0o777).toBe(0o600);
+    store = await openStore(directory.path);
+    expect(store.keys.verify(key)?.tier).toBe('premium');
+    await store.close();
+  });
+
+  it('may not be missing or damaged once there are keys', async () => {
+    const store = await openStore(directory.path);
+    const { key } = await store.createKey(request);
+    await store.close();
+    const kept = readFileSync(pepper());
+    rmSync(pepper());
+    await expectNotOpened(/pepper is missing: .*restore it from a backup$/);
+    writeFileSync(pepper(), kept.subarray(1));
+    await expectNotOpened(/pepper is damaged: /);
+    rmSync(pepper());
+    mkdirSync(pepper());
+    await expectNotOpened(/pepper cannot be read \(EISDIR\)$/);
+    rmSync(pepper(), { recursive: true });
+    writeFileSync(pepper(), kept);
+    const again = await openStore(directory.path);
+    expect(again.keys.verify(key)).not.toBeNull();
+    await again.close();
+  });
+
+  it('is made anew where it was cut short before any key needed it', async () => {
+    await storeWith(1);
+    writeFileSync(pepper(), 'short');
+    const store = await openStore(directory.path);
+    const { key } = await store.createKey(request);
+    expect(store.keys.verify(key)).not.toBeNull();
+    await store.close();
+  });
+});
+
+describe('Keys', () => {
+  it('that are rotated and revoked at the same time end revoked', async () => {
+    const store = await openStore(directory.path);
+    const request = {
+      tier: 'premium',
+      name: null,
+      requestsPerMinute: null,
+      monthlyQuota: null,
+    } as const;
+    for (let i = 0; i < 5; i++) {
+      const { id, key } = await store.createKey(request);
+      const [rotated] = await Promise.all([store.rotateKey(id), store.revokeKey(id)]);
+      expect([store.keys.verify(key), store.keys.verify(rotated.key)]).toEqual([null, null]);
+      await expect(store.rotateKey(id)).rejects.toThrow(`the key ${id} is revoked`);
+    }
+    await store.close();
+  });
+});

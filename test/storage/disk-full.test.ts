@@ -1,0 +1,91 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Database } from '../../storage/duckdb/database.js';
+import { fathom, run } from '../support/processes.js';
+import {
+  DataDirectory,
+  bundleOf,
+  commitRows,
+  openStore,
+  orca,
+  snapshot,
+  storedSnapshots,
+  tokenOf,
+  type Cell,
+} from '../support/stores.js';
+
+let directory: DataDirectory;
+beforeEach(() => {
+  directory = new DataDirectory();
+});
+afterEach(() => directory.remove());
+
+/** Amounts that LZ4 finds nothing to save in. */
+function noise(seed: number): Cell[] {
+  let state = seed + 1;
+  return Array.from({ length: 400 }, (_, i) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return [i - 200, 1 + state / 100, 0];
+  });
+}
+const rows = Array.from({ length: 1500 }, (_, i) => snapshot(1000 + i, [orca(noise(i))]));
+
+async function stored(): Promise<unknown> {
+  const store = await openStore(directory.path);
+  const snapshots = await storedSnapshots(store, tokenOf(store));
+  await store.close();
+  return snapshots;
+}
+
+// Where files may not grow beyond a limit, writes fail as on a full disk, and no disk is filled.
+describe('On a full disk', () => {
+  it('a commit says so, leaves the store as it was, and goes through once there is room', async () => {
+    const store = await openStore(directory.path);
+    await commitRows(store, [snapshot(1)]);
+    const bundle = await bundleOf(store, rows);
+    await store.close();
+    const before = await stored();
+    const words = [path.resolve('test/support/commit-bundle.mjs'), directory.path, bundle.name];
+    const full = await run(process.execPath, words, 1024);
+    expect(full.stdout).toMatch(
+      /^failed InputError: .*fathom\.duckdb cannot grow: its disk is full/m,
+    );
+    // The process that met the full disk goes on reading.
+    expect(full.stdout).toContain('holds 1\n');
+    expect(full.status).toBe(0);
+    expect(await stored()).toEqual(before);
+    const roomy = await run(process.execPath, words);
+    expect(roomy.stdout).toContain('holds 1501\n');
+  });
+
+  it('an ingest says so in one line, and leaves nothing behind', async () => {
+    const store = await openStore(directory.path);
+    await commitRows(store, [snapshot(1)]);
+    await store.close();
+    const file = path.join(directory.path, 'rows.ndjson');
+    writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const before = await stored();
+    const words = ['ingest', 'snapshots', file, '--data', directory.path];
+    const full = await fathom(words, 700);
+    expect(full).toMatchObject({ status: 1, stdout: '' });
+    expect(full.stderr).toMatch(/^.*cannot grow: its disk is full.*\n$/);
+    expect(readdirSync(path.join(directory.path, 'staging'))).toEqual([]);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('a checkpoint that fails loses nothing: the database is opened anew', async () => {
+    const file = path.join(path.dirname(directory.path), 'full.duckdb');
+    const script = path.resolve('test/support/fill-database.mjs');
+    const { stdout, stderr, status } = await run(process.execPath, [script, file], 20_000);
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^InputError DiskFullError\n/);
+    const [, committed, read, distinct] = /committed (\d+), read (\d+) (\d+)/.exec(stdout) ?? [];
+    expect([read, distinct]).toEqual([committed, committed]);
+    expect(stdout).toContain(`written, read ${Number(committed) + 1}\n`);
+    expect(status).toBe(0);
+    const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+    expect(await database.rows('SELECT count(*) FROM filled')).toEqual([[Number(committed) + 1]]);
+    await database.close();
+  });
+});

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TIERS, type Tier } from '../../compute/market/market.js';
+import { planSnapshots, type Directory, type SegmentRef } from '../../storage/catalog/directory.js';
+
+const END = 2 ** 32 - 1;
+const LENGTH_S = { raw: 0, '15m': 900, '1h': 3600 };
+
+interface Stored {
+  tier: Tier;
+  t: number;
+}
+
+/** data.md section 4, Replay, word for word, over every pair of snapshots. */
+function visible(all: readonly Stored[], nowS: number): Stored[] {
+  const past = all.filter(({ t }) => t <= nowS);
+  const isHidden = (one: Stored) =>
+    past.some(
+      (finer) =>
+        TIERS.indexOf(finer.tier) < TIERS.indexOf(one.tier) &&
+        finer.t >= one.t &&
+        finer.t < one.t + LENGTH_S[one.tier],
+    );
+  return past.filter((one) => !isHidden(one)).sort((a, b) => a.t - b.t);
+}
+
+/** The snapshots of each tier in segments of `perSegment`. */
+function directoryOf(all: readonly Stored[], perSegment: number): Directory {
+  let segmentId = 0;
+  const tierOf = (tier: Tier): SegmentRef[] => {
+    const times = all.filter((one) => one.tier === tier).map(({ t }) => t);
+    times.sort((a, b) => a - b);
+    const refs: SegmentRef[] = [];
+    for (let i = 0; i < times.length; i += perSegment) {
+      const own = Uint32Array.from(times.slice(i, i + perSegment));
+      refs.push({
+        segmentId: ++segmentId,
+        tier,
+        cells: own.length,
+        times: own,
+        bandCells: own.map((t) => t % 7),
+      });
+    }
+    return refs;
+  };
+  return { raw: tierOf('raw'), '15m': tierOf('15m'), '1h': tierOf('1h') };
+}
+
+const T0 = 1_794_000_000 - (1_794_000_000 % 3600);
+/** On the tiers' borders, a second beside them, and anywhere. */
+const time = fc
+  .tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom(-1, 0, 1, 300, 899))
+  .map(([quarter, beside]) => T0 + quarter * 900 + beside);
+const stored = fc.uniqueArray(fc.record({ tier: fc.constantFrom(...TIERS), t: time }), {
+  selector: ({ tier, t }) => `${tier} ${t}`,
+  maxLength: 40,
+});
+
+describe('planSnapshots', () => {
+  it('plans what the rule of data.md makes visible', () => {
+    fc.assert(
+      fc.property(
+        stored,
+        fc.integer({ min: 1, max: 9 }),
+        time,
+        fc.integer({ min: 0, max: 40_000 }),
+        fc.oneof(time, fc.constant(END)),
+        fc.integer({ min: 1, max: 12 }),
+        (all, perSegment, fromS, length, nowS, maxSnapshots) => {
+          const directory = directoryOf(all, perSegment);
+          const toS = fromS + length;
+          const plan = planSnapshots(directory, { fromS, toS, nowS, maxSnapshots });
+          const expected = visible(all, nowS).filter(({ t }) => t >= fromS && t < toS);
+          expect(plan.snapshots.map(({ tier, t }) => ({ tier, t }))).toEqual(
+            expected.slice(0, maxSnapshots),
+          );
+          expect(plan.nextT).toBe(expected[maxSnapshots]?.t ?? null);
+          expect(new Set(plan.segmentIds).size).toBe(plan.segmentIds.length);
+          const refs = TIERS.flatMap((tier) => directory[tier]);
+          for (const { segment, row, t, tier, bandCells } of plan.snapshots) {
+            const ref = refs.find(({ segmentId }) => segmentId === plan.segmentIds[segment]);
+            expect([ref?.tier, ref?.times[row], ref?.bandCells[row]]).toEqual([tier, t, bandCells]);
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ['a finer one behind the end of the window hides it', 'raw', T0 + 3599, END, []],
+    ['a finer one at the end of its length does not', 'raw', T0 + 3600, END, ['1h']],
+    ['a finer one that is not visible yet does not', 'raw', T0 + 1800, T0 + 1799, ['1h']],
+    ['of two at one moment the finer wins', '15m', T0, END, ['15m']],
+  ] as const)('%s', (_, tier, t, nowS, tiers) => {
+    const directory = directoryOf(
+      [
+        { tier: '1h', t: T0 },
+        { tier, t },
+      ],
+      1,
+    );
+    const plan = planSnapshots(directory, { fromS: T0, toS: T0 + 600, nowS, maxSnapshots: 9 });
+    expect(plan.snapshots.map((one) => one.tier)).toEqual(tiers);
+  });
+});

@@ -1,0 +1,228 @@
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { DEFAULT_BAND } from '../../compute/ladder/ladder.js';
+import { decodeSegment } from '../../compute/segment/segment.js';
+import { TIERS } from '../../compute/market/market.js';
+import type { Store } from '../../storage/store.js';
+import { PlainStore, nameOf } from '../reference/store.js';
+import { visibleSnapshots } from '../support/memory-depth.js';
+import {
+  DataDirectory,
+  EVM_TOKEN,
+  MINT,
+  OTHER_MINT,
+  commitRows,
+  directoryOf,
+  openStore,
+  snapshotsOf,
+  storedSnapshots,
+  tokenOf,
+  type Cell,
+  type MarketFields,
+  type SnapshotRow,
+} from '../support/stores.js';
+
+const TOKENS = [MINT, OTHER_MINT, EVM_TOKEN];
+/** Some share a venue, one has neither address nor pair. */
+const MARKETS: Omit<MarketFields, 'cells'>[] = [
+  { source: 'Orca', exchange_type: 'DEX', address: 'pool-1', pair: 'A/B' },
+  { source: 'Orca', exchange_type: 'DEX', address: 'pool-2' },
+  { source: 'orca!', exchange_type: 'DEX', address: 'pool-1' },
+  { source: 'Phoenix', exchange_type: 'DEX', type: 'onchain_limit_order', pair: 'A/B' },
+  { source: 'Binance', exchange_type: 'CEX', pair: 'A/USDT' },
+  { source: 'Binance', exchange_type: 'CEX' },
+];
+const T0 = 1_794_000_000;
+const END = 2 ** 32 - 1;
+/** More of them, for a long search: FATHOM_RUNS=500. */
+const RUNS = Number(process.env.FATHOM_RUNS ?? 10);
+
+const amount = fc.oneof(
+  { arbitrary: fc.integer({ min: 0, max: 300 }), weight: 3 },
+  // Some wider than 32 bits of cents, which widens a segment's columns.
+  { arbitrary: fc.integer({ min: 0, max: 9_000_000_000 }), weight: 1 },
+);
+const cell = fc
+  .tuple(fc.integer({ min: -260, max: 260 }), amount, amount)
+  .map(([bin, support, resistance]): Cell => [bin, support / 100, resistance / 100]);
+const cells = fc.uniqueArray(cell, { selector: ([bin]) => bin, maxLength: 4 });
+const markets = fc.uniqueArray(
+  fc.tuple(fc.constantFrom(...MARKETS), cells).map(([market, own]) => ({ ...market, cells: own })),
+  { selector: nameOf, maxLength: 4 },
+);
+const price = fc.constantFrom(0.5, 2, 3.25);
+const tier = fc.oneof(
+  { arbitrary: fc.constant('raw' as const), weight: 3 },
+  { arbitrary: fc.constantFrom('15m' as const, '1h' as const), weight: 1 },
+);
+const rowAt = (t: fc.Arbitrary<number>) =>
+  fc.record({ address: fc.constantFrom(...TOKENS), t, tier, price_usd: price, markets });
+
+/** Rows that meet one another often, and rows far from all others. */
+const fewRows = fc.array(
+  rowAt(
+    fc.oneof(
+      { arbitrary: fc.integer({ min: 0, max: 30 }).map((i) => T0 + i * 300), weight: 8 },
+      { arbitrary: fc.integer({ min: 0, max: 100_000 }).map((i) => T0 + i * 60), weight: 1 },
+    ),
+  ),
+  { maxLength: 12 },
+);
+/** A long file of one token, more than one segment holds, rising or falling in time. */
+const manyRows = fc
+  .record({
+    address: fc.constantFrom(...TOKENS),
+    first: fc.integer({ min: 0, max: 60 }),
+    everyS: fc.constantFrom(60, 300, -60),
+    count: fc.integer({ min: 2, max: 700 }),
+    price_usd: price,
+    markets,
+  })
+  .map(({ first, everyS, count, ...row }) =>
+    Array.from({ length: count }, (_, i) => ({
+      ...row,
+      tier: 'raw' as const,
+      t: T0 + 50_000 + first * 60 + i * everyS,
+    })),
+  );
+
+const commit = fc.record({
+  mode: fc.constantFrom('replace' as const, 'merge' as const),
+  rows: fc.oneof({ arbitrary: fewRows, weight: 5 }, { arbitrary: manyRows, weight: 1 }),
+  cuts: fc.array(fc.integer({ min: 0, max: 11 }), { maxLength: 2 }),
+  after: fc.oneof(
+    { arbitrary: fc.constant('nothing' as const), weight: 4 },
+    { arbitrary: fc.constantFrom('reopen' as const, 'settle' as const), weight: 1 },
+  ),
+});
+const plans = fc.array(
+  fc.record({
+    address: fc.constantFrom(...TOKENS),
+    from: fc.integer({ min: -100, max: 20_000 }),
+    length: fc.integer({ min: 0, max: 20_000 }),
+    now: fc.oneof(fc.constant(END), fc.integer({ min: T0, max: T0 + 20_000 })),
+    maxSnapshots: fc.integer({ min: 1, max: 20 }),
+  }),
+  { minLength: 3, maxLength: 3 },
+);
+
+/** Rows as a collector would send them: cells to be merged are made for the price that stands. */
+function sendable(
+  model: PlainStore,
+  rows: readonly Omit<SnapshotRow, 'chain'>[],
+  mode: 'replace' | 'merge',
+): SnapshotRow[] {
+  const prices = new Map<string, number>();
+  return rows.map((row) => {
+    const place = `${row.address} ${row.tier} ${row.t}`;
+    const standing = prices.get(place) ?? model.standingPrice(row) ?? row.price_usd;
+    if (mode === 'merge') prices.set(place, standing);
+    const chain = row.address === EVM_TOKEN ? 'evmchain' : 'mainchain';
+    return { ...row, chain, price_usd: mode === 'merge' ? standing : row.price_usd };
+  });
+}
+
+async function expectContent(store: Store, model: PlainStore): Promise<void> {
+  for (const [address, { markets: names }] of model.tokens) {
+    const tokenId = tokenOf(store, address);
+    expect(await storedSnapshots(store, tokenId)).toEqual(model.stored(address));
+    const whole = { tokenId, fromS: 0, toS: END, nowS: END, maxSnapshots: 1 };
+    expect((await store.depth.plan(whole)).markets.map(nameOf)).toEqual(names);
+    await expectSoundSegments(store, tokenId);
+  }
+}
+
+/** Segments follow one another without overlap, and the index says of each what it holds. */
+async function expectSoundSegments(store: Store, tokenId: number): Promise<void> {
+  const directory = await directoryOf(store, tokenId);
+  for (const tierName of TIERS) {
+    let last = -1;
+    for (const ref of directory[tierName]) {
+      const [block] = await store.depth.readSegments([ref.segmentId]);
+      const run = decodeSegment(block);
+      expect(run.tier).toBe(tierName);
+      expect([...ref.times]).toEqual([...run.t]);
+      expect(ref.times.length).toBeGreaterThan(0);
+      for (const t of ref.times) {
+        expect(t).toBeGreaterThan(last);
+        last = t;
+      }
+      expect(ref.cells).toBe(run.bin.length);
+      const inBand = snapshotsOf(run).map(
+        ({ cells: own }) =>
+          own.filter(([, bin]) => bin >= DEFAULT_BAND.first && bin <= DEFAULT_BAND.last).length,
+      );
+      expect([...ref.bandCells]).toEqual(inBand);
+    }
+  }
+}
+
+async function expectPlan(
+  store: Store,
+  model: PlainStore,
+  asked: { address: string; from: number; length: number; now: number; maxSnapshots: number },
+): Promise<void> {
+  const { address, now, maxSnapshots } = asked;
+  if (!model.tokens.has(address)) return;
+  const fromS = T0 + asked.from;
+  const window = { fromS, toS: fromS + asked.length, nowS: now, maxSnapshots };
+  const plan = await store.depth.plan({ tokenId: tokenOf(store, address), ...window });
+  const blocks = await store.depth.readSegments(plan.segmentIds);
+  const segments = blocks.map((block) => snapshotsOf(decodeSegment(block)));
+  const read = plan.snapshots.map(({ segment, row }) => segments[segment][row]);
+  const stored = model.stored(address);
+  const visible = visibleSnapshots(
+    stored.map((one) => ({ ...one, cells: [] })),
+    now,
+  )
+    .filter(({ t }) => t >= window.fromS && t < window.toS)
+    .map(({ t, tier: ofTier }) => stored.find((one) => one.t === t && one.tier === ofTier));
+  expect(read).toEqual(visible.slice(0, maxSnapshots));
+  expect(plan.nextT).toBe(visible[maxSnapshots]?.t ?? null);
+}
+
+describe('A store', () => {
+  const directories: DataDirectory[] = [];
+  afterAll(() => directories.forEach((directory) => directory.remove()));
+
+  it('holds what a plain map of snapshots would, whatever is committed to it', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(commit, { minLength: 1, maxLength: 10 }),
+        plans,
+        async (commits, asked) => {
+          const directory = new DataDirectory();
+          directories.push(directory);
+          const model = new PlainStore();
+          let store = await openStore(directory.path);
+          try {
+            for (const { mode, rows, cuts, after } of commits) {
+              const sent = sendable(model, rows, mode);
+              await commitRows(store, sent, {
+                mode,
+                cuts: cuts.filter((cut) => cut < sent.length),
+              });
+              model.commit(sent, mode);
+              if (after === 'settle') await store.settled();
+              if (after === 'reopen') {
+                await store.close();
+                store = await openStore(directory.path);
+              }
+              await expectContent(store, model);
+              for (const one of asked) await expectPlan(store, model, one);
+            }
+            await store.settled();
+            await expectContent(store, model);
+            await store.close();
+            store = await openStore(directory.path);
+            await expectContent(store, model);
+          } finally {
+            await store.close();
+            directory.remove();
+          }
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+});

@@ -1,0 +1,170 @@
+/** The built `fathom` command, really run as a process of its own. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { rewriteSegments } from '../../compute/segment/task.js';
+import { Store } from '../../storage/store.js';
+
+const MAIN = path.resolve('dist/server/cli/main.js');
+/** Longer than any command of these tests takes on a busy machine. */
+const DEADLINE_MS = 50_000;
+
+const directories: string[] = [];
+const servers: Server[] = [];
+
+/** A new empty directory; cleanUp() removes it. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
+  directories.push(directory);
+  return directory;
+}
+
+/** Stops every server that still runs and removes every directory. */
+export async function cleanUp(): Promise<void> {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+  for (const directory of directories.splice(0))
+    rmSync(directory, { recursive: true, force: true });
+}
+
+export interface Ended {
+  /** Exit status; null where a signal ended it. */
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+/** The variables of this process without any that configures Fathom. */
+function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FATHOM_'));
+  return { ...Object.fromEntries(inherited), ...extra };
+}
+
+function start(words: readonly string[], { env, cwd }: RunOptions): ChildProcess {
+  return spawn(process.execPath, [MAIN, ...words], {
+    cwd: cwd ?? process.cwd(),
+    env: cleanEnvironment(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** Runs a command to its end. */
+export function fathom(words: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const child = start(words, options);
+  return new Promise((resolve, reject) => {
+    let stdout = '';
+    let stderr = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error(`fathom ${words.join(' ')} hung; it said: ${stderr}`));
+    }, DEADLINE_MS);
+    child.once('close', (status) => {
+      clearTimeout(timer);
+      resolve({ status, stdout, stderr });
+    });
+  });
+}
+
+export interface Server {
+  url: string;
+  port: number;
+  pid: number;
+  /** What it has logged so far. */
+  logged(): string;
+  /** GET of a path below /api/v1. */
+  get(pathAndQuery: string, key: string): Promise<Response>;
+  /** Sends a signal (SIGTERM) and waits for the end; a second call gives the first one's result. */
+  stop(signal?: NodeJS.Signals): Promise<{ status: number | null; signal: string | null }>;
+}
+
+/** Starts `fathom serve` and waits for the line with its URL. The default port is any free one. */
+export async function serve(
+  directory: string | null,
+  words: readonly string[] = ['--port', '0'],
+  options: RunOptions = {},
+): Promise<Server> {
+  const data = directory === null ? [] : ['--data', directory];
+  const child = start(['serve', ...data, ...words], options);
+  let log = '';
+  let stdout = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  const ended = new Promise<{ status: number | null; signal: string | null }>((resolve) =>
+    child.once('close', (status, signal) => resolve({ status, signal })),
+  );
+  const url = await new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error(`serve did not listen; it said: ${log}`));
+    }, DEADLINE_MS);
+    void ended.then(() => reject(new Error(`serve ended; it said: ${log}${stdout}`)));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+      const found = /https?:\/\/[^\s"]+/.exec(log);
+      if (found === null) return;
+      clearTimeout(timer);
+      resolve(found[0]);
+    });
+  });
+  const server: Server = {
+    url,
+    port: Number(new URL(url).port),
+    pid: child.pid as number,
+    logged: () => log,
+    get: (pathAndQuery, key) =>
+      fetch(`${url}/api/v1${pathAndQuery}`, { headers: { 'x-api-key': key } }),
+    stop(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      return ended;
+    },
+  };
+  servers.push(server);
+  return server;
+}
+
+/** Opens a directory's store here for a moment. */
+export async function withStoreOf<T>(
+  directory: string,
+  body: (store: Store) => Promise<T>,
+): Promise<T> {
+  const store = await Store.open(directory, {
+    rewrite: (input) => Promise.resolve(rewriteSegments(input)),
+  });
+  try {
+    return await body(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** A new enterprise key of a directory that no server keeps. */
+export async function newKey(directory: string): Promise<string> {
+  const request = { name: null, requestsPerMinute: Infinity, monthlyQuota: Infinity };
+  const { key } = await withStoreOf(directory, (store) =>
+    store.createKey({ tier: 'enterprise', ...request }),
+  );
+  return key;
+}
+
+/** The bytes that replay answers each query with, of a directory that no server keeps. */
+export async function replayBytes(
+  directory: string,
+  queries: readonly string[],
+  asOf: number,
+): Promise<string[]> {
+  const key = await newKey(directory);
+  const server = await serve(directory, ['--port', '0', '--as-of', String(asOf)]);
+  const answers: string[] = [];
+  for (const query of queries) {
+    const response = await server.get(`/replay/${query}`, key);
+    answers.push(`${response.status} ${await response.text()}`);
+  }
+  await server.stop();
+  return answers;
+}

@@ -1,0 +1,103 @@
+/** Checks replies against the API's own description, as a stranger who only has that would. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { unpack } from 'msgpackr';
+import { describeApi } from '../../server/api/openapi.js';
+import { ERROR_SCHEMAS } from '../../server/api/openapi-errors.js';
+import { BASE_PATH } from '../../server/api/table.js';
+
+/** A document whose fields tests read as they come. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Json = Record<string, any>;
+
+/** The description as clients get it. */
+export const description = JSON.parse(JSON.stringify(describeApi())) as Json;
+
+const ajv = new Ajv2020({ allErrors: false, strict: true, validateFormats: false });
+const REFERENCE = '#/components/schemas/';
+for (const [name, schema] of Object.entries<Json>(description.components.schemas)) {
+  ajv.addSchema(schema, `component:${name}`);
+}
+const validators = new Map<string, ValidateFunction>();
+
+function validatorOf(name: string, schema: Json): ValidateFunction {
+  let validator = validators.get(name);
+  if (validator === undefined) {
+    const text = JSON.stringify(schema).replaceAll(REFERENCE, 'component:');
+    validator = ajv.compile(JSON.parse(text) as Json);
+    validators.set(name, validator);
+  }
+  return validator;
+}
+
+/** What a path below the base path is in the description, with its method. */
+function operationOf(method: string, pathname: string): Json | null {
+  if (!pathname.startsWith(`${BASE_PATH}/`)) return null;
+  const sent = pathname.slice(BASE_PATH.length).split('/');
+  for (const [path, item] of Object.entries<Json>(description.paths)) {
+    const parts = path.split('/');
+    const fits = parts.every((part, i) => (part.startsWith('{') ? sent[i] : part === sent[i]));
+    if (!fits || parts.length !== sent.length) continue;
+    return (item[method === 'HEAD' ? 'get' : method.toLowerCase()] as Json | undefined) ?? null;
+  }
+  return null;
+}
+
+async function decode(response: Response, type: string): Promise<unknown> {
+  if (type === 'application/msgpack') return unpack(Buffer.from(await response.arrayBuffer()));
+  return response.json();
+}
+
+/** Errors that are no operation's: of a path, or a method, that the API does not have. */
+function checkOther(response: Response, body: Json, where: string): void {
+  const names: Record<number, string> = {
+    401: 'PlainError',
+    404: 'NotFoundError',
+    405: 'MethodNotAllowedError',
+    429: 'PlainError',
+  };
+  const name = names[response.status];
+  if (name === undefined) throw new Error(`${where}: not a status of a path that is not described`);
+  check(validatorOf(name, ERROR_SCHEMAS[name]), body, where);
+}
+
+function check(validator: ValidateFunction, body: unknown, where: string): void {
+  if (validator(body)) return;
+  const text = JSON.stringify(body).slice(0, 500);
+  throw new Error(`${where}: ${ajv.errorsText(validator.errors)} in ${text}`);
+}
+
+/** Throws where a reply is not what the description says of it. Reads a copy of its body. */
+export async function checkReply(method: string, url: string, response: Response): Promise<void> {
+  const { pathname } = new URL(url);
+  const where = `${method} ${pathname} ${response.status}`;
+  if (!response.headers.has('x-request-id')) throw new Error(`${where}: no X-Request-Id`);
+  if (!pathname.startsWith(`${BASE_PATH}/`) || pathname.endsWith('/openapi.json')) return;
+  const type = response.headers.get('content-type') ?? '';
+  const operation = operationOf(method, pathname);
+  if (operation === null) {
+    if (method !== 'HEAD') checkOther(response, (await response.clone().json()) as Json, where);
+    return;
+  }
+  const described = operation.responses[response.status] as Json | undefined;
+  if (described === undefined) throw new Error(`${where}: the status is not described`);
+  const content = described.content as Json | undefined;
+  if (content === undefined) {
+    if ((await response.clone().arrayBuffer()).byteLength > 0) throw new Error(`${where}: a body`);
+    return;
+  }
+  if (content[type] === undefined) throw new Error(`${where}: ${type} is not described`);
+  if (method === 'HEAD' || Object.keys(content[type].schema as Json).length === 0) return;
+  const name = `${operation.operationId} ${response.status}`;
+  check(
+    validatorOf(name, content[type].schema as Json),
+    await decode(response.clone(), type),
+    where,
+  );
+}
+
+/** `fetch` that checks what it gets. */
+export async function checkedFetch(url: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, init);
+  await checkReply(init.method ?? 'GET', url, response);
+  return response;
+}

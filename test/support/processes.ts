@@ -1,0 +1,119 @@
+/** The built command as processes of its own, talked to as a shell would. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import path from 'node:path';
+
+const MAIN = path.resolve('dist/server/cli/main.js');
+/** What a process prints or does later than this is a failure. */
+const DEADLINE_MS = 30_000;
+
+export interface Finished {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program to its end; with `fileKiB` no file that it writes may grow beyond that. */
+export function run(
+  program: string,
+  words: readonly string[],
+  fileKiB?: number,
+): Promise<Finished> {
+  const child =
+    fileKiB === undefined
+      ? spawn(program, words)
+      : spawn('bash', [
+          '-c',
+          // Without the signal, a write beyond the limit fails as it does on a full disk.
+          `trap '' XFSZ; ulimit -f ${fileKiB}; exec "$@"`,
+          'bash',
+          program,
+          ...words,
+        ]);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ status, stdout, stderr }));
+  });
+}
+
+/** `fathom WORDS`. */
+export function fathom(words: readonly string[], fileKiB?: number): Promise<Finished> {
+  return run(process.execPath, [MAIN, ...words], fileKiB);
+}
+
+/** A script beside this file, run on its own; what it prints is waited for line by line. */
+export class Script {
+  readonly exited: Promise<void>;
+  private readonly lines: string[] = [];
+  private wake: () => void = () => undefined;
+
+  private constructor(private readonly child: ChildProcess) {
+    const take = (line: string): void => {
+      this.lines.push(line);
+      this.wake();
+    };
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream !== null) createInterface({ input: stream }).on('line', take);
+    }
+    this.exited = new Promise((resolve) =>
+      child.once('close', () => {
+        resolve();
+        this.wake();
+      }),
+    );
+  }
+
+  static start(file: string, words: readonly string[]): Script {
+    return new Script(spawn(process.execPath, [path.resolve('test/support', file), ...words]));
+  }
+
+  /** `fathom WORDS`, to be left running. */
+  static fathom(words: readonly string[]): Script {
+    return new Script(spawn(process.execPath, [MAIN, ...words]));
+  }
+
+  get printed(): readonly string[] {
+    return this.lines;
+  }
+
+  /** Waits for a line that matches. */
+  async line(pattern: RegExp): Promise<RegExpExecArray> {
+    const deadline = setTimeout(() => this.wake(), DEADLINE_MS);
+    const start = Date.now();
+    try {
+      for (let seen = 0; ;) {
+        for (; seen < this.lines.length; seen++) {
+          const match = pattern.exec(this.lines[seen]);
+          if (match !== null) return match;
+        }
+        if (
+          this.child.exitCode !== null ||
+          this.child.signalCode !== null ||
+          Date.now() - start >= DEADLINE_MS
+        ) {
+          throw new Error(`${pattern} was not printed: ${this.lines.join('\n')}`);
+        }
+        await new Promise<void>((resolve) => (this.wake = resolve));
+      }
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+
+  /** Ends it at once, as `kill -9` does. */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+
+  /** Asks it to end, as `kill` does. */
+  async stop(): Promise<number | null> {
+    this.child.kill('SIGTERM');
+    await this.exited;
+    return this.child.exitCode;
+  }
+}

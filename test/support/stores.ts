@@ -1,0 +1,232 @@
+/** Really opened stores in directories of their own, and bundles to commit to them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import type { ComputePool } from '../../compute/pool.js';
+import type { Chain, Tier } from '../../compute/market/market.js';
+import type { JoinMode } from '../../compute/segment/join.js';
+import type { SnapshotRun } from '../../compute/segment/run.js';
+import { decodeSegment } from '../../compute/segment/segment.js';
+import { encodeRuns, rewriteSegments } from '../../compute/segment/task.js';
+import { BundleWriter } from '../../storage/bundle/bundle.js';
+import { BUNDLE_VERSION, type Frame } from '../../storage/bundle/frames.js';
+import type { Directories } from '../../storage/catalog/directories.js';
+import type { Directory } from '../../storage/catalog/directory.js';
+import { bareTokenRow, type TokenRow } from '../../storage/catalog/token-row.js';
+import { RunCollector } from '../../storage/ingest/run-collector.js';
+import { Store, type StoreOptions } from '../../storage/store.js';
+
+export const MINT = 'So11111111111111111111111111111111111111112';
+export const OTHER_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+export const EVM_TOKEN = '0x00000000000000000000000000000000000000aa';
+
+/** A directory that is gone after the test. */
+export class DataDirectory {
+  readonly path: string;
+  private readonly root = mkdtempSync(path.join(tmpdir(), 'fathom-store-'));
+
+  constructor(...below: string[]) {
+    this.path = path.join(this.root, ...below, 'data');
+  }
+
+  remove(): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+/** Opens a store that rewrites segments on this thread and fails loudly behind commits. */
+export function openStore(directory: string, options: Partial<StoreOptions> = {}): Promise<Store> {
+  return Store.open(directory, {
+    rewrite: (input) => Promise.resolve(rewriteSegments(input)),
+    onBackgroundError: (error) => {
+      throw error;
+    },
+    memoryLimitMiB: 256,
+    threads: 1,
+    ...options,
+  });
+}
+
+/** `[bin, support_usd, resistance_usd]`. */
+export type Cell = [number, number, number];
+
+export interface MarketFields {
+  source: string;
+  exchange_type: 'DEX' | 'CEX';
+  type?: string;
+  address?: string | null;
+  pair?: string | null;
+  cells: Cell[];
+}
+
+/** A row of the dataset `snapshots`. */
+export interface SnapshotRow {
+  chain: Chain;
+  address: string;
+  t: number;
+  tier: Tier;
+  price_usd: number;
+  markets: MarketFields[];
+}
+
+export const orca = (cells: Cell[] = [[0, 5, 7.5]]): MarketFields => ({
+  source: 'Orca',
+  exchange_type: 'DEX',
+  address: 'pool-1',
+  cells,
+});
+export const binance = (cells: Cell[] = [[1, 0, 11]]): MarketFields => ({
+  source: 'Binance',
+  exchange_type: 'CEX',
+  pair: 'A/USDT',
+  cells,
+});
+
+export function snapshot(t: number, markets = [orca()], more: Partial<SnapshotRow> = {}) {
+  const row: SnapshotRow = {
+    chain: 'mainchain',
+    address: MINT,
+    t,
+    tier: 'raw',
+    price_usd: 2,
+    markets,
+  };
+  return { ...row, ...more };
+}
+
+export interface CommitOptions {
+  mode?: JoinMode;
+  /** Rows before each of these indexes are binned apart from those behind, as pieces of a file are. */
+  cuts?: readonly number[];
+  file?: string;
+}
+
+const inThisThread = {
+  run: (_name: string, input: Parameters<typeof encodeRuns>[0]) =>
+    Promise.resolve(encodeRuns(input)),
+} as unknown as Pick<ComputePool, 'run'>;
+
+/** Bins rows of `snapshots` into a finished bundle, as ingest does. */
+export async function bundleOf(
+  store: Store,
+  rows: readonly SnapshotRow[],
+  { mode = 'replace', cuts = [], file = 'test.ndjson' }: CommitOptions = {},
+): Promise<BundleWriter> {
+  const prices = mode === 'merge' ? await standingPrices(store, rows) : undefined;
+  const bundle = await BundleWriter.create(store.directory);
+  await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file, mode });
+  const collector = new RunCollector(mode, inThisThread, bundle);
+  const ends = [...new Set([...cuts, rows.length])].sort((a, b) => a - b);
+  let first = 0;
+  for (const end of ends) {
+    const batch = binSnapshotRows(rows.slice(first, end), {
+      firstLine: first + 1,
+      mode,
+      ...(prices === undefined ? {} : { basePrices: prices.slice(first, end) }),
+    });
+    if (batch.faultCount > 0) throw new Error(JSON.stringify(batch.faults));
+    await collector.add(batch);
+    first = end;
+  }
+  await collector.finish();
+  await bundle.finish();
+  return bundle;
+}
+
+/** The price of each row's snapshot: the stored one, else that of the first row of it. */
+async function standingPrices(store: Store, rows: readonly SnapshotRow[]): Promise<Float64Array> {
+  const prices = await store.snapshotPrices(rows);
+  const first = new Map<string, number>();
+  return prices.map((stored, i) => {
+    const { chain, address, tier, t, price_usd: given } = rows[i];
+    const key = `${chain} ${address} ${tier} ${t}`;
+    if (!first.has(key)) first.set(key, Number.isNaN(stored) ? given : stored);
+    return first.get(key) as number;
+  });
+}
+
+/** Commits rows of `snapshots`; the bundle is gone afterwards. */
+export async function commitRows(
+  store: Store,
+  rows: readonly SnapshotRow[],
+  options: CommitOptions = {},
+): Promise<void> {
+  await commitBundle(store, await bundleOf(store, rows, options));
+}
+
+/** Commits rows of `tokens`. */
+export async function commitTokens(
+  store: Store,
+  rows: readonly Partial<TokenRow>[],
+  file = 'tokens.ndjson',
+): Promise<void> {
+  const full = rows.map((row, i) => ({
+    line: i + 1,
+    row: { ...bareTokenRow(row.chain ?? 'mainchain', row.address ?? MINT), ...row },
+  }));
+  await commitFrames(store, [
+    { kind: 'header', version: BUNDLE_VERSION, file, mode: 'replace' },
+    { kind: 'tokens', rows: full },
+  ]);
+}
+
+export async function commitFrames(store: Store, frames: readonly Frame[]): Promise<void> {
+  const bundle = await BundleWriter.create(store.directory);
+  for (const frame of frames) await bundle.write(frame);
+  await bundle.finish();
+  await commitBundle(store, bundle);
+}
+
+async function commitBundle(store: Store, bundle: BundleWriter): Promise<void> {
+  try {
+    await store.commit(bundle.name);
+  } finally {
+    await bundle.discard();
+  }
+}
+
+/** A token's directory as readers have it. */
+export function directoryOf(store: Store, tokenId: number): Promise<Directory> {
+  return (store as unknown as { directories: Directories }).directories.get(tokenId);
+}
+
+/** A stored snapshot; cells as `[market, bin, support, resistance]` in cents. */
+export interface StoredSnapshot {
+  tier: Tier;
+  t: number;
+  price: number;
+  cells: number[][];
+}
+
+/** Everything that is stored of a token, hidden snapshots too, by tier, then time. */
+export async function storedSnapshots(store: Store, tokenId: number): Promise<StoredSnapshot[]> {
+  const directory = await directoryOf(store, tokenId);
+  const refs = [...directory.raw, ...directory['15m'], ...directory['1h']];
+  const blocks = await store.depth.readSegments(refs.map(({ segmentId }) => segmentId));
+  return blocks.flatMap((block) => snapshotsOf(decodeSegment(block)));
+}
+
+export function snapshotsOf(run: SnapshotRun): StoredSnapshot[] {
+  return Array.from(run.t, (t, s) => {
+    const cells: number[][] = [];
+    for (let c = run.cellOffsets[s]; c < run.cellOffsets[s + 1]; c++) {
+      cells.push([run.market[c], run.bin[c], run.supportCents[c], run.resistanceCents[c]]);
+    }
+    return { tier: run.tier, t, price: run.priceUsd[s], cells };
+  });
+}
+
+/** Ids of all segments of a token. */
+export async function segmentIds(store: Store, address = MINT): Promise<number[]> {
+  const token = tokenOf(store, address);
+  const directory = await directoryOf(store, token);
+  return Object.values(directory).flatMap((refs) => refs.map(({ segmentId }) => segmentId));
+}
+
+/** Id of a token that the store knows. */
+export function tokenOf(store: Store, address = MINT): number {
+  const token = store.depth.token(address.startsWith('0x') ? 'evmchain' : 'mainchain', address);
+  if (token === null) throw new Error(`the store does not know ${address}`);
+  return token.tokenId;
+}
