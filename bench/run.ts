@@ -27,7 +27,7 @@ interface Pace extends Effort {
   tokens: number;
 }
 
-const FULL: Pace = { rounds: 5, turnMs: 140, warmups: 3, httpMs: 1500, tokens: 32 };
+const FULL: Pace = { rounds: 5, turnMs: 110, warmups: 5, httpMs: 1300, tokens: 32 };
 const SMOKE: Pace = { rounds: 2, turnMs: 0, warmups: 1, httpMs: 60, tokens: 2 };
 
 /** What a run has found so far. */

@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import { TIERS, type Tier } from '../compute/market/market.js';
 import type { EncodedSegment } from '../compute/segment/split.js';
-import { MAX_VALUE_BYTES, type Statements } from './duckdb/database.js';
+import { MAX_VALUE_BYTES, type SqlRow, type Statements } from './duckdb/database.js';
 
 /** Where a new segment belongs. */
 export interface SegmentPlace {
@@ -45,13 +45,28 @@ export async function readBlocks(
   ids: readonly number[],
 ): Promise<Map<number, Uint8Array>> {
   if (ids.length === 0) return new Map();
-  const list = ids.join(',');
-  // One statement: another one might see the store after the next commit.
-  const rows = await statements.rows(
-    `SELECT segment_id, 0 AS part, data, crc32 FROM segments WHERE segment_id IN (${list})
-     UNION ALL
-     SELECT segment_id, part, data, NULL FROM segment_parts WHERE segment_id IN (${list})`,
+  const first = await statements.rows(
+    `SELECT segment_id, 0, data, crc32 FROM segments WHERE ${areIn(ids)}`,
   );
+  const isWhole = ([, , data]: SqlRow): boolean => (data as Uint8Array).length < MAX_VALUE_BYTES;
+  const long = first.filter((row) => !isWhole(row)).map(([id]) => id as number);
+  return blocksOf([...first.filter(isWhole), ...(await readLong(statements, long))]);
+}
+
+/** Rows of long blocks with all their parts, in one statement: no commit comes in between. */
+async function readLong(
+  statements: Pick<Statements, 'rows'>,
+  ids: readonly number[],
+): Promise<SqlRow[]> {
+  if (ids.length === 0) return [];
+  return statements.rows(
+    `SELECT segment_id, 0 AS part, data, crc32 FROM segments WHERE ${areIn(ids)}
+     UNION ALL
+     SELECT segment_id, part, data, NULL FROM segment_parts WHERE ${areIn(ids)}`,
+  );
+}
+
+function blocksOf(rows: readonly SqlRow[]): Map<number, Uint8Array> {
   const stored = new Map<number, { checksum: number; parts: Uint8Array[] }>();
   for (const [id, part, data, checksum] of rows) {
     const block = stored.get(id as number) ?? { checksum: 0, parts: [] };
@@ -67,9 +82,19 @@ export async function readBlocks(
 /** Removes segments with all that belongs to them. */
 export async function deleteSegments(tx: Statements, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
-  const list = ids.join(',');
-  await tx.run(`DELETE FROM segments WHERE segment_id IN (${list})`);
-  await tx.run(`DELETE FROM segment_parts WHERE segment_id IN (${list})`);
+  await tx.run(`DELETE FROM segments WHERE ${areIn(ids)}`);
+  await tx.run(`DELETE FROM segment_parts WHERE ${areIn(ids)}`);
+}
+
+/** A condition that lets DuckDB leave out row groups by the range of their ids. */
+function areIn(ids: readonly number[]): string {
+  let [low] = ids;
+  let [high] = ids;
+  for (const id of ids) {
+    low = Math.min(low, id);
+    high = Math.max(high, id);
+  }
+  return `segment_id BETWEEN ${low} AND ${high} AND segment_id IN (${ids.join(',')})`;
 }
 
 function checkedBlock(id: number, parts: readonly Uint8Array[], checksum: number): Uint8Array {

@@ -199,6 +199,7 @@ export class Store implements StoreOperations {
     body: (stage: Stage, depth: DepthCommit) => Promise<T>,
   ): Promise<{ result: T; touched: number[] }> {
     return this.commits.use(async () => {
+      await this.checkpoints.shortenLog();
       let endCommit = (): void => undefined;
       try {
         const { result, stage } = await this.database.transaction(async (tx) => {
@@ -228,7 +229,9 @@ export class Store implements StoreOperations {
         while (!this.closing && (await this.joinSmallRun(tokenId)));
       });
     }
-    if (!this.closing) await this.inBackground(() => this.checkpoints.afterCommit());
+    await this.inBackground(async () => {
+      if (!this.closing) await this.commits.use(() => this.checkpoints.shortenLog());
+    });
   }
 
   private async inBackground(work: () => Promise<void>): Promise<void> {

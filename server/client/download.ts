@@ -1,7 +1,7 @@
 /** A window's replay into a file, page by page, from wherever an earlier run got to. */
 import { rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ReplayError } from './errors.js';
+import { ReplayError, outdated } from './errors.js';
 import { arrowWriter } from './arrow.js';
 import { csvWriter } from './csv.js';
 import { jsonWriter } from './json.js';
@@ -142,8 +142,8 @@ async function fetchPages(options: Download, part: PartFile<ReplayState>): Promi
 /** Sees to it that pages follow one another without a gap, and come to an end. */
 function checkWindow({ window, next_from: nextFrom }: RemotePage, rest: Rest | null): void {
   if (rest !== null && (window.from !== rest.from || window.to !== rest.to)) {
-    throw new ReplayError(
-      `the server no longer serves ${rest.from} to ${rest.to}, only ${window.from} to ${window.to}; use --restart`,
+    throw outdated(
+      `the server no longer serves ${rest.from} to ${rest.to}, only ${window.from} to ${window.to}`,
     );
   }
   if (nextFrom !== null && (nextFrom <= window.from || nextFrom >= window.to)) {

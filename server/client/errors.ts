@@ -1,6 +1,19 @@
 /** A replay that can't go on: the message is meant for whoever called. */
 export class ReplayError extends Error {
   override readonly name = 'ReplayError';
+
+  /** @param resumable whether another run may go on from the pages that are kept */
+  constructor(
+    message: string,
+    readonly resumable = true,
+  ) {
+    super(message);
+  }
+}
+
+/** What is kept and what the server has no longer go together. */
+export function outdated(what: string): ReplayError {
+  return new ReplayError(`${what}; use --restart`, false);
 }
 
 /** Characters of a server's own words that are repeated. */

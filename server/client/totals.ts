@@ -2,7 +2,7 @@
  * What a replay's pages add up to. It is plain JSON and enough, together with what is on disk, to go
  * on from any page: writers keep no state of their own.
  */
-import { ReplayError } from './errors.js';
+import { outdated, type ReplayError } from './errors.js';
 import {
   slotsOf,
   type RemoteFacet,
@@ -138,7 +138,7 @@ function checkContinues(before: Totals, page: RemotePage): void {
 }
 
 function changed(what: string): ReplayError {
-  return new ReplayError(`the server's data changed between two pages: ${what}; use --restart`);
+  return outdated(`the server's data changed between two pages: ${what}`);
 }
 
 function addFacets(sums: FacetSums | null, { facets }: RemotePage): FacetSums | null {

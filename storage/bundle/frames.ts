@@ -1,4 +1,5 @@
 /** What a command hands to the store: one file of a dataset, read, validated and binned. */
+import type { MarketPlace } from '../../compute/binning/run-builder.js';
 import type { Chain, Market, Tier } from '../../compute/market/market.js';
 import type { JoinMode } from '../../compute/segment/join.js';
 import type { EncodedSegment } from '../../compute/segment/split.js';
@@ -22,6 +23,8 @@ export interface MarketsFrame {
   chain: Chain;
   address: string;
   markets: Market[];
+  /** Where each first stood in the file, for what is wrong with it. */
+  places?: MarketPlace[];
 }
 
 /** One segment of one token and tier. */

@@ -1,6 +1,11 @@
 /** Applies a bundle's frames to a stage, one transaction's worth. */
 import { readBundle } from '../bundle/bundle.js';
-import { BUNDLE_VERSION, type Frame, type HeaderFrame } from '../bundle/frames.js';
+import {
+  BUNDLE_VERSION,
+  type Frame,
+  type HeaderFrame,
+  type MarketsFrame,
+} from '../bundle/frames.js';
 import type { TokenRow } from '../catalog/token-row.js';
 import { InputError } from '../errors.js';
 import type { DepthCommit } from './depth-commit.js';
@@ -43,10 +48,7 @@ class Application {
     const { file, mode } = this.header;
     switch (frame.kind) {
       case 'markets':
-        return named(file, async () => {
-          const token = this.stage.token(frame.chain, frame.address);
-          await this.stage.marketIndexes(token, frame.markets);
-        });
+        return this.applyMarkets(frame);
       case 'segment':
         this.segments++;
         return named(file, () => this.depth.add(frame, mode));
@@ -58,6 +60,18 @@ class Application {
         return;
       case 'end':
         return;
+    }
+  }
+
+  private async applyMarkets({ chain, address, markets, places }: MarketsFrame): Promise<void> {
+    const { file } = this.header;
+    await named(file, () => void this.stage.token(chain, address));
+    const token = this.stage.token(chain, address);
+    for (const [i, market] of markets.entries()) {
+      const work = async () => void (await this.stage.marketIndexes(token, [market]));
+      const place = places?.[i];
+      if (place === undefined) await named(file, work);
+      else await named(`${file}:${place.line}`, work, place.prefix);
     }
   }
 
@@ -82,12 +96,19 @@ function checkedHeader(frame: HeaderFrame): HeaderFrame {
   return frame;
 }
 
-/** Puts the place in front of what is wrong there. */
-async function named(place: string, work: () => void | Promise<void>): Promise<void> {
+/**
+ * Puts the place in front of what is wrong there.
+ * @param prefix what the row at that place has in front of a market's fields
+ */
+async function named(
+  place: string,
+  work: () => void | Promise<void>,
+  prefix = 'markets.',
+): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (error instanceof InputError) throw new InputError(`${place}: ${error.message}`);
-    throw error;
+    if (!(error instanceof InputError)) throw error;
+    throw new InputError(`${place}: ${error.message.replace(/^markets\./, prefix)}`);
   }
 }

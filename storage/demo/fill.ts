@@ -25,6 +25,8 @@ export interface DemoRequest {
   directory: string;
   pool: ComputePool;
   useStore: UseStore;
+  /** Which tokens are simulated; without it all of them. */
+  only?: (token: DemoToken) => boolean;
   /** Told after every commit: units done and to do, and what has been stored so far. */
   onProgress?: (done: number, of: number, stored: Omit<FileReport, 'file'>) => void;
   signal?: AbortSignal;
@@ -40,7 +42,7 @@ export type DemoTotals = Omit<FileReport, 'file'>;
 export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {
   const { directory, useStore } = request;
   await writeMarker(directory, marker);
-  const tokens = demoTokens(marker.seed);
+  const tokens = tokensOf(request, marker.seed);
   const rows = demoTokenRows(marker.seed, marker.untilS);
   await commitPrepared(useStore, () =>
     prepareTokenRows(
@@ -70,7 +72,7 @@ export async function carryOn(
   seed: number,
   nowS: number,
 ): Promise<DemoTotals> {
-  const tokens = demoTokens(seed).filter(({ markets }) => markets.length > 0);
+  const tokens = tokensOf(request, seed).filter(({ markets }) => markets.length > 0);
   const units = await request.useStore(async (store) => {
     const due: DemoUnit[] = [];
     for (const token of tokens) {
@@ -82,6 +84,10 @@ export async function carryOn(
     return due;
   });
   return commitUnits(request, seed, units, units.length);
+}
+
+function tokensOf({ only = () => true }: DemoRequest, seed: number): DemoToken[] {
+  return demoTokens(seed).filter(only);
 }
 
 function nextUnit(token: DemoToken, fromS: number, toS: number): DemoUnit | null {

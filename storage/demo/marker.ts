@@ -1,6 +1,7 @@
 /** The file that says that a data directory holds the simulated market, and which one. */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { InputError } from '../errors.js';
 
 const MARKER_FILE = 'demo.json';
 
@@ -12,14 +13,32 @@ export interface DemoMarker {
   filled: boolean;
 }
 
-/** The directory's marker, or null where it holds no simulated market. */
+/**
+ * The directory's marker, or null where it holds no simulated market.
+ * @throws InputError where the marker is damaged
+ */
 export async function readMarker(directory: string): Promise<DemoMarker | null> {
-  const text = await readFile(path.join(directory, MARKER_FILE), 'utf8').catch(() => null);
-  return text === null ? null : (JSON.parse(text) as DemoMarker);
+  const file = path.join(directory, MARKER_FILE);
+  const text = await readFile(file, 'utf8').catch(() => null);
+  if (text === null) return null;
+  const marker = parseMarker(text);
+  if (marker === null) throw new InputError(`${file}: expected the demo's marker`);
+  return marker;
+}
+
+function parseMarker(text: string): DemoMarker | null {
+  try {
+    const { seed, untilS, filled } = JSON.parse(text) as Record<keyof DemoMarker, unknown>;
+    if (!Number.isInteger(seed) || !Number.isInteger(untilS)) return null;
+    return { seed: seed as number, untilS: untilS as number, filled: filled === true };
+  } catch {
+    return null;
+  }
 }
 
 export async function writeMarker(directory: string, marker: DemoMarker): Promise<void> {
   const file = path.join(directory, MARKER_FILE);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   await writeFile(`${file}.new`, `${JSON.stringify(marker)}\n`);
   await rename(`${file}.new`, file);
 }

@@ -200,9 +200,10 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
    * @throws DiskFullError; the database is then opened anew, with all that was committed
    */
   async checkpoint(): Promise<void> {
-    // DuckDB refuses it while anything else writes, a small write aside too.
+    // DuckDB refuses it while anything else writes, a small write aside too; by force it waits for
+    // what a transaction that has just ended leaves to be done.
     await this.use('writer', (connection) =>
-      this.opened.aside.use(() => runOn(connection, 'CHECKPOINT store', [])),
+      this.opened.aside.use(() => runOn(connection, 'FORCE CHECKPOINT store', [])),
     );
   }
 

@@ -1,5 +1,5 @@
 /** Flat cells of Arrow files, taken from the vectors' buffers where their types allow it. */
-import { DataType, type Data, type Vector } from 'apache-arrow';
+import { DataType, Precision, type Vector } from 'apache-arrow';
 import {
   CELL_COLUMNS,
   cellBatch,
@@ -31,9 +31,19 @@ export async function* arrowCells(file: string): AsyncGenerator<CellBatch> {
   }
 }
 
+/** What is read of a column of one record batch. */
+interface ColumnData {
+  type: DataType;
+  values: unknown;
+  valueOffsets: Int32Array;
+  dictionary: Vector | undefined;
+}
+
+const dataOf = (vector: Vector): ColumnData => vector.data[0] as unknown as ColumnData;
+
 function numbersOf(vector: Vector | null, rows: number): Float64Array {
   if (vector === null) return missingNumbers(rows);
-  const { type, values } = vector.data[0];
+  const { type, values } = dataOf(vector);
   let numbers: Float64Array;
   if (isPlainNumber(type)) numbers = Float64Array.from(values as ArrayLike<number>);
   else if (DataType.isInt(type)) numbers = wideIntegers(values as BigInt64Array, type.isSigned);
@@ -46,7 +56,7 @@ function numbersOf(vector: Vector | null, rows: number): Float64Array {
 /** Whether JavaScript has an array of the very values: half floats it has not. */
 function isPlainNumber(type: DataType): boolean {
   if (DataType.isInt(type)) return type.bitWidth < 64;
-  return DataType.isFloat(type) && type.precision !== 0;
+  return DataType.isFloat(type) && type.precision !== Precision.HALF;
 }
 
 /** 64-bit integers as doubles, without a BigInt each. */
@@ -65,39 +75,37 @@ function plainNumber(value: unknown): number {
 }
 
 function textsOf(vector: Vector | null, rows: number): TextCodes {
-  if (vector === null || DataType.isNull(vector.type as DataType)) return nullCodes(rows);
-  if (DataType.isDictionary(vector.type as DataType)) return dictionaryCodes(vector, rows);
-  const data = vector.data[0];
-  const isText = DataType.isUtf8(data.type as DataType);
+  if (vector === null) return nullCodes(rows);
+  const data = dataOf(vector);
+  if (DataType.isNull(data.type)) return nullCodes(rows);
+  if (DataType.isDictionary(data.type)) return dictionaryCodes(vector, data, rows);
+  const isText = DataType.isUtf8(data.type);
   const changes = isText && vector.nullCount === 0 ? bytesChange(data) : () => true;
   return new RepeatedTexts().read(rows, changes, (row) => vector.get(row) as unknown);
 }
 
 /** The dictionary's own codes; one more stands for null. */
-function dictionaryCodes(vector: Vector, rows: number): TextCodes {
-  const { values, dictionary } = vector.data[0] as Data & { values: ArrayLike<number> };
-  const entries = dictionary as Vector;
+function dictionaryCodes(vector: Vector, data: ColumnData, rows: number): TextCodes {
+  const indexes = data.values as ArrayLike<number>;
+  const entries = data.dictionary as Vector;
   const value = (code: number): unknown => (code < entries.length ? entries.get(code) : null);
   const size = entries.length + 1;
-  if (vector.nullCount === 0) return { codes: values, size, value };
+  if (vector.nullCount === 0) return { codes: indexes, size, value };
   const codes = new Uint32Array(rows).fill(entries.length);
-  for (let row = 0; row < rows; row++) if (vector.isValid(row)) codes[row] = values[row];
+  for (let row = 0; row < rows; row++) if (vector.isValid(row)) codes[row] = indexes[row];
   return { codes, size, value };
 }
 
 /** Whether a text without nulls differs from the one before it, told from its bytes. */
-function bytesChange(data: Data): (row: number) => boolean {
-  const { valueOffsets, values } = data as unknown as {
-    valueOffsets: Int32Array;
-    values: Uint8Array;
-  };
+function bytesChange({ values, valueOffsets }: ColumnData): (row: number) => boolean {
+  const bytes = values as Uint8Array;
   return (row) => {
     if (row === 0) return true;
     const start = valueOffsets[row];
     const before = valueOffsets[row - 1];
     const length = valueOffsets[row + 1] - start;
     if (start - before !== length) return true;
-    for (let i = 0; i < length; i++) if (values[start + i] !== values[before + i]) return true;
+    for (let i = 0; i < length; i++) if (bytes[start + i] !== bytes[before + i]) return true;
     return false;
   };
 }

@@ -111,5 +111,4 @@ function parseHead(line: string): PricedHead | null {
   }
 }
 
-const asHead = (row: unknown): PricedHead | null =>
-  typeof row === 'object' ? (row as PricedHead | null) : null;
+const asHead = (row: unknown): PricedHead | null => (typeof row === 'object' ? row : null);

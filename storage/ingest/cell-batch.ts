@@ -28,7 +28,7 @@ export interface TextCodes {
   codes: ArrayLike<number>;
   /** One more than the greatest code. */
   size: number;
-  value(code: number): unknown;
+  value: (code: number) => unknown;
 }
 
 export interface CellBatch {

@@ -102,7 +102,10 @@ class GatheredRows {
     const columns: Record<string, unknown> = {};
     for (const name of CELL_NUMBERS) columns[name] = this.numbers[name].subarray(0, end);
     for (const name of CELL_TEXTS) {
-      columns[name] = { codes: this.codes[name].subarray(0, end), values: this.coders[name].values };
+      columns[name] = {
+        codes: this.codes[name].subarray(0, end),
+        values: this.coders[name].values,
+      };
     }
     if (this.lines !== null) columns.lines = this.lines.subarray(0, end);
     return columns as unknown as GatheredColumns;

@@ -1,7 +1,7 @@
 /** Collects binned runs until they make whole segments, within a bound of memory. */
 import { marketKey, type Market } from '../../compute/market/market.js';
 import { transferablesOf, type BinnedBatch } from '../../compute/binning/batch.js';
-import type { RunPart } from '../../compute/binning/run-builder.js';
+import type { MarketPlace, RunPart } from '../../compute/binning/run-builder.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode, MarketRun } from '../../compute/segment/join.js';
 import { emptyRun } from '../../compute/segment/run.js';
@@ -26,8 +26,8 @@ const tokenOf = ({ run }: MarketRun): string => `${run.chain}:${run.address}`;
 
 export class RunCollector {
   private readonly held = new Map<string, Held>();
-  /** Markets of a token, of all its tiers, in the file's order, by market key. */
-  private readonly arrived = new Map<string, Map<string, Market>>();
+  /** Markets of each token, of all its tiers. */
+  private readonly arrived = new Map<string, ArrivedMarkets>();
   private heldCells = 0;
   private heldSnapshots = 0;
   /** Frames are written in the order of their flush, whichever is encoded first. */
@@ -84,18 +84,19 @@ export class RunCollector {
     for (const { run } of held.parts) this.heldSnapshots -= run.t.length;
     const { chain, address, tier } = held.parts[0].run;
     // Every flush numbers the markets alike, so that the store can take the segments as they are.
-    const arrived = [...(this.arrived.get(tokenOf(held.parts[0]))?.values() ?? [])];
-    const numbered = { run: emptyRun({ chain, address, tier }), markets: arrived };
+    const arrived = this.arrivedOf(held.parts[0]);
+    const numbered = { run: emptyRun({ chain, address, tier }), markets: arrived.markets };
     const encoded = this.pool.run(
       'encodeRuns',
       { parts: [numbered, ...held.parts], mode: this.mode },
       transferablesOf(held),
     );
+    const fresh = arrived.takeFresh();
     const previous = this.written;
     const written = encoded.then(async ({ segments, markets }) => {
       await previous;
-      if (arrived.length > 0) {
-        await this.bundle.write({ kind: 'markets', chain, address, markets: arrived });
+      if (fresh.markets.length > 0) {
+        await this.bundle.write({ kind: 'markets', chain, address, ...fresh });
       }
       for (const segment of segments) {
         await this.bundle.write({ kind: 'segment', chain, address, tier, markets, segment });
@@ -110,17 +111,46 @@ export class RunCollector {
 
   /** Brings a batch's markets into the order that its rows named them in, across tiers. */
   private noteArrivals(parts: readonly RunPart[]): void {
-    const fresh: { token: string; market: Market; arrival: number }[] = [];
-    for (const part of parts) {
-      const token = tokenOf(part);
-      part.markets.forEach((market, i) => fresh.push({ token, market, arrival: part.arrivals[i] }));
-    }
+    const fresh = parts.flatMap((part) => {
+      const arrived = this.arrivedOf(part);
+      return part.markets.map((market, i) => ({
+        arrived,
+        market,
+        place: part.marketPlaces[i],
+        arrival: part.arrivals[i],
+      }));
+    });
     fresh.sort((a, b) => a.arrival - b.arrival);
-    for (const { token, market } of fresh) {
-      const arrived = this.arrived.get(token) ?? new Map<string, Market>();
-      const key = marketKey(market);
-      if (!arrived.has(key)) arrived.set(key, market);
-      this.arrived.set(token, arrived);
-    }
+    for (const { arrived, market, place } of fresh) arrived.add(market, place);
+  }
+
+  private arrivedOf(part: MarketRun): ArrivedMarkets {
+    const token = tokenOf(part);
+    const arrived = this.arrived.get(token) ?? new ArrivedMarkets();
+    this.arrived.set(token, arrived);
+    return arrived;
+  }
+}
+
+/** Markets of one token in the order of the file. */
+class ArrivedMarkets {
+  readonly markets: Market[] = [];
+  private readonly keys = new Set<string>();
+  private readonly places: MarketPlace[] = [];
+  private taken = 0;
+
+  add(market: Market, place: MarketPlace): void {
+    const key = marketKey(market);
+    if (this.keys.has(key)) return;
+    this.keys.add(key);
+    this.markets.push(market);
+    this.places.push(place);
+  }
+
+  /** Those that came since this was last asked for. */
+  takeFresh(): { markets: Market[]; places: MarketPlace[] } {
+    const first = this.taken;
+    this.taken = this.markets.length;
+    return { markets: this.markets.slice(first), places: this.places.slice(first) };
   }
 }

@@ -65,7 +65,7 @@ describe('a generated page', () => {
     const history = tokenHistory(PAGE_A, 7, 3);
     const { parts, faults } = packCellColumns({ ...cellColumns(history), ...OPTIONS });
     expect(faults).toEqual([]);
-    expect(parts).toEqual([history]);
+    expect(parts.map(({ run, markets }) => ({ run, markets }))).toEqual([history]);
   });
 });
 

@@ -1,13 +1,24 @@
 /** What `fathom ingest` prints, and the status it ends with. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Ended } from '../support/cli.js';
-import { eventually } from '../support/raw-client.js';
+import { ingest } from '../../server/cli/commands/ingest.js';
+import { UsageError } from '../../storage/errors.js';
+import {
+  becomes,
+  cleanUp,
+  fathom,
+  newKey,
+  serve,
+  temporaryDirectory,
+  type Ended,
+} from '../support/cli.js';
 import type { Json } from '../support/tables.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const T = 1_794_000_000;
+/** What a command changes has to show on a running server within this. */
+const VISIBLE_WITHIN_MS = 1000;
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
@@ -115,7 +126,7 @@ describe('several files', () => {
     ];
     expect([done.status, done.stdout, refused.status, refused.stdout]).toEqual([0, '', 1, '']);
     expect(refused.stderr).toBe(`${documentOf(ended).error}\n`);
-    await eventually(async () => expect(await times()).toEqual([0, 60, 120, 400]), 1000);
+    await becomes(times, [0, 60, 120, 400], VISIBLE_WITHIN_MS);
     expect(await server.stop()).toEqual({ status: 0, signal: null });
   });
 });
@@ -124,47 +135,62 @@ const timed = { seconds: expect.any(Number), cells_per_second: expect.any(Number
 
 describe('wrong usage', () => {
   const wrong: [string[], RegExp][] = [
-    [[], /^fathom: DATASET: expected one\nusage: /],
-    [['snapshots'], /^fathom: FILE: expected at least one\nusage: /],
-    [['prices', good], /^fathom: unknown dataset prices: expected one of tokens, /],
-    [['snapshots', good, '--what'], /^fathom: unknown flag --what\n/],
-    [['snapshots', good, '--format', 'xml'], /^fathom: --format: expected one of .*, not xml\n/],
-    [['snapshots', good, '--format'], /^fathom: --format needs a value\n/],
-    [['tokens', good, '--merge'], /^fathom: --merge goes with snapshots and cells, not /],
-    [['snapshots', 'x.csv'], /^fathom: x\.csv: snapshots are nested and cannot be read from CSV/],
-    [['cells', 'x.txt'], /^fathom: x\.txt: the ending names no format/],
-    [['cells', good, '--json=yes'], /^fathom: --json takes no value\n/],
+    [[], /^DATASET: expected one$/],
+    [['snapshots'], /^FILE: expected at least one$/],
+    [['prices', good], /^unknown dataset prices: expected one of tokens, /],
+    [['snapshots', good, '--what'], /^unknown flag --what$/],
+    [['snapshots', good, '--format', 'xml'], /^--format: expected one of .*, not xml$/],
+    [['snapshots', good, '--format'], /^--format needs a value$/],
+    [['snapshots', good, '--format', 'csv', '--format', 'csv'], /^--format: given twice$/],
+    [['snapshots', 'x.csv'], /^x\.csv: snapshots are nested and cannot be read from CSV/],
+    [['cells', 'x.txt'], /^x\.txt: the ending names no format/],
+    [['cells', good, '--json=yes'], /^--json takes no value$/],
   ];
 
-  it.each(wrong)('%j ends with status 2', async (words, expected) => {
-    const untouched = path.join(directory, 'untouched');
-    const ended = await fathom(['ingest', ...words, '--data', untouched]);
-    expect([ended.status, ended.stdout]).toEqual([2, '']);
-    expect(ended.stderr).toMatch(expected);
-    expectWords(ended);
-    expect(() => readFileSync(untouched)).toThrow(/ENOENT/);
+  it.each(wrong)('%j is told', async (words, expected) => {
+    const error = await ingest([...words, '--data', path.join(directory, 'untouched')]).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(UsageError);
+    expect((error as Error).message).toMatch(expected);
   });
 
-  it('is said in JSON, too, to programs', async () => {
-    const ended = await fathom(['ingest', 'tokens', good, '--merge', '--json', '--data', data]);
+  it('ends with status 2 and is said in JSON, too, to programs', async () => {
+    const untouched = path.join(directory, 'untouched');
+    const ended = await fathom([
+      'ingest',
+      'tokens',
+      good,
+      '--merge',
+      '--json',
+      '--data',
+      untouched,
+    ]);
     expect(ended.status).toBe(2);
-    expect(documentOf(ended)).toEqual({
-      error: '--merge goes with snapshots and cells, not with tokens',
-    });
+    const error = '--merge goes with snapshots and cells, not with tokens';
+    expect(documentOf(ended)).toEqual({ error });
+    expect(ended.stderr.split('\n').slice(0, 2)).toEqual([
+      `fathom: ${error}`,
+      expect.stringMatching(/^usage: fathom ingest DATASET FILE/),
+    ]);
+    expectWords(ended);
+    expect(existsSync(untouched)).toBe(false);
   });
 });
 
 describe('a data directory that is none', () => {
   it('is said plainly, before the file is read', async () => {
-    for (const place of [good, path.join(good, 'below')]) {
-      const ended = await fathom(['ingest', 'snapshots', better, '--data', place, '--json']);
-      expect(ended.status).toBe(1);
-      expect(documentOf(ended)).toMatchObject({ dataset: 'snapshots', files: [] });
-      expect(ended.stderr).toMatch(
-        /^.*good\.ndjson.*: (expected a directory, found|its parent is) a file\n$/,
-      );
-      expectWords(ended);
-    }
+    const ended = await fathom(['ingest', 'snapshots', better, '--data', good, '--json']);
+    expect(ended.status).toBe(1);
+    expect(documentOf(ended)).toMatchObject({ dataset: 'snapshots', files: [] });
+    expect(ended.stderr).toBe(`${good}: expected a directory, found a file\n`);
+    const below = ingest(['snapshots', better, '--data', path.join(good, 'below')]);
+    await expect(below).rejects.toMatchObject({
+      cause: { message: `${path.join(good, 'below')}: its parent is a file` },
+    });
+  });
+
+  it('or a damaged one, too', async () => {
     const damaged = path.join(directory, 'damaged');
     mkdirSync(damaged);
     writeFileSync(path.join(damaged, 'fathom.duckdb'), 'no database');

@@ -21,12 +21,10 @@ describe('fathom', () => {
     expect(all.stdout).toContain(own.stdout.trim());
   });
 
-  it.each([['nonsense'], ['constructor'], ['__proto__']])('%s is no command', async (word) => {
-    const ended = await fathom([word, '--json']);
-    expect([ended.status, ended.stderr.split(';')[0]]).toEqual([
-      2,
-      `fathom: unknown command ${word}`,
-    ]);
+  it.each([['nonsense'], ['__proto__']])('%s is no command', async (word) => {
+    const ended = await fathom([word]);
+    const [said] = ended.stderr.split(';');
+    expect([ended.status, ended.stdout, said]).toEqual([2, '', `fathom: unknown command ${word}`]);
   });
 
   it('works on where whoever reads its output has gone', async () => {

@@ -6,7 +6,8 @@ import { hangUp, startProxy, type Proxy } from '../support/replay-proxy.js';
 import { REPLAY_FORMATS } from '../../server/client/writer.js';
 import {
   WHOLE,
-  replay,
+  MINT,
+  replayHere,
   serveMarket,
   startMarket,
   startReplay,
@@ -29,14 +30,15 @@ afterEach(() => proxy.close());
 
 const inDirectory = (name: string) => path.join(directory, name);
 
+/** The command to its end, in this process. */
+function run(out: string, words: readonly string[] = WHOLE) {
+  const env = { FATHOM_KEY: market.key, FATHOM_URL: proxy.url };
+  return replayHere([MINT, '--out', out, ...words], env);
+}
+
 /** The file as a run without any interruption writes it. */
-async function uninterrupted(name: string, words: readonly string[] = WHOLE): Promise<Buffer> {
-  const { status, stderr } = await replay(market, proxy.url, [
-    '--out',
-    inDirectory(name),
-    ...words,
-  ]);
-  expect([status, stderr]).toEqual([0, expect.stringContaining('snapshots')]);
+async function uninterrupted(name: string): Promise<Buffer> {
+  expect(await run(inDirectory(name))).toMatchObject({ error: null });
   return readFileSync(inDirectory(name));
 }
 
@@ -61,14 +63,14 @@ describe('after kill -9', () => {
     const expected = await uninterrupted(`whole.${format}`);
     const out = inDirectory(`killed.${format}`);
     let kills = 0;
-    for (const pages of [1, 2, 3]) {
+    for (const pages of [2, 3]) {
       if (await killedRun(out, pages, Math.random() * 30)) kills++;
       expect(existsSync(out)).toBe(false);
     }
-    expect(kills).toBe(3);
-    const ended = await replay(market, proxy.url, ['--out', out, '--json', ...WHOLE]);
+    expect(kills).toBe(2);
+    const ended = await run(out);
     expect(ended.stderr).toMatch(/pages from an earlier run/);
-    expect(JSON.parse(ended.stdout).resumed_pages).toBeGreaterThan(0);
+    expect(ended.document?.resumed_pages).toBeGreaterThan(0);
     expect(readFileSync(out).equals(expected)).toBe(true);
     expect(readdirSync(directory).sort()).toEqual([`killed.${format}`, `whole.${format}`]);
   });
@@ -81,8 +83,7 @@ describe('after kill -9', () => {
     writeFileSync(`${out}.part`, Buffer.concat([kept, Buffer.from('0,17900')]));
     writeFileSync(`${out}.part.state.new`, '{"version":1,"by');
     writeFileSync(`${out}.part.done`, 'PAR1');
-    const { status } = await replay(market, proxy.url, ['--out', out, ...WHOLE]);
-    expect(status).toBe(0);
+    expect(await run(out)).toMatchObject({ error: null });
     expect(readFileSync(out).equals(expected)).toBe(true);
     expect(readdirSync(directory).sort()).toEqual(['torn.parquet', 'whole.parquet']);
   });
@@ -90,9 +91,9 @@ describe('after kill -9', () => {
 
 it('no page is asked for twice, and the window stays the first one’s', async () => {
   const out = inDirectory('day.json');
-  const words = ['--out', out, '--from', WHOLE[1]];
+  const words = ['--from', WHOLE[1]];
   proxy.script = (n) => (n >= 4 ? hangUp : null);
-  const child = startReplay(market.key, proxy.url, words);
+  const child = startReplay(market.key, proxy.url, ['--out', out, ...words]);
   const said: Buffer[] = [];
   child.stderr?.on('data', (chunk: Buffer) => said.push(chunk));
   while (!Buffer.concat(said).includes('no reply')) {
@@ -106,7 +107,7 @@ it('no page is asked for twice, and the window stays the first one’s', async (
   );
   const before = proxy.requests.length;
   proxy.script = () => null;
-  expect(await replay(market, proxy.url, words)).toMatchObject({ status: 0 });
+  expect(await run(out, words)).toMatchObject({ error: null });
   const asked = proxy.requests.map((request) => new URL(request, proxy.url).searchParams);
   const { to } = JSON.parse(readFileSync(out, 'utf8')).window;
   expect(asked.slice(1).map((query) => query.get('to'))).toEqual(
@@ -131,15 +132,14 @@ it('goes on after a restart of the server', async () => {
     };
   };
   const out = inDirectory('restart.csv');
-  const ended = await replay(market, proxy.url, ['--out', out, ...WHOLE]);
+  const ended = await run(out);
   expect(ended.stderr).toMatch(/no reply from .*; trying again/);
-  expect(ended.status).toBe(0);
+  expect(ended.error).toBeNull();
   expect(readFileSync(out).equals(expected)).toBe(true);
 });
 
 describe('what an earlier run left', () => {
   const out = (): string => inDirectory('left.csv');
-  const run = (words: readonly string[]) => replay(market, proxy.url, ['--out', out(), ...words]);
   const leave = async (): Promise<void> => {
     expect(await killedRun(out(), 3, 0)).toBe(true);
   };
@@ -152,12 +152,12 @@ describe('what an earlier run left', () => {
       [['--from', WHOLE[1]], /another request: to \(was \d+, is not given\)/],
       [[...WHOLE, '--format', 'ndjson'], /another request: format \(was csv, is ndjson\)/],
     ] as const) {
-      const refused = await run(words);
-      expect(refused.stderr).toMatch(told);
-      expect(refused.status).toBe(1);
+      expect((await run(out(), words)).error?.message).toMatch(told);
     }
     expect(readFileSync(`${out()}.part`).equals(kept)).toBe(true);
-    expect(await run([...WHOLE, '--group', 'all', '--restart'])).toMatchObject({ status: 0 });
+    expect(await run(out(), [...WHOLE, '--group', 'all', '--restart'])).toMatchObject({
+      error: null,
+    });
     expect(readFileSync(out(), 'utf8').split('\n')[0]).toBe(
       'chain,address,t,tier,price_usd,bin,support_usd,resistance_usd',
     );
@@ -167,22 +167,23 @@ describe('what an earlier run left', () => {
   it('damaged is refused', async () => {
     await leave();
     writeFileSync(`${out()}.part`, 'chain');
-    expect((await run(WHOLE)).stderr).toMatch(/has 5 bytes where .* counts \d+; use --restart/);
+    expect((await run(out())).error?.message).toMatch(
+      /has 5 bytes where .* counts \d+; use --restart/,
+    );
     writeFileSync(`${out()}.part.state`, 'nonsense');
-    expect((await run(WHOLE)).stderr).toMatch(/no state of this version/);
-    expect(await run([...WHOLE, '--restart'])).toMatchObject({ status: 0 });
+    expect((await run(out())).error?.message).toMatch(/no state of this version/);
+    expect(await run(out(), [...WHOLE, '--restart'])).toMatchObject({ error: null });
   });
 
   it('is not touched while its process lives', async () => {
     proxy.script = (n) => (n === 3 ? () => undefined : null);
     const child = startReplay(market.key, proxy.url, ['--out', out(), ...WHOLE]);
     while (proxy.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
-    const second = await run(WHOLE);
-    expect(second.stderr).toMatch(new RegExp(`process ${child.pid} is writing this file`));
-    expect(second.status).toBe(1);
+    const second = await run(out());
+    expect(second.error?.message).toMatch(new RegExp(`process ${child.pid} is writing this file`));
     const closed = new Promise((resolve) => child.once('close', resolve));
     child.kill('SIGKILL');
     await closed;
-    expect(await run(WHOLE)).toMatchObject({ status: 0 });
+    expect(await run(out())).toMatchObject({ error: null });
   });
 });

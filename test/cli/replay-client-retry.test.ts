@@ -10,8 +10,10 @@ import {
   type Instead,
   type Proxy,
 } from '../support/replay-proxy.js';
+import { ReplayError } from '../../server/client/errors.js';
+import type { RemotePage } from '../../server/client/page.js';
 import { RETRY_LIMITS, Retries, retryAfterMs } from '../../server/client/retry.js';
-import { WHOLE, replay, startMarket, type Market } from './replay-client-support.js';
+import { MINT, WHOLE, replayHere, startMarket, type Market } from './replay-client-support.js';
 
 const BUSY = { error: 'Service Unavailable', message: 'busy', error_code: 'replay_busy' };
 
@@ -23,7 +25,7 @@ let expected: Buffer;
 beforeAll(async () => {
   market = await startMarket();
   const file = path.join(temporaryDirectory(), 'expected.csv');
-  await replay(market, market.server.url, ['--out', file, ...WHOLE]);
+  await run(file, market.server.url);
   expected = readFileSync(file);
 });
 afterAll(cleanUp);
@@ -33,7 +35,12 @@ beforeEach(async () => {
 });
 afterEach(() => proxy.close());
 
-const run = () => replay(market, proxy.url, ['--out', out, ...WHOLE]);
+function run(file = out, url = proxy.url, words: readonly string[] = []) {
+  return replayHere([MINT, '--out', file, ...WHOLE, ...words], {
+    FATHOM_KEY: market.key,
+    FATHOM_URL: url,
+  });
+}
 
 /** Answers the requests of these numbers in the server's place. */
 function script(instead: Record<number, Instead>): void {
@@ -47,7 +54,7 @@ describe('a page is asked for again', () => {
       asked.push(performance.now());
       return [2, 3, 5].includes(n) ? answer(503, BUSY, { 'retry-after': '1' }) : null;
     };
-    expect(await run()).toMatchObject({ status: 0 });
+    expect(await run()).toMatchObject({ error: null });
     expect(readFileSync(out).equals(expected)).toBe(true);
     for (const busy of [1, 2, 4]) expect(asked[busy + 1] - asked[busy]).toBeGreaterThan(950);
     expect(proxy.requests[1]).toBe(proxy.requests[2]);
@@ -58,14 +65,14 @@ describe('a page is asked for again', () => {
   it('when the rate limit allows', async () => {
     const limited = answer(429, { error: 'Rate limit exceeded' }, { 'retry-after': '1' });
     script({ 3: limited });
-    expect(await run()).toMatchObject({ status: 0 });
+    expect(await run()).toMatchObject({ error: null });
     expect(readFileSync(out).equals(expected)).toBe(true);
   });
 
   it('after connections that broke and gateways that failed', async () => {
     script({ 1: hangUp, 3: cutShort, 5: answer(502, {}), 7: answer(500, { error: 'oops' }) });
     const ended = await run();
-    expect(ended).toMatchObject({ status: 0 });
+    expect(ended.error).toBeNull();
     expect(ended.stderr.match(/trying again/g)).toHaveLength(4);
     expect(readFileSync(out).equals(expected)).toBe(true);
   });
@@ -100,22 +107,22 @@ describe('a page is given up', () => {
     ['control characters', answer(400, { error: 'a\u001b[2Jb' }), /answered 400: a \[2Jb;/],
   ])('%s', async (_, instead, told) => {
     script({ 4: instead });
-    const { status, stderr } = await run();
-    expect(stderr).toMatch(told);
-    expect(status).toBe(1);
+    const { error } = await run();
+    expect(error).toBeInstanceOf(ReplayError);
+    expect(error?.message).toMatch(told);
     expect(existsSync(out)).toBe(false);
     proxy.script = () => null;
-    expect(await run()).toMatchObject({ status: 0 });
+    expect(await run()).toMatchObject({ error: null });
     expect(readFileSync(out).equals(expected)).toBe(true);
   });
 
   it('a server that serves another store in between', async () => {
     const changed =
-      (change: (page: any) => void): Instead =>
+      (change: (page: RemotePage) => void): Instead =>
       (res) => {
         const [, , , path4] = proxy.requests;
         void market.server.get(path4.replace('/api/v1', ''), market.key).then(async (reply) => {
-          const page = await reply.json();
+          const page = (await reply.json()) as RemotePage;
           change(page);
           res.end(JSON.stringify(page));
         });
@@ -126,18 +133,15 @@ describe('a page is given up', () => {
       [(page) => (page.window.from += 60), /no longer serves/],
       [(page) => (page.next_from = page.window.from), /goes on from \d+, outside/],
       [(page) => page.snapshots[3].bin.pop(), /snapshots\[3\]\.support_usd: expected \d+ numbers/],
-      [(page) => (page.snapshots[1].market_idx[0] = 99), /market_idx: expected \d+ indexes below/],
-    ] as [(page: any) => void, RegExp][]) {
+      [
+        (page) => ((page.snapshots[1].market_idx as number[])[0] = 99),
+        /market_idx: expected \d+ indexes below/,
+      ],
+    ] as [(page: RemotePage) => void, RegExp][]) {
       proxy.requests.length = 0;
       script({ 4: changed(change) });
-      const { status, stderr } = await replay(market, proxy.url, [
-        '--out',
-        out,
-        '--restart',
-        ...WHOLE,
-      ]);
-      expect(stderr).toMatch(told);
-      expect(status).toBe(1);
+      const { error } = await run(out, proxy.url, ['--restart']);
+      expect(error?.message).toMatch(told);
     }
   });
 });

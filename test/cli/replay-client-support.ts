@@ -2,6 +2,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { vi } from 'vitest';
+import { replay } from '../../server/cli/commands/replay.js';
 import {
   fathom,
   newKey,
@@ -119,12 +121,12 @@ function marketsAt(s: number): MarketRow[] {
 }
 
 function rowOf(market: (typeof MARKETS)[number], s: number, i: number): MarketRow {
-  const { from: _from, bins, ...known } = market;
-  const cells = bins.map((bin): Cell => {
+  const { source, exchange_type, type, address, pair } = market;
+  const cells = market.bins.map((bin): Cell => {
     const cents = 100 + ((s * 7919 + i * 104_729 + (bin + 300) * 1299) % 9_000_000);
     return bin < 0 ? [bin, cents / 100, 0] : [bin, bin === 0 ? 2.5 : 0, cents / 100];
   });
-  return { ...known, cells };
+  return { source, exchange_type, type, address, pair, cells };
 }
 
 /** Rows of `cells` that a replay of everything within the default band is to give. */
@@ -177,8 +179,38 @@ export function serveMarket(data: string): Promise<Server> {
 /** Everything that there is, unless the words say otherwise. */
 export const WHOLE = ['--from', String(FIRST_T), '--to', String(AS_OF)];
 
-/** `fathom replay MINT` to its end. */
-export function replay(
+export interface Told {
+  /** null where the command did its work. */
+  error: Error | null;
+  /** The JSON document; null where it failed. */
+  document: Record<string, unknown> | null;
+  stderr: string;
+}
+
+/** `fathom replay` in this process, with --json. */
+export async function replayHere(
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Told> {
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const stdout = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const text = (spy: typeof stderr) => spy.mock.calls.map(([chunk]) => String(chunk)).join('');
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  try {
+    await replay([...words, '--json']);
+    const document = JSON.parse(text(stdout)) as Record<string, unknown>;
+    return { error: null, document, stderr: text(stderr) };
+  } catch (error) {
+    return { error: error as Error, document: null, stderr: text(stderr) };
+  } finally {
+    vi.unstubAllEnvs();
+    stderr.mockRestore();
+    stdout.mockRestore();
+  }
+}
+
+/** `fathom replay MINT` to its end, as a process. */
+export function spawnReplay(
   { key }: Pick<Market, 'key'>,
   url: string,
   words: readonly string[],

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { tableFromIPC, type Table } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import type { RemotePage } from '../../server/client/page.js';
 import { Database } from '../../storage/duckdb/database.js';
 import {
   AS_OF,
@@ -12,10 +13,13 @@ import {
   WHOLE,
   csvRows,
   expectedRows,
-  replay,
+  replayHere,
   startMarket,
   type Market,
 } from './replay-client-support.js';
+
+/** The last three pages or so. */
+const LATE = ['--from', String(AS_OF - 48_000), '--to', String(AS_OF)];
 
 type Rows = (string | number | null)[][];
 
@@ -31,28 +35,32 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-/** Runs the client, which is to succeed, and gives the file and its JSON document. */
+/** Runs the command, which is to succeed. */
 async function replayTo(name: string, words: readonly string[], address = MINT) {
   const out = path.join(directory, name);
-  const all = ['--out', out, '--json', ...words];
-  const { status, stdout, stderr } = await replay(market, market.server.url, all, address);
-  expect(stderr).not.toMatch(/fathom:/);
-  expect(status).toBe(0);
-  return { out, document: JSON.parse(stdout) };
+  const env = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url };
+  const { error, document } = await replayHere([address, '--out', out, ...words], env);
+  expect(error).toBeNull();
+  return { out, document: document as Record<string, unknown> };
 }
 
 /** All pages of a query by plain requests. */
-async function directPages(query: string, address = MINT): Promise<any[]> {
-  const pages: any[] = [];
-  let from: number | null = Number(WHOLE[1]);
+async function directPages(
+  query: string,
+  [, since] = WHOLE,
+  address = MINT,
+): Promise<RemotePage[]> {
+  const pages: RemotePage[] = [];
+  let from: number | null = Number(since);
   while (from !== null) {
     const reply = await market.server.get(
       `/replay/${address}?from=${from}&to=${AS_OF}&${query}`,
       market.key,
     );
     expect(reply.status).toBe(200);
-    pages.push(await reply.json());
-    from = pages.at(-1).next_from;
+    const page = (await reply.json()) as RemotePage;
+    pages.push(page);
+    from = page.next_from;
   }
   return pages;
 }
@@ -77,13 +85,12 @@ function arrowRows(file: string): { names: string[]; rows: Rows; table: Table } 
 }
 
 /** What a page's cells are as rows, of a grouping other than market. */
-function rowsOfPage(page: any): Rows {
-  return page.snapshots.flatMap((snapshot: any) =>
-    snapshot.bin.map((bin: number, i: number) => {
-      const group = snapshot.group_idx && page.groups[snapshot.group_idx[i]];
+function rowsOfPage(page: RemotePage): Rows {
+  return page.snapshots.flatMap(({ t, tier, price_usd, group_idx, ...cells }) =>
+    cells.bin.map((bin, i) => {
+      const group = group_idx && page.groups[group_idx[i]];
       const about = group === undefined ? [] : [group.key, group.label, group.type];
-      const { t, tier, price_usd, support_usd, resistance_usd } = snapshot;
-      const cell = [bin, support_usd[i], resistance_usd[i]];
+      const cell = [bin, cells.support_usd[i], cells.resistance_usd[i]];
       return [page.chain, page.resolved_token ?? page.token, t, tier, price_usd, ...about, ...cell];
     }),
   );
@@ -149,7 +156,7 @@ describe('every format holds the cells that were ingested', () => {
 
   it('JSON, as one reply without the limits of a page', async () => {
     const { out, document } = await replayTo('cells.json', WHOLE);
-    const whole = JSON.parse(readFileSync(out, 'utf8'));
+    const whole = JSON.parse(readFileSync(out, 'utf8')) as Required<RemotePage>;
     const pages = await directPages('');
     const [first] = pages;
     const longest = pages.reduce((a, b) => (b.markets.length > a.markets.length ? b : a));
@@ -164,7 +171,7 @@ describe('every format holds the cells that were ingested', () => {
       snapshots: pages.flatMap(({ snapshots }) => snapshots),
     });
     expect(first.markets.length).toBeLessThan(longest.markets.length);
-    const sum = (rows: any[]) => rows.reduce((total, { usd }) => total + usd, 0);
+    const sum = (rows: { usd: number }[]) => rows.reduce((total, { usd }) => total + usd, 0);
     const depth = expectedRows(market.rows).reduce(
       (total, row) => total + Math.round(((row.at(-1) as number) + (row.at(-2) as number)) * 100),
       0,
@@ -182,8 +189,7 @@ describe('what is replayed can be ingested', () => {
     ['cells', 'again.parquet'],
     ['cells', 'again.arrow'],
   ])('as %s from %s', async (dataset, name) => {
-    const words = ['--from', String(AS_OF - 90_000), '--to', String(AS_OF)];
-    const { out, document } = await replayTo(name, words);
+    const { out, document } = await replayTo(name, LATE);
     const data = path.join(temporaryDirectory(), 'store');
     const ended = await fathom(['ingest', dataset, out, '--data', data, '--json']);
     expect(ended.stderr).not.toMatch(/fathom:/);
@@ -206,24 +212,24 @@ describe('groupings and filters are the server’s', () => {
     ['group=type&min_pct=-90&max_pct=5', ['--group', 'type', '--min-pct', '-90', '--max-pct', '5']],
   ])('%s', async (query, words) => {
     const name = query.replaceAll(/\W/g, '_');
-    const pages = await directPages(query);
+    const pages = await directPages(query, LATE);
     const expected = pages.flatMap(rowsOfPage);
-    const [csv, parquet, arrow] = await Promise.all(
-      ['csv', 'parquet', 'arrow'].map((f) => replayTo(`${name}.${f}`, [...WHOLE, ...words])),
-    );
+    const csv = await replayTo(`${name}.csv`, [...LATE, ...words]);
+    const parquet = await replayTo(`${name}.parquet`, [...LATE, ...words]);
+    const arrow = await replayTo(`${name}.arrow`, [...LATE, ...words]);
     expect(csvRows(csv.out).rows).toEqual(expected);
     expect((await parquetRows(parquet.out)).rows).toEqual(expected);
     expect(arrowRows(arrow.out).rows).toEqual(expected);
     const missing = pages.reduce(
-      (names, { filter }) => names.filter((n: string) => filter.venues_not_found.includes(n)),
+      (names, { filter }) => names.filter((name) => filter.venues_not_found.includes(name)),
       pages[0].filter.venues_not_found,
     );
     expect(csv.document.venues_not_found).toEqual(missing);
   });
 
   it('answers a leg from its mint', async () => {
-    const { out, document } = await replayTo('leg.csv', [...WHOLE, '--group', 'all'], LEG);
-    const pages = await directPages('group=all', LEG);
+    const { out, document } = await replayTo('leg.csv', [...LATE, '--group', 'all'], LEG);
+    const pages = await directPages('group=all', LATE, LEG);
     expect(document).toMatchObject({ token: LEG, resolved_token: MINT, chain: 'mainchain' });
     expect(csvRows(out).rows).toEqual(pages.flatMap(rowsOfPage));
   });
@@ -253,92 +259,4 @@ describe('groupings and filters are the server’s', () => {
       }
     },
   );
-});
-
-describe('what is asked wrongly is told', () => {
-  const out = (): string => path.join(directory, 'never.csv');
-  const run = async (words: string[], env: Record<string, string> = {}) =>
-    fathom(['replay', ...words], {
-      env: { FATHOM_KEY: market.key, FATHOM_URL: market.server.url, ...env },
-    });
-
-  it.each([
-    ['no address', [], /ADDRESS: expected one/],
-    ['an address of no chain', ['../score'], /ADDRESS: expected a base58 mint/],
-    ['two addresses', [MINT, MINT], /unexpected So1/],
-    ['no file', [MINT], /--out: expected a file/],
-    ['stdout', [MINT, '--out', '-'], /--out: expected a file/],
-    ['no format', [MINT, '--out', 'x.txt'], /--format: expected one of json, ndjson, csv/],
-    ['a bad format', [MINT, '--out', 'x.csv', '--format', 'xls'], /--format: .*, not xls/],
-    ['a bad URL', [MINT, '--out', 'x.csv', '--url', 'ftp://x'], /--url: expected an http/],
-    [
-      'a URL with a query',
-      [MINT, '--out', 'x.csv', '--url', 'http://x/?a'],
-      /--url: expected a URL/,
-    ],
-    ['an unknown flag', [MINT, '--chain', 'all'], /unknown flag --chain/],
-    ['a flag twice', [MINT, '--out', 'a.csv', '--out', 'b.csv'], /--out: given twice/],
-  ])('%s: exit 2', async (_, words, message) => {
-    const { status, stdout, stderr } = await run(words);
-    expect(stderr).toMatch(message);
-    expect(stderr).toMatch(/usage: fathom replay ADDRESS/);
-    expect(status).toBe(2);
-    expect(stdout).toBe('');
-  });
-
-  it.each([
-    ['', /FATHOM_KEY: expected the API key in this variable/],
-    ['two words', /FATHOM_KEY: expected an API key/],
-  ])('a key that is none (%j): exit 2', async (key, message) => {
-    const { status, stderr } = await run([MINT, '--out', out()], { FATHOM_KEY: key });
-    expect(stderr).toMatch(message);
-    expect(status).toBe(2);
-  });
-
-  it.each([
-    ['a wrong key', [], { FATHOM_KEY: 'fathom_wrong' }, /answered 401: .*key/],
-    ['a bad type', ['--types', 'pool'], {}, /answered 400: types: expected any of/],
-    [
-      'both of a pair',
-      ['--venues', 'a', '--exclude-venues', 'b'],
-      {},
-      /answered 400: exclude_venues/,
-    ],
-    ['an empty time', ['--from', ''], {}, /answered 400: from: expected a value/],
-    ['milliseconds', ['--to', '1790000000000'], {}, /answered 400: to: .*not milliseconds/],
-    ['a band upside down', ['--min-pct', '-5', '--max-pct', '-10'], {}, /answered 400: min_pct/],
-    ['a window long gone', ['--to', '1500000000'], {}, /answered 400: to: .*365 days/],
-    ['a path below', ['--url', 'PATH'], {}, /answered 404/],
-  ])('%s: the server’s words, exit 1, no file', async (_, words, env, message) => {
-    const given = words.map((word) => (word === 'PATH' ? `${market.server.url}/deep/` : word));
-    const { status, stderr } = await run([MINT, '--out', out(), ...given], env);
-    expect(stderr).toMatch(message);
-    expect(stderr.trim().split('\n')).toHaveLength(1);
-    expect(status).toBe(1);
-    expect(existsSync(out())).toBe(false);
-    // A different request afterwards is not in the way of this one, which got nothing.
-    expect(readdirSync(directory).filter((name) => name.startsWith('never'))).toEqual([]);
-  });
-
-  it('a place where no file can be: exit 1', async () => {
-    mkdirSync(path.join(directory, 'folder.csv'));
-    const folder = await run([MINT, '--out', path.join(directory, 'folder.csv'), '--force']);
-    expect(folder).toMatchObject({ status: 1 });
-    expect(folder.stderr).toMatch(/is no regular file/);
-    const nowhere = await run([MINT, '--out', path.join(directory, 'no', 'x.csv')]);
-    expect(nowhere).toMatchObject({ status: 1 });
-    expect(nowhere.stderr).toMatch(/no directory/);
-  });
-
-  it('a file that is there, unless --force replaces it', async () => {
-    const file = path.join(directory, 'there.csv');
-    writeFileSync(file, 'mine');
-    const refused = await run([MINT, '--out', file, '--group', 'all']);
-    expect(refused).toMatchObject({ status: 1 });
-    expect(refused.stderr).toMatch(/already there; --force/);
-    expect(readFileSync(file, 'utf8')).toBe('mine');
-    const forced = await run([MINT, '--out', file, '--group', 'all', '--force']);
-    expect(forced).toMatchObject({ status: 0 });
-    expect(csvRows(file).rows.length).toBeGreaterThan(0);
-  });
 });

@@ -215,6 +215,17 @@ describe('faulty rows', () => {
     expect(await said('cells', file('.csv', csv(flat)))).toEqual([
       '5: exchange_type: must be CEX, as in an earlier row',
     ]);
+    // What stands in the store already has Kraken as a spot venue.
+    const later = [
+      snapshot(T, undefined, { markets: [] }),
+      snapshot(T + 1, undefined, { markets: [perp] }),
+    ];
+    expect(await said('snapshots', file('.ndjson', lines(later)))).toEqual([
+      '2: markets[0].type: venue kraken is cex_spot in the store, not cex_perp',
+    ]);
+    expect(await said('cells', file('.csv', csv(cells(T, { type: 'cex_perp' }))))).toEqual([
+      '2: type: venue kraken is cex_spot in the store, not cex_perp',
+    ]);
   });
 });
 

@@ -248,7 +248,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     ];
     await expectRefused(
       () => commitRows(store, rows),
-      /^test\.ndjson: markets\.type: venue binance is cex_spot in the store, not cex_perp$/,
+      /^test\.ndjson:2: markets\[0\]\.type: venue binance is cex_spot in the store, not cex_perp$/,
     );
   });
 
@@ -257,7 +257,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     const moved = { ...binance(), exchange_type: 'DEX' as const, type: 'cex_spot' };
     await expectRefused(
       () => commitRows(store, [snapshot(2, [moved])]),
-      /^test\.ndjson: markets\.exchange_type: Binance A\/USDT is CEX in the store, not DEX$/,
+      /^test\.ndjson:1: markets\[0\]\.exchange_type: Binance A\/USDT is CEX in the store, not DEX$/,
     );
   });
 
@@ -298,7 +298,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     await expectRefused(
       () => commitRows(store, [snapshot(2, [orca(), { ...orca(), address: 'one too many' }])]),
       new RegExp(
-        `^test\\.ndjson: markets: ${MINT} would have more than ${MAX_MARKETS_PER_TOKEN} markets$`,
+        `^test\\.ndjson:1: markets: ${MINT} would have more than ${MAX_MARKETS_PER_TOKEN} markets$`,
       ),
     );
   });

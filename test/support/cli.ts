@@ -3,6 +3,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { rewriteSegments } from '../../compute/segment/task.js';
 import { Store } from '../../storage/store.js';
 
@@ -167,4 +169,19 @@ export async function replayBytes(
   }
   await server.stop();
   return answers;
+}
+
+/** Asks until it is answered as expected. @throws where that takes longer than `withinMs` */
+export async function becomes<T>(
+  ask: () => Promise<T>,
+  expected: T,
+  withinMs: number,
+): Promise<void> {
+  for (const startMs = performance.now(); ;) {
+    const lastChance = performance.now() - startMs > withinMs;
+    const answer = await ask();
+    if (isDeepStrictEqual(answer, expected)) return;
+    if (lastChance) throw new Error(`still ${JSON.stringify(answer)} after ${withinMs} ms`);
+    await sleep(20);
+  }
 }

@@ -1,8 +1,8 @@
 /** Rows of datasets, and the same as Arrow tables made by apache-arrow from explicit types. */
 import { writeFileSync } from 'node:fs';
+import type { DataType } from 'apache-arrow';
 import {
   CompressionType,
-  DataType,
   Dictionary,
   Field,
   Float64,
@@ -82,7 +82,7 @@ function write(
   const table = new Table(Object.fromEntries(entries) as never);
   const options = lz4 ? { compressionType: CompressionType.LZ4_FRAME } : {};
   const Writer = form === 'file' ? RecordBatchFileWriter : RecordBatchStreamWriter;
-  writeFileSync(file, Writer.writeAll(table, options as never).toUint8Array(true));
+  writeFileSync(file, Writer.writeAll(table, options).toUint8Array(true));
 }
 
 compressionRegistry.set(CompressionType.LZ4_FRAME, {

@@ -8,7 +8,7 @@ import {
   type DemoRequest,
   type DemoTotals,
 } from '../../../storage/demo/fill.js';
-import { readMarker } from '../../../storage/demo/marker.js';
+import { readMarker, type DemoMarker } from '../../../storage/demo/marker.js';
 import type { UseStore } from '../../../storage/ingest/ingest.js';
 import { readFlags } from '../flags.js';
 import { Progress, count, printJson, printLine, tell } from '../output.js';
@@ -40,17 +40,32 @@ export async function demo(words: readonly string[]): Promise<void> {
   await withPool(async (pool) => {
     const request = { directory, pool, useStore: storeThrough(directory, pool) };
     if (flags.live) return keepAlive(request, seed, untilS);
-    const totals = await fillEmpty(request, seed, untilS);
+    const marker = (await interruptedFill(directory, flags)) ?? { seed, untilS, filled: false };
+    const totals = await fillEmpty(request, marker);
     const issued = await request.useStore(renewDemoKey);
     tell(totalsText(totals));
-    if (flags.json) printJson({ seed, until: untilS, ...jsonTotals(totals), key: issued.key });
+    const { seed: ownSeed, untilS: until } = marker;
+    if (flags.json) printJson({ seed: ownSeed, until, ...jsonTotals(totals), key: issued.key });
     else printLine(issued.key);
   });
 }
 
-async function fillEmpty(request: DemoRequest, seed: number, untilS: number): Promise<DemoTotals> {
-  await refuseUnlessEmpty(request.useStore, request.directory);
-  return fillWithProgress(request, { seed, untilS, filled: false });
+/** The marker of a fill that was cut off, to be gone on with unless another market is asked for. */
+async function interruptedFill(
+  directory: string,
+  { seed, until }: { seed?: string; until?: string },
+): Promise<DemoMarker | null> {
+  const marker = await readMarker(directory);
+  if (marker === null || marker.filled || until !== undefined) return null;
+  return seed === undefined || Number(seed) === marker.seed ? marker : null;
+}
+
+/** Fills an empty directory, or goes on with the fill that the directory's marker names. */
+async function fillEmpty(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {
+  const begun = await readMarker(request.directory);
+  const goesOn = begun?.seed === marker.seed && begun.untilS === marker.untilS && !begun.filled;
+  if (!goesOn) await refuseUnlessEmpty(request.useStore, request.directory);
+  return fillWithProgress(request, marker);
 }
 
 async function refuseUnlessEmpty(useStore: UseStore, directory: string): Promise<void> {

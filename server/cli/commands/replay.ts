@@ -8,6 +8,9 @@ import { replayOptions, type ReplayOptions } from '../replay-options.js';
 
 export { REPLAY_USAGE } from '../replay-options.js';
 
+/** What the progress line says while the server lets a client wait. */
+const WAITS = { busy: 'waiting, replay is busy', limited: 'waiting for the rate limit' } as const;
+
 /** @throws UsageError | ReplayError */
 export async function replay(words: readonly string[]): Promise<void> {
   const options = replayOptions(words);
@@ -41,9 +44,12 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
   const progress = new Progress();
   let state: ReplayState | null = null;
   const onWait = (kind: RetryKind, text: string): void => {
+    if (kind !== 'connection') {
+      if (state !== null) progress.bar(share(state), `${progressText(state)}; ${WAITS[kind]}`);
+      return;
+    }
     progress.end();
-    if (kind === 'connection') tell(text);
-    else progress.show(text);
+    tell(text);
   };
   try {
     return await download({
@@ -70,7 +76,7 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
 /** Says how to go on after pages have come in. */
 function withWayOn(error: ReplayError, state: ReplayState | null): ReplayError {
   const { totals, rest } = state ?? { totals: null, rest: null };
-  if (totals === null || rest === null) return error;
+  if (totals === null || rest === null || !error.resumable) return error;
   return new ReplayError(
     `${error.message}; ${count(totals.pages)} pages are kept, the same command goes on from ${iso(rest.from)}`,
   );

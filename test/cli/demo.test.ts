@@ -1,0 +1,144 @@
+/** The demo market: the same every time, only where nothing else is, and carried on after a pause. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { demoSnapshotTimes, demoTokens } from '../../compute/demo/market.js';
+import { carryOn, fillDemo, type DemoRequest } from '../../storage/demo/fill.js';
+import { readMarker, writeMarker } from '../../storage/demo/marker.js';
+import {
+  cleanUp,
+  fathom,
+  newKey,
+  replayBytes,
+  temporaryDirectory,
+  withStoreOf,
+} from '../support/cli.js';
+import { closePool, storeIn, testPool } from '../support/ingest.js';
+
+const SEED = 7;
+const UNTIL = 1_794_600_000;
+const HOUR_S = 3600;
+
+const directory = temporaryDirectory();
+const traded = demoTokens(SEED).filter(({ markets }) => markets.length > 0);
+/** A few thin tokens of both chains: the whole market takes longer than a test may. */
+const tokens = [
+  ...traded.filter(({ chain }) => chain === 'mainchain').slice(-2),
+  ...traded.filter(({ chain }) => chain === 'evmchain').slice(-1),
+];
+const [thin] = tokens;
+const only = ({ address }: { address: string }) =>
+  tokens.some((token) => token.address === address);
+const marker = { seed: SEED, untilS: UNTIL, filled: false };
+
+async function request(data: string, more: Partial<DemoRequest> = {}): Promise<DemoRequest> {
+  return { directory: data, pool: await testPool(), useStore: storeIn(data), only, ...more };
+}
+
+/** Times of a token's stored raw snapshots. */
+const timesOf = (data: string, { chain, address }: typeof thin) =>
+  withStoreOf(data, async (store) => [
+    ...(await store.snapshotTimes({ chain, address, tier: 'raw' })),
+  ]);
+
+/** A fill that is cut off after its first commit. */
+async function startFill(data: string): Promise<void> {
+  const ending = new AbortController();
+  const cut = await request(data, { signal: ending.signal, onProgress: () => ending.abort() });
+  await fillDemo(cut, marker);
+}
+
+afterAll(async () => {
+  await closePool();
+  await cleanUp();
+});
+
+describe('the simulated market', () => {
+  const [once, again] = [path.join(directory, 'once'), path.join(directory, 'again')];
+  const between = (from: number, to: number) => demoSnapshotTimes(thin, from, to, 'raw');
+
+  it('is the same in every directory, cut off and gone on with or not', async () => {
+    const whole = await fillDemo(await request(once), marker);
+    expect(await readMarker(once)).toEqual({ ...marker, filled: true });
+    await startFill(again);
+    expect(await readMarker(again)).toEqual(marker);
+    const first = await timesOf(again, thin);
+    expect(first.length).toBeGreaterThan(0);
+    const rest = await fillDemo(await request(again), marker);
+    // What was there already was not made again.
+    expect(rest.snapshots).toBeLessThanOrEqual(whole.snapshots - first.length);
+    expect(await readMarker(again)).toEqual({ ...marker, filled: true });
+    const windows = [
+      [UNTIL - 1000, UNTIL + 1],
+      [UNTIL - 30 * HOUR_S, UNTIL - 20 * HOUR_S],
+    ];
+    const queries = tokens.flatMap(({ address }) =>
+      windows.flatMap(([from, to]) =>
+        ['market', 'all'].map((group) => `${address}?from=${from}&to=${to}&group=${group}`),
+      ),
+    );
+    const bytes = await replayBytes(once, queries, UNTIL);
+    expect(bytes.filter((answer) => !/^200 .*"snapshots":\[\{/.test(answer))).toEqual([]);
+    expect(await replayBytes(again, queries, UNTIL)).toEqual(bytes);
+  });
+
+  it('is carried on from where the store ends', async () => {
+    const day = 24 * HOUR_S;
+    const pause = 600;
+    expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + 1));
+    const { snapshots } = await carryOn(await request(once), SEED, UNTIL + pause);
+    expect(snapshots).toBeGreaterThan(tokens.length);
+    expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + pause + 1));
+    // Nothing is due yet; then more, without a gap.
+    const idle = await carryOn(await request(once), SEED, UNTIL + pause);
+    expect(idle).toMatchObject({ snapshots: 0 });
+    await carryOn(await request(once), SEED, UNTIL + pause + 5);
+    await carryOn(await request(once), SEED, UNTIL + pause + 300);
+    expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + pause + 301));
+  });
+
+  it('fills a pause of a day at most', async () => {
+    const nowS = UNTIL + 5 * 24 * HOUR_S;
+    await carryOn(await request(again), SEED, nowS);
+    const added = (await timesOf(again, thin)).filter((t) => t > UNTIL);
+    expect(added).toEqual(between(nowS - 24 * HOUR_S, nowS + 1));
+  });
+});
+
+describe('fathom demo', () => {
+  const own = path.join(directory, 'own');
+  beforeAll(async () => {
+    await newKey(own);
+  });
+
+  it('leaves a directory alone that holds data', async () => {
+    const file = path.join(directory, 'token.csv');
+    writeFileSync(file, 'chain,address\nmainchain,So11111111111111111111111111111111111111112\n');
+    const data = path.join(directory, 'taken');
+    expect(await fathom(['ingest', 'tokens', file, '--data', data])).toMatchObject({ status: 0 });
+    for (const live of [[], ['--live']]) {
+      const ended = await fathom(['demo', ...live, '--data', data, '--json']);
+      const error = `${data} is not empty: the demo market goes into an empty data directory alone`;
+      expect([ended.status, ended.stderr]).toEqual([1, `${error}\n`]);
+      expect(JSON.parse(ended.stdout)).toMatchObject({ error });
+      expect(existsSync(path.join(data, 'demo.json'))).toBe(false);
+    }
+  });
+
+  it('says what is wrong with its flags', async () => {
+    const ended = await fathom(['demo', '--until', 'soon', '--data', own]);
+    expect([ended.status, ended.stdout]).toEqual([2, '']);
+    expect(ended.stderr).toMatch(/^fathom: --until: /);
+    await withStoreOf(own, async (store) => expect((await store.summary()).tokens).toBe(0));
+  });
+
+  it('says so where its marker is damaged', async () => {
+    const data = path.join(directory, 'marked');
+    await newKey(data);
+    await writeMarker(data, { seed: SEED, untilS: UNTIL, filled: true });
+    const marker = path.join(data, 'demo.json');
+    writeFileSync(marker, readFileSync(marker, 'utf8').slice(0, 9));
+    const ended = await fathom(['demo', '--live', '--data', data]);
+    expect([ended.status, ended.stderr]).toEqual([1, `${marker}: expected the demo's marker\n`]);
+  });
+});

@@ -1,0 +1,123 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { UsageError } from '../../storage/errors.js';
+import { ReplayError } from '../../server/client/errors.js';
+import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import {
+  MINT,
+  csvRows,
+  replayHere,
+  spawnReplay,
+  startMarket,
+  type Market,
+} from './replay-client-support.js';
+
+let market: Market;
+let directory: string;
+
+beforeAll(async () => {
+  market = await startMarket();
+  directory = temporaryDirectory();
+});
+afterAll(cleanUp);
+
+/** What the command throws, which `fathom` turns into its exit status and a line on stderr. */
+async function failure(words: readonly string[], env: Record<string, string> = {}): Promise<Error> {
+  const all = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url, ...env };
+  const { error } = await replayHere(words, all);
+  return error ?? new Error('it did not fail');
+}
+
+const file = (): string => path.join(directory, 'never.csv');
+
+describe('wrong usage', () => {
+  const OUT = ['--out', 'never.csv'];
+
+  it.each([
+    ['no address', [], /^ADDRESS: expected one$/],
+    ['an address of no chain', ['../score', ...OUT], /^ADDRESS: expected a base58 mint/],
+    ['two addresses', [MINT, MINT, ...OUT], /unexpected So1/],
+    ['no file', [MINT], /^--out: expected a file/],
+    ['stdout', [MINT, '--out', '-'], /^--out: expected a file/],
+    ['no format', [MINT, '--out', 'x.txt'], /^--format: expected one of json, ndjson, csv/],
+    ['a bad format', [MINT, ...OUT, '--format', 'xls'], /^--format: .*, not xls$/],
+    ['a bad URL', [MINT, ...OUT, '--url', 'ftp://x'], /^--url: expected an http/],
+    ['no URL', [MINT, ...OUT, '--url', ''], /^--url: expected an http/],
+    ['a URL with a query', [MINT, ...OUT, '--url', 'http://x/?a'], /^--url: expected a URL/],
+    ['a URL with a password', [MINT, ...OUT, '--url', 'http://a:b@x'], /^--url: expected a URL/],
+    ['an unknown flag', [MINT, ...OUT, '--chain', 'all'], /^unknown flag --chain/],
+    ['a flag without its value', [MINT, ...OUT, '--group'], /^--group needs a value/],
+    ['a flag twice', [MINT, ...OUT, ...OUT], /^--out: given twice/],
+  ])('%s', async (_, words, message) => {
+    const error = await failure(words);
+    expect(error).toBeInstanceOf(UsageError);
+    expect(error.message).toMatch(message);
+  });
+
+  it.each([
+    [{ FATHOM_KEY: '' }, /^FATHOM_KEY: expected the API key in this variable/],
+    [{ FATHOM_KEY: 'two words' }, /^FATHOM_KEY: expected an API key/],
+    [{ FATHOM_URL: 'here' }, /^FATHOM_URL: expected an http/],
+  ])('%j', async (env, message) => {
+    const error = await failure([MINT, ...OUT], env);
+    expect(error).toBeInstanceOf(UsageError);
+    expect(error.message).toMatch(message);
+  });
+
+  it('ends the command with 2 and how it is used', async () => {
+    const ended = await spawnReplay({ key: ' ' }, market.server.url, ['--out', file()]);
+    expect(ended.stderr).toMatch(/FATHOM_KEY: expected .*\nusage: fathom replay ADDRESS/);
+    expect(ended).toMatchObject({ status: 2, stdout: '' });
+  });
+});
+
+describe('what the server refuses is told in its words', () => {
+  it.each([
+    ['a wrong key', [], { FATHOM_KEY: 'fathom_wrong' }, /answered 401: .*key/],
+    ['a bad group', ['--group', 'pool'], {}, /answered 400: group: expected market, venue/],
+    ['a bad type', ['--types', 'pool'], {}, /answered 400: types: expected any of/],
+    ['both of a pair', ['--venues', 'a', '--exclude-venues', 'b'], {}, /400: exclude_venues/],
+    ['an empty time', ['--from', ''], {}, /answered 400: from: expected a value/],
+    ['milliseconds', ['--to', '1790000000000'], {}, /answered 400: to: .*not milliseconds/],
+    ['a band upside down', ['--min-pct', '-5', '--max-pct', '-10'], {}, /answered 400: min_pct/],
+    ['a window long gone', ['--to', '1500000000'], {}, /answered 400: (from|to): /],
+    ['a path of no server', ['--url', 'URL/deep/'], {}, /answered 404/],
+  ])('%s', async (_, words, env, message) => {
+    const given = words.map((word) => word.replace('URL', market.server.url));
+    const error = await failure([MINT, '--out', file(), ...given], env);
+    expect(error).toBeInstanceOf(ReplayError);
+    expect(error.message).toMatch(message);
+    // Nothing is in the way of the next request, which may be another one.
+    expect(readdirSync(directory).filter((name) => name.startsWith('never'))).toEqual([]);
+  });
+
+  it('ends the command with 1 and one line', async () => {
+    const ended = await spawnReplay({ key: 'wrong' }, market.server.url, ['--out', file()]);
+    expect(ended.stderr).toMatch(/^fathom: http:\S+ answered 401: [^\n]*\n$/);
+    expect(ended).toMatchObject({ status: 1, stdout: '' });
+  });
+});
+
+describe('OUT', () => {
+  it('has to be a place for a file', async () => {
+    const folder = path.join(directory, 'folder.csv');
+    mkdirSync(folder);
+    const nowhere = path.join(directory, 'no', 'x.csv');
+    const words = (out: string) => [MINT, '--out', out, '--force'];
+    expect((await failure(words(folder))).message).toMatch(/is no regular file/);
+    expect((await failure(words(nowhere))).message).toMatch(/--out: no directory/);
+    expect(existsSync(path.dirname(nowhere))).toBe(false);
+  });
+
+  it('is left alone where it is there, unless --force replaces it', async () => {
+    const there = path.join(directory, 'there.csv');
+    writeFileSync(there, 'mine');
+    const refused = await failure([MINT, '--out', there]);
+    expect(refused.message).toMatch(/already there; --force/);
+    expect(readFileSync(there, 'utf8')).toBe('mine');
+    const words = ['--out', there, '--group', 'all', '--force'];
+    expect(await spawnReplay(market, `${market.server.url}/`, words)).toMatchObject({ status: 0 });
+    expect(csvRows(there).rows.length).toBeGreaterThan(0);
+  });
+});

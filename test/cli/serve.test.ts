@@ -1,0 +1,181 @@
+/** `fathom serve`: its settings, its start and its end. */
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serveOptions } from '../../server/cli/commands/serve.js';
+import { UsageError } from '../../storage/errors.js';
+import { cleanUp, fathom, newKey, serve, temporaryDirectory, withStoreOf } from '../support/cli.js';
+
+const directory = temporaryDirectory();
+const data = path.join(directory, 'data');
+const MAIN = path.resolve('dist/server/cli/main.js');
+
+/** A port that nobody has, for the moment. */
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+beforeAll(async () => {
+  await newKey(data);
+});
+afterAll(cleanUp);
+
+describe('a server', () => {
+  it('logs one line with its URL, drains at SIGTERM and at SIGINT, and ends with status 0', async () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const server = await serve(data);
+      expect(server.port).toBeGreaterThan(0);
+      const listening = server
+        .logged()
+        .split('\n')
+        .filter((line) => line.includes('http://'));
+      expect(listening).toEqual([
+        expect.stringMatching(/^time=\S+ level=info msg=listening url=http:\/\/127\.0\.0\.1:\d+$/),
+      ]);
+      expect((await server.get('/replay/x', 'no key')).status).toBe(401);
+      expect(await server.stop(signal)).toEqual({ status: 0, signal: null });
+    }
+  });
+
+  it('keeps its port and its directory for itself', async () => {
+    const port = String(await freePort());
+    const server = await serve(data, ['--port', port]);
+    const other = path.join(directory, 'other');
+    const samePort = await fathom(['serve', '--data', other, '--port', port]);
+    expect([samePort.status, samePort.stdout, samePort.stderr]).toEqual([
+      1,
+      '',
+      `fathom: port ${port} on 127.0.0.1 is in use\n`,
+    ]);
+    // What failed has let go of its own directory.
+    await withStoreOf(other, (store) => store.summary());
+    const sameData = await fathom(['serve', '--data', data, '--port', '0']);
+    expect([sameData.status, sameData.stderr]).toEqual([
+      1,
+      `a Fathom server already runs on ${data}\n`,
+    ]);
+    expect((await server.get('/replay/x', 'no key')).status).toBe(401);
+    await server.stop();
+    const next = await serve(data, ['--port', port]);
+    expect(next.port).toBe(server.port);
+    await next.stop();
+  });
+
+  it('that waits for its directory is stopped at once', async () => {
+    // A store that is open here takes no commands: the server waits for it.
+    await withStoreOf(data, async () => {
+      const child = spawn(process.execPath, [MAIN, 'serve', '--data', data, '--port', '0'], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      let said = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+      const ended = new Promise((resolve) => child.once('close', resolve));
+      await new Promise((resolve) => setTimeout(resolve, 4000));
+      expect([child.exitCode, said]).toEqual([null, '']);
+      child.kill('SIGTERM');
+      expect(await ended).toBe(0);
+      expect(said).toBe('');
+    });
+  });
+});
+
+describe('settings', () => {
+  it('come from variables and from a config file', async () => {
+    const port = await freePort();
+    const config = path.join(directory, 'config.json');
+    writeFileSync(config, JSON.stringify({ host: '127.0.0.1', port, 'as-of': 'never' }));
+    const env = { FATHOM_DATA: data, FATHOM_CONFIG: config, FATHOM_AS_OF: '2026-11-11T00:00:00Z' };
+    const server = await serve(null, [], { env });
+    expect(server.url).toBe(`http://127.0.0.1:${port}`);
+    await server.stop();
+  });
+
+  it('are ./data and fathom.config.json where nothing is said', async () => {
+    const home = temporaryDirectory();
+    writeFileSync(path.join(home, 'fathom.config.json'), '{"port": "0"}');
+    const server = await serve(null, [], { cwd: home });
+    await server.stop();
+    const { tokens } = await withStoreOf(path.join(home, 'data'), (store) => store.summary());
+    expect(tokens).toBe(0);
+  });
+
+  /** Options as they come out of words and variables. */
+  function options(words: string[], env: Record<string, string> = {}) {
+    const before = { ...process.env };
+    Object.assign(process.env, env);
+    try {
+      return serveOptions(words);
+    } finally {
+      for (const name of Object.keys(env)) delete process.env[name];
+      Object.assign(process.env, before);
+    }
+  }
+  const everything = {
+    FATHOM_DATA: '/a',
+    FATHOM_HOST: '::1',
+    FATHOM_PORT: '81',
+    FATHOM_AS_OF: '1794659696',
+    FATHOM_THREADS: '3',
+  };
+
+  it('are the flag, then the variable, then the config file, then the default', () => {
+    expect(options([])).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      asOfS: null,
+      threads: null,
+    });
+    const inherited = { directory: '/a', host: '::1', port: 81, asOfS: 1_794_659_696, threads: 3 };
+    expect(options([], everything)).toMatchObject(inherited);
+    const words =
+      '--data /b --host 0.0.0.0 --port 0 --as-of 2026-11-14T12:34:56Z --threads 1'.split(' ');
+    expect(options(words, everything)).toMatchObject({
+      directory: '/b',
+      host: '0.0.0.0',
+      port: 0,
+      asOfS: Date.UTC(2026, 10, 14, 12, 34, 56) / 1000,
+      threads: 1,
+    });
+    const config = path.join(directory, 'all.json');
+    writeFileSync(config, JSON.stringify({ data: '/c', port: 82, threads: 2 }));
+    expect(options(['--port', '83'], { FATHOM_CONFIG: config, FATHOM_THREADS: '5' })).toMatchObject(
+      {
+        directory: '/c',
+        port: 83,
+        threads: 5,
+      },
+    );
+  });
+
+  it('that are wrong are wrong usage, and name where they came from', () => {
+    const config = path.join(directory, 'wrong.json');
+    const wrong: [string[], Record<string, string>, RegExp][] = [
+      [['--port', '65536'], {}, /^--port: expected a whole number from 0 to 65535, not 65536$/],
+      [['--port', ''], {}, /^--port: expected a whole number/],
+      [
+        [],
+        { FATHOM_PORT: 'http' },
+        /^FATHOM_PORT: expected a whole number from 0 to 65535, not http$/,
+      ],
+      [['--as-of', 'yesterday'], {}, /^--as-of: /],
+      [['--as-of', '1794659696000'], {}, /^--as-of: /],
+      [[], { FATHOM_AS_OF: '2026-11-14T12:00:00' }, /^FATHOM_AS_OF: /],
+      [['--threads', '0'], {}, /^--threads: /],
+      [['extra'], {}, /^serve: unexpected extra$/],
+      [['--verbose'], {}, /^unknown flag --verbose$/],
+      [[], { FATHOM_CONFIG: '/nowhere.json' }, /^FATHOM_CONFIG: \/nowhere\.json: no such file$/],
+      [[], { FATHOM_CONFIG: config }, /wrong\.json: portt: expected one of data, host, port/],
+    ];
+    writeFileSync(config, '{"portt": 1}');
+    for (const [words, env, expected] of wrong) {
+      expect(() => options(words, env)).toThrow(UsageError);
+      expect(() => options(words, env)).toThrow(expected);
+    }
+  });
+});
