@@ -120,9 +120,10 @@ function withoutBom(bytes: Uint8Array): Uint8Array {
   return BOM.every((byte, i) => bytes[i] === byte) ? bytes.subarray(BOM.length) : bytes;
 }
 
-function countNewlines(bytes: Uint8Array): number {
+/** Line ends in the bytes. */
+export function countNewlines(bytes: Uint8Array): number {
   let count = 0;
-  for (let i = 0; i < bytes.length; i++) if (bytes[i] === NEWLINE) count++;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count++;
   return count;
 }
 

@@ -71,7 +71,8 @@ export function rewriteSegments(input: RewriteInput): RewriteResult {
   }
   const excess = mode === 'merge' ? findExcess(run) : null;
   if (excess !== null) return { status: 'too-large', ...excess };
-  if (stored.length > 0 && isSameRun(joined(stored, 'replace'), run)) return { status: 'unchanged' };
+  if (stored.length > 0 && isSameRun(joined(stored, 'replace'), run))
+    return { status: 'unchanged' };
   return done(run);
 }
 

@@ -1,4 +1,7 @@
-/** Rows of dataset `cells` as a file's reader hands them on: some thousand at a time, by column. */
+/**
+ * Rows of dataset `cells` as a file's reader hands them on: some thousand at a time, by column. A
+ * reader may use its columns' memory again for the next batch.
+ */
 import type { WantedColumn } from './columns.js';
 
 export const CELL_NUMBERS = ['t', 'price_usd', 'bin', 'support_usd', 'resistance_usd'] as const;
@@ -33,7 +36,7 @@ export interface TextCodes {
 
 export interface CellBatch {
   rows: number;
-  /** Of `rows` entries each; NaN where there is no number. */
+  /** Of `rows` entries; NaN where there is no number. */
   numbers: Readonly<Record<CellNumber, Float64Array>>;
   texts: Readonly<Record<CellText, TextCodes>>;
   /** The line of each row, where that is not its number in the file. */

@@ -1,5 +1,5 @@
 /** Cuts lines of flat cells into pieces at the border of two snapshots. */
-import type { LineChunk } from '../lines.js';
+import { countNewlines, type LineChunk } from '../lines.js';
 import { refusal } from './refusal.js';
 import { snapshotName } from './snapshot-name.js';
 
@@ -29,7 +29,7 @@ export async function* cutLines(
     }
     held.add(bytes.subarray(0, last.start));
     if (held.bytes > 0) yield held.chunk();
-    held = new HeldLines(firstLine + countLines(bytes.subarray(0, last.start)), [
+    held = new HeldLines(firstLine + countNewlines(bytes.subarray(0, last.start)), [
       bytes.subarray(last.start),
     ]);
     held.name = last.name;
@@ -99,10 +99,4 @@ function snapshotOfLine(line: Uint8Array): string | null {
   } catch {
     return null;
   }
-}
-
-function countLines(bytes: Uint8Array): number {
-  let count = 0;
-  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count++;
-  return count;
 }

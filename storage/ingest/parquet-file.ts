@@ -12,6 +12,8 @@ import {
 import { checkColumns, type ColumnKind, type FoundColumn, type WantedColumn } from './columns.js';
 import { RepeatedTexts } from './repeated-texts.js';
 
+/** Rows of DuckDB's vectors. */
+const CHUNK_ROWS = 2048;
 /** Memory of the reader's own DuckDB. */
 const READER_MEMORY_MIB = 384;
 
@@ -50,13 +52,17 @@ export async function* parquetCells(file: string): AsyncGenerator<CellBatch> {
     const numbers = CELL_NUMBERS.map((name) => numberExpression(name, found));
     const list = [...numbers, ...texts.map((name) => textExpression(name, found)), changes(texts)];
     const repeated = new Map(texts.map((name) => [name, new RepeatedTexts()]));
-    const changesAt = list.length - 1;
+    const doubles = CELL_NUMBERS.map(() => new Float64Array(CHUNK_ROWS));
+    const bits = new Int32Array(CHUNK_ROWS);
     for await (const chunk of reader.streamChunks(`SELECT ${list.join(', ')} FROM ${source}`)) {
       const { rowCount } = chunk;
-      const changed = integersOf(chunk, changesAt);
+      const changed = readNumbers(chunk, list.length - 1, bits);
       yield cellBatch(
         rowCount,
-        (name) => doublesOf(chunk, CELL_NUMBERS.indexOf(name)),
+        (name) => {
+          const column = CELL_NUMBERS.indexOf(name);
+          return readNumbers(chunk, column, doubles[column]);
+        },
         (name) => {
           const index = texts.indexOf(name);
           if (index < 0) return nullCodes(rowCount);
@@ -130,18 +136,16 @@ function changes(texts: readonly string[]): string {
   return bits.length === 0 ? '0' : bits.join(' | ');
 }
 
-function doublesOf(chunk: ResultChunk, column: number): Float64Array {
+/** Reads a column of numbers without nulls into the front of `into`, which takes any chunk. */
+function readNumbers<A extends Float64Array | Int32Array>(
+  chunk: ResultChunk,
+  column: number,
+  into: A,
+): A {
   const item = chunk.reader(column) as (row: number) => number;
-  const doubles = new Float64Array(chunk.rowCount);
-  for (let row = 0; row < doubles.length; row++) doubles[row] = item(row);
-  return doubles;
-}
-
-function integersOf(chunk: ResultChunk, column: number): Int32Array {
-  const item = chunk.reader(column) as (row: number) => number;
-  const integers = new Int32Array(chunk.rowCount);
-  for (let row = 0; row < integers.length; row++) integers[row] = item(row);
-  return integers;
+  const { rowCount } = chunk;
+  for (let row = 0; row < rowCount; row++) into[row] = item(row);
+  return into.subarray(0, rowCount) as A;
 }
 
 const NUMBERS = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\))$/;

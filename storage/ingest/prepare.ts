@@ -67,7 +67,7 @@ const ROWS_A_FRAME = 2000;
  */
 export async function prepareFile(request: FileRequest): Promise<PreparedFile> {
   const { file, dataset, format } = request;
-  await checkInputFile(file);
+  await checkInputFile(file, request.mode === 'merge');
   const unreadable = new FaultLog();
   if (dataset === 'tokens') {
     const rows = flatRows(file, format, TOKEN_FIELDS, unreadable);

@@ -1,8 +1,12 @@
 import { TextCoder } from '../../compute/binning/text-column.js';
 import type { TextCodes } from './cell-batch.js';
 
-/** A text column that is read batch by batch, each run of equal values once. */
+/**
+ * A text column that is read batch by batch, each run of equal values once. The codes of a batch stand
+ * until the next one is read.
+ */
 export class RepeatedTexts {
+  private codes = new Uint32Array(0);
   /** The value that the batch before ended with. */
   private last: unknown = null;
 
@@ -16,7 +20,8 @@ export class RepeatedTexts {
     value: (row: number) => unknown,
   ): TextCodes {
     const coder = new TextCoder();
-    const codes = new Uint32Array(rows);
+    if (this.codes.length < rows) this.codes = new Uint32Array(rows);
+    const { codes } = this;
     let code = -1;
     for (let row = 0; row < rows; row++) {
       if (changes(row)) {

@@ -1,78 +1,24 @@
-/** What is wrong with a file is said as `file:line: field: what is wrong`, and nothing of it stays. */
+/** What is wrong with a row is said as `file:line: field: what is wrong`, and nothing of its file stays. */
 import { gzipSync } from 'node:zlib';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { readFileSync } from 'node:fs';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { UsageError } from '../../storage/errors.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
-import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
-import {
-  cellsOfSnapshot,
-  writeCellsArrow,
-  writeSnapshotsArrow,
-  type Json,
-  type SnapshotRow,
-} from '../support/tables.js';
+import { closePool, ingest, storedSnapshots } from '../support/ingest.js';
+import { MINT, Scratch, cells, csv, lines, readJson, snapshot } from '../support/scratch.js';
+import { writeCellsArrow, writeSnapshotsArrow, type Json } from '../support/tables.js';
 
-const MINT = 'So11111111111111111111111111111111111111112';
-const OTHER = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const T = 1_794_000_000;
 
-const directory = temporaryDirectory();
-const data = path.join(directory, 'data');
-let files = 0;
+const scratch = new Scratch(temporaryDirectory());
+const { data } = scratch;
+const file = scratch.file.bind(scratch);
+const parquet = scratch.parquet.bind(scratch);
+const said = scratch.said.bind(scratch);
 
-/** A new file with these contents; its name ends with `ending`. */
-function file(ending: string, contents: string | Uint8Array): string {
-  const name = path.join(directory, `${files++}${ending}`);
-  writeFileSync(name, contents);
-  return name;
-}
-
-const lines = (rows: readonly object[]) => `${rows.map((r) => JSON.stringify(r)).join('\n')}\n`;
-
-const snapshot = (t: number, cells: number[][] = [[0, 5, 0]], more: Json = {}): SnapshotRow => ({
-  chain: 'mainchain',
-  address: MINT,
-  t,
-  price_usd: 2,
-  markets: [{ source: 'Kraken', exchange_type: 'CEX', pair: 'A/B', cells }],
-  ...more,
-});
-const cells = (t: number, more: Json = {}) =>
-  cellsOfSnapshot(MINT, t, 2, { pair: 'A/B', ...more }, [
-    [-1, 5, 0],
-    [0, 0, 5],
-    [1, 0, 6],
-  ]);
 const withField = (rows: readonly Json[], index: number, fields: Json): Json[] =>
   rows.map((row, i) => (i === index ? { ...row, ...fields } : row));
-
-/** Rows as a CSV file's text; undefined and null are empty. */
-const csv = (rows: readonly Json[]): string =>
-  [Object.keys(rows[0]), ...rows.map((row) => Object.values(row))]
-    .map((fields) => `${fields.map((field) => field ?? '').join(',')}\n`)
-    .join('');
-
-/** A Parquet file of a query's rows. */
-async function parquet(query: string): Promise<string> {
-  const name = path.join(directory, `${files++}.parquet`);
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  await connection.run(`COPY (${query}) TO '${name}' (FORMAT parquet)`);
-  connection.closeSync();
-  return name;
-}
-const readJson = (name: string) => `read_json('${name}')`;
-
-/** The messages of a file's faults, without its name. */
-async function said(dataset: 'tokens' | 'snapshots' | 'cells', name: string, format?: string) {
-  const faults = await faultsOf(data, dataset, name, { format });
-  expect(faults.filter((fault) => !fault.startsWith(`${name}:`))).toEqual([]);
-  return faults.map((fault) => fault.slice(name.length + 1));
-}
 
 let before: unknown;
 
@@ -84,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   // Not one of the refused files has left anything behind.
   expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
-  expect(await storedSnapshots(data, 'mainchain', OTHER)).toEqual([]);
   await closePool();
   await cleanUp();
 });
@@ -100,7 +45,7 @@ describe('faulty rows', () => {
     const source = file('.ndjson', lines(faulty));
     const columnar = await parquet(`SELECT * FROM ${readJson(source)}`);
     expect(await said('snapshots', columnar)).toEqual(expected);
-    const arrow = path.join(directory, 'faulty.arrow');
+    const arrow = scratch.place('faulty.arrow');
     writeSnapshotsArrow(arrow, faulty, { form: 'file', ticks: 'structs' });
     expect(await said('snapshots', arrow)).toEqual(expected);
   });
@@ -115,7 +60,7 @@ describe('faulty rows', () => {
     expect(await said('cells', file('.csv.gz', gzipSync(`\n\n${csv(rows)}`)))).toEqual(at(5));
     const source = file('.ndjson', lines(rows));
     expect(await said('cells', await parquet(`SELECT * FROM ${readJson(source)}`))).toEqual(at(2));
-    const arrow = path.join(directory, 'cells.arrow');
+    const arrow = scratch.place('cells.arrow');
     writeCellsArrow(arrow, rows, { form: 'file', dictionary: true, t: 'int64' });
     expect(await said('cells', arrow)).toEqual(at(2));
   });
@@ -188,14 +133,14 @@ describe('faulty rows', () => {
       );
       expect(await said('cells', name)).toEqual(['2: support_usd: must be a number >= 0']);
     }
-    const arrow = path.join(directory, 'nan.arrow');
+    const arrow = scratch.place('nan.arrow');
     const rows = withField(cells(T), 2, { resistance_usd: Infinity, price_usd: NaN });
     writeCellsArrow(arrow, rows, { form: 'file', dictionary: false, t: 'double' });
     expect(await said('cells', arrow)).toEqual([
       '3: price_usd: must be a number > 0',
       '3: resistance_usd: must be a number >= 0',
     ]);
-    const nested = path.join(directory, 'nested-nan.arrow');
+    const nested = scratch.place('nested-nan.arrow');
     writeSnapshotsArrow(nested, [snapshot(T), snapshot(T + 1, [[0, NaN, 0]])], {
       form: 'stream',
       ticks: 'texts',
@@ -273,7 +218,7 @@ describe('columns', () => {
     expect(await said('cells', await parquet(`SELECT * FROM ${readJson(source)}`))).toEqual(
       missing,
     );
-    const arrow = path.join(directory, 'missing.arrow');
+    const arrow = scratch.place('missing.arrow');
     writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
     const cut = tableFromIPC(readFileSync(arrow)).select(
       Object.keys(cells(T)[0]).filter((name) => name !== 't' && name !== 'source'),
@@ -294,124 +239,5 @@ describe('columns', () => {
     expect(await said('cells', file('.csv', text))).toEqual([
       '1: chain: the header has this column twice',
     ]);
-  });
-});
-
-describe('files', () => {
-  it('that are not there, no files, or empty', async () => {
-    const none = path.join(directory, 'none.parquet');
-    for (const name of [none, path.join(directory, 'none.ndjson'), `${none}/x.arrow`]) {
-      expect(await faultsOf(data, 'cells', name)).toEqual([`${name}: no such file`]);
-    }
-    for (const ending of ['.csv', '.parquet', '.arrow', '.ndjson']) {
-      const folder = path.join(directory, `folder${ending}`);
-      mkdirSync(folder);
-      expect(await faultsOf(data, 'cells', folder)).toEqual([
-        `${folder}: expected a file, found a directory`,
-      ]);
-    }
-    expect(await said('cells', file('.csv', ''))).toEqual(['1: expected a header, found nothing']);
-    expect(await said('cells', file('.csv.gz', ''))).toEqual([' gzip: the file is cut short']);
-    expect((await said('cells', file('.parquet', '')))[0]).toMatch(
-      /^ not a readable Parquet file \(.+\)$/,
-    );
-    expect((await said('cells', file('.arrow', '')))[0]).toMatch(
-      /^ not a readable Arrow file \(.+\)$/,
-    );
-    // No rows are nothing wrong where nothing else has to be there.
-    expect(await ingest(data, 'cells', [file('.ndjson', '\n')])).toMatchObject([{ rows: 0 }]);
-  });
-
-  it('that are cut short are refused wherever the cut is', async () => {
-    const rows = Array.from({ length: 400 }, (_, i) => cells(T + i)).flat();
-    const source = file('.ndjson', lines(rows));
-    const gz = gzipSync(readFileSync(source));
-    const columnar = readFileSync(await parquet(`SELECT * FROM ${readJson(source)}`));
-    const arrow = path.join(directory, 'whole.arrow');
-    writeCellsArrow(arrow, rows, { form: 'file', dictionary: true, t: 'int32' });
-    const stream = path.join(directory, 'whole.arrows');
-    writeCellsArrow(stream, rows, { form: 'stream', dictionary: true, t: 'int32' });
-    const whole: [string, Uint8Array, RegExp][] = [
-      ['.ndjson.gz', gz, /^ gzip: the file is cut short$/],
-      ['.parquet', columnar, /^ not a readable Parquet file \(.+\)$/],
-      ['.arrow', readFileSync(arrow), /^ not a readable Arrow file \(.+\)$/],
-      ['.arrows', readFileSync(stream), /^ not a readable Arrow file \(.+\)$/],
-    ];
-    for (const [ending, bytes, expected] of whole) {
-      for (const share of [0.01, 0.3, 0.6, 0.9, 0.99]) {
-        const name = file(ending, bytes.subarray(0, Math.floor(bytes.length * share)));
-        const faults = await said('cells', name);
-        expect([ending, share, faults.length]).toEqual([ending, share, 1]);
-        expect(faults[0]).toMatch(expected);
-      }
-    }
-  });
-
-  it('that are Arrow streams have to end like one', async () => {
-    const stream = path.join(directory, 'ended.arrows');
-    writeCellsArrow(stream, cells(T), { form: 'stream', dictionary: true, t: 'int32' });
-    const name = file('.arrows', readFileSync(stream).subarray(0, -8));
-    expect(await said('cells', name)).toEqual([' not a readable Arrow file (it is cut short)']);
-  });
-
-  it('that are damaged or of another kind are refused', async () => {
-    const text = lines(cells(T));
-    const gz = gzipSync(text);
-    gz[gz.length - 6] ^= 0xff;
-    expect(await said('cells', file('.ndjson.gz', gz))).toEqual([' gzip: the file is damaged']);
-    expect((await said('cells', file('.parquet', text)))[0]).toMatch(
-      /^ not a readable Parquet file/,
-    );
-    expect((await said('cells', file('.arrow', text)))[0]).toMatch(/^ not a readable Arrow file/);
-    const arrow = path.join(directory, 'other.arrow');
-    writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
-    expect((await said('cells', arrow, 'parquet'))[0]).toMatch(/^ not a readable Parquet file/);
-  });
-
-  it('with wildcards and folders like columns in their names are just those files', async () => {
-    const folder = path.join(directory, 'chain=evmchain');
-    mkdirSync(folder);
-    const source = file('.ndjson', lines(cells(T + 5000)));
-    const plain = await parquet(`SELECT * FROM ${readJson(source)}`);
-    const target = path.join(directory, 'wild');
-    for (const name of [path.join(folder, 'a.parquet'), `${directory}/[ab]*?.parquet`]) {
-      writeFileSync(name, readFileSync(plain));
-      const [report] = await ingest(target, 'cells', [name]);
-      expect(report).toMatchObject({ rows: 3, snapshots: 1, cells: 3 });
-    }
-    expect(await storedSnapshots(target, 'mainchain', MINT)).toHaveLength(1);
-    const missing = `${directory}/[ab]*.parquet`;
-    expect(await faultsOf(target, 'cells', missing)).toEqual([`${missing}: no such file`]);
-  });
-
-  it('whose kind nothing names, or that no CSV can hold, are wrong usage', async () => {
-    const wrong = async (dataset: 'snapshots' | 'cells' | 'tokens', name: string, options = {}) =>
-      ingest(data, dataset, [name], options).then(
-        () => 'done',
-        (error: unknown) => (error instanceof UsageError ? error.message : String(error)),
-      );
-    expect(await wrong('cells', 'a.txt')).toMatch(/^a\.txt: the ending names no format; expected /);
-    expect(await wrong('cells', 'a.parquet.gz')).toMatch(
-      /^a\.parquet\.gz: the ending names no format/,
-    );
-    expect(await wrong('snapshots', 'a.csv')).toMatch(/^a\.csv: snapshots are nested and cannot/);
-    expect(await wrong('snapshots', 'a.ndjson', { format: 'csv' })).toMatch(/nested/);
-    expect(await wrong('cells', 'a.ndjson', { format: 'xml' })).toBe(
-      '--format: expected one of ndjson, csv, parquet, arrow, not xml',
-    );
-    expect(await wrong('tokens', 'a.ndjson', { merge: true })).toBe(
-      '--merge goes with snapshots and cells, not with tokens',
-    );
-  });
-
-  it('are read as --format says, whatever their ending', async () => {
-    const target = path.join(directory, 'overridden');
-    const rows = lines(cells(T));
-    const name = file('.txt', rows);
-    expect(await ingest(target, 'cells', [name], { format: 'ndjson' })).toMatchObject([
-      { cells: 3 },
-    ]);
-    const named = file('.parquet', csv(cells(T)));
-    expect(await ingest(target, 'cells', [named], { format: 'csv' })).toMatchObject([{ cells: 3 }]);
   });
 });

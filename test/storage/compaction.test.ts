@@ -30,6 +30,7 @@ afterEach(async () => {
   directory.remove();
 });
 
+const MINUTES = 100;
 const everything = { fromS: 0, toS: 2 ** 32 - 1, nowS: 2 ** 32 - 1, maxSnapshots: 10_000 };
 
 /** Cells whose amounts do not repeat, as a book's do not. */
@@ -119,12 +120,12 @@ describe('Small segments', () => {
 describe('The database file', () => {
   it('does not grow far beyond what is stored, however small the commits are', async () => {
     const tokens = Array.from(
-      { length: 12 },
+      { length: 40 },
       (_, i) => MINT.slice(0, -2) + String(11 + i).replace('0', 'z'),
     );
-    for (let minute = 0; minute < 120; minute++) {
+    for (let minute = 0; minute < MINUTES; minute++) {
       const rows = tokens.map((address, i) =>
-        snapshot(60_000 + minute * 60, [orca(book(minute * 100 + i, 340))], { address }),
+        snapshot(60_000 + minute * 60, [orca(book(minute * 100 + i, 200))], { address }),
       );
       await commitRows(store, rows);
     }
@@ -135,7 +136,7 @@ describe('The database file', () => {
     await store.close();
     const closedBytes = statSync(file).size;
     console.log(
-      `${tokens.length * 120} snapshots in ${liveBytes} bytes of blocks; file and log ${(openBytes / liveBytes).toFixed(2)} times that, closed ${(closedBytes / liveBytes).toFixed(2)} times`,
+      `${tokens.length * MINUTES} snapshots in ${liveBytes} bytes of blocks; file and log ${(openBytes / liveBytes).toFixed(2)} times that, closed ${(closedBytes / liveBytes).toFixed(2)} times`,
     );
     expect(closedBytes / liveBytes).toBeLessThan(6);
     expect(openBytes).toBeLessThan(6 * liveBytes + 2 * 16 * 1024 * 1024);

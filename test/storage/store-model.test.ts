@@ -35,7 +35,7 @@ const MARKETS: Omit<MarketFields, 'cells'>[] = [
 const T0 = 1_794_000_000;
 const END = 2 ** 32 - 1;
 /** More of them, for a long search: FATHOM_RUNS=500. */
-const RUNS = Number(process.env.FATHOM_RUNS ?? 10);
+const RUNS = Number(process.env.FATHOM_RUNS ?? 8);
 
 const amount = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 300 }), weight: 3 },

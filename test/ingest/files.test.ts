@@ -1,0 +1,168 @@
+/** Files that cannot be read, or not in the way that was asked for. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { UsageError } from '../../storage/errors.js';
+import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
+import { MINT, Scratch, cells, csv, lines, readJson, snapshot } from '../support/scratch.js';
+import { writeCellsArrow } from '../support/tables.js';
+
+const T = 1_794_000_000;
+
+const scratch = new Scratch(temporaryDirectory());
+const { data, directory } = scratch;
+const file = scratch.file.bind(scratch);
+const parquet = scratch.parquet.bind(scratch);
+const said = scratch.said.bind(scratch);
+
+let before: unknown;
+
+beforeAll(async () => {
+  await ingest(data, 'snapshots', [file('.ndjson', lines([snapshot(T - 600)]))]);
+  before = await storedSnapshots(data, 'mainchain', MINT);
+});
+afterAll(async () => {
+  // Not one of the refused files has left anything behind.
+  expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
+  await closePool();
+  await cleanUp();
+});
+
+describe('files', () => {
+  it('that are not there, no files, or empty', async () => {
+    const none = path.join(directory, 'none.parquet');
+    for (const name of [none, path.join(directory, 'none.ndjson'), `${none}/x.arrow`]) {
+      expect(await faultsOf(data, 'cells', name)).toEqual([`${name}: no such file`]);
+    }
+    for (const ending of ['.csv', '.parquet', '.arrow', '.ndjson']) {
+      const folder = path.join(directory, `folder${ending}`);
+      mkdirSync(folder);
+      expect(await faultsOf(data, 'cells', folder)).toEqual([
+        `${folder}: expected a file, found a directory`,
+      ]);
+    }
+    expect(await said('cells', file('.csv', ''))).toEqual(['1: expected a header, found nothing']);
+    expect(await said('cells', file('.csv.gz', ''))).toEqual([' gzip: the file is cut short']);
+    expect((await said('cells', file('.parquet', '')))[0]).toMatch(
+      /^ not a readable Parquet file \(.+\)$/,
+    );
+    expect((await said('cells', file('.arrow', '')))[0]).toMatch(
+      /^ not a readable Arrow file \(.+\)$/,
+    );
+    // No rows are nothing wrong where nothing else has to be there.
+    expect(await ingest(data, 'cells', [file('.ndjson', '\n')])).toMatchObject([{ rows: 0 }]);
+  });
+
+  it('that are cut short are refused wherever the cut is', async () => {
+    const rows = Array.from({ length: 400 }, (_, i) => cells(T + i)).flat();
+    const source = file('.ndjson', lines(rows));
+    const gz = gzipSync(readFileSync(source));
+    const columnar = readFileSync(await parquet(`SELECT * FROM ${readJson(source)}`));
+    const arrow = path.join(directory, 'whole.arrow');
+    writeCellsArrow(arrow, rows, { form: 'file', dictionary: true, t: 'int32' });
+    const stream = path.join(directory, 'whole.arrows');
+    writeCellsArrow(stream, rows, { form: 'stream', dictionary: true, t: 'int32' });
+    const whole: [string, Uint8Array, RegExp][] = [
+      ['.ndjson.gz', gz, /^ gzip: the file is cut short$/],
+      ['.parquet', columnar, /^ not a readable Parquet file \(.+\)$/],
+      ['.arrow', readFileSync(arrow), /^ not a readable Arrow file \(.+\)$/],
+      ['.arrows', readFileSync(stream), /^ not a readable Arrow file \(.+\)$/],
+    ];
+    for (const [ending, bytes, expected] of whole) {
+      for (const share of [0.01, 0.3, 0.6, 0.9, 0.99]) {
+        const name = file(ending, bytes.subarray(0, Math.floor(bytes.length * share)));
+        const faults = await said('cells', name);
+        expect([ending, share, faults.length]).toEqual([ending, share, 1]);
+        expect(faults[0]).toMatch(expected);
+      }
+    }
+  });
+
+  it('that are Arrow streams have to end like one', async () => {
+    const stream = path.join(directory, 'ended.arrows');
+    writeCellsArrow(stream, cells(T), { form: 'stream', dictionary: true, t: 'int32' });
+    const name = file('.arrows', readFileSync(stream).subarray(0, -8));
+    expect(await said('cells', name)).toEqual([' not a readable Arrow file (it is cut short)']);
+  });
+
+  it('that are damaged or of another kind are refused', async () => {
+    const text = lines(cells(T));
+    const gz = gzipSync(text);
+    gz[gz.length - 6] ^= 0xff;
+    expect(await said('cells', file('.ndjson.gz', gz))).toEqual([' gzip: the file is damaged']);
+    expect((await said('cells', file('.parquet', text)))[0]).toMatch(
+      /^ not a readable Parquet file/,
+    );
+    expect((await said('cells', file('.arrow', text)))[0]).toMatch(/^ not a readable Arrow file/);
+    const arrow = path.join(directory, 'other.arrow');
+    writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
+    expect((await said('cells', arrow, 'parquet'))[0]).toMatch(/^ not a readable Parquet file/);
+  });
+
+  it('with wildcards and folders like columns in their names are just those files', async () => {
+    const folder = path.join(directory, 'chain=evmchain');
+    mkdirSync(folder);
+    const source = file('.ndjson', lines(cells(T + 5000)));
+    const plain = await parquet(`SELECT * FROM ${readJson(source)}`);
+    const target = path.join(directory, 'wild');
+    for (const name of [path.join(folder, 'a.parquet'), `${directory}/[ab]*?.parquet`]) {
+      writeFileSync(name, readFileSync(plain));
+      const [report] = await ingest(target, 'cells', [name]);
+      expect(report).toMatchObject({ rows: 3, snapshots: 1, cells: 3 });
+    }
+    expect(await storedSnapshots(target, 'mainchain', MINT)).toHaveLength(1);
+    const missing = `${directory}/[ab]*.parquet`;
+    expect(await faultsOf(target, 'cells', missing)).toEqual([`${missing}: no such file`]);
+  });
+
+  it('whose kind nothing names, or that no CSV can hold, are wrong usage', async () => {
+    const wrong = async (dataset: 'snapshots' | 'cells' | 'tokens', name: string, options = {}) =>
+      ingest(data, dataset, [name], options).then(
+        () => 'done',
+        (error: unknown) => (error instanceof UsageError ? error.message : String(error)),
+      );
+    expect(await wrong('cells', 'a.txt')).toMatch(/^a\.txt: the ending names no format; expected /);
+    expect(await wrong('cells', 'a.parquet.gz')).toMatch(
+      /^a\.parquet\.gz: the ending names no format/,
+    );
+    expect(await wrong('snapshots', 'a.csv')).toMatch(/^a\.csv: snapshots are nested and cannot/);
+    expect(await wrong('snapshots', 'a.ndjson', { format: 'csv' })).toMatch(/nested/);
+    expect(await wrong('cells', 'a.ndjson', { format: 'xml' })).toBe(
+      '--format: expected one of ndjson, csv, parquet, arrow, not xml',
+    );
+    expect(await wrong('tokens', 'a.ndjson', { merge: true })).toBe(
+      '--merge goes with snapshots and cells, not with tokens',
+    );
+  });
+
+  it('may be pipes, unless they have to be read twice', async () => {
+    const target = path.join(directory, 'piped');
+    const pipe = path.join(directory, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const format = { format: 'ndjson' };
+    const merged = { ...format, merge: true };
+    expect(await faultsOf(target, 'cells', pipe, merged)).toEqual([
+      `${pipe}: --merge reads a file twice, and this is none that can be`,
+    ]);
+    const [reports] = await Promise.all([
+      ingest(target, 'cells', [pipe], format),
+      writeFile(pipe, lines(cells(T))),
+    ]);
+    expect(reports).toMatchObject([{ rows: 3, cells: 3 }]);
+  });
+
+  it('are read as --format says, whatever their ending', async () => {
+    const target = path.join(directory, 'overridden');
+    const rows = lines(cells(T));
+    const name = file('.txt', rows);
+    expect(await ingest(target, 'cells', [name], { format: 'ndjson' })).toMatchObject([
+      { cells: 3 },
+    ]);
+    const named = file('.parquet', csv(cells(T)));
+    expect(await ingest(target, 'cells', [named], { format: 'csv' })).toMatchObject([{ cells: 3 }]);
+  });
+});
