@@ -9,7 +9,8 @@ export function cellColumns({ run, markets }: TokenHistory): CellColumns {
   for (let s = 0; s < run.t.length; s++) {
     snapshotOf.fill(s, run.cellOffsets[s], run.cellOffsets[s + 1]);
   }
-  const numbers = (of: (i: number) => number) => Float64Array.from({ length: rows }, (_, i) => of(i));
+  const numbers = (of: (i: number) => number) =>
+    Float64Array.from({ length: rows }, (_, i) => of(i));
   const texts = (of: (i: number) => unknown) => Array.from({ length: rows }, (_, i) => of(i));
   return {
     chain: texts(() => run.chain),

@@ -66,7 +66,8 @@ export function tokenHistory(
     bin.set(ladder.bin, s * cells);
     for (let c = 0; c < cells; c++) {
       const i = s * cells + c;
-      amounts[i] = s === 0 ? firstCents(amountsKey, c) : nextCents(amountsKey, i, amounts[i - cells]);
+      amounts[i] =
+        s === 0 ? firstCents(amountsKey, c) : nextCents(amountsKey, i, amounts[i - cells]);
     }
   }
   return {

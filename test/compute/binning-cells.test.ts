@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { packCellColumns } from '../../compute/binning/cell-columns.js';
 import { cellColumnsOfRows, packCellLines } from '../../compute/binning/cell-lines.js';
 import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import { contentOf } from '../support/batches.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
@@ -103,7 +104,9 @@ describe('flat cells', () => {
           const expected = binSnapshotRows(nested, { firstLine: 2, mode });
           expect(expected.faults).toEqual([]);
           const rows = list.flatMap(flatten);
-          expect(pack(rows, mode)).toEqual({ ...expected, rows: rows.length });
+          expect(contentOf(pack(rows, mode))).toEqual(
+            contentOf({ ...expected, rows: rows.length }),
+          );
         },
       ),
     );
@@ -159,7 +162,7 @@ describe('flat cells', () => {
       [16, 'json'],
     ]);
     expect(broken).toMatchObject({ rows: 5, faultCount: 3, parts: [], cells: 0 });
-    expect(lines(JSON.stringify(good))).toEqual(pack([good]));
+    expect(contentOf(lines(JSON.stringify(good)))).toEqual(contentOf(pack([good])));
   });
 
   it('merge only at the price that stands', () => {

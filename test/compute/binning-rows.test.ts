@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { transferablesOf, type BinnedBatch } from '../../compute/binning/batch.js';
 import { binSnapshotLines, binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
 import * as reference from '../reference/binning.js';
+import { contentOf } from '../support/batches.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
@@ -236,7 +237,7 @@ describe('snapshot rows', () => {
     const text = `\ufeff${JSON.stringify(rows[0])}\r\n\n  \t\r\n${JSON.stringify(rows[1])}`;
     const bytes = new TextEncoder().encode(text);
     const batch = binSnapshotLines({ bytes, firstLine: 1, mode: 'replace' });
-    expect(batch).toEqual(replace(...rows));
+    expect(contentOf(batch)).toEqual(contentOf(replace(...rows)));
     expect(batch.rows).toBe(2);
     const basePrices = Float64Array.of(NaN, 7, 7, 4);
     const merged = binSnapshotLines({ bytes, firstLine: 1, mode: 'merge', basePrices });

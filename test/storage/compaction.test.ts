@@ -30,7 +30,7 @@ afterEach(async () => {
   directory.remove();
 });
 
-const MINUTES = 100;
+const MINUTES = 60;
 const everything = { fromS: 0, toS: 2 ** 32 - 1, nowS: 2 ** 32 - 1, maxSnapshots: 10_000 };
 
 /** Cells whose amounts do not repeat, as a book's do not. */
