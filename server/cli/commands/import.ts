@@ -122,6 +122,10 @@ async function intoFile(
 }
 
 function tellReport(read: ImportReport): void {
+  // Not a fault of the files, but nobody should take an import of nothing for a success.
+  if (read.rows === 0) {
+    tell(`nothing to import: none of ${count(read.messages)} messages or entries made a row`);
+  }
   tellList('breaks of the feed', read.gaps, ({ t, reason }) => `${timeText(t)}: ${reason}`);
   tellList('late messages', read.outOfOrder, ({ t, reason }) => `${timeText(t)}: ${reason}`);
   tellList('crossed books', read.crossed, ({ t, reason }) => `${timeText(t)}: ${reason}`);
