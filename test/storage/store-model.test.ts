@@ -13,6 +13,7 @@ import {
   OTHER_MINT,
   commitRows,
   directoryOf,
+  lookingAgain,
   openStore,
   snapshotsOf,
   storedSnapshots,
@@ -208,21 +209,23 @@ describe('A store', () => {
                 await store.close();
                 store = await openStore(directory.path);
               }
-              await expectContent(store, model);
-              for (const one of asked) await expectPlan(store, model, one);
+              await lookingAgain(() => expectContent(store, model));
+              for (const one of asked) {
+                await lookingAgain(() => expectPlan(store, model, one));
+              }
             }
             await store.settled();
-            await expectContent(store, model);
+            await lookingAgain(() => expectContent(store, model));
             await store.close();
             store = await openStore(directory.path);
-            await expectContent(store, model);
+            await lookingAgain(() => expectContent(store, model));
           } finally {
             await store.close();
             directory.remove();
           }
         },
       ),
-      { numRuns: RUNS },
+      { numRuns: RUNS, endOnFailure: true },
     );
   });
 });

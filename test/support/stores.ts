@@ -15,6 +15,7 @@ import type { Directories } from '../../storage/catalog/directories.js';
 import type { Directory } from '../../storage/catalog/directory.js';
 import { bareTokenRow, type TokenRow } from '../../storage/catalog/token-row.js';
 import { RunCollector } from '../../storage/ingest/run-collector.js';
+import { SegmentGoneError } from '../../storage/seams.js';
 import { Store, type StoreOptions } from '../../storage/store.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
@@ -183,6 +184,17 @@ async function commitBundle(store: Store, bundle: BundleWriter): Promise<void> {
     await store.commit(bundle.name);
   } finally {
     await bundle.discard();
+  }
+}
+
+/** Looks again, as readers do, where segments are joined between planning to read and reading. */
+export async function lookingAgain<T>(look: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await look();
+    } catch (error) {
+      if (!(error instanceof SegmentGoneError)) throw error;
+    }
   }
 }
 
