@@ -6,7 +6,8 @@
  *        "dca-pressure": "general"}},
  *      "enterprise": {"monthly_quota": "unlimited", "rates": {"market-depth": {"requests": "unlimited"}}}}
  *
- * `rates` has an entry a bucket: so many requests within so many seconds (60 where left out), or
+ * `depth` is "live" or "delayed": whether market depth is the newest, or 15 minutes old. `rates` has
+ * an entry a bucket: so many requests within so many seconds (60 where left out), or
  * "general" for a bucket that draws on that one.
  */
 import { UsageError } from '../../storage/errors.js';
@@ -44,14 +45,26 @@ export function parsePlans(text: string, from: string, defaults: Plans = DEFAULT
 
 function readPlan(value: unknown, at: string, before: Plan): Plan {
   if (value === undefined) return before;
-  const { monthly_quota: quota, rates } = fieldsOf(value, at, ['monthly_quota', 'rates']);
+  const {
+    monthly_quota: quota,
+    depth,
+    rates,
+  } = fieldsOf(value, at, ['monthly_quota', 'depth', 'rates']);
   return {
+    ...before,
+    ...(depth === undefined ? {} : { delayedDepth: isDelayed(depth, `${at}.depth`) }),
     monthlyQuota:
       quota === undefined
         ? before.monthlyQuota
         : limitOf(quota, `${at}.monthly_quota`, MAX_MONTHLY_QUOTA),
     rates: rates === undefined ? before.rates : readRates(rates, `${at}.rates`, before.rates),
   };
+}
+
+/** What `depth` says of a plan's market depth. */
+function isDelayed(value: unknown, at: string): boolean {
+  if (value !== 'live' && value !== 'delayed') return fail(at, '"live" or "delayed"');
+  return value === 'delayed';
 }
 
 function readRates(value: unknown, at: string, before: Plan['rates']): Plan['rates'] {

@@ -16,6 +16,8 @@ export type BucketRule = RateRule | typeof SHARED_BUCKET;
 export interface Plan {
   /** Calls in a UTC month; Infinity: unlimited. */
   readonly monthlyQuota: number;
+  /** Market depth is the delayed one, whatever a request asks for; left out: it is live. */
+  readonly delayedDepth?: boolean;
   readonly rates: Readonly<
     { general: RateRule } & Record<Exclude<RateBucket, typeof SHARED_BUCKET>, BucketRule>
   >;
@@ -59,6 +61,7 @@ export function planOfKey(plans: Plans, key: KeyRecord): Plan {
   const own = (rule: BucketRule): BucketRule =>
     requestsPerMinute === null || rule === SHARED_BUCKET ? rule : perMinute(requestsPerMinute);
   return {
+    ...plan,
     monthlyQuota: monthlyQuota ?? plan.monthlyQuota,
     rates: {
       ...plan.rates,

@@ -8,6 +8,7 @@ import { serveOptions, startService } from '../../server/cli/commands/serve.js';
 import { parsePlans } from '../../server/limits/plan-settings.js';
 import { DEFAULT_PLANS } from '../../server/limits/plans.js';
 import type { IssuedKey, KeyRequest } from '../../storage/keys/key-ring.js';
+import { checkedFetch } from '../support/conformance.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const LIMIT_HEADERS = [
@@ -54,7 +55,7 @@ const createKey = (fields: Partial<KeyRequest> = {}): Promise<IssuedKey> =>
     }),
   );
 const get = (key: string, target = `/replay/${MINT}`, init: RequestInit = {}) =>
-  fetch(`${server.url}/api/v1${target}`, {
+  checkedFetch(`${server.url}/api/v1${target}`, {
     ...init,
     headers: { 'x-api-key': key, ...(init.headers as Record<string, string>) },
   });

@@ -75,6 +75,7 @@ describe('the setting plans', () => {
       JSON.stringify({
         premium: {
           monthly_quota: 'unlimited',
+          depth: 'delayed',
           rates: {
             general: { requests: 30 },
             'whale-get': { requests: 5, seconds: 2 },
@@ -85,6 +86,7 @@ describe('the setting plans', () => {
       'FATHOM_PLANS',
     );
     expect(plans.enterprise).toEqual(DEFAULT_PLANS.enterprise);
+    expect(plans.premium.delayedDepth).toBe(true);
     expect(figures({}, plans)).toEqual({
       monthlyQuota: Infinity,
       general: '30 in 60 s',
@@ -99,8 +101,9 @@ describe('the setting plans', () => {
     ['{', 'FATHOM_PLANS: expected JSON'],
     ['[]', 'FATHOM_PLANS: expected an object with premium, enterprise'],
     ['{"gold":{}}', 'FATHOM_PLANS.gold: expected one of premium, enterprise'],
-    ['{"premium":7}', 'premium: expected an object with monthly_quota, rates'],
-    ['{"premium":{"quota":7}}', 'premium.quota: expected one of monthly_quota, rates'],
+    ['{"premium":7}', 'premium: expected an object with monthly_quota, depth, rates'],
+    ['{"premium":{"quota":7}}', 'premium.quota: expected one of monthly_quota, depth, rates'],
+    ['{"premium":{"depth":"old"}}', 'premium.depth: expected "live" or "delayed"'],
     ['{"premium":{"monthly_quota":0}}', 'premium.monthly_quota: expected a whole number from 1'],
     ['{"premium":{"monthly_quota":"7"}}', 'or "unlimited"'],
     ['{"premium":{"rates":{"generl":{}}}}', 'rates.generl: expected one of general, market-depth'],

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Json } from '../support/conformance.js';
+import { checkedFetch, type Json } from '../support/conformance.js';
 import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
 
 const EXAMPLES = path.resolve('..', 'shared', 'examples');
@@ -64,7 +64,7 @@ describe.runIf(existsSync(EXAMPLES))('the example market', () => {
 
   it('has the legs apart in a batch, and boards of the best', async () => {
     const addresses = Object.keys(expected.score).map((name) => expected.names[name]);
-    const response = await fetch(`${server.url}/api/v1/score`, {
+    const response = await checkedFetch(`${server.url}/api/v1/score`, {
       method: 'POST',
       headers: { 'x-api-key': key, 'content-type': 'application/json' },
       body: JSON.stringify({ addresses }),

@@ -130,7 +130,13 @@ export async function startService(
     const server = await startServer({
       depth: store.depth,
       keys: store.keys,
-      market: marketHandlers({ market, queue: store.queue, log, native }),
+      market: marketHandlers({
+        market,
+        queue: store.queue,
+        log,
+        native,
+        isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
+      }),
       evmChainId,
       checkPlan: new Limiter({ usage: store.usage, plans }).check,
       pool,
