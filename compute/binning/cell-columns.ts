@@ -8,6 +8,19 @@ import { readHead, type SnapshotHead } from './snapshot-head.js';
 import type { BatchOptions } from './snapshot-lines.js';
 import { textColumn, type TextColumn } from './text-column.js';
 
+/** Text columns of the dataset `cells`, in its order. */
+export const CELL_TEXTS = [
+  'chain',
+  'address',
+  'tier',
+  'source',
+  'exchange_type',
+  'type',
+  'market_address',
+  'pair',
+] as const;
+export type CellText = (typeof CELL_TEXTS)[number];
+
 /**
  * Rows of the dataset `cells` as columns of equal length. Number columns hold NaN where a value is
  * missing or not a number.
@@ -232,20 +245,10 @@ class CellPacker {
   }
 }
 
-const TEXTS = [
-  'chain',
-  'address',
-  'tier',
-  'source',
-  'exchange_type',
-  'type',
-  'market_address',
-  'pair',
-] as const;
-type CodedTexts = Readonly<Record<(typeof TEXTS)[number], TextColumn>>;
+type CodedTexts = Readonly<Record<CellText, TextColumn>>;
 
 function textsOf(columns: CellColumns): CodedTexts {
-  const coded = TEXTS.map((name) => {
+  const coded = CELL_TEXTS.map((name) => {
     const column = columns[name];
     return [name, 'codes' in column ? column : textColumn(column)];
   });

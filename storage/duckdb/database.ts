@@ -153,25 +153,9 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
   }
 
   /**
-   * Yields a query's columns a vector at a time, so that a large result never stands in memory.
-   * Nested values come as JSON has them: lists as arrays, structs as objects, integers as numbers.
+   * Yields a query's rows a vector at a time, so that a large result never stands in memory; a chunk
+   * is to be read before the next is asked for.
    */
-  async *streamColumns(sql: string): AsyncGenerator<{ rowCount: number; columns: unknown[][] }> {
-    const connection = await this.opened.instance.connect();
-    try {
-      const result = await connection.stream(sql);
-      for (;;) {
-        const chunk = await result.fetchChunk();
-        if (chunk === null || chunk.rowCount === 0) return;
-        const columns = chunk.convertColumns(JSDuckDBValueConverter);
-        yield { rowCount: chunk.rowCount, columns: columns.map((values) => values.map(jsonValue)) };
-      }
-    } finally {
-      connection.closeSync();
-    }
-  }
-
-  /** Yields a query's rows a vector at a time; a chunk is to be read before the next is asked for. */
   async *streamChunks(sql: string): AsyncGenerator<ResultChunk> {
     const connection = await this.opened.instance.connect();
     try {
@@ -384,16 +368,4 @@ function plainValue(value: DuckDBValue): SqlValue | SqlRow {
     return (value.items as DuckDBValue[]).map(plainValue);
   }
   throw new TypeError('a column of a type that no query of ours selects');
-}
-
-/** A converted value without BigInts, which JSON does not have. */
-function jsonValue(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value);
-  if (Array.isArray(value)) return value.map(jsonValue);
-  if (typeof value === 'object' && value !== null && value.constructor === Object) {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => [name, jsonValue(inner)]),
-    );
-  }
-  return value;
 }

@@ -2,21 +2,13 @@
  * Rows of dataset `cells` as a file's reader hands them on: some thousand at a time, by column. A
  * reader may use its columns' memory again for the next batch.
  */
+import { CELL_TEXTS, type CellText } from '../../compute/binning/cell-columns.js';
 import type { WantedColumn } from './columns.js';
 
+export { CELL_TEXTS, type CellText };
+
 export const CELL_NUMBERS = ['t', 'price_usd', 'bin', 'support_usd', 'resistance_usd'] as const;
-export const CELL_TEXTS = [
-  'chain',
-  'address',
-  'tier',
-  'source',
-  'exchange_type',
-  'type',
-  'market_address',
-  'pair',
-] as const;
 export type CellNumber = (typeof CELL_NUMBERS)[number];
-export type CellText = (typeof CELL_TEXTS)[number];
 
 /** Fields that may be null or left out. */
 const NULLABLE: readonly string[] = ['tier', 'type', 'market_address', 'pair'];

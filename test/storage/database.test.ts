@@ -91,15 +91,16 @@ describe('Database', () => {
   it('streams a result larger than one vector', async () => {
     const database = await Database.openMemory(options);
     let rows = 0;
-    for await (const { columns } of database.streamColumns('SELECT range FROM range(10000)')) {
-      rows += columns[0].length;
+    for await (const chunk of database.streamChunks('SELECT range FROM range(10000)')) {
+      expect(chunk.values(0)).toHaveLength(chunk.rowCount);
+      const item = chunk.reader(0);
+      for (let row = 0; row < chunk.rowCount; row++) expect(item(row)).toBe(BigInt(rows++));
     }
     expect(rows).toBe(10_000);
-    const nested = database.streamColumns("SELECT {'a': [1::BIGINT, 2], 'b': NULL::DOUBLE} AS s");
-    expect((await nested.next()).value).toEqual({
-      rowCount: 1,
-      columns: [[{ a: [1, 2], b: null }]],
-    });
+    const nested = database.streamChunks("SELECT {'a': [1::BIGINT, 2], 'b': NULL::DOUBLE} AS s");
+    const { value: chunk } = await nested.next();
+    expect(chunk?.rowCount).toBe(1);
+    expect(chunk?.values(0)).toEqual([{ a: [1n, 2n], b: null }]);
     await nested.return(undefined);
     await database.close();
   });
