@@ -3,6 +3,10 @@
  * DuckDB stands behind both today; nothing reaches around them.
  */
 import type { Chain, Market, Tier } from '../compute/market/market.js';
+import type { OwnerNames } from '../compute/holders/history.js';
+import type { DcaOrder } from '../compute/flow/dca-order.js';
+import type { LimitOrder } from '../compute/flow/limit-order.js';
+import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
 import type { Coverage } from './catalog/token-row.js';
 
 /** A token that a tokens row or a snapshot has named. */
@@ -107,6 +111,78 @@ export interface MarketSource {
   allNewestPlaces(nowS: number, delayS: number): AsyncIterable<ReadonlyMap<number, NewestPlaces>>;
   /** As DepthSource has it. @throws SegmentGoneError */
   readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
+}
+
+/** What a commit changed, told once readers see it. */
+export interface StoreChange {
+  /** Tokens whose row or depth changed. */
+  tokenIds: readonly number[];
+  /** Mints whose DCA orders changed. */
+  dcaTokens: readonly string[];
+  /** Addresses (either chain's) whose limit orders changed. */
+  limitTokens: readonly string[];
+  /** Mints whose holder snapshots changed. */
+  holderTokens: readonly string[];
+  /** Whether any DLMM pool, any hour of one, any hour of a token changed. */
+  dlmmPools: boolean;
+  dlmmHours: boolean;
+  tokenHours: boolean;
+}
+
+/** The active orders: those that are neither closed nor used up. */
+export interface OrderSource {
+  dcaOrders(tokenAddresses: readonly string[]): Promise<DcaOrder[]>;
+  /** Some thousands at a time, in no order. */
+  allDcaOrders(): AsyncIterable<DcaOrder[]>;
+  limitOrders(tokenAddresses: readonly string[]): Promise<LimitOrder[]>;
+  allLimitOrders(): AsyncIterable<LimitOrder[]>;
+}
+
+/** Hours of pools as columns; row i is index i of each. */
+export interface DlmmHourColumns {
+  pubkeys: string[];
+  /** Index into `pubkeys`. */
+  pool: Uint32Array;
+  /** Start of the hour, epoch seconds. */
+  hour: Uint32Array;
+  feesUsd: Float64Array;
+  volumeUsd: Float64Array;
+  tvlUsd: Float64Array;
+}
+
+/** Hours of mainchain tokens as columns; row i is index i of each. */
+export interface TokenHourColumns {
+  addresses: string[];
+  /** Index into `addresses`. */
+  token: Uint32Array;
+  /** Start of the hour, epoch seconds. */
+  hour: Uint32Array;
+  organicVolumeUsd: Float64Array;
+}
+
+export interface LpSource {
+  dlmmPools(): Promise<DlmmPool[]>;
+  /** Rows of hours `fromHourS <= hour <= toHourS`, in no order. */
+  dlmmHours(fromHourS: number, toHourS: number): Promise<DlmmHourColumns>;
+  /** The same of mainchain tokens. */
+  tokenHours(fromHourS: number, toHourS: number): Promise<TokenHourColumns>;
+}
+
+/** A token's holder history: what is stored of it after thinning. */
+export interface HolderSource {
+  /** Times of a mint's stored snapshots, ascending; empty where it has none. */
+  times(tokenAddress: string): Promise<Uint32Array>;
+  /**
+   * The stored blocks that hold the snapshots at `times`, and the names of their owners, for
+   * compute's decodeHolderBlock.
+   */
+  read(tokenAddress: string, times: readonly number[]): Promise<HolderBlocks>;
+}
+
+export interface HolderBlocks {
+  names: OwnerNames;
+  /** Each in an ArrayBuffer of its own. */
+  blocks: Uint8Array[];
 }
 
 /** A token that was asked for before anything has named it, and waits for data. */

@@ -7,18 +7,26 @@ import {
   scoreOfLadder,
   type ScoreLadder,
 } from '../../compute/score/score.js';
+import { binSums, supportUsdWithin, type BinSums } from '../../compute/ladder/bin-sums.js';
+import { binsOfBand } from '../../compute/ladder/ladder.js';
 import { marketMask } from '../../compute/ladder/snapshot-cells.js';
-import type { Chain } from '../../compute/market/market.js';
+import type { Chain, Market } from '../../compute/market/market.js';
 import type { SnapshotPlace, TokenDetails } from '../../storage/seams.js';
 import { isSamePlace } from './held-depth.js';
 import type { LoadedToken } from './depth-loader.js';
 import { standingOf, type AssetScore, type Standing } from './standing.js';
 
-/** A token's newest snapshot as far as scores and prices need it. */
-interface NewestSnapshot {
+/** A token's newest snapshot as far as scores, prices, flows and LP tools need it. */
+export interface NewestSnapshot {
   place: SnapshotPlace;
   priceUsd: number;
   ladder: ScoreLadder;
+  /** All markets but perps: what flows move along. Of mainchain tokens alone, else null. */
+  spot: BinSums | null;
+  /** On-chain pools. Of mainchain tokens alone, else null. */
+  pools: BinSums | null;
+  /** DEX markets' support within 25% of the price (data.md section 4, Support Liquidity). */
+  supportLiquidityUsd: number;
 }
 
 export interface TokenState {
@@ -28,6 +36,9 @@ export interface TokenState {
   /** Grows with every change of anything that is served of the token. */
   readonly revision: number;
 }
+
+/** Bins with `0.75 <= 1.01^b <= 1.25`. */
+const SUPPORT_LIQUIDITY_BINS = binsOfBand(-25, 25);
 
 interface Entry extends TokenState {
   details: TokenDetails;
@@ -89,7 +100,8 @@ export class MarketState {
 
   private putToken({ details, held }: LoadedToken, toScore: Set<Entry>): void {
     const before = this.byId.get(details.tokenId);
-    const newest = held === null ? (before?.newest ?? null) : newestOf(held, before?.newest);
+    const newest =
+      held === null ? (before?.newest ?? null) : newestOf(details, held, before?.newest);
     const entry: Entry = before ?? {
       details,
       newest,
@@ -142,15 +154,27 @@ export class MarketState {
 
 /** The newest snapshot's part in scores; the one before where it is the same snapshot. */
 function newestOf(
+  details: TokenDetails,
   { newest, markets }: NonNullable<LoadedToken['held']>,
   before: NewestSnapshot | null | undefined,
 ): NewestSnapshot | null {
   if (newest === null) return null;
   if (before && isSamePlace(before.place, newest.place)) return before;
+  const { place, cells } = newest;
+  const sums = (keep: (market: Market) => boolean) => binSums(cells, marketMask(markets, keep));
+  const isMain = details.chain === 'mainchain';
+  const { first, last } = SUPPORT_LIQUIDITY_BINS;
   return {
-    place: newest.place,
-    priceUsd: newest.cells.priceUsd,
-    ladder: scoreLadder(newest.cells, marketMask(markets, isScored)),
+    place,
+    priceUsd: cells.priceUsd,
+    ladder: scoreLadder(cells, marketMask(markets, isScored)),
+    spot: isMain ? sums(isScored) : null,
+    pools: isMain ? sums(({ type }) => type === 'onchain_pool') : null,
+    supportLiquidityUsd: supportUsdWithin(
+      sums(({ exchangeType }) => exchangeType === 'DEX'),
+      first,
+      last,
+    ),
   };
 }
 
