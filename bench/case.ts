@@ -16,6 +16,8 @@ export interface BenchCase<T = unknown> {
   inputBytes?: number;
   /** Figures taken from a result, such as a ratio. */
   extra?: (result: T) => Extra;
+  /** Figures of one operation that do not depend on the machine; more is worse. */
+  counters?: (result: T) => Record<string, number>;
   /** Cases of the same group, by the figure that says how many times faster this one is. */
   against?: Record<string, string>;
 }

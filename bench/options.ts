@@ -1,17 +1,10 @@
 /** The bench's flags. */
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { LOADED_GROUPS } from './groups.js';
 
 /** What is measured together, in this order; a case's name begins with its group's. */
-export const GROUPS = [
-  'binning',
-  'segments A',
-  'page A',
-  'segments B',
-  'page B',
-  'steps A',
-  'http A',
-] as const;
+export const GROUPS = [...LOADED_GROUPS, 'http A'] as const;
 export type Group = (typeof GROUPS)[number];
 
 export const USAGE = `npm run bench -- [--smoke] [--only GROUP,GROUP] [--json FILE]

@@ -18,7 +18,7 @@ export interface Report {
 }
 
 const COLUMNS = ['case', 'ops/s', 'p50 ms', 'p99 ms', 'cpu ms/op', 'n', 'hash', 'more'];
-const LEFT = new Set(['case', 'hash', 'more']);
+const LEFT = ['case', 'hash', 'more'];
 
 export const FOOTER =
   'ms: what one operation takes its caller; cpu ms/op: what it cost this process, or the server, in all ' +
@@ -45,16 +45,17 @@ export function tableOf({ machine, revision, smoke, cases, counters, elapsedS }:
   ]);
   const counted = counters.map(({ name, value, unit }) => `${name}  ${figure(value)} ${unit}`);
   const note = smoke ? ['Smoke run: too few operations to be a measurement.'] : [];
-  return [heading, '', ...aligned([COLUMNS, ...rows]), '', ...counted, '', ...note, FOOTER]
+  return [heading, '', ...aligned([COLUMNS, ...rows], LEFT), '', ...counted, '', ...note, FOOTER]
     .concat(`${figure(elapsedS)} s in all`)
     .join('\n');
 }
 
-/** Rows with their columns in line; figures to the right. */
-function aligned(rows: readonly string[][]): string[] {
-  const widths = COLUMNS.map((_, c) => Math.max(...rows.map((row) => row[c].length)));
+/** Rows, the first one the heading, with their columns in line; figures to the right. */
+export function aligned(rows: readonly string[][], left: readonly string[]): string[] {
+  const [columns] = rows;
+  const widths = columns.map((_, c) => Math.max(...rows.map((row) => row[c].length)));
   const cell = (text: string, c: number): string =>
-    LEFT.has(COLUMNS[c]) ? text.padEnd(widths[c]) : text.padStart(widths[c]);
+    left.includes(columns[c]) ? text.padEnd(widths[c]) : text.padStart(widths[c]);
   return rows.map((row) => row.map(cell).join('  ').trimEnd());
 }
 

@@ -1,18 +1,10 @@
 /** One run of the bench: its groups one after the other, the store and the server last. */
-import { rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { startPool, type ComputePool } from '../compute/pool.js';
 import type { Store } from '../storage/store.js';
-import type { BenchCase, CaseResult, Counter } from './case.js';
-import { binningCases } from './cases/binning.js';
-import { encodingCases } from './cases/encodings.js';
+import type { CaseResult, Counter } from './case.js';
 import { asOfS, httpCases, measureHttp } from './cases/http.js';
-import { pageCases } from './cases/pages.js';
-import { segmentCases } from './cases/segments.js';
-import { stepCases } from './cases/steps.js';
-import { BENCH_SEED, PAGE_A, PAGE_B, tokenHistory, type PageShape } from './data/pages.js';
+import { BENCH_SEED, PAGE_A } from './data/pages.js';
+import { temporaryFolder } from './folder.js';
+import { LOADED_GROUPS, loadGroup } from './groups.js';
 import { startBenchServer } from './http/server.js';
 import { machineFacts, revision } from './machine.js';
 import { measureGroup, type Effort } from './measure.js';
@@ -49,55 +41,32 @@ export async function runBench(
   const began = performance.now();
   const pace = smoke ? SMOKE : FULL;
   const findings: Findings = { cases: [], counters: [] };
-  for (const [group, makeCases] of kernelGroups()) {
+  for (const group of LOADED_GROUPS) {
     if (!groups.includes(group)) continue;
     tell(group);
-    findings.cases.push(...(await measureGroup(makeCases(), pace)));
+    const loaded = await loadGroup(group, pace.tokens);
+    findings.cases.push(...(await measureGroup(loaded.cases, pace)));
+    await loaded.close();
   }
-  if (groups.includes('steps A') || groups.includes('http A')) {
-    await inTemporaryFolder((directory) => runOnStore(directory, groups, pace, findings, tell));
+  if (groups.includes('http A')) {
+    tell('http A');
+    await runServer(pace, findings);
   }
   const elapsedS = (performance.now() - began) / 1000;
   return { machine, revision: revision(), seed: BENCH_SEED, smoke, elapsedS, ...findings };
 }
 
-/** The groups that need no store, and what makes their cases. */
-function kernelGroups(): [Group, () => BenchCase[]][] {
-  const page = (shape: PageShape) => tokenHistory(shape, shape.snapshots, 0);
-  const pageGroup = (shape: PageShape): BenchCase[] => {
-    const history = page(shape);
-    return [...pageCases(shape, history), ...encodingCases(shape, history)];
-  };
-  return [
-    ['binning', () => binningCases(page(PAGE_A))],
-    ['segments A', () => segmentCases(PAGE_A, page(PAGE_A))],
-    ['page A', () => pageGroup(PAGE_A)],
-    ['segments B', () => segmentCases(PAGE_B, page(PAGE_B))],
-    ['page B', () => pageGroup(PAGE_B)],
-  ];
-}
-
-async function runOnStore(
-  directory: string,
-  groups: readonly Group[],
-  pace: Pace,
-  { cases, counters }: Findings,
-  tell: (group: Group) => void,
-): Promise<void> {
-  const large = path.join(directory, 'large');
-  const { contents, key } = await makeStore(large, pace.tokens);
-  counters.push(...(await sizes(contents)));
-  if (groups.includes('steps A')) {
-    tell('steps A');
-    const small = path.join(directory, 'small');
-    await makeStore(small, 1);
-    cases.push(...(await measureSteps(large, small, pace)));
-  }
-  if (groups.includes('http A')) {
-    tell('http A');
-    const { results, memory } = await measureServer(contents, key, pace.httpMs);
+/** Pages over HTTP, and what the store takes up that they come from. */
+async function runServer({ tokens, httpMs }: Pace, { cases, counters }: Findings): Promise<void> {
+  const folder = await temporaryFolder();
+  try {
+    const { contents, key } = await makeStore(folder.path, tokens);
+    counters.push(...(await sizes(contents)));
+    const { results, memory } = await measureServer(contents, key, httpMs);
     cases.push(...results);
     counters.push(...memory);
+  } finally {
+    await folder.remove();
   }
 }
 
@@ -121,14 +90,6 @@ async function sizes({ directory, cells, blockBytes, tokens }: StoreContents): P
     { name: 'store A/blocks', value: blockBytes / cells, unit: 'bytes/cell' },
     { name: 'store A/database file', value: fileBytes / cells, unit: 'bytes/cell' },
   ];
-}
-
-function measureSteps(large: string, small: string, effort: Effort): Promise<CaseResult[]> {
-  return withStore(large, (store) =>
-    withStore(small, (other) =>
-      withPool(async (pool) => measureGroup(await stepCases(PAGE_A, store, other, pool), effort)),
-    ),
-  );
 }
 
 async function withStore<T>(directory: string, body: (store: Store) => Promise<T>): Promise<T> {
@@ -156,27 +117,5 @@ async function measureServer(
     return { results, memory: value === null ? [] : [{ name, value, unit: 'MB resident' }] };
   } finally {
     await server.stop();
-  }
-}
-
-async function withPool<T>(body: (pool: ComputePool) => Promise<T>): Promise<T> {
-  const faults: Error[] = [];
-  const pool = await startPool({ onError: (error) => faults.push(error) });
-  try {
-    return await body(pool);
-  } finally {
-    await pool.close();
-    if (faults.length > 0) throw faults[0];
-  }
-}
-
-async function inTemporaryFolder<T>(body: (directory: string) => Promise<T>): Promise<T> {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'fathom-bench-'));
-  // Also where the bench is broken off.
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-  try {
-    return await body(directory);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
   }
 }

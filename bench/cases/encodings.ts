@@ -25,6 +25,7 @@ export function encodingCases(shape: PageShape, history: TokenHistory): BenchCas
     digest: (bytes) => digestOf([bytes]),
     work: { cells: page.rowCount },
     extra: (bytes) => ({ bytes: bytes.length }),
+    counters: ({ length }) => ({ bytesOut: length }),
   });
   const stringified = bytesCase('JSON.stringify of arrays', () => stringify(document));
   const converted = bytesCase('JSON.stringify of columns', () =>
@@ -41,6 +42,7 @@ export function encodingCases(shape: PageShape, history: TokenHistory): BenchCas
     digest: (bytes: Uint8Array) => digestOf([unpacked(bytes, encoding)]),
     inputBytes: json.length,
     extra: ({ length }: Uint8Array) => ({ bytes: length, ratio: json.length / length }),
+    counters: ({ length }: Uint8Array) => ({ bytesOut: length }),
   }));
   return [stringified, converted, ...formats, ...compressed].map(benchCase);
 }

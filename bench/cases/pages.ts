@@ -16,6 +16,7 @@ export function pageCases(shape: PageShape, history: TokenHistory): BenchCase[] 
       digest: digestOfPage,
       work: { cells: history.run.bin.length },
       extra: ({ rowCount }) => ({ servedCells: rowCount }),
+      counters: ({ rowCount }) => ({ cellsServed: rowCount }),
     });
   });
 }

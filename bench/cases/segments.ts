@@ -14,7 +14,7 @@ export function segmentCases(shape: PageShape, { run, markets }: TokenHistory): 
   const pieces = splitRun(run);
   const blocks = pieces.map(encodeSegment);
   const cells = run.bin.length;
-  const bytes = blocks.reduce((sum, block) => sum + block.length, 0);
+  const bytes = bytesOf(blocks);
   const small = smallRuns(run).map((part) => ({ run: part, markets }));
   const halves = [0, 1].map((half) => ({ run: halfOfMarkets(run, half), markets }));
   const work = { cells };
@@ -25,6 +25,7 @@ export function segmentCases(shape: PageShape, { run, markets }: TokenHistory): 
       digest: digestOf,
       work,
       extra: () => ({ segments: blocks.length, blockBytesPerCell: bytes / cells }),
+      counters: (encoded) => ({ segments: encoded.length, blockBytes: bytesOf(encoded) }),
     }),
     benchCase({
       name: `segments ${shape.name}/decode`,
@@ -32,6 +33,7 @@ export function segmentCases(shape: PageShape, { run, markets }: TokenHistory): 
       digest: digestOfRuns,
       work,
       extra: () => ({ segments: blocks.length }),
+      counters: (runs) => ({ cellsDecoded: cellsOf(runs) }),
     }),
     benchCase({
       name: `segments ${shape.name}/joinRuns replace`,
@@ -49,6 +51,11 @@ export function segmentCases(shape: PageShape, { run, markets }: TokenHistory): 
     }),
   ];
 }
+
+const bytesOf = (blocks: readonly Uint8Array[]): number =>
+  blocks.reduce((sum, block) => sum + block.length, 0);
+const cellsOf = (runs: readonly SnapshotRun[]): number =>
+  runs.reduce((sum, run) => sum + run.bin.length, 0);
 
 function smallRuns(run: SnapshotRun): SnapshotRun[] {
   const parts: SnapshotRun[] = [];

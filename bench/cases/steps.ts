@@ -66,9 +66,18 @@ export async function stepCases(
       name: 'steps A/plan, read, render in the pool',
       run: async () => {
         const made = await depth.plan(request);
-        return render(renderInput(shape, made, await depth.readSegments(made.segmentIds)));
+        const before = pool.postedTasks;
+        const read = await depth.readSegments(made.segmentIds);
+        const blockBytes = read.reduce((sum, block) => sum + block.length, 0);
+        const result = await render(renderInput(shape, made, read));
+        return { result, blockBytes, tasksPosted: pool.postedTasks - before };
       },
-      digest: digestOfRender,
+      digest: ({ result }) => digestOfRender(result),
+      counters: ({ result, blockBytes, tasksPosted }) => ({
+        blockBytesRead: blockBytes,
+        tasksPosted,
+        bytesOut: result.status === 'done' ? result.body.length : 0,
+      }),
     }),
   ];
 }

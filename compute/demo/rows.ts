@@ -1,3 +1,4 @@
+import type { Direction } from '../flow/dca-order.js';
 import type { Chain, ExchangeType, MarketType, Tier } from '../market/market.js';
 
 /** Rows as data.md section 3 lays them out: what `fathom ingest` would read. */
@@ -82,4 +83,78 @@ export interface DemoTokenRow {
   mcap: number | null;
   liquidity_usd: number | null;
   last_refresh: number;
+}
+
+/** A row of dataset `dca_orders`. */
+export interface DemoDcaOrderRow {
+  dca_address: string;
+  token_address: string;
+  direction: Direction;
+  paired_symbol: string;
+  deposited_usd: number;
+  remaining_usd: number;
+  cycle_usd: number;
+  cycle_frequency: number;
+  next_cycle_at: number;
+  min_usd: number | null;
+  max_usd: number | null;
+  closed: boolean;
+}
+
+/** A row of dataset `limit_orders`. */
+export interface DemoLimitOrderRow {
+  order_address: string;
+  chain: Chain;
+  token_address: string;
+  direction: Direction;
+  platform: string;
+  paired_symbol: string;
+  maker: string;
+  usd_price: number;
+  remaining_usd: number;
+  pct_complete: number;
+  created_at: number;
+  closed: boolean;
+}
+
+/** A row of dataset `holders`. */
+export interface DemoHolderRow {
+  token_address: string;
+  t: number;
+  owner: string;
+  balance: number;
+}
+
+/** A row of dataset `dlmm_pools`. */
+export interface DemoDlmmPoolRow {
+  pubkey: string;
+  bin_step: number;
+  active_id: number;
+  token_x_mint: string;
+  token_y_mint: string;
+  token_x_decimals: number;
+  token_y_decimals: number;
+  reserve_x: number;
+  reserve_y: number;
+  base_fee_pct: number;
+  dynamic_fee_pct: number;
+  num_positions: number;
+  num_wallets: number;
+}
+
+/** A row of dataset `dlmm_hours`. */
+export interface DemoDlmmHourRow {
+  pubkey: string;
+  hour: number;
+  fees_usd: number;
+  volume_usd: number;
+  tvl_usd: number;
+}
+
+/** A row of dataset `token_hours`. */
+export interface DemoTokenHourRow {
+  chain: Chain;
+  address: string;
+  hour: number;
+  organic_volume_usd: number;
 }

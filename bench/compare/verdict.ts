@@ -1,0 +1,96 @@
+/**
+ * What the times of two builds, taken by turns in one job, say about each other. Two figures of one
+ * build differ by more than most changes do, so a verdict rests on pairs of neighbouring turns.
+ */
+import { seededRandom } from './random.js';
+
+/** One case's turns: `base[i]` and `head[i]` were taken right after one another. Milliseconds. */
+export interface PairedTurns {
+  base: readonly number[];
+  head: readonly number[];
+}
+
+export interface RatioInterval {
+  /** Median over the pairs of head's time by base's: 1.1 is 10% slower. */
+  ratio: number;
+  /** Ends of the bootstrap interval. */
+  low: number;
+  high: number;
+}
+
+export type TimeVerdict = 'slower' | 'faster' | 'same';
+
+export interface VerdictOptions {
+  /** A ratio this far from 1 is not worth a verdict: 0.05 is 5%. */
+  threshold: number;
+  /** Chance of a wrong verdict that all cases together may have. */
+  errorRate: number;
+  /** Cases that are judged. */
+  cases: number;
+}
+
+export const DEFAULT_THRESHOLD = 0.05;
+export const DEFAULT_ERROR_RATE = 0.01;
+/** Fewer pairs say nothing. */
+export const MIN_PAIRS = 8;
+const RESAMPLES = 4000;
+const SEED = 20_261;
+
+/**
+ * Percentile bootstrap of the median of the pairs' ratios (Efron 1979), the pairs resampled.
+ * @param errorRate share of the resamples outside the interval
+ * @throws RangeError with fewer than MIN_PAIRS pairs
+ */
+export function ratioInterval({ base, head }: PairedTurns, errorRate: number): RatioInterval {
+  const pairs = Math.min(base.length, head.length);
+  if (pairs < MIN_PAIRS) throw new RangeError(`${pairs} pairs of turns, expected ${MIN_PAIRS}`);
+  const ratios = Float64Array.from({ length: pairs }, (_, i) => head[i] / base[i]);
+  const random = seededRandom(SEED);
+  const drawn = new Float64Array(pairs);
+  const medians = Float64Array.from({ length: RESAMPLES }, () => {
+    for (let i = 0; i < pairs; i++) drawn[i] = ratios[Math.floor(random() * pairs)];
+    return median(drawn);
+  }).sort();
+  const outside = Math.floor((errorRate / 2) * RESAMPLES);
+  return {
+    ratio: median(ratios),
+    low: medians[outside],
+    high: medians[RESAMPLES - 1 - outside],
+  };
+}
+
+/** A build is slower, or faster, where all of the interval lies beyond the threshold. */
+export function judgeTimes(
+  turns: PairedTurns,
+  { threshold, errorRate, cases }: VerdictOptions,
+): RatioInterval & { verdict: TimeVerdict } {
+  // Bonferroni: with many cases one of them strays by chance alone.
+  const interval = ratioInterval(turns, errorRate / Math.max(1, cases));
+  const { low, high } = interval;
+  const verdict = low > 1 + threshold ? 'slower' : high < 1 / (1 + threshold) ? 'faster' : 'same';
+  return { ...interval, verdict };
+}
+
+/** A deterministic figure of both builds: more is worse. */
+export interface CounterChange {
+  name: string;
+  base: number;
+  head: number;
+}
+
+/** The counters that grew, however little: they do not depend on the machine. */
+export function grownCounters(
+  base: Readonly<Record<string, number>>,
+  head: Readonly<Record<string, number>>,
+): CounterChange[] {
+  return Object.keys(head)
+    .filter((name) => name in base && head[name] > base[name])
+    .map((name) => ({ name, base: base[name], head: head[name] }));
+}
+
+/** Median; of an even number the mean of the middle two. */
+export function median(values: Float64Array): number {
+  const sorted = Float64Array.from(values).sort();
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}

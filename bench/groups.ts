@@ -1,0 +1,56 @@
+/**
+ * The groups of cases that run in the bench's own process, each loaded on its own: an older build that lacks what
+ * one of them measures still runs the others.
+ */
+import type { BenchCase } from './case.js';
+import type { PageShape } from './data/pages.js';
+
+/** Cases of a group; `close` gives back what they hold. */
+export interface LoadedGroup {
+  cases: BenchCase[];
+  close: () => Promise<void>;
+}
+
+const pages = () => import('./data/pages.js');
+const pure = (cases: BenchCase[]): LoadedGroup => ({ cases, close: () => Promise.resolve() });
+
+async function historyOf(shape: PageShape) {
+  return (await pages()).tokenHistory(shape, shape.snapshots, 0);
+}
+
+async function segmentGroup(shape: PageShape): Promise<BenchCase[]> {
+  const { segmentCases } = await import('./cases/segments.js');
+  return segmentCases(shape, await historyOf(shape));
+}
+
+async function pageGroup(shape: PageShape): Promise<BenchCase[]> {
+  const { pageCases } = await import('./cases/pages.js');
+  const { encodingCases } = await import('./cases/encodings.js');
+  const history = await historyOf(shape);
+  return [...pageCases(shape, history), ...encodingCases(shape, history)];
+}
+
+/** By name, in the order in which they are measured. */
+const LOADERS = {
+  binning: async () => {
+    const { binningCases } = await import('./cases/binning.js');
+    return pure(binningCases(await historyOf((await pages()).PAGE_A)));
+  },
+  'segments A': async () => pure(await segmentGroup((await pages()).PAGE_A)),
+  'page A': async () => pure(await pageGroup((await pages()).PAGE_A)),
+  'segments B': async () => pure(await segmentGroup((await pages()).PAGE_B)),
+  'page B': async () => pure(await pageGroup((await pages()).PAGE_B)),
+  'steps A': async (tokens) => (await import('./steps-group.js')).loadSteps(tokens),
+} satisfies Record<string, (tokens: number) => Promise<LoadedGroup>>;
+
+export type LoadedGroupName = keyof typeof LOADERS;
+export const LOADED_GROUPS = Object.keys(LOADERS) as LoadedGroupName[];
+
+/**
+ * Loads a group.
+ * @param tokens of the store that steps work on
+ * @throws Error where this build lacks what the group measures
+ */
+export function loadGroup(name: LoadedGroupName, tokens: number): Promise<LoadedGroup> {
+  return LOADERS[name](tokens);
+}

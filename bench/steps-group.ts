@@ -1,0 +1,35 @@
+/** The group of steps with the stores and the pool that it works on. */
+import path from 'node:path';
+import { startPool } from '../compute/pool.js';
+import { stepCases } from './cases/steps.js';
+import { PAGE_A } from './data/pages.js';
+import { temporaryFolder } from './folder.js';
+import type { LoadedGroup } from './groups.js';
+import { fillStore, openStore } from './store.js';
+
+/** @param tokens of the large store; the small one holds one of them */
+export async function loadSteps(tokens: number): Promise<LoadedGroup> {
+  const folder = await temporaryFolder();
+  const [large, small] = [path.join(folder.path, 'large'), path.join(folder.path, 'small')];
+  await filledStore(large, tokens);
+  await filledStore(small, 1);
+  const stores = [await openStore(large), await openStore(small)];
+  const faults: Error[] = [];
+  const pool = await startPool({ onError: (error) => faults.push(error) });
+  return {
+    cases: await stepCases(PAGE_A, stores[0], stores[1], pool),
+    async close() {
+      await pool.close();
+      for (const store of stores) await store.close();
+      await folder.remove();
+      if (faults.length > 0) throw faults[0];
+    },
+  };
+}
+
+/** Filled and closed, so that what is measured later reads what lies in its file. */
+async function filledStore(directory: string, tokens: number): Promise<void> {
+  const store = await openStore(directory);
+  await fillStore(store, PAGE_A, tokens);
+  await store.close();
+}

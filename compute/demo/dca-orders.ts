@@ -1,0 +1,103 @@
+/** The simulated market's DCA orders: opened, worked off a cycle at a time, closed. */
+import type { Direction } from '../flow/dca-order.js';
+import type { AssetKind } from './assets.js';
+import { hash, keyOf, sizeDraw, unit } from './hash.js';
+import { base58Address } from './identity.js';
+import { DAY_S } from './path.js';
+import { fairPrice, type PriceModel } from './price.js';
+import type { DemoDcaOrderRow } from './rows.js';
+import { logDuration, tenancyAt, type Tenancy } from './slots.js';
+import type { DemoToken } from './tokens.js';
+
+/** Orders that a token has open at a time, about. */
+const ORDERS: Readonly<Record<AssetKind, number>> = {
+  ...{ major: 90, liquid: 48, listed: 22, onchain: 12, stable: 0, dormant: 0 },
+};
+const FREQUENCIES_S = [60, 120, 300, 600, 900, 3_600, 21_600, DAY_S] as const;
+const MIN_STAY_S = 2 * 3_600;
+const MAX_STAY_S = 21 * DAY_S;
+/** An order is done after this share of its place's time; then the place is empty for a while. */
+const WORKED_SHARE = 0.85;
+const RANGED_SHARE = 0.35;
+const BUY_SHARE = 0.58;
+/** Median of a deposit as a share of what the token's pools hold. */
+const MEDIAN_DEPOSIT = 0.0004;
+
+/**
+ * A token's orders at `t`, as a collector reports them: with `sinceS` only the ones that changed
+ * after it, closed ones among them.
+ */
+export function demoDcaOrderRows(
+  token: DemoToken,
+  t: number,
+  sinceS: number | null = null,
+): DemoDcaOrderRow[] {
+  const { price } = token;
+  if (price === null || token.chain !== 'mainchain') return [];
+  const rows: DemoDcaOrderRow[] = [];
+  for (let place = 0; place < ORDERS[token.kind]; place++) {
+    const key = hash(keyOf(token.key, 'dca'), place);
+    const staysS = logDuration(hash(key, 3), MIN_STAY_S, MAX_STAY_S);
+    const now = orderRow(token, price, tenancyAt(key, staysS, t), t);
+    if (sinceS === null) {
+      if (!now.closed) rows.push(now);
+      continue;
+    }
+    const then = orderRow(token, price, tenancyAt(key, staysS, sinceS), sinceS);
+    // Its place has changed hands meanwhile: the one before ended.
+    if (then.dca_address !== now.dca_address)
+      rows.push({ ...then, remaining_usd: 0, closed: true });
+    if (then.dca_address !== now.dca_address || then.remaining_usd !== now.remaining_usd) {
+      rows.push(now);
+    }
+  }
+  return rows;
+}
+
+function orderRow(
+  token: DemoToken,
+  price: PriceModel,
+  { key, fromS, toS }: Tenancy,
+  t: number,
+): DemoDcaOrderRow {
+  const workS = (toS - fromS) * WORKED_SHARE;
+  const fitting = FREQUENCIES_S.filter((frequency) => frequency * 4 <= workS);
+  const frequencyS = fitting[hash(key, 1) % fitting.length];
+  const cycles = Math.floor(workS / frequencyS);
+  const depositedUsd = cents(token.liquidityUsd * MEDIAN_DEPOSIT * sizeDraw(hash(key, 2)));
+  const cycleUsd = cents(depositedUsd / cycles);
+  const fired = Math.min(cycles, Math.floor((t - fromS) / frequencyS));
+  const left = fired === cycles ? 0 : cents(depositedUsd - fired * cycleUsd);
+  const direction: Direction = unit(hash(key, 4)) < BUY_SHARE ? 'BUY' : 'SELL';
+  return {
+    dca_address: base58Address(`dca ${token.address} ${key} ${fromS}`),
+    token_address: token.address,
+    direction,
+    paired_symbol: unit(hash(key, 5)) < 0.7 ? 'USDC' : 'SOL',
+    deposited_usd: depositedUsd,
+    remaining_usd: Math.max(0, left),
+    cycle_usd: cycleUsd,
+    cycle_frequency: frequencyS,
+    next_cycle_at: fromS + (fired + 1) * frequencyS,
+    ...rangeOf(key, direction, fairPrice(price, fromS)),
+    closed: left <= 0,
+  };
+}
+
+/** Buyers set a ceiling, sellers a floor, a little beyond the price at which they came. */
+function rangeOf(
+  key: number,
+  direction: Direction,
+  priceUsd: number,
+): Pick<DemoDcaOrderRow, 'min_usd' | 'max_usd'> {
+  if (unit(hash(key, 6)) >= RANGED_SHARE) return { min_usd: null, max_usd: null };
+  const near = 0.01 + 0.12 * unit(hash(key, 7));
+  const far = 0.2 + 0.6 * unit(hash(key, 8));
+  const bounded = unit(hash(key, 9)) < 0.5;
+  const factor = (up: number) => Number((priceUsd * Math.exp(up)).toPrecision(6));
+  return direction === 'BUY'
+    ? { min_usd: bounded ? factor(-far) : null, max_usd: factor(near) }
+    : { min_usd: factor(-near), max_usd: bounded ? factor(far) : null };
+}
+
+const cents = (usd: number): number => Math.round(usd * 100) / 100;
