@@ -40,6 +40,7 @@ const LOADERS = {
   'page A': async () => pure(await pageGroup((await pages()).PAGE_A)),
   'segments B': async () => pure(await segmentGroup((await pages()).PAGE_B)),
   'page B': async () => pure(await pageGroup((await pages()).PAGE_B)),
+  lp: async () => pure((await import('./cases/lp.js')).lpCases()),
   'steps A': async (tokens) => (await import('./steps-group.js')).loadSteps(tokens),
 } satisfies Record<string, (tokens: number) => Promise<LoadedGroup>>;
 

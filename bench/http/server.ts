@@ -1,7 +1,8 @@
 /** The real server in a process of its own. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { LoopDelay } from '../load/loop-probe.js';
 
 /** The server has to listen within this. */
 const START_DEADLINE_MS = 20_000;
@@ -14,6 +15,9 @@ const TICK_MS = 10;
 
 export interface BenchServer {
   url: string;
+  /** Starts measuring the event loop anew, and tells. @throws Error where it was not asked for */
+  resetLoopDelay(): void;
+  loopDelay(): Promise<LoopDelay>;
   /** CPU time that the process has used, all threads; null where this system does not tell. */
   cpuMs(): number | null;
   /** Its resident memory in MB; null where this system does not tell. */
@@ -26,14 +30,20 @@ export interface BenchServer {
  * Starts `fathom serve` on a free port of this machine alone, its clock standing still.
  * @throws Error with the end of its log where it does not listen
  */
-export async function startBenchServer(directory: string, asOfS: number): Promise<BenchServer> {
+export async function startBenchServer(
+  directory: string,
+  asOfS: number,
+  { probeLoop = false }: { probeLoop?: boolean } = {},
+): Promise<BenchServer> {
   const main = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
   const flags = ['--data', directory, '--host', '127.0.0.1', '--port', '0', '--as-of', `${asOfS}`];
-  const child = spawn(process.execPath, [main, 'serve', ...flags], {
+  const probe = fileURLToPath(new URL('../load/loop-probe.js', import.meta.url));
+  const imports = probeLoop ? ['--import', pathToFileURL(probe).href] : [];
+  const child = spawn(process.execPath, [...imports, main, 'serve', ...flags], {
     // Neither settings of the caller nor a config file of the place it runs in.
     env: Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith('FATHOM_'))),
     cwd: directory,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', ...(probeLoop ? (['ipc'] as const) : [])],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   // It must not outlive a bench that is broken off.
@@ -42,6 +52,8 @@ export async function startBenchServer(directory: string, asOfS: number): Promis
     const url = await listeningUrl(child, exited);
     return {
       url,
+      resetLoopDelay: () => void child.send('reset'),
+      loopDelay: () => loopDelay(child),
       cpuMs: () => cpuMs(child),
       residentMegabytes: () => residentMegabytes(child),
       stop: () => stop(child, exited),
@@ -65,6 +77,13 @@ function listeningUrl(child: ChildProcess, exited: Promise<number | null>): Prom
       clearTimeout(timer);
       resolve(url);
     });
+  });
+}
+
+function loopDelay(child: ChildProcess): Promise<LoopDelay> {
+  return new Promise((resolve) => {
+    child.once('message', (read) => resolve(read as LoopDelay));
+    child.send('read');
   });
 }
 

@@ -1,0 +1,33 @@
+/** Heavy replay clients, in a process of their own: each the next page as soon as one is complete. */
+import { load, type LoadResult } from '../http/client.js';
+
+export interface ReplayOrder {
+  url: string;
+  paths: string[];
+  headers: Record<string, string>;
+  clients: number;
+  forMs: number;
+}
+
+export interface ReplayReport {
+  pages: number;
+  pagesPerSecond: number;
+  megabytesPerSecond: number;
+}
+
+export async function replay({
+  url,
+  paths,
+  headers,
+  clients,
+  forMs,
+}: ReplayOrder): Promise<ReplayReport> {
+  const pathOf = (n: number): string => paths[n % paths.length];
+  const target = { url, pathOf, headers, status: 200 };
+  const { sortedMs, elapsedMs, bytes }: LoadResult = await load(target, clients, forMs);
+  return {
+    pages: sortedMs.length,
+    pagesPerSecond: (1000 * sortedMs.length) / elapsedMs,
+    megabytesPerSecond: bytes / 1000 / elapsedMs,
+  };
+}

@@ -1,0 +1,124 @@
+/** Bots alone, and bots beside everything that should not disturb them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { botAddress } from '../data/bots.js';
+import { benchAddress, PAGE_A } from '../data/pages.js';
+import { windowOf } from '../cases/request.js';
+import type { BenchServer } from '../http/server.js';
+import { HISTORY_PAGES } from '../store.js';
+import type { CollectReport } from './collector.js';
+import type { LoadReport } from './generator.js';
+import type { LoopDelay } from './loop-probe.js';
+import type { ReplayReport } from './replayer.js';
+import { inProcess } from './role.js';
+
+export interface ScenarioOptions {
+  requestsPerSecond: number;
+  connections: number;
+  replayClients: number;
+  snapshotsPerSecond: number;
+  warmupMs: number;
+  forMs: number;
+}
+
+export interface LoadedServer {
+  server: BenchServer;
+  key: string;
+  directory: string;
+  folder: string;
+  /** Tokens with full pages, and tokens that bots ask for. */
+  pageTokens: number;
+  botTokens: number;
+  /** Epoch seconds from which a collector may go on. */
+  collectFromS: number;
+}
+
+export interface ScenarioResult {
+  name: string;
+  bots: LoadReport;
+  loop: LoopDelay;
+  replay: ReplayReport | null;
+  ingest: CollectReport | null;
+}
+
+/** The load beside the bots. */
+interface Beside {
+  replayQuery: string | null;
+  ingest: boolean;
+}
+
+export const SCENARIOS = {
+  'bots alone': { replayQuery: null, ingest: false },
+  'bots, cold pages': { replayQuery: 'group=venue', ingest: false },
+  'bots, default pages': { replayQuery: 'group=market', ingest: false },
+  'bots, ingest': { replayQuery: null, ingest: true },
+  'bots, cold pages, ingest': { replayQuery: 'group=venue', ingest: true },
+} as const satisfies Record<string, Beside>;
+export type ScenarioName = keyof typeof SCENARIOS;
+
+/** Shares no factor with a page's snapshots: windows follow in no order. */
+const WINDOW_STRIDE = 131;
+const COLD_WINDOWS = 288;
+const REPLAY_HEADERS = { 'accept-encoding': 'gzip' };
+
+/** Runs one scenario; what disturbs begins before the bots are measured, and ends after. */
+export async function runScenario(
+  name: ScenarioName,
+  loaded: LoadedServer,
+  options: ScenarioOptions,
+): Promise<ScenarioResult> {
+  const { replayQuery, ingest }: Beside = SCENARIOS[name];
+  const { server, key, botTokens } = loaded;
+  const { warmupMs, forMs } = options;
+  const besideMs = warmupMs + forMs;
+  const replay =
+    replayQuery === null
+      ? null
+      : inProcess('replay', {
+          url: server.url,
+          paths: replayPaths(loaded.pageTokens, replayQuery),
+          headers: { 'x-api-key': key, ...REPLAY_HEADERS },
+          clients: options.replayClients,
+          forMs: besideMs,
+        });
+  const collector = ingest
+    ? inProcess('collect', {
+        directory: loaded.directory,
+        folder: loaded.folder,
+        tokens: botTokens,
+        snapshotsPerSecond: options.snapshotsPerSecond,
+        fromS: loaded.collectFromS,
+        forMs: besideMs,
+      })
+    : null;
+  const bots = inProcess('bots', {
+    port: Number(new URL(server.url).port),
+    paths: botPaths(botTokens),
+    headers: { 'x-api-key': key },
+    requestsPerSecond: options.requestsPerSecond,
+    connections: options.connections,
+    warmupMs,
+    forMs,
+  });
+  await sleep(warmupMs);
+  server.resetLoopDelay();
+  const report = await bots;
+  const loop = await server.loopDelay();
+  return { name, bots: report, loop, replay: await replay, ingest: await collector };
+}
+
+function botPaths(tokens: number): string[] {
+  return Array.from({ length: tokens }, (_, i) => [
+    `/api/v1/score/${botAddress(i)}`,
+    `/api/v1/market-depth?token_address=${botAddress(i)}`,
+  ]).flat();
+}
+
+/** Every token's windows in turn: none is asked for twice before all have been. */
+function replayPaths(tokens: number, query: string): string[] {
+  const { snapshots } = PAGE_A;
+  return Array.from({ length: COLD_WINDOWS * tokens }, (_, n) => {
+    const first = (Math.floor(n / tokens) * WINDOW_STRIDE) % ((HISTORY_PAGES - 1) * snapshots);
+    const { from, to } = windowOf(first, snapshots);
+    return `/api/v1/replay/${benchAddress(n % tokens)}?${query}&from=${from}&to=${to}`;
+  });
+}

@@ -1,0 +1,100 @@
+/** The open loop of bots: what it counts, and that all of it runs against a real server. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { generate } from '../../bench/load/generator.js';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-load-test-'));
+const servers: http.Server[] = [];
+
+/** A server of another make that answers after `delayMs(n)`, n counting from 0. */
+async function serve(delayMs: (n: number) => number, status = 200): Promise<number> {
+  let n = 0;
+  const server = http.createServer((_, response) => {
+    setTimeout(() => response.writeHead(status).end('{}'), delayMs(n++));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+const order = (port: number) => ({
+  ...{ port, paths: ['/a', '/b'], headers: {}, connections: 2 },
+  ...{ requestsPerSecond: 200, warmupMs: 50, forMs: 500 },
+});
+
+afterAll(() => {
+  for (const server of servers) server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the open loop', () => {
+  it('asks at its rate, whatever the server does, and counts replies by status', async () => {
+    const report = await generate(order(await serve(() => 0, 404)));
+    expect(report.requests).toBeGreaterThan(90);
+    expect(report.requests).toBeLessThanOrEqual(101);
+    expect(report.statuses).toEqual({ 404: report.requests });
+  });
+
+  it('charges a stall with everything that waited behind it', async () => {
+    // Two replies take 300 ms and block both connections: some 60 requests fall due meanwhile.
+    const stalled = await generate(order(await serve((n) => (n === 40 || n === 41 ? 300 : 0))));
+    expect(stalled.requests).toBeGreaterThan(90);
+    expect(stalled.latencies.maxMs).toBeGreaterThanOrEqual(290);
+    // A closed loop would have seen two slow replies of a hundred.
+    expect(stalled.latencies.p50Ms).toBeGreaterThan(5);
+    const quick = await generate(order(await serve(() => 0)));
+    expect(quick.latencies.p50Ms).toBeLessThan(stalled.latencies.p50Ms);
+  });
+
+  it('fails where the server goes', async () => {
+    const port = await serve(() => 0);
+    const run = generate({ ...order(port), forMs: 5000 });
+    setTimeout(() => servers[servers.length - 1].closeAllConnections(), 100);
+    await expect(run).rejects.toThrow();
+  });
+});
+
+describe('npm run bench:http', () => {
+  const main = path.join(root, 'dist/bench/load/main.js');
+  const bench = (...words: string[]) =>
+    spawnSync(process.execPath, [main, ...words], { cwd: folder, encoding: 'utf8' });
+
+  it('measures bots beside pages and a collector', { timeout: 120_000 }, () => {
+    const file = path.join(folder, 'http.json');
+    const only = 'bots alone; bots, cold pages, ingest';
+    const { status, stdout, stderr } = bench('--smoke', '--only', only, '--json', file);
+    expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
+    const { results } = JSON.parse(readFileSync(file, 'utf8')) as {
+      results: {
+        bots: { requests: number; statuses: object; latencies: { p50Ms: number; p99Ms: number } };
+        loop: { maxMs: number };
+        replay: { pages: number } | null;
+        ingest: { snapshots: number } | null;
+      }[];
+    };
+    expect(results).toHaveLength(2);
+    for (const { bots, loop } of results) {
+      expect(bots.statuses).toEqual({ 200: bots.requests });
+      expect(bots.latencies.p99Ms).toBeGreaterThanOrEqual(bots.latencies.p50Ms);
+      expect(loop.maxMs).toBeGreaterThanOrEqual(0);
+    }
+    expect(results[0]).toMatchObject({ replay: null, ingest: null });
+    expect(results[1].replay?.pages).toBeGreaterThan(0);
+    expect(results[1].ingest?.snapshots).toBeGreaterThan(0);
+    expect(stdout).toContain('bots, cold pages, ingest');
+  });
+
+  it('refuses wrong flags with status 2', () => {
+    for (const words of [['--only', 'nothing'], ['--rate', '0'], ['--fast'], ['again']]) {
+      const { status, stdout, stderr } = bench(...words);
+      expect([status, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('--smoke');
+    }
+  });
+});
