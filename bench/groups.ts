@@ -30,6 +30,11 @@ async function pageGroup(shape: PageShape): Promise<BenchCase[]> {
   return [...pageCases(shape, history), ...encodingCases(shape, history)];
 }
 
+async function fragmentGroup(shape: PageShape): Promise<LoadedGroup> {
+  const { fragmentCases } = await import('./cases/fragments.js');
+  return pure(await fragmentCases(shape, await historyOf(shape)));
+}
+
 /** By name, in the order in which they are measured. */
 const LOADERS = {
   binning: async () => {
@@ -40,7 +45,10 @@ const LOADERS = {
   'page A': async () => pure(await pageGroup((await pages()).PAGE_A)),
   'segments B': async () => pure(await segmentGroup((await pages()).PAGE_B)),
   'page B': async () => pure(await pageGroup((await pages()).PAGE_B)),
+  'fragments A': async () => fragmentGroup((await pages()).PAGE_A),
+  'fragments B': async () => fragmentGroup((await pages()).PAGE_B),
   lp: async () => pure((await import('./cases/lp.js')).lpCases()),
+  flow: async () => (await import('./cases/flow.js')).loadFlow(),
   'steps A': async (tokens) => (await import('./steps-group.js')).loadSteps(tokens),
 } satisfies Record<string, (tokens: number) => Promise<LoadedGroup>>;
 

@@ -1,7 +1,7 @@
 /** One run of the bench: its groups one after the other, the store and the server last. */
 import type { Store } from '../storage/store.js';
 import type { CaseResult, Counter } from './case.js';
-import { asOfS, httpCases, measureHttp } from './cases/http.js';
+import { NO_FRAGMENTS, asOfS, fragmentHttpCases, httpCases, measureHttp } from './cases/http.js';
 import { BENCH_SEED, PAGE_A } from './data/pages.js';
 import { temporaryFolder } from './folder.js';
 import { LOADED_GROUPS, loadGroup } from './groups.js';
@@ -106,16 +106,21 @@ async function measureServer(
   key: string,
   forMs: number,
 ): Promise<{ results: CaseResult[]; memory: Counter[] }> {
-  const server = await startBenchServer(contents.directory, asOfS(contents.shape));
-  try {
-    const results: CaseResult[] = [];
-    for (const one of httpCases()) {
-      results.push(await measureHttp(server, contents, one, key, forMs));
+  const results: CaseResult[] = [];
+  const memory: Counter[] = [];
+  const servers = [
+    { cases: httpCases(), flags: NO_FRAGMENTS, name: 'http A/server memory at the end' },
+    { cases: fragmentHttpCases(), flags: [], name: 'http A/server memory with fragments' },
+  ];
+  for (const { cases, flags, name } of servers) {
+    const server = await startBenchServer(contents.directory, asOfS(contents.shape), { flags });
+    try {
+      for (const one of cases) results.push(await measureHttp(server, contents, one, key, forMs));
+      const value = server.residentMegabytes();
+      if (value !== null) memory.push({ name, value, unit: 'MB resident' });
+    } finally {
+      await server.stop();
     }
-    const value = server.residentMegabytes();
-    const name = 'http A/server memory at the end';
-    return { results, memory: value === null ? [] : [{ name, value, unit: 'MB resident' }] };
-  } finally {
-    await server.stop();
   }
+  return { results, memory };
 }

@@ -10,6 +10,20 @@ import {
   type SnapshotLines,
 } from './binning/snapshot-lines.js';
 import { simulateDemo as simulate, type DemoUnitInput } from './demo/task.js';
+import {
+  rankPressure as rank,
+  transferablesOfRanking,
+  type PressureInput,
+  type PressureRanking,
+} from './flow/pressure.js';
+import type { HolderFlow } from './holders/flow.js';
+import { flowOfBlocks, transferablesOfFlow, type HolderFlowInput } from './holders/task.js';
+import { buildPack, type PackInput } from './fragments/build.js';
+import {
+  rewriteHolderBlocks as rewriteHolders,
+  type EncodedHolderBlock,
+  type HolderRewrite,
+} from './holders/rewrite.js';
 import { moved } from './pool.js';
 import { renderPage as render, type RenderInput, type RenderResult } from './replay/task.js';
 import { transferablesOfCells, type SnapshotCells } from './ladder/snapshot-cells.js';
@@ -22,6 +36,8 @@ import {
   type RewriteResult,
 } from './segment/task.js';
 
+export { dlmmBoard, feeDensityBoards, poolRanges, priceHours } from './lp/tasks.js';
+
 /** Answers with the thread's id: it has started and takes tasks. */
 export function ping(_input: null): number {
   return threadId;
@@ -31,6 +47,12 @@ export function ping(_input: null): number {
 export function renderPage(input: RenderInput): RenderResult {
   const result = render(input);
   return result.status === 'done' ? moved(result, [result.body.buffer]) : result;
+}
+
+/** A fragment pack of a segment: the buffer that openPack opens, moved to the caller. */
+export async function buildFragments(input: PackInput): Promise<Uint8Array<ArrayBuffer>> {
+  const { buffer } = await buildPack(input);
+  return moved(buffer, [buffer.buffer]);
 }
 
 /** NDJSON lines of `snapshots`, binned; the columns are moved to the caller. */
@@ -68,10 +90,34 @@ export function rewriteSegments(input: RewriteInput): RewriteResult {
   return rewrite(input);
 }
 
+/** Stored holder blocks with snapshots laid over them; the blocks are moved to the caller. */
+export function rewriteHolderBlocks(input: HolderRewrite): EncodedHolderBlock[] | null {
+  const blocks = rewriteHolders(input);
+  if (blocks === null) return null;
+  return moved(
+    blocks,
+    blocks.flatMap(({ block, times }) => [block.buffer, times.buffer]),
+  );
+}
+
 /** Single snapshots of stored segments; the columns are moved to the caller. */
 export function pickSnapshots(input: readonly PickInput[]): SnapshotCells[][] {
   const picked = pick(input);
   return moved(picked, picked.flat().flatMap(transferablesOfCells));
+}
+
+/** Every token's DCA pressure, ranked, and what that cost; the columns are moved to the caller. */
+export function rankPressure(input: PressureInput): { ranking: PressureRanking; costMs: number } {
+  const startMs = performance.now();
+  const ranking = rank(input);
+  const costMs = performance.now() - startMs;
+  return moved({ ranking, costMs }, transferablesOfRanking(ranking));
+}
+
+/** What a token's largest holders did; the columns are moved to the caller. */
+export function holderFlow(input: HolderFlowInput): HolderFlow | null {
+  const flow = flowOfBlocks(input);
+  return flow && moved(flow, transferablesOfFlow(flow));
 }
 
 function movedBatch(batch: BinnedBatch): BinnedBatch {

@@ -4,7 +4,7 @@ import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/seams.js';
 import { admitUnanswered } from './api/admission.js';
 import { docsRoutes } from './api/docs/routes.js';
-import type { MarketHandlers } from './api/handlers.js';
+import type { FlowHandlers, HolderHandlers, LpHandlers, MarketHandlers } from './api/handlers.js';
 import { unlimited, type PlanCheck } from './api/plan.js';
 import { apiRoutes } from './api/routes.js';
 import type { Clock } from './clock.js';
@@ -12,6 +12,7 @@ import { Budget } from './http/budget.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, startHttpServer, type HttpLimits } from './http/server.js';
 import type { Log } from './log.js';
+import type { Fragments } from './replay/fragments/fragments.js';
 import { replayHandler } from './replay/handler.js';
 
 export { BASE_PATH } from './api/table.js';
@@ -20,12 +21,17 @@ export interface ServerOptions {
   depth: DepthSource;
   keys: KeySource;
   market: MarketHandlers;
+  holders: HolderHandlers;
+  flow: FlowHandlers;
+  lp: LpHandlers;
   /** Where it is left out, nothing is limited. */
   checkPlan?: PlanCheck;
   /** The EVM chain's numeric id. */
   evmChainId?: number;
   /** Stays the caller's: closing the server does not close it. */
   pool: ComputePool;
+  /** Stays the caller's likewise; where it is left out, the pool makes every page. */
+  fragments?: Fragments;
   clock: Clock;
   /** An address or a name of this machine. */
   host: string;
@@ -57,11 +63,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 function routesOf({ depth, keys, pool, clock, ...options }: ServerOptions): Route[] {
-  const { market, checkPlan = unlimited, evmChainId } = options;
+  const { market, flow, holders, lp, checkPlan = unlimited, evmChainId } = options;
   const pagesInWork = new Budget(pool.capacity);
   // A run of the service has one store; that a later run has the same one is not known.
   const storeTag = randomUUID();
-  const getReplay = replayHandler({ depth, pool, clock, pagesInWork, storeTag });
-  const api = apiRoutes({ ...market, getReplay }, { keys, checkPlan, evmChainId });
+  const { fragments } = options;
+  const getReplay = replayHandler({ depth, pool, clock, pagesInWork, fragments, storeTag });
+  const api = apiRoutes(
+    { ...market, ...flow, ...holders, ...lp, getReplay },
+    { keys, checkPlan, evmChainId },
+  );
   return [...api, ...docsRoutes()];
 }

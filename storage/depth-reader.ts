@@ -11,7 +11,7 @@ import {
   type PlanRequest,
   type TokenRecord,
 } from './seams.js';
-import { readBlocks } from './segment-blocks.js';
+import { readBlocks, readChecksums } from './segment-blocks.js';
 
 export class DepthReader implements DepthSource {
   constructor(
@@ -45,6 +45,10 @@ export class DepthReader implements DepthSource {
       if (block === undefined) throw new SegmentGoneError(`segment ${id} was replaced`);
       return block;
     });
+  }
+
+  segmentChecksums(ids: readonly number[]): Promise<Map<number, number>> {
+    return readChecksums(this.database, ids);
   }
 }
 

@@ -66,6 +66,7 @@ export class MarketReader implements MarketSource {
         this.database,
         [first, first + TOKENS_AT_ONCE - 1],
         [nowS, nowS - delayS],
+        this.directories.lists.listedId,
       );
       yield new Map(
         Array.from(directories, ([tokenId, directory]) => [

@@ -66,6 +66,8 @@ export interface DepthSource {
    * @throws SegmentGoneError
    */
   readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
+  /** CRC-32 of the blocks of those of the segments that are stored, by id. */
+  segmentChecksums(ids: readonly number[]): Promise<Map<number, number>>;
 }
 
 /** All that is known of a token; a field without its data is null. */
@@ -127,6 +129,19 @@ export interface StoreChange {
   dlmmPools: boolean;
   dlmmHours: boolean;
   tokenHours: boolean;
+}
+
+/** A change of nothing. */
+export function noChange(): StoreChange {
+  return {
+    tokenIds: [],
+    dcaTokens: [],
+    limitTokens: [],
+    holderTokens: [],
+    dlmmPools: false,
+    dlmmHours: false,
+    tokenHours: false,
+  };
 }
 
 /** The active orders: those that are neither closed nor used up. */

@@ -1,8 +1,22 @@
-/** Segments' rows and blocks in their tables. A long block is kept in parts. */
+/**
+ * Segments' rows and blocks in their tables. A block that is not small is kept in parts: a row group
+ * is written anew as a whole while it still fills up, and a read of one value goes through it, so that
+ * both cost what a row group holds. Thousands of parts hold a few megabytes, thousands of blocks a
+ * hundred.
+ */
 import { crc32 } from 'node:zlib';
 import { TIERS, type Tier } from '../compute/market/market.js';
 import type { EncodedSegment } from '../compute/segment/split.js';
-import { MAX_VALUE_BYTES, type SqlRow, type Statements } from './duckdb/database.js';
+import type { SqlRow, Statements } from './duckdb/database.js';
+import { isOneOf, joinedParts, partsOf } from './value-parts.js';
+
+/**
+ * Greatest bytes of a block that stands in its entry's row: those of fresh runs, which compaction soon
+ * takes away again, lie apart from what stays.
+ */
+const MAX_INLINE_BYTES = 16 * 1024;
+/** Bytes of a part: DuckDB keeps values of more than 4,096 in blocks of their own. */
+const PART_BYTES = 4000;
 
 /** Where a new segment belongs. */
 export interface SegmentPlace {
@@ -11,12 +25,13 @@ export interface SegmentPlace {
   tier: Tier;
 }
 
-/** Writes a segment: its entry with the block's first part, then the parts that are left. */
+/** Writes a segment: its entry, with the block where it is small, else the block's parts. */
 export async function insertSegment(
   tx: Statements,
   { segmentId, tokenId, tier }: SegmentPlace,
   { block, times, bandCells, cells }: EncodedSegment,
 ): Promise<void> {
+  const isInline = block.length <= MAX_INLINE_BYTES;
   await tx.run('INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?)', [
     segmentId,
     tokenId,
@@ -25,15 +40,14 @@ export async function insertSegment(
     bytesOf(times),
     bytesOf(bandCells),
     crc32(block),
-    block.subarray(0, MAX_VALUE_BYTES),
+    isInline ? block : block.subarray(0, 0),
   ]);
-  for (let from = MAX_VALUE_BYTES; from < block.length; from += MAX_VALUE_BYTES) {
-    await tx.run('INSERT INTO segment_parts VALUES (?, ?, ?)', [
-      segmentId,
-      from / MAX_VALUE_BYTES,
-      block.subarray(from, from + MAX_VALUE_BYTES),
-    ]);
-  }
+  if (isInline) return;
+  const parts = partsOf(block, PART_BYTES);
+  await tx.run(
+    `INSERT INTO segment_parts VALUES ${parts.map(() => '(?, ?, ?)').join(', ')}`,
+    parts.flatMap((part, i) => [segmentId, i + 1, part]),
+  );
 }
 
 /**
@@ -45,25 +59,23 @@ export async function readBlocks(
   ids: readonly number[],
 ): Promise<Map<number, Uint8Array>> {
   if (ids.length === 0) return new Map();
-  const first = await statements.rows(
-    `SELECT segment_id, 0, data, crc32 FROM segments WHERE ${areIn(ids)}`,
-  );
-  const isWhole = ([, , data]: SqlRow): boolean => (data as Uint8Array).length < MAX_VALUE_BYTES;
-  const long = first.filter((row) => !isWhole(row)).map(([id]) => id as number);
-  return blocksOf([...first.filter(isWhole), ...(await readLong(statements, long))]);
-}
-
-/** Rows of long blocks with all their parts, in one statement: no commit comes in between. */
-async function readLong(
-  statements: Pick<Statements, 'rows'>,
-  ids: readonly number[],
-): Promise<SqlRow[]> {
-  if (ids.length === 0) return [];
-  return statements.rows(
+  // In one statement: no commit comes in between an entry and its parts.
+  const rows = await statements.rows(
     `SELECT segment_id, 0 AS part, data, crc32 FROM segments WHERE ${areIn(ids)}
      UNION ALL
      SELECT segment_id, part, data, NULL FROM segment_parts WHERE ${areIn(ids)}`,
   );
+  return blocksOf(rows);
+}
+
+/** CRC-32 of the blocks of those of the segments that are stored, by id; no block is read. */
+export async function readChecksums(
+  statements: Pick<Statements, 'rows'>,
+  ids: readonly number[],
+): Promise<Map<number, number>> {
+  if (ids.length === 0) return new Map();
+  const rows = await statements.rows(`SELECT segment_id, crc32 FROM segments WHERE ${areIn(ids)}`);
+  return new Map(rows.map(([id, checksum]) => [id as number, checksum as number]));
 }
 
 function blocksOf(rows: readonly SqlRow[]): Map<number, Uint8Array> {
@@ -86,24 +98,10 @@ export async function deleteSegments(tx: Statements, ids: readonly number[]): Pr
   await tx.run(`DELETE FROM segment_parts WHERE ${areIn(ids)}`);
 }
 
-/** A condition that lets DuckDB leave out row groups by the range of their ids. */
-function areIn(ids: readonly number[]): string {
-  let [low] = ids;
-  let [high] = ids;
-  for (const id of ids) {
-    low = Math.min(low, id);
-    high = Math.max(high, id);
-  }
-  return `segment_id BETWEEN ${low} AND ${high} AND segment_id IN (${ids.join(',')})`;
-}
+const areIn = (ids: readonly number[]): string => isOneOf('segment_id', ids);
 
 function checkedBlock(id: number, parts: readonly Uint8Array[], checksum: number): Uint8Array {
-  const block = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    block.set(part, at);
-    at += part.length;
-  }
+  const block = joinedParts(parts);
   if (crc32(block) !== checksum) {
     throw new Error(`segment ${id} is damaged: its checksum does not fit`);
   }

@@ -1,10 +1,12 @@
 /** A data directory, open: the one place where its parts come together. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import { Catalog } from './catalog/catalog.js';
 import { Directories } from './catalog/directories.js';
+import { SegmentLists } from './catalog/segment-lists.js';
 import { Checkpoints } from './checkpoints.js';
-import { applyBundle } from './commit/apply-bundle.js';
+import { applyBundle, type CommitParts } from './commit/apply-bundle.js';
 import { findSmallRun } from './commit/compaction.js';
 import { DepthCommit, type Rewrite } from './commit/depth-commit.js';
 import { SegmentIds } from './commit/segment-ids.js';
@@ -14,6 +16,13 @@ import { Database } from './duckdb/database.js';
 import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/errors.js';
 import { Lanes } from './duckdb/lanes.js';
 import { InputError, StoreBusyError } from './errors.js';
+import { FlatCommit } from './flat/flat-commit.js';
+import { LpReader } from './flat/lp-reader.js';
+import { OrderReader } from './flat/order-reader.js';
+import { HolderCommit } from './holders/holder-commit.js';
+import { HolderReader } from './holders/reader.js';
+import { HolderRegistry } from './holders/registry.js';
+import type { RewriteHolders } from './holders/staged-token.js';
 import { KeyRing, type IssuedKey, type KeyRequest } from './keys/key-ring.js';
 import { MarketReader } from './market-reader.js';
 import type {
@@ -25,7 +34,7 @@ import type {
 } from './operations.js';
 import { WaitingTokens } from './queue/waiting-tokens.js';
 import { SCHEMA_VERSION, migrate } from './schema/migrations.js';
-import type { KeyRecord, QueuedToken } from './seams.js';
+import { noChange, type KeyRecord, type QueuedToken, type StoreChange } from './seams.js';
 import { snapshotPrices } from './snapshot-prices.js';
 import { UsageBook } from './usage/usage-book.js';
 
@@ -35,6 +44,8 @@ export const DATABASE_FILE = 'fathom.duckdb';
 export interface StoreOptions {
   /** Runs compute's rewriteSegments, in a pool where there is one. */
   rewrite: Rewrite;
+  /** Runs compute's rewriteHolderBlocks; on this thread where it is left out. */
+  rewriteHolders?: RewriteHolders;
   /** Told of a failure in work that nobody waits for. */
   onBackgroundError?: (error: unknown) => void;
   /** Told of counts of calls that could not be written yet. */
@@ -51,12 +62,17 @@ const DEFAULT_THREADS = 2;
 /** How often the log is looked at where no commit does: counts of calls make it grow too. */
 const LOG_CHECK_MS = 60_000;
 
-/** Called with the tokens that a commit touched, once readers see it. */
-export type ChangeListener = (tokenIds: readonly number[]) => void;
+/** Called with what a commit changed, once readers see it. */
+export type ChangeListener = (change: StoreChange) => void;
+
+const rewriteHere: RewriteHolders = (input) => Promise.resolve(rewriteHolderBlocks(input));
 
 export class Store implements StoreOperations {
   readonly depth: DepthReader;
   readonly market: MarketReader;
+  readonly orders: OrderReader;
+  readonly lp: LpReader;
+  readonly holders: HolderReader;
   private readonly commits = new Lanes([null]);
   private readonly listeners: ChangeListener[] = [];
   private readonly toCompact = new Set<number>();
@@ -71,6 +87,7 @@ export class Store implements StoreOperations {
     private readonly catalog: Catalog,
     private readonly directories: Directories,
     private readonly ids: SegmentIds,
+    private readonly holderRegistry: HolderRegistry,
     readonly keys: KeyRing,
     readonly usage: UsageBook,
     readonly queue: WaitingTokens,
@@ -79,6 +96,9 @@ export class Store implements StoreOperations {
     this.depth = new DepthReader(database, catalog, directories);
     this.checkpoints = new Checkpoints(database, path.join(directory, DATABASE_FILE));
     this.market = new MarketReader(database, catalog, directories, this.depth);
+    this.orders = new OrderReader(database);
+    this.lp = new LpReader(database);
+    this.holders = new HolderReader(database, holderRegistry);
   }
 
   /**
@@ -103,9 +123,21 @@ export class Store implements StoreOperations {
         hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
         onError: (error) => options.onQueueError?.(error),
       });
-      const ids = await SegmentIds.load(database);
-      const directories = new Directories(database);
-      return new Store(directory, database, catalog, directories, ids, keys, usage, queue, options);
+      const lists = await SegmentLists.load(database);
+      const ids = await SegmentIds.load(database, lists.listedId);
+      const directories = new Directories(database, lists);
+      return new Store(
+        directory,
+        database,
+        catalog,
+        directories,
+        ids,
+        await HolderRegistry.load(database),
+        keys,
+        usage,
+        queue,
+        options,
+      );
     } catch (error) {
       await database?.close();
       throw openingError(error, directory, file);
@@ -119,11 +151,12 @@ export class Store implements StoreOperations {
 
   /** @throws InputError | StoreChangedError; the store is then as it was */
   async commit(bundle: string): Promise<CommitReport> {
-    const { result, touched } = await this.change((stage, depth) =>
-      applyBundle(this.directory, bundle, stage, depth),
+    const { result, change } = await this.change((parts) =>
+      applyBundle(this.directory, bundle, parts),
     );
+    const touched = change.tokenIds;
     this.queue.settle(touched.flatMap((tokenId) => this.catalog.tokenById(tokenId)?.row ?? []));
-    for (const listener of this.listeners) listener(touched);
+    for (const listener of this.listeners) listener(change);
     for (const tokenId of touched) this.toCompact.add(tokenId);
     this.tidyLater();
     return { tokens: touched.length, segments: result };
@@ -196,21 +229,33 @@ export class Store implements StoreOperations {
 
   /** One transaction; readers see it as soon as this resolves. */
   private async change<T>(
-    body: (stage: Stage, depth: DepthCommit) => Promise<T>,
-  ): Promise<{ result: T; touched: number[] }> {
+    body: (parts: CommitParts) => Promise<T>,
+  ): Promise<{ result: T; change: StoreChange }> {
     return this.commits.use(async () => {
       await this.checkpoints.shortenLog();
       let endCommit = (): void => undefined;
       try {
-        const { result, stage } = await this.database.transaction(async (tx) => {
+        const { result, stage, flat, holders } = await this.database.transaction(async (tx) => {
           const stage = new Stage(this.catalog, this.directories, tx);
-          const result = await body(stage, new DepthCommit(stage, this.ids, this.options.rewrite));
+          const depth = new DepthCommit(stage, this.ids, this.options.rewrite);
+          const flat = new FlatCommit(tx);
+          const holders = new HolderCommit({
+            tx,
+            registry: this.holderRegistry,
+            rewrite: this.options.rewriteHolders ?? rewriteHere,
+          });
+          const result = await body({ stage, depth, flat, holders });
           await stage.write();
           endCommit = this.directories.beginCommit(stage.touched);
-          return { result, stage };
+          return { result, stage, flat, holders };
         });
         stage.publish();
-        return { result, touched: stage.touched };
+        holders.publish();
+        const holderTokens = holders.changedTokens;
+        return {
+          result,
+          change: { ...noChange(), tokenIds: stage.touched, ...flat.change, holderTokens },
+        };
       } finally {
         endCommit();
       }
@@ -230,7 +275,24 @@ export class Store implements StoreOperations {
       });
     }
     await this.inBackground(async () => {
+      while (!this.closing && (await this.listOldSegments()));
+    });
+    await this.inBackground(async () => {
       if (!this.closing) await this.commits.use(() => this.checkpoints.shortenLog());
+    });
+  }
+
+  /** @returns whether there were segments to be listed */
+  private async listOldSegments(): Promise<boolean> {
+    const { lists } = this.directories;
+    if (lists.due(this.ids.latest) === null) return false;
+    return this.commits.use(async () => {
+      const toId = lists.due(this.ids.latest);
+      if (toId === null) return false;
+      await this.checkpoints.shortenLog();
+      await this.database.transaction((tx) => lists.add(tx, toId));
+      lists.publish(toId);
+      return true;
     });
   }
 
@@ -248,7 +310,7 @@ export class Store implements StoreOperations {
     if (entry === undefined) return false;
     // Looked for before there is a transaction: most commits leave nothing to join.
     if (findSmallRun(await this.directories.get(tokenId)) === null) return false;
-    const { result } = await this.change(async (stage, depth) => {
+    const { result } = await this.change(async ({ stage, depth }) => {
       const token = stage.token(entry.row.chain, entry.row.address);
       const run = findSmallRun(await stage.directory(token));
       if (run !== null) await depth.join(token, run.tier, run.from, run.to);

@@ -1,4 +1,4 @@
-/** Cold pages end to end: clients of this process, the server in another, loopback between them. */
+/** Pages end to end, cold and from fragments: clients of this process, the server in another, loopback between them. */
 import { percentile, type CaseResult } from '../case.js';
 import { benchAddress, type PageShape } from '../data/pages.js';
 import { digestOf } from '../digest.js';
@@ -23,7 +23,17 @@ export interface HttpCase {
   key: string | null;
   status: number;
   clients: number;
+  /** Asked of so many tokens, and not before their pages come from fragments; null: of all, cold. */
+  warmTokens: number | null;
 }
+
+/** Flags of a server that makes every page anew. */
+export const NO_FRAGMENTS = ['--fragments-memory-mib', '0', '--fragments-disk-mib', '0'];
+/** Tokens whose packs are made before pages from fragments are measured. */
+const WARM_TOKENS = 4;
+/** Pages count as warm when so many in a row, every one another, came from fragments. */
+const WARM_REPLIES = 256;
+const WARM_DEADLINE_MS = 60_000;
 
 /** When the server's clock has to stand: after everything stored. */
 export function asOfS(shape: PageShape): number {
@@ -32,9 +42,6 @@ export function asOfS(shape: PageShape): number {
 
 /** Every kind of request with one client, then with several. */
 export function httpCases(): HttpCase[] {
-  const page = (query: string, acceptEncoding: string) => {
-    return { name: `${query} ${acceptEncoding}`, query, acceptEncoding, key: null, status: 200 };
-  };
   const kinds = [
     page('group=market', 'gzip'),
     page('group=market', 'br'),
@@ -42,12 +49,41 @@ export function httpCases(): HttpCase[] {
     page('group=all', 'gzip'),
     { ...page('group=market', 'gzip'), name: '401', key: 'none of ours', status: 401 },
   ];
+  return withClients(kinds);
+}
+
+/** Pages of the default view, from fragments. */
+export function fragmentHttpCases(): HttpCase[] {
+  const kinds = ['gzip', 'br'].map((acceptEncoding) => page('group=market', acceptEncoding));
+  return withClients(
+    kinds.map((kind) => ({ ...kind, name: `fragments ${kind.name}`, warmTokens: WARM_TOKENS })),
+  );
+}
+
+type Kind = Omit<HttpCase, 'clients'>;
+
+function page(query: string, acceptEncoding: string): Kind {
+  const name = `${query} ${acceptEncoding}`;
+  return { name, query, acceptEncoding, key: null, status: 200, warmTokens: null };
+}
+
+function withClients(kinds: readonly Kind[]): HttpCase[] {
   return CLIENTS.flatMap((clients) =>
     kinds.map((kind) => {
       const who = clients === 1 ? '1 client' : `${clients} clients`;
       return { ...kind, name: `http A/${kind.name}, ${who}`, clients };
     }),
   );
+}
+
+/** Asks until pages come from fragments. @throws Error where they don't */
+async function warmUp(target: Target): Promise<void> {
+  const deadline = performance.now() + WARM_DEADLINE_MS;
+  for (let inRow = 0, n = 0; inRow < WARM_REPLIES; n++) {
+    const { tag } = await getOnce(target, n);
+    inRow = tag.endsWith('-f"') ? inRow + 1 : 0;
+    if (performance.now() > deadline) throw new Error('pages do not come from fragments');
+  }
 }
 
 /**
@@ -64,10 +100,11 @@ export async function measureHttp(
   const { name, clients } = one;
   const target: Target = {
     url: server.url,
-    pathOf: (n) => pathOf(shape, tokens, n, one.query),
+    pathOf: (n) => pathOf(shape, Math.min(tokens, one.warmTokens ?? tokens), n, one.query),
     headers: { 'x-api-key': one.key ?? key, 'accept-encoding': one.acceptEncoding },
     status: one.status,
   };
+  if (one.warmTokens !== null) await warmUp(target);
   const { hash, bytes } = await digestOfFirst(target, one);
   await load(target, clients, forMs * WARM_UP_SHARE);
   const cpuBefore = server.cpuMs();

@@ -16,6 +16,8 @@ export interface Target {
 export interface Reply {
   status: number;
   encoding: string;
+  /** '' where there is none. */
+  tag: string;
   body: Buffer;
 }
 
@@ -74,7 +76,8 @@ function get(agent: http.Agent, target: Target, n: number): Promise<Reply> {
           return;
         }
         const encoding = response.headers['content-encoding'] ?? 'identity';
-        resolve({ status, encoding, body: Buffer.concat(chunks) });
+        const tag = response.headers.etag ?? '';
+        resolve({ status, encoding, tag, body: Buffer.concat(chunks) });
       });
     });
     request.on('error', reject);

@@ -33,13 +33,13 @@ export interface BenchServer {
 export async function startBenchServer(
   directory: string,
   asOfS: number,
-  { probeLoop = false }: { probeLoop?: boolean } = {},
+  { probeLoop = false, flags: more = [] }: { probeLoop?: boolean; flags?: readonly string[] } = {},
 ): Promise<BenchServer> {
   const main = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
   const flags = ['--data', directory, '--host', '127.0.0.1', '--port', '0', '--as-of', `${asOfS}`];
   const probe = fileURLToPath(new URL('../load/loop-probe.js', import.meta.url));
   const imports = probeLoop ? ['--import', pathToFileURL(probe).href] : [];
-  const child = spawn(process.execPath, [...imports, main, 'serve', ...flags], {
+  const child = spawn(process.execPath, [...imports, main, 'serve', ...flags, ...more], {
     // Neither settings of the caller nor a config file of the place it runs in.
     env: Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith('FATHOM_'))),
     cwd: directory,
@@ -47,7 +47,9 @@ export async function startBenchServer(
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   // It must not outlive a bench that is broken off.
-  process.once('exit', () => child.kill('SIGKILL'));
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  void exited.then(() => process.off('exit', kill));
   try {
     const url = await listeningUrl(child, exited);
     return {

@@ -11,8 +11,8 @@ import type { DemoToken } from './tokens.js';
 const WALLETS: Readonly<Record<AssetKind, number>> = {
   ...{ major: 0, liquid: 260, listed: 180, onchain: 140, stable: 0, dormant: 0 },
 };
-const MIN_STAY_S = 9 * DAY_S;
-const MAX_STAY_S = 400 * DAY_S;
+const MIN_STAY_S = 40 * DAY_S;
+const MAX_STAY_S = 600 * DAY_S;
 /** A wallet trades this often at the most; in between its balance stands still. */
 const MIN_TRADE_S = 1_800;
 const MAX_TRADE_S = 5 * DAY_S;

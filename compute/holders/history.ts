@@ -1,4 +1,6 @@
 /** Holder snapshots of one token, packed: the form in which history is stored and read. */
+export { decodeHolderBlock } from './block-decoder.js';
+export { encodeHolderBlock } from './block-encoder.js';
 
 /** The owners of a token by their number, which never changes. */
 export interface OwnerNames {

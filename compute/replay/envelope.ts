@@ -14,14 +14,29 @@ export interface ReplayEnvelope {
   window: { from: number; to: number; clamped: boolean };
 }
 
+/** What the reply says of the page beside its snapshots' cells. */
+export type PageSummary = Pick<
+  Page,
+  | 'query'
+  | 'snapshotCount'
+  | 'rowCount'
+  | 'nextFrom'
+  | 'markets'
+  | 'groups'
+  | 'facets'
+  | 'venuesNotFound'
+> & { t: ArrayLike<number> };
+
 /** Key of a snapshot's array of market or group indexes; null with group=all. */
-export function indexKey(page: Page): 'market_idx' | 'group_idx' | null {
+export function indexKey(
+  page: Pick<Page, 'index'> & { query: Pick<Page['query'], 'group'> },
+): 'market_idx' | 'group_idx' | null {
   if (page.index === null) return null;
   return page.query.group === 'market' ? 'market_idx' : 'group_idx';
 }
 
 /** The reply's fields up to `snapshots`, plain data in the order in which they are written. */
-export function pageHead(page: Page, envelope: ReplayEnvelope) {
+export function pageHead(page: PageSummary, envelope: ReplayEnvelope) {
   const { query, snapshotCount } = page;
   return {
     token: envelope.token,

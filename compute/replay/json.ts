@@ -10,7 +10,7 @@ import {
   writeIndexes,
   writeUint,
 } from './digits.js';
-import { indexKey, pageHead, type ReplayEnvelope } from './envelope.js';
+import { indexKey, pageHead, type PageSummary, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
 
 /** A cell's four numbers, each with its comma. */
@@ -24,6 +24,12 @@ const CLOSE_BRACKET = 93;
 /** Room for a page's text before it is cut to length; bounded by the limits of a page. */
 let scratch = new Uint8Array(0);
 
+/** Snapshots in columns, as far as their text follows from them. */
+export type SnapshotColumns = Pick<
+  Page,
+  't' | 'tier' | 'priceUsd' | 'cellOffsets' | 'index' | 'bin' | 'supportCents' | 'resistanceCents'
+> & { query: Pick<Page['query'], 'group'> };
+
 /**
  * Encodes a page. Amounts are exact cents in their shortest form; other numbers as JavaScript writes
  * them. Above 2^46 USD, where cents are finer than doubles, the text is still exact and so longer
@@ -32,27 +38,59 @@ let scratch = new Uint8Array(0);
  * @returns bytes that own their whole ArrayBuffer
  */
 export function encodeJson(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
-  const head = Buffer.from(JSON.stringify({ ...pageHead(page, envelope), snapshots: [] }));
-  const room =
-    head.length + page.snapshotCount * MAX_SNAPSHOT_BYTES + page.rowCount * MAX_CELL_BYTES;
-  if (scratch.length < room) scratch = new Uint8Array(room);
-  const out = scratch;
-  // Everything up to and with the bracket that opens the snapshots.
-  out.set(head.subarray(0, -2));
-  let at = head.length - 2;
+  const head = encodeHead(page, envelope);
+  const out = roomFor(head.length + PAGE_TAIL.length + snapshotBytes(page));
+  out.set(head);
+  let at = head.length;
   const key = indexKey(page);
   for (let s = 0; s < page.snapshotCount; s++) {
     if (s > 0) out[at++] = COMMA;
     at = writeSnapshot(out, at, page, s, key);
   }
-  at = writeAscii(out, at, ']}');
+  at = writeAscii(out, at, PAGE_TAIL);
   return out.slice(0, at);
+}
+
+/** What stands after a page's snapshots. */
+export const PAGE_TAIL = ']}';
+
+/** A page's text up to and with the bracket that opens the snapshots. */
+export function encodeHead(page: PageSummary, envelope: ReplayEnvelope): Uint8Array {
+  const text = Buffer.from(JSON.stringify({ ...pageHead(page, envelope), snapshots: [] }));
+  return text.subarray(0, -PAGE_TAIL.length);
+}
+
+/**
+ * Encodes snapshots one by one, with nothing between them: snapshot `s` is
+ * `offsets[s] <= i < offsets[s + 1]` of the bytes.
+ */
+export function encodeSnapshots(columns: SnapshotColumns): {
+  bytes: Uint8Array<ArrayBuffer>;
+  offsets: Uint32Array;
+} {
+  const out = roomFor(snapshotBytes(columns));
+  const offsets = new Uint32Array(columns.t.length + 1);
+  const key = indexKey(columns);
+  for (let s = 0; s < columns.t.length; s++) {
+    offsets[s + 1] = writeSnapshot(out, offsets[s], columns, s, key);
+  }
+  return { bytes: out.slice(0, offsets[columns.t.length]), offsets };
+}
+
+function roomFor(bytes: number): Uint8Array<ArrayBuffer> {
+  if (scratch.length < bytes) scratch = new Uint8Array(bytes);
+  return scratch;
+}
+
+/** Bytes that the snapshots take at most, commas included. */
+function snapshotBytes({ t, bin }: SnapshotColumns): number {
+  return t.length * MAX_SNAPSHOT_BYTES + bin.length * MAX_CELL_BYTES;
 }
 
 function writeSnapshot(
   out: Uint8Array,
   at: number,
-  page: Page,
+  page: SnapshotColumns,
   s: number,
   key: string | null,
 ): number {

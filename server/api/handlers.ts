@@ -9,3 +9,12 @@ export type MarketHandlers = Pick<
   Handlers,
   'getScore' | 'postScore' | 'getTopScores' | 'getMarketDepth'
 >;
+
+/** The endpoints that the orders in memory answer. */
+export type FlowHandlers = Pick<Handlers, 'getDcaPressure' | 'getDcaOrders' | 'getLimitOrders'>;
+
+/** The endpoints that are answered from the flows of tokens' holders. */
+export type HolderHandlers = Pick<Handlers, 'getWhaleActivity' | 'postWhaleActivity'>;
+
+/** The endpoints that the boards of pools and of fee density answer. */
+export type LpHandlers = Pick<Handlers, 'getDlmm' | 'getDlmmPools' | 'getLpCheatSheet'>;

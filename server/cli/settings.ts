@@ -13,7 +13,10 @@ const CONFIG_KEYS = [
   'threads',
   'native-code',
   'native-mint',
+  'quote-tokens',
   'evm-chain-id',
+  'fragments-memory-mib',
+  'fragments-disk-mib',
   'plans',
 ] as const;
 /** Settings that are JSON objects: as such in the config file, as JSON text in their variable. */

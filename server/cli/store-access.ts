@@ -17,10 +17,11 @@ export function storeThrough(directory: string, pool: ComputePool): UseStore {
   return (body) => withStore(directory, storeOptions(pool), body);
 }
 
-/** How a store is opened: its segments are rewritten in the pool. */
+/** How a store is opened: its segments and holder blocks are rewritten in the pool. */
 export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
   return {
     rewrite: (input) => runInTurn(pool, 'rewriteSegments', input),
+    rewriteHolders: (input) => runInTurn(pool, 'rewriteHolderBlocks', input),
     onBackgroundError: (error) =>
       tell(`joining small segments failed: ${error instanceof Error ? error.message : 'unknown'}`),
     onUsageError: (error) =>

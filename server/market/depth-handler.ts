@@ -2,16 +2,21 @@
 import type { Static } from 'typebox';
 import { depthLevels, depthSummary, type DepthQuery } from '../../compute/depth/market-depth.js';
 import type { KeyRecord } from '../../storage/seams.js';
-import type { AskedToken } from '../api/chain.js';
 import type { getMarketDepth } from '../api/endpoints/get-market-depth.js';
 import type { Call } from '../api/endpoint.js';
 import type { MarketHandlers } from '../api/handlers.js';
+import { KeptReplies } from '../api/kept-replies.js';
 import type { KeptReply } from '../api/kept-reply.js';
-import { ApiError, excerpt, invalidParameter } from '../http/errors.js';
-import { DepthReplies } from './depth-replies.js';
+import { excerpt, invalidParameter } from '../http/errors.js';
 import type { HeldToken } from './held-depth.js';
+import { knownToken } from './known-token.js';
 import type { Market } from './market.js';
 import { currentPriceUsd, type TokenState } from './market-state.js';
+
+/** Levels of all replies that are kept: some 200 bytes each with their encoded forms. */
+const MAX_KEPT_LEVELS = 200_000;
+/** What a reply without levels counts as. */
+const REPLY_OVERHEAD_LEVELS = 10;
 
 /** The currency beside USD that depth may be asked for in. */
 export interface NativeCurrency {
@@ -44,7 +49,10 @@ interface DepthRequest extends DepthQuery {
 /** Makes the handler of GET /market-depth. */
 export function depthHandler(services: DepthServices): MarketHandlers['getMarketDepth'] {
   const { market } = services;
-  const replies = new DepthReplies<DepthDocument>();
+  const replies = new KeptReplies<DepthDocument>({
+    sizeOf: ({ depth_data: levels }) => levels.length + REPLY_OVERHEAD_LEVELS,
+    maxSize: MAX_KEPT_LEVELS,
+  });
   const reply = (
     token: TokenState,
     request: DepthRequest,
@@ -53,10 +61,9 @@ export function depthHandler(services: DepthServices): MarketHandlers['getMarket
     replies.get(replyKey(token, request), () => depthDocument(token, request, held));
   return (call) => {
     const request = depthRequest(call, services);
-    const token = market.state.token(call.token.address);
-    if (token === null) {
-      if (!market.hasRecord(call.token.chain, call.token.address)) throw tokenNotFound(call.token);
-      return afterLoading(market, call.token).then(async (loaded) =>
+    const token = knownToken(market, call.token);
+    if (token instanceof Promise) {
+      return token.then(async (loaded) =>
         reply(loaded, request, market.depth(loaded) ?? (await market.loadDepth(loaded))),
       );
     }
@@ -64,18 +71,6 @@ export function depthHandler(services: DepthServices): MarketHandlers['getMarket
     if (held !== null) return reply(token, request, held);
     return market.loadDepth(token).then((read) => reply(token, request, read));
   };
-}
-
-/** A token whose first data came a moment ago. */
-async function afterLoading(market: Market, asked: AskedToken): Promise<TokenState> {
-  await market.settled();
-  const token = market.state.token(asked.address);
-  if (token === null) throw new Error(`token ${asked.address} has a record but no state`);
-  return token;
-}
-
-function tokenNotFound({ address }: AskedToken): ApiError {
-  return new ApiError(404, 'token_not_found', `There is no record of ${address}`);
 }
 
 /** @throws ApiError 400 invalid_parameter */

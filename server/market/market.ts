@@ -32,6 +32,9 @@ export interface MarketOptions {
   maxHeldBytes?: number;
 }
 
+/** Told of the tokens that have just been loaded: whatever is served of them may be another. */
+export type LoadListener = (addresses: readonly string[]) => void;
+
 export class Market {
   readonly state = new MarketState();
   readonly held: HeldDepth;
@@ -47,6 +50,7 @@ export class Market {
   private started = false;
   private closed = false;
   private readonly reading = new Map<number, Promise<HeldToken>>();
+  private readonly loadListeners: LoadListener[] = [];
 
   constructor(private readonly options: MarketOptions) {
     this.held = new HeldDepth(options.maxHeldBytes ?? MAX_HELD_BYTES);
@@ -56,6 +60,11 @@ export class Market {
   /** The board of a chain, or the merged one. */
   board(chain: ChainFilter): ReturnType<Boards['get']> {
     return this.boards.get(chain);
+  }
+
+  /** Calls `listener` once tokens have been loaded, and their state holds what is new. */
+  onLoad(listener: LoadListener): void {
+    this.loadListeners.push(listener);
   }
 
   /** Whether anything has named the token, be it loaded yet or not. */
@@ -192,6 +201,8 @@ export class Market {
       this.alarms.set(details.tokenId, nextChangeS);
     }
     this.state.put(loaded, nowS);
+    const addresses = loaded.map(({ details }) => details.address);
+    for (const listener of this.loadListeners) listener(addresses);
   }
 
   private scheduleBoards(): void {

@@ -12,16 +12,34 @@ const SETTLED_MAX_AGE_S = 300;
 /** What a page's text follows from, beside the plan. */
 export type PageIdentity = Pick<RenderInput, 'query' | 'envelope' | 'format' | 'encoding'>;
 
+/** How a page's bytes come about: the same page is compressed otherwise on each way. */
+export type PageMaking = 'pool' | 'fragments';
+
+/** A page's strong entity tags in one form, by how it is made. */
+export type EntityTags = Readonly<Record<PageMaking, string>>;
+
 /**
- * The strong entity tag of a page in one form: a digest of all that its bytes follow from. Segments
+ * The strong entity tags of a page in one form: a digest of all that its bytes follow from. Segments
  * never change, so their ids stand for their contents, within the store that `storeTag` names.
  */
-export function entityTag(storeTag: string, page: PageIdentity, plan: PagePlan): string {
+export function entityTags(storeTag: string, page: PageIdentity, plan: PagePlan): EntityTags {
   const { query, envelope, format, encoding } = page;
-  const rows = plan.snapshots.flatMap(({ segment, row }) => [segment, row]);
+  const rows = rowsOfPlan(plan);
   const parts = [storeTag, query, envelope, format, encoding, plan.segmentIds, rows, plan.nextT];
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
-  return `"${digest.slice(0, 27)}"`;
+  const tag = digest.slice(0, 27);
+  return { pool: `"${tag}"`, fragments: `"${tag}-f"` };
+}
+
+/** Segment, first row and last row of every stretch of neighbours: as short as a plan can be put. */
+function rowsOfPlan({ snapshots }: PagePlan): number[] {
+  const rows: number[] = [];
+  snapshots.forEach(({ segment, row }, s) => {
+    const last = rows.length - 1;
+    if (s > 0 && rows[last - 2] === segment && rows[last] === row - 1) rows[last] = row;
+    else rows.push(segment, row, row);
+  });
+  return rows;
 }
 
 /** Headers for a page whose window ends at `toS`; one that reaches now is not kept and has no tag. */
@@ -34,8 +52,13 @@ export function cacheHeaders(toS: number, nowS: number, tag: string | null): Hea
   ];
 }
 
-/** Whether an If-None-Match header names the tag (RFC 9110, 13.1.2: weak comparison). */
-export function namesTag(ifNoneMatch: string, tag: string): boolean {
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((item) => item.trim().replace(/^W\//, '') === tag);
+/**
+ * The one of a page's tags that an If-None-Match header names, null where it names none (RFC 9110,
+ * 13.1.2: weak comparison). Whichever it is, the client has what this page would be.
+ */
+export function namedTag(ifNoneMatch: string, tags: EntityTags): string | null {
+  if (ifNoneMatch === '') return null;
+  if (ifNoneMatch.trim() === '*') return tags.pool;
+  const named = ifNoneMatch.split(',').map((item) => item.trim().replace(/^W\//, ''));
+  return Object.values(tags).find((tag) => named.includes(tag)) ?? null;
 }

@@ -14,7 +14,14 @@ import type { Budget } from '../http/budget.js';
 import { VARY } from '../api/forms.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import { cacheHeaders, entityTag, namesTag, type PageIdentity } from './caching.js';
+import {
+  cacheHeaders,
+  entityTags,
+  namedTag,
+  type PageIdentity,
+  type PageMaking,
+} from './caching.js';
+import type { Fragments } from './fragments/fragments.js';
 import { replayRequest, type ReplayRequest } from './parameters.js';
 import { negotiate, representationHeaders, type Representation } from './representation.js';
 import { enlargedBudget, partOfPlan } from './selection.js';
@@ -28,6 +35,8 @@ export interface ReplayServices {
   clock: Clock;
   /** Pages that are worked on at one time, from the plan to the finished body. */
   pagesInWork: Budget;
+  /** Where it is left out, the pool makes every page. */
+  fragments?: Fragments;
   /** Names the store in entity tags: another store's segments may bear the same ids. */
   storeTag: string;
 }
@@ -64,20 +73,35 @@ async function preparePage(
   const page = pageIdentity(request, leg, representation);
   for (let plans = 0; plans < MAX_PLANS; plans++) {
     const plan = await makePlan(depth, leg ?? asked, request, nowS);
-    const tag = request.toS < nowS ? entityTag(storeTag, page, plan) : null;
-    const headers = cacheHeaders(request.toS, nowS, tag);
-    if (tag !== null && namesTag(exchange.header('if-none-match'), tag)) {
-      return { status: 304, headers, body: null };
+    const tags = request.toS < nowS ? entityTags(storeTag, page, plan) : null;
+    const named = tags && namedTag(exchange.header('if-none-match'), tags);
+    if (named !== null) {
+      return { status: 304, headers: cacheHeaders(request.toS, nowS, named), body: null };
     }
     try {
-      const body = await renderPlan(services, exchange, plan, page);
-      const all = [...representationHeaders(representation), ...headers];
-      return body && { status: 200, headers: all, body };
+      const made = await makePage(services, exchange, plan, page);
+      if (made === null) return null;
+      const caching = cacheHeaders(request.toS, nowS, tags && tags[made.making]);
+      const headers = [...representationHeaders(representation), ...caching];
+      return { status: 200, headers, body: made.body };
     } catch (error) {
       if (!(error instanceof SegmentGoneError)) throw error;
     }
   }
   throw replayBusy();
+}
+
+/** The page's body; null where the client went before it was done. */
+async function makePage(
+  services: ReplayServices,
+  exchange: Exchange,
+  plan: PagePlan,
+  page: PageIdentity,
+): Promise<{ body: Uint8Array; making: PageMaking } | null> {
+  const assembled = await services.fragments?.page(plan, page);
+  if (assembled) return { body: assembled, making: 'fragments' };
+  const rendered = await renderPlan(services, exchange, plan, page);
+  return rendered && { body: rendered, making: 'pool' };
 }
 
 function pageIdentity(

@@ -1,6 +1,12 @@
 /** The parameters of GET /replay/:address (api.md 4.13, data.md 4 'Replay'). */
 import type { Static } from 'typebox';
-import { binsOfBand } from '../../compute/ladder/ladder.js';
+import {
+  DEFAULT_BAND,
+  DEFAULT_MAX_PCT,
+  DEFAULT_MIN_PCT,
+  binsOfBand,
+  type BinRange,
+} from '../../compute/ladder/ladder.js';
 import type { Chain, MarketType } from '../../compute/market/market.js';
 import type { ReplayFilter, ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
 import type { AskedToken } from '../api/chain.js';
@@ -55,7 +61,7 @@ export function replayRequest(
     query: {
       group: groupOf(parameters),
       ...filterOf(parameters),
-      band: binsOfBand(minPct, maxPct),
+      band: bandOf(minPct, maxPct),
       minPct,
       maxPct,
     },
@@ -80,6 +86,12 @@ function windowOf(parameters: ReplayParameters, nowS: number) {
   }
   const fromS = Math.max(Math.ceil(from), oldestS);
   return { fromS, toS: Math.ceil(to), clamped: from < oldestS };
+}
+
+/** Nearly every request has the default one. */
+function bandOf(minPct: number, maxPct: number): BinRange {
+  const isDefault = minPct === DEFAULT_MIN_PCT && maxPct === DEFAULT_MAX_PCT;
+  return isDefault ? DEFAULT_BAND : binsOfBand(minPct, maxPct);
 }
 
 function isoOf(seconds: number): string {

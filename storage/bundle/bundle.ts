@@ -11,9 +11,16 @@ const NAME = /^[0-9a-f-]{36}\.bundle$/;
 /** A staged file that nobody has touched for this long is what a killed command left behind. */
 const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
 
+/** Where a frame lies in its bundle's file. */
+export interface FramePlace {
+  offset: number;
+  bytes: number;
+}
+
 /** Writes a bundle; nothing of it stays unless finish() has been reached. */
 export class BundleWriter {
   private frames = 0;
+  private bytes = 0;
 
   private constructor(
     readonly name: string,
@@ -26,16 +33,31 @@ export class BundleWriter {
     await mkdir(staging, { recursive: true, mode: 0o700 });
     const name = `${randomUUID()}${SUFFIX}`;
     const file = path.join(staging, name);
-    return new BundleWriter(name, file, await open(file, 'wx', 0o600));
+    return new BundleWriter(name, file, await open(file, 'wx+', 0o600));
   }
 
   /** Appends a frame; a full disk rejects. */
   async write(frame: Frame): Promise<void> {
+    await this.append(frame);
+  }
+
+  /** write(), for whoever reads the frame again. */
+  async append(frame: Frame): Promise<FramePlace> {
     const bytes = packFrame(frame);
+    const place = { offset: this.bytes, bytes: bytes.length };
     for (let done = 0; done < bytes.length;) {
-      done += (await this.handle.write(bytes, done)).bytesWritten;
+      const at = this.bytes + done;
+      done += (await this.handle.write(bytes, done, bytes.length - done, at)).bytesWritten;
     }
+    this.bytes += bytes.length;
     this.frames++;
+    return place;
+  }
+
+  /** A frame that was written, before finish() is called. */
+  async read({ offset, bytes }: FramePlace): Promise<Frame> {
+    const frame = await readExactly(this.handle, bytes, offset);
+    return unpackBody(frame.subarray(FRAME_HEAD_BYTES)) as Frame;
   }
 
   /** Closes the bundle as a complete one. */
@@ -89,10 +111,12 @@ export async function sweepStaging(directory: string, nowMs: number): Promise<vo
   }
 }
 
-async function readExactly(handle: FileHandle, bytes: number): Promise<Buffer> {
+/** @param offset where it begins; without it, where the last read of the handle ended */
+async function readExactly(handle: FileHandle, bytes: number, offset?: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(bytes);
   for (let done = 0; done < bytes;) {
-    const { bytesRead } = await handle.read(buffer, done, bytes - done);
+    const at = offset === undefined ? null : offset + done;
+    const { bytesRead } = await handle.read(buffer, done, bytes - done, at);
     if (bytesRead === 0) throw new Error('the bundle was cut short');
     done += bytesRead;
   }

@@ -1,12 +1,15 @@
 /** What a command hands to the store: one file of a dataset, read, validated and binned. */
 import type { MarketPlace } from '../../compute/binning/run-builder.js';
+import type { OwnerNames } from '../../compute/holders/history.js';
 import type { Chain, Market, Tier } from '../../compute/market/market.js';
 import type { JoinMode } from '../../compute/segment/join.js';
 import type { EncodedSegment } from '../../compute/segment/split.js';
 import type { TokenRow } from '../catalog/token-row.js';
+import type { SqlValue } from '../duckdb/statements.js';
+import type { FlatDataset } from '../flat/tables.js';
 
 /** Another layout of the frames is another version; the store refuses one it does not know. */
-export const BUNDLE_VERSION = 1;
+export const BUNDLE_VERSION = 2;
 
 /** First frame of a bundle. */
 export interface HeaderFrame {
@@ -44,10 +47,36 @@ export interface TokensFrame {
   rows: { line: number; row: TokenRow }[];
 }
 
+/**
+ * A row of a flat dataset: its table's columns in order, then whether it is kept. One that is not
+ * only takes the stored row of its key away.
+ */
+export type FlatRowValues = readonly SqlValue[];
+
+/** Rows of a flat dataset in the file's order. */
+export interface RowsFrame {
+  kind: 'rows';
+  dataset: FlatDataset;
+  rows: FlatRowValues[];
+}
+
+/** Holder snapshots of one token; a later frame's take the place of an earlier one's of the same t. */
+export interface HoldersFrame {
+  kind: 'holders';
+  tokenAddress: string;
+  /** The block's owners by their number. */
+  names: OwnerNames;
+  /** Epoch seconds of the block's snapshots, ascending. */
+  times: Uint32Array;
+  /** compute's holder block. */
+  block: Uint8Array;
+}
+
 /** Last frame: without it the file was cut short. */
 export interface EndFrame {
   kind: 'end';
   frames: number;
 }
 
-export type Frame = HeaderFrame | MarketsFrame | SegmentFrame | TokensFrame | EndFrame;
+export type Frame =
+  HeaderFrame | MarketsFrame | SegmentFrame | TokensFrame | RowsFrame | HoldersFrame | EndFrame;

@@ -1,10 +1,15 @@
 /** Loads tokens' directories when they are first asked for and keeps the latest used in memory. */
-import { TIERS } from '../../compute/market/market.js';
+import { TIERS, type Tier } from '../../compute/market/market.js';
 import type { Database, SqlRow, Statements } from '../duckdb/database.js';
 import { EMPTY_DIRECTORY, firstT, type Directory, type SegmentRef } from './directory.js';
+import { SegmentLists } from './segment-lists.js';
+import { refOfColumns, unpackRefs } from './segment-rows.js';
 
-/** Snapshots in all directories kept in memory, at 8 bytes each: 128 MiB. */
-export const MAX_CACHED_SNAPSHOTS = 16 * 1024 * 1024;
+/** Bytes of all directories kept in memory. */
+export const MAX_CACHED_BYTES = 128 * 1024 * 1024;
+/** What a snapshot takes of them, and an entry with its two columns' views. */
+const SNAPSHOT_BYTES = 8;
+const ENTRY_BYTES = 320;
 
 interface Load {
   directory: Promise<Directory>;
@@ -12,12 +17,15 @@ interface Load {
 
 export class Directories {
   /** Least recently used first. */
-  private readonly cached = new Map<number, { directory: Directory; snapshots: number }>();
+  private readonly cached = new Map<number, { directory: Directory; bytes: number }>();
   private readonly loading = new Map<number, Load>();
   private committing: { tokenIds: ReadonlySet<number>; ended: Promise<void> } | null = null;
-  private cachedSnapshots = 0;
+  private cachedBytes = 0;
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    readonly lists: SegmentLists = SegmentLists.none(),
+  ) {}
 
   /** A token's directory as last published. */
   async get(tokenId: number): Promise<Directory> {
@@ -54,22 +62,22 @@ export class Directories {
   publish(tokenId: number, directory: Directory): void {
     this.loading.delete(tokenId);
     const before = this.cached.get(tokenId);
-    if (before !== undefined) this.cachedSnapshots -= before.snapshots;
+    if (before !== undefined) this.cachedBytes -= before.bytes;
     this.cached.delete(tokenId);
-    const snapshots = countSnapshots(directory);
-    this.cached.set(tokenId, { directory, snapshots });
-    this.cachedSnapshots += snapshots;
-    for (const [oldest, { snapshots: freed }] of this.cached) {
-      if (this.cachedSnapshots <= MAX_CACHED_SNAPSHOTS || oldest === tokenId) break;
+    const bytes = bytesOf(directory);
+    this.cached.set(tokenId, { directory, bytes });
+    this.cachedBytes += bytes;
+    for (const [oldest, { bytes: freed }] of this.cached) {
+      if (this.cachedBytes <= MAX_CACHED_BYTES || oldest === tokenId) break;
       this.cached.delete(oldest);
-      this.cachedSnapshots -= freed;
+      this.cachedBytes -= freed;
     }
   }
 
   private load(tokenId: number): Load {
     const load: Load = { directory: Promise.resolve(EMPTY_DIRECTORY) };
     const read = async (): Promise<Directory> => {
-      const directory = await loadDirectory(this.database, tokenId);
+      const directory = await loadDirectory(this.database, tokenId, this.lists.listedId);
       if (this.committing?.tokenIds.has(tokenId) === true) {
         await this.committing.ended;
         return this.loading.get(tokenId) === load ? read() : this.get(tokenId);
@@ -86,45 +94,50 @@ export class Directories {
   }
 }
 
-/** Reads a token's directory, within a transaction or outside. */
+/**
+ * Reads a token's directory, within a transaction or outside.
+ * @param listedId segments up to this id stand in lists; later ones may, where the lists have grown
+ * meanwhile
+ */
 export async function loadDirectory(
   statements: Pick<Statements, 'rows'>,
   tokenId: number,
+  listedId: number,
 ): Promise<Directory> {
+  const unlisted = `SELECT segment_id, tier, cells, times, band_cells FROM segments
+    WHERE token_id = ${tokenId}`;
+  // In one statement: no commit comes in between.
   const rows = await statements.rows(
-    'SELECT segment_id, tier, cells, times, band_cells FROM segments WHERE token_id = ?',
-    [tokenId],
+    listedId === 0
+      ? unlisted
+      : `${unlisted} AND segment_id > ${listedId}
+         UNION ALL
+         SELECT NULL, tier, NULL, data, NULL FROM segment_lists WHERE token_id = ${tokenId}`,
   );
-  return directoryOf(rows.map(refOfColumns));
+  return directoryOf(rows.flatMap(refsOfRow));
 }
 
-/** A directory of some of a token's segments, in whatever order they come. */
+/** Entries from columns segment_id, tier, cells, times, band_cells; a list's stand in `times`. */
+export function refsOfRow(columns: SqlRow): SegmentRef[] {
+  const [segmentId, tier, , data] = columns;
+  if (segmentId !== null) return [refOfColumns(columns)];
+  return unpackRefs(TIERS[tier as number], data as Uint8Array);
+}
+
+/** A directory of some of a token's segments, in whatever order they come, some of them twice. */
 export function directoryOf(segments: readonly SegmentRef[]): Directory {
   const refs = [...segments].sort((a, b) => firstT(a) - firstT(b));
-  return {
-    raw: refs.filter((ref) => ref.tier === 'raw'),
-    '15m': refs.filter((ref) => ref.tier === '15m'),
-    '1h': refs.filter((ref) => ref.tier === '1h'),
+  const ofTier = (tier: Tier): SegmentRef[] => {
+    const own = refs.filter((ref) => ref.tier === tier);
+    return own.filter((ref, i) => i === 0 || ref.segmentId !== own[i - 1].segmentId);
   };
+  return { raw: ofTier('raw'), '15m': ofTier('15m'), '1h': ofTier('1h') };
 }
 
-/** An entry from columns segment_id, tier, cells, times, band_cells. */
-export function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow): SegmentRef {
-  return {
-    segmentId: segmentId as number,
-    tier: TIERS[tier as number],
-    cells: cells as number,
-    times: uint32Of(times as Uint8Array),
-    bandCells: uint32Of(bandCells as Uint8Array),
-  };
-}
-
-function uint32Of(bytes: Uint8Array): Uint32Array {
-  return new Uint32Array(bytes.slice().buffer);
-}
-
-function countSnapshots(directory: Directory): number {
-  let snapshots = 0;
-  for (const tier of TIERS) for (const ref of directory[tier]) snapshots += ref.times.length;
-  return snapshots;
+function bytesOf(directory: Directory): number {
+  let bytes = 0;
+  for (const tier of TIERS) {
+    for (const { times } of directory[tier]) bytes += ENTRY_BYTES + SNAPSHOT_BYTES * times.length;
+  }
+  return bytes;
 }

@@ -1,4 +1,4 @@
-/** Applies a bundle's frames to a stage, one transaction's worth. */
+/** Applies a bundle's frames, one transaction's worth. */
 import { readBundle } from '../bundle/bundle.js';
 import {
   BUNDLE_VERSION,
@@ -8,8 +8,18 @@ import {
 } from '../bundle/frames.js';
 import type { TokenRow } from '../catalog/token-row.js';
 import { InputError } from '../errors.js';
+import type { FlatCommit } from '../flat/flat-commit.js';
+import type { HolderCommit } from '../holders/holder-commit.js';
 import type { DepthCommit } from './depth-commit.js';
 import type { Stage } from './stage.js';
+
+/** What one transaction's frames are applied to. */
+export interface CommitParts {
+  stage: Stage;
+  depth: DepthCommit;
+  flat: FlatCommit;
+  holders: HolderCommit;
+}
 
 /**
  * Applies every frame of a staged bundle.
@@ -19,17 +29,16 @@ import type { Stage } from './stage.js';
 export async function applyBundle(
   directory: string,
   name: string,
-  stage: Stage,
-  depth: DepthCommit,
+  parts: CommitParts,
 ): Promise<number> {
   let application: Application | null = null;
   for await (const frame of readBundle(directory, name)) {
-    if (frame.kind === 'header') application = new Application(checkedHeader(frame), stage, depth);
+    if (frame.kind === 'header') application = new Application(checkedHeader(frame), parts);
     else if (application === null) throw new Error('a bundle whose first frame is no header');
     else await application.apply(frame);
   }
   if (application === null) throw new Error('a bundle without a header');
-  application.checkLegs();
+  await application.finish();
   return application.segments;
 }
 
@@ -40,24 +49,28 @@ class Application {
 
   constructor(
     private readonly header: HeaderFrame,
-    private readonly stage: Stage,
-    private readonly depth: DepthCommit,
+    private readonly parts: CommitParts,
   ) {}
 
   async apply(frame: Exclude<Frame, HeaderFrame>): Promise<void> {
     const { file, mode } = this.header;
+    const { stage, depth, flat, holders } = this.parts;
     switch (frame.kind) {
       case 'markets':
         return this.applyMarkets(frame);
       case 'segment':
         this.segments++;
-        return named(file, () => this.depth.add(frame, mode));
+        return named(file, () => depth.add(frame, mode));
       case 'tokens':
         for (const { line, row } of frame.rows) {
-          await named(`${file}:${line}`, () => this.stage.putRow(row));
+          await named(`${file}:${line}`, () => stage.putRow(row));
           this.lines.set(row, line);
         }
         return;
+      case 'rows':
+        return named(file, () => flat.add(frame.dataset, frame.rows));
+      case 'holders':
+        return named(file, () => holders.add(frame));
       case 'end':
         return;
     }
@@ -65,19 +78,26 @@ class Application {
 
   private async applyMarkets({ chain, address, markets, places }: MarketsFrame): Promise<void> {
     const { file } = this.header;
-    await named(file, () => void this.stage.token(chain, address));
-    const token = this.stage.token(chain, address);
+    const { stage } = this.parts;
+    await named(file, () => void stage.token(chain, address));
+    const token = stage.token(chain, address);
     for (const [i, market] of markets.entries()) {
-      const work = async () => void (await this.stage.marketIndexes(token, [market]));
+      const work = async () => void (await stage.marketIndexes(token, [market]));
       const place = places?.[i];
       if (place === undefined) await named(file, work);
       else await named(`${file}:${place.line}`, work, place.prefix);
     }
   }
 
-  /** @throws InputError where the rows give an asset two legs of one chain */
-  checkLegs(): void {
-    const conflict = this.stage.legConflict();
+  /** @throws InputError where what all rows make together cannot be */
+  async finish(): Promise<void> {
+    this.checkLegs();
+    await named(this.header.file, () => this.parts.flat.finish());
+    await named(this.header.file, () => this.parts.holders.finish());
+  }
+
+  private checkLegs(): void {
+    const conflict = this.parts.stage.legConflict();
     if (conflict === null) return;
     const { asset, rows } = conflict;
     const line = this.lines.get(rows[1]) ?? this.lines.get(rows[0]);

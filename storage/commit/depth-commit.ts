@@ -101,6 +101,7 @@ export class DepthCommit {
       refs.push({ segmentId, tier, cells, times, bandCells });
     }
     await deleteSegments(this.stage.tx, idsOf(replaced));
+    await this.stage.unlist(token, replaced);
     const directory = await this.stage.directory(token);
     directory[tier].splice(at, replaced.length, ...refs);
   }

@@ -119,6 +119,11 @@ export class Stage {
     return token.directory;
   }
 
+  /** Takes segments that the transaction removes out of the lists where they stand in one. */
+  unlist(token: StagedToken, refs: readonly SegmentRef[]): Promise<void> {
+    return this.directories.lists.remove(this.tx, token.tokenId, refs);
+  }
+
   /** Writes what is still held back: the last thing before the commit. */
   async write(): Promise<void> {
     await this.writer.tokens([...this.tokens.values()].filter((token) => token.isRowChanged));

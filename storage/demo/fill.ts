@@ -4,36 +4,29 @@ import {
   demoPlan,
   demoSnapshotTimes,
   demoTokenRows,
-  demoTokens,
   type DemoToken,
   type DemoUnit,
 } from '../../compute/demo/market.js';
-import type { ComputePool } from '../../compute/pool.js';
-import { commitPrepared, type UseStore } from '../ingest/ingest.js';
+import { commitPrepared } from '../ingest/ingest.js';
 import type { Piece } from '../ingest/pieces.js';
-import { preparePieces, prepareTokenRows, type FileReport } from '../ingest/prepare.js';
+import { preparePieces } from '../ingest/prepare-depth.js';
+import { prepareTokenRows } from '../ingest/prepare-rows.js';
 import type { StoreOperations } from '../operations.js';
+import { fillFlat } from './flat.js';
 import { writeMarker, type DemoMarker } from './marker.js';
+import { SOURCE, tokensOf, type DemoRequest, type DemoTotals } from './request.js';
 
 /** Units that are committed together; the first commits are small, so that pages are there soon. */
 const UNITS_A_COMMIT = 6;
 /** A pause longer than this is not filled in whole. */
 const MAX_GAP_S = DEMO_RAW_S;
-const SOURCE = 'simulated market';
 
-export interface DemoRequest {
-  directory: string;
-  pool: ComputePool;
-  useStore: UseStore;
-  /** Which tokens are simulated; without it all of them. */
-  only?: (token: DemoToken) => boolean;
-  /** Told after every commit: units done and to do, and what has been stored so far. */
-  onProgress?: (done: number, of: number, stored: Omit<FileReport, 'file'>) => void;
-  signal?: AbortSignal;
+/** How far a fill has come. */
+interface Filling {
+  done: number;
+  of: number;
+  totals: DemoTotals;
 }
-
-/** Rows, snapshots and cells of everything that a fill has stored. */
-export type DemoTotals = Omit<FileReport, 'file'>;
 
 /**
  * Fills in the history that the marker names, newest first; what is stored already is left out, so
@@ -57,10 +50,17 @@ export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promis
     }
     return units;
   });
-  const totals = await commitUnits(request, marker.seed, missing);
-  totals.rows += rows.length;
+  const others = await fillFlat(request, marker, 'others');
+  // The present first, then the wallets, which are many, then the rest of the past.
+  const present = missing.filter(({ tier, toS }) => tier === 'raw' && toS > marker.untilS);
+  const past = missing.filter((unit) => !present.includes(unit));
+  const filling = nothingYet(missing.length);
+  await commitUnits(request, marker.seed, present, filling);
+  const holders = await fillFlat(request, marker, 'holders');
+  await commitUnits(request, marker.seed, past, filling);
+  filling.totals.rows += rows.length + others + holders;
   if (request.signal?.aborted !== true) await writeMarker(directory, { ...marker, filled: true });
-  return totals;
+  return filling.totals;
 }
 
 /**
@@ -83,11 +83,14 @@ export async function carryOn(
     }
     return due;
   });
-  return commitUnits(request, seed, units, units.length);
+  const filling = nothingYet(units.length);
+  // All of them together: the present is not to come in pieces.
+  await commitUnits(request, seed, units, filling, units.length);
+  return filling.totals;
 }
 
-function tokensOf({ only = () => true }: DemoRequest, seed: number): DemoToken[] {
-  return demoTokens(seed).filter(only);
+function nothingYet(of: number): Filling {
+  return { done: 0, of, totals: { rows: 0, snapshots: 0, cells: 0, droppedLevels: 0 } };
 }
 
 function nextUnit(token: DemoToken, fromS: number, toS: number): DemoUnit | null {
@@ -95,14 +98,16 @@ function nextUnit(token: DemoToken, fromS: number, toS: number): DemoUnit | null
   return due ? { token, tier: 'raw', fromS, toS } : null;
 }
 
+/** Commits units, some together; `filling` goes on with them. */
 async function commitUnits(
   request: DemoRequest,
   seed: number,
   units: readonly DemoUnit[],
+  filling: Filling,
   unitsACommit: number = UNITS_A_COMMIT,
-): Promise<DemoTotals> {
+): Promise<void> {
+  const { totals } = filling;
   const { directory, pool, useStore } = request;
-  const totals: DemoTotals = { rows: 0, snapshots: 0, cells: 0, droppedLevels: 0 };
   for (let first = 0; first < units.length; first += unitsACommit) {
     if (request.signal?.aborted === true) break;
     const some = units.slice(first, first + unitsACommit);
@@ -117,9 +122,9 @@ async function commitUnits(
     totals.snapshots += report.snapshots;
     totals.cells += report.cells;
     totals.droppedLevels += report.droppedLevels;
-    request.onProgress?.(first + some.length, units.length, totals);
+    filling.done += some.length;
+    request.onProgress?.(filling.done, filling.of, totals);
   }
-  return totals;
 }
 
 // The pieces of a preparation are an AsyncIterable; these need no waiting.

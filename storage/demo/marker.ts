@@ -11,6 +11,8 @@ export interface DemoMarker {
   untilS: number;
   /** Whether the whole history has been filled in. */
   filled: boolean;
+  /** Up to when orders, holders and the other flat datasets were collected after the fill. */
+  collectedS?: number;
 }
 
 /**
@@ -28,9 +30,15 @@ export async function readMarker(directory: string): Promise<DemoMarker | null> 
 
 function parseMarker(text: string): DemoMarker | null {
   try {
-    const { seed, untilS, filled } = JSON.parse(text) as Record<keyof DemoMarker, unknown>;
+    const marker = JSON.parse(text) as Record<keyof DemoMarker, unknown>;
+    const { seed, untilS, filled, collectedS } = marker;
     if (!Number.isInteger(seed) || !Number.isInteger(untilS)) return null;
-    return { seed: seed as number, untilS: untilS as number, filled: filled === true };
+    return {
+      seed: seed as number,
+      untilS: untilS as number,
+      filled: filled === true,
+      ...(Number.isInteger(collectedS) ? { collectedS: collectedS as number } : {}),
+    };
   } catch {
     return null;
   }

@@ -10,20 +10,25 @@ import {
   DuckDBBlobValue,
   DuckDBInstance,
   JSDuckDBValueConverter,
+  LIST,
   SQLNULL,
+  UINTEGER,
   VARCHAR,
+  listValue,
+  type DuckDBAppender,
   type DuckDBConnection,
   type DuckDBType,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import { realpath } from 'node:fs/promises';
-import nodePath from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DiskFullError } from '../errors.js';
-import { DatabaseLockedError, namedError } from './errors.js';
+import { namedError } from './errors.js';
+import { instanceSettings, type DatabaseOptions } from './instance-settings.js';
 import { Lanes } from './lanes.js';
-import type { SqlRow, SqlValue, Statements } from './statements.js';
+import { claimFile, releaseFile } from './open-files.js';
+import type { ResultChunk, SqlParameter, SqlRow, SqlValue, Statements } from './statements.js';
 
-export type { SqlRow, SqlValue, Statements } from './statements.js';
+export type { ResultChunk, SqlRow, SqlValue, Statements } from './statements.js';
 
 /** Rows of one row group: small, so that deleting a few segments rewrites few others. */
 const ROW_GROUP_ROWS = 2048;
@@ -32,32 +37,10 @@ const ROW_GROUP_ROWS = 2048;
  * out, so that a transaction's peak is this times ROW_GROUP_ROWS, 128 MiB.
  */
 export const MAX_VALUE_BYTES = 64 * 1024;
-/** Size of a log that no disk holds. */
-const NEVER = '1000TB';
+/** Rows that are appended before other work of the process gets its turn. */
+const ROWS_A_TURN = 1024;
 /** Reading connections; below libuv's four threads, so that a full set starves nobody. */
 const READERS = 2;
-
-export interface DatabaseOptions {
-  memoryLimitMiB: number;
-  threads: number;
-  /** Where DuckDB may spill; without one it never writes beside the file. */
-  tempDirectory?: string;
-}
-
-/** Rows of a result, at most a vector's worth. */
-export interface ResultChunk {
-  rowCount: number;
-  /** Reads a column's values by row: null, a text or a number (64-bit ones as bigint). */
-  reader(column: number): (row: number) => unknown;
-  /** A column's values: lists as arrays, structs as objects, 64-bit integers as bigint. */
-  values(column: number): readonly unknown[];
-}
-
-/**
- * Files that this process has open. The system's locks keep other processes out, not this one, and
- * two instances over one file lose rows.
- */
-const openFiles = new Set<string>();
 
 /** An instance with its connections. */
 interface Opened {
@@ -66,6 +49,8 @@ interface Opened {
   writer: Lanes<DuckDBConnection>;
   /** For small writes beside a long transaction. */
   aside: Lanes<DuckDBConnection>;
+  /** For results that are read while they are made: a slow reader keeps nobody else waiting. */
+  streams: Lanes<DuckDBConnection>;
   /** DuckDB refuses all work on it until it is opened anew: a checkpoint failed. */
   invalidated: boolean;
   closed: boolean;
@@ -88,14 +73,12 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
    * @throws DatabaseDamagedError where the file cannot be read as a database
    */
   static async openFile(path: string, options: DatabaseOptions): Promise<Database> {
-    const file = await realFile(path);
-    if (openFiles.has(file)) throw new DatabaseLockedError(`${path} is in use by this process`);
-    openFiles.add(file);
+    const file = await claimFile(path);
     try {
       const open = (): Promise<Opened> => openAttached(path, options);
       return new Database(file, open, await open());
     } catch (error) {
-      openFiles.delete(file);
+      releaseFile(file);
       throw error;
     }
   }
@@ -110,7 +93,7 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
    * Runs one statement on the writing connection, outside any transaction.
    * @throws DiskFullError
    */
-  async run(sql: string, values: readonly SqlValue[] = []): Promise<void> {
+  async run(sql: string, values: readonly SqlParameter[] = []): Promise<void> {
     await this.use('writer', (connection) => runOn(connection, sql, values));
   }
 
@@ -124,7 +107,7 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
   }
 
   /** Reads rows on one of the reading connections; it sees what is committed. */
-  async rows(sql: string, values: readonly SqlValue[] = []): Promise<SqlRow[]> {
+  async rows(sql: string, values: readonly SqlParameter[] = []): Promise<SqlRow[]> {
     return this.use('readers', (connection) => rowsOn(connection, sql, values));
   }
 
@@ -140,6 +123,7 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
         const result = await body({
           run: (sql, values = []) => runOn(connection, sql, values),
           rows: (sql, values = []) => rowsOn(connection, sql, values),
+          chunks: (sql, values = []) => chunksOn(connection, sql, values),
           append: (table, rows) => appendOn(connection, table, rows),
         });
         await connection.run('COMMIT');
@@ -154,27 +138,21 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
 
   /**
    * Yields a query's rows a vector at a time, so that a large result never stands in memory; a chunk
-   * is to be read before the next is asked for.
+   * is to be read before the next is asked for. One result at a time is read so, others wait: whoever
+   * reads one must not ask for another before its end.
    */
-  async *streamChunks(sql: string): AsyncGenerator<ResultChunk> {
-    const connection = await this.opened.instance.connect();
+  async *streamChunks(
+    sql: string,
+    values: readonly SqlParameter[] = [],
+  ): AsyncGenerator<ResultChunk> {
+    const opened = this.usable();
+    const { lane: connection, giveBack } = await opened.streams.lend();
     try {
-      const result = await connection.stream(sql);
-      for (;;) {
-        const chunk = await result.fetchChunk();
-        if (chunk === null || chunk.rowCount === 0) return;
-        const { rowCount } = chunk;
-        yield {
-          rowCount,
-          reader(column) {
-            const vector = chunk.getColumnVector(column);
-            return (row) => vector.getItem(row);
-          },
-          values: (column) => chunk.convertColumnValues(column, JSDuckDBValueConverter),
-        };
-      }
+      yield* chunksOn(connection, sql, values);
+    } catch (error) {
+      throw this.noticed(error, opened);
     } finally {
-      connection.closeSync();
+      giveBack();
     }
   }
 
@@ -196,26 +174,36 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
     this.closed = true;
     await this.reopening?.catch(() => undefined);
     await closeOpened(this.opened);
-    if (this.file !== null) openFiles.delete(this.file);
+    if (this.file !== null) releaseFile(this.file);
   }
 
   private async use<T>(
     lanes: 'readers' | 'writer' | 'aside',
     body: (connection: DuckDBConnection) => Promise<T>,
   ): Promise<T> {
+    const opened = this.usable();
+    try {
+      return await opened[lanes].use(body);
+    } catch (error) {
+      throw this.noticed(error, opened);
+    }
+  }
+
+  private usable(): Opened {
     const { opened } = this;
     if (opened.invalidated) this.reopen();
     // Nobody waits for it: whoever holds a connection may be what it waits for.
     if (this.reopening !== null) throw new Error('the database is being opened anew');
-    try {
-      return await opened[lanes].use(body);
-    } catch (error) {
-      const text = error instanceof Error ? error.message : '';
-      if (/has been invalidated/i.test(text)) opened.invalidated = true;
-      if (this.opened.invalidated) this.reopen();
-      if (!/No space left|File too large|quota exceeded/i.test(text)) throw error;
-      throw new DiskFullError(this.file ?? 'the database in memory');
-    }
+    return opened;
+  }
+
+  /** What a failure is to the caller, after what it means to the instance has been seen to. */
+  private noticed(error: unknown, opened: Opened): unknown {
+    const text = error instanceof Error ? error.message : '';
+    if (/has been invalidated/i.test(text)) opened.invalidated = true;
+    if (this.opened.invalidated) this.reopen();
+    if (!/No space left|File too large|quota exceeded/i.test(text)) return error;
+    return new DiskFullError(this.file ?? 'the database in memory');
   }
 
   private reopen(): void {
@@ -231,10 +219,6 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
         this.reopening = null;
       });
   }
-}
-
-async function realFile(path: string): Promise<string> {
-  return nodePath.join(await realpath(nodePath.dirname(path)), nodePath.basename(path));
 }
 
 async function openAttached(path: string, options: DatabaseOptions): Promise<Opened> {
@@ -263,11 +247,13 @@ async function connected(instance: DuckDBInstance, first: string): Promise<Opene
   const readers = await Promise.all(Array.from({ length: READERS }, connect));
   const writer = new Lanes([await connect()]);
   const aside = new Lanes([await connect()]);
+  const streams = new Lanes([await connect()]);
   return {
     instance,
     readers: new Lanes(readers),
     writer,
     aside,
+    streams,
     invalidated: false,
     closed: false,
   };
@@ -276,29 +262,20 @@ async function connected(instance: DuckDBInstance, first: string): Promise<Opene
 async function closeOpened(opened: Opened): Promise<void> {
   if (opened.closed) return;
   opened.closed = true;
-  for (const lanes of [opened.readers, opened.writer, opened.aside]) {
+  for (const lanes of [opened.readers, opened.writer, opened.aside, opened.streams]) {
     for (const connection of await lanes.close()) connection.closeSync();
   }
   opened.instance.closeSync();
 }
 
 async function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
-  return DuckDBInstance.create(':memory:', {
-    memory_limit: `${options.memoryLimitMiB}MiB`,
-    threads: String(options.threads),
-    temp_directory: options.tempDirectory ?? '',
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    // A row group is written out as soon as it is full; the default keeps five in memory.
-    write_buffer_row_group_count: '1',
-    wal_autocheckpoint: NEVER,
-  });
+  return DuckDBInstance.create(':memory:', instanceSettings(options));
 }
 
 async function runOn(
   connection: DuckDBConnection,
   sql: string,
-  values: readonly SqlValue[],
+  values: readonly SqlParameter[],
 ): Promise<void> {
   await connection.run(sql, ...bindings(values));
 }
@@ -306,10 +283,31 @@ async function runOn(
 async function rowsOn(
   connection: DuckDBConnection,
   sql: string,
-  values: readonly SqlValue[],
+  values: readonly SqlParameter[],
 ): Promise<SqlRow[]> {
   const reader = await connection.runAndReadAll(sql, ...bindings(values));
   return reader.getRows().map((row) => row.map(plainValue));
+}
+
+async function* chunksOn(
+  connection: DuckDBConnection,
+  sql: string,
+  values: readonly SqlParameter[],
+): AsyncGenerator<ResultChunk> {
+  const result = await connection.stream(sql, ...bindings(values));
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    const { rowCount } = chunk;
+    yield {
+      rowCount,
+      reader(column) {
+        const vector = chunk.getColumnVector(column);
+        return (row) => vector.getItem(row);
+      },
+      values: (column) => chunk.convertColumnValues(column, JSDuckDBValueConverter),
+    };
+  }
 }
 
 async function appendOn(
@@ -317,17 +315,45 @@ async function appendOn(
   table: string,
   rows: readonly (readonly SqlValue[])[],
 ): Promise<void> {
+  // One for all of the rows: each keeps its memory until it is collected, closed or not.
   const appender = await connection.createAppender(table);
-  for (const row of rows) {
-    for (const value of row) appender.appendValue(boundValue(value), boundType(value));
-    appender.endRow();
+  for (let first = 0; first < rows.length; first += ROWS_A_TURN) {
+    if (first > 0) await nextTurn();
+    for (const row of rows.slice(first, first + ROWS_A_TURN)) {
+      for (const value of row) appendTo(appender, value);
+      appender.endRow();
+    }
+    appender.flushSync();
   }
   appender.closeSync();
 }
 
-function bindings(values: readonly SqlValue[]): [DuckDBValue[]?, DuckDBType[]?] {
+/** By type: values that are wrapped first cost several times as much, and memory until much later. */
+function appendTo(appender: DuckDBAppender, value: SqlValue): void {
+  if (value === null) appender.appendNull();
+  else if (typeof value === 'string') appender.appendVarchar(value);
+  else if (typeof value === 'boolean') appender.appendBoolean(value);
+  else if (typeof value !== 'number') appender.appendBlob(value);
+  else if (Number.isSafeInteger(value)) appender.appendBigInt(BigInt(value));
+  else appender.appendDouble(value);
+}
+
+function bindings(values: readonly SqlParameter[]): [DuckDBValue[]?, DuckDBType[]?] {
   if (values.length === 0) return [];
-  return [values.map(boundValue), values.map(boundType)];
+  return [values.map(parameterValue), values.map(parameterType)];
+}
+
+function parameterValue(value: SqlParameter): DuckDBValue {
+  return isList(value) ? listValue(Array.from<string | number>(value)) : boundValue(value);
+}
+
+function parameterType(value: SqlParameter): DuckDBType {
+  if (!isList(value)) return boundType(value);
+  return LIST(value instanceof Uint32Array ? UINTEGER : VARCHAR);
+}
+
+function isList(value: SqlParameter): value is readonly string[] | Uint32Array<ArrayBuffer> {
+  return Array.isArray(value) || value instanceof Uint32Array;
 }
 
 function boundValue(value: SqlValue): DuckDBValue {

@@ -19,12 +19,18 @@ export class Lanes<T> {
 
   /** Runs `body` with a lane of its own. Rejects after close(). */
   async use<R>(body: (lane: T) => Promise<R>): Promise<R> {
-    const lane = await this.take();
+    const { lane, giveBack } = await this.lend();
     try {
       return await body(lane);
     } finally {
-      this.give(lane);
+      giveBack();
     }
+  }
+
+  /** A lane for as long as the caller needs it, to be given back once. Rejects after close(). */
+  async lend(): Promise<{ lane: T; giveBack: () => void }> {
+    const lane = await this.take();
+    return { lane, giveBack: () => this.give(lane) };
   }
 
   /** Refuses new callers, waits for the running ones, and returns every lane to be disposed of. */

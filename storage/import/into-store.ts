@@ -3,12 +3,9 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { UseStore } from '../ingest/ingest.js';
 import { commitPrepared } from '../ingest/ingest.js';
 import type { Piece } from '../ingest/pieces.js';
-import {
-  preparePieces,
-  prepareTokenRows,
-  type FileReport,
-  type PreparedFile,
-} from '../ingest/prepare.js';
+import { preparePieces } from '../ingest/prepare-depth.js';
+import { prepareTokenRows } from '../ingest/prepare-rows.js';
+import type { FileReport, PreparedFile } from '../ingest/prepared.js';
 import type { SnapshotKey } from '../operations.js';
 import { IMPORT_FORMAT_SPECS, importRows, type ImportFormat, type ImportOptions } from './index.js';
 import { ImportReport } from './report.js';

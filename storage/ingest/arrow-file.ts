@@ -109,5 +109,6 @@ function kindOf(type: DataType): ColumnKind {
   if (DataType.isDictionary(type)) return kindOf(type.dictionary as DataType);
   if (DataType.isNull(type)) return 'null';
   if (DataType.isInt(type) || DataType.isFloat(type)) return 'number';
+  if (DataType.isBool(type)) return 'boolean';
   return DataType.isUtf8(type) || DataType.isLargeUtf8(type) ? 'text' : 'other';
 }

@@ -3,7 +3,7 @@ import type { Fault } from '../../compute/binning/faults.js';
 import { refusal } from './refusal.js';
 
 /** `null`: a column that can hold nothing else; `other`: times, lists, structs, bytes and the like. */
-export type ColumnKind = 'text' | 'number' | 'null' | 'other';
+export type ColumnKind = 'text' | 'number' | 'boolean' | 'null' | 'other';
 
 /** A column as the file declares it. */
 export interface FoundColumn {
@@ -16,7 +16,7 @@ export interface FoundColumn {
 export interface WantedColumn {
   name: string;
   /** `any`: judged value by value. */
-  kind: 'text' | 'number' | 'any';
+  kind: 'text' | 'number' | 'boolean' | 'any';
   required: boolean;
 }
 

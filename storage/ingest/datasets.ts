@@ -2,7 +2,17 @@
 import path from 'node:path';
 import { UsageError } from '../errors.js';
 
-export const DATASETS = ['tokens', 'snapshots', 'cells'] as const;
+export const DATASETS = [
+  'tokens',
+  'snapshots',
+  'cells',
+  'dca_orders',
+  'limit_orders',
+  'holders',
+  'dlmm_pools',
+  'dlmm_hours',
+  'token_hours',
+] as const;
 export type Dataset = (typeof DATASETS)[number];
 
 export const FILE_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const;

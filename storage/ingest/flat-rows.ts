@@ -36,7 +36,7 @@ export function flatRows(
 }
 
 function wantedColumn({ name, kind, nullable }: FlatField): WantedColumn {
-  return { name, kind: kind === 'text' ? 'text' : 'number', required: !nullable };
+  return { name, kind: kind === 'integer' ? 'number' : kind, required: !nullable };
 }
 
 async function* jsonRows(file: string, faults: FaultLog): AsyncGenerator<NumberedRow> {

@@ -5,7 +5,8 @@ import { sweepStaging } from '../bundle/bundle.js';
 import { StoreChangedError } from '../errors.js';
 import type { StoreOperations } from '../operations.js';
 import { checkMerge, formatOf, type Dataset } from './datasets.js';
-import { prepareFile, type FileReport, type PreparedFile } from './prepare.js';
+import { prepareFile } from './prepare.js';
+import type { FileReport, PreparedFile } from './prepared.js';
 
 /** A merge whose store changed under it is prepared again this often. */
 const MAX_ATTEMPTS = 5;

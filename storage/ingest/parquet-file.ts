@@ -154,5 +154,6 @@ const TEXTS = /^(VARCHAR|JSON|ENUM\(.*\))$/s;
 function kindOf(type: string): ColumnKind {
   if (type === '"NULL"' || type === 'NULL') return 'null';
   if (NUMBERS.test(type)) return 'number';
+  if (type === 'BOOLEAN') return 'boolean';
   return TEXTS.test(type) ? 'text' : 'other';
 }

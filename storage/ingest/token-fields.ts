@@ -10,7 +10,7 @@ export const MAX_EPOCH_S = 0xffff_ffff;
 /** Characters of an icon's URL. */
 const MAX_ICON_LENGTH = 2048;
 /** Greatest `decimals` of a token. */
-const MAX_DECIMALS = 36;
+export const MAX_DECIMALS = 36;
 
 export const TOKEN_FIELDS: readonly FlatField[] = [
   { name: 'chain', kind: 'text', nullable: false, oneOf: CHAINS },

@@ -82,6 +82,97 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (chain, address)
      )`,
   ],
+  // No keys on these tables either: rows of a file take the place of their keys' earlier ones.
+  [
+    `CREATE TABLE dca_orders (
+       dca_address VARCHAR NOT NULL,
+       token_address VARCHAR NOT NULL,
+       direction VARCHAR NOT NULL,
+       paired_symbol VARCHAR NOT NULL,
+       deposited_usd DOUBLE NOT NULL,
+       remaining_usd DOUBLE NOT NULL,
+       cycle_usd DOUBLE NOT NULL,
+       cycle_frequency DOUBLE NOT NULL,
+       next_cycle_at UINTEGER NOT NULL,
+       min_usd DOUBLE,
+       max_usd DOUBLE
+     )`,
+    `CREATE TABLE limit_orders (
+       order_address VARCHAR NOT NULL,
+       chain VARCHAR NOT NULL,
+       token_address VARCHAR NOT NULL,
+       direction VARCHAR NOT NULL,
+       platform VARCHAR NOT NULL,
+       paired_symbol VARCHAR NOT NULL,
+       maker VARCHAR NOT NULL,
+       usd_price DOUBLE NOT NULL,
+       remaining_usd DOUBLE NOT NULL,
+       pct_complete DOUBLE NOT NULL,
+       created_at UINTEGER NOT NULL
+     )`,
+    `CREATE TABLE dlmm_pools (
+       pubkey VARCHAR NOT NULL,
+       bin_step INTEGER NOT NULL,
+       active_id INTEGER NOT NULL,
+       token_x_mint VARCHAR NOT NULL,
+       token_y_mint VARCHAR NOT NULL,
+       token_x_decimals INTEGER NOT NULL,
+       token_y_decimals INTEGER NOT NULL,
+       reserve_x DOUBLE NOT NULL,
+       reserve_y DOUBLE NOT NULL,
+       base_fee_pct DOUBLE NOT NULL,
+       dynamic_fee_pct DOUBLE NOT NULL,
+       num_positions DOUBLE NOT NULL,
+       num_wallets DOUBLE NOT NULL
+     )`,
+    `CREATE TABLE dlmm_hours (
+       pubkey VARCHAR NOT NULL,
+       hour UINTEGER NOT NULL,
+       fees_usd DOUBLE NOT NULL,
+       volume_usd DOUBLE NOT NULL,
+       tvl_usd DOUBLE NOT NULL
+     )`,
+    `CREATE TABLE token_hours (
+       chain VARCHAR NOT NULL,
+       address VARCHAR NOT NULL,
+       hour UINTEGER NOT NULL,
+       organic_volume_usd DOUBLE NOT NULL
+     )`,
+  ],
+  [
+    `CREATE TABLE holder_tokens (
+       holder_id INTEGER NOT NULL,
+       token_address VARCHAR NOT NULL,
+       counted_owners UINTEGER NOT NULL
+     )`,
+    `CREATE TABLE holder_owners (
+       holder_id INTEGER NOT NULL,
+       first_owner UINTEGER NOT NULL,
+       crc32 UINTEGER NOT NULL,
+       data ${BLOCK}
+     )`,
+    `CREATE TABLE holder_blocks (
+       block_id BIGINT NOT NULL,
+       holder_id INTEGER NOT NULL,
+       times BLOB NOT NULL,
+       changes UINTEGER NOT NULL,
+       first_changes UINTEGER NOT NULL
+     )`,
+    `CREATE TABLE holder_block_parts (
+       block_id BIGINT NOT NULL,
+       part INTEGER NOT NULL,
+       data ${BLOCK}
+     )`,
+  ],
+  [
+    `CREATE TABLE segment_lists (
+       list_id BIGINT NOT NULL,
+       token_id INTEGER NOT NULL,
+       tier UTINYINT NOT NULL,
+       first_t UINTEGER NOT NULL,
+       data ${BLOCK}
+     )`,
+  ],
 ];
 
 /** The version that this build reads and writes. */

@@ -101,6 +101,10 @@ describe('npm run bench -- --smoke', () => {
       'page A',
       'segments B',
       'page B',
+      'fragments A',
+      'fragments B',
+      'lp',
+      'flow',
       'steps A',
       'http A',
     ]);
@@ -117,9 +121,10 @@ describe('npm run bench -- --smoke', () => {
 
   it('serves, over every path, the page that the plain reference makes', () => {
     const market = referenceHash(PAGE_A, 'market');
-    const paths = /^page A\/(json|JSON.stringify|gzip|br)|^steps A\/.*render|^http A\/group=market/;
+    const paths =
+      /^page A\/(json|JSON.stringify|gzip|br)|^fragments A\/assemble|^steps A\/.*render|^http A\/.*group=market/;
     const hashes = hashesOf(paths);
-    expect(hashes).toHaveLength(5 + 3 + 6);
+    expect(hashes).toHaveLength(5 + 2 + 3 + 6 + 4);
     expect(new Set(hashes)).toEqual(new Set([market]));
     expect(new Set(hashesOf(/^http A\/group=all/))).toEqual(
       new Set([referenceHash(PAGE_A, 'all')]),

@@ -3,8 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoSnapshotTimes, demoTokens } from '../../compute/demo/market.js';
-import { carryOn, fillDemo, type DemoRequest } from '../../storage/demo/fill.js';
+import { carryOn, fillDemo } from '../../storage/demo/fill.js';
+import { collectFlat } from '../../storage/demo/flat.js';
 import { readMarker, writeMarker } from '../../storage/demo/marker.js';
+import type { DemoRequest } from '../../storage/demo/request.js';
 import {
   cleanUp,
   fathom,
@@ -95,6 +97,32 @@ describe('the simulated market', () => {
     await carryOn(await request(once), SEED, UNTIL + pause + 5);
     await carryOn(await request(once), SEED, UNTIL + pause + 300);
     expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + pause + 301));
+  });
+
+  it('has orders, holders and pools that are collected as time goes on', async () => {
+    const mint = thin.address;
+    const stand = (data: string) =>
+      withStoreOf(data, async (store) => ({
+        dca: (await store.orders.dcaOrders([mint])).sort((a, b) =>
+          a.dcaAddress < b.dcaAddress ? -1 : 1,
+        ),
+        holders: [...(await store.holders.times(mint))],
+        pools: (await store.lp.dlmmPools()).length,
+      }));
+    const filled = await stand(once);
+    expect(await stand(again)).toEqual(filled);
+    expect(filled.dca.length).toBeGreaterThan(3);
+    expect(filled.holders.length).toBeGreaterThan(40);
+    const marker = await readMarker(once);
+    if (marker === null) throw new Error('no marker');
+    const nowS = UNTIL + 7200;
+    const collected = await collectFlat(await request(once), marker, nowS);
+    expect(collected).toEqual({ ...marker, collectedS: nowS });
+    expect(await readMarker(once)).toEqual(collected);
+    const later = await stand(once);
+    expect(later.dca).not.toEqual(filled.dca);
+    expect(later.holders[later.holders.length - 1]).toBe(Math.floor(nowS / 60) * 60);
+    expect(await collectFlat(await request(once), collected, nowS)).toBe(collected);
   });
 
   it('fills a pause of a day at most', async () => {

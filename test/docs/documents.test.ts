@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FLAT_DATASETS } from '../../storage/flat/tables.js';
 import {
   DOCUMENTS,
   codeSpans,
@@ -124,8 +125,13 @@ describe('docs/cli.md', () => {
 });
 
 describe("docs/data.md's examples", () => {
-  const { blocks } = documentNamed('docs/data.md');
+  const { blocks, text } = documentNamed('docs/data.md');
   const [token, snapshot] = blocks.filter(({ info }) => info === 'json').map(parsed);
+  /** The first example of a dataset's own section. */
+  const exampleOf = (dataset: string) => {
+    const section = text.split(`\n### ${dataset}\n`)[1];
+    return parsed({ text: /```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '' });
+  };
   const bodies =
     blocks
       .find(({ info }) => info === 'ndjson')
@@ -174,6 +180,18 @@ describe("docs/data.md's examples", () => {
     const { files } = JSON.parse(stdout) as { files: { snapshots: number; cells: number }[] };
     expect(files[0].snapshots).toBe(snapshots);
     if (snapshots > 0) expect(files[0].cells).toBeGreaterThanOrEqual(snapshots);
+  });
+
+  it('of orders, pools and hours are taken too', async () => {
+    const data = path.join(directory, 'flat');
+    const calls = FLAT_DATASETS.map((dataset) => {
+      const file = path.join(directory, `${dataset}.ndjson`);
+      writeFileSync(file, JSON.stringify(exampleOf(dataset)));
+      return ['ingest', dataset, file, '--data', data];
+    });
+    for (const { status, stderr } of await fathomEach(calls)) {
+      expect([status ?? 0, stderr]).toEqual([0, expect.stringContaining(': 1 rows in ')]);
+    }
   });
 });
 

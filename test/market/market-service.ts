@@ -6,7 +6,14 @@ import { startServer, type RunningServer } from '../../server/app.js';
 import type { Clock } from '../../server/clock.js';
 import { createLog } from '../../server/log.js';
 import { DEFAULT_NATIVE } from '../../server/market/depth-handler.js';
+import { flowHandlers } from '../../server/flow/handlers.js';
+import { OrderFlow } from '../../server/flow/order-flow.js';
+import { holderHandlers } from '../../server/holders/handlers.js';
+import { HolderFlows } from '../../server/holders/holder-flows.js';
 import { marketHandlers } from '../../server/market/handlers.js';
+import { lpHandlers } from '../../server/lp/lp-handlers.js';
+import { LpTools } from '../../server/lp/lp-tools.js';
+import { defaultQuoteTokens } from '../../server/lp/quote-tokens.js';
 import { Market } from '../../server/market/market.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { MemoryKeys } from '../support/memory-depth.js';
@@ -23,6 +30,9 @@ export class MarketService {
     readonly store: Store,
     readonly pool: ComputePool,
     readonly market: Market,
+    readonly orders: OrderFlow,
+    readonly holderFlows: HolderFlows,
+    readonly lp: LpTools,
     readonly server: RunningServer,
     /** What the service logged, line by line. */
     readonly logged: readonly string[],
@@ -55,8 +65,27 @@ export class MarketService {
     const logged: string[] = [];
     const log = createLog((line) => void logged.push(line));
     const market = new Market({ source: store.market, pool, clock, log, maxHeldBytes });
-    store.onChange((tokenIds) => market.touch(tokenIds));
+    const orders = new OrderFlow({ source: store.orders, market, pool, clock, log });
+    const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
+    const lp = new LpTools({
+      source: store.lp,
+      depth: store.depth,
+      market,
+      pool,
+      clock,
+      log,
+      quotes,
+    });
+    const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
+    store.onChange((change) => {
+      market.touch(change.tokenIds);
+      lp.change(change);
+      orders.touch(change);
+      holderFlows.touch(change.holderTokens);
+    });
     await market.start();
+    await orders.start();
+    lp.start();
     const isDelayed = ({ id }: KeyRecord): boolean => id === delayedId;
     const server = await startServer({
       depth: store.depth,
@@ -68,13 +97,27 @@ export class MarketService {
         native: DEFAULT_NATIVE,
         isDelayed,
       }),
+      flow: flowHandlers({ market, orders, clock }),
+      holders: holderHandlers(holderFlows),
+      lp: lpHandlers({ lp, state: market.state, quotes }),
       pool,
       clock,
       host: '127.0.0.1',
       port: 0,
       log,
     });
-    return new MarketService(directory, store, pool, market, server, logged, time);
+    return new MarketService(
+      directory,
+      store,
+      pool,
+      market,
+      orders,
+      holderFlows,
+      lp,
+      server,
+      logged,
+      time,
+    );
   }
 
   async get(path: string, key = KEY): Promise<{ status: number; body: Json }> {
@@ -102,11 +145,16 @@ export class MarketService {
     this.time.nowS = nowS;
     this.market.tick();
     await this.market.settled();
+    this.orders.pressure.tick();
+    await this.orders.settled();
   }
 
   async stop({ keepDirectory = false } = {}): Promise<void> {
     await this.server.close();
     await this.market.close();
+    await this.orders.close();
+    await this.holderFlows.close();
+    await this.lp.close();
     await this.store.close();
     await this.pool.close();
     if (!keepDirectory) this.directory.remove();

@@ -207,8 +207,10 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function startAt({ pool, depth, market }: TestService, host: string, port: number) {
+async function startAt(service: TestService, host: string, port: number) {
+  const { pool, depth, market, flow, holders, lp } = service;
   const log = createLog(() => {});
   const clock = frozenClock(NOW_S);
-  return startServer({ depth, keys: new MemoryKeys(), market, pool, clock, host, port, log });
+  const keys = new MemoryKeys();
+  return startServer({ depth, keys, market, flow, holders, lp, pool, clock, host, port, log });
 }

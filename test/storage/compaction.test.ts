@@ -50,7 +50,7 @@ describe('Small segments', () => {
     );
     for (const row of rows) await commitRows(store, [row]);
     await store.settled();
-    expect((await segmentIds(store)).length).toBeLessThan(COMPACT_SEGMENTS + 200 / 144);
+    expect((await segmentIds(store)).length).toBeLessThan(2 * COMPACT_SEGMENTS);
     const stored = await storedSnapshots(store, tokenOf(store));
     expect(stored.map(({ t, cells }) => [t, cells])).toEqual(
       rows.map(({ t, markets: [{ cells }] }) => [

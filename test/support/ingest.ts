@@ -6,7 +6,7 @@ import { withStore } from '../../storage/access.js';
 import { InputError } from '../../storage/errors.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
-import type { FileReport } from '../../storage/ingest/prepare.js';
+import type { FileReport } from '../../storage/ingest/prepared.js';
 import { withStoreOf } from './cli.js';
 
 let pool: Promise<ComputePool> | null = null;

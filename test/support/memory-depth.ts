@@ -1,4 +1,5 @@
 /** Depth and keys kept in memory: the seams of storage as plainly as they can be written. */
+import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder/ladder.js';
 import { TIERS, TIER_LENGTH_S, type Chain } from '../../compute/market/market.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
@@ -107,6 +108,13 @@ export class MemoryDepth implements DepthSource {
       if (block === undefined) throw new SegmentGoneError(`segment ${id} is gone`);
       return new Uint8Array(block);
     });
+  }
+
+  segmentChecksums(ids: readonly number[]): Promise<Map<number, number>> {
+    const stored = ids.filter((id) => this.#segments.has(id));
+    return Promise.resolve(
+      new Map(stored.map((id) => [id, crc32(this.#segments.get(id) as Uint8Array)])),
+    );
   }
 
   #write(store: PlainStore, perSegment: number): Map<PlainSnapshot, Place> {

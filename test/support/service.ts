@@ -1,10 +1,22 @@
 /** A really started service over data in memory, for tests that talk to it over sockets. */
 import { startPool, type ComputePool } from '../../compute/pool.js';
 import { RATE_BUCKETS } from '../../server/api/endpoint.js';
-import type { MarketHandlers } from '../../server/api/handlers.js';
+import type {
+  FlowHandlers,
+  HolderHandlers,
+  LpHandlers,
+  MarketHandlers,
+} from '../../server/api/handlers.js';
 import type { PlanCheck } from '../../server/api/plan.js';
 import { startServer, type RunningServer } from '../../server/app.js';
-import { frozenClock } from '../../server/clock.js';
+import { frozenClock, type Clock } from '../../server/clock.js';
+import { flowHandlers } from '../../server/flow/handlers.js';
+import { OrderFlow } from '../../server/flow/order-flow.js';
+import { holderHandlers } from '../../server/holders/handlers.js';
+import { HolderFlows } from '../../server/holders/holder-flows.js';
+import { lpHandlers } from '../../server/lp/lp-handlers.js';
+import { LpTools } from '../../server/lp/lp-tools.js';
+import { defaultQuoteTokens } from '../../server/lp/quote-tokens.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
@@ -12,8 +24,12 @@ import { createLog } from '../../server/log.js';
 import { DEFAULT_NATIVE } from '../../server/market/depth-handler.js';
 import { marketHandlers } from '../../server/market/handlers.js';
 import { Market } from '../../server/market/market.js';
+import { Fragments, type FragmentsOptions } from '../../server/replay/fragments/fragments.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { checkedFetch } from './conformance.js';
+import { MemoryLp } from './memory-lp.js';
+import { MemoryOrders } from './memory-orders.js';
+import { MemoryHolders } from './memory-holders.js';
 import { MemoryUsage } from './memory-usage.js';
 import { MemoryMarket, MemoryQueue, type DetailsOf } from './memory-market.js';
 import { MemoryDepth, MemoryKeys } from './memory-depth.js';
@@ -79,10 +95,22 @@ export function steadyStore(
 export interface TestService {
   server: RunningServer;
   pool: ComputePool;
+  fragments: Fragments | undefined;
   depth: MemoryDepth;
   keys: MemoryKeys;
   queue: MemoryQueue;
   market: MarketHandlers;
+  flow: FlowHandlers;
+  holders: HolderHandlers;
+  lp: LpHandlers;
+  /** Told by `change`. */
+  lpTools: LpTools;
+  /** What holders' flows are made of; they are told by `holderFlows.touch`. */
+  holderSource: MemoryHolders;
+  holderFlows: HolderFlows;
+  /** What the order books read; they are told by `orders.touch`. */
+  orderSource: MemoryOrders;
+  orders: OrderFlow;
   /** What the service logged, line by line. */
   logged: string[];
   /** Requests a path below /api/v1 with the test's key. */
@@ -99,8 +127,15 @@ export interface TestServiceOptions {
   depth?: MemoryDepth;
   /** Of tokens' rows, by address. */
   details?: DetailsOf;
+  orderSource?: MemoryOrders;
+  holderSource?: MemoryHolders;
+  lpSource?: MemoryLp;
+  /** In place of one that stands still at NOW_S. */
+  clock?: Clock;
   /** In place of a limiter without limits. */
   checkPlan?: PlanCheck;
+  /** Keeps fragments; otherwise the pool makes every page. */
+  fragments?: Pick<FragmentsOptions, 'directory' | 'limits'>;
 }
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
@@ -112,19 +147,36 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   keys.add(ENTERPRISE_KEY, 'enterprise');
   const onError = (error: Error) => log.error('pool', {}, error);
   const pool = await startPool({ threads, maxQueueTasks, onError });
-  const clock = frozenClock(NOW_S);
+  const clock = options.clock ?? frozenClock(NOW_S);
   const queue = new MemoryQueue();
   const source = new MemoryMarket(depth, options.details);
   const market = new Market({ source, pool, clock, log });
   await market.start();
   depth.reads.length = 0;
+  const orderSource = options.orderSource ?? new MemoryOrders();
+  const orders = new OrderFlow({ source: orderSource, market, pool, clock, log });
+  await orders.start();
+  const flow = flowHandlers({ market, orders, clock });
+  const holderSource = options.holderSource ?? new MemoryHolders();
+  const holderFlows = new HolderFlows({ source: holderSource, pool, clock, log });
+  const holders = holderHandlers(holderFlows);
+  const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
+  const lpSource = options.lpSource ?? new MemoryLp();
+  const lpTools = new LpTools({ source: lpSource, depth, market, pool, clock, log, quotes });
+  lpTools.start();
+  const lp = lpHandlers({ lp: lpTools, state: market.state, quotes });
   const handlers = marketHandlers({ market, queue, log, native: DEFAULT_NATIVE });
+  const fragments = options.fragments && new Fragments({ pool, depth, log, ...options.fragments });
   const server = await startServer({
     depth,
     keys,
     market: handlers,
+    flow,
+    holders,
+    lp,
     checkPlan: options.checkPlan ?? noLimits(),
     pool,
+    fragments,
     clock,
     host: '127.0.0.1',
     port: 0,
@@ -134,10 +186,19 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   return {
     server,
     pool,
+    fragments,
     depth,
     keys,
     queue,
     market: handlers,
+    flow,
+    holders,
+    lp,
+    lpTools,
+    holderSource,
+    holderFlows,
+    orderSource,
+    orders,
     logged,
     get: (path, init = {}) =>
       checkedFetch(`${server.url}/api/v1${path}`, {
@@ -157,7 +218,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       }),
     async stop() {
       await server.close();
+      await fragments?.close();
       await market.close();
+      await orders.close();
+      await holderFlows.close();
+      await lpTools.close();
       await pool.close();
     },
   };

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import type { DataType } from 'apache-arrow';
 import {
+  Bool,
   CompressionType,
   Dictionary,
   Field,
@@ -129,6 +130,26 @@ export function writeTokensArrow(file: string, rows: readonly Json[]): void {
     else columns[name] = [new Utf8(), values];
   }
   write(file, columns, 'file');
+}
+
+/** Rows of any flat dataset: a column's type is that of its first value. */
+export function writeRowsArrow(
+  file: string,
+  rows: readonly Json[],
+  options: { form: Form; dictionary: boolean },
+): void {
+  const columns: Record<string, [DataType, unknown[]]> = {};
+  for (const name of Object.keys(rows[0])) {
+    const values = column(rows, name);
+    const first: unknown = values.find((value) => value !== null);
+    if (typeof first === 'boolean') columns[name] = [new Bool(), values];
+    else if (typeof first === 'number') columns[name] = [new Float64(), values];
+    else {
+      const text = options.dictionary ? new Dictionary(new Utf8(), new Int32()) : new Utf8();
+      columns[name] = [text, values];
+    }
+  }
+  write(file, columns, options.form);
 }
 
 const list = (type: DataType) => new List(new Field('item', type, true));

@@ -39,10 +39,16 @@ export function fieldsTable(schema: PageSchema): string {
 function rowsOf({ properties = {}, required = [] }: PageSchema, prefix: string): Row[] {
   return Object.entries(properties).flatMap(([key, schema]) => {
     const name = prefix + key;
-    const inner = schema.type === 'array' ? (schema.items ?? {}) : schema;
-    const innerPrefix = schema.type === 'array' ? `${name}[].` : `${name}.`;
-    return [{ name, schema, optional: !required.includes(key) }, ...rowsOf(inner, innerPrefix)];
+    return [{ name, schema, optional: !required.includes(key) }, ...innerRows(name, schema)];
   });
+}
+
+/** The fields within a field, whichever of its types has them. */
+function innerRows(name: string, schema: PageSchema): Row[] {
+  if (schema.anyOf) return schema.anyOf.flatMap((choice) => innerRows(name, choice));
+  return schema.type === 'array'
+    ? rowsOf(schema.items ?? {}, `${name}[].`)
+    : rowsOf(schema, `${name}.`);
 }
 
 /** A type with its bounds, as HTML: `integer, 1 to 50`. */

@@ -2,13 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEMO_SEED } from '../../../compute/demo/market.js';
 import { InputError, UsageError } from '../../../storage/errors.js';
-import {
-  carryOn,
-  fillDemo,
-  type DemoRequest,
-  type DemoTotals,
-} from '../../../storage/demo/fill.js';
+import { carryOn, fillDemo } from '../../../storage/demo/fill.js';
+import { collectFlat } from '../../../storage/demo/flat.js';
 import { readMarker, type DemoMarker } from '../../../storage/demo/marker.js';
+import type { DemoRequest, DemoTotals } from '../../../storage/demo/request.js';
 import type { UseStore } from '../../../storage/ingest/ingest.js';
 import { readFlags } from '../flags.js';
 import { Progress, count, printJson, printLine, tell } from '../output.js';
@@ -94,8 +91,11 @@ async function keepAlive(request: DemoRequest, seed: number, untilS: number): Pr
   // What came first is looked at first: the present, then the rest of the past.
   await carryOnUnlessFresh(live, marker.seed, marker.filled);
   if (!marker.filled) await fillWithProgress(live, marker);
+  marker = { ...marker, filled: true };
   while (!ending.signal.aborted) {
-    await carryOn(live, marker.seed, nowS());
+    const t = nowS();
+    await carryOn(live, marker.seed, t);
+    marker = await collectFlat(live, marker, t);
     await sleep(COLLECT_EVERY_MS, undefined, { signal: ending.signal }).catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
 /** `fathom ingest DATASET FILE...` */
 import { DATASETS, parseDataset } from '../../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../../storage/ingest/ingest.js';
-import type { FileReport } from '../../../storage/ingest/prepare.js';
+import type { FileReport } from '../../../storage/ingest/prepared.js';
 import { UsageError } from '../../../storage/errors.js';
 import { PartlyDone } from '../failure.js';
 import { readFlags } from '../flags.js';

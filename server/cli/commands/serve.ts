@@ -1,4 +1,5 @@
 /** `fathom serve` */
+import path from 'node:path';
 import { startPool } from '../../../compute/pool.js';
 import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
 import { sweepStaging } from '../../../storage/bundle/bundle.js';
@@ -7,21 +8,34 @@ import { UsageError } from '../../../storage/errors.js';
 import { DEFAULT_EVM_CHAIN_ID } from '../../api/chain.js';
 import { startServer, type RunningServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
+import { flowHandlers } from '../../flow/handlers.js';
+import { OrderFlow } from '../../flow/order-flow.js';
+import { holderHandlers } from '../../holders/handlers.js';
+import { HolderFlows } from '../../holders/holder-flows.js';
 import { Limiter } from '../../limits/limiter.js';
+import { lpHandlers } from '../../lp/lp-handlers.js';
+import { LpTools } from '../../lp/lp-tools.js';
 import { parsePlans } from '../../limits/plan-settings.js';
 import { DEFAULT_PLANS, type Plans } from '../../limits/plans.js';
 import { createLog } from '../../log.js';
 import type { NativeCurrency } from '../../market/depth-handler.js';
 import { marketHandlers } from '../../market/handlers.js';
 import { Market } from '../../market/market.js';
+import {
+  FRAGMENTS_FOLDER,
+  Fragments,
+  type FragmentLimits,
+} from '../../replay/fragments/fragments.js';
+import { fragmentLimits } from '../fragment-limits.js';
 import { nativeCurrency } from '../native-currency.js';
+import { quoteTokens } from '../quote-tokens.js';
 import { readFlags } from '../flags.js';
 import { dataDirectory, instant, readConfig, setting, wholeNumber } from '../settings.js';
 import { stopSignal } from '../stop-signal.js';
 import { storeOptions } from '../store-access.js';
 
 export const SERVE_USAGE =
-  'fathom serve [--data DIR] [--host H] [--port P] [--as-of TIME] [--threads N] [--native-code C] [--native-mint M] [--evm-chain-id N]';
+  'fathom serve [--data DIR] [--host H] [--port P] [--as-of TIME] [--threads N] [--native-code C] [--native-mint M] [--quote-tokens M,M] [--evm-chain-id N] [--fragments-memory-mib N] [--fragments-disk-mib N]';
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 8080;
@@ -39,8 +53,11 @@ export interface ServeOptions {
   threads: number | null;
   plans: Plans;
   native: NativeCurrency;
+  /** Mints that are the quote side of a pool, the one that is it before all others first. */
+  quotes: readonly string[];
   /** Numeric id of the EVM chain. */
   evmChainId: number;
+  fragments: FragmentLimits;
 }
 
 /** @throws UsageError */
@@ -53,7 +70,10 @@ export function serveOptions(words: readonly string[]): ServeOptions {
     threads: 'text',
     'native-code': 'text',
     'native-mint': 'text',
+    'quote-tokens': 'text',
     'evm-chain-id': 'text',
+    'fragments-memory-mib': 'text',
+    'fragments-disk-mib': 'text',
   });
   if (rest.length > 0) throw new UsageError(`serve: unexpected ${rest[0]}`);
   const config = readConfig();
@@ -64,7 +84,11 @@ export function serveOptions(words: readonly string[]): ServeOptions {
   const plans = setting('plans', undefined, config);
   const nativeCode = setting('native-code', flags['native-code'], config);
   const nativeMint = setting('native-mint', flags['native-mint'], config);
+  const quotes = setting('quote-tokens', flags['quote-tokens'], config);
   const evmChainId = setting('evm-chain-id', flags['evm-chain-id'], config);
+  const fragmentsMemory = setting('fragments-memory-mib', flags['fragments-memory-mib'], config);
+  const fragmentsDisk = setting('fragments-disk-mib', flags['fragments-disk-mib'], config);
+  const native = nativeCurrency(nativeCode, nativeMint);
   return {
     directory: dataDirectory(setting('data', flags.data, config)?.value),
     host: host?.value ?? DEFAULT_HOST,
@@ -72,7 +96,9 @@ export function serveOptions(words: readonly string[]): ServeOptions {
     asOfS: asOf === null ? null : instant(asOf.value, asOf.from),
     threads: threads === null ? null : wholeNumber(threads.value, threads.from, 1, MAX_THREADS),
     plans: plans === null ? DEFAULT_PLANS : parsePlans(plans.value, plans.from),
-    native: nativeCurrency(nativeCode, nativeMint),
+    native,
+    quotes: quoteTokens(quotes, native.mint),
+    fragments: fragmentLimits(fragmentsMemory, fragmentsDisk),
     evmChainId:
       evmChainId === null
         ? DEFAULT_EVM_CHAIN_ID
@@ -104,7 +130,7 @@ export async function startService(
   options: ServeOptions,
   stop?: AbortSignal,
 ): Promise<RunningServer> {
-  const { directory, host, port, asOfS, threads, plans, native, evmChainId } = options;
+  const { directory, host, port, asOfS, threads, plans, native, quotes, evmChainId } = options;
   const log = createLog();
   const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
   const closing: (() => Promise<void>)[] = [];
@@ -123,10 +149,41 @@ export async function startService(
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
     const market = new Market({ source: store.market, pool, clock, log });
     closing.push(() => market.close());
-    store.onChange((tokenIds) => market.touch(tokenIds));
+    const folder = path.join(directory, FRAGMENTS_FOLDER);
+    const fragments = new Fragments({
+      pool,
+      depth: store.depth,
+      log,
+      directory: options.fragments.diskBytes > 0 ? folder : null,
+      limits: options.fragments,
+    });
+    closing.push(() => fragments.close());
+    const orders = new OrderFlow({ source: store.orders, market, pool, clock, log });
+    closing.push(() => orders.close());
+    const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
+    closing.push(() => holderFlows.close());
+    const lp = new LpTools({
+      source: store.lp,
+      depth: store.depth,
+      market,
+      pool,
+      clock,
+      log,
+      quotes,
+    });
+    closing.push(() => lp.close());
+    store.onChange((change) => {
+      market.touch(change.tokenIds);
+      lp.change(change);
+      orders.touch(change);
+      holderFlows.touch(change.holderTokens);
+    });
     const control = await listenForCommands(directory, store, onError('a command failed'));
     closing.push(() => control.close());
     await market.start();
+    await orders.start();
+    // Not awaited: requests that come before the first boards wait for them.
+    lp.start();
     const server = await startServer({
       depth: store.depth,
       keys: store.keys,
@@ -137,9 +194,13 @@ export async function startService(
         native,
         isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
       }),
+      flow: flowHandlers({ market, orders, clock }),
+      lp: lpHandlers({ lp, state: market.state, quotes }),
+      holders: holderHandlers(holderFlows),
       evmChainId,
       checkPlan: new Limiter({ usage: store.usage, plans }).check,
       pool,
+      fragments,
       clock,
       host,
       port,

@@ -1,0 +1,159 @@
+/** The pressure board of 1,000 tokens with 200,000 orders: the kernel, and the board around it. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { DcaOrder } from '../../compute/flow/dca-order.js';
+import { rankPressure, type PressureRanking } from '../../compute/flow/pressure.js';
+import { startPool, type ComputePool } from '../../compute/pool.js';
+import { OrderBook } from '../../server/flow/order-book.js';
+import { PressureBoard } from '../../server/flow/pressure-board.js';
+import { PressureRows } from '../../server/flow/pressure-rows.js';
+import { createLog } from '../../server/log.js';
+import type { TokenState } from '../../server/market/market-state.js';
+import { Turns } from '../../server/turns.js';
+import { benchCase, type BenchCase, type Extra } from '../case.js';
+import { FLOW_NOW_S, FLOW_ORDERS, FLOW_TOKENS, benchOrders, benchState } from '../data/orders.js';
+import { digestOf } from '../digest.js';
+import type { LoadedGroup } from '../groups.js';
+
+/** Far enough that a board is too old. */
+const CLOCK_STEP_S = 60;
+/** Resolution of the event loop's delay. */
+const DELAY_EVERY_MS = 1;
+/** Operations before the first that counts. */
+const WARM_UPS = 3;
+
+/** A ranking, and what it took beside its time. */
+interface Ranked {
+  ranking: PressureRanking;
+  extra: Extra;
+}
+
+/** The board with its orders and tokens, as the service has it. */
+class FlowSubject {
+  readonly states: ReadonlyMap<string, TokenState>;
+  readonly clock = { atS: FLOW_NOW_S, nowS: () => this.clock.atS };
+  readonly book: OrderBook;
+  readonly board: PressureBoard;
+  private readonly orders: ReadonlyMap<string, DcaOrder[]>;
+
+  constructor(readonly pool: ComputePool) {
+    const tokens = Array.from({ length: FLOW_TOKENS }, (_, token) => benchState(token));
+    this.states = new Map(tokens.map((state) => [state.details.address, state]));
+    this.orders = new Map(tokens.map((state, i) => [state.details.address, benchOrders(i)]));
+    const log = createLog();
+    this.book = new OrderBook({ source: this, log });
+    this.board = new PressureBoard({
+      state: { token: (address) => this.states.get(address) ?? null },
+      orderBook: this.book,
+      pool,
+      clock: this.clock,
+      log,
+    });
+    this.book.onChange((addresses) => this.board.touch(addresses));
+  }
+
+  dcaOrders(addresses: readonly string[]): Promise<DcaOrder[]> {
+    return Promise.resolve(addresses.flatMap((address) => this.orders.get(address) ?? []));
+  }
+
+  async *allDcaOrders(): AsyncIterable<DcaOrder[]> {
+    for (const orders of this.orders.values()) yield await Promise.resolve(orders);
+  }
+
+  async start(): Promise<void> {
+    await this.book.start();
+    await this.board.start();
+  }
+
+  /** Does something, and looks at what it did to the event loop and the pool. */
+  async during(work: () => Promise<void>): Promise<Ranked> {
+    const delays = monitorEventLoopDelay({ resolution: DELAY_EVERY_MS });
+    const posted = this.pool.postedTasks;
+    delays.enable();
+    await work();
+    delays.disable();
+    const { ranking } = this.board.current;
+    return {
+      ranking,
+      extra: {
+        ordersRanked: ranking.ordersRanked,
+        tasksPosted: this.pool.postedTasks - posted,
+        loopDelayP99Ms: delays.percentile(99) / 1e6,
+        loopDelayMaxMs: delays.max / 1e6,
+      },
+    };
+  }
+
+  /** The clock alone: there and back, so that every operation ends with the same board. */
+  async tick(): Promise<void> {
+    for (const atS of [FLOW_NOW_S + CLOCK_STEP_S, FLOW_NOW_S]) {
+      this.clock.atS = atS;
+      this.board.tick();
+      await this.board.settled();
+    }
+  }
+
+  /** Every order is read anew. */
+  async changeAll(): Promise<void> {
+    this.book.touch([...this.states.keys()]);
+    await this.book.settled();
+    await this.board.settled();
+  }
+
+  async close(): Promise<void> {
+    await this.book.close();
+    await this.board.close();
+  }
+}
+
+/** Loads the group with a pool and a board that has been ranked a few times. */
+export async function loadFlow(): Promise<LoadedGroup> {
+  const faults: Error[] = [];
+  const pool = await startPool({ onError: (error) => faults.push(error) });
+  const subject = new FlowSubject(pool);
+  await subject.start();
+  for (let i = 0; i < WARM_UPS; i++) await subject.changeAll();
+  const cases = [
+    await kernelCase(subject),
+    boardCase('flow/board by the clock, twice', subject, 2, () => subject.tick()),
+    boardCase('flow/board after every order changed', subject, 1, () => subject.changeAll()),
+  ];
+  return {
+    cases,
+    async close() {
+      await subject.close();
+      await pool.close();
+      if (faults.length > 0) throw faults[0];
+    },
+  };
+}
+
+async function kernelCase({ states, book }: FlowSubject): Promise<BenchCase> {
+  const rows = new PressureRows({ token: (address) => states.get(address) ?? null }, book);
+  await rows.update(new Set(states.keys()), new Turns());
+  const input = rows.input(FLOW_NOW_S);
+  return benchCase({
+    name: 'flow/rankPressure',
+    run: () => rankPressure(input),
+    digest: digestOfRanking,
+    work: { orders: FLOW_ORDERS },
+  });
+}
+
+function boardCase(
+  name: string,
+  subject: FlowSubject,
+  rankings: number,
+  work: () => Promise<void>,
+): BenchCase {
+  return benchCase({
+    name,
+    run: () => subject.during(work),
+    digest: ({ ranking }: Ranked) => digestOfRanking(ranking),
+    work: { orders: rankings * FLOW_ORDERS },
+    extra: ({ extra }) => extra,
+  });
+}
+
+function digestOfRanking({ netUsd, netPct, ranks, topOrders }: PressureRanking): string {
+  return digestOf([netUsd, netPct, ranks, topOrders]);
+}

@@ -1,0 +1,72 @@
+/** Pages from fragments: packs made of a page's segments, and the page put together from them. */
+import { assemblePage, type FragmentPage } from '../../compute/fragments/assemble.js';
+import { buildPack, type PackInput } from '../../compute/fragments/build.js';
+import { PACK_CODINGS, type Pack, type PackCoding } from '../../compute/fragments/pack.js';
+import { encodePage } from '../../compute/replay/task.js';
+import { buildPage } from '../../compute/replay/page.js';
+import { compressPage } from '../../compute/replay/compress.js';
+import { encodeSegment } from '../../compute/segment/segment.js';
+import { splitRun } from '../../compute/segment/split.js';
+import { benchCase, type BenchCase } from '../case.js';
+import type { PageShape, TokenHistory } from '../data/pages.js';
+import { digestOf } from '../digest.js';
+import { unpacked } from './encodings.js';
+import { envelopeOf, pageInput } from './request.js';
+
+/** All of group=market. The hashes of packs are those of their texts' sums, of pages those of their text. */
+export async function fragmentCases(shape: PageShape, history: TokenHistory): Promise<BenchCase[]> {
+  const input = pageInput(history, 'market');
+  const page = buildPage(input);
+  const envelope = envelopeOf(shape.snapshots);
+  const json = encodePage(page, envelope, 'json');
+  const segments = splitRun(history.run).map(encodeSegment);
+  const cases: BenchCase[] = [];
+  for (const coding of PACK_CODINGS) {
+    const packs = await buildPacks(segments, coding, history.markets.length);
+    const whole = compressPage(json, coding).length;
+    const assembled: FragmentPage = {
+      stretches: packs.map((pack) => ({ pack, first: 0, end: pack.t.length })),
+      markets: history.markets,
+      query: input.query,
+      envelope,
+      nextFrom: page.nextFrom,
+    };
+    cases.push(
+      benchCase({
+        name: `fragments ${shape.name}/buildPack ${coding}`,
+        run: () => buildPacks(segments, coding, history.markets.length),
+        digest: (built) => digestOf(built.map(({ crcs }) => crcs)),
+        work: { cells: page.rowCount },
+        extra: (built) => ({ packBytesPerCell: bytesOf(built) / page.rowCount }),
+      }),
+      benchCase({
+        name: `fragments ${shape.name}/assemblePage ${coding}`,
+        run: () => assemblePage(assembled) as Uint8Array,
+        digest: (body) => digestOf([unpacked(body, coding)]),
+        extra: ({ length }) => ({
+          bytes: length,
+          ratio: json.length / length,
+          ratioOfWholePage: json.length / whole,
+        }),
+      }),
+    );
+  }
+  return cases;
+}
+
+async function buildPacks(
+  segments: readonly Uint8Array[],
+  coding: PackCoding,
+  marketCount: number,
+): Promise<Pack[]> {
+  const packs: Pack[] = [];
+  for (const segment of segments) {
+    const input: PackInput = { segment, group: 'market', coding, marketCount };
+    packs.push(await buildPack(input));
+  }
+  return packs;
+}
+
+function bytesOf(packs: readonly Pack[]): number {
+  return packs.reduce((sum, { buffer }) => sum + buffer.length, 0);
+}

@@ -1,0 +1,91 @@
+/** Made-up DCA orders and the market that they are on, the same for a seed. */
+import type { DcaOrder } from '../../compute/flow/dca-order.js';
+import { hash, keyOf, normal, unit } from '../../compute/demo/hash.js';
+import { base58Address } from '../../compute/demo/identity.js';
+import type { BinSums } from '../../compute/ladder/bin-sums.js';
+import type { TokenState } from '../../server/market/market-state.js';
+import { BENCH_SEED, START_S, benchAddress } from './pages.js';
+
+export const FLOW_TOKENS = 1_000;
+export const FLOW_ORDERS = 200_000;
+/** When the orders are looked at. */
+export const FLOW_NOW_S = START_S;
+
+/** Bins on each side of the price. */
+const REACH = 120;
+const PRICE_USD = 2;
+const MEDIAN_CENTS = 75_000;
+const MEDIAN_ORDER_USD = 900;
+const SIGMA = 1.3;
+const FREQUENCIES_S = [60, 300, 600, 3_600, 21_600, 86_400];
+/** Orders without a price range. */
+const OPEN_SHARE = 0.7;
+
+/** A token's orders: every token has as many. */
+export function benchOrders(token: number): DcaOrder[] {
+  const key = keyOf(hash(BENCH_SEED, token), 'dca orders');
+  const tokenAddress = benchAddress(token);
+  return Array.from({ length: FLOW_ORDERS / FLOW_TOKENS }, (_, i) => {
+    const draw = (field: number) => hash(hash(key, i), field);
+    const remainingUsd = MEDIAN_ORDER_USD * Math.exp(SIGMA * normal(draw(0)));
+    const every = Math.floor(unit(draw(1)) * FREQUENCIES_S.length);
+    const open = unit(draw(2)) < OPEN_SHARE;
+    return {
+      dcaAddress: base58Address(`bench order ${token} ${i}`),
+      tokenAddress,
+      direction: unit(draw(3)) < 0.5 ? 'BUY' : 'SELL',
+      pairedSymbol: 'USDC',
+      depositedUsd: 2 * remainingUsd,
+      remainingUsd,
+      cycleUsd: remainingUsd / (1 + Math.floor(unit(draw(4)) * 50)),
+      cycleFrequencyS: FREQUENCIES_S[every],
+      nextCycleAtS: FLOW_NOW_S - 3_600 + Math.floor(unit(draw(5)) * 7_200),
+      minUsd: open ? null : PRICE_USD * (0.8 + 0.3 * unit(draw(6))),
+      maxUsd: open ? null : PRICE_USD * (0.9 + 0.3 * unit(draw(7))),
+    };
+  });
+}
+
+/** A token with a ladder, as the market in memory has it. */
+export function benchState(token: number): TokenState {
+  const spot = benchLadder(token);
+  return {
+    details: {
+      tokenId: token + 1,
+      chain: 'mainchain',
+      address: benchAddress(token),
+      symbol: null,
+      name: null,
+      asset: null,
+      icon: null,
+      decimals: null,
+      coverage: 'full',
+      priceUsd: null,
+      mcap: null,
+      liquidityUsd: null,
+      lastRefreshS: null,
+    },
+    newest: {
+      place: { segmentId: token, row: 0, t: FLOW_NOW_S, tier: 'raw' },
+      priceUsd: PRICE_USD,
+      ladder: spot,
+      spot,
+      pools: spot,
+      supportLiquidityUsd: 0,
+    },
+    standing: { status: 'pending', message: '', asset: null },
+    revision: token,
+  };
+}
+
+function benchLadder(token: number): BinSums {
+  const key = keyOf(hash(BENCH_SEED, token), 'flow ladder');
+  const cents = (bin: number) =>
+    Math.round(MEDIAN_CENTS * Math.exp(SIGMA * normal(hash(key, bin))));
+  const bins = Array.from({ length: 2 * REACH + 1 }, (_, i) => i - REACH);
+  return {
+    firstBin: -REACH,
+    supportCents: Float64Array.from(bins, (bin) => (bin <= 0 ? cents(bin + REACH) : 0)),
+    resistanceCents: Float64Array.from(bins, (bin) => (bin >= 0 ? cents(bin + REACH) : 0)),
+  };
+}

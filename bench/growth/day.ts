@@ -1,0 +1,88 @@
+/** A day of a collector's small commits, compaction behind them, and what the file is like after it. */
+import path from 'node:path';
+import { describeSegment, sliceRun } from '../../compute/segment/split.js';
+import { Database } from '../../storage/duckdb/database.js';
+import { DATABASE_FILE, type Store } from '../../storage/store.js';
+import { PAGE_A, tokenHistory } from '../data/pages.js';
+import { databaseBytes, openStore } from '../store.js';
+import { commitFrames } from './full-segments.js';
+
+/** Of the file in between the file's size is looked at this often. */
+const LOOKS = 12;
+
+export interface DayResult {
+  tokens: number;
+  commits: number;
+  cells: number;
+  /** Milliseconds of a commit with what it leaves to be done behind it, on average. */
+  commitMs: number;
+  segmentsPerToken: number;
+  /** Bytes a cell: of the blocks alone, of the closed file, and the most that file and log ever took. */
+  blockBytes: number;
+  fileBytes: number;
+  mostBytes: number;
+  /** Of the closed file's blocks, those that hold nothing. */
+  freeShare: number;
+}
+
+/** Commits one snapshot of every token, `commits` times. */
+export async function measureDay(
+  directory: string,
+  { dayTokens: tokens, dayCommits: commits }: { dayTokens: number; dayCommits: number },
+): Promise<DayResult> {
+  const histories = Array.from({ length: tokens }, (_, i) => tokenHistory(PAGE_A, commits, i));
+  const cells = tokens * commits * PAGE_A.cells;
+  const store = await openStore(directory);
+  let commitMs = 0;
+  let mostBytes = 0;
+  try {
+    for (let s = 0; s < commits; s++) {
+      const frames = histories.map(({ run, markets }) => {
+        const { chain, address, tier } = run;
+        const segment = describeSegment(sliceRun(run, s, s + 1));
+        return { kind: 'segment' as const, chain, address, tier, markets, segment };
+      });
+      commitMs += await timed(store, frames);
+      if (s % Math.ceil(commits / LOOKS) === 0) {
+        mostBytes = Math.max(mostBytes, await databaseBytes(directory));
+      }
+    }
+  } finally {
+    await store.close();
+  }
+  const fileBytes = await databaseBytes(directory);
+  return {
+    ...{ tokens, commits, cells, commitMs: commitMs / commits },
+    ...{ fileBytes: fileBytes / cells, mostBytes: Math.max(mostBytes, fileBytes) / cells },
+    ...(await contentsOf(directory, tokens, cells)),
+  };
+}
+
+async function timed(store: Store, frames: Parameters<typeof commitFrames>[1]): Promise<number> {
+  const began = performance.now();
+  await commitFrames(store, frames);
+  await store.settled();
+  return performance.now() - began;
+}
+
+async function contentsOf(directory: string, tokens: number, cells: number) {
+  const file = path.join(directory, DATABASE_FILE);
+  const database = await Database.openFile(file, { memoryLimitMiB: 512, threads: 2 });
+  try {
+    const [[segments, bytes]] = await database.rows(
+      `SELECT count(*), sum(octet_length(data))::BIGINT
+              + (SELECT coalesce(sum(octet_length(data)), 0)::BIGINT FROM segment_parts)
+       FROM segments`,
+    );
+    const [[total, free]] = await database.rows(
+      "SELECT total_blocks, free_blocks FROM pragma_database_size() WHERE database_name = 'store'",
+    );
+    return {
+      segmentsPerToken: (segments as number) / tokens,
+      blockBytes: (bytes as number) / cells,
+      freeShare: (free as number) / (total as number),
+    };
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,75 @@
+/** Stores of so many cells in full segments, committed as an ingest commits them. */
+import { sliceRun, splitRun, describeSegment } from '../../compute/segment/split.js';
+import { BundleWriter } from '../../storage/bundle/bundle.js';
+import { BUNDLE_VERSION, type Frame, type SegmentFrame } from '../../storage/bundle/frames.js';
+import type { Store } from '../../storage/store.js';
+import { EVERY_S, PAGE_A, START_S, benchAddress, tokenHistory } from '../data/pages.js';
+import type { TokenHistory } from '../data/pages.js';
+import { makeStore, type GrowthStore, type StoreShape } from './growth-store.js';
+
+/** Histories that all tokens share, each under its own address and markets: drawing is what takes time. */
+const BASES = 8;
+/** Tokens of one commit. */
+const TOKENS_A_COMMIT = 100;
+
+/** How many tokens and snapshots of each make about `cells` cells of page A's shape. */
+export function sizesOf(cells: number, mostTokens: number) {
+  const pageCells = PAGE_A.snapshots * PAGE_A.cells;
+  const tokens = Math.max(1, Math.min(mostTokens, Math.round(cells / pageCells)));
+  return { tokens, snapshots: Math.max(1, Math.round(cells / PAGE_A.cells / tokens)) };
+}
+
+/**
+ * Fills a store in the order in which data arrives: a stretch of time of every token, then the next
+ * stretch. A stretch is as long as a segment is.
+ */
+export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
+  return makeStore(shape, async (store) => {
+    const stretches = Array.from({ length: BASES }, (_, i) =>
+      splitRun(tokenHistory(PAGE_A, PAGE_A.snapshots, i).run),
+    );
+    const [{ length: snapshotsAtMost }] = stretches[0].map(({ t }) => t);
+    for (let first = 0; first < shape.snapshots; first += snapshotsAtMost) {
+      const snapshots = Math.min(snapshotsAtMost, shape.snapshots - first);
+      for (let token = 0; token < shape.tokens; token += TOKENS_A_COMMIT) {
+        const end = Math.min(shape.tokens, token + TOKENS_A_COMMIT);
+        const frames = Array.from({ length: end - token }, (_, i): SegmentFrame => {
+          const base = stretches[(token + i) % BASES];
+          const stretch = base[(first / snapshotsAtMost) % (base.length - 1)];
+          return frameOf(token + i, sliceRun(stretch, 0, snapshots), first);
+        });
+        await commitFrames(store, frames);
+      }
+    }
+    await store.settled();
+  });
+}
+
+/** The stretch as a token's own, from its snapshot number `first` on. */
+function frameOf(token: number, stretch: TokenHistory['run'], first: number): SegmentFrame {
+  const { chain, tier } = stretch;
+  const address = benchAddress(token);
+  const t = stretch.t.map((_, s) => START_S + (first + s) * EVERY_S);
+  return {
+    ...{ kind: 'segment', chain, address, tier },
+    markets: marketsOfToken(token),
+    segment: describeSegment({ ...stretch, address, t }),
+  };
+}
+
+function marketsOfToken(token: number): TokenHistory['markets'] {
+  return tokenHistory(PAGE_A, 0, token).markets;
+}
+
+/** Commits frames in one transaction, by way of a bundle. */
+export async function commitFrames(store: Store, frames: Iterable<Frame>): Promise<void> {
+  const bundle = await BundleWriter.create(store.directory);
+  try {
+    await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file: 'bench', mode: 'replace' });
+    for (const frame of frames) await bundle.write(frame);
+    await bundle.finish();
+    await store.commit(bundle.name);
+  } finally {
+    await bundle.discard();
+  }
+}

@@ -1,0 +1,117 @@
+/** Servers over stores of different sizes: how they start, and what a page of each costs, by turns. */
+import { percentile } from '../case.js';
+import { getOnce, type Target } from '../http/client.js';
+import { startBenchServer, type BenchServer } from '../http/server.js';
+import { asOfS, pagePath, type GrowthStore } from './growth-store.js';
+
+export interface ServeEffort {
+  starts: number;
+  pages: number;
+  warmups: number;
+}
+
+/** What one store's server was measured to do. */
+export interface ServeResult {
+  /** From the process' start until it listens, the median of the starts; the greatest beside it. */
+  listenMs: number;
+  listenMaxMs: number;
+  /** From the process' start to the end of the first page, the median. */
+  firstPageMs: number;
+  startMegabytes: number | null;
+  endMegabytes: number | null;
+  p50Ms: number;
+  p99Ms: number;
+  cpuMs: number | null;
+  pages: number;
+  bytes: number;
+}
+
+interface Running {
+  store: GrowthStore;
+  server: BenchServer;
+  target: Target;
+  starts: Pick<ServeResult, 'listenMs' | 'listenMaxMs' | 'firstPageMs' | 'startMegabytes'>;
+  times: number[];
+  bytes: number;
+}
+
+/**
+ * Starts a server over each store, then asks each for a page in turn: what slows the machine down
+ * slows all of them.
+ * @throws Error where a page is not what its window holds, or a server fails
+ */
+export async function measureServers(
+  stores: readonly GrowthStore[],
+  effort: ServeEffort,
+): Promise<ServeResult[]> {
+  const running: Running[] = [];
+  try {
+    for (const store of stores) running.push(await start(store, effort.starts));
+    for (let n = 0; n < effort.warmups; n++) for (const one of running) await ask(one, n);
+    for (const one of running) Object.assign(one, { times: [], bytes: 0 });
+    const before = running.map(({ server }) => server.cpuMs());
+    for (let n = 0; n < effort.pages; n++) {
+      for (const one of running) await ask(one, effort.warmups + n);
+    }
+    return running.map((one, i) => resultOf(one, before[i], effort.pages));
+  } finally {
+    for (const { server } of running) await server.stop();
+  }
+}
+
+/** Starts it `starts` times; the last one stays. */
+async function start(store: GrowthStore, starts: number): Promise<Running> {
+  const listen: number[] = [];
+  const first: number[] = [];
+  for (;;) {
+    const began = performance.now();
+    const server = await startBenchServer(store.directory, asOfS(store));
+    try {
+      listen.push(performance.now() - began);
+      const target: Target = {
+        url: server.url,
+        pathOf: (n) => pagePath(store, n),
+        headers: { 'x-api-key': store.key, 'accept-encoding': 'gzip' },
+        status: 200,
+      };
+      await getOnce(target, 0);
+      first.push(performance.now() - began);
+      if (listen.length === starts) {
+        const startMegabytes = server.residentMegabytes();
+        const listenMs = median(listen);
+        const figures = { listenMs, listenMaxMs: Math.max(...listen), firstPageMs: median(first) };
+        const started = { ...figures, startMegabytes };
+        return { store, server, target, starts: started, times: [], bytes: 0 };
+      }
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    await server.stop();
+  }
+}
+
+async function ask(one: Running, n: number): Promise<void> {
+  const before = performance.now();
+  const { body } = await getOnce(one.target, n);
+  one.times.push(performance.now() - before);
+  one.bytes += body.length;
+}
+
+function resultOf(one: Running, cpuBefore: number | null, pages: number): ServeResult {
+  const sorted = Float64Array.from(one.times).sort();
+  const cpuAfter = one.server.cpuMs();
+  return {
+    ...one.starts,
+    endMegabytes: one.server.residentMegabytes(),
+    p50Ms: percentile(sorted, 0.5),
+    p99Ms: percentile(sorted, 0.99),
+    cpuMs: cpuBefore === null || cpuAfter === null ? null : (cpuAfter - cpuBefore) / pages,
+    pages,
+    bytes: one.bytes / pages,
+  };
+}
+
+function median(values: readonly number[]): number {
+  return percentile(Float64Array.from(values).sort(), 0.5);
+}

@@ -1,0 +1,72 @@
+/** The reply's JSON from what a database gives: rows, columns, or text that is JSON already. */
+import type { PlainSnapshot } from './content.js';
+
+/** Prices by `t`. */
+export type Prices = ReadonlyMap<number, number>;
+
+/** Cells by t, then market, then bin. */
+export interface CellArrays {
+  t: ArrayLike<number>;
+  market: readonly number[];
+  bin: readonly number[];
+  supportUsd: readonly number[];
+  resistanceUsd: readonly number[];
+}
+
+/** @param rows t, market, bin, support and resistance of a cell, in order */
+export function textOfRows(token: string, rows: readonly number[][], prices: Prices): string {
+  const snapshots: PlainSnapshot[] = [];
+  let open: PlainSnapshot | undefined;
+  for (const [t, market, bin, support, resistance] of rows) {
+    if (open?.t !== t) snapshots.push((open = emptySnapshot(t, prices)));
+    open.market_idx.push(market);
+    open.bin.push(bin);
+    open.support_usd.push(support);
+    open.resistance_usd.push(resistance);
+  }
+  return textOf(token, snapshots);
+}
+
+export function textOfColumns(token: string, cells: CellArrays, prices: Prices): string {
+  const { t, market, bin, supportUsd, resistanceUsd } = cells;
+  const snapshots: PlainSnapshot[] = [];
+  for (let from = 0, to = 0; from < t.length; from = to) {
+    while (to < t.length && t[to] === t[from]) to++;
+    snapshots.push({
+      t: t[from],
+      price_usd: priceAt(prices, t[from]),
+      market_idx: market.slice(from, to),
+      bin: bin.slice(from, to),
+      support_usd: supportUsd.slice(from, to),
+      resistance_usd: resistanceUsd.slice(from, to),
+    });
+  }
+  return textOf(token, snapshots);
+}
+
+/** @param cellTexts `t` and the text of a JSON object with the snapshot's arrays, in order */
+export function textOfObjects(
+  token: string,
+  cellTexts: readonly (readonly [t: number, object: string])[],
+  prices: Prices,
+): string {
+  const snapshots = cellTexts.map(
+    ([t, object]) => `{"t":${t},"price_usd":${priceAt(prices, t)},${object.slice(1)}`,
+  );
+  return `{"token":"${token}","snapshot_count":${snapshots.length},"snapshots":[${snapshots.join(',')}]}`;
+}
+
+function textOf(token: string, snapshots: readonly PlainSnapshot[]): string {
+  return JSON.stringify({ token, snapshot_count: snapshots.length, snapshots });
+}
+
+function emptySnapshot(t: number, prices: Prices): PlainSnapshot {
+  const arrays = { market_idx: [], bin: [], support_usd: [], resistance_usd: [] };
+  return { t, price_usd: priceAt(prices, t), ...arrays };
+}
+
+function priceAt(prices: Prices, t: number): number {
+  const price = prices.get(t);
+  if (price === undefined) throw new Error(`no price at ${t}`);
+  return price;
+}

@@ -1,0 +1,105 @@
+/** Fathom itself: the server that everything else is put beside. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asOfS } from '../cases/http.js';
+import { benchAddress, PAGE_A } from '../data/pages.js';
+import { startBenchServer } from '../http/server.js';
+import { fillStore, HISTORY_PAGES, openStore } from '../store.js';
+import { fathomSnapshots } from './content.js';
+import type { Peer, PeerWay } from './peer.js';
+import { pageWindow, type PageWindow } from './requests.js';
+
+/** Fragments of everything stored are made within this. */
+const FRAGMENTS_DEADLINE_MS = 60_000;
+const POLL_MS = 20;
+/** How the entity tag of a page from fragments ends. */
+const FROM_FRAGMENTS = '-f"';
+
+/**
+ * Both bands hold every cell: the pages are the same, but only the default band's are made of
+ * fragments. (-49.9 would come to the same bins as the default -50.)
+ */
+const QUERIES = { fragments: '', cold: '&min_pct=-49' } as const;
+
+/** The pages that `fathom serve` makes; its own settings, gzip and brotli at the levels it chose. */
+const WAYS = (['fragments', 'cold'] as const).flatMap((state) =>
+  (['gzip', 'br'] as const).map((acceptEncoding): PeerWay => {
+    return {
+      name: 'group=market',
+      state,
+      coding: acceptEncoding,
+      acceptEncoding,
+      pathOf: (window) => `${pathOf(window)}${QUERIES[state]}`,
+      snapshotsOf: fathomSnapshots,
+    };
+  }),
+);
+
+/** Fills a store in `directory`, serves it, and has the fragments of all of it made. */
+export async function startFathom(directory: string, tokens: number): Promise<Peer> {
+  const store = await openStore(directory);
+  await fillStore(store, PAGE_A, tokens);
+  const unlimited = { requestsPerMinute: Infinity, monthlyQuota: Infinity };
+  const { key } = await store.createKey({ tier: 'enterprise', name: 'bench', ...unlimited });
+  await store.close();
+  const server = await startBenchServer(directory, asOfS(PAGE_A));
+  const peer: Peer = {
+    name: 'Fathom',
+    version: `Node ${process.version}`,
+    url: server.url,
+    headers: { 'x-api-key': key },
+    ways: WAYS,
+    cpuMs: () => server.cpuMs(),
+    stop: () => server.stop(),
+  };
+  try {
+    await fragmentsMade(peer, tokens);
+    return peer;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+function pathOf({ token, from, to }: PageWindow): string {
+  return `/api/v1/replay/${benchAddress(token)}?from=${from}&to=${to}`;
+}
+
+/**
+ * Asks for every token's whole history until all of it comes from fragments.
+ * @throws Error where it doesn't in time, or where the pages that are to be cold do
+ */
+async function fragmentsMade(fathom: Peer, tokens: number): Promise<void> {
+  const deadline = performance.now() + FRAGMENTS_DEADLINE_MS;
+  for (const way of WAYS.filter(({ state }) => state === 'fragments')) {
+    for (const window of wholeHistories(tokens)) {
+      while (!(await comesFromFragments(fathom, way, window))) {
+        if (performance.now() > deadline) throw new Error('Fathom: no fragments were made in time');
+        await sleep(POLL_MS);
+      }
+    }
+  }
+  for (const way of WAYS.filter(({ state }) => state === 'cold')) {
+    if (await comesFromFragments(fathom, way, pageWindow(0, tokens))) {
+      throw new Error('Fathom: pages that were to be cold came from fragments');
+    }
+  }
+}
+
+/** Pages side by side. */
+function wholeHistories(tokens: number): PageWindow[] {
+  const pageS = pageWindow(0, tokens).to - pageWindow(0, tokens).from;
+  return Array.from({ length: tokens * HISTORY_PAGES }, (_, i) => {
+    const { token, first, from, to } = pageWindow(i % tokens, tokens);
+    const page = Math.floor(i / tokens);
+    const moved = { from: from + page * pageS, to: to + page * pageS };
+    return { token, first: first + page * PAGE_A.snapshots, ...moved };
+  });
+}
+
+async function comesFromFragments(fathom: Peer, way: PeerWay, window: PageWindow) {
+  const headers = { ...fathom.headers, 'accept-encoding': way.acceptEncoding };
+  const reply = await fetch(fathom.url + way.pathOf(window), { headers });
+  await reply.arrayBuffer();
+  if (!reply.ok) throw new Error(`Fathom: a page's status is ${reply.status}`);
+  return reply.headers.get('etag')?.endsWith(FROM_FRAGMENTS) ?? false;
+}

@@ -1,0 +1,82 @@
+/** `npm run bench:peers`: one page from Fathom and from servers made of what others publish. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { temporaryFolder } from '../folder.js';
+import { machineFacts, revision } from '../machine.js';
+import { BenchUsageError } from '../options.js';
+import { startClickhouse } from './clickhouse.js';
+import { startFastifyDuckdb, startFastifyPostgres } from './fastify-peers.js';
+import { startFathom } from './fathom.js';
+import { measurePeers } from './measure.js';
+import { readPeersOptions, USAGE, type PeerName, type PeersOptions } from './options.js';
+import { NotRunError, type Peer, type PeerPlace } from './peer.js';
+import { textOf, type PeersReport, type PeerStatus } from './report.js';
+import { summaryOf } from './summary.js';
+import { writeTables } from './tables.js';
+
+const FAILED = 1;
+const WRONG_USAGE = 2;
+const BROKEN_OFF = 130;
+
+const START: Record<PeerName, (place: PeerPlace) => Promise<Peer>> = {
+  duckdb: startFastifyDuckdb,
+  postgres: startFastifyPostgres,
+  clickhouse: startClickhouse,
+};
+
+async function main(words: readonly string[]): Promise<void> {
+  const options = readPeersOptions(words);
+  const machine = machineFacts();
+  const began = performance.now();
+  const measured = await measure(options);
+  const { smoke, tokens, turns } = options;
+  const elapsedS = (performance.now() - began) / 1000;
+  const facts = { machine, revision: revision(), smoke, tokens, turns, elapsedS };
+  const report: PeersReport = { ...facts, ...measured, summary: summaryOf(measured.rows) };
+  await mkdir(path.dirname(options.jsonFile), { recursive: true });
+  await writeFile(options.jsonFile, `${JSON.stringify(report, null, 2)}\n`);
+  process.stdout.write(`${textOf(report)}\n`);
+}
+
+async function measure({ peers: names, tokens, turns }: PeersOptions) {
+  const tell = (text: string): void => void process.stderr.write(`${text}...\n`);
+  const data = await temporaryFolder();
+  const tables = await temporaryFolder();
+  const running: Peer[] = [];
+  const peers: PeerStatus[] = [];
+  const keep = (peer: Peer): void => {
+    running.push(peer);
+    peers.push({ name: peer.name, version: peer.version, notRun: null });
+  };
+  try {
+    tell('filling Fathom');
+    keep(await startFathom(data.path, tokens));
+    const files = await writeTables(tables.path, tokens);
+    for (const name of names) {
+      tell(`filling ${name}`);
+      try {
+        keep(await START[name]({ folder: tables.path, files, tokens }));
+      } catch (error) {
+        if (!(error instanceof NotRunError)) throw error;
+        peers.push({ name, version: null, notRun: error.message });
+      }
+    }
+    return { peers, rows: await measurePeers(running, tokens, turns, tell) };
+  } finally {
+    await Promise.allSettled(running.map((peer) => peer.stop()));
+    await data.remove();
+    await tables.remove();
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => process.exit(BROKEN_OFF));
+}
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  const isUsage = error instanceof BenchUsageError;
+  const text = error instanceof Error ? (isUsage ? error.message : error.stack) : String(error);
+  process.stderr.write(`bench:peers: ${text}\n${isUsage ? `${USAGE}\n` : ''}`);
+  process.exitCode = isUsage ? WRONG_USAGE : FAILED;
+}

@@ -1,0 +1,75 @@
+/** The flags of `npm run bench:peers`. */
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { BenchUsageError } from '../options.js';
+import type { Turns } from './measure.js';
+
+/** What is put beside Fathom. */
+export const PEER_NAMES = ['duckdb', 'postgres', 'clickhouse'] as const;
+export type PeerName = (typeof PEER_NAMES)[number];
+
+export const USAGE = `npm run bench:peers -- [--only NAME,NAME] [--tokens N] [--seconds N] [--smoke] [--json FILE]
+  --only      peers beside Fathom: ${PEER_NAMES.join(', ')}; what is not installed is left out
+  --tokens    that are stored, two pages each; default 16
+  --seconds   that each row is measured for, in three turns; default 3
+  --smoke     small and short: shows that it works, not how fast
+  --json FILE where the results go; default bench/results/peers.json`;
+
+export interface PeersOptions {
+  peers: readonly PeerName[];
+  tokens: number;
+  turns: Turns;
+  smoke: boolean;
+  jsonFile: string;
+}
+
+/** Fathom keeps the fragments of all of them in memory. */
+const MAX_TOKENS = 64;
+const MAX_SECONDS = 600;
+const ROUNDS = 3;
+
+/** @throws BenchUsageError */
+export function readPeersOptions(words: readonly string[]): PeersOptions {
+  const { only, tokens, seconds, smoke, json } = parsed(words);
+  const stored = whole('--tokens', tokens, MAX_TOKENS);
+  const turnMs = (1000 * whole('--seconds', seconds, MAX_SECONDS)) / ROUNDS;
+  return {
+    peers: only === undefined ? PEER_NAMES : only.split(',').map(peerOf),
+    tokens: smoke ? 2 : stored,
+    turns: smoke
+      ? { clients: [1, 2], rounds: 1, warmUpMs: 0, turnMs: 1 }
+      : { clients: [1, 8], rounds: ROUNDS, warmUpMs: turnMs / 2, turnMs },
+    smoke,
+    jsonFile: path.resolve(json),
+  };
+}
+
+function parsed(words: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...words],
+      options: {
+        only: { type: 'string' },
+        tokens: { type: 'string', default: '16' },
+        seconds: { type: 'string', default: '3' },
+        smoke: { type: 'boolean', default: false },
+        json: { type: 'string', default: path.join('bench', 'results', 'peers.json') },
+      },
+    });
+    return values;
+  } catch (error) {
+    throw new BenchUsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function whole(flag: string, text: string, most: number): number {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
+  if (value >= 1 && value <= most) return value;
+  throw new BenchUsageError(`${flag}: expected a whole number from 1 to ${most}, not '${text}'`);
+}
+
+function peerOf(text: string): PeerName {
+  const name = PEER_NAMES.find((known) => known === text.trim());
+  if (name !== undefined) return name;
+  throw new BenchUsageError(`--only: expected any of ${PEER_NAMES.join(', ')}; was '${text}'`);
+}

@@ -1,0 +1,151 @@
+/** A PostgreSQL of the bench's own: a new cluster in a folder, a socket beside it, tables loaded. */
+import { chmod, chown, mkdir } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { NotRunError } from './peer.js';
+import type { PostgresPlace } from './postgres-pages.js';
+import { findProgram, outputOf, startProgram, type RunningProgram } from './programs.js';
+import type { TableFiles } from './tables.js';
+
+const run = promisify(execFile);
+
+const USER = 'bench';
+/** A new cluster is there within this. */
+const INITDB_DEADLINE_MS = 60_000;
+/** Users that a root process may run PostgreSQL as, which refuses to run as root. */
+const LESSER_USERS = ['postgres', 'nobody'];
+
+/**
+ * For a store that is read alone and fits into memory: everything in shared memory, no just-in-time
+ * compiling and no parallel workers for queries of some 20 ms; nothing is waited for while loading.
+ */
+const SETTINGS = {
+  listen_addresses: '',
+  shared_buffers: '1GB',
+  work_mem: '64MB',
+  maintenance_work_mem: '256MB',
+  effective_cache_size: '4GB',
+  random_page_cost: '1.1',
+  jit: 'off',
+  max_parallel_workers_per_gather: '0',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_wal_size: '4GB',
+  autovacuum: 'off',
+};
+
+export interface RunningPostgres extends RunningProgram {
+  place: PostgresPlace;
+}
+
+/** @throws NotRunError where it is not installed, or this process may not run it */
+export async function startPostgres(folder: string, files: TableFiles): Promise<RunningPostgres> {
+  const folders = outputOf('pg_config', ['--bindir']) ?? '';
+  const initdb = findProgram('initdb', [folders]);
+  const postgres = findProgram('postgres', [folders]);
+  if (initdb === null || postgres === null) {
+    throw new NotRunError('not installed: neither on PATH nor where pg_config says');
+  }
+  const identity = allowedIdentity();
+  const home = await homeOf(folder, identity);
+  const data = path.join(home, 'data');
+  const words = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  forgetOtherClusters();
+  const options = { ...identity, cwd: home };
+  await run(initdb, words, { ...options, timeout: INITDB_DEADLINE_MS });
+  const settings = Object.entries({ ...SETTINGS, unix_socket_directories: home });
+  const flags = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const place = { host: home, user: USER };
+  // SIGQUIT: at once, its children too; nothing of the cluster is to be kept.
+  const program = await startProgram(postgres, ['-D', data, ...flags], options, 'SIGQUIT', () =>
+    answers(place),
+  );
+  try {
+    await loadTables(place, files);
+    return { ...program, place };
+  } catch (error) {
+    await program.stop();
+    throw error;
+  }
+}
+
+/** What the environment says of some other cluster: programs and clients here would heed it. */
+function forgetOtherClusters(): void {
+  for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
+}
+
+/** Who a program runs as; empty: whoever this process runs as. */
+interface Identity {
+  uid?: number;
+  gid?: number;
+}
+
+/** Of this process, or of a user that PostgreSQL runs as. */
+function allowedIdentity(): Identity {
+  if (process.getuid?.() !== 0) return {};
+  for (const name of LESSER_USERS) {
+    const uid = outputOf('id', ['-u', name]);
+    const gid = outputOf('id', ['-g', name]);
+    if (uid !== null && gid !== null) return { uid: Number(uid), gid: Number(gid) };
+  }
+  const users = LESSER_USERS.join(' nor ');
+  throw new NotRunError(`it does not run as root, and there is neither user ${users}`);
+}
+
+/** A folder that belongs to the identity and that it can reach, the tables' files beside it. */
+async function homeOf(folder: string, { uid, gid }: Identity): Promise<string> {
+  const home = path.join(folder, 'postgres');
+  await mkdir(home, { mode: 0o700 });
+  if (uid === undefined || gid === undefined) return home;
+  await chown(home, uid, gid);
+  await chmod(folder, 0o711);
+  if (outputOf('ls', [home], { uid, gid }) === null) {
+    throw new NotRunError(
+      'it does not run as root, and no other user can reach the folder of temporary files',
+    );
+  }
+  return home;
+}
+
+async function answers(place: PostgresPlace): Promise<boolean> {
+  const client = clientOf(place);
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end();
+  }
+}
+
+function clientOf({ host, user }: PostgresPlace): pg.Client {
+  const client = new pg.Client({ host, user, database: 'postgres' });
+  client.on('error', () => undefined);
+  return client;
+}
+
+/** The files are in the index's order, which is what CLUSTER would bring about. */
+async function loadTables(place: PostgresPlace, { cells, snapshots }: TableFiles): Promise<void> {
+  const client = clientOf(place);
+  await client.connect();
+  try {
+    await client.query(
+      `CREATE UNLOGGED TABLE cells (token smallint, t integer, market smallint, bin smallint,
+        support_usd double precision, resistance_usd double precision)`,
+    );
+    await client.query(
+      'CREATE UNLOGGED TABLE snapshots (token smallint, t integer, price_usd double precision)',
+    );
+    await client.query(`COPY cells FROM '${cells}' (FORMAT csv)`);
+    await client.query(`COPY snapshots FROM '${snapshots}' (FORMAT csv)`);
+    await client.query('CREATE UNIQUE INDEX ON cells (token, t, market, bin)');
+    await client.query('CREATE UNIQUE INDEX ON snapshots (token, t)');
+    await client.query('VACUUM ANALYZE');
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,85 @@
+/** The results of `npm run bench:peers` for people. */
+import type { MachineFacts, Revision } from '../machine.js';
+import { aligned, figure } from '../report.js';
+import type { PeerRow, Turns } from './measure.js';
+import type { PeerSummary } from './summary.js';
+
+export interface PeerStatus {
+  name: string;
+  version: string | null;
+  /** Why it was left out; null where it was measured. */
+  notRun: string | null;
+}
+
+export interface PeersReport {
+  machine: MachineFacts;
+  revision: Revision | null;
+  smoke: boolean;
+  tokens: number;
+  turns: Turns;
+  elapsedS: number;
+  peers: readonly PeerStatus[];
+  rows: readonly PeerRow[];
+  summary: readonly PeerSummary[];
+}
+
+const LEFT = ['server', 'way', 'state', 'coding'];
+const ROW_COLUMNS = [...LEFT, 'clients', 'pages/s', 'p50 ms', 'p99 ms', 'cpu ms/page', 'KB', 'n'];
+const SUMMARY_COLUMNS = [
+  ...['server', 'way', 'coding', 'clients', 'pages/s', 'fragments x', 'cold x'],
+  ...['fragments cpu x', 'cold cpu x'],
+];
+
+const FOOTER =
+  'Every server answers for the same 99,936 cells as gzip (Fathom also as brotli), another token and window ' +
+  'each time; every number of several pages was compared with what was generated. cold: made from the ' +
+  "database for this request, whose pages lie in memory; fragments: put together from Fathom's own " +
+  "compressed pieces, made when the token was first asked for. x: Fathom's gzip pages a second by the " +
+  "server's best way's, and that way's CPU time a page by Fathom's. Peers answer without keys, limits, " +
+  'facets and filters, hold these tokens alone and are loaded once, in order; a cache in front of any of ' +
+  'them would serve a repeated window, which clients that page from where they are do not ask for. One ' +
+  'query of many: what these databases do best is not in it. The clients share the cores, over loopback: ' +
+  'where pages are cheap it is they that limit, and CPU time says more.';
+
+export function textOf(report: PeersReport): string {
+  const { machine, smoke, elapsedS, peers } = report;
+  const { node, cores, cpuModel, loadAverage } = machine;
+  const heading = `Node ${node}, ${cores} cores, ${cpuModel}, load ${loadAverage} before`;
+  const made = peers.map(({ name, version, notRun }) =>
+    notRun === null ? `${name}: ${version}` : `${name}: not run, ${notRun}`,
+  );
+  const note = smoke ? ['Smoke run: too few pages to be a measurement.'] : [];
+  const tables = [...rowsTable(report.rows), '', ...summaryTable(report.summary)];
+  return [
+    heading,
+    ...made,
+    '',
+    ...tables,
+    '',
+    ...note,
+    FOOTER,
+    `${figure(elapsedS)} s in all`,
+  ].join('\n');
+}
+
+function rowsTable(rows: readonly PeerRow[]): string[] {
+  const cells = rows.map((row) => [
+    ...[row.peer, row.way, row.state, row.coding, String(row.clients)],
+    ...[row.pagesPerSecond, row.p50Ms, row.p99Ms].map(figure),
+    row.cpuMsPerPage === null ? '' : figure(row.cpuMsPerPage),
+    figure(row.bytes / 1000),
+    String(row.pages),
+  ]);
+  return aligned([ROW_COLUMNS, ...cells], LEFT);
+}
+
+function summaryTable(summary: readonly PeerSummary[]): string[] {
+  if (summary.length === 0) return [];
+  const ratio = (value: number | null): string => (value === null ? '' : figure(value));
+  const cells = summary.map((one) => [
+    ...[one.peer, one.way, one.coding, String(one.clients), figure(one.pagesPerSecond)],
+    ...[one.fathomTimes.fragments, one.fathomTimes.cold].map(ratio),
+    ...[one.cpuTimes.fragments, one.cpuTimes.cold].map(ratio),
+  ]);
+  return ['The best of each, and Fathom beside it', ...aligned([SUMMARY_COLUMNS, ...cells], LEFT)];
+}

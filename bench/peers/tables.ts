@@ -1,0 +1,53 @@
+/** The bench's histories as files that every database loads: flat rows, ordered by token and time. */
+import { createWriteStream } from 'node:fs';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { PAGE_A, tokenHistory, type TokenHistory } from '../data/pages.js';
+import { HISTORY_PAGES } from '../store.js';
+
+/** CSV without a heading; a token is its number, a market its number within the token. */
+export interface TableFiles {
+  /** token, t, market, bin, support_usd, resistance_usd; in this order. */
+  cells: string;
+  /** token, t, price_usd. */
+  snapshots: string;
+}
+
+/** The cells of the store that `fillStore` fills with as many tokens. */
+export async function writeTables(folder: string, tokens: number): Promise<TableFiles> {
+  const files = { cells: path.join(folder, 'cells.csv'), snapshots: path.join(folder, 'snap.csv') };
+  const write = (file: string, lines: Iterable<string>) =>
+    pipeline(Readable.from(lines), createWriteStream(file));
+  await write(files.cells, cellLines(tokens));
+  await write(files.snapshots, snapshotLines(tokens));
+  return files;
+}
+
+/** A snapshot's lines at a time. */
+function* cellLines(tokens: number): Generator<string> {
+  for (let token = 0; token < tokens; token++) {
+    const { run } = historyOf(token);
+    for (let s = 0; s < run.t.length; s++) {
+      let lines = '';
+      for (let i = run.cellOffsets[s]; i < run.cellOffsets[s + 1]; i++) {
+        const support = Number(run.supportCents[i]) / 100;
+        const resistance = Number(run.resistanceCents[i]) / 100;
+        lines += `${token},${run.t[s]},${run.market[i]},${run.bin[i]},${support},${resistance}\n`;
+      }
+      yield lines;
+    }
+  }
+}
+
+function* snapshotLines(tokens: number): Generator<string> {
+  for (let token = 0; token < tokens; token++) {
+    const { run } = historyOf(token);
+    for (let s = 0; s < run.t.length; s++) yield `${token},${run.t[s]},${run.priceUsd[s]}\n`;
+  }
+}
+
+/** Whole, as the store has it. */
+export function historyOf(token: number): TokenHistory {
+  return tokenHistory(PAGE_A, HISTORY_PAGES * PAGE_A.snapshots, token);
+}

@@ -1,0 +1,71 @@
+/** What DCA orders will trade in the time to come (data.md section 4, DCA). */
+import type { DcaOrder } from './dca-order.js';
+
+/** The timeframes of flow projections, shortest first: the suffixes of the API's fields. */
+export const TIMEFRAMES = ['5_min', '30_min', '1_hr', '6_hr', '24_hr'] as const;
+export type Timeframe = (typeof TIMEFRAMES)[number];
+
+/** Seconds ahead that each of TIMEFRAMES looks, in their order. */
+export const HORIZONS_S = [300, 1_800, 3_600, 21_600, 86_400] as const;
+
+/**
+ * How many k >= 0 have `k * cycleFrequencyS <= sinceFirstS`: cycles up to a moment so many seconds
+ * after the first one (negative: before it).
+ *
+ * Division of whole numbers below 2^53 never rounds up to the next whole one, so the floor of the
+ * quotient is exact for whole seconds, however far back or ahead the first cycle lies.
+ */
+export function cyclesBy(sinceFirstS: number, cycleFrequencyS: number): number {
+  return sinceFirstS < 0 ? 0 : Math.floor(sinceFirstS / cycleFrequencyS) + 1;
+}
+
+/** How many k >= 0 have `nextCycleAtS + k * cycleFrequencyS` in `(nowS, nowS + horizonS]`. */
+export function cyclesWithin(
+  { nextCycleAtS, cycleFrequencyS }: Pick<DcaOrder, 'nextCycleAtS' | 'cycleFrequencyS'>,
+  nowS: number,
+  horizonS: number,
+): number {
+  const sinceFirstS = nowS - nextCycleAtS;
+  return cyclesBy(sinceFirstS + horizonS, cycleFrequencyS) - cyclesBy(sinceFirstS, cycleFrequencyS);
+}
+
+/**
+ * `min <= current price <= max`, an open end holding any price. A token without a price has no
+ * order in range: nothing says that the order would trade.
+ */
+export function isInRange(
+  { minUsd, maxUsd }: Pick<DcaOrder, 'minUsd' | 'maxUsd'>,
+  priceUsd: number | null,
+): boolean {
+  if (priceUsd === null) return false;
+  return (minUsd === null || minUsd <= priceUsd) && (maxUsd === null || priceUsd <= maxUsd);
+}
+
+/** The fields of an order that its flow follows from. */
+export type FlowingOrder = Pick<
+  DcaOrder,
+  'remainingUsd' | 'cycleUsd' | 'cycleFrequencyS' | 'nextCycleAtS' | 'minUsd' | 'maxUsd'
+>;
+
+/**
+ * USD that an order trades in `(nowS, nowS + horizonS]` at `priceUsd`, the token's current price:
+ * `min(remaining, cycle * cycles)`, 0 where the price is out of the order's range.
+ */
+export function usdNext(
+  order: FlowingOrder,
+  priceUsd: number | null,
+  nowS: number,
+  horizonS: number,
+): number {
+  if (!isInRange(order, priceUsd)) return 0;
+  return Math.min(order.remainingUsd, order.cycleUsd * cyclesWithin(order, nowS, horizonS));
+}
+
+/** `usdNext` of every one of TIMEFRAMES, in their order. */
+export function usdNextByTimeframe(
+  order: FlowingOrder,
+  priceUsd: number | null,
+  nowS: number,
+): number[] {
+  return HORIZONS_S.map((horizonS) => usdNext(order, priceUsd, nowS, horizonS));
+}

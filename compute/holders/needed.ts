@@ -1,0 +1,74 @@
+/** Which stored snapshots the flow of a token's holders is worked out from. */
+import { DAY_S, HOLDER_WINDOWS, WINDOW_LENGTHS_S, flowDays, type HolderWindow } from './periods.js';
+
+/** The snapshots, by time in epoch seconds; null: there is none. */
+export interface FlowPlan {
+  newestS: number;
+  /** The newest one at or before the newest's time less the window. */
+  bases: Record<HolderWindow, number | null>;
+  /** One each of flowDays(newestS), in their order. */
+  days: DayPlan[];
+}
+
+export interface DayPlan {
+  /** The last one of the day. */
+  lastS: number | null;
+  /** The last one of any earlier day. */
+  earlierS: number | null;
+}
+
+/**
+ * What the flow at a moment needs of the stored snapshots: at most one a window, one a day and one
+ * from before the days.
+ *
+ * @param times of the stored snapshots, ascending
+ * @param nowS later snapshots are not visible
+ * @returns null where none is visible
+ */
+export function flowPlan(times: Uint32Array, nowS: number): FlowPlan | null {
+  const newestS = newestBy(times, nowS);
+  if (newestS === null) return null;
+  const bases = Object.fromEntries(
+    HOLDER_WINDOWS.map((window) => [window, newestBy(times, newestS - WINDOW_LENGTHS_S[window])]),
+  ) as FlowPlan['bases'];
+  const days = flowDays(newestS).map((startS): DayPlan => {
+    const lastS = newestBy(times, Math.min(startS + DAY_S - 1, newestS));
+    return {
+      lastS: lastS !== null && lastS >= startS ? lastS : null,
+      earlierS: newestBy(times, startS - 1),
+    };
+  });
+  return { newestS, bases, days };
+}
+
+/** The times of all snapshots of a plan, ascending, each once. */
+export function neededTimes({ newestS, bases, days }: FlowPlan): number[] {
+  const times = [newestS, ...Object.values(bases)];
+  for (const { lastS, earlierS } of days) {
+    // A day without a snapshot of its own is compared with nothing.
+    if (lastS !== null) times.push(lastS, earlierS);
+  }
+  return [...new Set(times.filter((t) => t !== null))].sort((a, b) => a - b);
+}
+
+/** When the clock alone makes another snapshot visible; null: never. */
+export function nextVisibleS(times: Uint32Array, nowS: number): number | null {
+  return times[countBy(times, nowS)] ?? null;
+}
+
+function newestBy(times: Uint32Array, atS: number): number | null {
+  const count = countBy(times, atS);
+  return count === 0 ? null : times[count - 1];
+}
+
+/** How many of the ascending times are at or before a moment. */
+function countBy(times: Uint32Array, atS: number): number {
+  let from = 0;
+  let to = times.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (times[middle] <= atS) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}

@@ -1,0 +1,173 @@
+/** LP fee density (api.md 4.12; data.md section 4): organic volume over near-price liquidity. */
+import { depthUsdWithin, type BinSums } from '../ladder/bin-sums.js';
+import { firstHourOf } from './hours.js';
+import { binsOfPrices } from './price-bins.js';
+import { hourIndex, pricesOver, type HourPrices } from './price-range.js';
+import { inOrderOfAddress, rankOf } from './rank.js';
+
+/** Hours of each window of the numerator. */
+export const LP_WINDOWS_H = { '1h': 1, '6h': 6, '24h': 24 } as const;
+export type LpWindow = keyof typeof LP_WINDOWS_H;
+export const LP_WINDOWS = Object.keys(LP_WINDOWS_H) as LpWindow[];
+
+const LONGEST_WINDOW_H = LP_WINDOWS_H['24h'];
+
+export const LP_DENOMINATORS = ['near', 'bin10', 'range'] as const;
+export type LpDenominator = (typeof LP_DENOMINATORS)[number];
+
+const NEAR_BINS = 25;
+const BIN10_BINS = 10;
+/** A token with less of the chosen denominator is left out. */
+export const MIN_DENOMINATOR_USD = 1_000;
+
+/** A token's denominators, USD; NaN where there is none. */
+export interface Denominators {
+  near: number;
+  bin10: number;
+  /** By window, in the order of LP_WINDOWS. */
+  range: number[];
+}
+
+/**
+ * A token's denominators from its newest snapshot's on-chain pools.
+ * @param prices of the token's snapshots in sight; null where it has none
+ */
+export function denominatorsOf(
+  newest: { priceUsd: number; pools: BinSums },
+  prices: HourPrices | null,
+  thisHourS: number,
+): Denominators {
+  const { priceUsd, pools } = newest;
+  const range = LP_WINDOWS.map((window) => {
+    const fromHourS = firstHourOf(thisHourS, LP_WINDOWS_H[window]);
+    const travelled = prices === null ? null : pricesOver(prices, fromHourS, thisHourS);
+    if (travelled === null) return NaN;
+    const { first, last } = binsOfPrices(priceUsd, travelled.lowUsd, travelled.highUsd);
+    return depthUsdWithin(pools, first, last);
+  });
+  return {
+    near: depthUsdWithin(pools, -NEAR_BINS, NEAR_BINS),
+    bin10: depthUsdWithin(pools, -BIN10_BINS, BIN10_BINS),
+    range,
+  };
+}
+
+/** Tokens that may stand on the board; token i is index i of each, and of each of `range`. */
+export interface DensityTokens {
+  addresses: readonly string[];
+  near: Float64Array;
+  bin10: Float64Array;
+  /** By window, in the order of LP_WINDOWS. */
+  range: readonly Float64Array[];
+}
+
+/** Tokens' denominators as columns, in the order given. */
+export function densityTokens(
+  tokens: readonly { address: string; denominators: Denominators }[],
+): DensityTokens {
+  const column = (of: (denominators: Denominators) => number) =>
+    Float64Array.from(tokens, ({ denominators }) => of(denominators));
+  return {
+    addresses: tokens.map(({ address }) => address),
+    near: column(({ near }) => near),
+    bin10: column(({ bin10 }) => bin10),
+    range: LP_WINDOWS.map((_, window) => column(({ range }) => range[window])),
+  };
+}
+
+/** Hours of tokens as columns; row i is index i of each, at most one a token and hour. */
+export interface TokenHours {
+  addresses: readonly string[];
+  /** Index into `addresses`. */
+  token: Uint32Array;
+  /** Start of the hour, epoch seconds. */
+  hour: Uint32Array;
+  organicVolumeUsd: Float64Array;
+}
+
+export interface FeeDensityInput {
+  tokens: DensityTokens;
+  /** In any order; hours outside a window and tokens that are not in `tokens` are left out. */
+  hours: TokenHours;
+  thisHourS: number;
+  /** Rows of each board. */
+  maxRows: number;
+}
+
+/** Rows by rank: largest density first, ties by address ascending. */
+export interface FeeDensityRows {
+  /** Index into the input's tokens. */
+  token: Uint32Array;
+  organicVolumeUsd: Float64Array;
+  denominatorUsd: Float64Array;
+  feeDensity: Float64Array;
+}
+
+export type FeeDensityBoards = Record<LpWindow, Record<LpDenominator, FeeDensityRows>>;
+
+/** The pool's task: the board of every window and denominator. */
+export function feeDensityBoards(input: FeeDensityInput): FeeDensityBoards {
+  const { tokens, maxRows } = input;
+  const byAddress = inOrderOfAddress(tokens.addresses);
+  const hourly = hourlyVolumes(input);
+  const boards = LP_WINDOWS.map((window, index) => {
+    const volumes = volumesOver(hourly, tokens.addresses.length, LP_WINDOWS_H[window]);
+    const { near, bin10, range } = tokens;
+    const ofDenominator = { near, bin10, range: range[index] };
+    const ranked = LP_DENOMINATORS.map((denominator) => [
+      denominator,
+      rankDensity(byAddress, volumes, ofDenominator[denominator], maxRows),
+    ]);
+    return [window, Object.fromEntries(ranked) as Record<LpDenominator, FeeDensityRows>];
+  });
+  return Object.fromEntries(boards) as FeeDensityBoards;
+}
+
+/** Index `hour * tokens + token`, the longest window's hours oldest first; NaN where no row is. */
+function hourlyVolumes({ tokens, hours, thisHourS }: FeeDensityInput): Float64Array {
+  const { length } = tokens.addresses;
+  const volumes = new Float64Array(LONGEST_WINDOW_H * length).fill(NaN);
+  const indexOf = new Map(tokens.addresses.map((address, token) => [address, token]));
+  const tokenOf = hours.addresses.map((address) => indexOf.get(address) ?? -1);
+  const firstHourS = firstHourOf(thisHourS, LONGEST_WINDOW_H);
+  for (let i = 0; i < hours.hour.length; i++) {
+    const token = tokenOf[hours.token[i]];
+    const hour = hourIndex(firstHourS, hours.hour[i]);
+    if (token < 0 || hour < 0 || hour >= LONGEST_WINDOW_H) continue;
+    volumes[hour * length + token] = hours.organicVolumeUsd[i];
+  }
+  return volumes;
+}
+
+/** By token, what its last `windowHours` hours sum to; NaN where it has no row there. */
+function volumesOver(hourly: Float64Array, length: number, windowHours: number): Float64Array {
+  const volumes = new Float64Array(length).fill(NaN);
+  for (let hour = LONGEST_WINDOW_H - windowHours; hour < LONGEST_WINDOW_H; hour++) {
+    for (let token = 0; token < length; token++) {
+      const volume = hourly[hour * length + token];
+      if (Number.isNaN(volume)) continue;
+      volumes[token] = (Number.isNaN(volumes[token]) ? 0 : volumes[token]) + volume;
+    }
+  }
+  return volumes;
+}
+
+function rankDensity(
+  byAddress: Uint32Array,
+  volumes: Float64Array,
+  denominators: Float64Array,
+  maxRows: number,
+): FeeDensityRows {
+  const listed = byAddress.filter(
+    (token) => denominators[token] >= MIN_DENOMINATOR_USD && !Number.isNaN(volumes[token]),
+  );
+  const density = Float64Array.from(listed, (token) => volumes[token] / denominators[token]);
+  const rows = rankOf(density).subarray(0, maxRows);
+  const column = (of: (row: number) => number) => Float64Array.from(rows, of);
+  return {
+    token: Uint32Array.from(rows, (row) => listed[row]),
+    organicVolumeUsd: column((row) => volumes[listed[row]]),
+    denominatorUsd: column((row) => denominators[listed[row]]),
+    feeDensity: column((row) => density[row]),
+  };
+}

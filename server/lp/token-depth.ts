@@ -1,0 +1,129 @@
+/** A mint's depth in sight, for the tasks that look at where its price went. */
+import { runInTurn } from '../../compute/in-turn.js';
+import { HOUR_S, hoursInSight } from '../../compute/lp/hours.js';
+import { poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
+import type { HourPrices, PriceHoursInput } from '../../compute/lp/price-range.js';
+import type { ComputePool } from '../../compute/pool.js';
+import type { Market } from '../../compute/market/market.js';
+import { SegmentGoneError, type DepthSource } from '../../storage/seams.js';
+import type { Log } from '../log.js';
+
+/** Reads of one token: segments may be replaced by compaction while they are about to be read. */
+const MAX_READS = 5;
+/** Snapshots that are planned in one turn of the event loop. */
+const SNAPSHOTS_AT_ONCE = 2_000;
+/** Cells of the default band in a token's day beyond which it has no ranges: some 200 MB of blocks. */
+const MAX_DAY_CELLS = 50_000_000;
+
+export interface DepthServices {
+  depth: DepthSource;
+  pool: Pick<ComputePool, 'run'>;
+  log: Log;
+}
+
+/** What is to be known of a token. */
+export interface RangeRequest {
+  address: string;
+  /** Pools whose base token it is. */
+  pubkeys: readonly string[];
+  /** Hours that may be 'this hour' of the pools. */
+  thisHours: readonly number[];
+  /** Whether its prices are asked for, whatever pools it has. */
+  wantsPrices: boolean;
+  nowS: number;
+}
+
+/** Where a token's price went, and its pools' depth there. */
+export interface TokenDepth {
+  request: RangeRequest;
+  /** null where it has no snapshot in sight, or they have not been asked for. */
+  prices: HourPrices | null;
+  /** By this hour; pool i of one is `request.pubkeys[i]`. None where no market is one of the pools. */
+  ranges: ReadonlyMap<number, PoolRanges>;
+}
+
+/** Reads a token's depth in sight and has it looked at in the pool. */
+export async function readTokenDepth(
+  services: DepthServices,
+  request: RangeRequest,
+): Promise<TokenDepth> {
+  const nothing: TokenDepth = { request, prices: null, ranges: new Map() };
+  for (let reads = 1; ; reads++) {
+    try {
+      const planned = await planSight(services, request);
+      if (planned === null) return nothing;
+      const { markets, segmentIds, ...input } = planned;
+      const poolOfMarket = poolsOfMarkets(markets, request.pubkeys);
+      const hasPools = poolOfMarket.some((pool) => pool >= 0);
+      if (!hasPools && !request.wantsPrices) return nothing;
+      const blocks = await services.depth.readSegments(segmentIds);
+      const pools = hasPools ? poolOfMarket : null;
+      return await work(services, request, { ...input, blocks }, pools);
+    } catch (error) {
+      if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
+    }
+  }
+}
+
+/** @param poolOfMarket null where none of the markets is a pool */
+async function work(
+  { pool }: DepthServices,
+  request: RangeRequest,
+  input: PriceHoursInput,
+  poolOfMarket: Int32Array | null,
+): Promise<TokenDepth> {
+  if (poolOfMarket === null) {
+    return { request, prices: await runInTurn(pool, 'priceHours', input), ranges: new Map() };
+  }
+  const ranges = new Map<number, PoolRanges>();
+  let prices: HourPrices | null = null;
+  for (const thisHourS of request.thisHours) {
+    const poolCount = request.pubkeys.length;
+    const more = { poolOfMarket, poolCount, thisHourS };
+    const found = await runInTurn(pool, 'poolRanges', { ...input, ...more });
+    ranges.set(thisHourS, found);
+    prices = found.prices;
+  }
+  return { request, prices, ranges };
+}
+
+type PlannedSight = Omit<PriceHoursInput, 'blocks'> & {
+  segmentIds: number[];
+  markets: readonly Market[];
+};
+
+/** The snapshots in sight as replay serves them; null where there is none. */
+async function planSight(
+  { depth, log }: DepthServices,
+  { address, nowS }: RangeRequest,
+): Promise<PlannedSight | null> {
+  const record = depth.token('mainchain', address);
+  if (record === null) return null;
+  const { firstHourS, lastHourS } = hoursInSight(nowS);
+  const runs: number[] = [];
+  const rows: number[] = [];
+  const runOf = new Map<number, number>();
+  let markets: readonly Market[] = [];
+  let cells = 0;
+  for (let fromS: number | null = firstHourS; fromS !== null;) {
+    const window = { fromS, toS: lastHourS + HOUR_S, nowS, maxSnapshots: SNAPSHOTS_AT_ONCE };
+    const plan = await depth.plan({ tokenId: record.tokenId, ...window });
+    for (const { segment, row, bandCells } of plan.snapshots) {
+      const id = plan.segmentIds[segment];
+      const run = runOf.get(id) ?? runOf.size;
+      runOf.set(id, run);
+      runs.push(run);
+      rows.push(row);
+      cells += bandCells;
+    }
+    ({ markets } = plan);
+    fromS = plan.nextT;
+  }
+  if (cells > MAX_DAY_CELLS) {
+    log.error('too much depth for ranges', { address, cells, at_most: MAX_DAY_CELLS });
+    return null;
+  }
+  if (rows.length === 0) return null;
+  const selection = { run: Uint32Array.from(runs), row: Uint32Array.from(rows) };
+  return { selection, firstHourS, segmentIds: [...runOf.keys()], markets };
+}

@@ -1,0 +1,131 @@
+/** The demo's orders, holders, pools and hours: valid, the same every time, and carried on rightly. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FaultLog } from '../../compute/binning/faults.js';
+import {
+  DEMO_SEED,
+  demoFlatChanges,
+  demoFlatRows,
+  demoTokenRows,
+  demoTokens,
+  type DemoRows,
+} from '../../compute/demo/market.js';
+import type { DemoDcaOrderRow, DemoHolderRow, DemoLimitOrderRow } from '../../compute/demo/rows.js';
+import { FLAT_READERS } from '../../storage/ingest/flat-datasets.js';
+
+const UNTIL_S = 1_794_659_696;
+const DAY_S = 86_400;
+const tokens = demoTokens(DEMO_SEED);
+/** A few of each kind: what takes long in the whole market. */
+const some = tokens.filter((_, i) => i % 7 === 0);
+
+function rowsOf<T>(all: readonly DemoRows[], dataset: DemoRows['dataset']): T[] {
+  return all.filter((one) => one.dataset === dataset).flatMap(({ rows }) => [...rows()]) as T[];
+}
+
+describe("the demo's flat datasets", () => {
+  const all = demoFlatRows(tokens, UNTIL_S);
+  const dca = rowsOf<DemoDcaOrderRow>(all, 'dca_orders');
+  const limit = rowsOf<DemoLimitOrderRow>(all, 'limit_orders');
+
+  it('hold nothing that ingest would refuse, and no key twice', () => {
+    for (const { dataset, rows } of all) {
+      if (dataset === 'holders') continue;
+      const faults = new FaultLog();
+      let count = 0;
+      for (const row of rows()) {
+        count++;
+        FLAT_READERS[dataset].read(row, faults);
+      }
+      expect([dataset, faults.faults]).toEqual([dataset, []]);
+      expect(count, dataset).toBeGreaterThan(20);
+    }
+    for (const keys of [dca.map((o) => o.dca_address), limit.map((o) => o.order_address)]) {
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+  });
+
+  it('are made again the same', () => {
+    const again = demoFlatRows(demoTokens(DEMO_SEED), UNTIL_S);
+    for (const dataset of ['dca_orders', 'limit_orders', 'dlmm_pools', 'dlmm_hours'] as const) {
+      expect(rowsOf(again, dataset)).toEqual(rowsOf(all, dataset));
+    }
+  });
+
+  it('have orders of both directions, in range and out of it, half worked off and fresh', () => {
+    const prices = new Map(demoTokenRows(DEMO_SEED, UNTIL_S).map((r) => [r.address, r.price_usd]));
+    for (const orders of [dca, limit]) {
+      const buys = orders.filter(({ direction }) => direction === 'BUY').length;
+      expect(buys / orders.length).toBeGreaterThan(0.35);
+      expect(buys / orders.length).toBeLessThan(0.75);
+    }
+    const inRange = dca.filter(({ token_address, min_usd, max_usd }) => {
+      const price = prices.get(token_address) ?? 0;
+      return (min_usd ?? 0) <= price && price <= (max_usd ?? Infinity);
+    });
+    expect(inRange.length).toBeGreaterThan(dca.length * 0.6);
+    expect(inRange.length).toBeLessThan(dca.length * 0.98);
+    expect(limit.some(({ pct_complete }) => pct_complete > 0)).toBe(true);
+    const soon = dca.filter((o) => o.next_cycle_at > UNTIL_S && o.next_cycle_at < UNTIL_S + 300);
+    expect(soon.length).toBeGreaterThan(dca.length * 0.1);
+  });
+
+  it('lead, change by change, to the orders that a fresh look finds', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 2 * DAY_S }), { maxLength: 4 }), (steps) => {
+        const state = new Map<string, object>();
+        const put = (rows: readonly (DemoDcaOrderRow | DemoLimitOrderRow)[]) => {
+          for (const row of rows) {
+            const key = 'dca_address' in row ? row.dca_address : row.order_address;
+            if (row.closed) state.delete(key);
+            else state.set(key, row);
+          }
+        };
+        const take = (of: readonly DemoRows[]) => {
+          put(rowsOf(of, 'dca_orders'));
+          put(rowsOf(of, 'limit_orders'));
+        };
+        let t = UNTIL_S;
+        take(demoFlatRows(some, t));
+        for (const step of steps) {
+          take(demoFlatChanges(some, t, t + step));
+          t += step;
+        }
+        const carried = [...state].sort(([a], [b]) => (a < b ? -1 : 1));
+        state.clear();
+        take(demoFlatRows(some, t));
+        expect(carried).toEqual([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
+      }),
+      { numRuns: 5 },
+    );
+  });
+
+  it('follow holders for a month: some new, some gone, most balances standing still', () => {
+    const liquid = tokens.filter(({ kind, chain }) => kind === 'liquid' && chain === 'mainchain');
+    const rows = rowsOf<DemoHolderRow>(demoFlatRows(liquid.slice(0, 1), UNTIL_S), 'holders');
+    const times = [...new Set(rows.map(({ t }) => t))];
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    expect(times[0]).toBeLessThan(UNTIL_S - 31 * DAY_S);
+    expect(times[times.length - 1]).toBeGreaterThan(UNTIL_S - 60);
+    const at = (t: number) =>
+      new Map(rows.filter((row) => row.t === t).map(({ owner, balance }) => [owner, balance]));
+    const [then, before, now] = [times[0], times[times.length - 2], times[times.length - 1]].map(
+      at,
+    );
+    const owners = [...now.keys()];
+    const fresh = owners.filter((owner) => !then.has(owner)).length;
+    expect(fresh).toBeGreaterThan(5);
+    expect(fresh).toBeLessThan(owners.length / 2);
+    const still = owners.filter((owner) => before.get(owner) === now.get(owner)).length;
+    expect(still).toBeGreaterThan(owners.length * 0.9);
+  });
+
+  it('bring pools and holders once a minute, orders as they change', () => {
+    const minute = Math.floor(UNTIL_S / 60) * 60;
+    const names = (sinceS: number, t: number) => [
+      ...new Set(demoFlatChanges(some, sinceS, t).map(({ dataset }) => dataset)),
+    ];
+    expect(names(minute + 1, minute + 30)).toEqual(['dca_orders', 'limit_orders']);
+    expect(names(minute - 1, minute + 30)).toHaveLength(6);
+  });
+});

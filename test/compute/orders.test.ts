@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LargestOrders } from '../../compute/flow/largest-orders.js';
+import { compareByPrice, limitLadder, nearestOrders } from '../../compute/flow/limit-ladder.js';
+import type { LimitOrder } from '../../compute/flow/limit-order.js';
+import type { BinSums } from '../../compute/ladder/bin-sums.js';
+import { plainDcaOrders, plainLimitOrders, type PlainBin } from '../reference/orders.js';
+import { dcaOrder, dcaOrders, limitOrder, limitOrders } from '../support/orders.js';
+
+const NOW_S = 1_794_659_696;
+const ladderOf = (orders: readonly LimitOrder[]) => limitLadder([...orders].sort(compareByPrice));
+
+describe('the orders nearest to the price', () => {
+  const range = fc
+    .tuple(
+      fc.oneof(
+        fc.constantFrom(-0.9, -0.25, 0, 0.5),
+        fc.double({ min: -0.99, max: 10, noNaN: true }),
+      ),
+      fc.oneof(
+        fc.constantFrom(-0.25, 0, 0.25, 10),
+        fc.double({ min: -0.99, max: 10, noNaN: true }),
+      ),
+    )
+    .map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
+
+  it('are those of a filter and a sort, ties and several legs included', () => {
+    const leg = fc.record({
+      orders: limitOrders('mainchain', 'mint'),
+      priceUsd: fc.constantFrom(2, 2, 1.9, 7),
+    });
+    const other = fc.record({
+      orders: limitOrders('evmchain', '0x'),
+      priceUsd: fc.constantFrom(2, 4, 0.3),
+    });
+    const legs = fc.oneof(
+      leg.map((one) => [one]),
+      fc.tuple(leg, other),
+      fc.constant([]),
+    );
+    fc.assert(
+      fc.property(legs, range, fc.integer({ min: 1, max: 90 }), (all, [low, high], limit) => {
+        const found = nearestOrders(
+          all.map(({ orders, priceUsd }) => ({ ladder: ladderOf(orders), priceUsd })),
+          { lowChange: low, highChange: high, limit },
+        );
+        expect(found.map(({ order, pctAway }) => [order.orderAddress, pctAway])).toEqual(
+          plainLimitOrders(all, low, high, limit),
+        );
+        for (const { order, leg: i } of found) expect(all[i].orders).toContain(order);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('are cut within a tie by address, across both sides of the price', () => {
+    const orders = [
+      limitOrder({ orderAddress: 'c', usdPrice: 1.5 }),
+      limitOrder({ orderAddress: 'a', usdPrice: 2.5 }),
+      limitOrder({ orderAddress: 'd', usdPrice: 2.5 }),
+      limitOrder({ orderAddress: 'b', usdPrice: 1.5 }),
+    ];
+    const first = (limit: number) =>
+      nearestOrders([{ ladder: ladderOf(orders), priceUsd: 2 }], {
+        lowChange: -0.25,
+        highChange: 0.25,
+        limit,
+      })
+        .map(({ order }) => order.orderAddress)
+        .join('');
+    expect([1, 2, 3, 4, 5].map(first)).toEqual(['a', 'ab', 'abc', 'abcd', 'abcd']);
+  });
+
+  it('cost no more where there are many', () => {
+    const many = Array.from({ length: 20_000 }, (_, i) =>
+      limitOrder({ orderAddress: String(i), usdPrice: 1 + i / 10_000 }),
+    );
+    const ladder = ladderOf(many);
+    let looked = 0;
+    const counted = {
+      ...ladder,
+      levelPriceUsd: new Proxy(ladder.levelPriceUsd, {
+        get(prices, name) {
+          if (typeof name === 'string' && /^\d+$/.test(name)) looked++;
+          const value: unknown = Reflect.get(prices, name, prices);
+          return value;
+        },
+      }),
+    };
+    const query = { lowChange: -0.9, highChange: 10, limit: 100 };
+    expect(nearestOrders([{ ladder: counted, priceUsd: 2 }], query)).toHaveLength(100);
+    expect(looked).toBeLessThan(100 + 2 * 20);
+  });
+});
+
+describe('the largest DCA orders', () => {
+  const bins = fc.uniqueArray(
+    fc.tuple(
+      fc.integer({ min: -40, max: 40 }),
+      fc.constantFrom(0, 0, 10, 300, 7000),
+      fc.constantFrom(0, 0, 10, 300, 7000),
+    ),
+    { selector: ([bin]) => bin, maxLength: 12 },
+  );
+  const oneSided = bins.map((all) => all.map(([bin, support]): PlainBin => [bin, support, 0]));
+  const token = fc.record({
+    priceUsd: fc.option(fc.constantFrom(1, 2, 3)),
+    ladder: fc.option(fc.oneof(bins, oneSided)),
+  });
+
+  it.each(['pct_impact', 'usd_flow'] as const)('by %s are those of a sort', (sort) => {
+    fc.assert(
+      fc.property(dcaOrders(NOW_S), token, fc.integer({ min: 1, max: 50 }), (orders, of, limit) => {
+        const byAddress = [...orders].sort((a, b) => (a.dcaAddress < b.dcaAddress ? -1 : 1));
+        const state = { priceUsd: of.priceUsd, ladder: sumsOf(of.ladder), nowS: NOW_S };
+        const largest = new LargestOrders(sort, state, limit);
+        const half = byAddress.length >> 1;
+        largest.show(byAddress, 0, half);
+        largest.show(byAddress, half);
+        expect(largest.orders.map(({ dcaAddress }) => dcaAddress)).toEqual(
+          plainDcaOrders(orders, of, sort, NOW_S, limit),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('that move nothing stand before those that have no depth to move along', () => {
+    const orders = [
+      dcaOrder({ dcaAddress: 'a', nextCycleAtS: NOW_S + 1 }),
+      dcaOrder({ dcaAddress: 'b', nextCycleAtS: NOW_S + 1 }),
+      dcaOrder({ dcaAddress: 'c', nextCycleAtS: NOW_S + 200_000 }),
+    ];
+    const state = { priceUsd: 2, ladder: sumsOf([[-1, 100, 0]]), nowS: NOW_S };
+    const largest = new LargestOrders('pct_impact', state, 2);
+    largest.show(orders);
+    expect(largest.orders.map(({ dcaAddress }) => dcaAddress)).toEqual(['c', 'a']);
+  });
+});
+
+function sumsOf(bins: readonly PlainBin[] | null): BinSums | null {
+  if (bins === null) return null;
+  const numbers = bins.map(([bin]) => bin);
+  const firstBin = Math.min(0, ...numbers);
+  const length = Math.max(0, ...numbers) - firstBin + 1;
+  const sums = {
+    firstBin,
+    supportCents: new Float64Array(length),
+    resistanceCents: new Float64Array(length),
+  };
+  for (const [bin, support, resistance] of bins) {
+    sums.supportCents[bin - firstBin] = support * 100;
+    sums.resistanceCents[bin - firstBin] = resistance * 100;
+  }
+  return sums;
+}

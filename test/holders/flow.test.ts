@@ -1,0 +1,209 @@
+/** The kernel of holder flow against a plain reading of its definition. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { flowOfBlocks } from '../../compute/holders/task.js';
+import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/needed.js';
+import { DAY_S } from '../../compute/holders/periods.js';
+import { largestHolders } from '../../compute/holders/ranking.js';
+import { whaleDocument, type WhaleDocument } from '../../server/holders/activity-document.js';
+import { WHALE_SECTIONS } from '../../server/api/endpoints/get-whale-activity.js';
+import { plainHolderFlow, type HolderRow } from '../reference/holders.js';
+import { holderSnapshot } from '../support/holders.js';
+import { MemoryHolders, namesOf } from '../support/memory-holders.js';
+
+const MINT = 'So11111111111111111111111111111111111111112';
+const NOW_S = 1_794_659_696;
+const EVERYTHING = {
+  sections: new Set(WHALE_SECTIONS),
+  walletLimit: 100,
+  walletActivity: true,
+};
+
+/** Everything that a reply may show, by the kernel, from blocks; null: without coverage. */
+async function activityOf(rows: readonly HolderRow[], nowS: number): Promise<WhaleDocument | null> {
+  const holders = new MemoryHolders();
+  holders.set(MINT, rows);
+  const plan = flowPlan(await holders.times(MINT), nowS);
+  if (plan === null) return null;
+  const stored = await holders.read(MINT, neededTimes(plan));
+  return whaleDocument(MINT, flowOfBlocks({ plan, ...stored }), EVERYTHING);
+}
+
+async function expectAsDefined(rows: readonly HolderRow[], nowS = NOW_S): Promise<void> {
+  const expected = plainHolderFlow(rows, nowS);
+  const actual = await activityOf(rows, nowS);
+  if (expected === null || actual === null) {
+    expect(actual).toBe(expected);
+    return;
+  }
+  const { newestT, ...sections } = expected;
+  expect(actual.last_snapshot_at).toBe(new Date(newestT * 1000).toISOString());
+  expect({
+    summary: actual.summary,
+    sparkline: actual.sparkline,
+    wallets: actual.wallets,
+  }).toEqual(sections);
+}
+
+const owner = (id: number) => `Owner${String(id * 7919).padStart(8, '0')}`;
+/** Of few different amounts, so that holders tie. */
+const amount = fc.oneof(
+  fc.constantFrom(0.1, 1, 2, 1000),
+  fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
+);
+
+/** Snapshots at any times around the windows' and days' ends. */
+const times = fc.uniqueArray(
+  fc.oneof(
+    fc.integer({ min: NOW_S - 40 * DAY_S, max: NOW_S + DAY_S }),
+    // Exactly a window before the newest, and a second on either side.
+    fc
+      .tuple(fc.constantFrom(0, 1, 7, 14, 30), fc.integer({ min: -1, max: 1 }))
+      .map(([days, off]) => NOW_S - days * DAY_S + off),
+    // The first and the last second of a UTC day.
+    fc
+      .tuple(fc.integer({ min: 0, max: 32 }), fc.constantFrom(0, 1))
+      .map(([days, off]) => NOW_S - (NOW_S % DAY_S) - days * DAY_S - off),
+  ),
+  { maxLength: 25 },
+);
+
+const histories = fc
+  .tuple(times, fc.constantFrom(3, 19, 21, 60, 130))
+  .chain(([all, owners]) =>
+    fc.tuple(
+      ...all.map((t) =>
+        fc
+          .uniqueArray(fc.tuple(fc.nat(owners), amount), {
+            selector: ([id]) => id,
+            minLength: 1,
+            maxLength: owners,
+            size: 'max',
+          })
+          .map((held) => held.map(([id, balance]) => ({ t, owner: owner(id), balance }))),
+      ),
+    ),
+  )
+  .map((snapshots): HolderRow[] => snapshots.flat());
+
+describe('holder flow', () => {
+  it('is what its definition says, whatever the history', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, (rows) => expectAsDefined(rows)),
+      { numRuns: 120 },
+    );
+  });
+
+  it('is what its definition says of a month of a hundred and thirty wallets', async () => {
+    const rows: HolderRow[] = [];
+    for (let hour = 0; hour < 32 * 24; hour++) {
+      // Two days of it have no snapshot.
+      if (Math.floor(hour / 24) % 13 === 5) continue;
+      for (let id = 0; id < 130; id++) {
+        const balance = ((id * 7919 + hour * 31 + ((id * hour) % 17) * 1000) % 5000) / 8;
+        if (balance > 20) rows.push({ t: NOW_S - hour * 3600, owner: owner(id), balance });
+      }
+    }
+    await expectAsDefined(rows);
+    await expectAsDefined(rows, NOW_S - 1);
+  });
+
+  it('takes the base exactly at the window, not a second later', async () => {
+    const at = (baseT: number) => [
+      { t: baseT, owner: 'A', balance: 10 },
+      { t: NOW_S, owner: 'A', balance: 15 },
+    ];
+    const exact = await activityOf(at(NOW_S - DAY_S), NOW_S);
+    expect(exact?.wallets?.[0].balance_change).toMatchObject({
+      '1d': { tokens: 5, pct: 0.5 },
+      '7d': { tokens: 0, pct: null },
+    });
+    const late = await activityOf(at(NOW_S - DAY_S + 1), NOW_S);
+    expect(late?.wallets?.[0].balance_change['1d']).toEqual({ tokens: 0, pct: null });
+  });
+
+  it('tells a new wallet from one of which nothing is known', async () => {
+    const document = await activityOf(
+      [
+        { t: NOW_S - 2 * DAY_S, owner: 'Old', balance: 8 },
+        { t: NOW_S, owner: 'Old', balance: 6 },
+        { t: NOW_S, owner: 'New', balance: 5 },
+      ],
+      NOW_S,
+    );
+    expect(document?.wallets?.[1]).toMatchObject({
+      owner: 'New',
+      balance_change: { '1d': { tokens: 5, pct: null }, '30d': { tokens: 0, pct: null } },
+    });
+    expect(document?.summary).toMatchObject({
+      accumulating: { top20: { '1d': 0, '30d': 0 } },
+      new_wallets: { top20: { '1d': 1, '30d': 0 } },
+      net_flow: { top100: { '1d': { net: 3, inflow: 5, outflow: -2 } } },
+    });
+    const days = document?.wallets?.[0].activity ?? [];
+    expect(days.slice(-3).map(({ balance, change }) => [balance, change])).toEqual([
+      [8, 0],
+      [null, 0],
+      [6, -2],
+    ]);
+    // A day whose snapshot does not have the owner is not a day without a snapshot.
+    expect(document?.wallets?.[1].activity?.at(-3)).toMatchObject({ balance: 0, change: 0 });
+  });
+
+  it('is given up where a block lacks a snapshot of the plan', async () => {
+    const holders = new MemoryHolders();
+    holders.set(MINT, [{ t: NOW_S, owner: 'A', balance: 1 }]);
+    const plan = flowPlan(Uint32Array.of(NOW_S - DAY_S, NOW_S), NOW_S);
+    if (plan === null) throw new Error('no plan');
+    const stored = await holders.read(MINT, [NOW_S]);
+    expect(flowOfBlocks({ plan, ...stored })).toBeNull();
+  });
+});
+
+describe('the plan of a flow', () => {
+  it('needs few of many snapshots, and none of later ones', () => {
+    const all = Uint32Array.from({ length: 20_000 }, (_, i) => NOW_S - 180 * (19_000 - i));
+    const plan = flowPlan(all, NOW_S);
+    if (plan === null) throw new Error('no plan');
+    const needed = neededTimes(plan);
+    expect(needed.length).toBeLessThanOrEqual(1 + 4 + 30 + 1);
+    expect(needed).toEqual([...new Set(needed)].sort((a, b) => a - b));
+    expect(needed.at(-1)).toBe(NOW_S);
+    expect(nextVisibleS(all, NOW_S)).toBe(NOW_S + 180);
+    expect(nextVisibleS(all, all[all.length - 1])).toBeNull();
+    expect(flowPlan(all, all[0] - 1)).toBeNull();
+    expect(flowPlan(new Uint32Array(0), NOW_S)).toBeNull();
+  });
+});
+
+describe('the ranking of holders', () => {
+  it('is the start of all holders sorted', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(fc.constantFrom(1, 2, 3), fc.double({ min: 1e-9, max: 10, noNaN: true })),
+          {
+            maxLength: 400,
+          },
+        ),
+        fc.integer({ min: 1, max: 30 }),
+        (balances, limit) => {
+          // Numbers in another order than the addresses', some of which are the start of others.
+          const addresses = balances.map((_, i) =>
+            i % 2 === 0 ? 'a'.repeat(balances.length - i) : `b${(i * 577) % 1009}`,
+          );
+          const ranked = largestHolders(
+            holderSnapshot(NOW_S, balances.entries()),
+            namesOf(addresses),
+            limit,
+          );
+          const sorted = [...balances.keys()].sort(
+            (a, b) => balances[b] - balances[a] || (addresses[a] < addresses[b] ? -1 : 1),
+          );
+          expect([...ranked.owner]).toEqual(sorted.slice(0, limit));
+          expect([...ranked.balance]).toEqual(sorted.slice(0, limit).map((i) => balances[i]));
+        },
+      ),
+    );
+  });
+});

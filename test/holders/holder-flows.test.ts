@@ -1,0 +1,264 @@
+/** How flows are kept, shared and worked out anew; in the real pool's tasks, on this thread. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ComputePool } from '../../compute/pool.js';
+import { flowOfBlocks, type HolderFlowInput } from '../../compute/holders/task.js';
+import { HolderFlows, type TokenFlow } from '../../server/holders/holder-flows.js';
+import { createLog } from '../../server/log.js';
+import { MemoryHolders } from '../support/memory-holders.js';
+
+const NOW_S = 1_794_659_696;
+const MINT = 'A'.repeat(40);
+const OTHER = 'B'.repeat(40);
+const rows = (...held: [number, number][]) =>
+  held.map(([t, balance]) => ({ t, owner: 'Owner', balance }));
+
+let source: MemoryHolders;
+let time: { nowS: number };
+let logged: string[];
+let tasks: number;
+let flows: HolderFlows;
+
+beforeEach(() => {
+  source = new MemoryHolders();
+  source.set(MINT, rows([NOW_S - 100, 5]));
+  source.set(OTHER, rows([NOW_S - 100, 7]));
+  time = { nowS: NOW_S };
+  logged = [];
+  tasks = 0;
+  flows = makeFlows();
+});
+afterEach(() => flows.close());
+
+function makeFlows(maxKept?: number): HolderFlows {
+  const pool = {
+    run: (_: string, input: HolderFlowInput) => {
+      tasks++;
+      return Promise.resolve(flowOfBlocks(input));
+    },
+  } as unknown as Pick<ComputePool, 'run'>;
+  const clock = { nowS: () => time.nowS };
+  const log = createLog((line) => void logged.push(line));
+  return new HolderFlows({
+    source,
+    pool,
+    clock,
+    log,
+    ...(maxKept === undefined ? {} : { maxKept }),
+  });
+}
+
+const balance = (found: TokenFlow | null) => found && found.flow.wallets[0].balance;
+
+/** Asks at once; gives a promise in any case. */
+const ask = (mint: string): Promise<TokenFlow | null> => Promise.resolve(flows.get(mint));
+
+/** A gate that reads of the source wait at. */
+function gate() {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  let reached = (): void => undefined;
+  const atGate = new Promise<void>((resolve) => (reached = resolve));
+  source.beforeRead = () => {
+    reached();
+    return opened;
+  };
+  return { open, atGate };
+}
+
+describe('a flow', () => {
+  it('is worked out once, and then at hand without a promise', async () => {
+    expect(balance(await flows.get(MINT))).toBe(5);
+    const kept = flows.get(MINT);
+    expect(kept).not.toBeInstanceOf(Promise);
+    expect(kept).toBe(await flows.get(MINT));
+    expect([tasks, source.reads]).toEqual([1, [MINT]]);
+  });
+
+  it('is shared by all who ask while it is worked out', async () => {
+    const { open, atGate } = gate();
+    const asked = [ask(MINT), ask(MINT)];
+    await atGate;
+    asked.push(ask(MINT));
+    open();
+    const found = await Promise.all(asked);
+    expect(new Set(found).size).toBe(1);
+    expect(tasks).toBe(1);
+  });
+
+  it('of a token without a visible snapshot is null, and nothing is kept of it', async () => {
+    source.set(OTHER, rows([NOW_S + 1, 7]));
+    expect(await flows.get(OTHER)).toBeNull();
+    expect(await flows.get('C'.repeat(40))).toBeNull();
+    expect([flows.keptFlows, tasks]).toEqual([0, 0]);
+  });
+
+  it('is another one as soon as the clock makes another snapshot visible', async () => {
+    source.set(MINT, rows([NOW_S - 100, 5], [NOW_S + 10, 6], [NOW_S + 20, 8]));
+    expect(balance(await flows.get(MINT))).toBe(5);
+    time.nowS = NOW_S + 9;
+    expect(flows.get(MINT)).not.toBeInstanceOf(Promise);
+    time.nowS = NOW_S + 10;
+    expect(balance(await flows.get(MINT))).toBe(6);
+    time.nowS = NOW_S + 1000;
+    expect(balance(await flows.get(MINT))).toBe(8);
+    time.nowS = NOW_S + 1_000_000;
+    expect(flows.get(MINT)).not.toBeInstanceOf(Promise);
+    expect(tasks).toBe(3);
+  });
+
+  it('of many tokens is read for few of them at one time', async () => {
+    let reading = 0;
+    let most = 0;
+    source.beforeRead = async () => {
+      most = Math.max(most, ++reading);
+      await new Promise((resolve) => setImmediate(resolve));
+      reading--;
+    };
+    const mints = Array.from({ length: 20 }, (_, i) => `Mint${i}`);
+    mints.forEach((mint, i) => source.set(mint, rows([NOW_S, i + 1])));
+    const found = await Promise.all(mints.map(ask));
+    expect(found.map(balance)).toEqual(mints.map((_, i) => i + 1));
+    expect(most).toBe(4);
+  });
+
+  it('goes before others that were asked for later, where too many are kept', async () => {
+    flows = makeFlows(1);
+    await flows.get(MINT);
+    await flows.get(OTHER);
+    expect(flows.keptFlows).toBe(1);
+    expect(flows.get(OTHER)).not.toBeInstanceOf(Promise);
+    expect(flows.get(MINT)).toBeInstanceOf(Promise);
+  });
+});
+
+describe('a change of holders', () => {
+  it('is worked out in the background where the token was asked for', async () => {
+    await flows.get(MINT);
+    source.set(MINT, rows([NOW_S - 100, 5], [NOW_S, 9]));
+    flows.touch([MINT, OTHER]);
+    await flows.settled();
+    const found = flows.get(MINT);
+    expect(found).not.toBeInstanceOf(Promise);
+    expect(balance(found as TokenFlow)).toBe(9);
+    expect(source.reads).toEqual([MINT, MINT]);
+  });
+
+  it('is seen by the next request, which does not wait for the background', async () => {
+    const before = await flows.get(MINT);
+    source.set(MINT, rows([NOW_S, 9]));
+    flows.touch([MINT]);
+    const after = await flows.get(MINT);
+    expect(balance(after)).toBe(9);
+    expect(after?.revision).not.toBe(before?.revision);
+    await flows.settled();
+    expect(tasks).toBe(2);
+  });
+
+  it('while a flow is worked out makes that one good for those alone who asked before', async () => {
+    const { open, atGate } = gate();
+    const early = flows.get(MINT);
+    await atGate;
+    source.set(MINT, rows([NOW_S - 100, 5], [NOW_S, 9]));
+    flows.touch([MINT]);
+    const late = [ask(MINT), ask(MINT)];
+    open();
+    expect(await early).not.toBeNull();
+    expect((await Promise.all(late)).map(balance)).toEqual([9, 9]);
+    expect(balance(await flows.get(MINT))).toBe(9);
+    expect(tasks).toBe(2);
+  });
+
+  it('while a flow is worked out is not lost where nobody asks before it is done', async () => {
+    const { open, atGate } = gate();
+    const early = flows.get(MINT);
+    await atGate;
+    source.set(MINT, rows([NOW_S - 100, 5], [NOW_S, 9]));
+    flows.touch([MINT]);
+    open();
+    await early;
+    expect(balance(await flows.get(MINT))).toBe(9);
+  });
+
+  it('never has a token read twice at one time', async () => {
+    let reading = 0;
+    let most = 0;
+    source.beforeRead = async () => {
+      most = Math.max(most, ++reading);
+      await new Promise((resolve) => setImmediate(resolve));
+      reading--;
+    };
+    const asked = [];
+    for (let i = 0; i < 5; i++) {
+      asked.push(ask(MINT));
+      await new Promise((resolve) => setImmediate(resolve));
+      flows.touch([MINT]);
+    }
+    await Promise.all(asked);
+    expect(most).toBe(1);
+  });
+
+  it('is followed however often it comes, a last time for all', async () => {
+    await flows.get(MINT);
+    const { open, atGate } = gate();
+    flows.touch([MINT]);
+    await atGate;
+    for (let i = 1; i <= 50; i++) {
+      source.set(MINT, rows([NOW_S - 100 + i, i]));
+      flows.touch([MINT]);
+    }
+    open();
+    await flows.settled();
+    expect(balance(await flows.get(MINT))).toBe(50);
+    expect(tasks).toBeLessThanOrEqual(4);
+  });
+
+  it('between the times and the blocks of a token has it read again', async () => {
+    let reads = 0;
+    source.beforeRead = () => {
+      if (++reads === 1) source.set(MINT, rows([NOW_S - 50, 6]));
+    };
+    expect(balance(await flows.get(MINT))).toBe(6);
+    expect(reads).toBe(2);
+  });
+});
+
+describe('a failure', () => {
+  it('is told to those who ask, and tried again by the next', async () => {
+    source.beforeRead = () => {
+      throw new Error('damaged');
+    };
+    await expect(flows.get(MINT)).rejects.toThrow('damaged');
+    source.beforeRead = () => undefined;
+    expect(balance(await flows.get(MINT))).toBe(5);
+    source.beforeRead = () => {
+      throw new Error('damaged again');
+    };
+    flows.touch([MINT]);
+    await flows.settled();
+    expect(logged.join()).toContain('damaged again');
+    await expect(flows.get(MINT)).rejects.toThrow('damaged again');
+    source.beforeRead = () => undefined;
+    expect(balance(await flows.get(MINT))).toBe(5);
+  });
+
+  it('of reading ever other snapshots than were planned ends', async () => {
+    let t = NOW_S - 1000;
+    source.beforeRead = () => source.set(MINT, rows([t++, 6]));
+    await expect(flows.get(MINT)).rejects.toThrow('were gone whenever they were read');
+  });
+});
+
+describe('closing', () => {
+  it('waits for what is under way', async () => {
+    const { open, atGate } = gate();
+    const asked = flows.get(MINT);
+    await atGate;
+    let closed = false;
+    const closing = flows.close().then(() => (closed = true));
+    await Promise.resolve();
+    expect(closed).toBe(false);
+    open();
+    await closing;
+    expect(balance(await asked)).toBe(5);
+  });
+});

@@ -1,0 +1,260 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { tableFromArrays, tableToIPC } from 'apache-arrow';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { FaultLog } from '../../compute/binning/faults.js';
+import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/limits.js';
+import { HolderGatherer, MAX_SCATTERED_ROWS } from '../../storage/ingest/holder-gatherer.js';
+import { prepareHolderRows } from '../../storage/ingest/prepare-holders.js';
+import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import { storedHolders, type Held } from '../support/holders.js';
+import { closePool, ingest } from '../support/ingest.js';
+import { MINT, Scratch, csv, lines, readJson } from '../support/scratch.js';
+import { OTHER_MINT } from '../support/stores.js';
+
+const EXAMPLES = path.resolve('..', 'shared', 'examples', 'holders.ndjson');
+const T = 1_794_600_000;
+
+interface Row {
+  token_address: string;
+  t: number;
+  owner: string;
+  balance: number;
+}
+
+const row = (t: number, owner: string, balance: number, token = MINT): Row => ({
+  token_address: token,
+  t,
+  owner,
+  balance,
+});
+
+const scratch = (): Scratch => new Scratch(temporaryDirectory());
+afterAll(async () => {
+  await closePool();
+  await cleanUp();
+});
+
+/** All that the rows say, as a plain reader of theirs would have it. */
+function byToken(rows: readonly Row[]): Map<string, Map<number, Held>> {
+  const tokens = new Map<string, Map<number, Map<string, number>>>();
+  for (const { token_address: token, t, owner, balance } of rows) {
+    const snapshots = tokens.get(token) ?? new Map<number, Map<string, number>>();
+    tokens.set(token, snapshots);
+    const held = snapshots.get(t) ?? new Map<string, number>();
+    snapshots.set(t, held);
+    if (balance > 0) held.set(owner, balance);
+  }
+  return tokens;
+}
+
+async function expectStored(data: string, rows: readonly Row[]): Promise<void> {
+  await withStoreOf(data, async ({ holders }) => {
+    for (const [token, snapshots] of byToken(rows)) {
+      expect(await storedHolders(holders, token)).toEqual(
+        new Map([...snapshots].sort(([a], [b]) => a - b)),
+      );
+    }
+  });
+}
+
+const rows = [
+  row(T, 'Ann', 12.5),
+  row(T, 'Bob', 1e-9),
+  row(T, 'Cid', 0),
+  row(T, 'Ann', 0.1 + 0.2, OTHER_MINT),
+  row(T + 60, 'Bob', 2 ** 60),
+  row(T + 60, 'Ann', 12.5),
+  row(T - 60, 'Dee', 0),
+];
+
+describe('A file of holders', () => {
+  it('is read from every format, a balance of 0 as holding nothing', async () => {
+    const files = scratch();
+    const ndjson = files.file('.ndjson', lines(rows));
+    const column = <K extends keyof Row>(name: K) => rows.map((each) => each[name]);
+    const arrow = tableFromArrays({
+      token_address: column('token_address'),
+      t: BigInt64Array.from(column('t'), BigInt),
+      owner: column('owner'),
+      balance: Float64Array.from(column('balance')),
+    });
+    const forms = [
+      ndjson,
+      files.file('.jsonl.gz', gzipSync(lines(rows))),
+      files.file('.csv', csv(rows)),
+      files.file('.csv.gz', gzipSync(csv(rows))),
+      await files.parquet(`SELECT * FROM ${readJson(ndjson)}`),
+      files.file('.arrow', tableToIPC(arrow, 'file')),
+      files.file('.arrows', tableToIPC(arrow, 'stream')),
+    ];
+    for (const form of forms) {
+      const { data } = scratch();
+      const [report] = await ingest(data, 'holders', [form]);
+      expect(report).toMatchObject({ rows: rows.length, snapshots: 4 });
+      await expectStored(data, rows);
+    }
+  });
+
+  it('replaces the snapshots that it names, and leaves the store as once when it comes twice', async () => {
+    const place = scratch();
+    const { data } = place;
+    await ingest(data, 'holders', [place.file('.ndjson', lines(rows))]);
+    const other = [row(T, 'Eve', 7), row(T - 3600, 'Eve', 8)];
+    const replacing = place.file('.ndjson', lines(other));
+    await ingest(data, 'holders', [replacing, replacing]);
+    const stays = rows.filter(({ token_address: token, t }) => token === OTHER_MINT || t !== T);
+    await expectStored(data, [...stays, ...other]);
+  });
+
+  it('may have its rows in any order', async () => {
+    const some = fc.uniqueArray(
+      fc.record({
+        token_address: fc.constantFrom(MINT, OTHER_MINT),
+        t: fc.nat(150).map((minute) => T + minute * 60),
+        owner: fc.nat(9).map((n) => `owner${n}`),
+        balance: fc.oneof(fc.constant(0), fc.double({ min: 1e-12, max: 1e15, noNaN: true })),
+      }),
+      {
+        selector: ({ token_address: token, t, owner }) => `${token} ${t} ${owner}`,
+        maxLength: 400,
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(some, async (given) => {
+        const { data } = scratch();
+        await withStoreOf(data, async (store) => {
+          const request = { directory: data, file: 'x', mode: 'replace' as const };
+          const numbered = given.map((each, i) => ({ line: i + 1, row: each }));
+          const { bundle } = await prepareHolderRows(request, numbered);
+          await store.commit(bundle.name);
+          for (const [token, snapshots] of byToken(given)) {
+            const sorted = [...snapshots].sort(([a], [b]) => a - b);
+            expect(await storedHolders(store.holders, token)).toEqual(new Map(sorted));
+          }
+        });
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('sorted by owner, each snapshot in as many pieces, is stored as the one sorted by time', async () => {
+    const sorted = Array.from({ length: 130 * 40 }, (_, i) =>
+      row(T + (i % 130) * 60, `owner${Math.floor(i / 130)}`, i + 0.5),
+    );
+    const place = scratch();
+    const { data } = place;
+    await ingest(data, 'holders', [place.file('.ndjson', lines(sorted))]);
+    await expectStored(data, sorted);
+  });
+
+  it('is refused with its first ten faults, each with its line', async () => {
+    const files = scratch();
+    const bad = [
+      { ...row(T, 'Ann', 1), token_address: '0x00000000000000000000000000000000000000aa' },
+      { ...row(T, 'Ann', 1), t: 1_794_600_000_000 },
+      { ...row(T, 'Ann', 1), t: '2026-11-01' },
+      row(T, '', 1),
+      row(T, 'An n', 1),
+      row(T, 'A'.repeat(65), 1),
+      row(T, 'Ann', -1),
+      { ...row(T, 'Ann', 1), balance: null },
+      row(T, 'Ann', 1),
+      row(T, 'Ann', 2),
+      row(T, 'Bob', -1),
+    ];
+    expect(await files.said('holders', files.file('.ndjson', lines(bad)))).toEqual([
+      '1: token_address: must be an address of mainchain',
+      '2: t: must be an integer from 0 to 4294967295',
+      '3: t: must be an integer from 0 to 4294967295',
+      '4: owner: must be a text of 1 to 64 characters',
+      '5: owner: must be printable ASCII without spaces',
+      '6: owner: must be a text of 1 to 64 characters',
+      '7: balance: must be a number >= 0',
+      '8: balance: must be a number >= 0',
+      '10: owner: comes twice in one snapshot',
+      '11: balance: must be a number >= 0',
+    ]);
+    const notJson = `${lines([row(T, 'Ann', 1)])}{"token_address":\n[1]\n`;
+    expect(await files.said('holders', files.file('.ndjson', notJson))).toEqual([
+      '2: json: must be one JSON object, whole on its line',
+      '3: json: must be an object',
+    ]);
+    const noOwner = await files.parquet("SELECT 'x' AS token_address, 5 AS t, 1.5 AS balance");
+    expect(await files.said('holders', noOwner)).toEqual([
+      '1: owner: the file has no column of this name',
+    ]);
+    expect(existsSync(path.join(files.data, 'fathom.duckdb'))).toBe(false);
+  });
+
+  it('is refused where an owner comes twice in a snapshot, however far apart', async () => {
+    const files = scratch();
+    const apart = [
+      row(T, 'Ann', 1),
+      row(T, 'Bob', 1),
+      row(T + 60, 'Ann', 1),
+      row(T, 'Cid', 1),
+      row(T + 60, 'Ann', 2),
+      row(T, 'Bob', 2),
+      row(T, 'Cid', 2),
+    ];
+    expect(await files.said('holders', files.file('.ndjson', lines(apart)))).toEqual([
+      '5: owner: comes twice in one snapshot',
+      '6: owner: comes twice in one snapshot',
+      '7: owner: comes twice in one snapshot',
+    ]);
+  });
+
+  it('may be the example of the document', async () => {
+    const [, section] = readFileSync('docs/data.md', 'utf8').split('\n### holders\n');
+    const example = JSON.parse(/```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '') as Row;
+    const place = scratch();
+    await ingest(place.data, 'holders', [place.file('.ndjson', lines([example]))]);
+    await expectStored(place.data, [example]);
+  });
+
+  it.runIf(existsSync(EXAMPLES))('of the small market is stored as it is', async () => {
+    const given = readFileSync(EXAMPLES, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Row);
+    const { data } = scratch();
+    await ingest(data, 'holders', [EXAMPLES]);
+    await expectStored(data, given);
+  });
+});
+
+describe('What is gathered of a file of holders', () => {
+  const none = {
+    append: () => Promise.reject(new Error()),
+    read: () => Promise.reject(new Error()),
+  };
+
+  it('is bounded in the owners of a snapshot', async () => {
+    const gatherer = new HolderGatherer(none);
+    const faults = new FaultLog();
+    await gatherer.begin(row(T, '', 1), faults);
+    let rowsTaken = 0;
+    while (gatherer.add(row(T, `owner${rowsTaken}`, 1), faults)) rowsTaken++;
+    expect(rowsTaken).toBe(MAX_OWNERS_PER_SNAPSHOT);
+    expect(faults.faults[0].message).toBe('a snapshot has at most 1000000 owners');
+  });
+
+  it('is bounded in the rows that lie apart from those of their snapshot', async () => {
+    const faults = new FaultLog();
+    const gatherer = new HolderGatherer(none);
+    for (let t = 0; t < 10; t++) {
+      await gatherer.begin(row(T + t, '', 1), faults);
+      gatherer.add(row(T + t, 'owner', 1), faults);
+    }
+    let taken = 0;
+    for (let t = 0; t < 10 && faults.count === 0; t++) {
+      await gatherer.begin(row(T + t, '', 1), faults);
+      for (let i = 0; i < 900_000 && gatherer.add(row(T + t, 'owner', 1), faults); i++) taken++;
+    }
+    expect(taken).toBe(MAX_SCATTERED_ROWS);
+    expect(faults.faults[0].message).toMatch(/sort the file by them/);
+  });
+});

@@ -1,0 +1,200 @@
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { encodeHolderBlock } from '../../compute/holders/history.js';
+import type { StoreChange } from '../../storage/seams.js';
+import { DATABASE_FILE } from '../../storage/store.js';
+import { Database } from '../../storage/duckdb/database.js';
+import { keptReference } from '../reference/holder-retention.js';
+import { commitHolders, holderSnapshot, storedHolders, type Held } from '../support/holders.js';
+import { DataDirectory, MINT, OTHER_MINT, openStore } from '../support/stores.js';
+
+const HOUR_S = 3600;
+const START = 1_794_600_000 - (1_794_600_000 % HOUR_S);
+
+const directories: DataDirectory[] = [];
+afterEach(() => directories.splice(0).forEach((directory) => directory.remove()));
+
+function directory(): string {
+  const made = new DataDirectory();
+  directories.push(made);
+  return made.path;
+}
+
+/** Wallets by number, those from `from` on, with balances that `seed` decides. */
+function held(count: number, seed: number, from = 0): Held {
+  return new Map(
+    Array.from({ length: count }, (_, i) => [`wallet${from + i}`, ((i * 7 + seed) % 13) + 0.25]),
+  );
+}
+
+/** The wallets of a crowd of which some have traded at `t`. */
+function crowd(count: number, t: number): Held {
+  return new Map(
+    Array.from({ length: count }, (_, i) => [`wallet${i}`, 1 + Math.floor((t / 60 + i) / 100)]),
+  );
+}
+
+/** Rows of each of the tables. */
+async function tableSizes(data: string): Promise<Record<string, number>> {
+  const database = await Database.openFile(path.join(data, DATABASE_FILE), {
+    memoryLimitMiB: 256,
+    threads: 1,
+  });
+  const tables = ['holder_tokens', 'holder_owners', 'holder_blocks', 'holder_block_parts'];
+  const counts = await Promise.all(
+    tables.map(async (table) => {
+      const [[count]] = await database.rows(`SELECT count(*) FROM ${table}`);
+      return [table.slice('holder_'.length), count as number];
+    }),
+  );
+  await database.close();
+  return Object.fromEntries(counts) as Record<string, number>;
+}
+
+const snapshotsOf = fc.array(
+  fc.record({
+    t: fc.oneof(
+      fc.integer({ min: 0, max: 600 }).map((minute) => START + minute * 60),
+      fc.integer({ min: 0, max: 900 }).map((hour) => START - hour * HOUR_S),
+    ),
+    count: fc.nat(12),
+    seed: fc.nat(100),
+    from: fc.nat(4),
+  }),
+  { minLength: 1, maxLength: 50 },
+);
+
+describe('Stored holder snapshots', () => {
+  it('are those that were put in, thinned, whatever the order of the commits', async () => {
+    const store = await openStore(directory());
+    let n = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(snapshotsOf, { minLength: 1, maxLength: 6 }), async (commits) => {
+        const mint = `${MINT.slice(0, -3)}${(100 + n++).toString(9).replaceAll('0', 'x')}`;
+        const expected = new Map<number, Held>();
+        const dropped = new Set<number>();
+        for (const commit of commits) {
+          const snapshots = new Map<number, Held>();
+          for (const { t, count, seed, from } of commit) snapshots.set(t, held(count, seed, from));
+          await commitHolders(store, [[mint, snapshots]]);
+          for (const [t, holders] of snapshots) expected.set(t, holders);
+          const kept = new Set(keptReference([...expected.keys()]));
+          for (const t of expected.keys()) if (!kept.has(t)) dropped.add(t);
+          for (const t of dropped) expected.delete(t);
+        }
+        const stored = await storedHolders(store.holders, mint);
+        expect([...stored.keys()]).toEqual([...expected.keys()].sort((a, b) => a - b));
+        for (const [t, holders] of expected) expect(stored.get(t)).toEqual(holders);
+      }),
+      { numRuns: 15 },
+    );
+    await store.close();
+  });
+
+  it('are there after the store was closed, each token for itself', async () => {
+    const data = directory();
+    let store = await openStore(data);
+    const one = new Map([[START, held(3, 1)]]);
+    const other = new Map([
+      [START, held(5, 2, 2)],
+      [START + 60, new Map()],
+    ]);
+    await commitHolders(store, [
+      [MINT, one],
+      [OTHER_MINT, other],
+    ]);
+    await store.close();
+    store = await openStore(data);
+    expect(await storedHolders(store.holders, MINT)).toEqual(one);
+    expect(await storedHolders(store.holders, OTHER_MINT)).toEqual(other);
+    const later = new Map([[START + 120, held(4, 3, 9)]]);
+    await commitHolders(store, [[OTHER_MINT, later]]);
+    expect(await storedHolders(store.holders, OTHER_MINT)).toEqual(new Map([...other, ...later]));
+    expect(await store.holders.times('nobody')).toEqual(new Uint32Array(0));
+    expect((await store.holders.read('nobody', [START])).blocks).toEqual([]);
+    expect((await store.holders.read(MINT, [START + 1])).blocks).toEqual([]);
+    await store.close();
+  });
+
+  it('are told of where they change, and only there', async () => {
+    const data = directory();
+    const store = await openStore(data);
+    const told: StoreChange[] = [];
+    store.onChange((change) => told.push(change));
+    const hours = new Map(Array.from({ length: 300 }, (_, i) => [START + i * HOUR_S, held(4, i)]));
+    const tokens = [[MINT, hours]] as const;
+    await commitHolders(store, tokens);
+    await commitHolders(store, tokens);
+    await commitHolders(store, [[OTHER_MINT, new Map([[START, held(2, 0)]])], ...tokens]);
+    await commitHolders(store, [[MINT, new Map([[START + 299 * HOUR_S, held(4, 1)]])]]);
+    expect(told.map(({ holderTokens }) => holderTokens)).toEqual([
+      [MINT],
+      [],
+      [OTHER_MINT],
+      [MINT],
+    ]);
+    expect(told.every(({ tokenIds }) => tokenIds.length === 0)).toBe(true);
+    await store.close();
+  });
+
+  it('of a token that comes minute by minute take few blocks, and little beyond what changes', async () => {
+    const data = directory();
+    const store = await openStore(data);
+    const owners = 200;
+    const minutes = 55 * 60;
+    const t = (minute: number) => START + minute * 60;
+    // Most of it at once, the rest as a collector brings it.
+    const first = 54 * 60;
+    const day = Array.from({ length: first }, (_, i) => [t(i), crowd(owners, t(i))] as const);
+    await commitHolders(store, [[MINT, new Map(day)]]);
+    for (let i = first; i < minutes; i++) {
+      await commitHolders(store, [[MINT, new Map([[t(i), crowd(owners, t(i))]])]]);
+    }
+    const times = [...(await store.holders.times(MINT))];
+    expect(times).toEqual(keptReference(Array.from({ length: minutes }, (_, i) => t(i))));
+    const { blocks } = await store.holders.read(MINT, times);
+    // 64 minutes to a block, and of the six hours before that at least three.
+    expect(blocks.length).toBeLessThanOrEqual(Math.ceil(times.length / 64) + 4);
+    const last = [...crowd(owners, t(minutes - 1)).values()].map((b, i) => [i, b] as const);
+    const wholeBytes = encodeHolderBlock([holderSnapshot(1, last)]).length;
+    const bytes = blocks.reduce((sum, block) => sum + block.length, 0);
+    expect(bytes).toBeLessThan(times.length * 0.1 * wholeBytes);
+    await store.close();
+    expect(await tableSizes(data)).toMatchObject({ tokens: 1, owners: 1, blocks: blocks.length });
+  });
+
+  it('of wallets that come and go for ever hold no more names than they need', async () => {
+    const data = directory();
+    const store = await openStore(data);
+    const latest = (i: number) => held(500, i, i * 400);
+    let most = 0;
+    for (let i = 0; i < 60; i++) {
+      await commitHolders(store, [[MINT, new Map([[START + (i % 6) * 60, latest(i)]])]]);
+      const { names } = await store.holders.read(MINT, [...(await store.holders.times(MINT))]);
+      most = Math.max(most, names.offsets.length - 1);
+    }
+    // 24,100 wallets came by; six snapshots of 500 are stored.
+    expect(most).toBeLessThan(4 * (6 * 500) + 4096 + 500);
+    const stored = await storedHolders(store.holders, MINT);
+    expect([...stored.values()]).toEqual([54, 55, 56, 57, 58, 59].map(latest));
+    await store.close();
+  });
+
+  it('are read while commits replace them', async () => {
+    const store = await openStore(directory());
+    const at = (round: number) => new Map([[START, held(300, round)]]);
+    await commitHolders(store, [[MINT, at(0)]]);
+    let isDone = false;
+    const commits = (async () => {
+      for (let round = 1; round < 25; round++) await commitHolders(store, [[MINT, at(round)]]);
+    })().finally(() => (isDone = true));
+    const rounds = Array.from({ length: 13 }, (_, seed) => JSON.stringify([...held(300, seed)]));
+    while (!isDone) {
+      const stored = await storedHolders(store.holders, MINT);
+      expect(rounds).toContain(JSON.stringify([...(stored.get(START) ?? [])]));
+    }
+    await commits;
+    await store.close();
+  });
+});

@@ -1,0 +1,298 @@
+/** GET and POST /whale-activity over the wire. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Limiter } from '../../server/limits/limiter.js';
+import { plainHolderFlow, type HolderRow } from '../reference/holders.js';
+import type { Json } from '../support/conformance.js';
+import { MemoryHolders } from '../support/memory-holders.js';
+import { MemoryUsage } from '../support/memory-usage.js';
+import { EVM_LEG, MINT, NOW_S, startTestService, type TestService } from '../support/service.js';
+
+const UNKNOWN = 'C'.repeat(40);
+const FEW = 'D'.repeat(40);
+const DAY_S = 86_400;
+const TIERS = ['top20', 'top50', 'top100'];
+const BASE = ['token_address', 'chain', 'has_coverage', 'last_snapshot_at'];
+
+/** 160 wallets every seven hours of 35 days, of which some come and go. */
+function manyRows(): HolderRow[] {
+  const rows: HolderRow[] = [];
+  for (let t = NOW_S + 600; t > NOW_S - 35 * DAY_S; t -= 7 * 3600) {
+    for (let id = 0; id < 160; id++) {
+      const balance = (id * 104_729 + Math.floor(t / 3600) * (id % 7)) % 9973;
+      if (balance > 900) rows.push({ t, owner: `Wallet${id * 31}`, balance: balance / 7 });
+    }
+  }
+  return rows;
+}
+
+const MANY = manyRows();
+const FEW_ROWS = [
+  { t: NOW_S - 3 * DAY_S, owner: 'B', balance: 2 },
+  { t: NOW_S, owner: 'B', balance: 3 },
+  { t: NOW_S, owner: 'A', balance: 3 },
+];
+
+let service: TestService;
+const time = { nowS: NOW_S };
+
+beforeAll(async () => {
+  const holderSource = new MemoryHolders();
+  holderSource.set(MINT, MANY);
+  holderSource.set(FEW, FEW_ROWS);
+  service = await startTestService({ holderSource, clock: { nowS: () => time.nowS } });
+});
+afterAll(() => service.stop());
+
+const get = async (query: string): Promise<{ status: number; body: Json }> => {
+  const response = await service.get(`/whale-activity?${query}`);
+  return { status: response.status, body: (await response.json()) as Json };
+};
+const post = async (document: unknown): Promise<{ status: number; body: Json }> => {
+  const response = await service.post('/whale-activity', document);
+  return { status: response.status, body: (await response.json()) as Json };
+};
+const withoutActivity = (wallets: Json[]) =>
+  wallets.map((wallet) =>
+    Object.fromEntries(Object.entries(wallet).filter(([k]) => k !== 'activity')),
+  );
+
+describe('GET /whale-activity', () => {
+  it('has what its definition says', async () => {
+    const expected = plainHolderFlow(MANY, NOW_S);
+    if (expected === null) throw new Error('no flow');
+    const { status, body } = await get(`token_address=${MINT}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      token_address: MINT,
+      chain: 'mainchain',
+      has_coverage: true,
+      last_snapshot_at: new Date(expected.newestT * 1000).toISOString(),
+      windows: ['1d', '7d', '30d'],
+      tiers: TIERS,
+      summary: expected.summary,
+      sparkline: expected.sparkline,
+      wallets: withoutActivity(expected.wallets),
+    });
+    expect(body.wallets).toHaveLength(100);
+    const active = await get(`token_address=${MINT}&wallet_activity=true&wallet_limit=50`);
+    expect(active.body.wallets).toEqual(expected.wallets.slice(0, 50));
+  });
+
+  it.each([
+    ['', ['summary', 'sparkline', 'wallets']],
+    ['&include=wallets', ['wallets']],
+    ['&include=sparkline,summary', ['summary', 'sparkline']],
+    ['&include=summary,summary,summary,summary', ['summary']],
+  ])('has the sections that are asked for (%s)', async (more, sections) => {
+    for (const address of [MINT, UNKNOWN]) {
+      const { body } = await get(`token_address=${address}&chain=all${more}`);
+      expect(Object.keys(body)).toEqual([...BASE, 'windows', 'tiers', ...sections]);
+    }
+  });
+
+  it('lists as many wallets as are asked for, and no more than there are', async () => {
+    for (const limit of [20, 50, 100]) {
+      const { body } = await get(`token_address=${MINT}&include=wallets&wallet_limit=${limit}`);
+      expect(body.wallets.map(({ rank }: Json) => rank as number)).toEqual(
+        Array.from({ length: limit }, (_, i) => i + 1),
+      );
+      expect(body.wallets[0]).not.toHaveProperty('activity');
+    }
+    const { body } = await get(`token_address=${FEW}`);
+    // A tie stands by address.
+    expect(body.wallets.map(({ owner }: Json) => owner as string)).toEqual(['A', 'B']);
+    expect(body.summary.new_wallets).toEqual(
+      Object.fromEntries(TIERS.map((tier) => [tier, { '1d': 1, '7d': 0, '30d': 0 }])),
+    );
+  });
+
+  it('is empty, and no error, for a mint that nothing is known of', async () => {
+    const { status, body } = await get(`token_address=${UNKNOWN}&wallet_activity=true`);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      token_address: UNKNOWN,
+      chain: 'mainchain',
+      has_coverage: false,
+      last_snapshot_at: null,
+      windows: ['1d', '7d', '30d'],
+      tiers: TIERS,
+      summary: {},
+      sparkline: {},
+      wallets: [],
+    });
+    expect(service.queue.list()).toEqual([]);
+  });
+
+  it.each([
+    ['', 'token_address'],
+    [`token_address=${MINT}&include=holders`, 'include'],
+    [`token_address=${MINT}&include=`, 'include'],
+    [`token_address=${MINT}&include=summary,,wallets`, 'include'],
+    [`token_address=${MINT}&wallet_limit=10`, 'wallet_limit'],
+    [`token_address=${MINT}&wallet_limit=100.0`, 'wallet_limit'],
+    [`token_address=${MINT}&wallet_activity=1`, 'wallet_activity'],
+    [`token_address=${MINT}&wallet_activity=true&wallet_activity=true`, 'wallet_activity'],
+  ])('refuses %s', async (query, parameter) => {
+    const { status, body } = await get(query);
+    expect([status, body.error_code, body.parameter]).toEqual([
+      400,
+      'invalid_parameter',
+      parameter,
+    ]);
+    expect(body.message).toContain(`${parameter}: expected`);
+  });
+
+  it.each([
+    ['token_address=nonsense', 'invalid_address'],
+    [`token_address=${EVM_LEG}`, 'chain_not_supported'],
+    [`token_address=${EVM_LEG}&chain=mainchain`, 'chain_not_supported'],
+    [`token_address=${MINT}&chain=evmchain`, 'chain_not_supported'],
+    [`token_address=${MINT}&chain=elsewhere`, 'invalid_chain'],
+  ])('refuses %s as %s', async (query, code) => {
+    const { status, body } = await get(query);
+    expect([status, body.error_code]).toEqual([400, code]);
+  });
+
+  it('says the same in MessagePack, and compressed', async () => {
+    const accept = { accept: 'application/msgpack', 'accept-encoding': 'br' };
+    const target = `/whale-activity?token_address=${MINT}&wallet_activity=true`;
+    const response = await service.get(target, { headers: accept });
+    expect(response.headers.get('content-type')).toBe('application/msgpack');
+    expect(response.headers.get('content-encoding')).toBe('br');
+    expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
+  });
+
+  it('moves with the clock, and is worked out once for all who ask', async () => {
+    const before = service.pool.postedTasks;
+    time.nowS = NOW_S + 600;
+    try {
+      const replies = await Promise.all(
+        Array.from({ length: 8 }, () => get(`token_address=${MINT}&include=summary`)),
+      );
+      const newest = new Date((NOW_S + 600) * 1000).toISOString();
+      for (const { body } of replies) expect(body.last_snapshot_at).toBe(newest);
+      expect(service.pool.postedTasks).toBe(before + 1);
+    } finally {
+      time.nowS = NOW_S;
+      service.holderFlows.touch([MINT]);
+      await service.holderFlows.settled();
+    }
+  });
+
+  it('has new rows as soon as they are in, and waits its turn where the pool is busy', async () => {
+    const quiet = 'E'.repeat(40);
+    expect((await get(`token_address=${quiet}`)).body.has_coverage).toBe(false);
+    service.holderSource.set(quiet, FEW_ROWS.slice(0, 1));
+    service.holderFlows.touch([quiet]);
+    // As many tasks as the pool takes.
+    const busy = Array.from({ length: service.pool.capacity }, () =>
+      service.pool.run('ping', null),
+    );
+    const { status, body } = await get(`token_address=${quiet}`);
+    await Promise.all(busy);
+    expect([status, body.has_coverage, body.wallets.length]).toEqual([200, true, 1]);
+    service.holderSource.set(quiet, FEW_ROWS);
+    service.holderFlows.touch([quiet]);
+    expect((await get(`token_address=${quiet}`)).body.wallets).toHaveLength(2);
+  });
+});
+
+describe('POST /whale-activity', () => {
+  it('answers in the order of the request, duplicates and all', async () => {
+    const asked = [FEW, UNKNOWN, MINT, FEW];
+    const { status, body } = await post({ token_addresses: asked, chain: 'all' });
+    expect(status).toBe(200);
+    expect([body.chain, body.count]).toEqual(['mainchain', 4]);
+    expect(body.tokens.map((item: Json) => item.token_address as string)).toEqual(asked);
+    expect(body.tokens[1]).toEqual({
+      token_address: UNKNOWN,
+      chain: 'mainchain',
+      has_coverage: false,
+      last_snapshot_at: null,
+    });
+    expect(body.tokens[3]).toEqual(body.tokens[0]);
+    const { body: single } = await get(`token_address=${MINT}&include=summary,sparkline`);
+    expect(body.tokens[2]).toEqual({
+      ...Object.fromEntries(BASE.map((field) => [field, single[field] as unknown])),
+      summary: single.summary,
+      sparkline: single.sparkline,
+    });
+  });
+
+  it.each([
+    [['summary'], ['summary']],
+    [['sparkline', 'sparkline'], ['sparkline']],
+    [[], []],
+  ])('has the sections that are asked for (%s)', async (include, sections) => {
+    const { body } = await post({ token_addresses: [MINT, UNKNOWN], include, chain: 'mainchain' });
+    expect(Object.keys(body.tokens[0] as Json)).toEqual([...BASE, ...sections]);
+    expect(Object.keys(body.tokens[1] as Json)).toEqual(BASE);
+  });
+
+  it('answers a request for nothing with nothing', async () => {
+    const { status, body } = await post({ token_addresses: [] });
+    expect([status, body]).toEqual([200, { chain: 'mainchain', count: 0, tokens: [] }]);
+  });
+
+  it.each([
+    [{ token_addresses: [MINT], include: ['wallets'] }, 'include[0]: expected any of summary'],
+    [{ token_addresses: [MINT], include: 'summary' }, 'include: '],
+    [{ token_addresses: Array<string>(11).fill(MINT) }, 'token_addresses: '],
+    [{ token_addresses: [7] }, 'token_addresses[0]: '],
+    [{ addresses: [MINT] }, 'token_addresses: expected a value, was not sent'],
+    [[MINT], 'body: '],
+  ])('refuses %j', async (document, message) => {
+    const { status, body } = await post(document);
+    expect([status, body.error_code]).toEqual([400, 'invalid_body']);
+    expect(body.message).toContain(message);
+  });
+
+  it.each([
+    [{ token_addresses: [MINT, 'nonsense'] }, 'invalid_address'],
+    [{ token_addresses: [MINT, EVM_LEG] }, 'chain_not_supported'],
+    [{ token_addresses: [MINT], chain: 'evmchain' }, 'chain_not_supported'],
+    [{ token_addresses: [MINT], chain: 'elsewhere' }, 'invalid_chain'],
+  ])('refuses %j as %s', async (document, code) => {
+    const { status, body } = await post(document);
+    expect([status, body.error_code]).toEqual([400, code]);
+  });
+});
+
+describe('the limits of whale activity', () => {
+  it('are one request a second, six batches a minute, and a call of the quota a token', async () => {
+    const limited = await startTestService({
+      checkPlan: new Limiter({ usage: new MemoryUsage() }).check,
+    });
+    try {
+      const ask = () => limited.get(`/whale-activity?token_address=${MINT}`);
+      const replies = await Promise.all([ask(), ask(), ask()]);
+      expect(replies.map(({ status }) => status).sort()).toEqual([200, 429, 429]);
+      const refused = replies.find(({ status }) => status === 429);
+      expect(refused?.headers.get('x-ratelimit-limit')).toBe('1');
+      expect(refused?.headers.get('retry-after')).toBe('1');
+      const batch = (count: number) =>
+        limited.post('/whale-activity', {
+          token_addresses: Array.from({ length: count }, () => MINT),
+        });
+      const used = [];
+      for (const count of [10, 3, 11, 0, 1, 1]) {
+        const reply = await batch(count);
+        used.push([reply.status, Number(reply.headers.get('x-quota-used'))]);
+        if (used.length === 1) expect(reply.headers.get('x-ratelimit-limit')).toBe('6');
+      }
+      // A batch that is refused costs nothing.
+      expect(used).toEqual([
+        [200, 10],
+        [200, 13],
+        [400, 13],
+        [200, 13],
+        [200, 14],
+        [200, 15],
+      ]);
+      const over = await batch(1);
+      expect([over.status, over.headers.get('retry-after')]).toEqual([429, '10']);
+    } finally {
+      await limited.stop();
+    }
+  });
+});

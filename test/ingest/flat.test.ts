@@ -1,0 +1,272 @@
+/** Orders, pools and hours: from files of every format, and what is wrong with them. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { FLAT_DATASETS, type FlatDataset } from '../../storage/flat/tables.js';
+import { PlainFlatStore } from '../reference/flat-store.js';
+import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import { FLAT_ROWS, HOUR, dcaRow, flatContents } from '../support/flat.js';
+import { closePool, ingest } from '../support/ingest.js';
+import { MINT, Scratch, lines, readJson } from '../support/scratch.js';
+import { writeRowsArrow, type Json } from '../support/tables.js';
+
+const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const OTHER_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+
+const scratch = new Scratch(temporaryDirectory());
+const file = scratch.file.bind(scratch);
+afterAll(async () => {
+  await closePool();
+  await cleanUp();
+});
+
+/** Rows with every value that a format might bend, and one that closes an order. */
+const ROWS: Record<FlatDataset, Json[]> = {
+  dca_orders: [
+    dcaRow(),
+    dcaRow({ dca_address: 'b', min_usd: 0, max_usd: null, token_address: OTHER_MINT }),
+    dcaRow({ dca_address: 'c', closed: true }),
+    dcaRow({ dca_address: 'd', remaining_usd: 0, closed: null }),
+    dcaRow({ dca_address: 'e', closed: null, direction: 'SELL', remaining_usd: 1e-9 }),
+  ],
+  limit_orders: [
+    FLAT_ROWS.limit_orders(),
+    FLAT_ROWS.limit_orders({ order_address: 'Ω', chain: 'mainchain', token_address: MINT }),
+    FLAT_ROWS.limit_orders({ order_address: 'x', closed: true }),
+  ],
+  dlmm_pools: [FLAT_ROWS.dlmm_pools(), FLAT_ROWS.dlmm_pools({ pubkey: 'p2', active_id: 8_000 })],
+  dlmm_hours: [FLAT_ROWS.dlmm_hours(), FLAT_ROWS.dlmm_hours({ hour: HOUR + 3600, fees_usd: 0 })],
+  token_hours: [
+    FLAT_ROWS.token_hours(),
+    FLAT_ROWS.token_hours({ hour: HOUR + 7200, organic_volume_usd: 1 / 3 }),
+  ],
+};
+
+type Scalar = string | number | boolean | null;
+
+const quoted = (value: Scalar): string =>
+  /[",]/.test(String(value ?? '')) ? `"${String(value).replaceAll('"', '""')}"` : `${value ?? ''}`;
+const csvOf = (rows: readonly Json[]) =>
+  [
+    Object.keys(rows[0]),
+    ...rows.map((row) => Object.values(row as Record<string, Scalar>).map(quoted)),
+  ]
+    .map((fields) => `${fields.join(',')}\r\n`)
+    .join('');
+
+/** A file of the rows for each way that they may come. */
+async function filesOf(rows: readonly Json[]): Promise<string[]> {
+  const source = file('.ndjson', lines(rows));
+  const unknown = rows.map((row) => ({ unknown: [1], ...row }));
+  const arrows = [
+    scratch.place(`${Math.random()}.arrow`),
+    scratch.place(`${Math.random()}.arrows`),
+  ];
+  writeRowsArrow(arrows[0], rows, { form: 'file', dictionary: true });
+  writeRowsArrow(arrows[1], rows, { form: 'stream', dictionary: false });
+  return [
+    source,
+    file('.jsonl.gz', gzipSync(`\r\n${lines(unknown)}`)),
+    file('.csv', csvOf(rows)),
+    file('.csv.gz', gzipSync(csvOf(unknown.map(({ unknown: _, ...row }) => ({ z: 1, ...row }))))),
+    await scratch.parquet(`SELECT * FROM ${readJson(source)}`),
+    ...arrows,
+  ];
+}
+
+const contentsOf = (data: string) => withStoreOf(data, flatContents);
+
+describe.each(FLAT_DATASETS)('Files of %s', (dataset) => {
+  it('give the same rows in every format, also when they come again', async () => {
+    const model = new PlainFlatStore();
+    model.commit(dataset, ROWS[dataset]);
+    const expected = model.contents();
+    const all = await filesOf(ROWS[dataset]);
+    for (const [i, name] of all.entries()) {
+      const data = scratch.place(`${dataset}-${i}`);
+      const [report] = await ingest(data, dataset, [name]);
+      expect(report).toMatchObject({ rows: ROWS[dataset].length, snapshots: 0, cells: 0 });
+      expect(await contentsOf(data)).toEqual(expected);
+      if (i > 0) continue;
+      await ingest(data, dataset, all);
+      expect(await contentsOf(data)).toEqual(expected);
+    }
+  });
+
+  it('are not merged', async () => {
+    const name = file('.ndjson', lines(ROWS[dataset]));
+    await expect(ingest(scratch.data, dataset, [name], { merge: true })).rejects.toThrow(
+      `--merge goes with snapshots and cells, not with ${dataset}`,
+    );
+  });
+
+  it('with one bad row leave the store as it was', async () => {
+    const data = scratch.place(`${dataset}-refused`);
+    await ingest(data, dataset, [file('.ndjson', lines(ROWS[dataset]))]);
+    const before = await contentsOf(data);
+    const [key] = Object.keys(ROWS[dataset][0]);
+    const bad = file('.ndjson', lines([FLAT_ROWS[dataset]({ [key]: 'new' }), { [key]: 7 }]));
+    await expect(ingest(data, dataset, [bad])).rejects.toThrow(`${bad}:2: ${key}: must be `);
+    expect(await contentsOf(data)).toEqual(before);
+  });
+});
+
+const TIME = 'must be an integer from 0 to 4294967295';
+const AMOUNT = 'must be a number >= 0';
+const KEY = 'must be a text of 1 to 200 characters';
+const FULL_HOUR = `${TIME}, a multiple of 3600`;
+
+/** A field, values that are none for it, and what is said of each. */
+const FAULTS: Record<FlatDataset, [string, unknown[], string][]> = {
+  dca_orders: [
+    ['dca_address', [null, '', 5, 'x'.repeat(201)], KEY],
+    [
+      'dca_address',
+      ['a\0b', '\ud800'],
+      'must be a text without NUL characters and halves of surrogate pairs',
+    ],
+    ['token_address', ['x', EVM], 'must be an address of mainchain'],
+    ['direction', ['buy', null], 'must be one of BUY, SELL'],
+    ['paired_symbol', [null, 1], 'must be a text of at most 200 characters'],
+    ['deposited_usd', [-1, null, '5'], AMOUNT],
+    ['remaining_usd', [-1e-9, null, true], AMOUNT],
+    ['cycle_usd', [-1, null], AMOUNT],
+    ['cycle_frequency', [0, -60, 1.5, null], 'must be an integer >= 1'],
+    ['next_cycle_at', [-1, 1.5, 1_794_659_700_000, null], TIME],
+    ['min_usd', [-1, '1'], `${AMOUNT} or null`],
+    ['max_usd', [-1], `${AMOUNT} or null`],
+    ['min_usd', [2.6], 'must not be greater than max_usd, 2.5'],
+    ['closed', [0, 1, 'true', 'yes'], 'must be true or false or null'],
+  ],
+  limit_orders: [
+    ['order_address', [null, ''], KEY],
+    ['chain', ['solana', null], 'must be one of mainchain, evmchain'],
+    ['token_address', [MINT], 'must be an address of evmchain'],
+    ['direction', ['SELL '], 'must be one of BUY, SELL'],
+    ['platform', [null], 'must be a text of at most 200 characters'],
+    ['maker', [null], 'must be a text of at most 200 characters'],
+    ['usd_price', [0, -1, null], 'must be a number > 0'],
+    ['remaining_usd', [-1], AMOUNT],
+    ['pct_complete', [-0.1, 1.1, null], 'must be a number from 0 to 1'],
+    ['created_at', ['2026-11-20', 0.5], TIME],
+    ['closed', [2], 'must be true or false or null'],
+  ],
+  dlmm_pools: [
+    ['pubkey', ['', null], KEY],
+    ['bin_step', [0, 10_001, 1.5, null], 'must be an integer from 1 to 10000'],
+    ['active_id', [2 ** 24, 0.5, null], 'must be an integer from -8388608 to 8388608'],
+    ['token_x_mint', [EVM], 'must be an address of mainchain'],
+    ['token_y_mint', ['USDC'], 'must be an address of mainchain'],
+    ['token_x_decimals', [-1, 37], 'must be an integer from 0 to 36'],
+    ['token_y_decimals', [null], 'must be an integer from 0 to 36'],
+    ['reserve_x', [-1, null], AMOUNT],
+    ['reserve_y', [-1], AMOUNT],
+    ['base_fee_pct', [-1], AMOUNT],
+    ['dynamic_fee_pct', [null], AMOUNT],
+    ['num_positions', [1.5, -1], 'must be an integer >= 0'],
+    ['num_wallets', [null], 'must be an integer >= 0'],
+  ],
+  dlmm_hours: [
+    ['pubkey', [null], KEY],
+    ['hour', [HOUR + 1, -3600, null, HOUR * 1000], FULL_HOUR],
+    ['fees_usd', [-1, null], AMOUNT],
+    ['volume_usd', [-1], AMOUNT],
+    ['tvl_usd', [-1], AMOUNT],
+  ],
+  token_hours: [
+    ['chain', ['evm'], 'must be one of mainchain, evmchain'],
+    ['address', [EVM, 'x'], 'must be an address of mainchain'],
+    ['hour', [1800, 0.5], FULL_HOUR],
+    ['organic_volume_usd', [-1, null], AMOUNT],
+  ],
+};
+
+describe('What is wrong with a row', () => {
+  it.each(FLAT_DATASETS)('of %s is said of each of its fields', async (dataset) => {
+    const cases = FAULTS[dataset].flatMap(([field, values, message]) =>
+      values.map((value) => ({ row: FLAT_ROWS[dataset]({ [field]: value }), field, message })),
+    );
+    // Ten at a time is what is said of a file.
+    for (let i = 0; i < cases.length; i += 10) {
+      const some = cases.slice(i, i + 10);
+      const said = await scratch.said(dataset, file('.ndjson', lines(some.map(({ row }) => row))));
+      expect(said).toEqual(some.map(({ field, message }, at) => `${at + 1}: ${field}: ${message}`));
+    }
+    const required = Object.keys(FLAT_ROWS[dataset]()).filter(
+      (name) => !/^(min_usd|max_usd|closed)$/.test(name),
+    );
+    const header = file('.csv', 'min_usd,max_usd,closed\n1,2,true\n');
+    expect(await scratch.said(dataset, header)).toEqual(
+      required.map((name) => `1: ${name}: the file has no column of this name`).slice(0, 10),
+    );
+  });
+
+  it('stands with its place in every format', async () => {
+    const rows = [dcaRow(), dcaRow({ dca_address: 'b', cycle_frequency: 0, remaining_usd: -1 })];
+    const at = (line: number) => [
+      `${line}: remaining_usd: ${AMOUNT}`,
+      `${line}: cycle_frequency: must be an integer >= 1`,
+    ];
+    const [ndjson, gz, csv, csvGz, parquet, arrow, arrows] = await filesOf(rows);
+    const places = [
+      [ndjson, 2],
+      [gz, 3],
+      [csv, 3],
+      [csvGz, 3],
+      [parquet, 2],
+      [arrow, 2],
+      [arrows, 2],
+    ];
+    for (const [name, line] of places as [string, number][]) {
+      expect(await scratch.said('dca_orders', name)).toEqual(at(line));
+    }
+  });
+
+  it('of a CSV boolean is said unless it is true or false in lower case', async () => {
+    for (const value of ['TRUE', 'False', '1', ' true']) {
+      const text = csvOf([dcaRow()]).replace(/,false\r/, `,${value}\r`);
+      expect(await scratch.said('dca_orders', file('.csv', text))).toEqual([
+        '2: closed: must be true or false or null',
+      ]);
+    }
+    const source = file('.ndjson', lines([dcaRow()]));
+    const number = await scratch.parquet(`SELECT * REPLACE (1 AS closed) FROM ${readJson(source)}`);
+    expect(await scratch.said('dca_orders', number)).toEqual([
+      '1: closed: must be true or false or null',
+    ]);
+  });
+});
+
+describe('Addresses of the other chain', () => {
+  it('are stored in lower case', async () => {
+    const row = FLAT_ROWS.limit_orders({ token_address: EVM, maker: EVM, order_address: EVM });
+    const data = scratch.place('lower');
+    await ingest(data, 'limit_orders', [file('.ndjson', lines([row]))]);
+    const low = EVM.toLowerCase();
+    expect((await contentsOf(data)).limit).toMatchObject([
+      { tokenAddress: low, maker: low, orderAddress: low },
+    ]);
+  });
+});
+
+const examples = path.resolve('..', 'shared', 'examples');
+describe.runIf(existsSync(examples))('The example market', () => {
+  it('is stored as its files say', async () => {
+    const model = new PlainFlatStore();
+    const data = scratch.place('examples');
+    for (const dataset of FLAT_DATASETS) {
+      const name = path.join(examples, `${dataset}.ndjson`);
+      await ingest(data, dataset, [name]);
+      const rows = readFileSync(name, 'utf8').trim().split('\n');
+      const mainchain = rows.map((row) => JSON.parse(row) as Json);
+      model.commit(
+        dataset,
+        dataset === 'token_hours'
+          ? mainchain.filter(({ chain }) => chain === 'mainchain')
+          : mainchain,
+      );
+    }
+    expect(await contentsOf(data)).toEqual(model.contents());
+  });
+});

@@ -1,0 +1,303 @@
+/** The LP tools over HTTP, from pools and hours in memory: parameters, nulls, bounds, first boards. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
+import { noChange } from '../../storage/seams.js';
+import type { PlainStore } from '../reference/replay.js';
+import type { Json } from '../support/conformance.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { MemoryLp } from '../support/memory-lp.js';
+import {
+  NOW_S,
+  startTestService,
+  type TestService,
+  type TestServiceOptions,
+} from '../support/service.js';
+
+const HOUR_S = 3600;
+const THIS_HOUR = NOW_S - (NOW_S % HOUR_S);
+const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const BASE = 'B'.repeat(40);
+const OTHER = 'C'.repeat(40);
+const POOL = (n: number) => `P${String(n).padStart(39, '1')}`;
+
+function pool(n: number, more: Partial<DlmmPool> = {}): DlmmPool {
+  return {
+    pubkey: POOL(n),
+    binStep: 25,
+    activeId: 100,
+    tokenXMint: BASE,
+    tokenYMint: USDC,
+    tokenXDecimals: 9,
+    tokenYDecimals: 6,
+    reserveX: 10,
+    reserveY: 200,
+    baseFeePct: 0.25,
+    dynamicFeePct: 0.5,
+    numPositions: 3,
+    numWallets: 2,
+    ...more,
+  };
+}
+
+function hourOf(n: number, { hour = THIS_HOUR, fees = n, volume = 100 * n, tvl = 20_000 } = {}) {
+  return { pubkey: POOL(n), hour, feesUsd: fees, volumeUsd: volume, tvlUsd: tvl };
+}
+
+/** A token at 2 USD: 1,500 USD of pool 1 in each of bins -1 and 1, now and an hour ago. */
+function baseStore(): PlainStore {
+  const market = { source: 'M', exchangeType: 'DEX', type: 'onchain_pool', pair: null } as const;
+  const cells = [
+    { market: 0, bin: -1, support: 150_000n, resistance: 0n },
+    { market: 0, bin: 1, support: 0n, resistance: 150_000n },
+  ];
+  return {
+    markets: [{ ...market, address: POOL(1) }],
+    snapshots: [
+      { t: THIS_HOUR - 60, tier: 'raw', price: 2, cells },
+      { t: THIS_HOUR + 60, tier: 'raw', price: 2.02, cells },
+      { t: THIS_HOUR + 120, tier: 'raw', price: 2, cells },
+    ],
+  };
+}
+
+describe('the LP tools', () => {
+  let service: TestService;
+  afterEach(() => service.stop());
+
+  async function start(lpSource: MemoryLp, more: TestServiceOptions = {}): Promise<void> {
+    const depth = new MemoryDepth();
+    depth.add('mainchain', BASE, baseStore());
+    const details = { [BASE]: { symbol: 'BBB', name: 'Base', icon: 'https://icons/b.png' } };
+    service = await startTestService({ depth, lpSource, details, ...more });
+  }
+
+  const ask = async (path: string): Promise<Json> => {
+    const response = await service.get(path);
+    return { status: response.status, ...((await response.json()) as Json) };
+  };
+
+  it('say what is wrong with a parameter', async () => {
+    await start(new MemoryLp());
+    const refused = async (path: string) => {
+      const { status, error_code: code, parameter } = await ask(path);
+      return [status, code, parameter] as unknown[];
+    };
+    for (const [path, parameter] of [
+      ['/dlmm-pools?period=3h', 'period'],
+      ['/dlmm-pools?period=1H', 'period'],
+      ['/dlmm-pools?sort=rangeYield', 'sort'],
+      ['/dlmm-pools?minTvl=-1', 'minTvl'],
+      ['/dlmm-pools?minTvl=10000001', 'minTvl'],
+      ['/dlmm-pools?minTvl=abc', 'minTvl'],
+      ['/dlmm-pools?minTvl=', 'minTvl'],
+      ['/lp-cheat-sheet?window=2h', 'window'],
+      ['/lp-cheat-sheet?denominator=far', 'denominator'],
+      ['/lp-cheat-sheet?limit=0', 'limit'],
+      ['/lp-cheat-sheet?limit=101', 'limit'],
+      ['/lp-cheat-sheet?limit=1.5', 'limit'],
+    ]) {
+      expect(await refused(path), path).toEqual([400, 'invalid_parameter', parameter]);
+    }
+    const evm = `0x${'a'.repeat(40)}`;
+    for (const [path, code] of [
+      ['/dlmm-pools?mint=short', 'invalid_address'],
+      [`/dlmm-pools?mint=${evm}`, 'chain_not_supported'],
+      ['/dlmm-pools?chain=evmchain', 'chain_not_supported'],
+      ['/dlmm-pools?chain=moon', 'invalid_chain'],
+      ['/lp-cheat-sheet?chain=evmchain', 'chain_not_supported'],
+      ['/lp-cheat-sheet?chain=moon', 'invalid_chain'],
+      ['/dlmm/short', 'invalid_address'],
+      [`/dlmm/${evm}`, 'chain_not_supported'],
+      [`/dlmm/${BASE}?chain=evmchain`, 'chain_not_supported'],
+      [`/dlmm/${BASE}?chain=moon`, 'invalid_chain'],
+    ]) {
+      expect((await refused(path)).slice(0, 2), path).toEqual([400, code]);
+    }
+  });
+
+  it('cost nothing and have nothing where there is nothing', async () => {
+    const source = new MemoryLp();
+    await start(source);
+    await service.lpTools.settled();
+    const { postedTasks } = service.pool;
+    service.lpTools.change({ ...noChange(), dlmmPools: true, dlmmHours: true, tokenHours: true });
+    await service.lpTools.settled();
+    expect(service.pool.postedTasks).toBe(postedTasks);
+    expect(await ask('/dlmm-pools?chain=all')).toEqual({
+      status: 200,
+      chain: 'mainchain',
+      period: '1h',
+      sort: 'rangeyield',
+      minTvl: 10_000,
+      mint: null,
+      count: 0,
+      data: [],
+    });
+    expect(await ask('/lp-cheat-sheet?chain=all')).toEqual({
+      status: 200,
+      chain: 'mainchain',
+      window: '1h',
+      denominator: 'near',
+      limit: 25,
+      count: 0,
+      data: [],
+    });
+    const unknown = await ask(`/dlmm/${OTHER}?chain=all`);
+    expect(unknown).toMatchObject({ status: 200, address: OTHER, period: '1h', pools: [] });
+    expect(unknown.chips.leaders).toEqual({});
+    expect(unknown.chips.definitions.map(({ key }: Json) => key as string)).toEqual([
+      'feesPerAvgTvl',
+      'rangeYield',
+      'fees',
+    ]);
+  });
+
+  it('keep to a floor, and to a token without one', async () => {
+    const source = new MemoryLp();
+    source.pools = [pool(1), pool(2), pool(3, { tokenXMint: USDC, tokenYMint: OTHER })];
+    source.poolHours = [
+      hourOf(1, { tvl: 9_999 }),
+      hourOf(2, { tvl: 10_000 }),
+      hourOf(3, { tvl: 1, volume: 0, fees: 0 }),
+    ];
+    await start(source);
+    const addresses = async (query: string) => {
+      const body = await ask(`/dlmm-pools?sort=tvl${query}`);
+      return [body.minTvl, body.mint, body.data.map(({ address }: Json) => address as string)];
+    };
+    expect(await addresses('')).toEqual([10_000, null, [POOL(2)]]);
+    expect(await addresses('&minTvl=9999')).toEqual([9_999, null, [POOL(2), POOL(1)]]);
+    expect(await addresses('&minTvl=0.5')).toEqual([0.5, null, [POOL(2), POOL(1), POOL(3)]]);
+    expect(await addresses(`&mint=${BASE}`)).toEqual([0, BASE, [POOL(2), POOL(1)]]);
+    expect(await addresses(`&mint=${BASE}&minTvl=10000`)).toEqual([10_000, BASE, [POOL(2)]]);
+    // The quote side, too; and what pays no attention to floors.
+    expect((await addresses(`&mint=${USDC}`))[2]).toEqual([POOL(2), POOL(1), POOL(3)]);
+    const { data } = await ask(`/dlmm-pools?sort=volume&mint=${USDC}`);
+    expect(data[2]).toMatchObject({
+      baseMint: OTHER,
+      quoteMint: USDC,
+      baseSymbol: null,
+      tokenIcon: null,
+      effectiveFeeBps: null,
+      captureShare: null,
+      feeCapture: null,
+      tokenPoolCount: 1,
+    });
+    expect(data[0]).toMatchObject({
+      baseSymbol: 'BBB',
+      tokenIcon: 'https://icons/b.png',
+      captureShare: 2 / 3,
+      tokenPoolCount: 2,
+    });
+  });
+
+  it('list 500 pools, the best ones', async () => {
+    const source = new MemoryLp();
+    const numbers = Array.from({ length: 620 }, (_, i) => i + 1);
+    source.pools = numbers.map((n) => pool(n));
+    source.poolHours = numbers.map((n) => hourOf(n));
+    await start(source);
+    const { count, data } = await ask('/dlmm-pools?sort=fees');
+    expect(count).toBe(500);
+    expect(data.map(({ fees }: Json) => fees as number)).toEqual(numbers.reverse().slice(0, 500));
+    const { pools } = await ask(`/dlmm/${BASE}`);
+    // Of the same liquidity the first by pubkey, and those that lead.
+    const sorted = source.pools.map(({ pubkey }) => pubkey).sort();
+    const leaders = new Set([POOL(1), POOL(620)]);
+    expect(pools.map(({ pubkey }: Json) => pubkey as string)).toEqual(
+      sorted.filter((pubkey, i) => i < 500 || leaders.has(pubkey)),
+    );
+  });
+
+  it('mark the pools of a token that lead, and order them by liquidity', async () => {
+    const source = new MemoryLp();
+    source.pools = [
+      pool(1, { reserveX: 1 }),
+      pool(2),
+      // Without a price, and without hours.
+      pool(3, { tokenYMint: OTHER }),
+      pool(4, { activeId: 2 ** 31 - 1 }),
+    ];
+    source.poolHours = [
+      hourOf(1, { fees: 10, tvl: 50_000 }),
+      hourOf(2, { fees: 10, tvl: 40_000 }),
+      hourOf(3, { fees: 99, hour: THIS_HOUR - HOUR_S }),
+    ];
+    const details = { [BASE]: { symbol: 'BBB' }, [USDC]: { priceUsd: 1 } };
+    const depth = new MemoryDepth();
+    depth.add('mainchain', BASE, baseStore());
+    depth.add('mainchain', USDC, { markets: [], snapshots: [] });
+    await start(source, { depth, details });
+    const { pools, chips } = await ask(`/dlmm/${BASE}`);
+    const label = (key: string) =>
+      chips.definitions.find((definition: Json) => definition.key === key).label as string;
+    expect(chips.leaders).toEqual({ fees: POOL(1), rangeYield: POOL(1), feesPerAvgTvl: POOL(2) });
+    expect(pools.map(({ pubkey }: Json) => pubkey as string)).toEqual([2, 4, 1, 3].map(POOL));
+    const [second, extreme, first, third] = pools as Json[];
+    expect(second.chips).toEqual([label('feesPerAvgTvl')]);
+    expect(first.chips).toEqual([label('rangeYield'), label('fees')]);
+    expect(first).toMatchObject({
+      token_x_symbol: 'BBB',
+      token_x_price: 2,
+      token_y_price: 1,
+      reserve_x_usd: 2,
+      reserve_y_usd: 200,
+      total_liquidity_usd: 202,
+    });
+    // Both bins are within half a bin of the range from 2 to 2.02.. in some of the snapshots.
+    expect(first.stats_1h.rangeYield).toBe(10 / first.stats_1h.rangeTvl);
+    expect(third).toMatchObject({
+      token_y_symbol: null,
+      token_y_price: null,
+      reserve_y_usd: null,
+      total_liquidity_usd: null,
+      stats_1h: null,
+      chips: [],
+    });
+    expect(extreme.pool_price).toBeNull();
+  });
+
+  it('answer requests that come before the first boards with these', async () => {
+    const source = new MemoryLp();
+    source.pools = [pool(1)];
+    source.poolHours = [hourOf(1)];
+    source.mintHours = [{ address: BASE, hour: THIS_HOUR, organicVolumeUsd: 6_000 }];
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    source.beforeRead = () => held;
+    await start(source);
+    const asked = [ask('/dlmm-pools'), ask(`/dlmm/${BASE}`), ask('/lp-cheat-sheet')];
+    // The service answers meanwhile.
+    expect(await ask('/top-scores')).toMatchObject({ status: 200 });
+    release();
+    const [board, pools, densities] = await Promise.all(asked);
+    expect(board.data.map(({ rangeYield }: Json) => typeof rangeYield)).toEqual(['number']);
+    expect(pools.pools[0].stats_1h.rangeYield).toBe(board.data[0].rangeYield);
+    expect(densities.data).toEqual([
+      {
+        rank: 1,
+        address: BASE,
+        chain: 'mainchain',
+        symbol: 'BBB',
+        name: 'Base',
+        icon: 'https://icons/b.png',
+        organic_volume: 6_000,
+        denom_liquidity_usd: 3_000,
+        fee_density: 2,
+      },
+    ]);
+  });
+
+  it('outlive a store that fails', async () => {
+    const source = new MemoryLp();
+    source.beforeRead = () => Promise.reject(new Error('no such disk'));
+    await start(source);
+    expect(await ask('/dlmm-pools')).toMatchObject({ status: 500, error_code: 'internal_error' });
+    expect(service.logged.join('')).toContain('no such disk');
+    source.beforeRead = () => Promise.resolve();
+    source.pools = [pool(1)];
+    source.poolHours = [hourOf(1)];
+    service.lpTools.change({ ...noChange(), dlmmHours: true });
+    expect(await ask('/dlmm-pools')).toMatchObject({ status: 200, count: 1 });
+  });
+});

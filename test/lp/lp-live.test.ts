@@ -1,0 +1,167 @@
+/** What boards do by themselves: after commits, with more depth, and as the clock goes on. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Dataset } from '../../storage/ingest/datasets.js';
+import { ingestFiles } from '../../storage/ingest/ingest.js';
+import { MarketService, NOW_S } from '../market/market-service.js';
+import { becomes } from '../support/cli.js';
+import type { Json } from '../support/conformance.js';
+import { closePool, testPool } from '../support/ingest.js';
+
+const HOUR_S = 3600;
+const HOUR = NOW_S - (NOW_S % HOUR_S);
+const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const BASE = 'B'.repeat(40);
+const POOL = 'P'.repeat(40);
+/** What the contract gives a running server after an ingest. */
+const SHOWN_WITHIN_MS = 1000;
+
+const poolRow = (pubkey = POOL) => ({
+  pubkey,
+  bin_step: 25,
+  active_id: 100,
+  token_x_mint: BASE,
+  token_y_mint: USDC,
+  token_x_decimals: 9,
+  token_y_decimals: 6,
+  reserve_x: 10,
+  reserve_y: 200,
+  base_fee_pct: 0.25,
+  dynamic_fee_pct: 0.5,
+  num_positions: 3,
+  num_wallets: 2,
+});
+const hourRow = (hour: number, fees: number, pubkey = POOL) => ({
+  pubkey,
+  hour,
+  fees_usd: fees,
+  volume_usd: 1000,
+  tvl_usd: 20_000,
+});
+const mintRow = (hour: number, volume: number) => ({
+  chain: 'mainchain',
+  address: BASE,
+  hour,
+  organic_volume_usd: volume,
+});
+/** A snapshot with `usd` in the pool's bin 0. */
+const snapshotRow = (t: number, usd: number, price = 2) => ({
+  chain: 'mainchain',
+  address: BASE,
+  t,
+  price_usd: price,
+  markets: [{ source: 'M', exchange_type: 'DEX', address: POOL, cells: [[0, usd, 0]] }],
+});
+
+describe('the boards of a running service', () => {
+  let service: MarketService;
+  beforeEach(async () => {
+    service = await MarketService.start();
+  });
+  afterEach(() => service.stop());
+  afterAll(closePool);
+
+  /** As `fathom ingest` does while a server runs; it is committed when this resolves. */
+  async function ingest(dataset: Dataset, rows: readonly object[]): Promise<void> {
+    const { path: directory } = service.directory;
+    const file = path.join(directory, `${dataset}.ndjson`);
+    writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const request = {
+      directory,
+      dataset,
+      files: [file],
+      merge: false,
+      pool: await testPool(),
+      useStore: <T>(body: (store: typeof service.store) => Promise<T>) => body(service.store),
+    };
+    for await (const report of ingestFiles(request)) expect(report).toBeDefined();
+  }
+
+  const rows = async (query: string): Promise<Json[]> =>
+    (await service.get(`/dlmm-pools?minTvl=0${query}`)).body.data as Json[];
+  const column = async (name: string, query = ''): Promise<unknown[]> =>
+    (await rows(query)).map((row) => row[name] as unknown);
+  const densities = async (query = ''): Promise<unknown[]> => {
+    const { body } = await service.get(`/lp-cheat-sheet?${query}`);
+    return body.data.map((row: Json) => [row.organic_volume, row.denom_liquidity_usd] as unknown);
+  };
+
+  it('show an ingest within a second, also two in quick succession', async () => {
+    await ingest('snapshots', [snapshotRow(HOUR + 60, 5_000)]);
+    await ingest('dlmm_pools', [poolRow()]);
+    await ingest('dlmm_hours', [hourRow(HOUR, 10)]);
+    await becomes(() => column('rangeYield'), [10 / 5_000], SHOWN_WITHIN_MS);
+    await ingest('dlmm_hours', [hourRow(HOUR, 20)]);
+    await ingest('dlmm_hours', [hourRow(HOUR, 30)]);
+    await becomes(() => column('rangeYield'), [30 / 5_000], SHOWN_WITHIN_MS);
+    await ingest('token_hours', [mintRow(HOUR, 700)]);
+    await ingest('token_hours', [mintRow(HOUR, 800)]);
+    await becomes(densities, [[800, 5_000]], SHOWN_WITHIN_MS);
+    await becomes(() => densities('denominator=range'), [[800, 5_000]], SHOWN_WITHIN_MS);
+    // Depth after a quiet time, twice.
+    await ingest('snapshots', [snapshotRow(HOUR + 120, 7_000)]);
+    await ingest('snapshots', [snapshotRow(HOUR + 180, 9_000)]);
+    await becomes(() => column('rangeTvl'), [7_000], SHOWN_WITHIN_MS);
+    await becomes(densities, [[800, 9_000]], SHOWN_WITHIN_MS);
+    // Another pool of the base token.
+    const second = 'Q'.repeat(40);
+    await ingest('dlmm_pools', [poolRow(second)]);
+    await ingest('dlmm_hours', [hourRow(HOUR, 60, second)]);
+    await becomes(() => column('captureShare', '&sort=fees'), [2 / 3, 1 / 3], SHOWN_WITHIN_MS);
+    await becomes(() => column('tokenPoolCount'), [2, 2], SHOWN_WITHIN_MS);
+  });
+
+  it('show the names and prices of now', async () => {
+    await ingest('dlmm_pools', [poolRow()]);
+    await ingest('dlmm_hours', [hourRow(HOUR, 10)]);
+    await becomes(() => column('baseSymbol'), [null], SHOWN_WITHIN_MS);
+    const token = { chain: 'mainchain', address: BASE, symbol: 'BBB', price_usd: 3 };
+    await ingest('tokens', [token]);
+    await becomes(() => column('baseSymbol'), ['BBB'], SHOWN_WITHIN_MS);
+    const reserve = async (): Promise<unknown> =>
+      (await service.get(`/dlmm/${BASE}`)).body.pools[0].reserve_x_usd;
+    expect(await reserve()).toBe(30);
+    await ingest('snapshots', [snapshotRow(HOUR, 5_000, 4)]);
+    await becomes(reserve, 40, SHOWN_WITHIN_MS);
+  });
+
+  it('move to a new hour with the first row of any pool, and of any token', async () => {
+    await ingest('snapshots', [
+      snapshotRow(HOUR - 60, 1_000),
+      snapshotRow(HOUR + 60, 2_000),
+      snapshotRow(HOUR + HOUR_S + 60, 4_000),
+    ]);
+    await ingest('dlmm_pools', [poolRow()]);
+    await ingest('dlmm_hours', [hourRow(HOUR - HOUR_S, 10), hourRow(HOUR + HOUR_S, 40)]);
+    await ingest('token_hours', [mintRow(HOUR - HOUR_S, 100), mintRow(HOUR + HOUR_S, 400)]);
+    const all = async (): Promise<unknown[]> => [
+      ...(await column('fees')),
+      ...(await column('rangeTvl')),
+      ...(await column('fees', '&period=24h')),
+      ...(await densities('denominator=range')),
+    ];
+    const turnTo = async (nowS: number): Promise<void> => {
+      await service.turnTo(nowS);
+      service.lp.tick();
+      await service.lp.settled();
+    };
+    // No row of this hour yet: it is the one before.
+    await becomes(all, [10, 1_000, 10, [100, 2_000]], SHOWN_WITHIN_MS);
+    await ingest('dlmm_hours', [hourRow(HOUR, 20)]);
+    await becomes(all, [20, 2_000, 30, [100, 2_000]], SHOWN_WITHIN_MS);
+    await ingest('token_hours', [mintRow(HOUR, 200)]);
+    await becomes(all, [20, 2_000, 30, [200, 2_000]], SHOWN_WITHIN_MS);
+    // The rows and the snapshot of the next hour become visible with it.
+    await turnTo(HOUR + HOUR_S + 10);
+    expect(await all()).toEqual([40, null, 70]);
+    await turnTo(HOUR + HOUR_S + 60);
+    expect(await all()).toEqual([40, 4_000, 70, [400, 4_000]]);
+    // An hour without rows leaves them where they are; then they grow old.
+    await turnTo(HOUR + 2 * HOUR_S);
+    expect(await all()).toEqual([40, 4_000, 70, [400, 4_000]]);
+    await turnTo(HOUR + 3 * HOUR_S);
+    expect(await column('fees')).toEqual([]);
+    expect(await column('fees', '&period=4h')).toEqual([70]);
+  });
+});

@@ -1,0 +1,31 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { serveOptions } from '../../server/cli/commands/serve.js';
+
+const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const USDT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
+const SOL = 'So11111111111111111111111111111111111111112';
+const OTHER = 'A'.repeat(40);
+
+describe('--quote-tokens', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  it('are dollars, then the native token, unless configured', () => {
+    expect(serveOptions([]).quotes).toEqual([USDC, USDT, SOL]);
+    expect(serveOptions(['--native-mint', OTHER]).quotes).toEqual([USDC, USDT, OTHER]);
+  });
+
+  it('come in the order given, from the flag or the variable', () => {
+    expect(serveOptions(['--quote-tokens', `${SOL}, ${OTHER}`]).quotes).toEqual([SOL, OTHER]);
+    vi.stubEnv('FATHOM_QUOTE_TOKENS', OTHER);
+    expect(serveOptions([]).quotes).toEqual([OTHER]);
+  });
+
+  it.each([
+    ['', "--quote-tokens: expected base58 mints with commas between, not ''"],
+    [`${SOL},`, "not ''"],
+    [`${SOL},0x${'a'.repeat(40)}`, `not '0x${'a'.repeat(40)}'`],
+    [`${SOL},${SOL}`, '--quote-tokens: expected each mint once'],
+  ])('refuse %s', (value, message) => {
+    expect(() => serveOptions(['--quote-tokens', value])).toThrow(message);
+  });
+});

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Fragments } from '../../server/replay/fragments/fragments.js';
+import { stores } from '../compute/replay-stores.js';
+import { checkedFetch } from '../support/conformance.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import {
+  KEY,
+  NOW_S,
+  WIDE_MINT,
+  startTestService,
+  steadyStore,
+  type TestService,
+} from '../support/service.js';
+
+const run = promisify(execFile);
+const CODINGS = ['gzip', 'br'] as const;
+const DECODERS = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
+const wide = steadyStore(400, 6);
+const SETTLED = NOW_S - 7200;
+
+let service: TestService;
+let fragments: Fragments;
+
+beforeAll(async () => {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
+  service = await startTestService({ depth, fragments: { directory: null } });
+  fragments = service.fragments as Fragments;
+});
+afterAll(() => service.stop());
+
+/** The body as sent: fetch would unpack it. */
+async function raw(path: string, encoding: string): Promise<Buffer> {
+  const args = ['-s', '-H', `x-api-key: ${KEY}`, '-H', `Accept-Encoding: ${encoding}`];
+  const url = `${service.server.url}/api/v1${path}`;
+  const { stdout } = await run('curl', [...args, url], {
+    encoding: 'buffer',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return stdout;
+}
+
+/** Not checked against the description: that takes longer than the page. */
+const get = (path: string, encoding: string): Promise<Response> =>
+  fetch(`${service.server.url}/api/v1${path}`, {
+    headers: { 'x-api-key': KEY, 'accept-encoding': encoding },
+  });
+
+const plain = (path: string): Promise<string> =>
+  get(path, 'identity').then((reply) => reply.text());
+
+/** Asks as often as it takes until fragments are there. */
+async function warm(path: string, encoding: string): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    await (await get(path, encoding)).arrayBuffer();
+    await fragments.idle();
+  }
+}
+
+describe.each(CODINGS)('a page from fragments in %s', (encoding) => {
+  it.each(['market', 'all'])('with group=%s needs no thread and no segment', async (group) => {
+    const path = (from: number) =>
+      `/replay/${WIDE_MINT}?from=${from}&to=${NOW_S + 1}&group=${group}`;
+    const first = wide.snapshots[0].t;
+    await warm(path(first), encoding);
+    await warm(path(wide.snapshots[280].t), encoding);
+    for (const s of [0, 1, 23, 24, 112, 399]) {
+      const text = await plain(path(wide.snapshots[s].t));
+      const before = service.pool.postedTasks;
+      service.depth.reads.length = 0;
+      const body = await raw(path(wide.snapshots[s].t), encoding);
+      expect([service.pool.postedTasks, service.depth.reads]).toEqual([before, []]);
+      expect(DECODERS[encoding](body).toString() === text).toBe(true);
+    }
+  });
+
+  it('has a tag of its own, and both hold while the data stay', async () => {
+    const path = `/replay/${WIDE_MINT}?from=${wide.snapshots[3].t}&to=${SETTLED - 60}`;
+    const ask = (headers: Record<string, string> = {}, method = 'GET') =>
+      checkedFetch(`${service.server.url}/api/v1${path}`, {
+        method,
+        headers: { 'x-api-key': KEY, 'accept-encoding': encoding, ...headers },
+      });
+    service.depth.compact(WIDE_MINT, 20);
+    const tags: string[] = [];
+    const bodies: Buffer[] = [];
+    for (let i = 0; i < 3; i++) {
+      bodies.push(await raw(path, encoding));
+      await fragments.idle();
+      const head = await ask({}, 'HEAD');
+      tags.push(head.headers.get('etag') as string);
+      await fragments.idle();
+      if (i === 2) expect(head.headers.get('content-length')).toBe(String(bodies[2].length));
+    }
+    const [pool, assembled] = [`"${tags[2].slice(1, 28)}"`, tags[2]];
+    expect(assembled).toBe(`${pool.slice(0, -1)}-f"`);
+    expect(bodies[0].equals(bodies[2])).toBe(false);
+    const [text, other] = [bodies[0], bodies[2]].map((body) => DECODERS[encoding](body).toString());
+    expect(text === other).toBe(true);
+    for (const tag of [pool, assembled]) {
+      const same = await ask({ 'if-none-match': tag });
+      expect([same.status, same.headers.get('etag')]).toEqual([304, tag]);
+    }
+    service.depth.compact(WIDE_MINT, 24);
+    for (const tag of [pool, assembled]) {
+      expect((await ask({ 'if-none-match': tag })).status).toBe(200);
+    }
+  });
+
+  it(
+    'is what the pool makes of random tokens, from any snapshot on',
+    { timeout: 60_000 },
+    async () => {
+      let count = 0;
+      let assembled = 0;
+      await fc.assert(
+        fc.asyncProperty(stores, fc.integer({ min: 1, max: 9 }), async (store, perSegment) => {
+          const mint = `Frag${encoding}${String(count++).replaceAll('0', 'o').padStart(30, 'x')}`;
+          service.depth.add('mainchain', mint, store, { perSegment });
+          await warm(`/replay/${mint}?from=${NOW_S - 9_000_000}`, encoding);
+          for (const { t } of store.snapshots.filter((_, s) => s % 5 === 0)) {
+            const path = `/replay/${mint}?from=${Math.max(t, NOW_S - 9_000_000)}&to=${NOW_S}`;
+            const text = await plain(path);
+            const before = service.pool.postedTasks;
+            const reply = await service.get(path, { headers: { 'accept-encoding': encoding } });
+            expect(await reply.text()).toBe(text);
+            if (service.pool.postedTasks === before) assembled++;
+          }
+        }),
+        { numRuns: 12 },
+      );
+      expect(assembled).toBeGreaterThan(20);
+    },
+  );
+});
+
+describe('every other page', () => {
+  it.each(['min_pct=-49', 'venues=orca', 'group=venue'])('with %s is the pool’s', async (query) => {
+    const path = `/replay/${WIDE_MINT}?from=${NOW_S - 86_400}&to=${SETTLED}&${query}`;
+    await warm(path, 'gzip');
+    const before = service.pool.postedTasks;
+    await get(path, 'gzip');
+    expect(service.pool.postedTasks).toBe(before + 1);
+  });
+});

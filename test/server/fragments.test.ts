@@ -1,0 +1,368 @@
+import {
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import zlib from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startPool, type ComputePool } from '../../compute/pool.js';
+import { renderPage } from '../../compute/replay/task.js';
+import { serveOptions } from '../../server/cli/commands/serve.js';
+import { createLog } from '../../server/log.js';
+import { FRAGMENT_LIMITS, Fragments } from '../../server/replay/fragments/fragments.js';
+import type { PageIdentity } from '../../server/replay/caching.js';
+import { pageOfPlan } from '../../server/replay/fragments/stretches.js';
+import { partOfPlan } from '../../server/replay/selection.js';
+import type { DepthSource } from '../../storage/seams.js';
+import type { PlainStore } from '../reference/replay.js';
+import { envelopeOf, queryOf } from '../compute/replay-stores.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { MARKETS, MINT, NOW_S, steadyStore } from '../support/service.js';
+import { DataDirectory, commitRows, openStore, orca, snapshot } from '../support/stores.js';
+
+const logged: string[] = [];
+const log = createLog((line) => void logged.push(line));
+const opened: Fragments[] = [];
+let pool: ComputePool;
+let directory: string;
+
+beforeAll(async () => {
+  const onError = (error: Error) => {
+    throw error;
+  };
+  pool = await startPool({ threads: 1, onError });
+});
+afterAll(() => pool.close());
+
+beforeEach(() => {
+  directory = path.join(mkdtempSync(path.join(tmpdir(), 'fathom-fragments-')), 'fragments');
+  logged.length = 0;
+});
+afterEach(async () => {
+  for (const fragments of opened.splice(0)) await fragments.close();
+  rmSync(path.dirname(directory), { recursive: true, force: true });
+  expect(logged).toEqual([]);
+});
+
+async function open(
+  depth: DepthSource,
+  { onDisk = true, limits = FRAGMENT_LIMITS } = {},
+): Promise<Fragments> {
+  const fragments = new Fragments({
+    pool,
+    depth,
+    log,
+    directory: onDisk ? directory : null,
+    limits,
+  });
+  opened.push(fragments);
+  await fragments.idle();
+  return fragments;
+}
+
+function identityOf(encoding: 'gzip' | 'br', from = NOW_S - 86_400): PageIdentity {
+  const request = {
+    from,
+    to: NOW_S + 1,
+    group: 'market' as const,
+    types: null,
+    excludeTypes: null,
+    venues: null,
+    excludeVenues: null,
+    minPct: -50,
+    maxPct: 100,
+  };
+  return { query: queryOf(request), envelope: envelopeOf(request), format: 'json', encoding };
+}
+
+async function planOf(depth: DepthSource, from = NOW_S - 86_400) {
+  const tokenId = depth.token('mainchain', MINT)?.tokenId as number;
+  return depth.plan({ tokenId, fromS: from, toS: NOW_S + 1, nowS: NOW_S, maxSnapshots: 288 });
+}
+
+/** A page from fragments: its text where it is what the pool would make, null where it is none. */
+async function pageOf(fragments: Fragments, depth: DepthSource, from?: number) {
+  const page = identityOf('gzip', from);
+  const plan = await planOf(depth, from);
+  const body = await fragments.page(plan, page);
+  if (body === null) return null;
+  const text = zlib.gunzipSync(body).toString();
+  const part = partOfPlan(plan, page.query, Infinity);
+  const rendered = renderPage({
+    ...page,
+    ...part,
+    encoding: 'identity',
+    segments: await depth.readSegments(part.segmentIds),
+    markets: plan.markets,
+  });
+  if (rendered.status !== 'done') throw new Error(rendered.status);
+  expect(text === Buffer.from(rendered.body).toString()).toBe(true);
+  return text;
+}
+
+/** Asks for a page until its packs are there. */
+async function warm(fragments: Fragments, depth: DepthSource, from?: number): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    expect(await pageOf(fragments, depth, from)).toBeNull();
+    await fragments.idle();
+  }
+}
+
+function depthOf(store: PlainStore = steadyStore(60, 34), perSegment = 24): MemoryDepth {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, store, { perSegment });
+  return depth;
+}
+
+const files = (): string[] => readdirSync(directory).map((file) => path.join(directory, file));
+const filesBytes = (): number => files().reduce((sum, file) => sum + statSync(file).size, 0);
+
+describe('a page of a plan', () => {
+  const planned = (
+    places: [segment: number, row: number, bandCells: number][],
+    nextT: number | null,
+  ) => ({
+    segmentIds: [7, 9],
+    snapshots: places.map(([segment, row, bandCells], i) => {
+      return { segment, row, bandCells, t: 100 + i, tier: 'raw' as const };
+    }),
+    nextT,
+    markets: [],
+  });
+
+  it('is cut where a segment ends, and where a row is left out', () => {
+    const plan = planned(
+      [
+        [0, 3, 1],
+        [0, 4, 1],
+        [0, 6, 1],
+        [1, 7, 1],
+        [1, 8, 1],
+        [0, 9, 1],
+      ],
+      200,
+    );
+    expect(pageOfPlan(plan, 'market')).toEqual({
+      stretches: [
+        { segment: 0, first: 3, end: 5, t: 100 },
+        { segment: 0, first: 6, end: 7, t: 102 },
+        { segment: 1, first: 7, end: 9, t: 103 },
+        { segment: 0, first: 9, end: 10, t: 105 },
+      ],
+      nextFrom: 200,
+    });
+  });
+
+  it('ends before the snapshot with which it would be too large', () => {
+    const plan = planned(
+      [
+        [0, 0, 99_999],
+        [0, 1, 1],
+        [0, 2, 1],
+      ],
+      null,
+    );
+    const { stretches, nextFrom } = pageOfPlan(plan, 'market');
+    expect([stretches, nextFrom]).toEqual([[{ segment: 0, first: 0, end: 2, t: 100 }], 102]);
+    expect(pageOfPlan(plan, 'all').nextFrom).toBeNull();
+    expect(pageOfPlan(planned([[0, 0, 100_001]], null), 'market').stretches).toEqual([]);
+  });
+});
+
+describe('fragments', () => {
+  it('are made when they are missed for the second time, and only those', async () => {
+    const depth = depthOf();
+    const fragments = await open(depth, { onDisk: false });
+    const late = steadyStore(60, 34).snapshots[50].t;
+    expect(await pageOf(fragments, depth)).toBeNull();
+    await fragments.idle();
+    expect(await pageOf(fragments, depth, late)).toBeNull();
+    await fragments.idle();
+    depth.reads.length = 0;
+    expect(await pageOf(fragments, depth, late)).not.toBeNull();
+    expect(await fragments.page(await planOf(depth), identityOf('gzip'))).toBeNull();
+    await fragments.idle();
+    expect(depth.reads.length).toBe(3);
+    expect(await pageOf(fragments, depth)).not.toBeNull();
+  });
+
+  it('of a segment that is replaced are not served again', async () => {
+    const depth = depthOf();
+    const fragments = await open(depth);
+    await warm(fragments, depth);
+    expect(await pageOf(fragments, depth)).not.toBeNull();
+    depth.compact(MINT, 24);
+    await warm(fragments, depth);
+    expect(await pageOf(fragments, depth)).not.toBeNull();
+  });
+
+  it('follow what an ingest corrects', async () => {
+    const data = new DataDirectory();
+    const store = await openStore(data.path);
+    try {
+      const rows = Array.from({ length: 30 }, (_, i) => snapshot(NOW_S - 3000 + 60 * i));
+      await commitRows(store, rows);
+      const fragments = await open(store.depth);
+      await warm(fragments, store.depth);
+      const before = await pageOf(fragments, store.depth);
+      expect(before).toContain('"support_usd":[5]');
+      await commitRows(store, [snapshot(NOW_S - 3000 + 60 * 7, [orca([[0, 6789, 0]])])]);
+      await store.settled();
+      await warm(fragments, store.depth);
+      const after = (await pageOf(fragments, store.depth)) as string;
+      expect(after.split('"support_usd":[6789]').length).toBe(2);
+      expect(after.split('"support_usd":[5]').length).toBe(30);
+    } finally {
+      for (const fragments of opened.splice(0)) await fragments.close();
+      await store.close();
+      data.remove();
+    }
+  });
+
+  it('of a damaged segment are tried once', async () => {
+    const depth = depthOf();
+    const plan = await planOf(depth);
+    depth.readSegments = (ids) => Promise.resolve(ids.map(() => Uint8Array.of(1, 2, 3)));
+    const fragments = await open(depth);
+    for (let i = 0; i < 5; i++) {
+      expect(await fragments.page(plan, identityOf('gzip'))).toBeNull();
+      await fragments.idle();
+    }
+    expect(logged.splice(0).length).toBe(plan.segmentIds.length);
+  });
+
+  it('take no more memory than they may', async () => {
+    const depth = depthOf();
+    const limits = { ...FRAGMENT_LIMITS, memoryBytes: 300_000 };
+    const fragments = await open(depth, { onDisk: false, limits });
+    const { snapshots } = steadyStore(60, 34);
+    for (const from of [0, 24, 48, 0].map((s) => snapshots[s].t)) {
+      await pageOf(fragments, depth, from);
+      await fragments.idle();
+      await pageOf(fragments, depth, from);
+      await fragments.idle();
+      expect(fragments.memoryBytes).toBeLessThanOrEqual(300_000);
+    }
+    expect(fragments.memoryBytes).toBeGreaterThan(0);
+    expect(await pageOf(fragments, depth, snapshots[48].t)).not.toBeNull();
+  });
+});
+
+describe('fragments on disk', () => {
+  it('are there after a restart, without a thread', async () => {
+    const depth = depthOf();
+    const fragments = await open(depth);
+    await warm(fragments, depth);
+    expect(files().length).toBe(3);
+    await fragments.close();
+    const before = pool.postedTasks;
+    expect(await pageOf(await open(depth), depth)).not.toBeNull();
+    expect(pool.postedTasks).toBe(before);
+  });
+
+  it.each([
+    ['cut short', (file: string) => truncateSync(file, 5000)],
+    ['empty', (file: string) => truncateSync(file, 0)],
+    [
+      'damaged',
+      (file: string) => {
+        const bytes = readFileSync(file);
+        bytes[bytes.length >> 1] ^= 4;
+        writeFileSync(file, bytes);
+      },
+    ],
+    ['gone', (file: string) => rmSync(file)],
+    ['gone with its folder', () => rmSync(directory, { recursive: true })],
+  ])('are made again where a file is %s', async (_, harm) => {
+    const depth = depthOf();
+    const limits = { ...FRAGMENT_LIMITS, memoryBytes: 0 };
+    const fragments = await open(depth, { limits });
+    await warm(fragments, depth);
+    expect(await pageOf(fragments, depth)).not.toBeNull();
+    harm(files()[0]);
+    expect(await pageOf(fragments, depth)).toBeNull();
+    await fragments.idle();
+    expect(await pageOf(fragments, depth)).toBeNull();
+    await fragments.idle();
+    expect(await pageOf(fragments, depth)).not.toBeNull();
+    expect(files().length).toBe(3);
+  });
+
+  it('take no more room than they may, the oldest going first', async () => {
+    const depth = depthOf(steadyStore(240, 34));
+    const maxBytes = 500_000;
+    const fragments = await open(depth, { limits: { memoryBytes: 0, diskBytes: maxBytes } });
+    await pageOf(fragments, depth);
+    await fragments.idle();
+    await pageOf(fragments, depth);
+    await fragments.idle();
+    expect(filesBytes()).toBeLessThanOrEqual(maxBytes);
+    expect(filesBytes()).toBeGreaterThan(maxBytes / 2);
+    const { snapshots } = steadyStore(240, 34);
+    expect(await pageOf(fragments, depth, snapshots[216].t)).not.toBeNull();
+    await fragments.close();
+    await open(depth, { limits: { memoryBytes: 0, diskBytes: maxBytes / 2 } });
+    expect(filesBytes()).toBeLessThanOrEqual(maxBytes / 2);
+    expect(filesBytes()).toBeGreaterThan(0);
+  });
+
+  it('of segments that are gone, or are others under the same id, are swept', async () => {
+    const depth = depthOf();
+    const first = await open(depth);
+    await warm(first, depth);
+    await first.close();
+    const store = { markets: MARKETS, snapshots: steadyStore(60, 34).snapshots.slice() };
+    store.snapshots[30] = { ...store.snapshots[30], price: 77 };
+    const other = depthOf(store);
+    const before = files();
+    writeFileSync(path.join(directory, `${path.basename(before[0])}.tmp`), 'unfinished');
+    writeFileSync(path.join(directory, 'README'), 'not ours');
+    const second = await open(other);
+    const left = files().filter((file) => before.includes(file));
+    expect([left.length, files().length]).toEqual([2, 3]);
+    expect(await pageOf(second, other)).toBeNull();
+    await second.idle();
+    await pageOf(second, other);
+    await second.idle();
+    expect(await pageOf(second, other)).toContain('"price_usd":77,');
+  });
+
+  it('that can not be written are told of once, and served from memory', async () => {
+    const depth = depthOf();
+    writeFileSync(directory, 'a file where the folder should be');
+    const fragments = await open(depth);
+    await warm(fragments, depth);
+    expect(await pageOf(fragments, depth)).not.toBeNull();
+    expect(logged.length).toBe(1);
+    expect(logged.splice(0)[0]).toContain('fragments on disk');
+  });
+});
+
+describe('settings', () => {
+  it('say in MiB how much room fragments may take', () => {
+    expect(serveOptions([]).fragments).toEqual(FRAGMENT_LIMITS);
+    const words = '--fragments-memory-mib 64 --fragments-disk-mib 0'.split(' ');
+    expect(serveOptions(words).fragments).toEqual({ memoryBytes: 2 ** 26, diskBytes: 0 });
+    expect(() => serveOptions(['--fragments-disk-mib', 'all'])).toThrow(
+      '--fragments-disk-mib: expected a whole number from 0 to 16777216, not all',
+    );
+  });
+
+  it('of nothing on disk or in memory make none', async () => {
+    const depth = depthOf();
+    const limits = { memoryBytes: 0, diskBytes: 0 };
+    const fragments = await open(depth, { onDisk: false, limits });
+    const before = pool.postedTasks;
+    for (let i = 0; i < 3; i++) {
+      expect(await pageOf(fragments, depth)).toBeNull();
+      await fragments.idle();
+    }
+    expect(pool.postedTasks).toBe(before);
+  });
+});

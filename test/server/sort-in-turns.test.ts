@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { sortInTurns } from '../../server/sort-in-turns.js';
+import { Turns } from '../../server/turns.js';
+
+interface Item {
+  key: number;
+  at: number;
+}
+const byKey = (a: Item, b: Item): number => a.key - b.key;
+
+it('sorts as Array does, stably, whatever the length', async () => {
+  const lengths = fc.oneof(fc.nat(3), fc.nat(6000), fc.constantFrom(1023, 1024, 1025, 3072));
+  await fc.assert(
+    fc.asyncProperty(lengths, fc.nat(), fc.integer({ min: 1, max: 500 }), async (n, seed, keys) => {
+      const items = Array.from({ length: n }, (_, at) => ({
+        key: ((at + 1) * (2 * seed + 7919)) % keys,
+        at,
+      }));
+      const before = [...items];
+      expect(await sortInTurns(items, byKey, new Turns())).toEqual([...items].sort(byKey));
+      expect(items).toEqual(before);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('lets others have their turn', async () => {
+  const items = Array.from({ length: 200_000 }, (_, at) => ({ key: (at * 7919) % 104_729, at }));
+  let turns = 0;
+  let sorting = true;
+  const count = (): void => {
+    turns++;
+    if (sorting) setImmediate(count);
+  };
+  setImmediate(count);
+  await sortInTurns(items, byKey, new Turns());
+  sorting = false;
+  expect(turns).toBeGreaterThan(5);
+});

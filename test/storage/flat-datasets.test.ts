@@ -1,0 +1,271 @@
+import { cpSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { InputError } from '../../storage/errors.js';
+import { FLAT_TABLES } from '../../storage/flat/tables.js';
+import { prepareFlatRows } from '../../storage/ingest/prepare-rows.js';
+import { listenForCommands } from '../../storage/control/server.js';
+import { noChange, type StoreChange } from '../../storage/seams.js';
+import type { Store } from '../../storage/store.js';
+import {
+  HOUR,
+  collected,
+  commitFlat,
+  dcaRow,
+  flatContents,
+  limitRow,
+  poolHourRow,
+  poolRow,
+  tokenHourRow,
+} from '../support/flat.js';
+import { closePool, ingest } from '../support/ingest.js';
+import { Script } from '../support/processes.js';
+import {
+  DataDirectory,
+  EVM_TOKEN,
+  MINT,
+  OTHER_MINT,
+  commitRows,
+  openStore,
+  snapshot,
+} from '../support/stores.js';
+
+let directory: DataDirectory;
+let store: Store;
+let changes: StoreChange[];
+
+beforeEach(async () => {
+  directory = new DataDirectory();
+  store = await openStore(directory.path);
+  changes = [];
+  store.onChange((change) => changes.push(change));
+});
+afterEach(async () => {
+  await store.close();
+  directory.remove();
+});
+
+describe('Orders', () => {
+  it('are told of with the token that they left and the one they came to', async () => {
+    await commitFlat(store, 'dca_orders', [dcaRow(), dcaRow({ dca_address: 'dca-2' })]);
+    await commitFlat(store, 'dca_orders', [dcaRow({ token_address: OTHER_MINT })]);
+    expect(changes.map(({ dcaTokens }) => [...dcaTokens].sort())).toEqual([
+      [MINT],
+      [OTHER_MINT, MINT].sort(),
+    ]);
+    expect(await store.orders.dcaOrders([OTHER_MINT])).toMatchObject([{ dcaAddress: 'dca-1' }]);
+    expect(await store.orders.dcaOrders([MINT])).toMatchObject([{ dcaAddress: 'dca-2' }]);
+    expect(await store.orders.dcaOrders([])).toEqual([]);
+  });
+
+  it('that are closed or used up are gone, and come back when they are neither', async () => {
+    await commitFlat(store, 'limit_orders', [limitRow(), limitRow({ order_address: 'order-2' })]);
+    const closing = [
+      limitRow({ closed: true }),
+      limitRow({ order_address: 'order-2', remaining_usd: 0 }),
+      // Never seen: of no consequence to anybody.
+      limitRow({ order_address: 'order-3', closed: true, token_address: MINT, chain: 'mainchain' }),
+    ];
+    await commitFlat(store, 'limit_orders', closing);
+    expect(changes[1].limitTokens).toEqual([EVM_TOKEN]);
+    expect(await store.orders.limitOrders([EVM_TOKEN, MINT])).toEqual([]);
+    await commitFlat(store, 'limit_orders', closing);
+    expect(changes[2].limitTokens).toEqual([]);
+    await commitFlat(store, 'limit_orders', [limitRow({ closed: true }), limitRow()]);
+    expect(await store.orders.limitOrders([EVM_TOKEN])).toHaveLength(1);
+  });
+
+  it('and hours make no record of their token', async () => {
+    await commitFlat(store, 'dca_orders', [dcaRow()]);
+    await commitFlat(store, 'token_hours', [tokenHourRow()]);
+    expect(store.depth.token('mainchain', MINT)).toBeNull();
+    expect(changes.flatMap(({ tokenIds }) => tokenIds)).toEqual([]);
+    await commitRows(store, [snapshot(60)]);
+    expect(changes[2]).toMatchObject({ tokenIds: [0], dcaTokens: [], tokenHours: false });
+  });
+
+  it('of more tokens than one query names are found too', async () => {
+    const many = Array.from({ length: 1500 }, (_, i) => `unknown-${i}`);
+    await commitFlat(store, 'dca_orders', [
+      dcaRow(),
+      dcaRow({ dca_address: 'x', token_address: OTHER_MINT }),
+    ]);
+    expect(await store.orders.dcaOrders([...many, MINT])).toMatchObject([{ tokenAddress: MINT }]);
+  });
+});
+
+describe('A file that is ingested beside a server', () => {
+  it('is in the store that the server keeps, which is told', async () => {
+    const fail = (error: unknown) => {
+      throw error;
+    };
+    const control = await listenForCommands(directory.path, store, fail);
+    try {
+      const file = path.join(directory.path, 'orders.ndjson');
+      writeFileSync(file, `${JSON.stringify(dcaRow())}\n`);
+      const [report] = await ingest(directory.path, 'dca_orders', [file]);
+      expect(report.rows).toBe(1);
+      expect(changes).toEqual([{ ...noChange(), dcaTokens: [MINT] }]);
+      expect(await store.orders.dcaOrders([MINT])).toHaveLength(1);
+    } finally {
+      await control.close();
+      await closePool();
+    }
+  });
+});
+
+describe('A file of many rows', () => {
+  const MANY = 70_000;
+  const rows = () =>
+    Array.from({ length: MANY }, (_, i) =>
+      dcaRow({ dca_address: `dca-${i}`, remaining_usd: i + 1 }),
+    );
+
+  it('is read a piece at a time, and the last row of a key stands, however far behind', async () => {
+    const last = [
+      dcaRow({ dca_address: 'dca-0', remaining_usd: 7 }),
+      dcaRow({ dca_address: 'dca-1', closed: true }),
+    ];
+    await commitFlat(store, 'dca_orders', [...rows(), ...last]);
+    const sizes: number[] = [];
+    const amounts = new Map<string, number>();
+    for await (const orders of store.orders.allDcaOrders()) {
+      sizes.push(orders.length);
+      for (const { dcaAddress, remainingUsd } of orders) amounts.set(dcaAddress, remainingUsd);
+    }
+    expect(amounts.size).toBe(MANY - 1);
+    expect(sizes.reduce((a, b) => a + b)).toBe(MANY - 1);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(2048);
+    expect([amounts.get('dca-0'), amounts.get('dca-1'), amounts.get('dca-69999')]).toEqual([
+      7,
+      undefined,
+      MANY,
+    ]);
+    // A reader sees the state that it began with, whatever is committed meanwhile.
+    let seen = 0;
+    for await (const orders of store.orders.allDcaOrders()) {
+      if (seen === 0) {
+        await commitFlat(
+          store,
+          'dca_orders',
+          rows().map((row) => ({ ...row, closed: true })),
+        );
+        await store.settled();
+      }
+      seen += orders.length;
+    }
+    expect(seen).toBe(MANY - 1);
+    expect(await collected(store.orders.allDcaOrders())).toEqual([]);
+  });
+});
+
+describe('A table', () => {
+  const limits = FLAT_TABLES as Record<string, { limit?: { rows: number } }>;
+  it.each([
+    ['dca_orders', 'active orders', (i: number) => dcaRow({ dca_address: `d${i}` })],
+    ['limit_orders', 'active orders', (i: number) => limitRow({ order_address: `o${i}` })],
+    ['dlmm_pools', 'pools', (i: number) => poolRow({ pubkey: `p${i}` })],
+  ] as const)('of %s holds no more than it may', async (dataset, what, row) => {
+    const { limit } = limits[dataset];
+    if (limit === undefined) throw new Error('no limit');
+    const { rows } = limit;
+    limit.rows = 3;
+    try {
+      await commitFlat(store, dataset, [0, 1, 2].map(row));
+      const before = await flatContents(store);
+      const refused = commitFlat(store, dataset, [row(0), row(3)]);
+      await expect(refused).rejects.toThrow(InputError);
+      await expect(refused).rejects.toThrow(
+        `test.ndjson: ${dataset}: the store would hold more than 3 ${what}`,
+      );
+      expect(await flatContents(store)).toEqual(before);
+      expect(changes).toHaveLength(1);
+    } finally {
+      limit.rows = rows;
+    }
+  });
+});
+
+describe('Hours', () => {
+  it('are read by range, tokens of mainchain alone', async () => {
+    const hours = [0, 1, 2, 3].map((i) => HOUR + i * 3600);
+    await commitFlat(
+      store,
+      'dlmm_hours',
+      hours.map((hour) => poolHourRow({ hour })),
+    );
+    await commitFlat(store, 'token_hours', [
+      ...hours.map((hour) => tokenHourRow({ hour })),
+      tokenHourRow({ hour: hours[1], chain: 'evmchain', address: EVM_TOKEN }),
+    ]);
+    expect(changes.map(({ dlmmHours, tokenHours }) => [dlmmHours, tokenHours])).toEqual([
+      [true, false],
+      [false, true],
+    ]);
+    const some = await store.lp.dlmmHours(hours[1], hours[2]);
+    expect([...some.hour].sort()).toEqual(hours.slice(1, 3));
+    expect([some.pubkeys, [...some.pool], [...some.volumeUsd]]).toEqual([
+      ['pool-1'],
+      [0, 0],
+      [1e6 / 3, 1e6 / 3],
+    ]);
+    const tokens = await store.lp.tokenHours(hours[1], 2 ** 32 - 1);
+    expect([tokens.addresses, tokens.hour.length, tokens.organicVolumeUsd.length]).toEqual([
+      [MINT],
+      3,
+      3,
+    ]);
+    const none = await store.lp.dlmmHours(hours[3] + 1, hours[3] + 2);
+    expect([none.pubkeys, none.hour.length, none.tvlUsd.length]).toEqual([[], 0, 0]);
+  });
+});
+
+describe('A process killed while it commits rows', () => {
+  it('leaves all of them or none', async () => {
+    const before = Array.from({ length: 3_000 }, (_, i) => dcaRow({ dca_address: `dca-${i}` }));
+    await commitFlat(store, 'dca_orders', before);
+    const after = Array.from({ length: 20_000 }, (_, i) =>
+      dcaRow({ dca_address: `dca-${i + 1000}`, token_address: OTHER_MINT, closed: i % 7 === 0 }),
+    );
+    const { bundle } = await prepareFlatRows(
+      { directory: directory.path, file: 'test.ndjson', mode: 'replace' },
+      'dca_orders',
+      after.map((row, i) => ({ line: i + 1, row })),
+    );
+    await store.close();
+    const contentsOf = async (place: string) => {
+      const opened = await openStore(place);
+      const { dca } = await flatContents(opened);
+      await opened.close();
+      return JSON.stringify(dca);
+    };
+    const copies: DataDirectory[] = [];
+    const copy = () => {
+      const fresh = new DataDirectory();
+      copies.push(fresh);
+      cpSync(directory.path, fresh.path, { recursive: true });
+      return fresh.path;
+    };
+    const old = await contentsOf(copy());
+    const undisturbed = copy();
+    const whole = Script.start('commit-bundle.mjs', [undisturbed, bundle.name]);
+    const durationMs = Number((await whole.line(/^committed ([\d.]+)/))[1]);
+    await whole.exited;
+    const committed = await contentsOf(undisturbed);
+    expect(committed).not.toBe(old);
+    const outcomes: string[] = [];
+    for (const share of [0.3, 0.7, 0.95]) {
+      const place = copy();
+      const script = Script.start('commit-bundle.mjs', [place, bundle.name]);
+      await script.line(/^ready$/);
+      await new Promise((resolve) => setTimeout(resolve, share * durationMs));
+      await script.kill();
+      const found = await contentsOf(place);
+      expect([old, committed]).toContain(found);
+      outcomes.push(found === old ? 'old' : 'new');
+    }
+    expect(outcomes).toContain('old');
+    copies.forEach((one) => one.remove());
+    store = await openStore(directory.path);
+  });
+});

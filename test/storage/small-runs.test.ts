@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/split.js';
+import { EMPTY_DIRECTORY, type SegmentRef } from '../../storage/catalog/directory.js';
+import { findSmallRun } from '../../storage/commit/compaction.js';
+
+/** Segments of so many snapshots each, all of one width. */
+function refsOf(snapshots: readonly number[], width: number): SegmentRef[] {
+  let t = 0;
+  return snapshots.map((count, i) => {
+    const times = Uint32Array.from({ length: count }, () => ++t);
+    return { segmentId: i, tier: 'raw', cells: count * width, times, bandCells: times };
+  });
+}
+
+/** What joining makes of `count` snapshots: splitRun cuts as greedily. */
+function cut(count: number, width: number): number[] {
+  const most = Math.max(1, Math.min(MAX_SEGMENT_SNAPSHOTS, Math.floor(MAX_SEGMENT_CELLS / width)));
+  const pieces: number[] = [];
+  for (let left = count; left > 0; left -= most) pieces.push(Math.min(left, most));
+  return pieces;
+}
+
+/** Single snapshots come one by one and are joined behind each. */
+function collect(commits: number, width: number) {
+  let segments: number[] = [];
+  let written = 0;
+  let most = 0;
+  for (let i = 0; i < commits; i++) {
+    segments = [...segments, 1];
+    for (;;) {
+      const run = findSmallRun({ ...EMPTY_DIRECTORY, raw: refsOf(segments, width) });
+      if (run === null) break;
+      const joined = segments.slice(run.from, run.to).reduce((sum, count) => sum + count, 0);
+      const pieces = cut(joined, width);
+      // Otherwise it would join the same ones for ever.
+      expect(pieces.length).toBeLessThan(run.to - run.from);
+      segments.splice(run.from, run.to - run.from, ...pieces);
+      written += joined;
+    }
+    const full = cut(i + 1, width).length;
+    most = Math.max(most, segments.length - full);
+  }
+  return { segments, rewrites: written / commits, most };
+}
+
+describe('A collector that commits single snapshots', () => {
+  for (const width of [2, 40, 347, 1200, 5000, 8000]) {
+    it(`has each of ${width} cells rewritten a few times, and few small segments left`, () => {
+      const { segments, rewrites, most } = collect(1000, width);
+      expect(segments.reduce((sum, count) => sum + count, 0)).toBe(1000);
+      expect(rewrites).toBeLessThan(3.2);
+      expect(most).toBeLessThan(24);
+    });
+  }
+
+  it('has snapshots that fill half a segment each left as they are', () => {
+    expect(collect(50, 9000)).toMatchObject({ rewrites: 0, segments: new Array(50).fill(1) });
+  });
+});

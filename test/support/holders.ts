@@ -1,0 +1,116 @@
+/** Holder snapshots made for tests, committed and read back. */
+import fc from 'fast-check';
+import {
+  decodeHolderBlock,
+  encodeHolderBlock,
+  type HolderSnapshot,
+  type OwnerNames,
+} from '../../compute/holders/history.js';
+import { BUNDLE_VERSION, type HoldersFrame } from '../../storage/bundle/frames.js';
+import type { HolderSource } from '../../storage/seams.js';
+import type { Store } from '../../storage/store.js';
+import { commitFrames } from './stores.js';
+
+/** A snapshot from owner numbers and balances in any order. */
+export function holderSnapshot(t: number, held: Iterable<readonly [number, number]>) {
+  const sorted = [...held].sort(([a], [b]) => a - b);
+  const snapshot: HolderSnapshot = {
+    t,
+    owner: Uint32Array.from(sorted, ([owner]) => owner),
+    balance: Float64Array.from(sorted, ([, balance]) => balance),
+  };
+  return snapshot;
+}
+
+/** Any balance that a snapshot may hold, down to the smallest. */
+export const balances = fc.double({ min: Number.MIN_VALUE, max: Number.MAX_VALUE, noNaN: true });
+
+/** Snapshots ascending in t whose owners come, go, come back and change. */
+export const histories = fc
+  .array(
+    fc.record({
+      gap: fc.integer({ min: 1, max: 100_000 }),
+      held: fc.array(fc.tuple(fc.oneof(fc.nat(12), fc.nat(0xffff_fffe)), balances)),
+      keeps: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 12 },
+  )
+  .map((steps) => {
+    let t = 1_700_000_000;
+    let held = new Map<number, number>();
+    return steps.map((step) => {
+      held = new Map([...(step.keeps ? held : []), ...step.held]);
+      return holderSnapshot((t += step.gap), held);
+    });
+  });
+
+/** Owners' names from texts. */
+export function namesOf(texts: readonly string[]): OwnerNames {
+  const offsets = new Uint32Array(texts.length + 1);
+  texts.forEach((text, i) => (offsets[i + 1] = offsets[i] + text.length));
+  return { offsets, bytes: new Uint8Array(Buffer.from(texts.join(''), 'latin1')) };
+}
+
+/** Owners' names as texts. */
+export function textsOf({ offsets, bytes }: OwnerNames): string[] {
+  const text = Buffer.from(bytes).toString('latin1');
+  return Array.from({ length: offsets.length - 1 }, (_, i) =>
+    text.slice(offsets[i], offsets[i + 1]),
+  );
+}
+
+/** Who held how much. */
+export type Held = ReadonlyMap<string, number>;
+
+/** A frame with snapshots of one token. */
+export function holdersFrame(
+  tokenAddress: string,
+  snapshots: ReadonlyMap<number, Held>,
+): HoldersFrame {
+  const owners = [...new Set([...snapshots.values()].flatMap((held) => [...held.keys()]))];
+  const ids = new Map(owners.map((owner, i) => [owner, i]));
+  const sorted = [...snapshots].sort(([a], [b]) => a - b);
+  const packed = sorted.map(([t, held]) =>
+    holderSnapshot(
+      t,
+      Array.from(held, ([owner, balance]) => [ids.get(owner) as number, balance] as const),
+    ),
+  );
+  return {
+    kind: 'holders',
+    tokenAddress,
+    names: namesOf(owners),
+    times: Uint32Array.from(packed, ({ t }) => t),
+    block: encodeHolderBlock(packed),
+  };
+}
+
+/** Commits snapshots of tokens, a frame each. */
+export function commitHolders(
+  store: Store,
+  tokens: readonly (readonly [string, ReadonlyMap<number, Held>])[],
+): Promise<void> {
+  return commitFrames(store, [
+    { kind: 'header', version: BUNDLE_VERSION, file: 'holders.ndjson', mode: 'replace' },
+    ...tokens.map(([address, snapshots]) => holdersFrame(address, snapshots)),
+  ]);
+}
+
+/** All that is stored of a token's holders, by t and owner's name. */
+export async function storedHolders(
+  source: HolderSource,
+  tokenAddress: string,
+): Promise<Map<number, Held>> {
+  const wanted = [...(await source.times(tokenAddress))];
+  const { names, blocks } = await source.read(tokenAddress, wanted);
+  const texts = textsOf(names);
+  const snapshots = blocks
+    .flatMap((block) => decodeHolderBlock(block, wanted))
+    .sort((a, b) => a.t - b.t);
+  return new Map(
+    snapshots.map(({ t, owner, balance }) => [
+      t,
+      new Map(Array.from(owner, (id, i) => [texts[id], balance[i]])),
+    ]),
+  );
+}
