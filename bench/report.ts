@@ -1,8 +1,7 @@
 /** Results for people (a table) and for programs (JSON). */
-import { mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { CaseResult, Counter, Extra } from './case.js';
 import type { MachineFacts, Revision } from './machine.js';
+import { headingOf, SMOKE_NOTE, writeResults } from './program.js';
 
 /** Another layout of the JSON is another version. */
 const REPORT_VERSION = 1;
@@ -27,12 +26,11 @@ export const FOOTER =
 
 /** The table, its heading and its footer, as lines. */
 export function tableOf({ machine, revision, smoke, cases, counters, elapsedS }: Report): string {
-  const { node, cores, cpuModel, loadAverage } = machine;
   const commit =
     revision === null
       ? ''
       : `, ${revision.commit.slice(0, 8)}${revision.dirty ? ' and changes' : ''}`;
-  const heading = `Node ${node}, ${cores} cores, ${cpuModel}, load ${loadAverage} before${commit}`;
+  const heading = `${headingOf(machine)}${commit}`;
   const rows = cases.map((one) => [
     one.name,
     figure(one.opsPerSecond),
@@ -44,7 +42,7 @@ export function tableOf({ machine, revision, smoke, cases, counters, elapsedS }:
     extraText(one.extra),
   ]);
   const counted = counters.map(({ name, value, unit }) => `${name}  ${figure(value)} ${unit}`);
-  const note = smoke ? ['Smoke run: too few operations to be a measurement.'] : [];
+  const note = smoke ? [SMOKE_NOTE] : [];
   return [heading, '', ...aligned([COLUMNS, ...rows], LEFT), '', ...counted, '', ...note, FOOTER]
     .concat(`${figure(elapsedS)} s in all`)
     .join('\n');
@@ -77,7 +75,5 @@ export async function writeReport(report: Report, file: string): Promise<void> {
   const counters = Object.fromEntries(
     report.counters.map(({ name, ...counted }) => [name, counted]),
   );
-  await mkdir(path.dirname(file), { recursive: true });
-  const document = { version: REPORT_VERSION, ...report, cases, counters };
-  await writeFile(file, `${JSON.stringify(document, null, 2)}\n`);
+  await writeResults(file, { version: REPORT_VERSION, ...report, cases, counters });
 }

@@ -12,6 +12,12 @@ export type TaskResult<K extends TaskName> = Awaited<ReturnType<Tasks[K]>>;
 
 /** Tasks that may wait for a thread, beside those that run. */
 const DEFAULT_MAX_QUEUE_TASKS = 64;
+/**
+ * Added to the threads' nice value: where cores are short, the event loop, which works in short bits,
+ * has one as soon as it has something to do. On Linux alone: there each thread has a nice value of its
+ * own, elsewhere the whole process may have one. It needs no privileges.
+ */
+const THREAD_NICENESS = process.platform === 'linux' ? 10 : 0;
 /** A task that has not answered after this is given up: its thread hangs or is gone for good. */
 const TASK_DEADLINE_MS = 60_000;
 /** Every thread has to answer a first task within this. */
@@ -31,6 +37,11 @@ export interface PoolOptions {
 /** As many tasks run and wait as may: come back later. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
+}
+
+/** A task has not answered in time. Whether it still runs is not known. */
+export class TaskOverdueError extends Error {
+  override readonly name = 'TaskOverdueError';
 }
 
 /** The pool has been closed, or is closing. */
@@ -77,6 +88,7 @@ export class ComputePool {
       maxQueue: this.capacity,
       // Tasks are synchronous, so a thread may block while it waits: the shortest way to wake it.
       atomics: 'sync',
+      niceIncrement: THREAD_NICENESS,
     });
     this.#piscina.on('error', onError);
   }
@@ -165,7 +177,7 @@ async function withDeadline<T>(promise: Promise<T>, deadlineMs: number, phase: s
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`${phase}: no answer within ${deadlineMs} ms`));
+      reject(new TaskOverdueError(`${phase}: no answer within ${deadlineMs} ms`));
     }, deadlineMs);
   });
   try {

@@ -13,7 +13,9 @@ import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, startHttpServer, type HttpLimits } from './http/server.js';
 import type { Log } from './log.js';
 import type { Fragments } from './replay/fragments/fragments.js';
-import { replayHandler } from './replay/handler.js';
+import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/handler.js';
+import { SegmentColumns } from './replay/segment-columns.js';
+import { PageQueue, pagesAtOnce } from './replay/page-queue.js';
 
 export { BASE_PATH } from './api/table.js';
 
@@ -32,6 +34,8 @@ export interface ServerOptions {
   pool: ComputePool;
   /** Stays the caller's likewise; where it is left out, the pool makes every page. */
   fragments?: Fragments;
+  /** Segments that pages are made of; where it is left out, as many are kept as is usual. */
+  columns?: SegmentColumns;
   clock: Clock;
   /** An address or a name of this machine. */
   host: string;
@@ -39,6 +43,8 @@ export interface ServerOptions {
   port: number;
   log: Log;
   limits?: HttpLimits;
+  /** Where pages wait for the pool; where it is left out, one of the usual size. */
+  pageQueue?: PageQueue;
 }
 
 export interface RunningServer {
@@ -64,11 +70,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 function routesOf({ depth, keys, pool, clock, ...options }: ServerOptions): Route[] {
   const { market, flow, holders, lp, checkPlan = unlimited, evmChainId } = options;
-  const pagesInWork = new Budget(pool.capacity);
+  const { fragments, pageQueue, columns = new SegmentColumns(depth) } = options;
+  const queue = pageQueue ?? new PageQueue({ pagesInWork: pagesAtOnce(pool.threads) });
+  const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
   // A run of the service has one store; that a later run has the same one is not known.
   const storeTag = randomUUID();
-  const { fragments } = options;
-  const getReplay = replayHandler({ depth, pool, clock, pagesInWork, fragments, storeTag });
+  const replay = { depth, columns, pool, clock, queue, inPreparation, fragments, storeTag };
+  const getReplay = replayHandler(replay);
   const api = apiRoutes(
     { ...market, ...flow, ...holders, ...lp, getReplay },
     { keys, checkPlan, evmChainId },

@@ -29,6 +29,8 @@ export interface HttpCase {
 
 /** Flags of a server that makes every page anew. */
 export const NO_FRAGMENTS = ['--fragments-memory-mib', '0', '--fragments-disk-mib', '0'];
+/** Nor keeps what pages are made of. */
+export const COLD = [...NO_FRAGMENTS, '--columns-memory-mib', '0'];
 /** Tokens whose packs are made before pages from fragments are measured. */
 const WARM_TOKENS = 4;
 /** Pages count as warm when so many in a row, every one another, came from fragments. */

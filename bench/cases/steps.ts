@@ -26,11 +26,11 @@ export async function stepCases(
   const request = planRequest(shape, store);
   const plan = await depth.plan(request);
   const blocks = await depth.readSegments(plan.segmentIds);
-  const render = (input: RenderInput): Promise<RenderResult> =>
+  const render = (ofPlan: PagePlan, read: Uint8Array[]): Promise<RenderResult> =>
     pool.run(
       'renderPage',
-      input,
-      input.segments.map((block) => block.buffer as ArrayBuffer),
+      renderInput(shape, ofPlan, read),
+      read.map((block) => block.buffer as ArrayBuffer),
     );
   return [
     benchCase({
@@ -58,7 +58,7 @@ export async function stepCases(
       // The blocks are moved to the worker, so each operation gets copies of its own.
       run: () => {
         const copies = blocks.map((block) => block.slice());
-        return render(renderInput(shape, plan, copies));
+        return render(plan, copies);
       },
       digest: digestOfRender,
     }),
@@ -69,7 +69,7 @@ export async function stepCases(
         const before = pool.postedTasks;
         const read = await depth.readSegments(made.segmentIds);
         const blockBytes = read.reduce((sum, block) => sum + block.length, 0);
-        const result = await render(renderInput(shape, made, read));
+        const result = await render(made, read);
         return { result, blockBytes, tasksPosted: pool.postedTasks - before };
       },
       digest: ({ result }) => digestOfRender(result),

@@ -1,8 +1,7 @@
 /** The comparison's flags. */
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { BenchUsageError, namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import { LOADED_GROUPS, type LoadedGroupName } from '../groups.js';
-import { BenchUsageError } from '../options.js';
 import { DEFAULT_THRESHOLD, MIN_PAIRS } from './verdict.js';
 
 export const USAGE = `npm run bench:compare -- REV [--only GROUP,GROUP] [--turns N] [--turn-ms N] [--threshold N] [--json FILE]
@@ -30,47 +29,24 @@ export interface CompareOptions {
 
 /** @throws BenchUsageError */
 export function readCompareOptions(words: readonly string[]): CompareOptions {
-  const { values, positionals } = parsed(words);
+  const { values, positionals } = readBenchFlags(words, {
+    allowPositionals: true,
+    options: {
+      only: { type: 'string' },
+      turns: { type: 'string', default: '21' },
+      'turn-ms': { type: 'string', default: '60' },
+      threshold: { type: 'string', default: String(DEFAULT_THRESHOLD * 100) },
+      json: { type: 'string', default: path.join('bench', 'results', 'compare.json') },
+    },
+  });
   if (positionals.length !== 1) throw new BenchUsageError('expected one REV to compare with');
   const { only, turns, threshold, json } = values;
   return {
     rev: positionals[0],
-    groups: only === undefined ? LOADED_GROUPS : only.split(',').map(groupOf),
-    turns: whole('--turns', turns, MIN_PAIRS, MAX_TURNS),
-    turnMs: whole('--turn-ms', values['turn-ms'], 0, MAX_TURN_MS),
-    threshold: whole('--threshold', threshold, 0, MAX_THRESHOLD_PCT) / 100,
+    groups: namesFlag('--only', only, LOADED_GROUPS),
+    turns: wholeFlag('--turns', turns, MIN_PAIRS, MAX_TURNS),
+    turnMs: wholeFlag('--turn-ms', values['turn-ms'], 0, MAX_TURN_MS),
+    threshold: wholeFlag('--threshold', threshold, 0, MAX_THRESHOLD_PCT) / 100,
     jsonFile: path.resolve(json),
   };
-}
-
-function parsed(words: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...words],
-      allowPositionals: true,
-      options: {
-        only: { type: 'string' },
-        turns: { type: 'string', default: '21' },
-        'turn-ms': { type: 'string', default: '60' },
-        threshold: { type: 'string', default: String(DEFAULT_THRESHOLD * 100) },
-        json: { type: 'string', default: path.join('bench', 'results', 'compare.json') },
-      },
-    });
-  } catch (error) {
-    throw new BenchUsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function whole(flag: string, text: string, least: number, most: number): number {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
-  if (value >= least && value <= most) return value;
-  throw new BenchUsageError(
-    `${flag}: expected a whole number from ${least} to ${most}, not '${text}'`,
-  );
-}
-
-function groupOf(text: string): LoadedGroupName {
-  const group = LOADED_GROUPS.find((name) => name === text.trim());
-  if (group !== undefined) return group;
-  throw new BenchUsageError(`--only: expected any of ${LOADED_GROUPS.join(', ')}; was '${text}'`);
 }

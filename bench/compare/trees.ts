@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } fr
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BenchUsageError } from '../options.js';
+import { BenchUsageError } from '../flags.js';
 
 /** The clone that this build came from: dist/bench/compare lies three folders below it. */
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');

@@ -1,9 +1,9 @@
 /** `npm run bench:growth`: what a start and a page cost as a store grows, and its file after a day. */
-import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
-import { BenchUsageError } from '../options.js';
+import { PAGE_A } from '../data/pages.js';
+import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
 import { measureDay, type DayResult } from './day.js';
 import { fullSegmentStore, sizesOf } from './full-segments.js';
 import type { GrowthStore, StoreShape } from './growth-store.js';
@@ -11,13 +11,9 @@ import { readGrowthOptions, USAGE, type GrowthOptions } from './options.js';
 import { dayTable, FOOTER, rowsTable, type GrowthRow } from './report.js';
 import { measureServers } from './serve.js';
 import { tinySegmentStore } from './tiny-segments.js';
-import { PAGE_A } from '../data/pages.js';
 
-const FAILED = 1;
-const WRONG_USAGE = 2;
-const BROKEN_OFF = 130;
-/** Segments of a page of tiny segments, and of each token of the smallest such store. */
-const TINY_PAGE_SEGMENTS = 100;
+/** Segments of a page of tiny segments: about as many as a page of full ones has. */
+const TINY_PAGE_SEGMENTS = 10;
 
 interface GrowthResults {
   cells: GrowthRow[];
@@ -25,23 +21,19 @@ interface GrowthResults {
   day: DayResult | null;
 }
 
-const tell = (text: string): void => void process.stderr.write(`${text}\n`);
-
 async function main(words: readonly string[]): Promise<void> {
   const options = readGrowthOptions(words);
   const machine = machineFacts();
   const results = await measure(options);
   const document = { machine, revision: revision(), smoke: options.smoke, results };
-  await mkdir(path.dirname(options.jsonFile), { recursive: true });
-  await writeFile(options.jsonFile, `${JSON.stringify(document, null, 2)}\n`);
-  const { node, cores, cpuModel, loadAverage } = machine;
+  await writeResults(options.jsonFile, document);
   const lines = [
-    `Node ${node}, ${cores} cores, ${cpuModel}, load ${loadAverage} before`,
+    headingOf(machine),
     '',
     ...rowsTable('Stored cells, in full segments', results.cells),
     ...rowsTable('Stored segments, each of one tiny snapshot', results.segments),
     ...(results.day === null ? [] : dayTable(results.day)),
-    ...(options.smoke ? ['Smoke run: too few operations to be a measurement.'] : []),
+    ...(options.smoke ? [SMOKE_NOTE] : []),
     FOOTER,
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
@@ -65,14 +57,16 @@ function cellShapes({ cells, tokens, cellShares }: GrowthOptions): Omit<StoreSha
   return sizes.map((size, i) => ({ ...size, name: nameOf(cellShares, i), pageSnapshots }));
 }
 
+/** Every store has the same tokens, so that those of a page lie equally far apart in all of them. */
 function segmentShapes(options: GrowthOptions): Omit<StoreShape, 'directory'>[] {
   const { segments, segmentShares: shares } = options;
-  const least = Math.max(1, Math.min(TINY_PAGE_SEGMENTS, Math.floor(segments * shares[0])));
-  return shares.map((share, i) => {
-    const tokens = Math.min(options.tokens, Math.max(1, Math.floor((segments * share) / least)));
-    const snapshots = Math.round((segments * share) / tokens);
-    return { name: nameOf(shares, i), tokens, snapshots, pageSnapshots: least };
-  });
+  const least = Math.max(1, Math.floor(segments * shares[0]));
+  const pageSnapshots = Math.min(TINY_PAGE_SEGMENTS, least);
+  const tokens = Math.min(options.tokens, Math.max(1, Math.floor(least / pageSnapshots)));
+  return shares.map((share, i) => ({
+    ...{ name: nameOf(shares, i), tokens, pageSnapshots },
+    snapshots: Math.max(pageSnapshots, Math.round((segments * share) / tokens)),
+  }));
 }
 
 const nameOf = (shares: readonly number[], i: number): string =>
@@ -87,10 +81,10 @@ async function rowsOf(
   try {
     const stores: GrowthStore[] = [];
     for (const shape of shapes) {
-      tell(`filling ${shape.name}: ${shape.tokens} tokens x ${shape.snapshots} snapshots...`);
+      tell(`filling ${shape.name}: ${shape.tokens} tokens x ${shape.snapshots} snapshots`);
       stores.push(await make({ ...shape, directory: path.join(folder.path, shape.name) }));
     }
-    tell('serving...');
+    tell('serving');
     const served = await measureServers(stores, effort);
     return stores.map(({ directory: _, key: __, ...store }, i) => ({ store, served: served[i] }));
   } finally {
@@ -99,7 +93,7 @@ async function rowsOf(
 }
 
 async function day(options: GrowthOptions): Promise<DayResult> {
-  tell(`a day: ${options.dayCommits} commits of ${options.dayTokens} snapshots...`);
+  tell(`a day: ${options.dayCommits} commits of ${options.dayTokens} snapshots`);
   const folder = await temporaryFolder();
   try {
     return await measureDay(folder.path, options);
@@ -108,14 +102,4 @@ async function day(options: GrowthOptions): Promise<DayResult> {
   }
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => process.exit(BROKEN_OFF));
-}
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  const isUsage = error instanceof BenchUsageError;
-  const text = error instanceof Error ? (isUsage ? error.message : error.stack) : String(error);
-  process.stderr.write(`bench:growth: ${text}\n${isUsage ? `${USAGE}\n` : ''}`);
-  process.exitCode = isUsage ? WRONG_USAGE : FAILED;
-}
+await runProgram('bench:growth', USAGE, main);

@@ -15,6 +15,8 @@ export interface ServeResult {
   /** From the process' start until it listens, the median of the starts; the greatest beside it. */
   listenMs: number;
   listenMaxMs: number;
+  /** Processor time of all its threads until it listens, the median. */
+  listenCpuMs: number | null;
   /** From the process' start to the end of the first page, the median. */
   firstPageMs: number;
   startMegabytes: number | null;
@@ -30,7 +32,7 @@ interface Running {
   store: GrowthStore;
   server: BenchServer;
   target: Target;
-  starts: Pick<ServeResult, 'listenMs' | 'listenMaxMs' | 'firstPageMs' | 'startMegabytes'>;
+  starts: Omit<ServeResult, 'endMegabytes' | 'p50Ms' | 'p99Ms' | 'cpuMs' | 'pages' | 'bytes'>;
   times: number[];
   bytes: number;
 }
@@ -63,11 +65,14 @@ export async function measureServers(
 async function start(store: GrowthStore, starts: number): Promise<Running> {
   const listen: number[] = [];
   const first: number[] = [];
+  const cpu: number[] = [];
   for (;;) {
     const began = performance.now();
     const server = await startBenchServer(store.directory, asOfS(store));
     try {
       listen.push(performance.now() - began);
+      const cpuMs = server.cpuMs();
+      if (cpuMs !== null) cpu.push(cpuMs);
       const target: Target = {
         url: server.url,
         pathOf: (n) => pagePath(store, n),
@@ -78,9 +83,13 @@ async function start(store: GrowthStore, starts: number): Promise<Running> {
       first.push(performance.now() - began);
       if (listen.length === starts) {
         const startMegabytes = server.residentMegabytes();
-        const listenMs = median(listen);
-        const figures = { listenMs, listenMaxMs: Math.max(...listen), firstPageMs: median(first) };
-        const started = { ...figures, startMegabytes };
+        const started = {
+          listenMs: median(listen),
+          listenMaxMs: Math.max(...listen),
+          listenCpuMs: cpu.length === 0 ? null : median(cpu),
+          firstPageMs: median(first),
+          startMegabytes,
+        };
         return { store, server, target, starts: started, times: [], bytes: 0 };
       }
     } catch (error) {

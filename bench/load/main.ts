@@ -1,32 +1,28 @@
 /** `npm run bench:http`: a real server under an open loop of bots, alone and beside other load. */
-import { mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { asOfS } from '../cases/http.js';
 import { PAGE_A } from '../data/pages.js';
 import { temporaryFolder } from '../folder.js';
 import { startBenchServer } from '../http/server.js';
 import { machineFacts, revision } from '../machine.js';
-import { BenchUsageError } from '../options.js';
+import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
 import { fillStore, openStore } from '../store.js';
 import { fillBots } from './collector.js';
 import { readHttpOptions, USAGE, type HttpBenchOptions } from './options.js';
 import { runScenario, type LoadedServer, type ScenarioResult } from './scenarios.js';
 
-const FAILED = 1;
-const WRONG_USAGE = 2;
-const BROKEN_OFF = 130;
 /** Snapshots that collectors bring lie within this of the service's now. */
 const COLLECTED_S = 6 * 3600;
 
 const COLUMNS = [
   ...['scenario', 'bots/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max', 'p99 x alone', 'loop p99 ms'],
-  ...['loop max', 'late p99 ms', 'pages/s', 'snapshots/s'],
+  ...['loop max', 'busy p99', 'busy max', 'late p99 ms', 'pages/s', 'snapshots/s'],
 ];
 const FOOTER =
   'Open loop: a request counts from the tick at which it was due, so what waits behind a stall counts in ' +
   'full; late: how far behind its own ticks the generator was, which is no part of the latencies. loop: how ' +
-  "long the server's event loop was held up. Bots, replay clients and collector are processes of their own " +
+  "long the server's event loop was held up; busy: what of that was its own work, collection included, and ' +
+  'not a wait for a core. Bots, replay clients and collector are processes of their own " +
   'on the same cores, over loopback: with two cores they take from each other what the server does not. ' +
   'Compare rows of one table; no network, no TLS and no proxy is in it.';
 
@@ -34,15 +30,11 @@ async function main(words: readonly string[]): Promise<void> {
   const options = readHttpOptions(words);
   const machine = machineFacts();
   const results = await measure(options);
-  const document = { machine, revision: revision(), smoke: options.smoke, results };
-  await mkdir(path.dirname(options.jsonFile), { recursive: true });
-  await writeFile(options.jsonFile, `${JSON.stringify(document, null, 2)}\n`);
-  const smoke = options.smoke ? ['Smoke run: too few requests to be a measurement.'] : [];
-  const { node, cores, cpuModel, loadAverage } = machine;
-  const heading = `Node ${node}, ${cores} cores, ${cpuModel}, load ${loadAverage} before`;
-  process.stdout.write(
-    `${[heading, '', ...tableOf(results, options.load.forMs / 1000), '', ...smoke, FOOTER].join('\n')}\n`,
-  );
+  const { smoke, jsonFile, load } = options;
+  await writeResults(jsonFile, { machine, revision: revision(), smoke, results });
+  const table = tableOf(results, load.forMs / 1000);
+  const lines = [headingOf(machine), '', ...table, '', ...(smoke ? [SMOKE_NOTE] : []), FOOTER];
+  process.stdout.write(`${lines.join('\n')}\n`);
 }
 
 async function measure(options: HttpBenchOptions): Promise<ScenarioResult[]> {
@@ -51,7 +43,7 @@ async function measure(options: HttpBenchOptions): Promise<ScenarioResult[]> {
   const nowS = asOfS(PAGE_A);
   const filledS = nowS - COLLECTED_S;
   try {
-    process.stderr.write('filling...\n');
+    tell('filling');
     const place = { directory: data.path, folder: files.path };
     const key = await fill(place, options, filledS);
     const server = await startBenchServer(data.path, nowS, { probeLoop: true });
@@ -67,7 +59,7 @@ async function measure(options: HttpBenchOptions): Promise<ScenarioResult[]> {
       };
       const results: ScenarioResult[] = [];
       for (const name of options.scenarios) {
-        process.stderr.write(`${name}...\n`);
+        tell(name);
         results.push(await runScenario(name, loaded, options.load));
         loaded.collectFromS += Math.ceil((options.load.warmupMs + options.load.forMs) / 1000) + 10;
       }
@@ -105,7 +97,9 @@ function tableOf(results: readonly ScenarioResult[], seconds: number): string[] 
       figure(bots.requests / seconds),
       ...[p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map(figure),
       alone === undefined ? '' : figure(p99Ms / alone.bots.latencies.p99Ms),
-      ...[loop.p99Ms, loop.maxMs, bots.lateness.p99Ms].map(figure),
+      ...[loop.p99Ms, loop.maxMs].map(figure),
+      ...(loop.busy === null ? ['', ''] : [loop.busy.p99Ms, loop.busy.maxMs].map(figure)),
+      figure(bots.lateness.p99Ms),
       replay === null ? '' : figure(replay.pagesPerSecond),
       ingest === null ? '' : figure((1000 * ingest.snapshots) / ingest.elapsedMs),
     ];
@@ -118,14 +112,4 @@ function tableOf(results: readonly ScenarioResult[], seconds: number): string[] 
   return [...aligned([COLUMNS, ...rows], ['scenario']), ...failed];
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => process.exit(BROKEN_OFF));
-}
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  const isUsage = error instanceof BenchUsageError;
-  const text = error instanceof Error ? (isUsage ? error.message : error.stack) : String(error);
-  process.stderr.write(`bench:http: ${text}\n${isUsage ? `${USAGE}\n` : ''}`);
-  process.exitCode = isUsage ? WRONG_USAGE : FAILED;
-}
+await runProgram('bench:http', USAGE, main);

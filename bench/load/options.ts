@@ -1,7 +1,6 @@
 /** The flags of `npm run bench:http`. */
 import path from 'node:path';
-import { parseArgs } from 'node:util';
-import { BenchUsageError } from '../options.js';
+import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import { SCENARIOS, type ScenarioName, type ScenarioOptions } from './scenarios.js';
 
 const NAMES = Object.keys(SCENARIOS) as ScenarioName[];
@@ -27,12 +26,20 @@ const MAX_SECONDS = 600;
 
 /** @throws BenchUsageError */
 export function readHttpOptions(words: readonly string[]): HttpBenchOptions {
-  const { only, rate, seconds, smoke, json } = parsed(words);
-  const requestsPerSecond = whole('--rate', rate, MAX_RATE);
-  const forMs = 1000 * whole('--seconds', seconds, MAX_SECONDS);
+  const { only, rate, seconds, smoke, json } = readBenchFlags(words, {
+    options: {
+      only: { type: 'string' },
+      rate: { type: 'string', default: '2000' },
+      seconds: { type: 'string', default: '10' },
+      smoke: { type: 'boolean', default: false },
+      json: { type: 'string', default: path.join('bench', 'results', 'http.json') },
+    },
+  }).values;
+  const requestsPerSecond = wholeFlag('--rate', rate, 1, MAX_RATE);
+  const forMs = 1000 * wholeFlag('--seconds', seconds, 1, MAX_SECONDS);
   const load = { requestsPerSecond, connections: 16, replayClients: 8, snapshotsPerSecond: 200 };
   return {
-    scenarios: only === undefined ? NAMES : only.split(';').map(scenarioOf),
+    scenarios: namesFlag('--only', only, NAMES, ';'),
     smoke,
     pageTokens: smoke ? 2 : 32,
     botTokens: smoke ? 20 : 1000,
@@ -41,34 +48,4 @@ export function readHttpOptions(words: readonly string[]): HttpBenchOptions {
       : { ...load, warmupMs: 2000, forMs },
     jsonFile: path.resolve(json),
   };
-}
-
-function parsed(words: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...words],
-      options: {
-        only: { type: 'string' },
-        rate: { type: 'string', default: '2000' },
-        seconds: { type: 'string', default: '10' },
-        smoke: { type: 'boolean', default: false },
-        json: { type: 'string', default: path.join('bench', 'results', 'http.json') },
-      },
-    });
-    return values;
-  } catch (error) {
-    throw new BenchUsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function whole(flag: string, text: string, most: number): number {
-  const value = /^\d{1,7}$/.test(text) ? Number(text) : NaN;
-  if (value >= 1 && value <= most) return value;
-  throw new BenchUsageError(`${flag}: expected a whole number from 1 to ${most}, not '${text}'`);
-}
-
-function scenarioOf(text: string): ScenarioName {
-  const name = NAMES.find((known) => known === text.trim());
-  if (name !== undefined) return name;
-  throw new BenchUsageError(`--only: expected any of ${NAMES.join('; ')}; was '${text}'`);
 }

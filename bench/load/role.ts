@@ -1,5 +1,6 @@
 /** What a process of the load is told to be: bots, replay clients or a collector. */
 import { fork } from 'node:child_process';
+import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { collect, type CollectOrder, type CollectReport } from './collector.js';
 import { generate, type LoadOrder, type LoadReport } from './generator.js';
@@ -17,6 +18,11 @@ const WORK: { [R in Role]: (order: Roles[R]['order']) => Promise<Roles[R]['repor
   replay,
   collect,
 };
+/**
+ * What disturbs runs elsewhere in the field: on the same cores it comes after the server and the bots,
+ * so that they lose to the server's work for it, not to its own.
+ */
+const NICENESS: Record<Role, number> = { bots: 0, replay: 10, collect: 10 };
 /** What a role takes beyond the time that it is to last. */
 const GRACE_MS = 60_000;
 
@@ -51,6 +57,7 @@ export function inProcess<R extends Role>(
 
 if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url)) {
   process.once('message', ({ role, order }: { role: Role; order: never }) => {
+    setPriority(NICENESS[role]);
     void (WORK[role] as (order: never) => Promise<object>)(order).then(
       (report) => process.send?.(report),
       (error) => {

@@ -1,9 +1,7 @@
 /** `npm run bench:peers`: one page from Fathom and from servers made of what others publish. */
-import { mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
-import { BenchUsageError } from '../options.js';
+import { runProgram, tell, writeResults } from '../program.js';
 import { startClickhouse } from './clickhouse.js';
 import { startFastifyDuckdb, startFastifyPostgres } from './fastify-peers.js';
 import { startFathom } from './fathom.js';
@@ -13,10 +11,6 @@ import { NotRunError, type Peer, type PeerPlace } from './peer.js';
 import { textOf, type PeersReport, type PeerStatus } from './report.js';
 import { summaryOf } from './summary.js';
 import { writeTables } from './tables.js';
-
-const FAILED = 1;
-const WRONG_USAGE = 2;
-const BROKEN_OFF = 130;
 
 const START: Record<PeerName, (place: PeerPlace) => Promise<Peer>> = {
   duckdb: startFastifyDuckdb,
@@ -33,13 +27,11 @@ async function main(words: readonly string[]): Promise<void> {
   const elapsedS = (performance.now() - began) / 1000;
   const facts = { machine, revision: revision(), smoke, tokens, turns, elapsedS };
   const report: PeersReport = { ...facts, ...measured, summary: summaryOf(measured.rows) };
-  await mkdir(path.dirname(options.jsonFile), { recursive: true });
-  await writeFile(options.jsonFile, `${JSON.stringify(report, null, 2)}\n`);
+  await writeResults(options.jsonFile, report);
   process.stdout.write(`${textOf(report)}\n`);
 }
 
 async function measure({ peers: names, tokens, turns }: PeersOptions) {
-  const tell = (text: string): void => void process.stderr.write(`${text}...\n`);
   const data = await temporaryFolder();
   const tables = await temporaryFolder();
   const running: Peer[] = [];
@@ -69,14 +61,4 @@ async function measure({ peers: names, tokens, turns }: PeersOptions) {
   }
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => process.exit(BROKEN_OFF));
-}
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  const isUsage = error instanceof BenchUsageError;
-  const text = error instanceof Error ? (isUsage ? error.message : error.stack) : String(error);
-  process.stderr.write(`bench:peers: ${text}\n${isUsage ? `${USAGE}\n` : ''}`);
-  process.exitCode = isUsage ? WRONG_USAGE : FAILED;
-}
+await runProgram('bench:peers', USAGE, main);

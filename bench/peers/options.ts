@@ -1,7 +1,6 @@
 /** The flags of `npm run bench:peers`. */
 import path from 'node:path';
-import { parseArgs } from 'node:util';
-import { BenchUsageError } from '../options.js';
+import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import type { Turns } from './measure.js';
 
 /** What is put beside Fathom. */
@@ -30,11 +29,19 @@ const ROUNDS = 3;
 
 /** @throws BenchUsageError */
 export function readPeersOptions(words: readonly string[]): PeersOptions {
-  const { only, tokens, seconds, smoke, json } = parsed(words);
-  const stored = whole('--tokens', tokens, MAX_TOKENS);
-  const turnMs = (1000 * whole('--seconds', seconds, MAX_SECONDS)) / ROUNDS;
+  const { only, tokens, seconds, smoke, json } = readBenchFlags(words, {
+    options: {
+      only: { type: 'string' },
+      tokens: { type: 'string', default: '16' },
+      seconds: { type: 'string', default: '3' },
+      smoke: { type: 'boolean', default: false },
+      json: { type: 'string', default: path.join('bench', 'results', 'peers.json') },
+    },
+  }).values;
+  const stored = wholeFlag('--tokens', tokens, 1, MAX_TOKENS);
+  const turnMs = (1000 * wholeFlag('--seconds', seconds, 1, MAX_SECONDS)) / ROUNDS;
   return {
-    peers: only === undefined ? PEER_NAMES : only.split(',').map(peerOf),
+    peers: namesFlag('--only', only, PEER_NAMES),
     tokens: smoke ? 2 : stored,
     turns: smoke
       ? { clients: [1, 2], rounds: 1, warmUpMs: 0, turnMs: 1 }
@@ -42,34 +49,4 @@ export function readPeersOptions(words: readonly string[]): PeersOptions {
     smoke,
     jsonFile: path.resolve(json),
   };
-}
-
-function parsed(words: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...words],
-      options: {
-        only: { type: 'string' },
-        tokens: { type: 'string', default: '16' },
-        seconds: { type: 'string', default: '3' },
-        smoke: { type: 'boolean', default: false },
-        json: { type: 'string', default: path.join('bench', 'results', 'peers.json') },
-      },
-    });
-    return values;
-  } catch (error) {
-    throw new BenchUsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function whole(flag: string, text: string, most: number): number {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
-  if (value >= 1 && value <= most) return value;
-  throw new BenchUsageError(`${flag}: expected a whole number from 1 to ${most}, not '${text}'`);
-}
-
-function peerOf(text: string): PeerName {
-  const name = PEER_NAMES.find((known) => known === text.trim());
-  if (name !== undefined) return name;
-  throw new BenchUsageError(`--only: expected any of ${PEER_NAMES.join(', ')}; was '${text}'`);
 }

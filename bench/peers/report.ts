@@ -26,20 +26,20 @@ export interface PeersReport {
 const LEFT = ['server', 'way', 'state', 'coding'];
 const ROW_COLUMNS = [...LEFT, 'clients', 'pages/s', 'p50 ms', 'p99 ms', 'cpu ms/page', 'KB', 'n'];
 const SUMMARY_COLUMNS = [
-  ...['server', 'way', 'coding', 'clients', 'pages/s', 'fragments x', 'cold x'],
+  ...['server', 'way', 'coding', 'clients', 'pages/s', 'KB', 'fragments x', 'cold x'],
   ...['fragments cpu x', 'cold cpu x'],
 ];
 
 const FOOTER =
-  'Every server answers for the same 99,936 cells as gzip (Fathom also as brotli), another token and window ' +
-  'each time; every number of several pages was compared with what was generated. cold: made from the ' +
-  "database for this request, whose pages lie in memory; fragments: put together from Fathom's own " +
-  "compressed pieces, made when the token was first asked for. x: Fathom's gzip pages a second by the " +
-  "server's best way's, and that way's CPU time a page by Fathom's. Peers answer without keys, limits, " +
-  'facets and filters, hold these tokens alone and are loaded once, in order; a cache in front of any of ' +
-  'them would serve a repeated window, which clients that page from where they are do not ask for. One ' +
-  'query of many: what these databases do best is not in it. The clients share the cores, over loopback: ' +
-  'where pages are cheap it is they that limit, and CPU time says more.';
+  'Every server answers for the same 99,936 cells, another token and window each time; every number of several ' +
+  'pages was compared with what was generated. cold: made from the database for this request, whose pages ' +
+  "lie in memory; fragments: put together from Fathom's own compressed pieces, made when the token was first " +
+  "asked for. x: Fathom's gzip pages a second by the server's best way's, and that way's CPU time a page by " +
+  "Fathom's; KB says how hard either compresses, which is no part of the ratio. Peers answer without keys, " +
+  'limits, facets and filters, hold these tokens alone and are loaded once, in order; a cache in front of any ' +
+  'of them would serve a repeated window, but clients that page from where they are seldom repeat one. One ' +
+  'query of many: what these databases do best is not in it. The clients share the cores, over loopback: where ' +
+  'pages are cheap it is they that limit, and CPU time says more.';
 
 export function textOf(report: PeersReport): string {
   const { machine, smoke, elapsedS, peers } = report;
@@ -78,6 +78,7 @@ function summaryTable(summary: readonly PeerSummary[]): string[] {
   const ratio = (value: number | null): string => (value === null ? '' : figure(value));
   const cells = summary.map((one) => [
     ...[one.peer, one.way, one.coding, String(one.clients), figure(one.pagesPerSecond)],
+    figure(one.bytes / 1000),
     ...[one.fathomTimes.fragments, one.fathomTimes.cold].map(ratio),
     ...[one.cpuTimes.fragments, one.cpuTimes.cold].map(ratio),
   ]);

@@ -9,6 +9,7 @@ export interface PeerSummary {
   way: string;
   coding: string;
   pagesPerSecond: number;
+  bytes: number;
   /** Fathom's pages a second by this server's, from gzip alike; null where Fathom has no such row. */
   fathomTimes: Record<PageState, number | null>;
   /** The server's CPU time a page by Fathom's: what cores that are shared with clients do not blur. */
@@ -24,11 +25,11 @@ export function summaryOf(rows: readonly PeerRow[]): PeerSummary[] {
   return peers.flatMap((peer) =>
     counts.map((clients) => {
       const best = bestOf(rows.filter((row) => row.peer === peer && row.clients === clients));
-      const { way, coding, pagesPerSecond } = best;
+      const { way, coding, pagesPerSecond, bytes } = best;
       const against = (state: PageState) => ratios(best, fathomRow(rows, state, clients));
       const [kept, cold] = [against('fragments'), against('cold')];
       return {
-        ...{ peer, clients, way, coding, pagesPerSecond },
+        ...{ peer, clients, way, coding, pagesPerSecond, bytes },
         fathomTimes: { fragments: kept.pages, cold: cold.pages },
         cpuTimes: { fragments: kept.cpu, cold: cold.cpu },
       };

@@ -9,15 +9,28 @@ export class LadderAccumulator {
   readonly resistanceUsd = new Float64Array(BIN_COUNT);
   /** Levels with an amount that lay outside the ladder since the last reset. */
   droppedLevels = 0;
+  /** First and last index that may hold an amount; `first > last` while none may. */
+  firstIndex = BIN_COUNT;
+  lastIndex = -1;
   /** Price of the snapshot that the bins stand around. */
   priceUsd = 1;
 
   /** Empties the ladder for a market of a snapshot at `priceUsd`. */
   reset(priceUsd: number): void {
-    this.supportUsd.fill(0);
-    this.resistanceUsd.fill(0);
+    if (this.firstIndex <= this.lastIndex) {
+      this.supportUsd.fill(0, this.firstIndex, this.lastIndex + 1);
+      this.resistanceUsd.fill(0, this.firstIndex, this.lastIndex + 1);
+    }
+    this.firstIndex = BIN_COUNT;
+    this.lastIndex = -1;
     this.droppedLevels = 0;
     this.priceUsd = priceUsd;
+  }
+
+  /** Notes that indexes `first` to `last` may hold amounts: whoever writes to a column says so. */
+  reach(first: number, last: number): void {
+    if (first < this.firstIndex) this.firstIndex = first;
+    if (last > this.lastIndex) this.lastIndex = last;
   }
 
   /**
@@ -26,7 +39,12 @@ export class LadderAccumulator {
    */
   addLevel(column: Float64Array, levelPriceUsd: number, usd: number): void {
     const bin = binOfPrice(levelPriceUsd, this.priceUsd);
-    if (bin >= MIN_BIN && bin <= MAX_BIN) column[bin - MIN_BIN] += usd;
-    else this.droppedLevels++;
+    if (!(bin >= MIN_BIN && bin <= MAX_BIN)) {
+      this.droppedLevels++;
+      return;
+    }
+    const index = bin - MIN_BIN;
+    column[index] += usd;
+    this.reach(index, index);
   }
 }

@@ -53,8 +53,12 @@ export class BatchBuilder {
   rows = 0;
   droppedLevels = 0;
 
-  constructor(readonly mode: IngestMode) {
-    this.runs = new RunBuilder(mode);
+  /** @param cells about how many will come */
+  constructor(
+    readonly mode: IngestMode,
+    cells = 0,
+  ) {
+    this.runs = new RunBuilder(mode, cells);
   }
 
   /**
@@ -128,10 +132,14 @@ export class BatchBuilder {
       parts,
       rows: this.rows,
       snapshots: parts.reduce((sum, { run }) => sum + run.t.length, 0),
-      cells: parts.reduce((sum, { run }) => sum + countCells(run), 0),
+      cells: parts.reduce((sum, { run }) => sum + this.cellsOf(run), 0),
       droppedLevels: this.droppedLevels,
       faults,
       faultCount,
     };
+  }
+  /** Cells without amounts stand in what is to be merged alone. */
+  private cellsOf(run: SnapshotRun): number {
+    return this.mode === 'merge' ? countCells(run) : run.bin.length;
   }
 }

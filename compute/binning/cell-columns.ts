@@ -6,34 +6,11 @@ import type { PartBuilder } from './run-builder.js';
 import { ScratchCells } from './scratch-cells.js';
 import { readHead, type SnapshotHead } from './snapshot-head.js';
 import type { BatchOptions } from './snapshot-lines.js';
-import { textColumn, type TextColumn } from './text-column.js';
+import type { TextColumn } from './text-column.js';
+import { textRuns, type CellText, type TextRuns, type TextValues } from './text-runs.js';
 
-/** Text columns of the dataset `cells`, in its order. */
-export const CELL_TEXTS = [
-  'chain',
-  'address',
-  'tier',
-  'source',
-  'exchange_type',
-  'type',
-  'market_address',
-  'pair',
-] as const;
-export type CellText = (typeof CELL_TEXTS)[number];
-
-/**
- * Rows of the dataset `cells` as columns of equal length. Number columns hold NaN where a value is
- * missing or not a number.
- */
-export interface CellColumns {
-  chain: TextValues;
-  address: TextValues;
-  tier: TextValues;
-  source: TextValues;
-  exchange_type: TextValues;
-  type: TextValues;
-  market_address: TextValues;
-  pair: TextValues;
+/** Number columns of flat cells: NaN where a value is missing or not a number. */
+export interface CellNumbers {
   t: Float64Array;
   price_usd: Float64Array;
   bin: Float64Array;
@@ -41,14 +18,19 @@ export interface CellColumns {
   resistance_usd: Float64Array;
 }
 
-/** A text column: coded, or one value a row. */
-export type TextValues = TextColumn | readonly unknown[];
+/** Rows of the dataset `cells` as columns of equal length. */
+export type CellColumns = CellNumbers & Record<CellText, TextValues>;
 
-/** Columns of a batch; `basePrices` has an entry a row. */
-export interface CellColumnsInput extends CellColumns, BatchOptions {
+/** The same with the text columns as runs. */
+export type CellRuns = CellNumbers & TextRuns;
+
+/** What goes with the columns of a batch; `basePrices` has an entry a row. */
+interface CellOptions extends BatchOptions {
   /** Line of each row, where that is not `firstLine` + its index. */
   lines?: Float64Array;
 }
+
+export type CellColumnsInput = (CellColumns | CellRuns) & CellOptions;
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
 
@@ -57,40 +39,67 @@ const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
  * snapshot ends; a snapshot that comes a second time in the batch is a fault.
  */
 export function packCellColumns(input: CellColumnsInput): BinnedBatch {
-  const packer = new CellPacker(input, textsOf(input));
-  const rows = input.t.length;
-  for (let row = 0; row < rows; row++) packer.add(row);
+  const runs = 'starts' in input ? input : textRuns(input, input.t.length);
+  const packer = new CellPacker(input, runs);
+  for (let run = 0; run < runs.starts.length; run++) packer.addRun(run);
   return packer.finish();
 }
 
-/** Rows one by one: what is like the row before needs only its cell read. */
+/** Run by run: a row that is like the one before it needs only its cell read. */
 class CellPacker {
   private readonly batch: BatchBuilder;
   private readonly scratch: ScratchCells;
+  /** Each part's markets by marketKeyOf() the run that named them. */
+  private readonly known = new Map<PartBuilder, Map<number, number>>();
   private head: SnapshotHead | null = null;
   private part: PartBuilder | null = null;
+  private knownHere = new Map<number, number>();
   /** `price_usd` of the open snapshot's first row; NaN while none is open. */
   private priceUsd = NaN;
   /** First row of the open snapshot. */
   private firstRow = 0;
+  /** The run that rows are read of. */
+  private run = 0;
   /** Whether the row before named a snapshot rightly. */
   private isHeadSound = false;
   /** Index of the row's market; -1 while it is unknown. */
   private market = -1;
 
   constructor(
-    private readonly input: CellColumnsInput,
-    private readonly texts: CodedTexts,
+    private readonly input: CellNumbers & CellOptions,
+    private readonly runs: TextRuns,
   ) {
-    this.batch = new BatchBuilder(input.mode);
-    this.batch.rows = input.t.length;
+    const rows = input.t.length;
+    this.batch = new BatchBuilder(input.mode, rows);
+    this.batch.rows = rows;
     this.scratch = new ScratchCells(input.support_usd, input.resistance_usd);
   }
 
-  add(row: number): void {
+  addRun(run: number): void {
+    const { starts, texts } = this.runs;
+    const { t, price_usd } = this.input;
+    const first = starts[run];
+    const end = run + 1 < starts.length ? starts[run + 1] : t.length;
+    this.run = run;
+    let sameHead = repeats(texts, HEAD_TEXTS, run);
+    let sameMarket = repeats(texts, MARKET_TEXTS, run);
+    for (let row = first; row < end; row++) {
+      const isSame = sameHead && t[row] === t[row - 1] && price_usd[row] === this.priceUsd;
+      if (!isSame || !this.isHeadSound) this.enter(row);
+      if (!sameMarket || this.market < 0) this.enterMarket(row);
+      sameHead = true;
+      sameMarket = true;
+      this.addCell(row);
+    }
+  }
+
+  finish(): BinnedBatch {
+    this.close();
+    return this.batch.finish();
+  }
+
+  private addCell(row: number): void {
     const { input } = this;
-    if (!this.isHeadSound || !this.inSameSnapshot(row)) this.enter(row);
-    if (this.market < 0 || !this.isSameMarket(row)) this.enterMarket(row);
     const bin = input.bin[row];
     const support = input.support_usd[row];
     const resistance = input.resistance_usd[row];
@@ -105,46 +114,17 @@ class CellPacker {
     else if (this.market >= 0 && this.isHeadSound) this.scratch.push(this.market, bin, row);
   }
 
-  finish(): BinnedBatch {
-    this.close();
-    return this.batch.finish();
-  }
-
-  private inSameSnapshot(row: number): boolean {
-    const { t, price_usd } = this.input;
-    const { address, chain, tier } = this.texts;
-    return (
-      t[row] === t[row - 1] &&
-      price_usd[row] === this.priceUsd &&
-      repeats(address, row) &&
-      repeats(chain, row) &&
-      repeats(tier, row)
-    );
-  }
-
-  private isSameMarket(row: number): boolean {
-    const { source, market_address, pair, exchange_type, type } = this.texts;
-    return (
-      repeats(market_address, row) &&
-      repeats(source, row) &&
-      repeats(pair, row) &&
-      repeats(exchange_type, row) &&
-      repeats(type, row)
-    );
-  }
-
   /** Moves to the row's snapshot, which may still be the open one under another spelling. */
   private enter(row: number): void {
     const { batch } = this;
     const { t, price_usd: priceUsd } = this.input;
-    const { chain, address, tier } = this.texts;
     this.at(row);
     const head = readHead(
       {
-        chain: valueAt(chain, row),
-        address: valueAt(address, row),
+        chain: this.text('chain'),
+        address: this.text('address'),
         t: t[row],
-        tier: valueAt(tier, row),
+        tier: this.text('tier'),
         priceUsd: priceUsd[row],
       },
       batch.faults,
@@ -165,17 +145,20 @@ class CellPacker {
 
   private open(head: SnapshotHead, row: number): void {
     const { batch, input } = this;
-    this.part = batch.runs.part(head);
+    const part = batch.runs.part(head);
+    this.part = part;
+    this.knownHere = this.known.get(part) ?? new Map<number, number>();
+    this.known.set(part, this.knownHere);
     this.head = head;
     this.priceUsd = head.priceUsd;
     this.firstRow = row;
     this.at(row);
-    if (this.part.at(head.t) !== undefined) {
+    if (part.at(head.t) !== undefined) {
       batch.faults.add('t', 'the rows of one snapshot must lie together');
       return;
     }
     const base = input.basePrices?.[row] ?? NaN;
-    batch.checkCellsPrice(head.priceUsd, batch.standingPrice(this.part, head.t, base));
+    batch.checkCellsPrice(head.priceUsd, batch.standingPrice(part, head.t, base));
   }
 
   /** Ends the open snapshot. */
@@ -197,16 +180,26 @@ class CellPacker {
   }
 
   private enterMarket(row: number): void {
-    const { texts, batch, part } = this;
+    const key = marketKeyOf(this.runs.texts, this.run);
+    this.market = this.part === null ? -1 : (this.knownHere.get(key) ?? -1);
+    if (this.market >= 0) return;
+    const { faults } = this.batch;
+    const before = faults.count;
+    this.readMarket(row);
+    const isSound = this.market >= 0 && faults.count === before;
+    if (isSound && Number.isSafeInteger(key)) this.knownHere.set(key, this.market);
+  }
+
+  private readMarket(row: number): void {
+    const { batch, part } = this;
     this.at(row);
-    this.market = -1;
     const read = batch.markets.read(
       {
-        source: valueAt(texts.source, row),
-        exchangeType: valueAt(texts.exchange_type, row),
-        type: valueAt(texts.type, row),
-        address: valueAt(texts.market_address, row),
-        pair: valueAt(texts.pair, row),
+        source: this.text('source'),
+        exchangeType: this.text('exchange_type'),
+        type: this.text('type'),
+        address: this.text('market_address'),
+        pair: this.text('pair'),
       },
       NAMES,
     );
@@ -238,6 +231,12 @@ class CellPacker {
     }
   }
 
+  /** A text of the run at hand. */
+  private text(name: CellText): unknown {
+    const { codes, values } = this.runs.texts[name];
+    return values[codes[this.run]];
+  }
+
   /** Faults belong to this row from now on. */
   private at(row: number): void {
     const { lines, firstLine } = this.input;
@@ -245,20 +244,31 @@ class CellPacker {
   }
 }
 
-type CodedTexts = Readonly<Record<CellText, TextColumn>>;
+const HEAD_TEXTS = ['address', 'chain', 'tier'] as const;
+const MARKET_TEXTS = ['market_address', 'source', 'pair', 'exchange_type', 'type'] as const;
 
-function textsOf(columns: CellColumns): CodedTexts {
-  const coded = CELL_TEXTS.map((name) => {
-    const column = columns[name];
-    return [name, 'codes' in column ? column : textColumn(column)];
-  });
-  return Object.fromEntries(coded) as CodedTexts;
+/** Whether a run holds the same as the run before it. */
+function repeats(
+  texts: Readonly<Record<CellText, TextColumn>>,
+  names: readonly CellText[],
+  run: number,
+): boolean {
+  for (const name of names) {
+    const { codes } = texts[name];
+    if (codes[run] !== codes[run - 1]) return false;
+  }
+  return true;
 }
 
-/** Whether a row holds the same as the row before it. */
-const repeats = ({ codes }: TextColumn, row: number): boolean => codes[row] === codes[row - 1];
-
-const valueAt = ({ codes, values }: TextColumn, row: number): unknown => values[codes[row]];
+/** A number for the texts of a run's market: no other market's if it is a safe integer. */
+function marketKeyOf(texts: Readonly<Record<CellText, TextColumn>>, run: number): number {
+  let key = 0;
+  for (const name of MARKET_TEXTS) {
+    const { codes, values } = texts[name];
+    key = key * values.length + codes[run];
+  }
+  return key;
+}
 
 function isSameSnapshot(a: SnapshotHead, b: SnapshotHead): boolean {
   return a.t === b.t && a.address === b.address && a.chain === b.chain && a.tier === b.tier;

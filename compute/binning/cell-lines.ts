@@ -1,30 +1,26 @@
 import type { BinnedBatch } from './batch.js';
-import { packCellColumns, type CellColumns } from './cell-columns.js';
+import { packCellColumns, type CellRuns } from './cell-columns.js';
 import { FaultLog, MAX_FAULTS } from './faults.js';
 import { isFields, type Fields } from './fields.js';
 import { eachJsonLine } from './json-lines.js';
 import type { SnapshotLines } from './snapshot-lines.js';
+import { textRunsOfRows } from './text-runs.js';
 
 const NO_FIELDS: Fields = {};
 
 /** Columns of parsed rows of `cells`; what is not an object has no field. */
-export function cellColumnsOfRows(rows: readonly unknown[]): CellColumns {
+export function cellColumnsOfRows(rows: readonly unknown[]): CellRuns {
   const fields = rows.map((row) => (isFields(row) ? row : NO_FIELDS));
-  const values = (name: string): unknown[] => fields.map((row) => row[name]);
-  const numbers = (name: string): Float64Array =>
-    Float64Array.from(fields, (row) => {
-      const value = row[name];
-      return typeof value === 'number' ? value : NaN;
-    });
+  const numbers = (name: string): Float64Array => {
+    const column = new Float64Array(fields.length);
+    for (let row = 0; row < fields.length; row++) {
+      const value = fields[row][name];
+      column[row] = typeof value === 'number' ? value : NaN;
+    }
+    return column;
+  };
   return {
-    chain: values('chain'),
-    address: values('address'),
-    tier: values('tier'),
-    source: values('source'),
-    exchange_type: values('exchange_type'),
-    type: values('type'),
-    market_address: values('market_address'),
-    pair: values('pair'),
+    ...textRunsOfRows(fields),
     t: numbers('t'),
     price_usd: numbers('price_usd'),
     bin: numbers('bin'),

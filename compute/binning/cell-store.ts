@@ -1,7 +1,9 @@
-import { BIN_COUNT, MIN_BIN, MIN_CELL_CENTS, centsOfUsd } from '../ladder/ladder.js';
+import { MIN_BIN, MIN_CELL_CENTS, centsOfUsd } from '../ladder/ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
 
-const FIRST_CAPACITY = 1024;
+const LEAST_CAPACITY = 1024;
+/** More is made room for only when it comes. */
+const MOST_FIRST_CAPACITY = 65_536;
 
 /** Cells of one market of one snapshot: a piece of the store, its bins ascending. */
 export interface MarketBlock {
@@ -15,10 +17,18 @@ export interface MarketBlock {
 
 /** Columns that grow as markets are binned; a batch has one. */
 export class CellStore {
-  bin = new Int16Array(FIRST_CAPACITY);
-  supportCents = new Float64Array(FIRST_CAPACITY);
-  resistanceCents = new Float64Array(FIRST_CAPACITY);
+  bin: Int16Array;
+  supportCents: Float64Array;
+  resistanceCents: Float64Array;
   length = 0;
+
+  /** @param cells about how many will come */
+  constructor(cells: number) {
+    const capacity = Math.max(LEAST_CAPACITY, Math.min(cells, MOST_FIRST_CAPACITY));
+    this.bin = new Int16Array(capacity);
+    this.supportCents = new Float64Array(capacity);
+    this.resistanceCents = new Float64Array(capacity);
+  }
 
   /**
    * Rounds amounts to cents and keeps the cell unless it is under 1.00 USD (data.md section 2).
@@ -39,10 +49,10 @@ export class CellStore {
 
   /** Appends a market's ladder. */
   pushLadder(market: number, ladder: LadderAccumulator): MarketBlock {
-    const { supportUsd, resistanceUsd } = ladder;
+    const { supportUsd, resistanceUsd, firstIndex, lastIndex } = ladder;
     const start = this.length;
     let totalCents = 0;
-    for (let i = 0; i < BIN_COUNT; i++) {
+    for (let i = firstIndex; i <= lastIndex; i++) {
       if (supportUsd[i] !== 0 || resistanceUsd[i] !== 0) {
         totalCents += this.push(MIN_BIN + i, supportUsd[i], resistanceUsd[i]);
       }

@@ -12,32 +12,49 @@ export function addCells(
 ): void {
   const cells = readList(market, 'cells', path, faults);
   if (cells === null) return;
-  const seen = new Set<number>();
+  let last = -Infinity;
+  /** Bins so far, kept from the first one on that does not ascend: most lists ascend. */
+  let seen: Set<number> | null = null;
   for (let i = 0; i < cells.length; i++) {
     const cell = cells[i];
-    const problem = cellProblem(cell, seen);
+    const problem = cellProblem(cell);
     if (problem !== null) {
       faults.add(`${path}.cells[${i}]`, problem);
       continue;
     }
     const bin = (cell as number[])[0];
-    const support = (cell as number[])[1];
-    const resistance = (cell as number[])[2];
-    seen.add(bin);
-    addCell(into, bin, support, resistance);
+    if (bin <= last) seen ??= binsOf(cells.slice(0, i));
+    if (seen?.has(bin) === true) {
+      faults.add(`${path}.cells[${i}]`, `bin ${bin} stands twice`);
+      continue;
+    }
+    seen?.add(bin);
+    last = bin;
+    addCell(into, cell as number[]);
   }
 }
 
-function addCell(into: LadderAccumulator, bin: number, support: number, resistance: number): void {
+/** Bins of the sound ones of the cells. */
+function binsOf(cells: readonly unknown[]): Set<number> {
+  const sound = cells.filter((cell) => cellProblem(cell) === null) as number[][];
+  return new Set(sound.map(([bin]) => bin));
+}
+
+function addCell(into: LadderAccumulator, cell: readonly number[]): void {
+  const bin = cell[0];
+  const support = cell[1];
+  const resistance = cell[2];
   if (bin >= MIN_BIN && bin <= MAX_BIN) {
-    into.supportUsd[bin - MIN_BIN] += support;
-    into.resistanceUsd[bin - MIN_BIN] += resistance;
+    const index = bin - MIN_BIN;
+    into.supportUsd[index] += support;
+    into.resistanceUsd[index] += resistance;
+    into.reach(index, index);
   } else if (support > 0 || resistance > 0) {
     into.droppedLevels++;
   }
 }
 
-function cellProblem(cell: unknown, seen: ReadonlySet<number>): string | null {
+function cellProblem(cell: unknown): string | null {
   if (!isTuple(cell, 3)) return 'must be [bin, support_usd, resistance_usd]';
   const bin = cell[0];
   const support = cell[1];
@@ -49,5 +66,5 @@ function cellProblem(cell: unknown, seen: ReadonlySet<number>): string | null {
   if (typeof resistance !== 'number' || !NOT_NEGATIVE.holds(resistance)) {
     return 'resistance_usd must be a number >= 0';
   }
-  return seen.has(bin) ? `bin ${bin} stands twice` : null;
+  return null;
 }

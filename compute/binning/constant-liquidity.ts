@@ -34,6 +34,7 @@ export function addLiquidityRange(
   const { supportUsd, resistanceUsd } = into;
   let i = from;
   while (i < BIN_COUNT && SQRT_EDGES[i + 1] * sqrtScale <= sqrtLow) i++;
+  const first = i;
   for (; i < BIN_COUNT; i++) {
     const a = Math.max(SQRT_EDGES[i] * sqrtScale, sqrtLow);
     const end = SQRT_EDGES[i + 1] * sqrtScale;
@@ -44,5 +45,6 @@ export function addLiquidityRange(
     }
     if (sqrtHigh <= end) break;
   }
+  into.reach(first, Math.min(i, BIN_COUNT - 1));
   return i;
 }

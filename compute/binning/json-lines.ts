@@ -1,3 +1,4 @@
+import { Buffer, isAscii } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 import type { FaultLog } from './faults.js';
 
@@ -19,7 +20,7 @@ export function eachJsonLine(
   faults: FaultLog,
   take: (value: unknown, index: number) => void,
 ): number {
-  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const textOf = textReader(bytes);
   let start = firstLine === 1 && hasMark(bytes) ? 3 : 0;
   let rows = 0;
   for (let index = 0; start < bytes.length; index++) {
@@ -28,23 +29,35 @@ export function eachJsonLine(
     if (!isBlank(bytes, start, end)) {
       rows++;
       faults.line = firstLine + index;
-      parseLine(utf8, bytes.subarray(start, end), index, faults, take);
+      parseLine(textOf, start, end, index, faults, take);
     }
     start = end + 1;
   }
   return rows;
 }
 
+/** Reads texts of `bytes` by their place. It throws where they are not UTF-8. */
+type TextReader = (start: number, end: number) => string;
+
+function textReader(bytes: Uint8Array): TextReader {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  // Nothing is to be judged or widened then: twice as fast.
+  if (isAscii(bytes)) return (start, end) => buffer.toString('latin1', start, end);
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  return (start, end) => utf8.decode(bytes.subarray(start, end));
+}
+
 function parseLine(
-  utf8: TextDecoder,
-  line: Uint8Array,
+  textOf: TextReader,
+  start: number,
+  end: number,
   index: number,
   faults: FaultLog,
   take: (value: unknown, index: number) => void,
 ): void {
   let text: string;
   try {
-    text = utf8.decode(line);
+    text = textOf(start, end);
   } catch {
     faults.add('json', 'must be UTF-8');
     return;

@@ -36,11 +36,17 @@ export interface PendingSnapshot {
 
 /** Collects snapshots in any order of time and token. */
 export class RunBuilder {
-  readonly store = new CellStore();
+  readonly store: CellStore;
   private readonly parts = new Map<string, PartBuilder>();
   private arrivals = 0;
 
-  constructor(private readonly mode: IngestMode) {}
+  /** @param cells about how many will come */
+  constructor(
+    private readonly mode: IngestMode,
+    cells: number,
+  ) {
+    this.store = new CellStore(cells);
+  }
 
   /** The part of a (chain, address, tier), made at its first call. */
   part(key: RunKey): PartBuilder {
@@ -157,15 +163,23 @@ function runOf(
     if (blocks.some((b, i) => i > 0 && b.market < blocks[i - 1].market)) {
       blocks.sort((a, b) => a.market - b.market);
     }
-    for (const block of blocks) {
-      const { market: index, start, end } = block;
-      const width = widthOf(block);
-      market.fill(index, at, at + width);
-      if (start === end) bin.fill(MIN_BIN, at, at + width);
-      else bin.set(store.bin.subarray(start, end), at);
-      support.set(store.supportCents.subarray(start, end), at);
-      resistance.set(store.resistanceCents.subarray(start, end), at);
-      at += width;
+    for (let b = 0; b < blocks.length;) {
+      // Blocks that lie one behind the other in the store are copied at once.
+      const { start } = blocks[b];
+      const to = at;
+      let end = start;
+      do {
+        const { market: index, end: blockEnd } = blocks[b];
+        const width = widthOf(blocks[b]);
+        market.fill(index, at, at + width);
+        if (end === blockEnd) bin.fill(MIN_BIN, at, at + width);
+        end = blockEnd;
+        at += width;
+        b++;
+      } while (b < blocks.length && blocks[b].start === end && at - to === end - start);
+      bin.set(store.bin.subarray(start, end), to);
+      support.set(store.supportCents.subarray(start, end), to);
+      resistance.set(store.resistanceCents.subarray(start, end), to);
     }
   }
   return {

@@ -1,6 +1,7 @@
 /** Which of a token's holder snapshots are kept as they age. */
 
 const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
 
 /** The newest zones of a length in which anything was stored, and what is kept of each. */
 interface Retention {
@@ -12,13 +13,15 @@ interface Retention {
 /**
  * Two days whole, nine days by the hour, 33 days by six hours: as much as windows that end with the
  * newest snapshot need to begin where they should, to 1% of their length, and a sparkline of 30 days
- * with the day before it. Hours without a snapshot do not count: whoever stores few keeps them long,
+ * with the day before it. Then a year by the day, for a clock that is frozen in the past (as far back
+ * as replay goes, and a sparkline more). Hours without a snapshot do not count: whoever stores few keeps them long,
  * and a snapshot of a wrong time displaces no more than one hour of others.
  */
 export const RETENTION: readonly Retention[] = [
   { zoneS: HOUR_S, zones: 2 * 24 + 1, keeps: 'every' },
   { zoneS: HOUR_S, zones: 9 * 24, keeps: 'last' },
   { zoneS: 6 * HOUR_S, zones: 33 * 4, keeps: 'last' },
+  { zoneS: DAY_S, zones: 400, keeps: 'last' },
 ];
 
 /**

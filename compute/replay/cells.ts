@@ -1,6 +1,6 @@
 /** Cells as a page serves them: one snapshot's ranges copied market by market, or summed by group. */
 import { BIN_COUNT, MIN_BIN } from '../ladder/ladder.js';
-import type { SnapshotRun } from '../segment/run.js';
+import type { RunColumns } from '../segment/run.js';
 import type { MarketRanges } from './ranges.js';
 
 /** Columns of served cells under construction, `length` of them filled. */
@@ -23,10 +23,26 @@ export function emptyCells(capacity: number): ServedCells {
   };
 }
 
+/** Where a page's cells are put together. */
+export type CellRoom = (capacity: number) => ServedCells;
+
+/**
+ * Room that every page takes anew: the cells of one page last until the next one is built. A page's
+ * columns are megabytes; what is not thrown away need not be collected.
+ */
+export function reusedCells(): CellRoom {
+  let kept = emptyCells(0);
+  return (capacity) => {
+    if (kept.bin.length < capacity) kept = emptyCells(capacity);
+    kept.length = 0;
+    return kept;
+  };
+}
+
 /** Appends the ranges whose market has a slot, cell by cell: group=market. */
 export function appendMarkets(
   cells: ServedCells,
-  run: SnapshotRun,
+  run: RunColumns,
   ranges: MarketRanges,
   slot: Int32Array,
 ): void {
@@ -38,7 +54,7 @@ export function appendMarkets(
 
 function appendRange(
   cells: ServedCells,
-  run: SnapshotRun,
+  run: RunColumns,
   start: number,
   end: number,
   slot: number,
@@ -82,7 +98,7 @@ export function groupScratch(groupCount: number, marketCount: number): GroupScra
  */
 export function appendGroups(
   cells: ServedCells,
-  run: SnapshotRun,
+  run: RunColumns,
   ranges: MarketRanges,
   slot: Int32Array,
   scratch: GroupScratch,
@@ -105,7 +121,7 @@ export function appendGroups(
 
 function appendSum(
   cells: ServedCells,
-  run: SnapshotRun,
+  run: RunColumns,
   ranges: MarketRanges,
   firstRange: number,
   group: number,

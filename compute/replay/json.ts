@@ -12,6 +12,7 @@ import {
 } from './digits.js';
 import { indexKey, pageHead, type PageSummary, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
+import { roomFor, type TextRoom } from './text-room.js';
 
 /** A cell's four numbers, each with its comma. */
 const MAX_CELL_BYTES = MAX_INDEX_BYTES + MAX_BIN_BYTES + 2 * MAX_AMOUNT_BYTES;
@@ -20,9 +21,6 @@ const MAX_SNAPSHOT_BYTES = 192;
 
 const COMMA = 44;
 const CLOSE_BRACKET = 93;
-
-/** Room for a page's text before it is cut to length; bounded by the limits of a page. */
-let scratch = new Uint8Array(0);
 
 /** Snapshots in columns, as far as their text follows from them. */
 export type SnapshotColumns = Pick<
@@ -38,17 +36,22 @@ export type SnapshotColumns = Pick<
  * @returns bytes that own their whole ArrayBuffer
  */
 export function encodeJson(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
+  return writeJson(page, envelope).slice();
+}
+
+/** The same, but as a view of the room that the next page is written to. */
+export function writeJson(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
   const head = encodeHead(page, envelope);
-  const out = roomFor(head.length + PAGE_TAIL.length + snapshotBytes(page));
+  const room = roomFor(head.length + PAGE_TAIL.length + snapshotBytes(page));
+  const { out } = room;
   out.set(head);
+  const writer = snapshotWriter(room, page);
   let at = head.length;
-  const key = indexKey(page);
   for (let s = 0; s < page.snapshotCount; s++) {
     if (s > 0) out[at++] = COMMA;
-    at = writeSnapshot(out, at, page, s, key);
+    at = writer(at, s);
   }
-  at = writeAscii(out, at, PAGE_TAIL);
-  return out.slice(0, at);
+  return out.subarray(0, writeAscii(out, at, PAGE_TAIL));
 }
 
 /** What stands after a page's snapshots. */
@@ -68,18 +71,11 @@ export function encodeSnapshots(columns: SnapshotColumns): {
   bytes: Uint8Array<ArrayBuffer>;
   offsets: Uint32Array;
 } {
-  const out = roomFor(snapshotBytes(columns));
+  const room = roomFor(snapshotBytes(columns));
   const offsets = new Uint32Array(columns.t.length + 1);
-  const key = indexKey(columns);
-  for (let s = 0; s < columns.t.length; s++) {
-    offsets[s + 1] = writeSnapshot(out, offsets[s], columns, s, key);
-  }
-  return { bytes: out.slice(0, offsets[columns.t.length]), offsets };
-}
-
-function roomFor(bytes: number): Uint8Array<ArrayBuffer> {
-  if (scratch.length < bytes) scratch = new Uint8Array(bytes);
-  return scratch;
+  const writer = snapshotWriter(room, columns);
+  for (let s = 0; s < columns.t.length; s++) offsets[s + 1] = writer(offsets[s], s);
+  return { bytes: room.out.slice(0, offsets[columns.t.length]), offsets };
 }
 
 /** Bytes that the snapshots take at most, commas included. */
@@ -87,40 +83,77 @@ function snapshotBytes({ t, bin }: SnapshotColumns): number {
   return t.length * MAX_SNAPSHOT_BYTES + bin.length * MAX_CELL_BYTES;
 }
 
-function writeSnapshot(
-  out: Uint8Array,
+/** Writes snapshot `s` of the columns, one after the other, at a position. */
+function snapshotWriter(
+  room: TextRoom,
+  columns: SnapshotColumns,
+): (at: number, s: number) => number {
+  const { out, view } = room;
+  const { cellOffsets, supportCents, resistanceCents } = columns;
+  const key = indexKey(columns);
+  // Where the last snapshot's arrays of indexes and bins stand.
+  let placesAt = 0;
+  let placesEnd = 0;
+  return (at, s) => {
+    const from = cellOffsets[s];
+    const to = cellOffsets[s + 1];
+    at = writeAscii(out, at, '{"t":');
+    at = writeTime(room, at, columns.t[s]);
+    at = writeAscii(out, at, `,"tier":"${TIERS[columns.tier[s]]}","price_usd":`);
+    at = writeAscii(out, at, String(columns.priceUsd[s]));
+    const startAt = at;
+    if (s > 0 && hasPlacesOfLast(columns, s)) {
+      out.copyWithin(at, placesAt, placesEnd);
+      at += placesEnd - placesAt;
+    } else at = writePlaces(room, at, columns, from, to, key);
+    placesAt = startAt;
+    placesEnd = at;
+    at = writeAscii(out, at, ',"support_usd":[');
+    at = closeArray(view, writeAmounts(room, at, supportCents, from, to), to > from);
+    at = writeAscii(out, at, ',"resistance_usd":[');
+    at = closeArray(view, writeAmounts(room, at, resistanceCents, from, to), to > from);
+    return writeAscii(out, at, '}');
+  };
+}
+
+/** The arrays that say which cells a snapshot holds: often the same ones for hours. */
+function writePlaces(
+  room: TextRoom,
   at: number,
-  page: SnapshotColumns,
-  s: number,
+  { index, bin }: SnapshotColumns,
+  from: number,
+  to: number,
   key: string | null,
 ): number {
-  const from = page.cellOffsets[s];
-  const to = page.cellOffsets[s + 1];
-  at = writeAscii(out, at, '{"t":');
-  at = writeTime(out, at, page.t[s]);
-  at = writeAscii(out, at, `,"tier":"${TIERS[page.tier[s]]}","price_usd":`);
-  at = writeAscii(out, at, String(page.priceUsd[s]));
-  if (key !== null && page.index !== null) {
+  const { out, view } = room;
+  if (key !== null && index !== null) {
     at = writeAscii(out, at, `,"${key}":[`);
-    at = closeArray(out, writeIndexes(out, at, page.index, from, to), to > from);
+    at = closeArray(view, writeIndexes(room, at, index, from, to), to > from);
   }
   at = writeAscii(out, at, ',"bin":[');
-  at = closeArray(out, writeBins(out, at, page.bin, from, to), to > from);
-  at = writeAscii(out, at, ',"support_usd":[');
-  at = closeArray(out, writeAmounts(out, at, page.supportCents, from, to), to > from);
-  at = writeAscii(out, at, ',"resistance_usd":[');
-  at = closeArray(out, writeAmounts(out, at, page.resistanceCents, from, to), to > from);
-  return writeAscii(out, at, '}');
+  return closeArray(view, writeBins(room, at, bin, from, to), to > from);
+}
+
+/** Whether a snapshot's cells stand where those of the one before it do. */
+function hasPlacesOfLast({ cellOffsets, index, bin }: SnapshotColumns, s: number): boolean {
+  const from = cellOffsets[s];
+  const count = cellOffsets[s + 1] - from;
+  const last = cellOffsets[s - 1];
+  if (from - last !== count) return false;
+  for (let i = 0; i < count; i++) if (bin[last + i] !== bin[from + i]) return false;
+  if (index === null) return true;
+  for (let i = 0; i < count; i++) if (index[last + i] !== index[from + i]) return false;
+  return true;
 }
 
 /** Puts the bracket in the place of the last item's comma, or after the opening one. */
-function closeArray(out: Uint8Array, at: number, hasItems: boolean): number {
+function closeArray(view: DataView, at: number, hasItems: boolean): number {
   if (hasItems) at--;
-  out[at] = CLOSE_BRACKET;
+  view.setUint8(at, CLOSE_BRACKET);
   return at + 1;
 }
 
 /** Epoch seconds reach past 2^31. */
-function writeTime(out: Uint8Array, at: number, t: number): number {
-  return t < 0x8000_0000 ? writeUint(out, at, t) : writeAscii(out, at, String(t));
+function writeTime({ out, view }: TextRoom, at: number, t: number): number {
+  return t < 0x8000_0000 ? writeUint(view, at, t) : writeAscii(out, at, String(t));
 }

@@ -6,6 +6,7 @@ import { Packr } from 'msgpackr';
 import { TIERS } from '../market/market.js';
 import { indexKey, pageHead, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
+import { roomFor } from './text-room.js';
 
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 
@@ -34,6 +35,11 @@ const ARRAY32 = 0xdd;
  * @returns bytes that own their whole ArrayBuffer
  */
 export function encodeMsgpack(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
+  return writeMsgpack(page, envelope).slice();
+}
+
+/** The same, but as a view of the room that the next page is written to. */
+export function writeMsgpack(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
   const head = packr.pack({ ...pageHead(page, envelope), snapshots: [] });
   const room =
     head.length +
@@ -71,19 +77,20 @@ function writeSnapshot(writer: Writer, page: Page, s: number, key: string | null
   writer.amounts(page.resistanceCents, from, to);
 }
 
-/** MessagePack items into one buffer that is large enough from the start. */
+/** MessagePack items into a room that is large enough from the start. */
 class Writer {
   private readonly out: Uint8Array<ArrayBuffer>;
   private readonly view: DataView;
   private at = 0;
 
-  constructor(room: number) {
-    this.out = new Uint8Array(room);
-    this.view = new DataView(this.out.buffer);
+  constructor(bytes: number) {
+    const { out, view } = roomFor(bytes);
+    this.out = out;
+    this.view = view;
   }
 
   finish(): Uint8Array<ArrayBuffer> {
-    return this.out.slice(0, this.at);
+    return this.out.subarray(0, this.at);
   }
 
   bytes(bytes: Uint8Array): void {

@@ -1,12 +1,13 @@
 /** The kernel of replay: which snapshots a page holds, and their cells as served. */
 import { MAX_CELLS_PER_SNAPSHOT } from '../ladder/ladder.js';
 import { TIERS, type Market } from '../market/market.js';
-import type { SnapshotRun } from '../segment/run.js';
+import type { RunColumns } from '../segment/run.js';
 import {
   appendGroups,
   appendMarkets,
   emptyCells,
   groupScratch,
+  type CellRoom,
   type ServedCells,
 } from './cells.js';
 import { facetsOfMarkets, venuesWithoutDepth, type Facets } from './facets.js';
@@ -32,7 +33,7 @@ export interface Selection {
 }
 
 export interface PageInput {
-  runs: readonly SnapshotRun[];
+  runs: readonly RunColumns[];
   selection: Selection;
   /** The token's markets in order of first arrival; the runs' `market` columns index it. */
   markets: readonly Market[];
@@ -100,6 +101,7 @@ interface Draft {
  * Builds the largest page that the selection and the limits allow: filter, then group, then count.
  *
  * @param cancelled asked once a snapshot
+ * @param room where the cells are put; the page's columns are views of it
  * @throws ReplayCancelled as soon as `cancelled` says so
  * @throws RangeError where a run names a market outside the list, or one snapshot alone exceeds
  *   `maxCells` (with PAGE_LIMITS no stored snapshot does)
@@ -108,13 +110,14 @@ export function buildPage(
   input: PageInput,
   limits: PageLimits = PAGE_LIMITS,
   cancelled: () => boolean = () => false,
+  room: CellRoom = emptyCells,
 ): Page {
   const { runs, selection, markets, query } = input;
   const slots = slotsOfMarkets(markets, query);
   const ranges = emptyRanges(markets.length);
   const append = appender(query, slots, ranges);
   const rows = Math.min(selection.run.length, limits.maxSnapshots);
-  const draft = emptyDraft(input, rows, limits);
+  const draft = emptyDraft(input, rows, limits, room);
   let end: PageEnd | null = null;
   while (draft.snapshotCount < rows) {
     if (cancelled()) throw new ReplayCancelled('replay page cancelled');
@@ -136,7 +139,7 @@ export function buildPage(
   return finishPage(input, slots, draft, end, end === 'more' ? null : next);
 }
 
-type Append = (cells: ServedCells, run: SnapshotRun) => void;
+type Append = (cells: ServedCells, run: RunColumns) => void;
 
 function appender(query: ReplayQuery, slots: MarketSlots, ranges: MarketRanges): Append {
   if (query.group === 'market') {
@@ -147,7 +150,7 @@ function appender(query: ReplayQuery, slots: MarketSlots, ranges: MarketRanges):
 }
 
 /** Columns with room for a full page and the one snapshot that turns out not to fit. */
-function emptyDraft(input: PageInput, rows: number, limits: PageLimits): Draft {
+function emptyDraft(input: PageInput, rows: number, limits: PageLimits, room: CellRoom): Draft {
   let stored = 0;
   let widest = 0;
   for (let s = 0; s < rows; s++) {
@@ -158,7 +161,7 @@ function emptyDraft(input: PageInput, rows: number, limits: PageLimits): Draft {
     widest = Math.max(widest, cells);
   }
   return {
-    cells: emptyCells(Math.min(stored, limits.maxCells + widest)),
+    cells: room(Math.min(stored, limits.maxCells + widest)),
     t: new Uint32Array(rows),
     tier: new Uint8Array(rows),
     priceUsd: new Float64Array(rows),
@@ -173,7 +176,7 @@ function emptyDraft(input: PageInput, rows: number, limits: PageLimits): Draft {
 /** Takes the snapshot whose cells were just appended onto the page. */
 function accept(
   draft: Draft,
-  run: SnapshotRun,
+  run: RunColumns,
   row: number,
   ranges: MarketRanges,
   slots: MarketSlots,

@@ -1,6 +1,6 @@
 /** A snapshot's cells by market: the runs of neighbouring cells that a band keeps. */
 import type { BinRange } from '../ladder/ladder.js';
-import type { SnapshotRun } from '../segment/run.js';
+import type { RunColumns } from '../segment/run.js';
 
 /** Scratch for one snapshot's ranges, used again for the next one. */
 export interface MarketRanges {
@@ -31,7 +31,7 @@ export function emptyRanges(marketCount: number): MarketRanges {
  * @throws RangeError where a cell's market is not in the token's list
  */
 export function findRanges(
-  run: SnapshotRun,
+  run: RunColumns,
   row: number,
   band: BinRange,
   ranges: MarketRanges,

@@ -1,11 +1,14 @@
 /** The pool's task: segments in, a reply's body out. */
 import type { Market } from '../market/market.js';
+import type { RunColumns } from '../segment/run.js';
 import { decodeSegment } from '../segment/segment.js';
+import { leaveRun, runAt, type SharedPlace } from '../segment/shared-run.js';
 import { encodeArrow } from './arrow.js';
 import { compressPage, type ContentEncoding } from './compress.js';
 import type { ReplayEnvelope } from './envelope.js';
-import { encodeJson } from './json.js';
-import { encodeMsgpack } from './msgpack.js';
+import { reusedCells } from './cells.js';
+import { writeJson } from './json.js';
+import { writeMsgpack } from './msgpack.js';
 import {
   PAGE_LIMITS,
   ReplayCancelled,
@@ -20,10 +23,17 @@ import type { ReplayQuery } from './query.js';
 export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
 export type PageFormat = (typeof PAGE_FORMATS)[number];
 
+/**
+ * A segment: an LZ4 block that encodeSegment made, perhaps with a cleared place at which its columns
+ * are to be left, or the place at which they were.
+ */
+export type SegmentInput =
+  Uint8Array | { block: Uint8Array; keepAt: SharedPlace } | { keptAt: SharedPlace };
+
 /** Plain data and bytes: it crosses a thread boundary. */
 export interface RenderInput {
-  /** LZ4 blocks that encodeSegment made; the selection's `run` indexes them. */
-  segments: readonly Uint8Array[];
+  /** The selection's `run` indexes them. */
+  segments: readonly SegmentInput[];
   selection: Selection;
   markets: readonly Market[];
   query: ReplayQuery;
@@ -53,6 +63,9 @@ export type RenderResult =
   | { status: 'more'; snapshotCount: number; rowCount: number }
   | { status: 'cancelled' };
 
+/** The cells of the page that this thread works on. */
+const cellRoom = reusedCells();
+
 /**
  * Decodes the segments, builds the page, encodes and compresses it.
  * @throws Error where a segment is damaged, or the selection does not fit segments and markets
@@ -74,17 +87,25 @@ function render(input: RenderInput, cancelled: () => boolean): RenderResult {
   };
   const runs = input.segments.map((segment) => {
     stopIfCancelled();
-    return decodeSegment(segment);
+    return runOfSegment(segment);
   });
-  const page = buildPage({ ...input, runs }, input.limits ?? PAGE_LIMITS, cancelled);
+  const page = buildPage({ ...input, runs }, input.limits ?? PAGE_LIMITS, cancelled, cellRoom);
   const { snapshotCount, rowCount, end, nextFrom } = page;
   if (end === 'more') return { status: 'more', snapshotCount, rowCount };
   stopIfCancelled();
-  const plain = encodePage(page, input.envelope, input.format);
+  const plain = writePage(page, input.envelope, input.format);
   stopIfCancelled();
-  const body = compressPage(plain, input.encoding);
+  const body = ownBytes(compressPage(plain, input.encoding));
   const plainBytes = plain.length;
   return { status: 'done', body, plainBytes, snapshotCount, rowCount, end, nextFrom };
+}
+
+function runOfSegment(segment: SegmentInput): RunColumns {
+  if (segment instanceof Uint8Array) return decodeSegment(segment);
+  if ('keptAt' in segment) return runAt(segment.keptAt);
+  const run = decodeSegment(segment.block);
+  leaveRun(run, segment.keepAt);
+  return run;
 }
 
 /** Encodes a page in one of the formats; the bytes own their whole ArrayBuffer. */
@@ -93,12 +114,26 @@ export function encodePage(
   envelope: ReplayEnvelope,
   format: PageFormat,
 ): Uint8Array<ArrayBuffer> {
+  return ownBytes(writePage(page, envelope, format));
+}
+
+/** Encodes a page into bytes that may last only until the next one is encoded. */
+function writePage(
+  page: Page,
+  envelope: ReplayEnvelope,
+  format: PageFormat,
+): Uint8Array<ArrayBuffer> {
   switch (format) {
     case 'json':
-      return encodeJson(page, envelope);
+      return writeJson(page, envelope);
     case 'msgpack':
-      return encodeMsgpack(page, envelope);
+      return writeMsgpack(page, envelope);
     case 'arrow':
       return encodeArrow(page, envelope);
   }
+}
+
+/** The same bytes where they fill their ArrayBuffer, else a copy. */
+function ownBytes(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }

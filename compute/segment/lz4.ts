@@ -14,12 +14,21 @@ export function lz4Compress(plain: Uint8Array): Uint8Array {
  * @throws Error where the block is cut short or damaged
  */
 export function lz4Decompress(block: Uint8Array): Uint8Array {
-  if (block.byteLength < 4) throw new Error('LZ4 block shorter than its header');
-  const plainBytes = new DataView(block.buffer, block.byteOffset, 4).getUint32(0, true);
-  if (plainBytes > MAX_PLAIN_BYTES) throw new Error('LZ4 block states an impossible length');
+  const plainBytes = statedPlainBytes(block);
   const plain = uncompressSync(asBuffer(block));
   if (plain.byteLength !== plainBytes) throw new Error('LZ4 block of another length than stated');
   return plain;
+}
+
+/**
+ * The plain length that a block states.
+ * @throws Error where it can't be one
+ */
+export function statedPlainBytes(block: Uint8Array): number {
+  if (block.byteLength < 4) throw new Error('LZ4 block shorter than its header');
+  const plainBytes = new DataView(block.buffer, block.byteOffset, 4).getUint32(0, true);
+  if (plainBytes > MAX_PLAIN_BYTES) throw new Error('LZ4 block states an impossible length');
+  return plainBytes;
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -28,6 +28,9 @@ export interface SnapshotRun extends RunKey {
   resistanceCents: CentsColumn;
 }
 
+/** A run of which it does not matter whose it is. */
+export type RunColumns = Omit<SnapshotRun, 'chain' | 'address'>;
+
 /** A run without snapshots. */
 export function emptyRun(key: RunKey): SnapshotRun {
   return {

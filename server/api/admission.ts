@@ -16,6 +16,7 @@ export function admit(
   checkPlan: PlanCheck,
 ): { key: KeyRecord; grant: PlanGrant } {
   const key = authenticate(keys, exchange.header('x-api-key'));
+  exchange.belongsTo(key.id);
   exchange.addHeader('X-API-Tier', key.tier);
   const grant = checkPlan(key, endpoint);
   exchange.settleWith((status) => grant.settle(status));

@@ -48,6 +48,8 @@ export interface EndpointSpec {
   readonly response: TSchema;
   /** Error codes beside those that follow from its method, parameters and chain rule. */
   readonly errors: readonly ErrorCode[];
+  /** Seconds that a client may keep a 200; where it is left out, replies are not to be kept. */
+  readonly maxAgeS?: number;
   /** The handler prepares the reply's bytes itself: media types beside the API's own are its own. */
   readonly prepares?: readonly string[];
 }

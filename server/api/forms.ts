@@ -28,7 +28,7 @@ export interface SmallBodyForm {
 }
 
 export const VARY = ['Vary', 'Accept, Accept-Encoding'] as const;
-const NO_STORE = ['Cache-Control', 'no-store'] as const;
+const NO_STORE = 'no-store';
 
 type FormsByType = Readonly<Record<MediaType, SmallBodyForm>>;
 
@@ -36,27 +36,50 @@ function smallBodyForm(
   mediaType: MediaType,
   encoding: Encoding,
   compressAbove: number,
+  cacheControl: string,
 ): SmallBodyForm {
-  const plainHeaders = [['Content-Type', mediaType], NO_STORE, VARY] as const;
+  const plainHeaders = [
+    ['Content-Type', mediaType],
+    ['Cache-Control', cacheControl],
+    VARY,
+  ] as const;
   const headers: Headers =
     encoding === 'identity' ? plainHeaders : [...plainHeaders, ['Content-Encoding', encoding]];
   return { mediaType, encoding, compressAbove, headers, plainHeaders };
 }
 
-function formsOf(encoding: Encoding, compressAbove: number): FormsByType {
+function formsOf(encoding: Encoding, compressAbove: number, cacheControl: string): FormsByType {
+  const form = (mediaType: MediaType) =>
+    smallBodyForm(mediaType, encoding, compressAbove, cacheControl);
   return {
-    'application/json': smallBodyForm('application/json', encoding, compressAbove),
-    'application/msgpack': smallBodyForm('application/msgpack', encoding, compressAbove),
+    'application/json': form('application/json'),
+    'application/msgpack': form('application/msgpack'),
   };
 }
 
-const PLAIN = formsOf('identity', Infinity);
-const COMPRESSED = {
-  br: formsOf('br', COMPRESS_ABOVE_BYTES),
-  gzip: formsOf('gzip', COMPRESS_ABOVE_BYTES),
-};
-/** For clients that rule identity out. */
-const ALWAYS_COMPRESSED = { br: formsOf('br', -1), gzip: formsOf('gzip', -1) };
+/** Every form of a reply that may be kept, or not, in one way. */
+export interface SmallForms {
+  readonly plain: FormsByType;
+  readonly compressed: Readonly<Record<(typeof ENCODINGS)[number], FormsByType>>;
+  /** For clients that rule identity out. */
+  readonly alwaysCompressed: Readonly<Record<(typeof ENCODINGS)[number], FormsByType>>;
+}
+
+/** @param maxAgeS seconds that a client may keep the reply; null: it may not */
+export function smallForms(maxAgeS: number | null): SmallForms {
+  const cacheControl = maxAgeS === null ? NO_STORE : `private, max-age=${maxAgeS}`;
+  const above = (bytes: number) => ({
+    br: formsOf('br', bytes, cacheControl),
+    gzip: formsOf('gzip', bytes, cacheControl),
+  });
+  return {
+    plain: formsOf('identity', Infinity, cacheControl),
+    compressed: above(COMPRESS_ABOVE_BYTES),
+    alwaysCompressed: above(-1),
+  };
+}
+
+const NOT_KEPT = smallForms(null);
 
 /** The meaning of a header's text, remembered for the few texts that clients send. */
 function remembering<T>(read: (header: string) => T): (header: string) => T {
@@ -73,23 +96,24 @@ function remembering<T>(read: (header: string) => T): (header: string) => T {
 }
 
 const acceptedType = remembering((accept) => negotiateMediaType(accept, MEDIA_TYPES));
-const acceptedForms = remembering((acceptEncoding): FormsByType | null => {
+/** The coding that a text asks for, and whether identity would do; null: none of ours. */
+const acceptedCoding = remembering((acceptEncoding) => {
   const encoding = negotiateEncoding(acceptEncoding, ENCODINGS);
-  if (encoding === null || encoding === 'identity') return encoding && PLAIN;
-  const takesIdentity = negotiateEncoding(acceptEncoding, []) !== null;
-  return (takesIdentity ? COMPRESSED : ALWAYS_COMPRESSED)[encoding];
+  return encoding && { encoding, takesIdentity: negotiateEncoding(acceptEncoding, []) !== null };
 });
 
 /**
  * What the request's Accept and Accept-Encoding ask for.
  * @throws ApiError 406
  */
-export function negotiateForm(exchange: Exchange): SmallBodyForm {
+export function negotiateForm(exchange: Exchange, forms: SmallForms = NOT_KEPT): SmallBodyForm {
   const mediaType = acceptedType(exchange.header('accept'));
   if (mediaType === null) throw notAcceptable('Accept', MEDIA_TYPES);
-  const forms = acceptedForms(exchange.header('accept-encoding'));
-  if (forms === null) throw notAcceptable('Accept-Encoding', [...ENCODINGS, 'identity']);
-  return forms[mediaType];
+  const coding = acceptedCoding(exchange.header('accept-encoding'));
+  if (coding === null) throw notAcceptable('Accept-Encoding', [...ENCODINGS, 'identity']);
+  const { encoding, takesIdentity } = coding;
+  if (encoding === 'identity') return forms.plain[mediaType];
+  return (takesIdentity ? forms.compressed : forms.alwaysCompressed)[encoding][mediaType];
 }
 
 /** The headers of a request ask for forms that there are not. */

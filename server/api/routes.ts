@@ -9,7 +9,7 @@ import { compileBody, requireJson, type BodyValues } from './body-values.js';
 import { DEFAULT_EVM_CHAIN_ID, resolveChain, type AddressRule, type ChainRule } from './chain.js';
 import { replyDocument } from './encode.js';
 import type { Call, EndpointSpec, Handler, PreparedReply } from './endpoint.js';
-import { negotiateForm } from './forms.js';
+import { negotiateForm, smallForms, type SmallForms } from './forms.js';
 import type { Handlers } from './handlers.js';
 import type { PlanCheck, PlanGrant } from './plan.js';
 import { compileQuery } from './query-values.js';
@@ -44,11 +44,12 @@ export function endpointRoute<E extends EndpointSpec>(
   { keys, checkPlan, evmChainId = DEFAULT_EVM_CHAIN_ID }: ApiOptions,
 ): Route {
   const readParameters = parameterReader(endpoint, evmChainId);
+  const forms = smallForms(endpoint.maxAgeS ?? null);
   const serve = (context: Served, body: Uint8Array | null): void | Promise<void> => {
     const { exchange, key, grant, pathAddress } = context;
     const parameters = readParameters(exchange, pathAddress, body);
     if (endpoint.quotaCost === 'tokens') grant.costs(parameters.tokens.length);
-    return answer(endpoint, handler, { ...parameters, key, exchange } as Call);
+    return answer(endpoint, handler, { ...parameters, key, exchange } as Call, forms);
   };
   return {
     method: endpoint.method,
@@ -129,7 +130,12 @@ function addressAt(at: AddressRule, sent: QueryParameters, pathAddress: string |
 }
 
 /** Negotiates before the handler works, and replies in the same turn where it does not wait. */
-function answer(endpoint: EndpointSpec, handler: AnyHandler, call: Call): void | Promise<void> {
+function answer(
+  endpoint: EndpointSpec,
+  handler: AnyHandler,
+  call: Call,
+  forms: SmallForms,
+): void | Promise<void> {
   const { exchange } = call;
   if (endpoint.prepares !== undefined) {
     const prepared = handler(call) as Promise<PreparedReply | null>;
@@ -137,7 +143,7 @@ function answer(endpoint: EndpointSpec, handler: AnyHandler, call: Call): void |
       if (reply !== null) exchange.reply(reply.status, reply.headers, reply.body);
     });
   }
-  const form = negotiateForm(exchange);
+  const form = negotiateForm(exchange, forms);
   const reply = handler(call);
   if (reply instanceof Promise) {
     return reply.then((document: object) => replyDocument(exchange, document, form));

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../storage/errors.js';
-import { InstantError, parseInstant } from '../instant.js';
+import { InstantError, parseInstant } from '../../compute/time/instant.js';
 
 /** Names of the settings that a config file may hold: the flags of `serve`, and the plans. */
 const CONFIG_KEYS = [
@@ -17,6 +17,7 @@ const CONFIG_KEYS = [
   'evm-chain-id',
   'fragments-memory-mib',
   'fragments-disk-mib',
+  'columns-memory-mib',
   'plans',
 ] as const;
 /** Settings that are JSON objects: as such in the config file, as JSON text in their variable. */

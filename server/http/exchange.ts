@@ -3,7 +3,7 @@
  * the exchange itself does not once the client has gone. What is needed of `req`, which is dead
  * after the handler returns, is copied as the exchange is made.
  */
-import type { Budget } from './budget.js';
+import type { BytesInFlight } from './bytes-in-flight.js';
 import { reasonPhrase, replayBusy, type ApiError } from './errors.js';
 import { readBody } from './body.js';
 import type { UwsRequest, UwsResponse } from './uws.js';
@@ -34,8 +34,8 @@ const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
 /** What exchanges share: the server's bounds and its ear. */
 export interface ExchangeHost {
-  /** Bytes of replies that the kernel has not taken yet, over all clients. */
-  bytesInFlight: Budget;
+  /** Bytes of replies that the kernel has not taken yet. */
+  bytesInFlight: BytesInFlight;
   /** A reply of which the kernel takes no byte for so long is given up. */
   stallLimitMs: number;
   /** Whether the server closes: replies then tell clients not to reuse the connection. */
@@ -59,6 +59,8 @@ export class Exchange {
   #aborted = false;
   #cancel: Int32Array | null = null;
   #settle: Settle | null = null;
+  #keyId: string | null = null;
+  #gone: (() => void) | null = null;
   #stopWatch: (() => void) | null = null;
   #countedBytes = 0;
 
@@ -104,9 +106,19 @@ export class Exchange {
     this.#replyHeaders.push([name, value]);
   }
 
+  /** Says whose request it is: its reply's bytes count against that key's share. */
+  belongsTo(keyId: string): void {
+    this.#keyId = keyId;
+  }
+
   /** Has `settle` told how this request ends; there is one such listener. */
   settleWith(settle: Settle): void {
     this.#settle = settle;
+  }
+
+  /** Calls `listener` where the client goes before its reply is complete; there is one at a time. */
+  onGone(listener: () => void): void {
+    this.#gone = listener;
   }
 
   /**
@@ -130,8 +142,8 @@ export class Exchange {
 
   /**
    * Replies, once; later calls and calls after the client has gone do nothing. The bytes of `body`
-   * must not change any more. Where the server's replies in flight leave no room for it, the client
-   * is told to come back.
+   * must not change any more. Where replies in flight leave no room for it, the client is told to come
+   * back.
    *
    * @param body null where the status has none (304)
    */
@@ -139,7 +151,7 @@ export class Exchange {
     if (this.answered) return;
     const sent = this.method === 'HEAD' || body === null ? 0 : body.byteLength;
     const counted = sent > UNCOUNTED_BODY_BYTES ? sent : 0;
-    if (!this.#host.bytesInFlight.take(counted)) {
+    if (!this.#host.bytesInFlight.take(this.#keyId, counted)) {
       this.replyError(replayBusy());
       return;
     }
@@ -214,15 +226,17 @@ export class Exchange {
   #onAborted(): void {
     this.#aborted = true;
     if (this.#cancel) Atomics.store(this.#cancel, 0, 1);
+    this.#gone?.();
     this.#end();
   }
 
   #end(): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
+    this.#gone = null;
     this.#stopWatch?.();
     this.#settled(null);
-    this.#host.bytesInFlight.give(this.#countedBytes);
+    this.#host.bytesInFlight.give(this.#keyId, this.#countedBytes);
     this.#host.onEnd(this);
   }
 }

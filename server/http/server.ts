@@ -1,13 +1,11 @@
 /** The HTTP side of the service as a whole: exchanges in, their count and bytes bounded, and an end. */
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../log.js';
-import { Budget } from './budget.js';
+import { BytesInFlight, type BytesInFlightLimits } from './bytes-in-flight.js';
 import { Exchange, type ExchangeHost } from './exchange.js';
 import { listen } from './uws.js';
 
-export interface HttpLimits {
-  /** Bytes of replies that clients have yet to take, over all of them. */
-  maxBytesInFlight: number;
+export interface HttpLimits extends BytesInFlightLimits {
   /** A client that takes no byte of its reply for so long is cut off. */
   stallLimitMs: number;
   /** Closing waits this long for requests in progress. */
@@ -16,6 +14,7 @@ export interface HttpLimits {
 
 export const HTTP_LIMITS: Readonly<HttpLimits> = {
   maxBytesInFlight: 256 * 1024 * 1024,
+  maxBytesInFlightPerKey: 64 * 1024 * 1024,
   stallLimitMs: 30_000,
   drainLimitMs: 10_000,
 };
@@ -45,7 +44,7 @@ export async function startHttpServer(
   let closing: Promise<void> | null = null;
   let whenIdle = () => {};
   const exchangeHost: ExchangeHost = {
-    bytesInFlight: new Budget(limits.maxBytesInFlight),
+    bytesInFlight: new BytesInFlight(limits),
     stallLimitMs: limits.stallLimitMs,
     closing: () => closing !== null,
     onEnd(exchange) {

@@ -1,5 +1,6 @@
 /** GET /replay/:address: from the parameters to a rendered page. */
-import { QueueFullError, type ComputePool } from '../../compute/pool.js';
+import { runInTurn } from '../../compute/in-turn.js';
+import type { ComputePool } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import {
   SegmentGoneError,
@@ -18,23 +19,31 @@ import {
   cacheHeaders,
   entityTags,
   namedTag,
+  type EntityTags,
   type PageIdentity,
-  type PageMaking,
 } from './caching.js';
 import type { Fragments } from './fragments/fragments.js';
 import { replayRequest, type ReplayRequest } from './parameters.js';
+import type { PageQueue } from './page-queue.js';
 import { negotiate, representationHeaders, type Representation } from './representation.js';
+import type { SegmentColumns } from './segment-columns.js';
 import { enlargedBudget, partOfPlan } from './selection.js';
 
 /** Plans made for one page: segments may be replaced by compaction while they are about to be read. */
 const MAX_PLANS = 3;
+/** Requests that are being planned or answered from fragments: none of them waits for a thread. */
+export const MAX_PAGES_IN_PREPARATION = 1024;
 
 export interface ReplayServices {
   depth: DepthSource;
+  /** The segments that pages are made of. */
+  columns: SegmentColumns;
   pool: ComputePool;
   clock: Clock;
-  /** Pages that are worked on at one time, from the plan to the finished body. */
-  pagesInWork: Budget;
+  /** Pages that the pool makes wait here for their turn. */
+  queue: PageQueue;
+  /** Requests that are planned, or answered from fragments, at one time. */
+  inPreparation: Budget;
   /** Where it is left out, the pool makes every page. */
   fragments?: Fragments;
   /** Names the store in entity tags: another store's segments may bear the same ids. */
@@ -43,65 +52,107 @@ export interface ReplayServices {
 
 /** Makes the handler of GET /replay/:address. */
 export function replayHandler(services: ReplayServices): Handler<Endpoints['getReplay']> {
-  return async ({ exchange, token, query }) => {
+  return async ({ exchange, key, token, query }) => {
     exchange.addHeader(...VARY);
     const nowS = services.clock.nowS();
     const request = replayRequest(token, query, nowS);
-    const representation = negotiate(exchange);
-    if (!services.pagesInWork.take(1)) throw replayBusy();
-    try {
-      return await preparePage(services, exchange, request, representation, nowS);
-    } catch (error) {
-      throw error instanceof QueueFullError ? replayBusy() : error;
-    } finally {
-      services.pagesInWork.give(1);
-    }
+    const job = jobOf(services, exchange, request, negotiate(exchange), nowS);
+    const { plan, reply } = await prepare(services, job);
+    if (reply !== null) return reply;
+    return services.queue.run(key.id, exchange, () => renderPage(services, job, plan));
   };
 }
 
-/** Plans and renders, anew where compaction comes in between. */
-async function preparePage(
-  services: ReplayServices,
+/** A page that is to be made. */
+interface PageJob {
+  exchange: Exchange;
+  request: ReplayRequest;
+  /** Whose snapshots it shows; null: nothing has named the token. */
+  source: TokenRecord | null;
+  page: PageIdentity;
+  representation: Representation;
+  nowS: number;
+}
+
+function jobOf(
+  { depth }: ReplayServices,
   exchange: Exchange,
   request: ReplayRequest,
   representation: Representation,
   nowS: number,
-): Promise<PreparedReply | null> {
-  const { depth, storeTag } = services;
+): PageJob {
   const asked = depth.token(request.chain, request.address);
   const leg = asked && depth.mainchainLeg(asked);
   const page = pageIdentity(request, leg, representation);
-  for (let plans = 0; plans < MAX_PLANS; plans++) {
-    const plan = await makePlan(depth, leg ?? asked, request, nowS);
-    const tags = request.toS < nowS ? entityTags(storeTag, page, plan) : null;
-    const named = tags && namedTag(exchange.header('if-none-match'), tags);
-    if (named !== null) {
-      return { status: 304, headers: cacheHeaders(request.toS, nowS, named), body: null };
-    }
-    try {
-      const made = await makePage(services, exchange, plan, page);
-      if (made === null) return null;
-      const caching = cacheHeaders(request.toS, nowS, tags && tags[made.making]);
-      const headers = [...representationHeaders(representation), ...caching];
-      return { status: 200, headers, body: made.body };
-    } catch (error) {
-      if (!(error instanceof SegmentGoneError)) throw error;
-    }
-  }
-  throw replayBusy();
+  return { exchange, request, source: leg ?? asked, page, representation, nowS };
 }
 
-/** The page's body; null where the client went before it was done. */
-async function makePage(
+/** Plans the page, and answers what needs no thread: a client's own copy, fragments, HEAD. */
+async function prepare(
   services: ReplayServices,
-  exchange: Exchange,
+  job: PageJob,
+): Promise<{ plan: PagePlan; reply: PreparedReply | null }> {
+  if (!services.inPreparation.take(1)) throw replayBusy();
+  try {
+    const plan = await makePlan(services.depth, job);
+    return { plan, reply: await replyWithoutPool(services, job, plan) };
+  } finally {
+    services.inPreparation.give(1);
+  }
+}
+
+async function replyWithoutPool(
+  services: ReplayServices,
+  job: PageJob,
   plan: PagePlan,
-  page: PageIdentity,
-): Promise<{ body: Uint8Array; making: PageMaking } | null> {
+): Promise<PreparedReply | null> {
+  const { exchange, request, page, nowS } = job;
+  const tags = tagsOf(services, job, plan);
+  const named = tags && namedTag(exchange.header('if-none-match'), tags);
+  if (named !== null) {
+    return { status: 304, headers: cacheHeaders(request.toS, nowS, named), body: null };
+  }
   const assembled = await services.fragments?.page(plan, page);
-  if (assembled) return { body: assembled, making: 'fragments' };
-  const rendered = await renderPlan(services, exchange, plan, page);
-  return rendered && { body: rendered, making: 'pool' };
+  if (assembled) return pageReply(job, tags?.fragments, assembled);
+  // Its length would take as much work as the page itself (RFC 9110, 9.3.2: it may be left out).
+  return exchange.method === 'HEAD' ? pageReply(job, tags?.pool, null) : null;
+}
+
+/** Renders in the pool, and plans anew where compaction comes in between. */
+async function renderPage(
+  services: ReplayServices,
+  job: PageJob,
+  planned: PagePlan,
+): Promise<PreparedReply | null> {
+  let plan = planned;
+  for (let plans = 1; ; plans++) {
+    try {
+      const body = await renderPlan(services, job.exchange, plan, job.page);
+      return body && pageReply(job, tagsOf(services, job, plan)?.pool, body);
+    } catch (error) {
+      if (!(error instanceof SegmentGoneError)) throw error;
+      if (plans === MAX_PLANS) throw replayBusy();
+      plan = await makePlan(services.depth, job);
+    }
+  }
+}
+
+/** A window that reaches now has no tags. */
+function tagsOf(
+  { storeTag }: ReplayServices,
+  { request, page, nowS }: PageJob,
+  plan: PagePlan,
+): EntityTags | null {
+  return request.toS < nowS ? entityTags(storeTag, page, plan) : null;
+}
+
+function pageReply(
+  { request, representation, nowS }: PageJob,
+  tag: string | undefined,
+  body: Uint8Array | null,
+): PreparedReply {
+  const caching = cacheHeaders(request.toS, nowS, tag ?? null);
+  return { status: 200, headers: [...representationHeaders(representation), ...caching], body };
 }
 
 function pageIdentity(
@@ -125,22 +176,20 @@ function pageIdentity(
 /** A token that nothing has named has no snapshots, as one without any in the window. */
 async function makePlan(
   depth: DepthSource,
-  token: TokenRecord | null,
-  { fromS, toS }: ReplayRequest,
-  nowS: number,
+  { source, request: { fromS, toS }, nowS }: PageJob,
 ): Promise<PagePlan> {
-  if (token === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
+  if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
   const { maxSnapshots } = PAGE_LIMITS;
-  return depth.plan({ tokenId: token.tokenId, fromS, toS, nowS, maxSnapshots });
+  return depth.plan({ tokenId: source.tokenId, fromS, toS, nowS, maxSnapshots });
 }
 
 /**
  * The page's body, null where the client went before it was done. Reads as much of the plan as the
  * page is expected to need, and more while that is too little.
- * @throws SegmentGoneError, QueueFullError
+ * @throws SegmentGoneError
  */
 async function renderPlan(
-  { depth, pool }: ReplayServices,
+  { columns, pool }: ReplayServices,
   exchange: Exchange,
   plan: PagePlan,
   page: PageIdentity,
@@ -149,17 +198,16 @@ async function renderPlan(
   for (;;) {
     if (exchange.aborted) return null;
     const part = partOfPlan(plan, page.query, budget);
-    const segments = await depth.readSegments(part.segmentIds);
-    if (exchange.aborted) return null;
     const { markets } = plan;
     const { selection, windowContinues, nextT } = part;
-    const read = { segments, selection, markets, windowContinues, nextT };
-    const buffers = segments.map((segment) => segment.buffer as ArrayBuffer);
-    const result = await pool.run(
-      'renderPage',
-      { ...page, ...read, cancel: exchange.cancel },
-      buffers,
-    );
+    const result = await columns.use(part.segmentIds, async (segments, transfer) => {
+      if (exchange.aborted) return null;
+      const read = { segments, selection, markets, windowContinues, nextT };
+      // Commits and boards may have filled the pool's queue: it is this page's turn all the same.
+      const input = { ...page, ...read, cancel: exchange.cancel };
+      return runInTurn(pool, 'renderPage', input, transfer);
+    });
+    if (result === null) return null;
     switch (result.status) {
       case 'done':
         return result.body;

@@ -2,6 +2,7 @@
 import type { SqlRow, Statements } from '../duckdb/database.js';
 import { directoryOf, refsOfRow } from './directories.js';
 import type { Directory, SegmentRef } from './directory.js';
+import { unpackRefsAround } from './segment-rows.js';
 
 /** First time of a segment, from the little-endian bytes of its `times`. */
 const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2))::UBIGINT`;
@@ -44,14 +45,14 @@ export async function directoriesAround(
      SELECT token_id, NULL, tier, NULL, data, NULL
      FROM segment_lists SEMI JOIN wanted_lists USING (list_id)`,
   );
-  return byToken(rows);
+  return byToken(rows, momentsS);
 }
 
-function byToken(rows: readonly SqlRow[]): Map<number, Directory> {
+function byToken(rows: readonly SqlRow[], momentsS: readonly number[]): Map<number, Directory> {
   const refs = new Map<number, SegmentRef[]>();
   for (const [tokenId, ...columns] of rows) {
     const list = refs.get(tokenId as number) ?? [];
-    list.push(...refsOfRow(columns));
+    list.push(...refsOfRow(columns, (tier, data) => unpackRefsAround(tier, data, momentsS)));
     refs.set(tokenId as number, list);
   }
   return new Map(Array.from(refs, ([tokenId, list]) => [tokenId, directoryOf(list)]));

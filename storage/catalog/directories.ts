@@ -114,14 +114,14 @@ export async function loadDirectory(
          UNION ALL
          SELECT NULL, tier, NULL, data, NULL FROM segment_lists WHERE token_id = ${tokenId}`,
   );
-  return directoryOf(rows.flatMap(refsOfRow));
+  return directoryOf(rows.flatMap((columns) => refsOfRow(columns, unpackRefs)));
 }
 
 /** Entries from columns segment_id, tier, cells, times, band_cells; a list's stand in `times`. */
-export function refsOfRow(columns: SqlRow): SegmentRef[] {
+export function refsOfRow(columns: SqlRow, unpack: typeof unpackRefs): SegmentRef[] {
   const [segmentId, tier, , data] = columns;
   if (segmentId !== null) return [refOfColumns(columns)];
-  return unpackRefs(TIERS[tier as number], data as Uint8Array);
+  return unpack(TIERS[tier as number], data as Uint8Array);
 }
 
 /** A directory of some of a token's segments, in whatever order they come, some of them twice. */

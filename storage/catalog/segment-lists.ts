@@ -10,7 +10,7 @@ import { firstT, type SegmentRef } from './directory.js';
 import { packRefs, packedBytes, refOfColumns, unpackRefs } from './segment-rows.js';
 
 /** Greatest bytes of a list. */
-export const MAX_LIST_BYTES = 16 * 1024;
+export const MAX_SEGMENT_LIST_BYTES = 16 * 1024;
 /** Newest segments that stand in no list, so that those that are soon joined never come into one. */
 export const UNLISTED_SEGMENTS = 16 * 1024;
 /** Segments that are listed in one transaction. */
@@ -176,7 +176,7 @@ function piecesOf(refs: readonly SegmentRef[]): SegmentRef[][] {
   const pieces: SegmentRef[][] = [];
   let bytes = Infinity;
   for (const ref of refs) {
-    if (bytes + packedBytes(ref) > MAX_LIST_BYTES) {
+    if (bytes + packedBytes(ref) > MAX_SEGMENT_LIST_BYTES) {
       pieces.push([]);
       bytes = 0;
     }

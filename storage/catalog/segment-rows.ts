@@ -40,17 +40,48 @@ export function packRefs(refs: readonly SegmentRef[]): Uint8Array {
 /** What packRefs() packed; the columns are views of one copy. @throws Error where it was cut */
 export function unpackRefs(tier: Tier, bytes: Uint8Array): SegmentRef[] {
   const words = uint32Of(bytes);
-  const refs: SegmentRef[] = [];
-  for (let at = 0; at < words.length;) {
-    const [low, high, cells, snapshots] = words.subarray(at, at + HEAD_WORDS);
-    const from = at + HEAD_WORDS;
-    at = from + 2 * snapshots;
-    if (!(at <= words.length)) throw new Error('a list of segments is damaged');
-    const times = words.subarray(from, from + snapshots);
-    const bandCells = words.subarray(from + snapshots, at);
-    refs.push({ segmentId: low + high * TWO_32, tier, cells, times, bandCells });
+  return Array.from(entriesOf(words), (at) => refAt(words, at, tier));
+}
+
+/**
+ * Of what packRefs() packed, ascending in time, the entries that are last to begin by one of the
+ * moments, and those that follow them.
+ */
+export function unpackRefsAround(
+  tier: Tier,
+  bytes: Uint8Array,
+  momentsS: readonly number[],
+): SegmentRef[] {
+  const words = uint32Of(bytes);
+  const entries = entriesOf(words);
+  const wanted = new Set<number>();
+  for (const momentS of momentsS) {
+    const after = entries.findIndex((at) => words[at + HEAD_WORDS] > momentS);
+    const next = after === -1 ? entries.length : after;
+    for (const i of [next - 1, next]) if (i >= 0 && i < entries.length) wanted.add(entries[i]);
   }
-  return refs;
+  return Array.from(wanted, (at) => refAt(words, at, tier));
+}
+
+/** Where the entries begin. */
+function entriesOf(words: Uint32Array): number[] {
+  const entries: number[] = [];
+  let at = 0;
+  for (; at < words.length; at += HEAD_WORDS + 2 * words[at + HEAD_WORDS - 1]) entries.push(at);
+  if (at !== words.length) throw new Error('a list of segments is damaged');
+  return entries;
+}
+
+function refAt(words: Uint32Array, at: number, tier: Tier): SegmentRef {
+  const snapshots = words[at + HEAD_WORDS - 1];
+  const from = at + HEAD_WORDS;
+  return {
+    segmentId: words[at] + words[at + 1] * TWO_32,
+    tier,
+    cells: words[at + 2],
+    times: words.subarray(from, from + snapshots),
+    bandCells: words.subarray(from + snapshots, from + 2 * snapshots),
+  };
 }
 
 function uint32Of(bytes: Uint8Array): Uint32Array {

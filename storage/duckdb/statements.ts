@@ -11,6 +11,11 @@ export interface ResultChunk {
   rowCount: number;
   /** Reads a column's values by row: null, a text or a number (64-bit ones as bigint). */
   reader(column: number): (row: number) => unknown;
+  /**
+   * A column of doubles without nulls, as DuckDB holds it: to be read before the next chunk is asked
+   * for.
+   */
+  doubles(column: number): Float64Array;
   /** A column's values: lists as arrays, structs as objects, 64-bit integers as bigint. */
   values(column: number): readonly unknown[];
 }

@@ -2,6 +2,7 @@ import { MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/binning/limits.js';
 import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
 import { CHAINS, MARKET_TYPES, venueKey } from '../../compute/market/market.js';
 import type { Chain, MarketType } from '../../compute/market/market.js';
+import { InstantError, parseInstant } from '../../compute/time/instant.js';
 import { UsageError } from '../errors.js';
 import {
   IMPORT_FLAGS,
@@ -181,22 +182,14 @@ function parseEvery(text: string): number {
   return seconds;
 }
 
-const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
-
-/** Epoch seconds of a flag's RFC 3339 time with a zone (fractions cut off) or whole seconds. */
+/** Epoch seconds of a flag's time, fractions cut off. */
 function parseTimeS(flag: ImportFlag, text: string): number {
-  const seconds = /^[0-9]+$/.test(text) ? Number(text) : rfc3339Seconds(text);
-  if (seconds !== null && seconds > 0 && seconds <= MAX_T_S) return seconds;
-  const expected = 'expected RFC 3339 with a zone, or epoch seconds (not milliseconds)';
-  throw new UsageError(`--${flag}: ${expected}, found '${text}'`);
-}
-
-function rfc3339Seconds(text: string): number | null {
-  const match = RFC3339.exec(text);
-  if (match === null) return null;
-  const day = new Date(`${match[1]}-${match[2]}-${match[3]}T00:00:00Z`);
-  // Date rolls 30 February over into March.
-  if (Number.isNaN(day.getTime()) || day.getUTCDate() !== Number(match[3])) return null;
-  const ms = Date.parse(text.toUpperCase().replace(' ', 'T'));
-  return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
+  try {
+    const seconds = Math.floor(parseInstant(text));
+    if (seconds > 0 && seconds <= MAX_T_S) return seconds;
+    throw new InstantError(`expected a time from 1 to ${MAX_T_S}`);
+  } catch (error) {
+    if (!(error instanceof InstantError)) throw error;
+    throw new UsageError(`--${flag}: ${error.message}, found '${text}'`);
+  }
 }

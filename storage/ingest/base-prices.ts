@@ -68,25 +68,23 @@ function headsOf(piece: Piece): (PricedHead | null)[] {
 }
 
 /** Rows that repeat the row before share its head. */
-function headsOfColumns({ chain, address, t, tier, price_usd }: GatheredColumns): PricedHead[] {
+function headsOfColumns({ starts, texts, t, price_usd }: GatheredColumns): PricedHead[] {
+  const { chain, address, tier } = texts;
   const heads: PricedHead[] = [];
-  for (let row = 0; row < t.length; row++) {
-    const repeats =
-      row > 0 &&
-      t[row] === t[row - 1] &&
-      price_usd[row] === price_usd[row - 1] &&
-      [chain, address, tier].every(({ codes }) => codes[row] === codes[row - 1]);
-    heads.push(
-      repeats
-        ? heads[row - 1]
-        : {
-            chain: chain.values[chain.codes[row]],
-            address: address.values[address.codes[row]],
-            t: t[row],
-            tier: tier.values[tier.codes[row]],
-            price_usd: price_usd[row],
-          },
-    );
+  for (let row = 0, run = -1; row < t.length; row++) {
+    const isNewRun = row === starts[run + 1];
+    if (isNewRun) run++;
+    if (!isNewRun && t[row] === t[row - 1] && price_usd[row] === price_usd[row - 1]) {
+      heads.push(heads[row - 1]);
+      continue;
+    }
+    heads.push({
+      chain: chain.values[chain.codes[run]],
+      address: address.values[address.codes[run]],
+      t: t[row],
+      tier: tier.values[tier.codes[run]],
+      price_usd: price_usd[row],
+    });
   }
   return heads;
 }

@@ -1,6 +1,5 @@
 /** Bins a file's pieces in the pool, several at once, and gives the results in the file's order. */
 import type { BinnedBatch } from '../../compute/binning/batch.js';
-import type { TextColumn } from '../../compute/binning/text-column.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode } from '../../compute/segment/join.js';
 import type { GatheredColumns } from './cell-gatherer.js';
@@ -65,9 +64,8 @@ async function binPiece(
 }
 
 /** The columns' buffers, which nothing else uses: they move to the worker. */
-function buffersOf(columns: GatheredColumns): ArrayBuffer[] {
-  return Object.values(columns).map((column: Float64Array | TextColumn) => {
-    const { buffer } = column instanceof Float64Array ? column : column.codes;
-    return buffer as ArrayBuffer;
-  });
+function buffersOf({ starts, texts, lines, ...numbers }: GatheredColumns): ArrayBuffer[] {
+  const codes = Object.values(texts).map((column) => column.codes);
+  const columns = [...Object.values(numbers), ...codes, starts, ...(lines ? [lines] : [])];
+  return columns.map(({ buffer }) => buffer as ArrayBuffer);
 }

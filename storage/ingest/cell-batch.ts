@@ -2,7 +2,7 @@
  * Rows of dataset `cells` as a file's reader hands them on: some thousand at a time, by column. A
  * reader may use its columns' memory again for the next batch.
  */
-import { CELL_TEXTS, type CellText } from '../../compute/binning/cell-columns.js';
+import { CELL_TEXTS, type CellText } from '../../compute/binning/text-runs.js';
 import type { WantedColumn } from './columns.js';
 
 export { CELL_TEXTS, type CellText };
@@ -18,7 +18,7 @@ export const CELL_COLUMNS: readonly WantedColumn[] = [
   ...CELL_NUMBERS.map((name) => ({ name, kind: 'number' as const })),
 ].map((column) => ({ ...column, required: !NULLABLE.includes(column.name) }));
 
-/** A text column: row `i` holds `value(codes[i])`; equal codes are equal values. */
+/** A text column: run `i` holds `value(codes[i])`; equal codes are equal values. */
 export interface TextCodes {
   codes: ArrayLike<number>;
   /** One more than the greatest code. */
@@ -30,29 +30,29 @@ export interface CellBatch {
   rows: number;
   /** Of `rows` entries; NaN where there is no number. */
   numbers: Readonly<Record<CellNumber, Float64Array>>;
+  /** First row of each run of rows whose texts are all the same, ascending from 0. */
+  starts: Uint32Array;
+  /** With an entry a run. */
   texts: Readonly<Record<CellText, TextCodes>>;
   /** The line of each row, where that is not its number in the file. */
   lines?: Float64Array;
 }
 
-/** A batch whose columns are made by name. */
-export function cellBatch(
-  rows: number,
-  number: (name: CellNumber) => Float64Array,
-  text: (name: CellText) => TextCodes,
-): CellBatch {
-  const numbers = Object.fromEntries(CELL_NUMBERS.map((name) => [name, number(name)]));
-  const texts = Object.fromEntries(CELL_TEXTS.map((name) => [name, text(name)]));
-  return {
-    rows,
-    numbers: numbers as CellBatch['numbers'],
-    texts: texts as unknown as CellBatch['texts'],
-  };
+export function cellNumbers(column: (name: CellNumber) => Float64Array): CellBatch['numbers'] {
+  const numbers = Object.fromEntries(CELL_NUMBERS.map((name) => [name, column(name)]));
+  return numbers as CellBatch['numbers'];
+}
+
+export function cellTexts(
+  column: (name: CellText, index: number) => TextCodes,
+): CellBatch['texts'] {
+  const texts = Object.fromEntries(CELL_TEXTS.map((name, i) => [name, column(name, i)]));
+  return texts as unknown as CellBatch['texts'];
 }
 
 /** A column of nothing but nulls. */
-export function nullCodes(rows: number): TextCodes {
-  return { codes: new Uint8Array(rows), size: 1, value: () => null };
+export function nullCodes(runs: number): TextCodes {
+  return { codes: new Uint8Array(runs), size: 1, value: () => null };
 }
 
 /** A column of numbers that the file does not have. */

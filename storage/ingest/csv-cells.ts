@@ -1,14 +1,13 @@
 /** Flat cells of CSV files. */
 import type { FaultLog } from '../../compute/binning/faults.js';
-import { textColumn } from '../../compute/binning/text-column.js';
+import { textRuns, CELL_TEXTS, type CellText } from '../../compute/binning/text-runs.js';
 import { readCsvBatches, type CsvRecord } from '../csv.js';
 import {
   CELL_COLUMNS,
-  cellBatch,
+  cellNumbers,
+  cellTexts,
   missingNumbers,
-  nullCodes,
   type CellBatch,
-  type TextCodes,
 } from './cell-batch.js';
 import { checkHeader, csvFaults, numberOfText } from './csv-fields.js';
 
@@ -29,21 +28,27 @@ export async function* csvCells(file: string, faults: FaultLog): AsyncGenerator<
 
 function batchOf(header: readonly string[], records: readonly CsvRecord[]): CellBatch {
   const rows = records.length;
-  const batch = cellBatch(
+  const columns = CELL_TEXTS.map((name) => [name, textsOf(header.indexOf(name), records)]);
+  const { starts, texts } = textRuns(
+    Object.fromEntries(columns) as Record<CellText, (string | null)[]>,
     rows,
-    (name) => {
+  );
+  return {
+    rows,
+    numbers: cellNumbers((name) => {
       const index = header.indexOf(name);
       if (index < 0) return missingNumbers(rows);
       return Float64Array.from(records, ({ fields }) => numberOfText(fields[index]));
-    },
-    (name) => textsOf(header.indexOf(name), records),
-  );
-  return { ...batch, lines: Float64Array.from(records, ({ line }) => line) };
+    }),
+    starts,
+    texts: cellTexts((name) => {
+      const { codes, values } = texts[name];
+      return { codes, size: values.length, value: (code) => values[code] };
+    }),
+    lines: Float64Array.from(records, ({ line }) => line),
+  };
 }
 
-function textsOf(index: number, records: readonly CsvRecord[]): TextCodes {
-  if (index < 0) return nullCodes(records.length);
-  const texts = records.map(({ fields }) => (fields[index] === '' ? null : fields[index]));
-  const { codes, values } = textColumn(texts);
-  return { codes, size: values.length, value: (code) => values[code] };
+function textsOf(index: number, records: readonly CsvRecord[]): (string | null)[] {
+  return records.map(({ fields }) => (index < 0 || fields[index] === '' ? null : fields[index]));
 }

@@ -13,11 +13,14 @@ export interface HolderRow {
   balance: number;
 }
 
+/** A tier's sum of balances stays a number. */
+const MAX_BALANCE = 1e300;
+
 export const HOLDER_FIELDS: readonly FlatField[] = [
   { name: 'token_address', kind: 'text', nullable: false },
   { name: 't', kind: 'integer', nullable: false, min: 0, max: MAX_EPOCH_S },
   { name: 'owner', kind: 'text', nullable: false, minLength: 1, maxLength: MAX_OWNER_LENGTH },
-  { name: 'balance', kind: 'number', nullable: false, min: 0 },
+  { name: 'balance', kind: 'number', nullable: false, min: 0, max: MAX_BALANCE },
 ];
 
 /** Printable ASCII without spaces: addresses of wallets, whatever programs own them. */
@@ -60,7 +63,7 @@ export class HolderRows {
       t <= MAX_EPOCH_S &&
       typeof balance === 'number' &&
       balance >= 0 &&
-      balance < Infinity
+      balance <= MAX_BALANCE
     );
   }
 }

@@ -11,7 +11,8 @@ import { csvCells } from './csv-cells.js';
 import { cutLines } from './cut.js';
 import type { FileFormat } from './datasets.js';
 import { plainSnapshotRow } from './nested-row.js';
-import { parquetCells, parquetRows } from './parquet-file.js';
+import { parquetCells } from './parquet-cells.js';
+import { parquetRows } from './parquet-file.js';
 
 /** A piece of a file, with the number of its first line (or row). Lines are NDJSON. */
 export type Piece =

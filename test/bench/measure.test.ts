@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { benchCase, percentile } from '../../bench/case.js';
 import { digestOf } from '../../bench/digest.js';
 import { measureGroup } from '../../bench/measure.js';
-import { readOptions, BenchUsageError, GROUPS } from '../../bench/options.js';
+import { BenchUsageError } from '../../bench/flags.js';
+import { readOptions, GROUPS } from '../../bench/options.js';
 import { figure } from '../../bench/report.js';
 
 const EFFORT = { rounds: 3, turnMs: 2, warmups: 1 };

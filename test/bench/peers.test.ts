@@ -153,7 +153,7 @@ describe('the summary', () => {
     const row = (peer: string, way: string, clients: number, pagesPerSecond: number, cpu: number) =>
       ({
         ...{ peer, way, clients, pagesPerSecond, cpuMsPerPage: cpu },
-        ...{ state: 'cold', coding: 'gzip' },
+        ...{ state: 'cold', coding: 'gzip', bytes: 9 },
       }) as PeerRow;
     const rowsOfAll: PeerRow[] = [
       { ...row('Fathom', 'w', 1, 1000, 0.5), state: 'fragments' },
@@ -165,6 +165,7 @@ describe('the summary', () => {
     expect(summaryOf(rowsOfAll)).toEqual([
       {
         ...{ peer: 'peer', way: 'fast', coding: 'gzip', clients: 1, pagesPerSecond: 10 },
+        bytes: 9,
         fathomTimes: { fragments: 100, cold: 10 },
         cpuTimes: { fragments: 80, cold: 4 },
       },

@@ -5,6 +5,7 @@ import { encodeArrow } from '../../compute/replay/arrow.js';
 import { MAX_AMOUNT_BYTES, writeAmounts } from '../../compute/replay/digits.js';
 import { encodeJson } from '../../compute/replay/json.js';
 import { encodeMsgpack } from '../../compute/replay/msgpack.js';
+import { roomFor } from '../../compute/replay/text-room.js';
 import { PAGE_LIMITS, type Page } from '../../compute/replay/page.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
 import { usdText, type PlainStore } from '../reference/replay.js';
@@ -156,9 +157,9 @@ function pageOf(support: bigint, resistance: bigint): Page {
 
 describe('amounts', () => {
   const write = (amounts: number[]) => {
-    const out = new Uint8Array(amounts.length * MAX_AMOUNT_BYTES);
-    const end = writeAmounts(out, 0, Float64Array.from(amounts), 0, amounts.length);
-    return new TextDecoder().decode(out.subarray(0, end));
+    const room = roomFor(amounts.length * MAX_AMOUNT_BYTES);
+    const end = writeAmounts(room, 0, Float64Array.from(amounts), 0, amounts.length);
+    return new TextDecoder().decode(room.out.subarray(0, end));
   };
 
   it('are written with every cent and no digit too many', () => {

@@ -159,7 +159,7 @@ describe('the replay task', () => {
 
   it('refuses a damaged segment', () => {
     const input = inputOf(small);
-    const cut = input.segments.map((segment) => segment.subarray(0, segment.length - 9));
+    const cut = (input.segments as Uint8Array[]).map((segment) => segment.subarray(0, -9));
     expect(() => renderPage({ ...input, segments: cut })).toThrow();
   });
 

@@ -172,10 +172,10 @@ describe('A file of holders', () => {
       '4: owner: must be a text of 1 to 64 characters',
       '5: owner: must be printable ASCII without spaces',
       '6: owner: must be a text of 1 to 64 characters',
-      '7: balance: must be a number >= 0',
-      '8: balance: must be a number >= 0',
+      '7: balance: must be a number from 0 to 1e+300',
+      '8: balance: must be a number from 0 to 1e+300',
       '10: owner: comes twice in one snapshot',
-      '11: balance: must be a number >= 0',
+      '11: balance: must be a number from 0 to 1e+300',
     ]);
     const notJson = `${lines([row(T, 'Ann', 1)])}{"token_address":\n[1]\n`;
     expect(await files.said('holders', files.file('.ndjson', notJson))).toEqual([

@@ -14,7 +14,8 @@ function lastOf(times: readonly number[], zoneS: number, zones: ReadonlySet<numb
 
 /**
  * Everything of the newest 49 hours, the last of each of the newest 216 hours, the last of each of
- * the newest 132 quarter days; hours and quarter days without a snapshot do not count.
+ * the newest 132 quarter days, the last of each of the newest 400 days; hours, quarter days and days
+ * without a snapshot do not count.
  */
 export function keptReference(times: readonly number[]): number[] {
   const recent = newestZones(times, HOUR_S, 49);
@@ -22,6 +23,7 @@ export function keptReference(times: readonly number[]): number[] {
     ...times.filter((t) => recent.has(Math.floor(t / HOUR_S))),
     ...lastOf(times, HOUR_S, newestZones(times, HOUR_S, 216)),
     ...lastOf(times, 6 * HOUR_S, newestZones(times, 6 * HOUR_S, 132)),
+    ...lastOf(times, 24 * HOUR_S, newestZones(times, 24 * HOUR_S, 400)),
   ];
   return [...new Set(kept)].sort((a, b) => a - b);
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Budget } from '../../server/http/budget.js';
+import { BytesInFlight } from '../../server/http/bytes-in-flight.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, startHttpServer, type HttpServer } from '../../server/http/server.js';
 import { createLog } from '../../server/log.js';
@@ -341,6 +342,33 @@ describe('awkward requests', () => {
       expect((await fetch(`${url}/nowhere`)).status).toBe(404);
     },
   );
+});
+
+describe('bytes in flight', () => {
+  it('of one key leave room for others, and of all for none', () => {
+    const bytes = new BytesInFlight({ maxBytesInFlight: 10, maxBytesInFlightPerKey: 6 });
+    expect([bytes.take('a', 6), bytes.take('a', 1), bytes.take('b', 4)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect([bytes.take('c', 1), bytes.take(null, 1), bytes.take('c', 0)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    bytes.give('a', 6);
+    // What was refused has left nothing behind.
+    expect([bytes.take('c', 3), bytes.take(null, 3), bytes.take('b', 1)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    for (const [key, taken] of [['b', 4] as const, ['c', 3] as const, [null, 3] as const]) {
+      bytes.give(key, taken);
+    }
+    expect([bytes.take('a', 6), bytes.take('b', 4)]).toEqual([true, true]);
+  });
 });
 
 describe('budgets', () => {

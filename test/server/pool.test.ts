@@ -1,3 +1,5 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   PoolClosedError,
@@ -60,7 +62,7 @@ describe('the compute pool', () => {
 
   it('moves inputs and results instead of copying them', async () => {
     const input = pageInput();
-    const { buffer } = input.segments[0];
+    const { buffer } = input.segments[0] as Uint8Array;
     const result = await pool.run('renderPage', input, [buffer as ArrayBuffer]);
     expect(buffer.byteLength).toBe(0);
     if (result.status !== 'done') throw new Error(result.status);
@@ -103,5 +105,23 @@ describe('closing the compute pool', () => {
     await closed;
     await pool.close();
     expect(errors).toEqual([]);
+  });
+});
+
+describe.runIf(process.platform === 'linux')('the threads', () => {
+  /** Nice values of this process' threads: field 19 of stat; the second field may hold spaces. */
+  const niceValues = (): number[] =>
+    readdirSync('/proc/self/task').map((id) => {
+      const stat = readFileSync(`/proc/self/task/${id}/stat`, 'latin1');
+      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+    });
+
+  it('give way to the event loop where cores are short', async () => {
+    const before = niceValues();
+    const pool = await startPool({ threads: 2, onError });
+    const own = getPriority(process.pid);
+    const lowered = (values: number[]) => values.filter((nice) => nice > own).length;
+    expect(lowered(niceValues())).toBe(lowered(before) + 2);
+    await pool.close();
   });
 });

@@ -7,7 +7,7 @@ import { directoriesAround } from '../../storage/catalog/directories-around.js';
 import { loadDirectory, type Directories } from '../../storage/catalog/directories.js';
 import { firstT } from '../../storage/catalog/directory.js';
 import { newestPlaces } from '../../storage/catalog/newest.js';
-import { MAX_LIST_BYTES, SegmentLists } from '../../storage/catalog/segment-lists.js';
+import { MAX_SEGMENT_LIST_BYTES, SegmentLists } from '../../storage/catalog/segment-lists.js';
 import { packRefs, unpackRefs } from '../../storage/catalog/segment-rows.js';
 import { Database, type SqlValue } from '../../storage/duckdb/database.js';
 import { migrate } from '../../storage/schema/migrations.js';
@@ -148,7 +148,7 @@ describe('Lists of segments', () => {
     const ends = new Map<string, number>();
     let entries = 0;
     for (const [tokenId, tier, first, data] of stored) {
-      expect((data as Uint8Array).length).toBeLessThanOrEqual(MAX_LIST_BYTES);
+      expect((data as Uint8Array).length).toBeLessThanOrEqual(MAX_SEGMENT_LIST_BYTES);
       const refs = unpackRefs('raw', data as Uint8Array);
       entries += refs.length;
       expect(firstT(refs[0])).toBe(first);
@@ -174,7 +174,7 @@ describe('Lists of segments', () => {
       const store = await openStore(directory.path);
       const { lists } = (store as unknown as { directories: Directories }).directories;
       // As it is with very many segments: all but the latest few.
-      lists.due = (last) => (last - lists.listedId < 8 ? null : last - 3);
+      lists.due = (last) => (last - lists.listedId < 3 ? null : last - 1);
       return store;
     };
     let store = await open();
@@ -183,6 +183,7 @@ describe('Lists of segments', () => {
       const t = 1000 + ((i * 37) % 50) * 60;
       expected.set(t, 1 + i);
       await commitRows(store, [snapshot(t, undefined, { price_usd: 1 + i })]);
+      await store.settled();
       if (i % 25 === 24) {
         await store.close();
         store = await open();

@@ -25,6 +25,7 @@ import { DEFAULT_NATIVE } from '../../server/market/depth-handler.js';
 import { marketHandlers } from '../../server/market/handlers.js';
 import { Market } from '../../server/market/market.js';
 import { Fragments, type FragmentsOptions } from '../../server/replay/fragments/fragments.js';
+import { PageQueue, pagesAtOnce, type PageQueueLimits } from '../../server/replay/page-queue.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { checkedFetch } from './conformance.js';
 import { MemoryLp } from './memory-lp.js';
@@ -96,6 +97,7 @@ export interface TestService {
   server: RunningServer;
   pool: ComputePool;
   fragments: Fragments | undefined;
+  pageQueue: PageQueue;
   depth: MemoryDepth;
   keys: MemoryKeys;
   queue: MemoryQueue;
@@ -124,6 +126,7 @@ export interface TestServiceOptions {
   threads?: number;
   maxQueueTasks?: number;
   limits?: Partial<HttpLimits>;
+  pageQueueLimits?: Partial<PageQueueLimits>;
   depth?: MemoryDepth;
   /** Of tokens' rows, by address. */
   details?: DetailsOf;
@@ -167,6 +170,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const lp = lpHandlers({ lp: lpTools, state: market.state, quotes });
   const handlers = marketHandlers({ market, queue, log, native: DEFAULT_NATIVE });
   const fragments = options.fragments && new Fragments({ pool, depth, log, ...options.fragments });
+  const pageQueue = new PageQueue({
+    pagesInWork: pagesAtOnce(threads),
+    limits: options.pageQueueLimits,
+  });
   const server = await startServer({
     depth,
     keys,
@@ -182,11 +189,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     port: 0,
     log,
     limits: { ...HTTP_LIMITS, ...limits },
+    pageQueue,
   });
   return {
     server,
     pool,
     fragments,
+    pageQueue,
     depth,
     keys,
     queue,

@@ -65,7 +65,8 @@ export const getWhaleActivity = defineEndpoint({
     `Counts and flows of the largest holders over windows and days, and the holders themselves.\n\n` +
     `${HOLDER_FLOW_NOTES} \`summary\` and \`sparkline\` are then \`{}\`, \`wallets\` is empty.\n\n` +
     'One request a second, beside what the plan allows. Snapshots come about once a minute: a reply may ' +
-    'be kept as long.',
+    'be kept as long, and its `Cache-Control` says so.',
+  maxAgeS: 60,
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general', 'whale-get'],

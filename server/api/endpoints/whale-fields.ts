@@ -18,8 +18,9 @@ export const HOLDER_FLOW_NOTES =
   "newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is " +
   'missing has zeros. Amounts are in tokens.\n\n' +
   'Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for ' +
-  'nine days, then of each six hours for 33 days: the 7-day window is exact to the hour, those of 14 and ' +
-  '30 days to six hours, the days of the sparkline wholly.\n\n' +
+  'nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and ' +
+  '30 days to six hours, the days of the sparkline wholly. A server whose clock is frozen more than two ' +
+  'days before the newest stored snapshot sees what is kept there.\n\n' +
   'A token without a visible snapshot is no error: `has_coverage` is false and `last_snapshot_at` null.';
 
 const perTier = <S extends TSchema>(schema: S) =>

@@ -26,7 +26,8 @@ import {
   Fragments,
   type FragmentLimits,
 } from '../../replay/fragments/fragments.js';
-import { fragmentLimits } from '../fragment-limits.js';
+import { columnBytes, fragmentLimits } from '../page-limits.js';
+import { SegmentColumns } from '../../replay/segment-columns.js';
 import { nativeCurrency } from '../native-currency.js';
 import { quoteTokens } from '../quote-tokens.js';
 import { readFlags } from '../flags.js';
@@ -35,7 +36,7 @@ import { stopSignal } from '../stop-signal.js';
 import { storeOptions } from '../store-access.js';
 
 export const SERVE_USAGE =
-  'fathom serve [--data DIR] [--host H] [--port P] [--as-of TIME] [--threads N] [--native-code C] [--native-mint M] [--quote-tokens M,M] [--evm-chain-id N] [--fragments-memory-mib N] [--fragments-disk-mib N]';
+  'fathom serve [--data DIR] [--host H] [--port P] [--as-of TIME] [--threads N] [--native-code C] [--native-mint M] [--quote-tokens M,M] [--evm-chain-id N] [--fragments-memory-mib N] [--fragments-disk-mib N] [--columns-memory-mib N]';
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 8080;
@@ -58,6 +59,8 @@ export interface ServeOptions {
   /** Numeric id of the EVM chain. */
   evmChainId: number;
   fragments: FragmentLimits;
+  /** Memory for segments' columns. */
+  columnBytes: number;
 }
 
 /** @throws UsageError */
@@ -74,6 +77,7 @@ export function serveOptions(words: readonly string[]): ServeOptions {
     'evm-chain-id': 'text',
     'fragments-memory-mib': 'text',
     'fragments-disk-mib': 'text',
+    'columns-memory-mib': 'text',
   });
   if (rest.length > 0) throw new UsageError(`serve: unexpected ${rest[0]}`);
   const config = readConfig();
@@ -88,6 +92,7 @@ export function serveOptions(words: readonly string[]): ServeOptions {
   const evmChainId = setting('evm-chain-id', flags['evm-chain-id'], config);
   const fragmentsMemory = setting('fragments-memory-mib', flags['fragments-memory-mib'], config);
   const fragmentsDisk = setting('fragments-disk-mib', flags['fragments-disk-mib'], config);
+  const columnsMemory = setting('columns-memory-mib', flags['columns-memory-mib'], config);
   const native = nativeCurrency(nativeCode, nativeMint);
   return {
     directory: dataDirectory(setting('data', flags.data, config)?.value),
@@ -99,6 +104,7 @@ export function serveOptions(words: readonly string[]): ServeOptions {
     native,
     quotes: quoteTokens(quotes, native.mint),
     fragments: fragmentLimits(fragmentsMemory, fragmentsDisk),
+    columnBytes: columnBytes(columnsMemory),
     evmChainId:
       evmChainId === null
         ? DEFAULT_EVM_CHAIN_ID
@@ -201,6 +207,7 @@ export async function startService(
       checkPlan: new Limiter({ usage: store.usage, plans }).check,
       pool,
       fragments,
+      columns: new SegmentColumns(store.depth, options.columnBytes),
       clock,
       host,
       port,

@@ -1,0 +1,80 @@
+/** `fathom ingest` as people run it: a process of its own, into a directory that is new. */
+import { spawn } from 'node:child_process';
+import { rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { databaseBytes, openStore } from '../store.js';
+import { contentsOf, type Input } from './inputs.js';
+
+export interface IngestRun {
+  /** From the start of the process to its end. */
+  wallS: number;
+  /** What the command says of itself: without its start and end, the store's opening and closing. */
+  ownS: number;
+  /** Of all threads, the start of the process included. */
+  cpuS: number;
+  peakMegabytes: number;
+  inputBytes: number;
+  storedBytes: number;
+}
+
+interface Usage {
+  cpuS: number;
+  peakMegabytes: number;
+}
+
+interface CommandReport {
+  files: { rows: number; cells: number; seconds: number }[];
+}
+
+const COMMAND = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
+const USAGE_MODULE = new URL('./usage.js', import.meta.url).href;
+
+/** @throws Error where the command fails, or the store does not hold what was generated */
+export async function runIngest(input: Input): Promise<IngestRun> {
+  const directory = path.join(path.dirname(input.file), 'data');
+  try {
+    const began = performance.now();
+    const { report, usage } = await command(input, directory);
+    const wallS = (performance.now() - began) / 1000;
+    await checkContents(input, report, directory);
+    const inputBytes = (await stat(input.file)).size;
+    const storedBytes = await databaseBytes(directory);
+    return { wallS, ownS: report.files[0].seconds, ...usage, inputBytes, storedBytes };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function command(input: Input, directory: string) {
+  const words = ['ingest', input.dataset, input.file, '--data', directory, '--json'];
+  const child = spawn(process.execPath, ['--import', USAGE_MODULE, COMMAND, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  const [, out, errors, used] = child.stdio as (Readable | null)[];
+  const [status, report, complaint, usage] = await Promise.all([
+    new Promise<number | null>((resolve, reject) =>
+      child.once('exit', resolve).once('error', reject),
+    ),
+    ...[out, errors, used].map((stream) => text(stream as Readable)),
+  ]);
+  if (status !== 0) throw new Error(`ingest of ${input.name} ended with ${status}: ${complaint}`);
+  return { report: JSON.parse(report) as CommandReport, usage: JSON.parse(usage) as Usage };
+}
+
+async function checkContents(
+  input: Input,
+  { files: [told] }: CommandReport,
+  directory: string,
+): Promise<void> {
+  const store = await openStore(directory);
+  const found = await contentsOf(store, input).finally(() => store.close());
+  const { tokens, items } = input.expected;
+  const isRight = found.tokens === tokens && found.items === items && told.rows === input.rows;
+  if (isRight && told.cells === input.cells) return;
+  throw new Error(
+    `${input.name}: ${input.rows} rows, ${tokens} tokens, ${items} entries were generated; the command read ${told.rows} rows, the store holds ${found.tokens} tokens, ${found.items} entries`,
+  );
+}

@@ -1,0 +1,112 @@
+/** The files that are ingested: one of each dataset and format, and what a store of it has to hold. */
+import path from 'node:path';
+import type { Store } from '../../storage/store.js';
+import { PAGE_A } from '../data/pages.js';
+import { arrowOfCells } from './arrow-input.js';
+import { linesOfBooks, linesOfCells, linesOfSnapshots } from './depth-lines.js';
+import { countHolders, countOrders, holderLines, orderLines } from './flat-lines.js';
+import { parquetOfCells, parquetOfLines } from './parquet-input.js';
+
+export const INPUT_NAMES = [
+  'cells.parquet',
+  'cells.arrow',
+  'cells-dictionary.arrow',
+  'cells.csv',
+  'cells.ndjson',
+  'snapshots.ndjson',
+  'books.ndjson',
+  'holders.ndjson',
+  'holders.parquet',
+  'dca_orders.ndjson',
+  'dca_orders.parquet',
+] as const;
+export type InputName = (typeof INPUT_NAMES)[number];
+
+/** What of a store is counted after the command. */
+export interface Contents {
+  tokens: number;
+  /** Cells, holders' rows or orders. */
+  items: number;
+}
+
+export interface Input {
+  name: InputName;
+  dataset: string;
+  file: string;
+  rows: number;
+  /** 0 where the dataset has none. */
+  cells: number;
+  expected: Contents;
+}
+
+/** What a generator has written. */
+export interface Written {
+  rows: number;
+  cells: number;
+  tokens: number;
+  items: number;
+}
+
+/** Text formats take this share of the cells: ten times the bytes a cell. */
+const TEXT_SHARE = 1 / 4;
+const ORDER_SHARE = 1 / 20;
+
+/** Writes one file of the wanted size into a folder. */
+export async function makeInput(name: InputName, cells: number, folder: string): Promise<Input> {
+  const file = path.join(folder, name);
+  const { tokens, items, ...size } = await write(name, cells, file);
+  return { name, dataset: datasetOf(name), file, ...size, expected: { tokens, items } };
+}
+
+function write(name: InputName, cells: number, file: string): Written | Promise<Written> {
+  const text = Math.ceil(cells * TEXT_SHARE);
+  const orders = Math.ceil(cells * ORDER_SHARE);
+  switch (name) {
+    case 'cells.parquet':
+      return parquetOfCells(file, pagesOf(cells));
+    case 'cells.arrow':
+      return arrowOfCells(file, pagesOf(cells), 'plain');
+    case 'cells-dictionary.arrow':
+      return arrowOfCells(file, pagesOf(cells), 'dictionary');
+    case 'cells.csv':
+      return linesOfCells(file, pagesOf(text), 'csv');
+    case 'cells.ndjson':
+      return linesOfCells(file, pagesOf(text), 'ndjson');
+    case 'snapshots.ndjson':
+      return linesOfSnapshots(file, pagesOf(cells));
+    case 'books.ndjson':
+      return linesOfBooks(file, cells);
+    case 'holders.ndjson':
+      return holderLines(file, text);
+    case 'holders.parquet':
+      return parquetOfLines(file, 'holders', (lines) => holderLines(lines, text));
+    case 'dca_orders.ndjson':
+      return orderLines(file, orders);
+    case 'dca_orders.parquet':
+      return parquetOfLines(file, 'dca_orders', (lines) => orderLines(lines, orders));
+  }
+}
+
+export function datasetOf(name: InputName): string {
+  if (name === 'books.ndjson') return 'snapshots';
+  return name.startsWith('cells') ? 'cells' : name.slice(0, name.indexOf('.'));
+}
+
+/** What of this input stands in a store. */
+export async function contentsOf(store: Store, { dataset }: Input): Promise<Contents> {
+  const { tokens, cells } = await store.summary();
+  if (dataset === 'holders') return countHolders(store);
+  return { tokens, items: dataset === 'dca_orders' ? await countOrders(store) : cells };
+}
+
+/** How many tokens' pages, and how long ones, hold about so many cells. */
+export interface Pages {
+  tokens: number;
+  snapshots: number;
+}
+
+function pagesOf(cells: number): Pages {
+  const tokens = Math.max(1, Math.round(cells / PAGE_A.cells / PAGE_A.snapshots));
+  const snapshots = Math.max(1, Math.round(cells / PAGE_A.cells / tokens));
+  return { tokens, snapshots };
+}

@@ -1,0 +1,58 @@
+/** The ingest bench's results for people. */
+import { percentile } from '../case.js';
+import { aligned, figure } from '../report.js';
+import type { IngestRun } from './command.js';
+import type { Input } from './inputs.js';
+
+/** One file's runs, each figure their median; the peak is the greatest. */
+export interface IngestRow extends IngestRun {
+  name: string;
+  rows: number;
+  cells: number;
+}
+
+const COLUMNS = ['file', 'M rows', 'MB', 'wall s', 'own s', 'rows/s', 'cells/s', 'MB/s'].concat([
+  'rows/s own',
+  'MB/s own',
+  'cpu s',
+  'cpu us/row',
+  'peak MB',
+  'stored B/cell',
+]);
+
+export const FOOTER =
+  'wall: the command from the start of its process to its end, into a new directory; the rates follow from ' +
+  'it. own: what the command says it took, without the start and the end of the process, and the rates that ' +
+  'follow from that. cpu: of all threads, start included, which hardly depends on what else runs. Files lie ' +
+  "in the system's cache. stored: the database file, closed, with its catalogue.";
+
+export function rowOf({ name, rows, cells }: Input, runs: readonly IngestRun[]): IngestRow {
+  const median = (of: (run: IngestRun) => number): number =>
+    percentile(Float64Array.from(runs, of).sort(), 0.5);
+  return {
+    ...{ name, rows, cells },
+    wallS: median(({ wallS }) => wallS),
+    ownS: median(({ ownS }) => ownS),
+    cpuS: median(({ cpuS }) => cpuS),
+    peakMegabytes: Math.max(...runs.map(({ peakMegabytes }) => peakMegabytes)),
+    inputBytes: runs[0].inputBytes,
+    storedBytes: median(({ storedBytes }) => storedBytes),
+  };
+}
+
+export function tableOf(rows: readonly IngestRow[]): string[] {
+  return aligned([COLUMNS, ...rows.map(cellsOf)], ['file']);
+}
+
+function cellsOf(row: IngestRow): string[] {
+  const { rows, cells, wallS, ownS, cpuS, inputBytes } = row;
+  const megabytes = inputBytes / 1e6;
+  return [
+    row.name,
+    ...[rows / 1e6, megabytes, wallS, ownS, rows / wallS].map(figure),
+    cells === 0 ? '' : figure(cells / wallS),
+    ...[megabytes / wallS, rows / ownS, megabytes / ownS].map(figure),
+    ...[cpuS, (1e6 * cpuS) / rows, row.peakMegabytes].map(figure),
+    cells === 0 ? '' : figure(row.storedBytes / cells),
+  ];
+}

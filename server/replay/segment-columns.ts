@@ -1,0 +1,110 @@
+/**
+ * Segments for the pool's pages: the columns of those that are asked for again are kept in memory
+ * that all threads share, where workers read them as they lie; the others are read from storage.
+ */
+import { TaskOverdueError } from '../../compute/pool.js';
+import type { SegmentInput } from '../../compute/replay/task.js';
+import { statedPlainBytes } from '../../compute/segment/lz4.js';
+import { clearPlace, isFilled, type SharedPlace } from '../../compute/segment/shared-run.js';
+import type { DepthSource } from '../../storage/seams.js';
+import { PlaceRing, type RingPlace } from './place-ring.js';
+
+/** At 12 to 20 bytes a cell some 100 full pages. */
+export const COLUMN_BYTES = 128 * 1024 * 1024;
+/** Segments of which it is known that they were asked for once. */
+const MAX_ASKED_ONCE = 65_536;
+
+/** A segment that is kept, or is to be, in one task. */
+interface Pinned {
+  segmentId: number;
+  place: RingPlace;
+}
+
+export class SegmentColumns {
+  /** By segment id: an id is given once in a store's life in this process, to what never changes. */
+  readonly #ring: PlaceRing<number>;
+  readonly #askedOnce = new Set<number>();
+
+  /** @param bytes of shared memory; 0: nothing is kept */
+  constructor(
+    private readonly depth: Pick<DepthSource, 'readSegments'>,
+    bytes: number = COLUMN_BYTES,
+  ) {
+    this.#ring = new PlaceRing(bytes);
+  }
+
+  /** Segments that are kept, or about to be. */
+  get size(): number {
+    return this.#ring.size;
+  }
+
+  /**
+   * Hands segments to a task: as they are kept, else as blocks, whose buffers may be moved.
+   * @throws SegmentGoneError, and what the task throws
+   */
+  async use<T>(
+    ids: readonly number[],
+    task: (segments: SegmentInput[], transfer: ArrayBuffer[]) => Promise<T>,
+  ): Promise<T> {
+    const pinned: Pinned[] = [];
+    let isOver = true;
+    try {
+      const segments = this.#kept(ids, pinned);
+      const missing = ids.filter((_, i) => segments[i] === null);
+      const blocks = missing.length === 0 ? [] : await this.depth.readSegments(missing);
+      const transfer = blocks.map((block) => block.buffer as ArrayBuffer);
+      const found = ids.map((id, i) => segments[i] ?? this.#fresh(id, blocks.shift(), pinned));
+      return await task(found, transfer);
+    } catch (error) {
+      isOver = !(error instanceof TaskOverdueError);
+      throw error;
+    } finally {
+      // A task that hangs may write at its places yet: they stay its own.
+      if (isOver) for (const one of pinned) this.#unpin(one);
+    }
+  }
+
+  #kept(ids: readonly number[], pinned: Pinned[]): (SegmentInput | null)[] {
+    return ids.map((segmentId) => {
+      const place = this.#ring.get(segmentId);
+      if (place === undefined || !isFilled(place)) return null;
+      this.#pin({ segmentId, place }, pinned);
+      return { keptAt: placeOf(place) };
+    });
+  }
+
+  /** A block, with a place to leave its columns at where they were asked for before. */
+  #fresh(segmentId: number, block: Uint8Array | undefined, pinned: Pinned[]): SegmentInput {
+    if (block === undefined) throw new Error('fewer segments were read than were asked for');
+    if (this.#ring.get(segmentId) !== undefined || !this.#isAskedAgain(segmentId)) return block;
+    const place = this.#ring.add(segmentId, statedPlainBytes(block));
+    if (place === null) return block;
+    clearPlace(place);
+    this.#pin({ segmentId, place }, pinned);
+    return { block, keepAt: placeOf(place) };
+  }
+
+  /** Who reads a long history once is not to drive out what others read. */
+  #isAskedAgain(segmentId: number): boolean {
+    if (this.#askedOnce.delete(segmentId)) return true;
+    const [oldest] = this.#askedOnce;
+    if (this.#askedOnce.size === MAX_ASKED_ONCE) this.#askedOnce.delete(oldest);
+    this.#askedOnce.add(segmentId);
+    return false;
+  }
+
+  #pin(one: Pinned, pinned: Pinned[]): void {
+    one.place.pins++;
+    pinned.push(one);
+  }
+
+  #unpin({ segmentId, place }: Pinned): void {
+    place.pins--;
+    if (place.pins === 0 && !isFilled(place)) this.#ring.delete(segmentId);
+  }
+}
+
+/** What of a place a task is told. */
+function placeOf({ memory, offset, bytes }: RingPlace): SharedPlace {
+  return { memory, offset, bytes };
+}

@@ -1,0 +1,138 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { runInTurn } from '../../compute/in-turn.js';
+import { encodeSegment } from '../../compute/segment/segment.js';
+import { pagesAtOnce } from '../../server/replay/page-queue.js';
+import { runOf } from '../compute/replay-stores.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { RawClient, eventually, requestText } from '../support/raw-client.js';
+import {
+  ENTERPRISE_KEY,
+  MINT,
+  NOW_S,
+  WIDE_MINT,
+  startTestService,
+  steadyStore,
+  type TestService,
+} from '../support/service.js';
+
+/** The light key's token has one segment, known by its id. */
+const LIGHT = `/replay/${MINT}?group=type&to=${NOW_S - 60}`;
+const FLOOD = `/replay/${WIDE_MINT}?group=venue`;
+const FROM_FRAGMENTS = `/replay/${WIDE_MINT}?group=market&to=${NOW_S - 60}`;
+const IN_WORK = pagesAtOnce(1);
+const WAITING_PER_KEY = 48;
+
+let service: TestService;
+let lightSegments: number[];
+let flooding: Promise<Response>[] = [];
+let resume = () => {};
+
+const light = (path: string, headers = {}, method = 'GET'): Promise<Response> =>
+  service.get(path, { method, headers: { 'x-api-key': ENTERPRISE_KEY, ...headers } });
+const lightReads = (): number =>
+  service.depth.reads.filter((ids) => String(ids) === String(lightSegments)).length;
+
+beforeAll(async () => {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, steadyStore(10, 2), { perSegment: 10 });
+  depth.add('mainchain', WIDE_MINT, steadyStore(48, 34), { perSegment: 24 });
+  service = await startTestService({
+    depth,
+    threads: 1,
+    maxQueueTasks: 4,
+    fragments: { directory: null },
+    // One more than the flood: what waits beside it is known by what is refused after it.
+    pageQueueLimits: {
+      maxWaitingPages: WAITING_PER_KEY + 1,
+      maxWaitingPagesPerKey: WAITING_PER_KEY,
+      maxExpectedWaitMs: Infinity,
+    },
+  });
+  for (let i = 0; i < 2; i++) {
+    await (await light(FROM_FRAGMENTS, { 'accept-encoding': 'gzip' })).arrayBuffer();
+    await service.fragments?.idle();
+  }
+  service.depth.reads.length = 0;
+  await (await light(LIGHT)).arrayBuffer();
+  lightSegments = service.depth.reads[0];
+});
+afterAll(() => service.stop());
+afterEach(async () => {
+  resume();
+  await Promise.all(flooding.map(async (page) => (await page).arrayBuffer()));
+});
+
+/** As many pages as one key may have, none of which ends before `resume`; the next is refused. */
+async function flood(): Promise<void> {
+  const { depth } = service;
+  depth.reads.length = 0;
+  const gate = new Promise<void>((open) => (resume = open));
+  depth.beforeRead = () => gate;
+  flooding = Array.from({ length: IN_WORK + WAITING_PER_KEY + 1 }, () =>
+    service.get(FLOOD, { headers: { 'accept-encoding': 'identity' } }),
+  );
+  const { status } = await Promise.race(flooding);
+  expect(status).toBe(503);
+  expect(depth.reads).toHaveLength(IN_WORK);
+}
+
+describe('while one key floods the pool with pages', () => {
+  it("another key's page is not refused while there is a place, and comes next", async () => {
+    await flood();
+    const page = light(LIGHT);
+    await eventually('it waits', () => service.pageQueue.waitingPages === WAITING_PER_KEY + 1);
+    const refused = await light(LIGHT);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    resume();
+    expect((await page).status).toBe(200);
+    // Before all that wait but those that were in work already.
+    expect(service.depth.reads[IN_WORK]).toEqual(lightSegments);
+  });
+
+  it('pages from fragments, 304 and HEAD are answered without waiting', async () => {
+    const { headers } = await light(LIGHT);
+    await flood();
+    const assembled = await light(FROM_FRAGMENTS, { 'accept-encoding': 'gzip' });
+    expect([assembled.status, assembled.headers.get('etag')]).toEqual([
+      200,
+      expect.stringMatching(/-f"$/),
+    ]);
+    const tag = headers.get('etag') as string;
+    expect((await light(LIGHT, { 'if-none-match': tag })).status).toBe(304);
+    const head = await light(LIGHT, {}, 'HEAD');
+    expect([head.status, head.headers.get('etag')]).toEqual([200, tag]);
+    for (const name of ['content-type', 'content-encoding', 'cache-control', 'vary']) {
+      expect(head.headers.get(name)).toBe(headers.get(name));
+    }
+    expect(service.depth.reads).toHaveLength(IN_WORK);
+  });
+
+  it('a client that goes while its page waits leaves its place to the next one', async () => {
+    await flood();
+    const client = await RawClient.connect(service.server.port);
+    client.send(requestText(`GET /api/v1${LIGHT}`, { 'x-api-key': ENTERPRISE_KEY }));
+    await eventually(
+      'its page waits',
+      () => service.pageQueue.waitingPages === WAITING_PER_KEY + 1,
+    );
+    client.socket.destroy();
+    await eventually('its place is free', () => service.pageQueue.waitingPages === WAITING_PER_KEY);
+    const page = light(LIGHT);
+    await eventually('it is taken', () => service.pageQueue.waitingPages === WAITING_PER_KEY + 1);
+    resume();
+    expect([(await page).status, lightReads()]).toEqual([200, 1]);
+  });
+
+  it('other tasks have their turn after the pages in work, not after all', async () => {
+    await flood();
+    const { snapshots } = steadyStore(24, 34);
+    const stored = [snapshots.slice(0, 12), snapshots.slice(12)].map(
+      (part) => new Uint8Array(encodeSegment(runOf('raw', part))),
+    );
+    resume();
+    const input = { stored, added: null, mode: 'merge' as const };
+    const { status } = await runInTurn(service.pool, 'rewriteSegments', input);
+    expect(status).toBe('done');
+    expect(service.depth.reads.length).toBeLessThanOrEqual(2 * IN_WORK + 2);
+  });
+});

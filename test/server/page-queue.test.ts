@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../server/http/errors.js';
+import { PageQueue, pagesAtOnce, type PageQueueOptions } from '../../server/replay/page-queue.js';
+
+/** A client that stays until it is told to go. */
+class TestClient {
+  aborted = false;
+  #gone = () => {};
+
+  onGone(listener: () => void): void {
+    this.#gone = listener;
+  }
+
+  go(): void {
+    this.aborted = true;
+    this.#gone();
+  }
+}
+
+/** A queue whose pages end when the test says so, on a clock that the test moves. */
+class Desk {
+  nowMs = 0;
+  readonly queue: PageQueue;
+  /** Pages in work, in the order in which they began. */
+  readonly inWork: { key: string; end: () => void }[] = [];
+
+  constructor(options: Partial<PageQueueOptions> = {}) {
+    this.queue = new PageQueue({ pagesInWork: 1, nowMs: () => this.nowMs, ...options });
+  }
+
+  page(key: string, client = new TestClient()): Promise<string | null> {
+    return this.queue.run(key, client, async () => {
+      await new Promise<void>((end) => this.inWork.push({ key, end }));
+      return key;
+    });
+  }
+
+  pages(key: string, count: number): Promise<(string | null)[]> {
+    return Promise.all(Array.from({ length: count }, () => this.page(key)));
+  }
+
+  /** Ends the page that has been in work for longest, after so long. @returns its key */
+  async endOne(tookMs = 10): Promise<string> {
+    await settled();
+    this.nowMs += tookMs;
+    const { key, end } = this.inWork.shift() as { key: string; end: () => void };
+    end();
+    await settled();
+    return key;
+  }
+
+  async endAll(): Promise<string[]> {
+    const keys: string[] = [];
+    await settled();
+    while (this.inWork.length > 0) keys.push(await this.endOne());
+    return keys;
+  }
+}
+
+/** A page's promises follow each other: its end, the queue's, the next page's begin. */
+const settled = (): Promise<void> => new Promise(setImmediate);
+
+async function refusal(page: Promise<unknown>): Promise<unknown[]> {
+  const error = await page.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ApiError)) throw new Error('was not refused');
+  return [error.status, error.body.error_code, error.headers];
+}
+const BUSY = [503, 'replay_busy', [['Retry-After', '1']]];
+
+describe('keys that have pages waiting', () => {
+  it('get their turns alike: one with 50 pages does not hold another up for more than one', async () => {
+    const desk = new Desk();
+    const heavy = desk.pages('heavy', 50);
+    for (let page = 0; page < 10; page++) {
+      const light = desk.page('light');
+      // The page that is in work, and no other of the heavy key before the light one's.
+      expect([await desk.endOne(), await desk.endOne()]).toEqual(['heavy', 'light']);
+      expect(await light).toBe('light');
+    }
+    expect(await desk.endAll()).toEqual(Array(40).fill('heavy'));
+    expect(await heavy).toHaveLength(50);
+    expect([desk.queue.waitingPages, desk.queue.pagesInWork]).toEqual([0, 0]);
+  });
+
+  it('take turns where all have many, each its pages in the order in which they came', async () => {
+    const desk = new Desk();
+    void desk.pages('a', 4);
+    void desk.pages('b', 3);
+    void desk.pages('c', 3);
+    expect((await desk.endAll()).join('')).toBe('abcabcabca');
+  });
+
+  it('get equal time, not equal numbers: cheap pages do not wait for as many dear ones', async () => {
+    const desk = new Desk();
+    void desk.pages('dear', 12);
+    void desk.pages('cheap', 100);
+    const done = { dear: 0, cheap: 0 };
+    await settled();
+    while (done.dear < 6) {
+      const key = desk.inWork[0].key as keyof typeof done;
+      done[key]++;
+      await desk.endOne(key === 'dear' ? 100 : 10);
+    }
+    // Ten cheap ones for each dear one but the first, which began alone; what a page will take is
+    // guessed as it begins, so it is never quite even.
+    expect(done.cheap).toBeGreaterThanOrEqual(40);
+    expect(done.cheap).toBeLessThanOrEqual(60);
+  });
+
+  it('save nothing up while they have none waiting', async () => {
+    const desk = new Desk({ pagesInWork: 2 });
+    const steady = desk.pages('steady', 30);
+    // In work all along, with nothing waiting behind it.
+    await desk.endOne();
+    const idle = desk.pages('idle', 1);
+    for (let i = 0; i < 10; i++) await desk.endOne();
+    void desk.pages('idle', 20);
+    const next: string[] = [];
+    for (let i = 0; i < 12; i++) next.push(await desk.endOne());
+    expect(next.filter((key) => key === 'idle').length).toBeLessThanOrEqual(7);
+    await desk.endAll();
+    await Promise.all([steady, idle]);
+  });
+});
+
+describe('a page that would wait too long', () => {
+  it('is refused as it comes, by what pages took of late and how many are ahead', async () => {
+    const desk = new Desk({ pagesInWork: 2, limits: { maxExpectedWaitMs: 1000 } });
+    for (let i = 0; i < 80; i++) {
+      void desk.page('a');
+      await desk.endOne(380);
+    }
+    expect(desk.queue.expectedWaitMs('a')).toBe(0);
+    void desk.pages('a', 2 + 4);
+    // Four ahead and its own: five pages of 380 ms by twos.
+    expect(desk.queue.expectedWaitMs('a')).toBeCloseTo(950, 0);
+    void desk.page('a');
+    expect(await refusal(desk.page('a'))).toEqual(BUSY);
+    // Another key has its turn after one of the first one's.
+    expect(desk.queue.expectedWaitMs('b')).toBeCloseTo(380, 0);
+    const other = desk.page('b');
+    await desk.endAll();
+    expect(await other).toBe('b');
+  });
+
+  it('is refused where those in work do not end, whatever pages took before', async () => {
+    const desk = new Desk({ limits: { maxExpectedWaitMs: 1000 } });
+    void desk.pages('a', 2);
+    await desk.endOne(10);
+    expect(desk.queue.expectedWaitMs('a')).toBeLessThan(10);
+    desk.nowMs += 1001;
+    expect(await refusal(desk.page('b'))).toEqual(BUSY);
+    await desk.endAll();
+    void desk.page('b');
+    await settled();
+    expect(desk.inWork.map(({ key }) => key)).toEqual(['b']);
+    await desk.endAll();
+  });
+});
+
+describe('the queue', () => {
+  it('takes so many pages of a key, and so many of all; those in work do not count', async () => {
+    const limits = { maxWaitingPages: 5, maxWaitingPagesPerKey: 3 };
+    const desk = new Desk({ pagesInWork: 2, limits });
+    const taken = [desk.pages('a', 2 + 3)];
+    expect(await refusal(desk.page('a'))).toEqual(BUSY);
+    taken.push(desk.pages('b', 2));
+    expect(desk.queue.waitingPages).toBe(5);
+    expect(await refusal(desk.page('c'))).toEqual(BUSY);
+    expect(desk.queue.pagesInWork).toBe(2);
+    await desk.endOne();
+    taken.push(desk.pages('c', 1));
+    expect(desk.queue.pagesInWork).toBe(2);
+    await desk.endAll();
+    expect((await Promise.all(taken)).flat()).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c']);
+  });
+
+  it('lets a page go whose client has gone while it waited, and keeps nothing of its key', async () => {
+    const desk = new Desk({ limits: { maxWaitingPages: 1 } });
+    const client = new TestClient();
+    void desk.pages('a', 1);
+    const waiting = desk.page('gone', client);
+    expect(await refusal(desk.page('b'))).toEqual(BUSY);
+    client.go();
+    expect(await waiting).toBeNull();
+    expect(desk.queue.waitingPages).toBe(0);
+    const after = desk.page('b');
+    expect(await desk.endAll()).toEqual(['a', 'b']);
+    expect(await after).toBe('b');
+  });
+
+  it('gives a page nothing to do whose client has gone before', async () => {
+    const desk = new Desk();
+    const client = new TestClient();
+    client.go();
+    expect(await desk.page('a', client)).toBeNull();
+    expect(desk.queue.pagesInWork).toBe(0);
+  });
+
+  it('goes on after a page that fails', async () => {
+    const desk = new Desk();
+    const failing = desk.queue.run('a', new TestClient(), () => Promise.reject(new Error('no')));
+    const next = desk.page('a');
+    await expect(failing).rejects.toThrow('no');
+    await desk.endAll();
+    expect(await next).toBe('a');
+  });
+
+  it('keeps threads busy while others read, and leaves room for other tasks', () => {
+    expect([1, 2, 4, 16].map(pagesAtOnce)).toEqual([2, 3, 6, 24]);
+  });
+});

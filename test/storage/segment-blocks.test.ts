@@ -1,0 +1,74 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { crc32 } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Database, MAX_VALUE_BYTES } from '../../storage/duckdb/database.js';
+import { migrate } from '../../storage/schema/migrations.js';
+import { deleteSegments, insertSegment, readBlocks } from '../../storage/segment-blocks.js';
+import { DataDirectory } from '../support/stores.js';
+
+let directory: DataDirectory;
+let database: Database;
+beforeEach(async () => {
+  directory = new DataDirectory();
+  mkdirSync(directory.path);
+  const file = path.join(directory.path, 'blocks.duckdb');
+  database = await Database.openFile(file, { memoryLimitMiB: 256, threads: 1 });
+  await migrate(database, file);
+});
+afterEach(async () => {
+  await database.close();
+  directory.remove();
+});
+
+const SIZES = [1, 3999, 4000, 4001, 16_384, 16_385, 65_535, 65_536, 65_537, 300_000];
+const one = Uint32Array.of(1);
+const noise = (size: number): Uint8Array =>
+  Uint8Array.from({ length: size }, (_, i) => (i * i * 31 + (i >> 3) + size) & 255);
+
+/** Byte for byte; a matcher takes seconds for as many. */
+function expectBlocks(blocks: ReadonlyMap<number, Uint8Array>): void {
+  const differing = SIZES.filter((size, id) => {
+    const block = blocks.get(id);
+    return block === undefined || Buffer.compare(block, noise(size)) !== 0;
+  });
+  expect(differing).toEqual([]);
+}
+
+describe('Blocks of any size', () => {
+  it('are read as they were written, and leave nothing when they are deleted', async () => {
+    await database.transaction(async (tx) => {
+      for (const [segmentId, size] of SIZES.entries()) {
+        const segment = { block: noise(size), times: one, bandCells: one, cells: 1 };
+        await insertSegment(tx, { segmentId, tokenId: 0, tier: 'raw' }, segment);
+      }
+    });
+    const ids = SIZES.map((_, id) => id);
+    const blocks = await readBlocks(database, ids);
+    expectBlocks(blocks);
+    for (const id of ids) expect((await readBlocks(database, [id])).size).toBe(1);
+    await database.transaction((tx) => deleteSegments(tx, ids));
+    expect(await database.rows('SELECT count(*) FROM segment_parts')).toEqual([[0]]);
+  });
+
+  it('are read as earlier builds wrote them: in the row as far as one value goes', async () => {
+    await database.transaction(async (tx) => {
+      for (const [id, size] of SIZES.entries()) {
+        const block = noise(size);
+        const columns = new Uint8Array(one.buffer);
+        await tx.append('segments', [
+          [id, 0, 0, 1, columns, columns, crc32(block), block.subarray(0, MAX_VALUE_BYTES)],
+        ]);
+        for (let part = 1; part * MAX_VALUE_BYTES < size; part++) {
+          const from = part * MAX_VALUE_BYTES;
+          await tx.append('segment_parts', [
+            [id, part, block.subarray(from, from + MAX_VALUE_BYTES)],
+          ]);
+        }
+      }
+    });
+    const ids = SIZES.map((_, id) => id);
+    const blocks = await readBlocks(database, ids);
+    expectBlocks(blocks);
+  });
+});
