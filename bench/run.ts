@@ -1,7 +1,15 @@
 /** One run of the bench: its groups one after the other, the store and the server last. */
 import type { Store } from '../storage/store.js';
 import type { CaseResult, Counter } from './case.js';
-import { NO_FRAGMENTS, asOfS, fragmentHttpCases, httpCases, measureHttp } from './cases/http.js';
+import {
+  COLD,
+  NO_FRAGMENTS,
+  asOfS,
+  columnHttpCases,
+  fragmentHttpCases,
+  httpCases,
+  measureHttp,
+} from './cases/http.js';
 import { BENCH_SEED, PAGE_A } from './data/pages.js';
 import { temporaryFolder } from './folder.js';
 import { LOADED_GROUPS, loadGroup } from './groups.js';
@@ -109,7 +117,8 @@ async function measureServer(
   const results: CaseResult[] = [];
   const memory: Counter[] = [];
   const servers = [
-    { cases: httpCases(), flags: NO_FRAGMENTS, name: 'http A/server memory at the end' },
+    { cases: httpCases(), flags: COLD, name: 'http A/server memory at the end' },
+    { cases: columnHttpCases(), flags: NO_FRAGMENTS, name: 'http A/server memory with columns' },
     { cases: fragmentHttpCases(), flags: [], name: 'http A/server memory with fragments' },
   ];
   for (const { cases, flags, name } of servers) {

@@ -5,50 +5,16 @@
  * hundred.
  */
 import { crc32 } from 'node:zlib';
-import { TIERS, type Tier } from '../compute/market/market.js';
-import type { EncodedSegment } from '../compute/segment/split.js';
 import type { SqlRow, Statements } from './duckdb/database.js';
-import { isOneOf, joinedParts, partsOf } from './value-parts.js';
+import { isOneOf, joinedParts } from './value-parts.js';
 
 /**
  * Greatest bytes of a block that stands in its entry's row: those of fresh runs, which compaction soon
  * takes away again, lie apart from what stays.
  */
-const MAX_INLINE_BYTES = 16 * 1024;
+export const MAX_INLINE_BYTES = 16 * 1024;
 /** Bytes of a part: DuckDB keeps values of more than 4,096 in blocks of their own. */
-const PART_BYTES = 4000;
-
-/** Where a new segment belongs. */
-export interface SegmentPlace {
-  segmentId: number;
-  tokenId: number;
-  tier: Tier;
-}
-
-/** Writes a segment: its entry, with the block where it is small, else the block's parts. */
-export async function insertSegment(
-  tx: Statements,
-  { segmentId, tokenId, tier }: SegmentPlace,
-  { block, times, bandCells, cells }: EncodedSegment,
-): Promise<void> {
-  const isInline = block.length <= MAX_INLINE_BYTES;
-  await tx.run('INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?)', [
-    segmentId,
-    tokenId,
-    TIERS.indexOf(tier),
-    cells,
-    bytesOf(times),
-    bytesOf(bandCells),
-    crc32(block),
-    isInline ? block : block.subarray(0, 0),
-  ]);
-  if (isInline) return;
-  const parts = partsOf(block, PART_BYTES);
-  await tx.run(
-    `INSERT INTO segment_parts VALUES ${parts.map(() => '(?, ?, ?)').join(', ')}`,
-    parts.flatMap((part, i) => [segmentId, i + 1, part]),
-  );
-}
+export const PART_BYTES = 4000;
 
 /**
  * The blocks of those of the segments that are stored, by id, each in an ArrayBuffer of its own.
@@ -106,8 +72,4 @@ function checkedBlock(id: number, parts: readonly Uint8Array[], checksum: number
     throw new Error(`segment ${id} is damaged: its checksum does not fit`);
   }
   return block;
-}
-
-function bytesOf(column: Uint32Array): Uint8Array {
-  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 }

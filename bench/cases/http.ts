@@ -23,16 +23,18 @@ export interface HttpCase {
   key: string | null;
   status: number;
   clients: number;
-  /** Asked of so many tokens, and not before their pages come from fragments; null: of all, cold. */
-  warmTokens: number | null;
+  /** What a few tokens' pages come from before they are asked for; null: of all tokens, cold. */
+  warm: 'fragments' | 'columns' | null;
 }
 
 /** Flags of a server that makes every page anew. */
 export const NO_FRAGMENTS = ['--fragments-memory-mib', '0', '--fragments-disk-mib', '0'];
-/** Nor keeps what pages are made of. */
+/** And reads all that it is made of. */
 export const COLD = [...NO_FRAGMENTS, '--columns-memory-mib', '0'];
-/** Tokens whose packs are made before pages from fragments are measured. */
+/** Tokens that warm pages are asked for. */
 const WARM_TOKENS = 4;
+/** Pages of a token after which each of its segments was asked for several times. */
+const WARMING_PAGES = 16;
 /** Pages count as warm when so many in a row, every one another, came from fragments. */
 const WARM_REPLIES = 256;
 const WARM_DEADLINE_MS = 60_000;
@@ -44,21 +46,38 @@ export function asOfS(shape: PageShape): number {
 
 /** Every kind of request with one client, then with several. */
 export function httpCases(): HttpCase[] {
-  const kinds = [
+  const refused = {
+    ...page('group=market', 'gzip'),
+    name: '401',
+    key: 'none of ours',
+    status: 401,
+  };
+  return withClients([...poolKinds(), refused]);
+}
+
+/** Pages that the pool makes of columns that are kept. */
+export function columnHttpCases(): HttpCase[] {
+  const warm = (kind: Kind): Kind => ({ ...kind, name: `warm ${kind.name}`, warm: 'columns' });
+  return withClients(poolKinds().map(warm));
+}
+
+/** Full pages in every coding, grouped and filtered ones. */
+function poolKinds(): Kind[] {
+  return [
     page('group=market', 'gzip'),
     page('group=market', 'br'),
     page('group=market', 'identity'),
+    page('group=venue', 'gzip'),
     page('group=all', 'gzip'),
-    { ...page('group=market', 'gzip'), name: '401', key: 'none of ours', status: 401 },
+    page('types=onchain_pool', 'gzip'),
   ];
-  return withClients(kinds);
 }
 
 /** Pages of the default view, from fragments. */
 export function fragmentHttpCases(): HttpCase[] {
   const kinds = ['gzip', 'br'].map((acceptEncoding) => page('group=market', acceptEncoding));
   return withClients(
-    kinds.map((kind) => ({ ...kind, name: `fragments ${kind.name}`, warmTokens: WARM_TOKENS })),
+    kinds.map((kind): Kind => ({ ...kind, name: `fragments ${kind.name}`, warm: 'fragments' })),
   );
 }
 
@@ -66,7 +85,7 @@ type Kind = Omit<HttpCase, 'clients'>;
 
 function page(query: string, acceptEncoding: string): Kind {
   const name = `${query} ${acceptEncoding}`;
-  return { name, query, acceptEncoding, key: null, status: 200, warmTokens: null };
+  return { name, query, acceptEncoding, key: null, status: 200, warm: null };
 }
 
 function withClients(kinds: readonly Kind[]): HttpCase[] {
@@ -100,13 +119,17 @@ export async function measureHttp(
   forMs: number,
 ): Promise<CaseResult> {
   const { name, clients } = one;
+  const asked = one.warm === null ? tokens : Math.min(tokens, WARM_TOKENS);
   const target: Target = {
     url: server.url,
-    pathOf: (n) => pathOf(shape, Math.min(tokens, one.warmTokens ?? tokens), n, one.query),
+    pathOf: (n) => pathOf(shape, asked, n, one.query),
     headers: { 'x-api-key': one.key ?? key, 'accept-encoding': one.acceptEncoding },
     status: one.status,
   };
-  if (one.warmTokens !== null) await warmUp(target);
+  if (one.warm === 'fragments') await warmUp(target);
+  if (one.warm === 'columns') {
+    for (let n = 0; n < asked * WARMING_PAGES; n++) await getOnce(target, n);
+  }
   const { hash, bytes } = await digestOfFirst(target, one);
   await load(target, clients, forMs * WARM_UP_SHARE);
   const cpuBefore = server.cpuMs();

@@ -98,9 +98,7 @@ function batchOf(history: TokenHistory, dictionaries: Dictionaries | null): Reco
     support_usd: doubles((i) => run.supportCents[i] / 100),
     resistance_usd: doubles((i) => run.resistanceCents[i] / 100),
   };
-  const fields = Object.entries(columns).map(
-    ([name, data]) => new Field(name, data.type as DataType, true),
-  );
+  const fields = Object.entries(columns).map(([name, data]) => new Field(name, data.type, true));
   const children = Object.values(columns);
   const data = makeData({ type: new Struct(fields), length: rows, nullCount: 0, children });
   return new RecordBatch(new Schema(fields), data as never);

@@ -1,7 +1,6 @@
 /** The flags of `npm run bench:ingest`. */
 import path from 'node:path';
-import { parseArgs } from 'node:util';
-import { BenchUsageError } from '../flags.js';
+import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import { INPUT_NAMES, type InputName } from './inputs.js';
 
 export const USAGE = `npm run bench:ingest -- [--cells N] [--only FILE,FILE] [--runs N] [--smoke] [--json FILE]
@@ -25,42 +24,20 @@ const MAX_RUNS = 100;
 
 /** @throws BenchUsageError */
 export function readIngestOptions(words: readonly string[]): IngestOptions {
-  const { only, cells, runs, smoke, json } = parsed(words);
+  const { only, cells, runs, smoke, json } = readBenchFlags(words, {
+    options: {
+      only: { type: 'string' },
+      cells: { type: 'string' },
+      runs: { type: 'string' },
+      smoke: { type: 'boolean', default: false },
+      json: { type: 'string', default: path.join('bench', 'results', 'ingest.json') },
+    },
+  }).values;
   return {
-    names: only === undefined ? INPUT_NAMES : only.split(',').map(nameOf),
-    cells: whole('--cells', cells ?? (smoke ? '20000' : '4000000'), MAX_CELLS),
-    runs: whole('--runs', runs ?? (smoke ? '1' : '3'), MAX_RUNS),
+    names: namesFlag('--only', only, INPUT_NAMES),
+    cells: wholeFlag('--cells', cells ?? (smoke ? '20000' : '4000000'), 1, MAX_CELLS),
+    runs: wholeFlag('--runs', runs ?? (smoke ? '1' : '3'), 1, MAX_RUNS),
     smoke,
     jsonFile: path.resolve(json),
   };
-}
-
-function parsed(words: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...words],
-      options: {
-        only: { type: 'string' },
-        cells: { type: 'string' },
-        runs: { type: 'string' },
-        smoke: { type: 'boolean', default: false },
-        json: { type: 'string', default: path.join('bench', 'results', 'ingest.json') },
-      },
-    });
-    return values;
-  } catch (error) {
-    throw new BenchUsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function whole(flag: string, text: string, most: number): number {
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
-  if (value >= 1 && value <= most) return value;
-  throw new BenchUsageError(`${flag}: expected a whole number from 1 to ${most}, not '${text}'`);
-}
-
-function nameOf(text: string): InputName {
-  const name = INPUT_NAMES.find((known) => known === text.trim());
-  if (name !== undefined) return name;
-  throw new BenchUsageError(`--only: expected any of ${INPUT_NAMES.join(', ')}; was '${text}'`);
 }

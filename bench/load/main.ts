@@ -21,9 +21,9 @@ const COLUMNS = [
 const FOOTER =
   'Open loop: a request counts from the tick at which it was due, so what waits behind a stall counts in ' +
   'full; late: how far behind its own ticks the generator was, which is no part of the latencies. loop: how ' +
-  "long the server's event loop was held up; busy: what of that was its own work, collection included, and ' +
-  'not a wait for a core. Bots, replay clients and collector are processes of their own " +
-  'on the same cores, over loopback: with two cores they take from each other what the server does not. ' +
+  "long the server's event loop was held up; busy: what of that was its own work, collection included, and " +
+  'not a wait for a core. Bots, replay clients and collector are processes of their own, the last two at a ' +
+  'low priority, on the same cores, over loopback: with two cores they take from each other what the server does not. ' +
   'Compare rows of one table; no network, no TLS and no proxy is in it.';
 
 async function main(words: readonly string[]): Promise<void> {

@@ -13,6 +13,8 @@ const FRAGMENTS_DEADLINE_MS = 60_000;
 const POLL_MS = 20;
 /** How the entity tag of a page from fragments ends. */
 const FROM_FRAGMENTS = '-f"';
+/** Cold pages are read from the database, each time. */
+const COLD_COLUMNS = ['--columns-memory-mib', '0'];
 
 /**
  * Both bands hold every cell: the pages are the same, but only the default band's are made of
@@ -41,7 +43,7 @@ export async function startFathom(directory: string, tokens: number): Promise<Pe
   const unlimited = { requestsPerMinute: Infinity, monthlyQuota: Infinity };
   const { key } = await store.createKey({ tier: 'enterprise', name: 'bench', ...unlimited });
   await store.close();
-  const server = await startBenchServer(directory, asOfS(PAGE_A));
+  const server = await startBenchServer(directory, asOfS(PAGE_A), { flags: COLD_COLUMNS });
   const peer: Peer = {
     name: 'Fathom',
     version: `Node ${process.version}`,

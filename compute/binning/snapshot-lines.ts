@@ -3,6 +3,9 @@ import { eachJsonLine } from './json-lines.js';
 import type { IngestMode } from './run-builder.js';
 import { SnapshotRowBinner } from './snapshot-row.js';
 
+/** Bytes that a cell takes as text: `[-12,3456.78,0],`. */
+const BYTES_A_CELL = 16;
+
 /** What goes with any batch of rows. */
 export interface BatchOptions {
   /** Line (or row) of the file that the batch begins with, from 1. */
@@ -26,9 +29,9 @@ export interface SnapshotLines extends BatchOptions {
  * the lines hold.
  */
 export function binSnapshotLines(input: SnapshotLines): BinnedBatch {
-  const batch = new BatchBuilder(input.mode);
-  const binner = new SnapshotRowBinner(batch);
   const { bytes, firstLine, basePrices } = input;
+  const batch = new BatchBuilder(input.mode, Math.ceil(bytes.length / BYTES_A_CELL));
+  const binner = new SnapshotRowBinner(batch);
   batch.rows = eachJsonLine(bytes, firstLine, batch.faults, (row, index) => {
     binner.add(row, firstLine + index, basePrices?.[index] ?? NaN);
   });

@@ -21,7 +21,9 @@ const WORKED_SHARE = 0.85;
 const RANGED_SHARE = 0.35;
 const BUY_SHARE = 0.58;
 /** Median of a deposit as a share of what the token's pools hold. */
-const MEDIAN_DEPOSIT = 0.0004;
+const MEDIAN_DEPOSIT = 0.006;
+/** An order with a range looks at the price at each of its cycles: it has no more than these. */
+const MAX_RANGED_CYCLES = 200;
 
 /**
  * A token's orders at `t`, as a collector reports them: with `sinceS` only the ones that changed
@@ -47,7 +49,7 @@ export function demoDcaOrderRows(
     // Its place has changed hands meanwhile: the one before ended.
     if (then.dca_address !== now.dca_address)
       rows.push({ ...then, remaining_usd: 0, closed: true });
-    if (then.dca_address !== now.dca_address || then.remaining_usd !== now.remaining_usd) {
+    if (then.dca_address !== now.dca_address || then.next_cycle_at !== now.next_cycle_at) {
       rows.push(now);
     }
   }
@@ -61,14 +63,19 @@ function orderRow(
   t: number,
 ): DemoDcaOrderRow {
   const workS = (toS - fromS) * WORKED_SHARE;
-  const fitting = FREQUENCIES_S.filter((frequency) => frequency * 4 <= workS);
+  const isRanged = unit(hash(key, 6)) < RANGED_SHARE;
+  const fitting = FREQUENCIES_S.filter(
+    (everyS) => everyS * 4 <= workS && (!isRanged || everyS * MAX_RANGED_CYCLES >= workS),
+  );
   const frequencyS = fitting[hash(key, 1) % fitting.length];
   const cycles = Math.floor(workS / frequencyS);
   const depositedUsd = cents(token.liquidityUsd * MEDIAN_DEPOSIT * sizeDraw(hash(key, 2)));
   const cycleUsd = cents(depositedUsd / cycles);
-  const fired = Math.min(cycles, Math.floor((t - fromS) / frequencyS));
-  const left = fired === cycles ? 0 : cents(depositedUsd - fired * cycleUsd);
+  const gone = Math.min(cycles, Math.floor((t - fromS) / frequencyS));
   const direction: Direction = unit(hash(key, 4)) < BUY_SHARE ? 'BUY' : 'SELL';
+  const range = isRanged ? rangeOf(key, direction, fairPrice(price, fromS)) : OPEN_RANGE;
+  const fired = isRanged ? firedInRange(price, range, fromS, frequencyS, gone) : gone;
+  const left = gone === cycles ? 0 : cents(depositedUsd - fired * cycleUsd);
   return {
     dca_address: base58Address(`dca ${token.address} ${key} ${fromS}`),
     token_address: token.address,
@@ -78,19 +85,18 @@ function orderRow(
     remaining_usd: Math.max(0, left),
     cycle_usd: cycleUsd,
     cycle_frequency: frequencyS,
-    next_cycle_at: fromS + (fired + 1) * frequencyS,
-    ...rangeOf(key, direction, fairPrice(price, fromS)),
+    next_cycle_at: fromS + (gone + 1) * frequencyS,
+    ...range,
     closed: left <= 0,
   };
 }
 
+type PriceRange = Pick<DemoDcaOrderRow, 'min_usd' | 'max_usd'>;
+
+const OPEN_RANGE: PriceRange = { min_usd: null, max_usd: null };
+
 /** Buyers set a ceiling, sellers a floor, a little beyond the price at which they came. */
-function rangeOf(
-  key: number,
-  direction: Direction,
-  priceUsd: number,
-): Pick<DemoDcaOrderRow, 'min_usd' | 'max_usd'> {
-  if (unit(hash(key, 6)) >= RANGED_SHARE) return { min_usd: null, max_usd: null };
+function rangeOf(key: number, direction: Direction, priceUsd: number): PriceRange {
   const near = 0.01 + 0.12 * unit(hash(key, 7));
   const far = 0.2 + 0.6 * unit(hash(key, 8));
   const bounded = unit(hash(key, 9)) < 0.5;
@@ -98,6 +104,22 @@ function rangeOf(
   return direction === 'BUY'
     ? { min_usd: bounded ? factor(-far) : null, max_usd: factor(near) }
     : { min_usd: factor(-near), max_usd: bounded ? factor(far) : null };
+}
+
+/** How many of the first `gone` cycles found the price in range: the others passed without a trade. */
+function firedInRange(
+  price: PriceModel,
+  { min_usd, max_usd }: PriceRange,
+  fromS: number,
+  frequencyS: number,
+  gone: number,
+): number {
+  let fired = 0;
+  for (let cycle = 1; cycle <= gone; cycle++) {
+    const usd = fairPrice(price, fromS + cycle * frequencyS);
+    if (usd >= (min_usd ?? 0) && usd <= (max_usd ?? Infinity)) fired++;
+  }
+  return fired;
 }
 
 const cents = (usd: number): number => Math.round(usd * 100) / 100;

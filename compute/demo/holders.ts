@@ -9,7 +9,7 @@ import type { DemoToken } from './tokens.js';
 
 /** Wallets that are followed, about; none where the token's holders are not. */
 const WALLETS: Readonly<Record<AssetKind, number>> = {
-  ...{ major: 0, liquid: 260, listed: 180, onchain: 140, stable: 0, dormant: 0 },
+  ...{ major: 320, liquid: 260, listed: 180, onchain: 140, stable: 0, dormant: 0 },
 };
 const MIN_STAY_S = 40 * DAY_S;
 const MAX_STAY_S = 600 * DAY_S;

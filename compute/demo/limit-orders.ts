@@ -28,6 +28,9 @@ const MAX_STAY_S = 12 * DAY_S;
 const LOOKS = 16;
 /** A price this far beyond an order's has filled all of it. */
 const FILL_REACH = 0.004;
+/** Nearer orders than this are filled bit by bit before the price has come to them, up to a share. */
+const NEAR = 0.05;
+const MAX_TRICKLE = 0.95;
 /** Median of an order as a share of what the token's pools hold. */
 const MEDIAN_USD = 0.00025;
 
@@ -71,7 +74,8 @@ function orderRow(
   const sign = direction === 'BUY' ? -1 : 1;
   const usdPrice = Number((fairPrice(price, fromS) * Math.exp(sign * away)).toPrecision(7));
   const placedUsd = token.liquidityUsd * MEDIAN_USD * sizeDraw(hash(key, 4));
-  const filled = filledShare(price, tenancy, sign, usdPrice, t);
+  const met = filledShare(price, tenancy, sign, usdPrice, t);
+  const filled = Math.max(met, away < NEAR ? trickle(tenancy, t) : 0);
   const address = chain === 'mainchain' ? base58Address : evmAddress;
   return {
     order_address: address(`limit ${token.address} ${key} ${fromS}`),
@@ -87,6 +91,12 @@ function orderRow(
     created_at: fromS,
     closed: filled >= 1,
   };
+}
+
+/** What takers who come to an order near the price fill of it, bit by bit, two decimals. */
+function trickle({ key, fromS, toS }: Tenancy, t: number): number {
+  const gone = (t - fromS) / (toS - fromS);
+  return Math.floor(100 * gone * MAX_TRICKLE * unit(hash(key, 8))) / 100;
 }
 
 /** How much of an order has been filled by prices at or beyond its own, two decimals. */

@@ -8,15 +8,24 @@ export type Timeframe = (typeof TIMEFRAMES)[number];
 /** Seconds ahead that each of TIMEFRAMES looks, in their order. */
 export const HORIZONS_S = [300, 1_800, 3_600, 21_600, 86_400] as const;
 
+/** Cycles beyond which a count is no longer exact. */
+const MAX_CYCLES = Number.MAX_SAFE_INTEGER;
+
 /**
  * How many k >= 0 have `k * cycleFrequencyS <= sinceFirstS`: cycles up to a moment so many seconds
  * after the first one (negative: before it).
  *
  * Division of whole numbers below 2^53 never rounds up to the next whole one, so the floor of the
- * quotient is exact for whole seconds, however far back or ahead the first cycle lies.
+ * quotient is exact for whole seconds, however far back or ahead the first cycle lies. More than
+ * MAX_CYCLES are not told apart: no order has that many.
  */
 export function cyclesBy(sinceFirstS: number, cycleFrequencyS: number): number {
-  return sinceFirstS < 0 ? 0 : Math.floor(sinceFirstS / cycleFrequencyS) + 1;
+  if (sinceFirstS < 0) return 0;
+  // Of a fraction of a second the quotient may be off by a rounding: it is held against the product.
+  let last = Math.floor(sinceFirstS / cycleFrequencyS);
+  if (last * cycleFrequencyS > sinceFirstS) last--;
+  else if ((last + 1) * cycleFrequencyS <= sinceFirstS) last++;
+  return Math.min(last + 1, MAX_CYCLES);
 }
 
 /** How many k >= 0 have `nextCycleAtS + k * cycleFrequencyS` in `(nowS, nowS + horizonS]`. */

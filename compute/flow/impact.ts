@@ -13,19 +13,29 @@ import type { BinSums } from '../ladder/bin-sums.js';
 export function impactPct(ladder: BinSums | null, netUsd: number): number | null {
   if (netUsd === 0) return 0;
   if (ladder === null) return null;
-  const bin = netUsd > 0 ? binUpward(ladder, netUsd * 100) : binDownward(ladder, netUsd * -100);
+  const bin = netUsd > 0 ? binUpward(ladder, netUsd) : binDownward(ladder, -netUsd);
   return bin === null ? null : 100 * (binFactor(bin) - 1);
 }
 
-/** Where the price stands after buying for `netCents`, in bins; null without any resistance. */
-function binUpward({ firstBin, resistanceCents }: BinSums, netCents: number): number | null {
+/**
+ * Whole cents, so that the quotient is the double nearest to them in USD: a flow of just so much, as a
+ * row writes it, is reached.
+ */
+const reaches = (cents: number, netUsd: number): boolean => cents / 100 >= netUsd;
+
+/** The share of a bin's amount that a flow which ends in it uses up. */
+const shareOf = (amount: number, used: number, netUsd: number): number =>
+  Math.min(1, (netUsd * 100 - used) / amount);
+
+/** Where the price stands after buying for `netUsd`, in bins; null without any resistance. */
+function binUpward({ firstBin, resistanceCents }: BinSums, netUsd: number): number | null {
   let used = 0;
   let stand: number | null = null;
   for (let i = 0; i < resistanceCents.length; i++) {
     const amount = resistanceCents[i];
     if (amount === 0) continue;
-    if (used + amount >= netCents) {
-      stand = firstBin + i - 0.5 + (netCents - used) / amount;
+    if (reaches(used + amount, netUsd)) {
+      stand = firstBin + i - 0.5 + shareOf(amount, used, netUsd);
       break;
     }
     used += amount;
@@ -34,15 +44,15 @@ function binUpward({ firstBin, resistanceCents }: BinSums, netCents: number): nu
   return stand === null ? null : Math.max(stand, 0);
 }
 
-/** Where the price stands after selling for `netCents`, in bins; null without any support. */
-function binDownward({ firstBin, supportCents }: BinSums, netCents: number): number | null {
+/** Where the price stands after selling for `netUsd`, in bins; null without any support. */
+function binDownward({ firstBin, supportCents }: BinSums, netUsd: number): number | null {
   let used = 0;
   let stand: number | null = null;
   for (let i = supportCents.length - 1; i >= 0; i--) {
     const amount = supportCents[i];
     if (amount === 0) continue;
-    if (used + amount >= netCents) {
-      stand = firstBin + i + 0.5 - (netCents - used) / amount;
+    if (reaches(used + amount, netUsd)) {
+      stand = firstBin + i + 0.5 - shareOf(amount, used, netUsd);
       break;
     }
     used += amount;

@@ -1,7 +1,8 @@
 /** The pool's task: segments in, a reply's body out. */
 import type { Market } from '../market/market.js';
+import { PlainRoom } from '../segment/plain-room.js';
 import type { RunColumns } from '../segment/run.js';
-import { decodeSegment } from '../segment/segment.js';
+import { decodeSegmentInto } from '../segment/segment.js';
 import { leaveRun, runAt, type SharedPlace } from '../segment/shared-run.js';
 import { encodeArrow } from './arrow.js';
 import { compressPage, type ContentEncoding } from './compress.js';
@@ -63,7 +64,8 @@ export type RenderResult =
   | { status: 'more'; snapshotCount: number; rowCount: number }
   | { status: 'cancelled' };
 
-/** The cells of the page that this thread works on. */
+/** What the page that this thread works on is made of, and its cells: used again for the next. */
+const plainRoom = new PlainRoom();
 const cellRoom = reusedCells();
 
 /**
@@ -85,6 +87,7 @@ function render(input: RenderInput, cancelled: () => boolean): RenderResult {
   const stopIfCancelled = () => {
     if (cancelled()) throw new ReplayCancelled('replay page cancelled');
   };
+  plainRoom.clear();
   const runs = input.segments.map((segment) => {
     stopIfCancelled();
     return runOfSegment(segment);
@@ -101,9 +104,9 @@ function render(input: RenderInput, cancelled: () => boolean): RenderResult {
 }
 
 function runOfSegment(segment: SegmentInput): RunColumns {
-  if (segment instanceof Uint8Array) return decodeSegment(segment);
+  if (segment instanceof Uint8Array) return decodeSegmentInto(plainRoom, segment);
   if ('keptAt' in segment) return runAt(segment.keptAt);
-  const run = decodeSegment(segment.block);
+  const run = decodeSegmentInto(plainRoom, segment.block);
   leaveRun(run, segment.keepAt);
   return run;
 }

@@ -21,7 +21,9 @@ import {
   type DataType,
 } from 'apache-arrow';
 import type { Chain, Tier } from '../market/market.js';
-import { lz4Compress, lz4Decompress } from './lz4.js';
+import { lz4DecompressInto } from './lz4-into.js';
+import { lz4Compress, lz4Decompress, statedPlainBytes } from './lz4.js';
+import type { PlainRoom } from './plain-room.js';
 import { narrowCents, type CentsColumn, type RunKey, type SnapshotRun } from './run.js';
 
 /** Value of the schema's `format` metadata; another value is another layout. */
@@ -40,6 +42,13 @@ export function encodeSegment(run: SnapshotRun): Uint8Array {
  */
 export function decodeSegment(block: Uint8Array): SnapshotRun {
   return ipcToRun(lz4Decompress(block));
+}
+
+/** The same, the columns in a room: they last until it is cleared. */
+export function decodeSegmentInto(room: PlainRoom, block: Uint8Array): SnapshotRun {
+  const plain = room.take(statedPlainBytes(block));
+  lz4DecompressInto(block, plain);
+  return ipcToRun(plain);
 }
 
 function segmentToIpc(run: SnapshotRun): Uint8Array {

@@ -131,7 +131,7 @@ function effective({ supported }: ChainRule, chain: ChainFilter): ChainFilter {
 
 function supportedToken(rule: ChainRule, address: string): AskedToken {
   const token = askedToken(address);
-  if (token === null) throw invalidAddress(addressName(rule), address);
+  if (token === null) throw invalidAddress(addressName(rule), address, rule.supported);
   if (!rule.supported.includes(token.chain)) throw chainNotSupported(rule, token.chain);
   return token;
 }
@@ -170,7 +170,7 @@ function resolveBatch(
     const token = askedToken(address);
     if (token !== null) tokens.push(token);
     else if (rule.invalid === 'listed') invalidAddresses.push(address);
-    else throw invalidAddress(rule.name, address);
+    else throw invalidAddress(rule.name, address, rule.supported);
   }
   const foreign = tokens.find(({ chain }) => !rule.supported.includes(chain));
   if (foreign) throw chainNotSupported(rule, foreign.chain);

@@ -15,8 +15,8 @@ interface CompiledParameter {
   required: boolean;
 }
 
-/** Plain decimal digits: no exponent, no sign but a minus, and nothing that Number makes of ''. */
-const DECIMAL = /^-?\d{1,20}(\.\d{1,20})?$/;
+/** A number as JSON writes one, an exponent too, and leading zeros; nothing that Number makes of ''. */
+const DECIMAL = /^-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?$/;
 const WHOLE = /^-?\d{1,20}$/;
 
 /** A parameter's schema as these readers look at it. */
@@ -107,7 +107,7 @@ function numberReader(
   return (text) => {
     const value = shape.test(text) ? Number(text) : NaN;
     // Adding 0 makes 0 of -0.
-    if (value >= minimum && value <= maximum) return value + 0;
+    if (Number.isFinite(value) && value >= minimum && value <= maximum) return value + 0;
     throw invalidParameter(name, `${expected}; was '${excerpt(text)}'`);
   };
 }

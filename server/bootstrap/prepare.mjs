@@ -19,6 +19,19 @@ export function run(program, args, env = process.env) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
+/** Whether somebody's own `npm ci` has put in place all that the lock file asks for. */
+function isInstalled() {
+  const own = path.join(root, 'node_modules/.package-lock.json');
+  if (!existsSync(own)) return false;
+  const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
+  const installed = packagesOf(own);
+  const wanted = packagesOf(path.join(root, 'package-lock.json'));
+  return Object.entries(wanted).every(
+    ([name, { version, optional }]) =>
+      name === '' || (installed[name]?.version ?? (optional ? version : null)) === version,
+  );
+}
+
 /** Installs what is missing or out of date, then builds. */
 export function prepare() {
   if (!SUPPORTED.test(process.version)) {
@@ -29,11 +42,12 @@ export function prepare() {
     .update(readFileSync(path.join(root, 'package-lock.json')))
     .update(process.versions.modules)
     .digest('hex');
-  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
+  const stamped = existsSync(stamp) ? readFileSync(stamp, 'utf8') : null;
+  if (stamped !== lock && (stamped !== null || !isInstalled())) {
     console.error('Installing packages...');
     run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
-    writeFileSync(stamp, lock);
   }
+  if (stamped !== lock) writeFileSync(stamp, lock);
   console.error('Building...');
   run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);
 }

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { nearestOrders, type LadderLeg, type NearOrder } from '../../compute/flow/limit-ladder.js';
 import { CHAINS } from '../../compute/market/market.js';
 import type { ChainFilter } from '../api/chain.js';
-import type { getLimitOrders } from '../api/endpoints/get-limit-orders.js';
+import { DEFAULT_LOW_CHANGE, type getLimitOrders } from '../api/endpoints/get-limit-orders.js';
 import type { Call } from '../api/endpoint.js';
 import type { FlowHandlers } from '../api/handlers.js';
 import { KeptReplies } from '../api/kept-replies.js';
@@ -84,7 +84,8 @@ function legsOf(market: Market, token: TokenState, chain: ChainFilter): TokenSta
 
 /** @throws ApiError 400 invalid_parameter */
 function checkRange({ low_pct_change: low, high_pct_change: high }: LimitOrdersQuery): void {
-  if (low <= high) return;
+  // `high_pct_change` alone may lie below what `low_pct_change` is by itself: nothing is in between.
+  if (low <= high || low === DEFAULT_LOW_CHANGE) return;
   throw invalidParameter('low_pct_change', `expected at most high_pct_change, ${high}; was ${low}`);
 }
 

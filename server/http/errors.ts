@@ -1,4 +1,5 @@
 /** What a client is told when a request fails (api.md 7, data.md 4 'Errors'). */
+import type { Chain } from '../../compute/market/market.js';
 import type { ErrorCode } from '../api/error-codes.js';
 import type { Headers } from './exchange.js';
 
@@ -50,6 +51,11 @@ const REASON_PHRASES: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
+const ADDRESS_FORMS: Readonly<Record<Chain, string>> = {
+  mainchain: 'a base58 mint of 32-44 characters',
+  evmchain: '0x and 40 hex digits',
+};
+
 /** The words that go with a status. */
 export function reasonPhrase(status: number): string {
   return REASON_PHRASES[status] ?? 'Unknown';
@@ -62,9 +68,9 @@ export function invalidParameter(parameter: string, expectation: string): ApiErr
   });
 }
 
-/** Something that should be an address and is none. */
-export function invalidAddress(name: string, value: string): ApiError {
-  const expected = 'expected a base58 mint of 32-44 characters or 0x and 40 hex digits';
+/** Something that should be an address of one of the chains and is none. */
+export function invalidAddress(name: string, value: string, chains: readonly Chain[]): ApiError {
+  const expected = `expected ${chains.map((chain) => ADDRESS_FORMS[chain]).join(' or ')}`;
   return new ApiError(400, 'invalid_address', `${name}: ${expected}; was '${excerpt(value)}'`);
 }
 

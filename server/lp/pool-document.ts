@@ -16,7 +16,7 @@ export type BoardDocument = Static<(typeof getDlmmPools)['response']>;
 type PoolDocument = PoolsDocument['pools'][number];
 
 /** Pools of one reply, those that lead excepted: there is no page after it. */
-export const MAX_TOKEN_POOLS = 500;
+export const MAX_TOKEN_POOLS = 2000;
 
 type State = Pick<MarketState, 'token'>;
 

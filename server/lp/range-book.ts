@@ -14,7 +14,7 @@ import {
 } from './token-depth.js';
 
 /** While a token's depth keeps coming, so many times what a look costs lies between two. */
-const PAUSE_FACTOR = 100;
+const PAUSE_FACTOR = 10;
 /** The longest of these pauses. */
 const MAX_PAUSE_MS = 15_000;
 /** After a quiet time a token may be looked at so many times without a pause. */

@@ -5,7 +5,7 @@ import type { RewriteInput, RewriteResult } from '../../compute/segment/task.js'
 import type { SegmentFrame } from '../bundle/frames.js';
 import type { SegmentRef } from '../catalog/directory.js';
 import { InputError, StoreChangedError } from '../errors.js';
-import { deleteSegments, insertSegment, readBlocks } from '../segment-blocks.js';
+import { deleteSegments, readBlocks } from '../segment-blocks.js';
 import { rewriteGroups, type RewriteGroup } from './rewrite-groups.js';
 import type { SegmentIds } from './segment-ids.js';
 import type { Stage, StagedToken } from './stage.js';
@@ -96,18 +96,22 @@ export class DepthCommit {
     const refs: SegmentRef[] = [];
     for (const segment of segments) {
       const segmentId = this.ids.next();
-      await insertSegment(this.stage.tx, { segmentId, tokenId, tier }, segment);
+      await this.stage.segments.add({ segmentId, tokenId, tier }, segment);
       const { cells, times, bandCells } = segment;
       refs.push({ segmentId, tier, cells, times, bandCells });
     }
-    await deleteSegments(this.stage.tx, idsOf(replaced));
+    const old = idsOf(replaced);
+    await this.stage.segments.settle(old);
+    await deleteSegments(this.stage.tx, old);
     await this.stage.unlist(token, replaced);
     const directory = await this.stage.directory(token);
     directory[tier].splice(at, replaced.length, ...refs);
   }
 
   private async blocksOf(refs: readonly SegmentRef[]): Promise<Uint8Array[]> {
-    const blocks = await readBlocks(this.stage.tx, idsOf(refs));
+    const ids = idsOf(refs);
+    await this.stage.segments.settle(ids);
+    const blocks = await readBlocks(this.stage.tx, ids);
     return refs.map(({ segmentId }) => {
       const block = blocks.get(segmentId);
       if (block === undefined) throw new Error(`segment ${segmentId} is in no table`);

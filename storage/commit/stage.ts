@@ -14,6 +14,7 @@ import type { SegmentRef } from '../catalog/directory.js';
 import { bareTokenRow, type TokenRow } from '../catalog/token-row.js';
 import type { Statements } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
+import { SegmentWriter } from '../segment-writer.js';
 import { CatalogWriter } from './catalog-writer.js';
 
 /** A token as the transaction leaves it. */
@@ -33,6 +34,8 @@ export interface StagedToken {
 export class Stage {
   private readonly tokens = new Map<string, StagedToken>();
   private readonly venues = new Map<string, MarketType>();
+  /** New segments' way into their tables. */
+  readonly segments: SegmentWriter;
   private readonly writer: CatalogWriter;
   private newTokens = 0;
 
@@ -41,6 +44,7 @@ export class Stage {
     private readonly directories: Directories,
     readonly tx: Statements,
   ) {
+    this.segments = new SegmentWriter(tx);
     this.writer = new CatalogWriter(tx);
   }
 
@@ -128,6 +132,7 @@ export class Stage {
   async write(): Promise<void> {
     await this.writer.tokens([...this.tokens.values()].filter((token) => token.isRowChanged));
     await this.writer.finish();
+    await this.segments.flush();
   }
 
   /** Makes the committed state the one that readers see. */

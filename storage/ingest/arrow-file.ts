@@ -8,10 +8,11 @@ import {
   compressionRegistry,
   type RecordBatch,
   type Schema,
+  type Vector,
 } from 'apache-arrow';
 import { lz4FrameDecompress } from '../../compute/segment/lz4.js';
 import { InputError } from '../errors.js';
-import { checkColumns, type ColumnKind, type WantedColumn } from './columns.js';
+import { checkColumns, rowsOfColumns, type ColumnKind, type WantedColumn } from './columns.js';
 
 const FILE_MAGIC = Buffer.from('ARROW1');
 const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
@@ -71,14 +72,14 @@ export async function* arrowRows(
   for await (const batch of readArrowBatches(file, wanted)) {
     const columns = wanted.flatMap(({ name }) => {
       const vector = batch.getChild(name);
-      return vector === null ? [] : [{ name, vector }];
+      return vector === null ? [] : [{ name, values: valuesOf(vector) }];
     });
-    yield Array.from({ length: batch.numRows }, (_, row) =>
-      Object.fromEntries(
-        columns.map(({ name, vector }) => [name, plainValue(vector.get(row) as unknown)]),
-      ),
-    );
+    yield rowsOfColumns(columns, batch.numRows);
   }
+}
+
+function valuesOf(vector: Vector): unknown[] {
+  return Array.from({ length: vector.length }, (_, row) => plainValue(vector.get(row) as unknown));
 }
 
 /** A value of a vector as JSON would have it: lists as arrays, structs as objects. */

@@ -47,3 +47,16 @@ function problemOf(wanted: WantedColumn, found: FoundColumn | undefined): string
   if (wanted.kind === 'any' || found.kind === 'null' || found.kind === wanted.kind) return null;
   return `must be a column of ${wanted.kind}s, this one is ${found.type}`;
 }
+
+/** Rows as objects of the columns' values, in the columns' order. */
+export function rowsOfColumns(
+  columns: readonly { name: string; values: readonly unknown[] }[],
+  rowCount: number,
+): Record<string, unknown>[] {
+  const rows = Array.from({ length: rowCount }, (): Record<string, unknown> => ({}));
+  // All rows get their fields in one order, and so have one shape.
+  for (const { name, values } of columns) {
+    for (let row = 0; row < rowCount; row++) rows[row][name] = values[row];
+  }
+  return rows;
+}

@@ -16,6 +16,9 @@ const MAX_ACTIVE_ID = 2 ** 23;
 const text = (name: string): FlatField => ({ name, kind: 'text', nullable: false });
 const key = (name: string): FlatField => ({ ...text(name), minLength: 1 });
 const amount = (name: string): FlatField => ({ name, kind: 'number', nullable: false, min: 0 });
+/** Sums over as many orders as a store holds stay numbers. */
+const MAX_ORDER_USD = 1e30;
+const orderUsd = (name: string): FlatField => ({ ...amount(name), max: MAX_ORDER_USD });
 const priceOrNull = (name: string): FlatField => ({ ...amount(name), nullable: true });
 const count = (name: string): FlatField => ({ ...amount(name), kind: 'integer' });
 const epoch = (name: string): FlatField => ({ ...count(name), max: MAX_EPOCH_S });
@@ -44,10 +47,10 @@ export const FLAT_READERS: Readonly<Record<FlatDataset, FlatReader>> = {
       text('token_address'),
       DIRECTION,
       text('paired_symbol'),
-      amount('deposited_usd'),
-      amount('remaining_usd'),
-      amount('cycle_usd'),
-      { ...count('cycle_frequency'), min: 1 },
+      orderUsd('deposited_usd'),
+      orderUsd('remaining_usd'),
+      orderUsd('cycle_usd'),
+      { ...amount('cycle_frequency'), min: undefined, above: 0 },
       epoch('next_cycle_at'),
       priceOrNull('min_usd'),
       priceOrNull('max_usd'),
@@ -69,7 +72,7 @@ export const FLAT_READERS: Readonly<Record<FlatDataset, FlatReader>> = {
       text('paired_symbol'),
       text('maker'),
       { ...amount('usd_price'), min: undefined, above: 0 },
-      amount('remaining_usd'),
+      orderUsd('remaining_usd'),
       { ...amount('pct_complete'), max: 1 },
       epoch('created_at'),
       CLOSED,

@@ -91,10 +91,11 @@ async function* numbered(
   }
 }
 
+/** The row itself, its integers of 64 bits as numbers. */
 function withoutBigInts(row: Record<string, unknown>): Record<string, unknown> {
-  const entries = Object.entries(row).map(([name, value]) => [
-    name,
-    typeof value === 'bigint' ? Number(value) : value,
-  ]);
-  return Object.fromEntries(entries) as Record<string, unknown>;
+  for (const name in row) {
+    const value = row[name];
+    if (typeof value === 'bigint') row[name] = Number(value);
+  }
+  return row;
 }

@@ -1,7 +1,13 @@
 /** Reads Parquet files through DuckDB, a vector of rows at a time. */
 import { Database } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
-import { checkColumns, type ColumnKind, type FoundColumn, type WantedColumn } from './columns.js';
+import {
+  checkColumns,
+  rowsOfColumns,
+  type ColumnKind,
+  type FoundColumn,
+  type WantedColumn,
+} from './columns.js';
 
 /** Memory of the reader's own DuckDB. */
 const READER_MEMORY_MIB = 384;
@@ -28,9 +34,9 @@ export async function* parquetRows(
     const names = wanted.map(({ name }) => name).filter((name) => found.has(name));
     const list = names.map(quoted).join(', ');
     for await (const chunk of reader.streamChunks(`SELECT ${list} FROM ${source}`)) {
-      const columns = names.map((_, i) => chunk.values(i));
-      yield Array.from({ length: chunk.rowCount }, (_, row) =>
-        Object.fromEntries(names.map((name, i) => [name, columns[i][row]])),
+      yield rowsOfColumns(
+        names.map((name, i) => ({ name, values: chunk.values(i) })),
+        chunk.rowCount,
       );
     }
   });

@@ -157,6 +157,47 @@ describe('the replay task', () => {
     expect(renderPage(inputOf(small, damaged))).toEqual({ status: 'cancelled' });
   });
 
+  it('leaves nothing of a page in another, whatever their order, size and form', () => {
+    const large = movingStore(40, 9, 30);
+    const inputs = [small, large, movingStore(3, 2, 5)].flatMap((store) =>
+      (['market', 'venue', 'all'] as const).flatMap((group) =>
+        (['json', 'msgpack', 'arrow'] as const).flatMap((format) =>
+          (['identity', 'gzip', 'br'] as const).map((encoding) => () => {
+            const query = { ...queryOf(REQUEST), group };
+            return bodyOf(inputOf(store, { query, format, encoding }));
+          }),
+        ),
+      ),
+    );
+    const first = inputs.map((render) => render());
+    const copies = first.map((body) => Buffer.from(body));
+    const next = sequence();
+    for (let n = 0; n < 3 * inputs.length; n++) {
+      const i = Math.floor(next() * inputs.length);
+      const body = inputs[i]();
+      expect(body.byteLength).toBe(body.buffer.byteLength);
+      expect(Buffer.compare(body, copies[i])).toBe(0);
+    }
+    // What was handed out before has not been written to since.
+    first.forEach((body, i) => expect(Buffer.compare(body, copies[i])).toBe(0));
+  });
+
+  it('reads columns where another task has left them in shared memory', () => {
+    const input = inputOf(small);
+    const blocks = input.segments as Uint8Array[];
+    const memory = new SharedArrayBuffer(2 ** 16);
+    const places = blocks.map((_, i) => ({ memory, offset: i * 2 ** 15, bytes: 2 ** 15 }));
+    const leaving = blocks.map((block, i) => ({ block, keepAt: places[i] }));
+    const expected = bodyOf(input);
+    expect(Buffer.compare(bodyOf({ ...input, segments: leaving }), expected)).toBe(0);
+    const kept = places.map((keptAt) => ({ keptAt }));
+    expect(Buffer.compare(bodyOf({ ...input, segments: kept }), expected)).toBe(0);
+    const mixed = [kept[0], blocks[1]];
+    expect(Buffer.compare(bodyOf({ ...input, segments: mixed }), expected)).toBe(0);
+    new Int32Array(memory)[0] = 0;
+    expect(() => bodyOf({ ...input, segments: kept })).toThrow('no run lies at this place');
+  });
+
   it('refuses a damaged segment', () => {
     const input = inputOf(small);
     const cut = (input.segments as Uint8Array[]).map((segment) => segment.subarray(0, -9));

@@ -10,7 +10,11 @@ import { expectClose } from './close.js';
 
 /** `[bin, support, resistance]` in USD. */
 function ladder(...rows: [number, number, number][]): BinSums {
-  const cells = rows.map(([bin, s, r]) => ({ bin, support: s * 100, resistance: r * 100 }));
+  const cells = rows.map(([bin, s, r]) => ({
+    bin,
+    support: Math.round(s * 100),
+    resistance: Math.round(r * 100),
+  }));
   return sumsOf([{ source: 'Orca', exchangeType: 'DEX', type: 'onchain_pool', cells }]);
 }
 
@@ -35,6 +39,15 @@ describe('impact', () => {
     expectClose(impactPct(steps, 30), pctAt(3));
     expectClose(impactPct(steps, -25), pctAt(-1));
     expectClose(impactPct(steps, -100), pctAt(-2));
+  });
+
+  it('ends in the bin whose amount the flow just reaches, to the cent', () => {
+    for (let cents = 100; cents <= 3000; cents++) {
+      const usd = cents / 100;
+      const gap = ladder([-100, 5000, 0], [0, usd, usd], [100, 0, 5000]);
+      expectClose(impactPct(gap, usd), pctAt(0.5));
+      expectClose(impactPct(gap, -usd), pctAt(-0.5));
+    }
   });
 
   it('stands at the far edge where the ladder ends first', () => {

@@ -248,7 +248,6 @@ describe('GET /limit-orders', () => {
     ['low_pct_change', { low_pct_change: '-0.991' }],
     ['low_pct_change', { low_pct_change: 'x' }],
     ['low_pct_change', { low_pct_change: '0.5', high_pct_change: '0.4' }],
-    ['low_pct_change', { high_pct_change: '-0.91' }],
     ['high_pct_change', { high_pct_change: '10.01' }],
     ['high_pct_change', { high_pct_change: '' }],
     ['limit', { limit: '0' }],
@@ -418,7 +417,7 @@ describe('GET /dca-orders', () => {
     ['min_mcap', { min_mcap: '2', max_mcap: '1' }],
     ['max_mcap', { max_mcap: 'x' }],
     ['min_liquidity', { min_liquidity: '2', max_liquidity: '1' }],
-    ['max_liquidity', { max_liquidity: '1e6' }],
+    ['max_liquidity', { max_liquidity: '1e999' }],
     ['limit', { limit: '0' }],
     ['limit', { limit: '51' }],
   ])('refuses a bad %s: %o', async (parameter, sent) => {

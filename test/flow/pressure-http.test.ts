@@ -285,7 +285,8 @@ describe('GET /dca-pressure', () => {
       ['limit', 'all'],
       ['min_mcap', 'x'],
       ['max_mcap', -1],
-      ['min_liquidity', '1e6'],
+      ['min_liquidity', '1e999'],
+      ['min_liquidity', 'Infinity'],
       ['max_liquidity', 'NaN'],
     ];
     for (const [parameter, value] of bad) {

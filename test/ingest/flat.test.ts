@@ -114,6 +114,7 @@ describe.each(FLAT_DATASETS)('Files of %s', (dataset) => {
 
 const TIME = 'must be an integer from 0 to 4294967295';
 const AMOUNT = 'must be a number >= 0';
+const ORDER_USD = 'must be a number from 0 to 1e+30';
 const KEY = 'must be a text of 1 to 200 characters';
 const FULL_HOUR = `${TIME}, a multiple of 3600`;
 
@@ -129,10 +130,10 @@ const FAULTS: Record<FlatDataset, [string, unknown[], string][]> = {
     ['token_address', ['x', EVM], 'must be an address of mainchain'],
     ['direction', ['buy', null], 'must be one of BUY, SELL'],
     ['paired_symbol', [null, 1], 'must be a text of at most 200 characters'],
-    ['deposited_usd', [-1, null, '5'], AMOUNT],
-    ['remaining_usd', [-1e-9, null, true], AMOUNT],
-    ['cycle_usd', [-1, null], AMOUNT],
-    ['cycle_frequency', [0, -60, 1.5, null], 'must be an integer >= 1'],
+    ['deposited_usd', [-1, null, '5', 1e31], ORDER_USD],
+    ['remaining_usd', [-1e-9, null, true], ORDER_USD],
+    ['cycle_usd', [-1, null], ORDER_USD],
+    ['cycle_frequency', [0, -60, null], 'must be a number > 0'],
     ['next_cycle_at', [-1, 1.5, 1_794_659_700_000, null], TIME],
     ['min_usd', [-1, '1'], `${AMOUNT} or null`],
     ['max_usd', [-1], `${AMOUNT} or null`],
@@ -147,7 +148,7 @@ const FAULTS: Record<FlatDataset, [string, unknown[], string][]> = {
     ['platform', [null], 'must be a text of at most 200 characters'],
     ['maker', [null], 'must be a text of at most 200 characters'],
     ['usd_price', [0, -1, null], 'must be a number > 0'],
-    ['remaining_usd', [-1], AMOUNT],
+    ['remaining_usd', [-1], ORDER_USD],
     ['pct_complete', [-0.1, 1.1, null], 'must be a number from 0 to 1'],
     ['created_at', ['2026-11-20', 0.5], TIME],
     ['closed', [2], 'must be true or false or null'],
@@ -205,8 +206,8 @@ describe('What is wrong with a row', () => {
   it('stands with its place in every format', async () => {
     const rows = [dcaRow(), dcaRow({ dca_address: 'b', cycle_frequency: 0, remaining_usd: -1 })];
     const at = (line: number) => [
-      `${line}: remaining_usd: ${AMOUNT}`,
-      `${line}: cycle_frequency: must be an integer >= 1`,
+      `${line}: remaining_usd: ${ORDER_USD}`,
+      `${line}: cycle_frequency: must be a number > 0`,
     ];
     const [ndjson, gz, csv, csvGz, parquet, arrow, arrows] = await filesOf(rows);
     const places = [

@@ -191,9 +191,9 @@ describe('the LP tools', () => {
     });
   });
 
-  it('list 500 pools, the best ones', async () => {
+  it('list 500 pools on the board and 2,000 of a token, the best ones', async () => {
     const source = new MemoryLp();
-    const numbers = Array.from({ length: 620 }, (_, i) => i + 1);
+    const numbers = Array.from({ length: 2100 }, (_, i) => i + 1);
     source.pools = numbers.map((n) => pool(n));
     source.poolHours = numbers.map((n) => hourOf(n));
     await start(source);
@@ -203,9 +203,9 @@ describe('the LP tools', () => {
     const { pools } = await ask(`/dlmm/${BASE}`);
     // Of the same liquidity the first by pubkey, and those that lead.
     const sorted = source.pools.map(({ pubkey }) => pubkey).sort();
-    const leaders = new Set([POOL(1), POOL(620)]);
+    const leaders = new Set([POOL(1), POOL(2100)]);
     expect(pools.map(({ pubkey }: Json) => pubkey as string)).toEqual(
-      sorted.filter((pubkey, i) => i < 500 || leaders.has(pubkey)),
+      sorted.filter((pubkey, i) => i < 2000 || leaders.has(pubkey)),
     );
   });
 

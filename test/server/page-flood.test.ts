@@ -41,6 +41,8 @@ beforeAll(async () => {
     threads: 1,
     maxQueueTasks: 4,
     fragments: { directory: null },
+    // What is in work is known by what is read.
+    columnBytes: 0,
     // One more than the flood: what waits beside it is known by what is refused after it.
     pageQueueLimits: {
       maxWaitingPages: WAITING_PER_KEY + 1,

@@ -52,7 +52,8 @@ beforeAll(async () => {
   depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
   depth.add('mainchain', GROUP_MINT, deep, { perSegment: 24 });
   depth.add('mainchain', TIER_MINT, tiered);
-  service = await startTestService({ depth });
+  // What is read is counted.
+  service = await startTestService({ depth, columnBytes: 0 });
 });
 afterAll(() => service.stop());
 

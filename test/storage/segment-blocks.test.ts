@@ -4,7 +4,8 @@ import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database, MAX_VALUE_BYTES } from '../../storage/duckdb/database.js';
 import { migrate } from '../../storage/schema/migrations.js';
-import { deleteSegments, insertSegment, readBlocks } from '../../storage/segment-blocks.js';
+import { deleteSegments, readBlocks } from '../../storage/segment-blocks.js';
+import { SegmentWriter } from '../../storage/segment-writer.js';
 import { DataDirectory } from '../support/stores.js';
 
 let directory: DataDirectory;
@@ -38,10 +39,12 @@ function expectBlocks(blocks: ReadonlyMap<number, Uint8Array>): void {
 describe('Blocks of any size', () => {
   it('are read as they were written, and leave nothing when they are deleted', async () => {
     await database.transaction(async (tx) => {
+      const writer = new SegmentWriter(tx);
       for (const [segmentId, size] of SIZES.entries()) {
         const segment = { block: noise(size), times: one, bandCells: one, cells: 1 };
-        await insertSegment(tx, { segmentId, tokenId: 0, tier: 'raw' }, segment);
+        await writer.add({ segmentId, tokenId: 0, tier: 'raw' }, segment);
       }
+      await writer.flush();
     });
     const ids = SIZES.map((_, id) => id);
     const blocks = await readBlocks(database, ids);
@@ -49,6 +52,27 @@ describe('Blocks of any size', () => {
     for (const id of ids) expect((await readBlocks(database, [id])).size).toBe(1);
     await database.transaction((tx) => deleteSegments(tx, ids));
     expect(await database.rows('SELECT count(*) FROM segment_parts')).toEqual([[0]]);
+  });
+
+  it('are written many at once, or before one of them is read', async () => {
+    const count = async (tx: Pick<Database, 'rows'>) =>
+      (await tx.rows('SELECT count(*) FROM segments'))[0][0];
+    await database.transaction(async (tx) => {
+      const writer = new SegmentWriter(tx);
+      const segment = { block: noise(3999), times: one, bandCells: one, cells: 1 };
+      const add = (segmentId: number) => writer.add({ segmentId, tokenId: 0, tier: '1h' }, segment);
+      for (const id of [7, 8, 9]) await add(id);
+      await writer.settle([]);
+      await writer.settle([1, 6]);
+      expect(await count(tx)).toBe(0);
+      await writer.settle([1, 8]);
+      expect([...(await readBlocks(tx, [7, 8, 9])).keys()].sort()).toEqual([7, 8, 9]);
+      for (let id = 10; id < 1000; id++) await add(id);
+      expect(await count(tx)).toBeGreaterThan(500);
+      await writer.flush();
+      await writer.flush();
+      expect(await count(tx)).toBe(993);
+    });
   });
 
   it('are read as earlier builds wrote them: in the row as far as one value goes', async () => {

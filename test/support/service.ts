@@ -26,6 +26,8 @@ import { marketHandlers } from '../../server/market/handlers.js';
 import { Market } from '../../server/market/market.js';
 import { Fragments, type FragmentsOptions } from '../../server/replay/fragments/fragments.js';
 import { PageQueue, pagesAtOnce, type PageQueueLimits } from '../../server/replay/page-queue.js';
+import { SegmentColumns } from '../../server/replay/segment-columns.js';
+import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { checkedFetch } from './conformance.js';
 import { MemoryLp } from './memory-lp.js';
@@ -127,6 +129,8 @@ export interface TestServiceOptions {
   maxQueueTasks?: number;
   limits?: Partial<HttpLimits>;
   pageQueueLimits?: Partial<PageQueueLimits>;
+  /** Memory for segments' columns; 0: every page reads its segments. */
+  columnBytes?: number;
   depth?: MemoryDepth;
   /** Of tokens' rows, by address. */
   details?: DetailsOf;
@@ -139,6 +143,8 @@ export interface TestServiceOptions {
   checkPlan?: PlanCheck;
   /** Keeps fragments; otherwise the pool makes every page. */
   fragments?: Pick<FragmentsOptions, 'directory' | 'limits'>;
+  /** Shared memory for columns of segments; 0: every page is read. */
+  columnBytes?: number;
 }
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
@@ -176,6 +182,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   });
   const server = await startServer({
     depth,
+    columns: new SegmentColumns(depth, options.columnBytes),
     keys,
     market: handlers,
     flow,
@@ -190,6 +197,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     log,
     limits: { ...HTTP_LIMITS, ...limits },
     pageQueue,
+    columns: new SegmentColumns(depth, options.columnBytes),
   });
   return {
     server,

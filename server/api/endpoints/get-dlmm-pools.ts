@@ -33,7 +33,7 @@ export const getDlmmPools = defineEndpoint({
   summary: 'Hot DLMM pools of a period',
   description:
     'Pools that have a row in the hours of the period, which ends with this hour: the one that ' +
-    'contains now or, until any pool has a row there, the one before. At most 500, the greatest of ' +
+    'contains now or, until any known pool has a row there, the one before. At most 500, the greatest of ' +
     '`sort` first, those without it last, ties by address. Shares are over all pools of the base ' +
     `token, whatever the floor. ${POOL_FRESHNESS}`,
   tier: 'premium',

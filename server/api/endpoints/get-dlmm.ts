@@ -34,7 +34,7 @@ export const getDlmm = defineEndpoint({
   description:
     'Pools that hold the token on either side, the greatest `total_liquidity_usd` first, those ' +
     'without one last, ties by pubkey: the first 500, and those that lead. A token without pools, with a record or without, has none. ' +
-    '`stats_1h` are the figures of this hour: the one that contains now or, until any pool has a row ' +
+    '`stats_1h` are the figures of this hour: the one that contains now or, until any known pool has a row ' +
     `there, the one before. ${POOL_FRESHNESS} Prices are those of now, half a second old at the most.`,
   tier: 'premium',
   quotaCost: 1,

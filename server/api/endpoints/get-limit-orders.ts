@@ -18,7 +18,7 @@ import { ordersToken } from './token-info.js';
 
 const MIN_CHANGE = -0.99;
 const MAX_CHANGE = 10;
-const DEFAULT_LOW_CHANGE = -0.9;
+export const DEFAULT_LOW_CHANGE = -0.9;
 const MAX_ORDERS = 500;
 const DEFAULT_ORDERS = 100;
 

@@ -28,7 +28,7 @@ export const getLpCheatSheet = defineEndpoint({
   summary: 'Tokens by LP fee density',
   description:
     'Organic volume over the liquidity that it went through, the densest first, ties by address. The ' +
-    'window ends with this hour: the one that contains now or, until any token has a row there, the one ' +
+    'window ends with this hour: the one that contains now or, until any mint has a row there, the one ' +
     'before. Left out are tokens without a row in the window, without a snapshot (for `range`: without ' +
     'one in the window) and with less than 1,000 USD in the denominator. Whatever the coverage, a ' +
     'token is listed. Rows of hours, and depth after a quiet while, count within a second of their ' +

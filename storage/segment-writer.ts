@@ -1,0 +1,64 @@
+/** Writes segments to their tables, many at once: one by one each costs ten times as much. */
+import { crc32 } from 'node:zlib';
+import { TIERS, type Tier } from '../compute/market/market.js';
+import type { EncodedSegment } from '../compute/segment/split.js';
+import type { SqlValue, Statements } from './duckdb/database.js';
+import { MAX_INLINE_BYTES, PART_BYTES } from './segment-blocks.js';
+import { partsOf } from './value-parts.js';
+
+/** Bytes of blocks that wait: they are handed over in one turn of the event loop. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+/** Where a new segment belongs. */
+export interface SegmentPlace {
+  segmentId: number;
+  tokenId: number;
+  tier: Tier;
+}
+
+export class SegmentWriter {
+  private entries: SqlValue[][] = [];
+  private parts: SqlValue[][] = [];
+  private waitingBytes = 0;
+
+  constructor(private readonly tx: Pick<Statements, 'append'>) {}
+
+  /** Takes a segment: its entry, with the block where it is small, else the block's parts. */
+  async add(
+    { segmentId, tokenId, tier }: SegmentPlace,
+    { block, times, bandCells, cells }: EncodedSegment,
+  ): Promise<void> {
+    const isInline = block.length <= MAX_INLINE_BYTES;
+    this.entries.push([
+      ...[segmentId, tokenId, TIERS.indexOf(tier), cells],
+      ...[bytesOf(times), bytesOf(bandCells), crc32(block)],
+      isInline ? block : block.subarray(0, 0),
+    ]);
+    if (!isInline) {
+      partsOf(block, PART_BYTES).forEach((part, i) => this.parts.push([segmentId, i + 1, part]));
+    }
+    this.waitingBytes += block.length + times.byteLength + bandCells.byteLength;
+    if (this.waitingBytes >= MAX_WAITING_BYTES) await this.flush();
+  }
+
+  /** Writes what waits if any of these segments does: they are about to be read or deleted. */
+  async settle(ids: readonly number[]): Promise<void> {
+    const [first] = this.entries;
+    // Ids ascend.
+    if (first !== undefined && ids.some((id) => id >= (first[0] as number))) await this.flush();
+  }
+
+  /** Writes what waits. */
+  async flush(): Promise<void> {
+    const { entries, parts } = this;
+    this.entries = [];
+    this.parts = [];
+    this.waitingBytes = 0;
+    if (entries.length > 0) await this.tx.append('segments', entries);
+    if (parts.length > 0) await this.tx.append('segment_parts', parts);
+  }
+}
+
+function bytesOf(column: Uint32Array): Uint8Array {
+  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { statedPlainBytes } from '../../compute/segment/lz4.js';
+import type { RunColumns } from '../../compute/segment/run.js';
+import { encodeSegment } from '../../compute/segment/segment.js';
+import { clearPlace, isFilled, leaveRun, runAt } from '../../compute/segment/shared-run.js';
+import { runsOf, stores } from './replay-stores.js';
+
+const MARGIN = 64;
+const MARK = 0x5a;
+
+/** Tier and columns; not whose run it is. */
+const plain = (run: RunColumns) => [
+  run.tier,
+  ...[run.t, run.priceUsd, run.cellOffsets, run.market, run.bin].map((column) => [...column]),
+  [...run.supportCents],
+  [...run.resistanceCents],
+];
+
+describe('a run in shared memory', () => {
+  it('is read as it was left, in a place as large as its plain segment, with nothing else touched', () => {
+    fc.assert(
+      fc.property(stores, fc.integer({ min: 1, max: 9 }), (store, runLength) => {
+        for (const run of runsOf(store, runLength).runs) {
+          const bytes = statedPlainBytes(encodeSegment(run));
+          const memory = new SharedArrayBuffer(MARGIN + bytes + MARGIN);
+          const all = new Uint8Array(memory).fill(MARK);
+          const place = { memory, offset: MARGIN, bytes };
+          clearPlace(place);
+          expect(isFilled(place)).toBe(false);
+          leaveRun(run, place);
+          expect(isFilled(place)).toBe(true);
+          expect(plain(runAt(place))).toEqual(plain(run));
+          expect(runAt(place).bin.buffer).toBe(memory);
+          expect(all.subarray(0, MARGIN).every((byte) => byte === MARK)).toBe(true);
+          expect(all.subarray(MARGIN + bytes).every((byte) => byte === MARK)).toBe(true);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is not left where it does not fit', () => {
+    const [run] = runsOf({ markets: [], snapshots: [tiny()] }, 1).runs;
+    const memory = new SharedArrayBuffer(4096);
+    const place = { memory, offset: 0, bytes: 64 };
+    clearPlace(place);
+    leaveRun(run, place);
+    expect(isFilled(place)).toBe(false);
+    expect(() => runAt(place)).toThrow('no run lies at this place');
+    expect(new Uint8Array(memory).every((byte) => byte === 0)).toBe(true);
+  });
+});
+
+function tiny() {
+  const cells = [{ market: 0, bin: 1, support: 0n, resistance: 5_000_000_000n }];
+  return { t: 1_794_000_000, tier: '15m' as const, price: 1, cells };
+}

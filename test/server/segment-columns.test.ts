@@ -1,0 +1,225 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TaskOverdueError } from '../../compute/pool.js';
+import { renderPage, type SegmentInput } from '../../compute/replay/task.js';
+import { serveOptions } from '../../server/cli/commands/serve.js';
+import { PlaceRing, type RingPlace } from '../../server/replay/place-ring.js';
+import { COLUMN_BYTES, SegmentColumns } from '../../server/replay/segment-columns.js';
+import { partOfPlan } from '../../server/replay/selection.js';
+import { envelopeOf, queryOf } from '../compute/replay-stores.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { MINT, NOW_S, startTestService, steadyStore } from '../support/service.js';
+
+const REQUEST = {
+  from: NOW_S - 86_400,
+  to: NOW_S + 1,
+  group: 'market' as const,
+  types: null,
+  excludeTypes: null,
+  venues: null,
+  excludeVenues: null,
+  minPct: -50,
+  maxPct: 100,
+};
+
+function depthOf(price = 1.5): MemoryDepth {
+  const depth = new MemoryDepth();
+  const store = steadyStore(60, 5);
+  depth.add('mainchain', MINT, {
+    ...store,
+    snapshots: store.snapshots.map((one) => ({ ...one, price })),
+  });
+  return depth;
+}
+
+/** A page's text, and which of its segments were handed over as what. */
+async function pageOf(columns: SegmentColumns, depth: MemoryDepth) {
+  const plan = await depth.plan({
+    tokenId: 1,
+    fromS: REQUEST.from,
+    toS: REQUEST.to,
+    nowS: NOW_S,
+    maxSnapshots: 288,
+  });
+  const query = queryOf(REQUEST);
+  const part = partOfPlan(plan, query, Infinity);
+  const { markets } = plan;
+  const forms = new Set<string>();
+  const text = await columns.use(part.segmentIds, (segments) => {
+    segments.forEach((segment) => forms.add(formOf(segment)));
+    const page = {
+      query,
+      envelope: envelopeOf(REQUEST),
+      format: 'json',
+      encoding: 'identity',
+    } as const;
+    const result = renderPage({ ...page, ...part, segments, markets });
+    if (result.status !== 'done') throw new Error(result.status);
+    return Promise.resolve(Buffer.from(result.body).toString());
+  });
+  return { text, forms: [...forms], ids: part.segmentIds };
+}
+
+function formOf(segment: SegmentInput): 'block' | 'to keep' | 'kept' {
+  if (segment instanceof Uint8Array) return 'block';
+  return 'keepAt' in segment ? 'to keep' : 'kept';
+}
+
+describe('the columns of segments', () => {
+  it('are kept when they are asked for again, then not read, and make the same page', async () => {
+    const depth = depthOf();
+    const columns = new SegmentColumns(depth, 2 ** 20);
+    const first = await pageOf(columns, depth);
+    expect(first.forms).toEqual(['block']);
+    const second = await pageOf(columns, depth);
+    expect(second).toEqual({ ...first, forms: ['to keep'] });
+    expect(columns.size).toBe(first.ids.length);
+    const reads = depth.reads.length;
+    for (let i = 0; i < 3; i++) {
+      expect(await pageOf(columns, depth)).toEqual({ ...first, forms: ['kept'] });
+    }
+    expect(depth.reads.length).toBe(reads);
+  });
+
+  it('are those of the plan: what replaces a segment is read', async () => {
+    const depth = depthOf();
+    const columns = new SegmentColumns(depth, 2 ** 20);
+    for (let i = 0; i < 3; i++) await pageOf(columns, depth);
+    depth.compact(MINT, 7);
+    const after = await pageOf(columns, depth);
+    expect(after.forms).toEqual(['block']);
+    expect(after.text).toBe((await pageOf(new SegmentColumns(depth, 0), depth)).text);
+  });
+
+  it('are none where there is no room at all, and few where there is little', async () => {
+    const depth = depthOf();
+    const none = new SegmentColumns(depth, 0);
+    for (let i = 0; i < 3; i++) expect((await pageOf(none, depth)).forms).toEqual(['block']);
+    const few = new SegmentColumns(depth, 16_384);
+    const { text } = await pageOf(none, depth);
+    for (let i = 0; i < 6; i++) expect((await pageOf(few, depth)).text).toBe(text);
+    expect(few.size).toBeGreaterThan(0);
+    expect(few.size).toBeLessThan(15);
+  });
+
+  it('are read by several tasks at one time, and left by one of them', async () => {
+    const depth = depthOf();
+    const columns = new SegmentColumns(depth, 2 ** 20);
+    const [id] = (await pageOf(columns, depth)).ids;
+    const seen: string[] = [];
+    await columns.use([id], async ([outer]) => {
+      seen.push(formOf(outer));
+      await columns.use([id], ([inner]) => Promise.resolve(seen.push(formOf(inner))));
+    });
+    // The task did not decode: nothing was left, and the place is free.
+    expect(seen).toEqual(['to keep', 'block']);
+    expect(columns.size).toBe(0);
+  });
+
+  it('are not kept of a task that failed; one that hangs keeps its places', async () => {
+    const depth = depthOf();
+    const columns = new SegmentColumns(depth, 2 ** 20);
+    const { ids } = await pageOf(columns, depth);
+    const fails = (error: Error) => columns.use(ids, () => Promise.reject(error));
+    await expect(fails(new Error('damaged'))).rejects.toThrow('damaged');
+    expect(columns.size).toBe(0);
+    await pageOf(columns, depth);
+    await expect(fails(new TaskOverdueError('late'))).rejects.toThrow('late');
+    const held = columns.size;
+    expect(held).toBe(ids.length);
+    expect((await pageOf(columns, depth)).forms).toEqual(['block']);
+    expect(columns.size).toBe(held);
+  });
+
+  it('spare a server the reading of pages that it made before, in any thread', async () => {
+    const depth = depthOf();
+    const service = await startTestService({ depth, threads: 2 });
+    try {
+      const window = `from=${REQUEST.from}&to=${NOW_S}&group=venue`;
+      const page = async () => {
+        const response = await service.get(`/replay/${MINT}?${window}`);
+        expect(response.status).toBe(200);
+        return response.text();
+      };
+      const first = await page();
+      await page();
+      const reads = depth.reads.length;
+      expect(reads).toBeGreaterThan(0);
+      for (const text of await Promise.all(Array.from({ length: 8 }, page))) {
+        expect(text).toBe(first);
+      }
+      expect(depth.reads.length).toBe(reads);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('have the room that the settings say', () => {
+    expect(serveOptions([]).columnBytes).toBe(COLUMN_BYTES);
+    expect(serveOptions(['--columns-memory-mib', '7']).columnBytes).toBe(7 * 2 ** 20);
+    expect(() => serveOptions(['--columns-memory-mib', '4097'])).toThrow(
+      '--columns-memory-mib: expected a whole number from 0 to 4096, not 4097',
+    );
+  });
+});
+
+describe('places in a ring', () => {
+  const steps = fc.array(
+    fc.record({
+      bytes: fc.integer({ min: 1, max: 400 }),
+      pins: fc.boolean(),
+      deletes: fc.boolean(),
+      unpins: fc.nat(7),
+    }),
+    { maxLength: 120, size: 'max' },
+  );
+
+  it('never overlap, never exceed the memory, and stay while they are in use', () => {
+    let refused = 0;
+    fc.assert(
+      fc.property(steps, (list) => {
+        const ring = new PlaceRing<number>(1000);
+        const given = new Map<number, RingPlace>();
+        list.forEach(({ bytes, pins, deletes, unpins }, key) => {
+          const inUse = [...given].filter(([, place]) => place.pins > 0);
+          const place = ring.add(key, bytes);
+          if (place === null) refused++;
+          else {
+            expect(place.bytes).toBeGreaterThanOrEqual(bytes);
+            expect(place.offset % 8).toBe(0);
+            given.set(key, place);
+            place.pins = pins ? 1 : 0;
+          }
+          for (const [pinned] of inUse) expect(ring.get(pinned)).toBeDefined();
+          const kept = [...given].filter(([one]) => ring.get(one) !== undefined);
+          for (const one of given.keys()) if (ring.get(one) === undefined) given.delete(one);
+          const ends = kept.map(([, one]) => [one.offset, one.offset + one.bytes]);
+          ends.sort((a, b) => a[0] - b[0]);
+          ends.forEach(([offset, end], i) => {
+            expect(end).toBeLessThanOrEqual(1000);
+            if (i > 0) expect(offset).toBeGreaterThanOrEqual(ends[i - 1][1]);
+          });
+          const other = kept[unpins % Math.max(1, kept.length)];
+          if (other !== undefined) other[1].pins = 0;
+          if (deletes && place !== null && place.pins === 0) ring.delete(key);
+        });
+      }),
+      { numRuns: 300 },
+    );
+    expect(refused).toBeGreaterThan(0);
+  });
+
+  it('drop the oldest for a new one', () => {
+    const ring = new PlaceRing<string>(96);
+    for (const key of ['a', 'b', 'c']) ring.add(key, 32);
+    expect(ring.add('d', 40)?.offset).toBe(0);
+    expect(['a', 'b', 'c', 'd'].map((key) => ring.get(key) !== undefined)).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    expect(ring.add('e', 97)).toBeNull();
+    expect(ring.size).toBe(2);
+  });
+});
