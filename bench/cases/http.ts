@@ -55,10 +55,10 @@ export function httpCases(): HttpCase[] {
   return withClients([...poolKinds(), refused]);
 }
 
-/** Pages that the pool makes of columns that are kept. */
+/** Pages that the pool makes of columns that are kept: of one client, for what each costs. */
 export function columnHttpCases(): HttpCase[] {
   const warm = (kind: Kind): Kind => ({ ...kind, name: `warm ${kind.name}`, warm: 'columns' });
-  return withClients(poolKinds().map(warm));
+  return withClients(poolKinds().map(warm), [1]);
 }
 
 /** Full pages in every coding, grouped and filtered ones. */
@@ -88,8 +88,8 @@ function page(query: string, acceptEncoding: string): Kind {
   return { name, query, acceptEncoding, key: null, status: 200, warm: null };
 }
 
-function withClients(kinds: readonly Kind[]): HttpCase[] {
-  return CLIENTS.flatMap((clients) =>
+function withClients(kinds: readonly Kind[], counts = CLIENTS): HttpCase[] {
+  return counts.flatMap((clients) =>
     kinds.map((kind) => {
       const who = clients === 1 ? '1 client' : `${clients} clients`;
       return { ...kind, name: `http A/${kind.name}, ${who}`, clients };

@@ -262,6 +262,9 @@ describe('GET /limit-orders', () => {
   it('takes the ends of what is allowed', async () => {
     const sent = { low_pct_change: '-0.99', high_pct_change: '-0.99', limit: '500' };
     expect((await limitOf(MINT, sent)).status).toBe(200);
+    // Below what `low_pct_change` is by itself: nothing lies in between.
+    const { status, body } = await limitOf(MINT, { high_pct_change: '-0.95' });
+    expect([status, body.count]).toEqual([200, 0]);
   });
 });
 

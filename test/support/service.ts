@@ -27,7 +27,6 @@ import { Market } from '../../server/market/market.js';
 import { Fragments, type FragmentsOptions } from '../../server/replay/fragments/fragments.js';
 import { PageQueue, pagesAtOnce, type PageQueueLimits } from '../../server/replay/page-queue.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
-import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { checkedFetch } from './conformance.js';
 import { MemoryLp } from './memory-lp.js';
@@ -143,8 +142,6 @@ export interface TestServiceOptions {
   checkPlan?: PlanCheck;
   /** Keeps fragments; otherwise the pool makes every page. */
   fragments?: Pick<FragmentsOptions, 'directory' | 'limits'>;
-  /** Shared memory for columns of segments; 0: every page is read. */
-  columnBytes?: number;
 }
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
@@ -182,7 +179,6 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   });
   const server = await startServer({
     depth,
-    columns: new SegmentColumns(depth, options.columnBytes),
     keys,
     market: handlers,
     flow,
