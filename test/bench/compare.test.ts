@@ -106,7 +106,7 @@ describe('verdicts', () => {
 describe('two builds in processes of their own', () => {
   const side = path.join(root, 'dist/bench/compare/side.js');
   const slow = path.join(root, 'test/support/slow-side.mjs');
-  const options = { ...readCompareOptions(['HEAD', '--only', 'page A']), turns: 9, turnMs: 0 };
+  const options = { ...readCompareOptions(['HEAD', '--only', 'page A']), turns: 15, turnMs: 0 };
 
   it('agree where they are one and the same', async () => {
     const comparison = await compareBuilds(
@@ -125,7 +125,7 @@ describe('two builds in processes of their own', () => {
     const compare = (...words: string[]) =>
       compareBuilds([slow], [slow, ...words], options, () => undefined);
     expect(regressions(await compare())).toEqual([]);
-    expect(regressions(await compare('3'))).toMatchObject([{ verdict: 'slower' }]);
+    expect(regressions(await compare('6'))).toMatchObject([{ verdict: 'slower' }]);
     expect(regressions(await compare('1', '101'))).toMatchObject([
       { grown: [{ name: 'bytesOut', base: 100, head: 101 }] },
     ]);

@@ -8,7 +8,7 @@ import { envelopeOf } from '../../bench/cases/request.js';
 import { PAGE_A, PAGE_B, tokenHistory, type PageShape } from '../../bench/data/pages.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
-import { referencePage, type PlainStore } from '../reference/replay.js';
+import { referencePage, type PlainRequest, type PlainStore } from '../reference/replay.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-bench-test-'));
@@ -66,12 +66,16 @@ function plainStore({ run, markets }: { run: SnapshotRun; markets: PlainStore['m
 }
 
 /** The hash of the page that the plain reference makes of the bench's data. */
-function referenceHash(shape: PageShape, group: 'market' | 'all'): string {
+function referenceHash(
+  shape: PageShape,
+  group: PlainRequest['group'],
+  types: PlainRequest['types'] = null,
+): string {
   const { token, resolvedToken, chain, window } = envelopeOf(shape.snapshots);
-  const none = { types: null, excludeTypes: null, venues: null, excludeVenues: null };
+  const none = { excludeTypes: null, venues: null, excludeVenues: null };
   const { reply } = referencePage(
     plainStore(tokenHistory(shape, shape.snapshots, 0)),
-    { from: window.from, to: window.to, group, ...none, minPct: -50, maxPct: 100 },
+    { from: window.from, to: window.to, group, types, ...none, minPct: -50, maxPct: 100 },
     PAGE_LIMITS,
     { token, resolvedToken, chain, clamped: false },
   );
@@ -124,11 +128,17 @@ describe('npm run bench -- --smoke', () => {
     const paths =
       /^page A\/(json|JSON.stringify|gzip|br)|^fragments A\/assemble|^steps A\/.*render|^http A\/.*group=market/;
     const hashes = hashesOf(paths);
-    expect(hashes).toHaveLength(5 + 2 + 3 + 6 + 4);
+    expect(hashes).toHaveLength(5 + 2 + 3 + 6 + 3 + 4);
     expect(new Set(hashes)).toEqual(new Set([market]));
-    expect(new Set(hashesOf(/^http A\/group=all/))).toEqual(
-      new Set([referenceHash(PAGE_A, 'all')]),
-    );
+    for (const group of ['all', 'venue'] as const) {
+      const grouped = hashesOf(new RegExp(`^http A/.*group=${group}`));
+      expect(grouped).toHaveLength(2 + 1);
+      expect(new Set(grouped)).toEqual(new Set([referenceHash(PAGE_A, group)]));
+    }
+    const filtered = hashesOf(/^http A\/.*types=onchain_pool/);
+    expect(filtered).toHaveLength(2 + 1);
+    const types = ['onchain_pool' as const];
+    expect(new Set(filtered)).toEqual(new Set([referenceHash(PAGE_A, 'market', types)]));
     expect(new Set(hashesOf(/^page B\/(json|JSON.stringify|gzip|br)/))).toEqual(
       new Set([referenceHash(PAGE_B, 'market')]),
     );

@@ -23,7 +23,8 @@ beforeAll(async () => {
     'plans',
   );
   const { check: checkPlan } = new Limiter({ usage: { counter: () => counter }, plans });
-  service = await startTestService({ depth, checkPlan });
+  // Room for the one that comes while both are being read.
+  service = await startTestService({ depth, checkPlan, pagesInWork: 3 });
 });
 afterAll(() => service.stop());
 

@@ -128,6 +128,8 @@ export interface TestServiceOptions {
   maxQueueTasks?: number;
   limits?: Partial<HttpLimits>;
   pageQueueLimits?: Partial<PageQueueLimits>;
+  /** Pages in work at a time; default as many as for the threads. */
+  pagesInWork?: number;
   /** Memory for segments' columns; 0: every page reads its segments. */
   columnBytes?: number;
   depth?: MemoryDepth;
@@ -174,7 +176,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const handlers = marketHandlers({ market, queue, log, native: DEFAULT_NATIVE });
   const fragments = options.fragments && new Fragments({ pool, depth, log, ...options.fragments });
   const pageQueue = new PageQueue({
-    pagesInWork: pagesAtOnce(threads),
+    pagesInWork: options.pagesInWork ?? pagesAtOnce(threads),
     limits: options.pageQueueLimits,
   });
   const server = await startServer({
