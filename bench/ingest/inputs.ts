@@ -49,7 +49,7 @@ export interface Written {
 
 /** Text formats take this share of the cells: ten times the bytes a cell. */
 const TEXT_SHARE = 1 / 4;
-const ORDER_SHARE = 1 / 20;
+const ORDER_SHARE = 1 / 40;
 
 /** Writes one file of the wanted size into a folder. */
 export async function makeInput(name: InputName, cells: number, folder: string): Promise<Input> {

@@ -5,7 +5,7 @@ import { INPUT_NAMES, type InputName } from './inputs.js';
 
 export const USAGE = `npm run bench:ingest -- [--cells N] [--only FILE,FILE] [--runs N] [--smoke] [--json FILE]
   --cells     of the Parquet and Arrow files and of the nested snapshots; default 4000000
-              (a quarter of it as CSV and as NDJSON of flat cells, as rows of holders; a twentieth as orders)
+              (a quarter of it as CSV and as NDJSON of flat cells, as rows of holders; a fortieth as orders)
   --only      ${INPUT_NAMES.join(', ')}
   --runs      of the command, each into a new directory; default 3
   --smoke     small and once: shows that it works, not how fast
