@@ -57,7 +57,7 @@ export interface StoreOptions {
   threads?: number;
 }
 
-const DEFAULT_MEMORY_LIMIT_MIB = 512;
+const DEFAULT_MEMORY_LIMIT_MIB = 1024;
 const DEFAULT_THREADS = 2;
 /** How often the log is looked at where no commit does: counts of calls make it grow too. */
 const LOG_CHECK_MS = 60_000;
