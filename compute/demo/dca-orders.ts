@@ -6,7 +6,7 @@ import { base58Address } from './identity.js';
 import { DAY_S } from './path.js';
 import { fairPrice, type PriceModel } from './price.js';
 import type { DemoDcaOrderRow } from './rows.js';
-import { logDuration, tenancyAt, type Tenancy } from './slots.js';
+import { rowsOfPlaces, type Tenancy } from './slots.js';
 import type { DemoToken } from './tokens.js';
 
 /** Orders that a token has open at a time, about. */
@@ -36,24 +36,18 @@ export function demoDcaOrderRows(
 ): DemoDcaOrderRow[] {
   const { price } = token;
   if (price === null || token.chain !== 'mainchain') return [];
-  const rows: DemoDcaOrderRow[] = [];
-  for (let place = 0; place < ORDERS[token.kind]; place++) {
-    const key = hash(keyOf(token.key, 'dca'), place);
-    const staysS = logDuration(hash(key, 3), MIN_STAY_S, MAX_STAY_S);
-    const now = orderRow(token, price, tenancyAt(key, staysS, t), t);
-    if (sinceS === null) {
-      if (!now.closed) rows.push(now);
-      continue;
-    }
-    const then = orderRow(token, price, tenancyAt(key, staysS, sinceS), sinceS);
-    // Its place has changed hands meanwhile: the one before ended.
-    if (then.dca_address !== now.dca_address)
-      rows.push({ ...then, remaining_usd: 0, closed: true });
-    if (then.dca_address !== now.dca_address || then.next_cycle_at !== now.next_cycle_at) {
-      rows.push(now);
-    }
-  }
-  return rows;
+  return rowsOfPlaces(
+    {
+      key: keyOf(token.key, 'dca'),
+      count: ORDERS[token.kind],
+      ...{ minStayS: MIN_STAY_S, maxStayS: MAX_STAY_S },
+      rowAt: (tenancy, at) => orderRow(token, price, tenancy, at),
+      ended: (row) => ({ ...row, remaining_usd: 0, closed: true }),
+      isChanged: (then, now) => then.next_cycle_at !== now.next_cycle_at,
+    },
+    t,
+    sinceS,
+  );
 }
 
 function orderRow(

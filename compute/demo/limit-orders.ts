@@ -7,7 +7,7 @@ import { base58Address, evmAddress } from './identity.js';
 import { DAY_S } from './path.js';
 import { fairPrice, type PriceModel } from './price.js';
 import type { DemoLimitOrderRow } from './rows.js';
-import { logDuration, tenancyAt, type Tenancy } from './slots.js';
+import { rowsOfPlaces, type Tenancy } from './slots.js';
 import type { DemoToken } from './tokens.js';
 
 /** Orders that a leg has open at a time, about. */
@@ -42,22 +42,18 @@ export function demoLimitOrderRows(
 ): DemoLimitOrderRow[] {
   const { price } = token;
   if (price === null) return [];
-  const rows: DemoLimitOrderRow[] = [];
-  for (let place = 0; place < ORDERS[token.kind]; place++) {
-    const key = hash(keyOf(token.key, 'limit'), place);
-    const staysS = logDuration(hash(key, 3), MIN_STAY_S, MAX_STAY_S);
-    const now = orderRow(token, price, tenancyAt(key, staysS, t), t);
-    if (sinceS === null) {
-      if (!now.closed) rows.push(now);
-      continue;
-    }
-    const then = orderRow(token, price, tenancyAt(key, staysS, sinceS), sinceS);
-    const isOther = then.order_address !== now.order_address;
-    // Its place has changed hands meanwhile: the one before was filled or taken back.
-    if (isOther) rows.push({ ...then, closed: true });
-    if (isOther || then.pct_complete !== now.pct_complete) rows.push(now);
-  }
-  return rows;
+  return rowsOfPlaces(
+    {
+      key: keyOf(token.key, 'limit'),
+      count: ORDERS[token.kind],
+      ...{ minStayS: MIN_STAY_S, maxStayS: MAX_STAY_S },
+      rowAt: (tenancy, at) => orderRow(token, price, tenancy, at),
+      ended: (row) => ({ ...row, closed: true }),
+      isChanged: (then, now) => then.pct_complete !== now.pct_complete,
+    },
+    t,
+    sinceS,
+  );
 }
 
 function orderRow(

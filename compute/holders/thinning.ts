@@ -1,7 +1,8 @@
 /** Which of a token's holder snapshots are kept as they age. */
 
+import { DAY_S } from './periods.js';
+
 const HOUR_S = 3600;
-const DAY_S = 24 * HOUR_S;
 
 /** The newest zones of a length in which anything was stored, and what is kept of each. */
 interface Retention {

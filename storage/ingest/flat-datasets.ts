@@ -1,6 +1,7 @@
 /** The flat datasets that are tables of their own: their fields, and what makes a row of them. */
 import type { FaultLog } from '../../compute/binning/faults.js';
 import { MAX_BIN_STEP_BP } from '../../compute/binning/limits.js';
+import { HOUR_S } from '../../compute/lp/hours.js';
 import { DIRECTIONS } from '../../compute/flow/dca-order.js';
 import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
 import { CHAINS } from '../../compute/market/market.js';
@@ -9,7 +10,6 @@ import { FLAT_TABLES, columnsOf, type FlatDataset } from '../flat/tables.js';
 import { readFlatRow, type FlatField, type FlatRow, type FlatValue } from './flat-row.js';
 import { MAX_DECIMALS, MAX_EPOCH_S } from './token-fields.js';
 
-export const HOUR_S = 3600;
 /** Greatest distance of a pool's active bin from 0: prices beyond are none. */
 const MAX_ACTIVE_ID = 2 ** 23;
 
