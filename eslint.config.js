@@ -1,9 +1,9 @@
 import tseslint from 'typescript-eslint';
 
-/** Packages that exactly one module may import, with that module's path. */
+/** Packages that exactly one module, or the modules of one folder, may import: where they are. */
 const wrapped = {
   'uWebSockets.js': 'server/http/uws.ts',
-  '@duckdb/node-api': 'storage/duckdb/database.ts',
+  '@duckdb/node-api': 'storage/duckdb/*.ts',
   'lz4-napi': 'compute/segment/lz4.ts',
   piscina: 'compute/pool.ts',
 };
@@ -14,7 +14,7 @@ const importRules = (extra = []) => ({
     {
       paths: Object.entries(wrapped).map(([name, home]) => ({
         name,
-        message: `Only ${home} wraps ${name}.`,
+        message: `Only ${home} may import ${name}.`,
       })),
       patterns: extra,
     },

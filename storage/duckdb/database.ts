@@ -1,62 +1,19 @@
 /**
- * The one module that knows DuckDB's client. A Database is one instance over one file, with a fixed
- * set of connections that each run one statement at a time.
+ * A Database is one instance of DuckDB over one file, with a fixed set of connections that each run
+ * one statement at a time.
  */
-import {
-  BIGINT,
-  BLOB,
-  BOOLEAN,
-  DOUBLE,
-  DuckDBBlobValue,
-  DuckDBInstance,
-  JSDuckDBValueConverter,
-  LIST,
-  SQLNULL,
-  UINTEGER,
-  VARCHAR,
-  listValue,
-  type DuckDBAppender,
-  type DuckDBConnection,
-  type DuckDBDataChunk,
-  type DuckDBType,
-  type DuckDBValue,
-  type DuckDBVector,
-} from '@duckdb/node-api';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { DiskFullError } from '../errors.js';
-import { namedError } from './errors.js';
-import { instanceSettings, type DatabaseOptions } from './instance-settings.js';
-import { Lanes } from './lanes.js';
+import { rowsOn, runOn, statementsOn } from './connection-statements.js';
+import { saysDiskFull } from './errors.js';
+import type { DatabaseOptions } from './instance-settings.js';
 import { claimFile, releaseFile } from './open-files.js';
+import { closeOpened, openAttached, openInMemory, type Opened } from './opening.js';
+import { chunksOn } from './result-chunks.js';
 import type { ResultChunk, SqlParameter, SqlRow, SqlValue, Statements } from './statements.js';
 
+export { MAX_VALUE_BYTES } from './row-groups.js';
 export type { ResultChunk, SqlRow, SqlValue, Statements } from './statements.js';
-
-/** Rows of one row group: small, so that deleting a few segments rewrites few others. */
-const ROW_GROUP_ROWS = 2048;
-/**
- * Greatest bytes of one stored value: DuckDB holds a whole row group in memory before it writes it
- * out, so that a transaction's peak is this times ROW_GROUP_ROWS, 128 MiB.
- */
-export const MAX_VALUE_BYTES = 64 * 1024;
-/** Rows that are appended before other work of the process gets its turn. */
-const ROWS_A_TURN = 1024;
-/** Reading connections; below libuv's four threads, so that a full set starves nobody. */
-const READERS = 2;
-
-/** An instance with its connections. */
-interface Opened {
-  instance: DuckDBInstance;
-  readers: Lanes<DuckDBConnection>;
-  writer: Lanes<DuckDBConnection>;
-  /** For small writes beside a long transaction. */
-  aside: Lanes<DuckDBConnection>;
-  /** For results that are read while they are made: a slow reader keeps nobody else waiting. */
-  streams: Lanes<DuckDBConnection>;
-  /** DuckDB refuses all work on it until it is opened anew: a checkpoint failed. */
-  invalidated: boolean;
-  closed: boolean;
-}
 
 export class Database implements Pick<Statements, 'run' | 'rows'> {
   private reopening: Promise<void> | null = null;
@@ -87,7 +44,7 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
 
   /** A database in memory alone, for reading files with DuckDB's readers. */
   static async openMemory(options: DatabaseOptions): Promise<Database> {
-    const open = async (): Promise<Opened> => connected(await createInstance(options), 'SELECT 1');
+    const open = (): Promise<Opened> => openInMemory(options);
     return new Database(null, open, await open());
   }
 
@@ -122,12 +79,7 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
     return this.use('writer', async (connection) => {
       await connection.run('BEGIN TRANSACTION');
       try {
-        const result = await body({
-          run: (sql, values = []) => runOn(connection, sql, values),
-          rows: (sql, values = []) => rowsOn(connection, sql, values),
-          chunks: (sql, values = []) => chunksOn(connection, sql, values),
-          append: (table, rows) => appendOn(connection, table, rows),
-        });
+        const result = await body(statementsOn(connection));
         await connection.run('COMMIT');
         return result;
       } catch (error) {
@@ -204,7 +156,7 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
     const text = error instanceof Error ? error.message : '';
     if (/has been invalidated/i.test(text)) opened.invalidated = true;
     if (this.opened.invalidated) this.reopen();
-    if (!/No space left|File too large|quota exceeded/i.test(text)) return error;
+    if (!saysDiskFull(text)) return error;
     return new DiskFullError(this.file ?? 'the database in memory');
   }
 
@@ -221,199 +173,4 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
         this.reopening = null;
       });
   }
-}
-
-async function openAttached(path: string, options: DatabaseOptions): Promise<Opened> {
-  const instance = await createInstance(options);
-  try {
-    const attaching = await instance.connect();
-    await attaching.run(
-      `ATTACH '${path.replaceAll("'", "''")}' AS store (STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
-    );
-    await attaching.run('SET enable_external_access = false');
-    await attaching.run('SET lock_configuration = true');
-    attaching.closeSync();
-    return await connected(instance, 'USE store');
-  } catch (error) {
-    instance.closeSync();
-    throw namedError(error, path);
-  }
-}
-
-async function connected(instance: DuckDBInstance, first: string): Promise<Opened> {
-  const connect = async (): Promise<DuckDBConnection> => {
-    const connection = await instance.connect();
-    await connection.run(first);
-    return connection;
-  };
-  const readers = await Promise.all(Array.from({ length: READERS }, connect));
-  const writer = new Lanes([await connect()]);
-  const aside = new Lanes([await connect()]);
-  const streams = new Lanes([await connect()]);
-  return {
-    instance,
-    readers: new Lanes(readers),
-    writer,
-    aside,
-    streams,
-    invalidated: false,
-    closed: false,
-  };
-}
-
-async function closeOpened(opened: Opened): Promise<void> {
-  if (opened.closed) return;
-  opened.closed = true;
-  for (const lanes of [opened.readers, opened.writer, opened.aside, opened.streams]) {
-    for (const connection of await lanes.close()) connection.closeSync();
-  }
-  opened.instance.closeSync();
-}
-
-async function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
-  return DuckDBInstance.create(':memory:', instanceSettings(options));
-}
-
-async function runOn(
-  connection: DuckDBConnection,
-  sql: string,
-  values: readonly SqlParameter[],
-): Promise<void> {
-  await connection.run(sql, ...bindings(values));
-}
-
-async function rowsOn(
-  connection: DuckDBConnection,
-  sql: string,
-  values: readonly SqlParameter[],
-): Promise<SqlRow[]> {
-  const reader = await connection.runAndReadAll(sql, ...bindings(values));
-  return reader.getRows().map((row) => row.map(plainValue));
-}
-
-async function* chunksOn(
-  connection: DuckDBConnection,
-  sql: string,
-  values: readonly SqlParameter[],
-): AsyncGenerator<ResultChunk> {
-  const result = await connection.stream(sql, ...bindings(values));
-  let next = result.fetchChunk();
-  try {
-    for (;;) {
-      const chunk = await next;
-      if (chunk === null || chunk.rowCount === 0) return;
-      // DuckDB makes the next one while this one is read.
-      next = result.fetchChunk();
-      next.catch(() => undefined);
-      yield resultChunk(chunk);
-    }
-  } finally {
-    // The connection is not to be used for anything else before that.
-    await next.catch(() => undefined);
-  }
-}
-
-function resultChunk(chunk: DuckDBDataChunk): ResultChunk {
-  return {
-    rowCount: chunk.rowCount,
-    reader(column) {
-      const vector = chunk.getColumnVector(column);
-      return (row) => vector.getItem(row);
-    },
-    doubles: (column) => doublesOf(chunk.getColumnVector(column)),
-    values: (column) => chunk.convertColumnValues(column, JSDuckDBValueConverter),
-  };
-}
-
-/** The client has the array, but no method that gives it: a call for each value costs ten times it. */
-function doublesOf(vector: DuckDBVector): Float64Array {
-  const { items } = vector as unknown as { items?: unknown };
-  if (items instanceof Float64Array) return items;
-  return Float64Array.from({ length: vector.itemCount }, (_, row) => vector.getItem(row) as number);
-}
-
-async function appendOn(
-  connection: DuckDBConnection,
-  table: string,
-  rows: readonly (readonly SqlValue[])[],
-): Promise<void> {
-  // One for all of the rows: each keeps its memory until it is collected, closed or not.
-  const appender = await connection.createAppender(table);
-  for (let first = 0; first < rows.length; first += ROWS_A_TURN) {
-    if (first > 0) await nextTurn();
-    for (const row of rows.slice(first, first + ROWS_A_TURN)) {
-      for (const value of row) appendTo(appender, value);
-      appender.endRow();
-    }
-    appender.flushSync();
-  }
-  appender.closeSync();
-}
-
-/** By type: values that are wrapped first cost several times as much, and memory until much later. */
-function appendTo(appender: DuckDBAppender, value: SqlValue): void {
-  if (value === null) appender.appendNull();
-  else if (typeof value === 'string') appender.appendVarchar(value);
-  else if (typeof value === 'boolean') appender.appendBoolean(value);
-  else if (typeof value !== 'number') appender.appendBlob(value);
-  else if (Number.isSafeInteger(value)) appender.appendBigInt(BigInt(value));
-  else appender.appendDouble(value);
-}
-
-function bindings(values: readonly SqlParameter[]): [DuckDBValue[]?, DuckDBType[]?] {
-  if (values.length === 0) return [];
-  return [values.map(parameterValue), values.map(parameterType)];
-}
-
-function parameterValue(value: SqlParameter): DuckDBValue {
-  return isList(value) ? listValue(Array.from<string | number>(value)) : boundValue(value);
-}
-
-function parameterType(value: SqlParameter): DuckDBType {
-  if (!isList(value)) return boundType(value);
-  return LIST(value instanceof Uint32Array ? UINTEGER : VARCHAR);
-}
-
-function isList(value: SqlParameter): value is readonly string[] | Uint32Array<ArrayBuffer> {
-  return Array.isArray(value) || value instanceof Uint32Array;
-}
-
-function boundValue(value: SqlValue): DuckDBValue {
-  if (value instanceof Uint8Array) return new DuckDBBlobValue(value);
-  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
-}
-
-function boundType(value: SqlValue): DuckDBType {
-  if (value === null) return SQLNULL;
-  if (value instanceof Uint8Array) return BLOB;
-  switch (typeof value) {
-    case 'string':
-      return VARCHAR;
-    case 'boolean':
-      return BOOLEAN;
-    default:
-      return Number.isSafeInteger(value) ? BIGINT : DOUBLE;
-  }
-}
-
-function plainValue(value: DuckDBValue): SqlValue | SqlRow {
-  switch (typeof value) {
-    case 'bigint':
-      return Number(value);
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return value;
-    default:
-      break;
-  }
-  if (value === null) return null;
-  if (value instanceof DuckDBBlobValue) {
-    const { buffer, byteOffset, byteLength } = value.bytes;
-    return new Uint8Array(buffer, byteOffset, byteLength);
-  }
-  if (typeof value === 'object' && 'items' in value) {
-    return (value.items as DuckDBValue[]).map(plainValue);
-  }
-  throw new TypeError('a column of a type that no query of ours selects');
 }

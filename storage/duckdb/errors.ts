@@ -1,4 +1,5 @@
-/** Why a database cannot be opened, from what DuckDB says of it. */
+/** Why a database cannot be opened or written, from what DuckDB says of it. */
+import { DiskFullError } from '../errors.js';
 
 /** Another process holds the file. */
 export class DatabaseLockedError extends Error {}
@@ -9,6 +10,7 @@ export class DatabaseDamagedError extends Error {}
 export function namedError(error: unknown, path: string): Error {
   if (error instanceof DatabaseLockedError || error instanceof DatabaseDamagedError) return error;
   const text = error instanceof Error ? error.message : String(error);
+  if (saysDiskFull(text)) return new DiskFullError(path);
   if (/set lock on file/i.test(text)) {
     return new DatabaseLockedError(`${path} is in use by another process`);
   }
@@ -17,4 +19,9 @@ export function namedError(error: unknown, path: string): Error {
     return new DatabaseDamagedError(`${path} cannot be opened: ${reason}`);
   }
   return error instanceof Error ? error : new Error(text);
+}
+
+/** Whether DuckDB could not write for want of room. */
+export function saysDiskFull(text: string): boolean {
+  return /No space left|File too large|quota exceeded/i.test(text);
 }
