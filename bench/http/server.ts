@@ -1,8 +1,8 @@
 /** The real server in a process of its own. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { LoopDelay } from '../load/loop-probe.js';
+import { processCpuMs, residentMegabytes } from '../processes.js';
 
 /** The server has to listen within this. */
 const START_DEADLINE_MS = 20_000;
@@ -10,8 +10,6 @@ const START_DEADLINE_MS = 20_000;
 const STOP_DEADLINE_MS = 15_000;
 /** What is kept of its log to say why it did not start. */
 const MAX_LOG_CHARS = 4096;
-/** Linux counts a process' time in hundredths of a second. */
-const TICK_MS = 10;
 
 export interface BenchServer {
   url: string;
@@ -52,12 +50,13 @@ export async function startBenchServer(
   void exited.then(() => process.off('exit', kill));
   try {
     const url = await listeningUrl(child, exited);
+    const pid = child.pid as number;
     return {
       url,
       resetLoopDelay: () => void child.send('reset'),
       loopDelay: () => loopDelay(child),
-      cpuMs: () => cpuMs(child),
-      residentMegabytes: () => residentMegabytes(child),
+      cpuMs: () => processCpuMs(pid),
+      residentMegabytes: () => residentMegabytes(pid),
       stop: () => stop(child, exited),
     };
   } catch (error) {
@@ -95,25 +94,4 @@ async function stop(child: ChildProcess, exited: Promise<number | null>): Promis
   const code = await exited;
   clearTimeout(timer);
   if (code !== 0) throw new Error(`fathom serve ended with ${code ?? 'a signal'}`);
-}
-
-/** Fields 14 and 15 of /proc/PID/stat; the second, which may hold spaces, ends at the last `)`. */
-function cpuMs({ pid }: ChildProcess): number | null {
-  const stat = readOrNull(`/proc/${pid}/stat`);
-  if (stat === null) return null;
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
-
-function residentMegabytes({ pid }: ChildProcess): number | null {
-  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readOrNull(`/proc/${pid}/status`) ?? '')?.[1];
-  return kibibytes === undefined ? null : (Number(kibibytes) * 1024) / 1e6;
-}
-
-function readOrNull(file: string): string | null {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return null;
-  }
 }

@@ -2,9 +2,9 @@
  * Loaded into the server's process beside it: tells over IPC how long its event loop was held up, and
  * how much of that was the loop's own work. The server itself knows nothing of it.
  */
-import { openSync, readSync } from 'node:fs';
 import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
+import { mainThreadCpuUs } from '../processes.js';
 
 /** Milliseconds; what the loop is late beyond the probe's own interval. */
 export interface LoopDelay {
@@ -20,22 +20,10 @@ export interface LoopDelay {
 
 const RESOLUTION_MS = 1;
 
-/** Microseconds of CPU time that the main thread has used; null where this system does not tell. */
-function mainThreadCpu(): (() => number) | null {
-  try {
-    // Its first number is that time in nanoseconds; the main thread's id is the process'.
-    const file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
-    const text = Buffer.alloc(64);
-    return () => parseInt(text.toString('latin1', 0, readSync(file, text, 0, 64, 0)), 10) / 1000;
-  } catch {
-    return null;
-  }
-}
-
 /** Looks at the thread's time as often as the loop lets it. */
 function watchBusy() {
   const busyUs = createHistogram();
-  const cpuUs = mainThreadCpu();
+  const cpuUs = mainThreadCpuUs();
   if (cpuUs === null) return null;
   let beforeUs = cpuUs();
   setInterval(() => {

@@ -4,8 +4,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
+import { treeCpuMs } from '../processes.js';
 import { CLICKHOUSE_WAYS } from './clickhouse-ways.js';
-import { treeCpuMs } from './cpu.js';
 import { NotRunError, type Peer, type PeerPlace } from './peer.js';
 import { findProgram, startProgram } from './programs.js';
 

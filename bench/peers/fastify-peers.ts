@@ -1,8 +1,8 @@
 /** Fastify with DuckDB and with PostgreSQL, each as one server whose ways are measured. */
 import { readFileSync } from 'node:fs';
 import { benchAddress } from '../data/pages.js';
+import { treeCpuMs } from '../processes.js';
 import type { PlainSnapshot } from './content.js';
-import { treeCpuMs } from './cpu.js';
 import { DUCKDB_WAYS } from './duckdb-pages.js';
 import { startFastify, type FastifyProcess } from './fastify-process.js';
 import type { Peer, PeerPlace, PeerWay } from './peer.js';

@@ -1,15 +1,11 @@
 import type { Extent } from './book.js';
-import { HeldState, positionsAt } from './positions.js';
-import { fairPrice, quotePrice, type PoolMoment, type PriceModel } from './price.js';
+import { HeldState, positionsAt, type PoolLiquidity } from './positions.js';
+import { quotePrice, type PoolMoment, type PriceModel } from './price.js';
 import type { ClmmBody } from './rows.js';
 
 /** One concentrated-liquidity pool of the Uniswap v3 shape. */
-export interface ClmmProfile {
-  key: number;
-  price: PriceModel;
+export interface ClmmProfile extends PoolLiquidity {
   quote: PriceModel | null;
-  tvlUsd: number;
-  positions: number;
   tickSpacing: number;
   token: 0 | 1;
   decimals0: number;
@@ -68,13 +64,7 @@ function netTicks(ranges: readonly Range[]): [number, string][] {
  */
 function ticksAt(pool: ClmmProfile, t: number): TickState {
   const scale = 10 ** ((pool.decimals0 + pool.decimals1) / 2);
-  const set = positionsAt(
-    pool.key,
-    pool.tvlUsd,
-    pool.positions,
-    (s) => fairPrice(pool.price, s),
-    t,
-  );
+  const set = positionsAt(pool, t);
   // Ranges are set in quote tokens: the quote's own moves shift them in USD.
   const quoteUsd = quotePrice(pool.quote, set.fromS);
   const ranges = set.positions.map(({ lowUsd, highUsd, usd }): Range => {

@@ -1,16 +1,12 @@
 import type { Extent } from './book.js';
 import { hash, unit } from './hash.js';
-import { HeldState, positionsAt, type Position } from './positions.js';
-import { fairPrice, quotePrice, type PoolMoment, type PriceModel } from './price.js';
+import { HeldState, positionsAt, type PoolLiquidity, type Position } from './positions.js';
+import { quotePrice, type PoolMoment, type PriceModel } from './price.js';
 import type { DlmmBody } from './rows.js';
 
 /** One pool of discrete liquidity bins. */
-export interface DlmmProfile {
-  key: number;
-  price: PriceModel;
+export interface DlmmProfile extends PoolLiquidity {
   quote: PriceModel | null;
-  tvlUsd: number;
-  positions: number;
   /** Basis points between bins. */
   binStep: number;
   /** Bins on either side of the price at most. */
@@ -62,13 +58,7 @@ function idSpan(pool: DlmmProfile, position: Position, quoteUsd: number): [numbe
 }
 
 function binsAt(pool: DlmmProfile, t: number): BinState {
-  const set = positionsAt(
-    pool.key,
-    pool.tvlUsd,
-    pool.positions,
-    (s) => fairPrice(pool.price, s),
-    t,
-  );
+  const set = positionsAt(pool, t);
   const quoteUsd = quotePrice(pool.quote, set.fromS);
   const spans = set.positions.map((position) => idSpan(pool, position, quoteUsd));
   const firstId = spans.reduce((least, [low]) => Math.min(least, low), Infinity);

@@ -1,5 +1,15 @@
 import { hash, sizeDraw, unit } from './hash.js';
 import { DAY_S } from './path.js';
+import { fairPrice, type PriceModel } from './price.js';
+
+/** What a pool of ranges holds, and around which price. */
+export interface PoolLiquidity {
+  key: number;
+  price: PriceModel;
+  tvlUsd: number;
+  /** About so many stand at a time. */
+  positions: number;
+}
 
 /** One liquidity provider's range. */
 export interface Position {
@@ -31,16 +41,11 @@ const COHORT_WEIGHT = COHORTS.reduce((sum, cohort) => sum + cohort.weight, 0);
 const GROUPS = 2;
 
 /**
- * About `count` positions of a pool at `t`: wide ones stand for weeks, narrow ones for hours, each
- * around the price (`priceAt`) when its group arrived, with heavy-tailed sizes.
+ * The positions of a pool at `t`: wide ones stand for weeks, narrow ones for hours, each around the
+ * price when its group arrived, with heavy-tailed sizes.
  */
-export function positionsAt(
-  key: number,
-  tvlUsd: number,
-  count: number,
-  priceAt: (t: number) => number,
-  t: number,
-): PositionSet {
+export function positionsAt(pool: PoolLiquidity, t: number): PositionSet {
+  const { key, tvlUsd, positions: count } = pool;
   const set: PositionSet = { positions: [], fromS: -Infinity, toS: Infinity };
   COHORTS.forEach((cohort, index) => {
     const perGroup = Math.max(1, Math.round((count * cohort.weight) / COHORT_WEIGHT / GROUPS));
@@ -49,7 +54,7 @@ export function positionsAt(
       const arrivedS = t - ((t + (h % cohort.staysS)) % cohort.staysS);
       set.fromS = Math.max(set.fromS, arrivedS);
       set.toS = Math.min(set.toS, arrivedS + cohort.staysS);
-      const centre = priceAt(arrivedS);
+      const centre = fairPrice(pool.price, arrivedS);
       for (let i = 0; i < perGroup; i++) {
         const g = hash(hash(h, arrivedS), i);
         set.positions.push({

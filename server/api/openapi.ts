@@ -14,6 +14,8 @@ const INTRODUCTION = [
     '`Accept: application/msgpack`; `gzip` and `br` are understood in `Accept-Encoding`.',
   'A parameter that an endpoint does not have is ignored; one with a bad value is an error. Every GET ' +
     'answers HEAD too. Additions come without notice: ignore fields that you do not know.',
+  'A path that no endpoint has is a 404 `not_found`, a method that a path does not have a 405 ' +
+    '`method_not_allowed` with `Allow`; their bodies are `error`, `message` and `error_code`.',
 ].join('\n\n');
 
 /** Makes the description; plain data, the same every time. */

@@ -18,9 +18,12 @@ export function nullable<S extends TSchema>(schema: S, description?: string) {
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 }
 
-/** An object of a reply: nothing in it but what is named here. */
+/**
+ * An object of a reply. It is open: fields are added without a new major version, and what was made
+ * from an older description has to take them (api.md 9).
+ */
 export function document<P extends TProperties>(properties: P, options: TSchemaOptions = {}) {
-  return Type.Object(properties, { additionalProperties: false, ...options });
+  return Type.Object(properties, options);
 }
 
 export const text = (description: string) => Type.String({ description });
@@ -44,11 +47,19 @@ export const tokenSymbol = nullable(
   'Symbol; null where no list of tokens has named the token.',
 );
 
+export const tokenName = nullable(
+  Type.String(),
+  'Name; null where no list of tokens has named the token.',
+);
+
 /** Query flag: `true` or `false`. */
 export const flag = (description: string) => Type.Boolean({ default: false, description });
 /** Query number within bounds. */
 export const bounded = (minimum: number, maximum: number, options: TSchemaOptions) =>
   Type.Number({ minimum, maximum, ...options });
+/** Query number of items that a list has at most; a list has at least one. */
+export const most = (what: string, { maximum, fallback }: { maximum: number; fallback: number }) =>
+  Type.Integer({ minimum: 1, maximum, default: fallback, description: `Most ${what}.` });
 /** Query list: comma-separated, each item once. */
 export const list = <S extends TSchema>(items: S, maxItems: number, description: string) =>
   Type.Optional(Type.Array(items, { maxItems, description }));

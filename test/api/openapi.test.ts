@@ -72,11 +72,11 @@ describe('GET /api/v1/openapi.json', () => {
     },
   );
 
-  it('has schemas that let nothing unknown through and require what is always there', () => {
+  it('has schemas that let fields to come through and require what is always there', () => {
     const optional: string[] = [];
     everySchema({ ...description, paths: onlyResponses(description) }, (schema, at) => {
       if (schema.type !== 'object') return;
-      expect(schema.additionalProperties, at).toBe(false);
+      expect(schema, at).not.toHaveProperty('additionalProperties');
       const required: string[] = schema.required ?? [];
       for (const name of Object.keys(schema.properties as Json)) {
         if (!required.includes(name) && !at.includes('msgpack')) optional.push(name);

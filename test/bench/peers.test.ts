@@ -15,13 +15,13 @@ import {
   fathomSnapshots,
   type PlainSnapshot,
 } from '../../bench/peers/content.js';
-import { treeCpuMs } from '../../bench/peers/cpu.js';
 import { compareContent, comparedPages, type PeerRow } from '../../bench/peers/measure.js';
 import type { Peer, PeerWay } from '../../bench/peers/peer.js';
 import { findProgram, outputOf, startProgram } from '../../bench/peers/programs.js';
 import { pageWindow } from '../../bench/peers/requests.js';
 import { summaryOf } from '../../bench/peers/summary.js';
 import { historyOf } from '../../bench/peers/tables.js';
+import { treeCpuMs } from '../../bench/processes.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-peers-test-'));

@@ -1,17 +1,18 @@
 /** The small market of the examples, from the command line to the wire, against expected.json. */
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
+import { HAS_EXAMPLES, exampleFile, expectedReplies } from '../support/examples.js';
 import type { Json } from '../support/tables.js';
 
-const examples = path.resolve('..', 'shared', 'examples');
-const found = existsSync(examples);
-const { replay, names, now } = (
-  found
-    ? JSON.parse(readFileSync(path.join(examples, 'expected.json'), 'utf8'))
-    : { replay: [], names: {}, now: 0 }
-) as { replay: { token: string; query: Json; pages: Json[] }[]; names: Json; now: number };
+interface Expected {
+  replay: { token: string; query: Json; pages: Json[] }[];
+  names: Json;
+  now: number;
+}
+const { replay, names, now } = HAS_EXAMPLES
+  ? expectedReplies<Expected>()
+  : { replay: [], names: {}, now: 0 };
 
 /** Amounts agree to the cent. */
 const cents = (usd: number) => Math.round(usd * 100);
@@ -73,14 +74,14 @@ function expectPage(page: Json, expected: Json): void {
   expect(cells.sort()).toEqual(wanted.sort());
 }
 
-describe.runIf(found)('the small market', () => {
+describe.runIf(HAS_EXAMPLES)('the small market', () => {
   const data = path.join(temporaryDirectory(), 'data');
   let server: Server;
   let key: string;
 
   beforeAll(async () => {
     for (const dataset of ['tokens', 'snapshots', 'cells']) {
-      const file = path.join(examples, `${dataset}.ndjson`);
+      const file = exampleFile(dataset);
       const { status, stderr } = await fathom(['ingest', dataset, file, '--data', data]);
       expect([status, stderr]).toEqual([0, expect.stringContaining(`${file}: `)]);
     }

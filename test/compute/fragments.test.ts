@@ -21,7 +21,6 @@ import {
   referencePage,
   type PlainCell,
   type PlainMarket,
-  type PlainRequest,
   type PlainStore,
 } from '../reference/replay.js';
 import {
@@ -29,6 +28,7 @@ import {
   envelopeOf,
   kernelPage,
   pageLimits,
+  plainRequest,
   queryOf,
   runsOf,
   stores,
@@ -37,17 +37,8 @@ import {
 const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
 const DECODERS = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
 
-const requestOf = (group: 'market' | 'all', from: number): PlainRequest => ({
-  from,
-  to: START_T + 10_000_000,
-  group,
-  types: null,
-  excludeTypes: null,
-  venues: null,
-  excludeVenues: null,
-  minPct: -50,
-  maxPct: 100,
-});
+const requestOf = (group: 'market' | 'all', from: number) =>
+  plainRequest(from, START_T + 10_000_000, { group });
 
 /** A store's packs, and where each snapshot lies in them. */
 async function packed(store: PlainStore, runLength: number, form: PackForm) {

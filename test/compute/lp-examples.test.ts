@@ -1,6 +1,4 @@
 /** The kernels over the small market as a real store serves it, against the numbers beside it. */
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { binSums } from '../../compute/ladder/bin-sums.js';
 import { cellsOfRun, marketMask } from '../../compute/ladder/snapshot-cells.js';
@@ -21,34 +19,34 @@ import { priceHours, type PriceHoursInput } from '../../compute/lp/price-range.j
 import type { Market } from '../../compute/market/market.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import type { Store } from '../../storage/store.js';
+import { HAS_EXAMPLES, exampleRows, expectedReplies } from '../support/examples.js';
 import {
   DataDirectory,
   commitRows,
   openStore,
   type Cell,
+  type MarketFields,
   type SnapshotRow,
 } from '../support/stores.js';
+import type { Json } from '../support/tables.js';
 import { boardPoolsOf, poolHoursOf, thisHourOf } from './lp-market.js';
 
-const examples = path.resolve('..', 'shared', 'examples');
 const QUOTES = [
   'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
   'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB',
   'So11111111111111111111111111111111111111112',
 ];
 
-/** A file's rows; none where the shared material is absent and the tests on it do not run. */
-function rowsOf(name: string) {
-  const file = path.join(examples, name);
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
-}
+type CellsRow = Omit<SnapshotRow, 'markets'> &
+  Omit<MarketFields, 'address' | 'cells'> & {
+    market_address: string | null;
+    bin: number;
+    support_usd: number;
+    resistance_usd: number;
+  };
 
 /** Rows of `cells` as the rows of `snapshots` that say the same. */
-function nested(cells: ReturnType<typeof rowsOf>): SnapshotRow[] {
+function nested(cells: readonly CellsRow[]): SnapshotRow[] {
   const snapshots = new Map<string, SnapshotRow>();
   for (const { bin, support_usd, resistance_usd, market_address, ...row } of cells) {
     const key = `${row.address} ${row.tier} ${row.t}`;
@@ -58,7 +56,7 @@ function nested(cells: ReturnType<typeof rowsOf>): SnapshotRow[] {
       m.source === row.source && m.address === market_address && m.pair === row.pair;
     let market = snapshot.markets.find(isOwn);
     if (market === undefined) {
-      market = { ...row, address: market_address, cells: [] } as SnapshotRow['markets'][number];
+      market = { ...row, address: market_address, cells: [] };
       snapshot.markets.push(market);
     }
     market.cells.push([bin, support_usd, resistance_usd] satisfies Cell);
@@ -97,18 +95,16 @@ function expectNear(actual: Numbers, expected: Numbers) {
   }
 }
 
-describe.runIf(existsSync(examples))('the small market', () => {
-  const expected = JSON.parse(
-    existsSync(examples) ? readFileSync(path.join(examples, 'expected.json'), 'utf8') : '{}',
-  );
+describe.runIf(HAS_EXAMPLES)('the small market', () => {
+  const expected = HAS_EXAMPLES ? expectedReplies<Json>() : {};
   const now: number = expected.now;
   const directory = new DataDirectory();
   let store: Store;
 
   beforeAll(async () => {
     store = await openStore(directory.path);
-    await commitRows(store, rowsOf('snapshots.ndjson') as SnapshotRow[]);
-    await commitRows(store, nested(rowsOf('cells.ndjson')), { file: 'cells.ndjson' });
+    await commitRows(store, exampleRows('snapshots') as SnapshotRow[]);
+    await commitRows(store, nested(exampleRows('cells') as CellsRow[]), { file: 'cells.ndjson' });
   });
   afterAll(async () => {
     await store.close();
@@ -116,12 +112,12 @@ describe.runIf(existsSync(examples))('the small market', () => {
   });
 
   it('gives the expected board of pools, in every period', async () => {
-    const pools = rowsOf('dlmm_pools.ndjson').map((row) => ({
+    const pools = exampleRows('dlmm_pools').map((row) => ({
       pubkey: row.pubkey as string,
       x: row.token_x_mint as string,
       y: row.token_y_mint as string,
     }));
-    const hours = rowsOf('dlmm_hours.ndjson').map((row) => ({
+    const hours = exampleRows('dlmm_hours').map((row) => ({
       pubkey: row.pubkey as string,
       hour: row.hour as number,
       fees: row.fees_usd as number,
@@ -176,7 +172,7 @@ describe.runIf(existsSync(examples))('the small market', () => {
   }
 
   it('gives the expected cheat sheets, in their order', async () => {
-    const rows = rowsOf('token_hours.ndjson').filter(({ chain }) => chain === 'mainchain');
+    const rows = exampleRows('token_hours').filter(({ chain }) => chain === 'mainchain');
     const addresses = [...new Set(rows.map(({ address }) => address as string))];
     const thisHourS = thisHourOf(now, rows as { hour: number }[]);
     const tokens: { address: string; denominators: Denominators }[] = [];

@@ -15,6 +15,7 @@ import {
   envelopeOf,
   kernelPage,
   pageLimits,
+  plainRequest,
   requests,
   stores,
   supplies,
@@ -130,17 +131,7 @@ describe('the formats of a page', () => {
   });
 });
 
-const REQUEST = {
-  from: START_T,
-  to: START_T + 10,
-  group: 'market' as const,
-  types: null,
-  excludeTypes: null,
-  venues: null,
-  excludeVenues: null,
-  minPct: -50,
-  maxPct: 100,
-};
+const REQUEST = plainRequest(START_T, START_T + 10);
 const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
 
 function snapshot(cells: PlainStore['snapshots'][number]['cells']) {

@@ -1,15 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeJson } from '../../compute/replay/json.js';
 import { PAGE_LIMITS, ReplayCancelled, buildPage } from '../../compute/replay/page.js';
 import { referencePage, type PlainRequest, type PlainStore } from '../reference/replay.js';
+import { HAS_EXAMPLES, exampleRows, expectedReplies } from '../support/examples.js';
+import type { Json } from '../support/tables.js';
 import {
   START_T,
   envelopeOf,
   kernelPage,
   pageLimits,
+  plainRequest,
   queryOf,
   requests,
   runOf,
@@ -17,17 +18,7 @@ import {
   supplies,
 } from './replay-stores.js';
 
-const DEFAULT_REQUEST: PlainRequest = {
-  from: 0,
-  to: 4_000_000_000,
-  group: 'market',
-  types: null,
-  excludeTypes: null,
-  venues: null,
-  excludeVenues: null,
-  minPct: -50,
-  maxPct: 100,
-};
+const DEFAULT_REQUEST = plainRequest(0, 4_000_000_000);
 const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -275,15 +266,10 @@ describe('a page of replay', () => {
   });
 });
 
-const EXAMPLES = path.resolve('..', 'shared', 'examples');
-
-describe.runIf(existsSync(EXAMPLES))('the example market', () => {
+describe.runIf(HAS_EXAMPLES)('the example market', () => {
   it('gives the expected page of the token that comes as flat cells', () => {
-    const rows = readFileSync(path.join(EXAMPLES, 'cells.ndjson'), 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const expected = JSON.parse(readFileSync(path.join(EXAMPLES, 'expected.json'), 'utf8'));
+    const rows = exampleRows('cells');
+    const expected = expectedReplies<Json>();
     const address = rows[0].address;
     const cases = expected.replay.filter((c: { token: string }) => c.token === 'HHH');
     expect(cases.length).toBeGreaterThan(0);

@@ -107,6 +107,26 @@ function keepOrDrop<T>(lists: fc.Arbitrary<T[]>) {
   );
 }
 
+/** A request for a window that names nothing else, or only `more`: it has replay's defaults. */
+export function plainRequest(
+  from: number,
+  to: number,
+  more: Partial<PlainRequest> = {},
+): PlainRequest {
+  return {
+    from,
+    to,
+    group: 'market',
+    types: null,
+    excludeTypes: null,
+    venues: null,
+    excludeVenues: null,
+    minPct: -50,
+    maxPct: 100,
+    ...more,
+  };
+}
+
 export const requests = fc
   .record({
     group: fc.constantFrom('market' as const, 'venue' as const, 'type' as const, 'all' as const),

@@ -7,20 +7,10 @@ import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { renderPage, type RenderInput } from '../../compute/replay/task.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
-import { referencePage, usdText, type PlainRequest, type PlainStore } from '../reference/replay.js';
-import { START_T, envelopeOf, queryOf, runOf } from './replay-stores.js';
+import { referencePage, usdText, type PlainStore } from '../reference/replay.js';
+import { START_T, envelopeOf, plainRequest, queryOf, runOf } from './replay-stores.js';
 
-const REQUEST: PlainRequest = {
-  from: START_T,
-  to: START_T + 100_000,
-  group: 'market',
-  types: null,
-  excludeTypes: null,
-  venues: null,
-  excludeVenues: null,
-  minPct: -50,
-  maxPct: 100,
-};
+const REQUEST = plainRequest(START_T, START_T + 100_000);
 
 /** A fixed sequence of numbers in 0..1. */
 function sequence(): () => number {

@@ -1,13 +1,13 @@
 /** The small market's orders, over the wire of the built command. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkReply, type Json } from '../support/conformance.js';
+import { HAS_EXAMPLES, exampleFile, exampleRows, expectedReplies } from '../support/examples.js';
 import { closePool, ingest } from '../support/ingest.js';
 import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
 
-const EXAMPLES = path.resolve('..', 'shared', 'examples');
 const DATASETS = ['tokens', 'snapshots', 'cells', 'dca_orders', 'limit_orders'] as const;
 const TOLERANCE = 1e-6;
 const LIVE_WITHIN_MS = 1000;
@@ -22,17 +22,17 @@ interface Expected {
 const close = (actual: number, expected: number): boolean =>
   Math.abs(actual - expected) <= TOLERANCE * Math.abs(expected);
 
-describe.runIf(existsSync(EXAMPLES))('the example orders', () => {
+describe.runIf(HAS_EXAMPLES)('the example orders', () => {
   let expected: Expected;
   let server: Server;
   let key: string;
   let directory: string;
 
   beforeAll(async () => {
-    expected = JSON.parse(readFileSync(path.join(EXAMPLES, 'expected.json'), 'utf8')) as Expected;
+    expected = expectedReplies<Expected>();
     directory = temporaryDirectory();
     for (const dataset of DATASETS) {
-      await ingest(directory, dataset, [path.join(EXAMPLES, `${dataset}.ndjson`)]);
+      await ingest(directory, dataset, [exampleFile(dataset)]);
     }
     key = await newKey(directory);
     server = await serve(directory, ['--port', '0', '--as-of', String(expected.now)]);
@@ -49,15 +49,9 @@ describe.runIf(existsSync(EXAMPLES))('the example orders', () => {
     return (await response.json()) as Json;
   }
 
-  const rowsOf = (dataset: string): Json[] =>
-    readFileSync(path.join(EXAMPLES, `${dataset}.ndjson`), 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Json);
-
   it('have the ranges and flows of the reference, every order once', async () => {
     const seen = new Set<string>();
-    const mints = new Set(rowsOf('dca_orders').map((row) => String(row.token_address)));
+    const mints = new Set(exampleRows('dca_orders').map((row) => String(row.token_address)));
     for (const mint of mints) {
       for (const sort of ['usd_flow', 'pct_impact']) {
         const query = `token_address=${mint}&limit=50&sort_by=${sort}`;
@@ -111,7 +105,7 @@ describe.runIf(existsSync(EXAMPLES))('the example orders', () => {
   it('follow an ingest within a second of its end', async () => {
     const query = `/limit-orders?token_address=${expected.names.AAA}`;
     const [nearest] = (await bodyOf(query)).orders as Json[];
-    const row = rowsOf('limit_orders').find(
+    const row = exampleRows('limit_orders').find(
       ({ order_address: address }) => address === nearest.order_address,
     );
     const file = path.join(temporaryDirectory(), 'closed.ndjson');

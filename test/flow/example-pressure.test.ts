@@ -1,9 +1,10 @@
 /** The small market's pressure board, over the wire of the built command. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TIMEFRAMES } from '../../compute/flow/cycles.js';
 import { checkReply, type Json } from '../support/conformance.js';
+import { HAS_EXAMPLES, exampleFile, expectedReplies } from '../support/examples.js';
 import { closePool, ingest as ingestHere } from '../support/ingest.js';
 import {
   becomes,
@@ -15,7 +16,6 @@ import {
   type Server,
 } from '../support/cli.js';
 
-const EXAMPLES = path.resolve('..', 'shared', 'examples');
 const DATASETS = ['tokens', 'snapshots', 'cells', 'dca_orders'] as const;
 const TOLERANCE = 1e-6;
 const LIVE_WITHIN_MS = 1000;
@@ -27,14 +27,14 @@ interface Expected {
   dca_pressure: Record<string, Json>;
 }
 
-describe.runIf(existsSync(EXAMPLES))('the example board', () => {
+describe.runIf(HAS_EXAMPLES)('the example board', () => {
   let expected: Expected;
   let server: Server;
   let key: string;
   let directory: string;
 
   beforeAll(async () => {
-    expected = JSON.parse(readFileSync(path.join(EXAMPLES, 'expected.json'), 'utf8')) as Expected;
+    expected = expectedReplies<Expected>();
     directory = temporaryDirectory();
     key = await newKey(directory);
     for (const dataset of DATASETS) await ingestHere(directory, dataset, [exampleFile(dataset)]);
@@ -42,8 +42,6 @@ describe.runIf(existsSync(EXAMPLES))('the example board', () => {
     server = await serve(directory, ['--port', '0', '--as-of', String(expected.now)]);
   });
   afterAll(cleanUp);
-
-  const exampleFile = (dataset: string): string => path.join(EXAMPLES, `${dataset}.ndjson`);
 
   async function ingest(dataset: string, file: string): Promise<void> {
     const { status, stderr } = await fathom(['ingest', dataset, file, '--data', directory]);

@@ -1,13 +1,10 @@
-import { cpSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { BundleWriter } from '../../storage/bundle/bundle.js';
 import { BUNDLE_VERSION } from '../../storage/bundle/frames.js';
 import { commitHolders, holdersFrame, storedHolders, type Held } from '../support/holders.js';
-import { Script } from '../support/processes.js';
-import { DataDirectory, MINT, OTHER_MINT, openStore } from '../support/stores.js';
+import { StagedCommit } from '../support/killed-commits.js';
+import { MINT, OTHER_MINT, openStore } from '../support/stores.js';
 
-/** When the process is killed, as a share of what the commit takes undisturbed. */
-const KILLED_AT = [0.1, 0.4, 0.7, 0.9, 1];
 const START = 1_794_600_000 - (1_794_600_000 % 86_400);
 const HOUR_S = 3600;
 
@@ -24,13 +21,22 @@ function crowd(round: number, from = 0): Held {
 const history = (count: number, stepS: number, firstS: number, seed: number) =>
   new Map(Array.from({ length: count }, (_, i) => [firstS + i * stepS, crowd(seed + i)]));
 
+/** All that the store holds, opened anew. */
+async function contents(directory: string): Promise<string> {
+  const store = await openStore(directory);
+  const found = await Promise.all(
+    [MINT, OTHER_MINT].map(async (mint) => [...(await storedHolders(store.holders, mint))]),
+  );
+  await store.close();
+  return JSON.stringify(found.map((all) => all.map(([t, held]) => [t, [...held].sort()])));
+}
+
 describe('A process killed in the middle of a commit of holders', () => {
-  const template = new DataDirectory();
-  const copies: DataDirectory[] = [];
+  const staged = new StagedCommit(contents);
   let bundle: string;
 
   beforeAll(async () => {
-    const store = await openStore(template.path);
+    const store = await openStore(staged.template.path);
     await commitHolders(store, [[MINT, history(300, HOUR_S, START, 0)]]);
     // Snapshots replaced, put between others and aged, names that are new, and a new token.
     const file = await BundleWriter.create(store.directory);
@@ -50,47 +56,8 @@ describe('A process killed in the middle of a commit of holders', () => {
     bundle = file.name;
     await store.close();
   });
-  afterAll(() => [template, ...copies].forEach((directory) => directory.remove()));
+  afterAll(() => staged.remove());
 
-  /** A copy of the prepared directory. */
-  function copy(): string {
-    const directory = new DataDirectory();
-    copies.push(directory);
-    cpSync(template.path, directory.path, { recursive: true });
-    return directory.path;
-  }
-
-  /** All that the store holds, opened anew. */
-  async function contents(directory: string): Promise<string> {
-    const store = await openStore(directory);
-    const found = await Promise.all(
-      [MINT, OTHER_MINT].map(async (mint) => [...(await storedHolders(store.holders, mint))]),
-    );
-    await store.close();
-    return JSON.stringify(found.map((all) => all.map(([t, held]) => [t, [...held].sort()])));
-  }
-
-  it('leaves all of it or nothing, and a store that opens', async () => {
-    const before = await contents(copy());
-    const undisturbed = copy();
-    const whole = Script.start('commit-bundle.mjs', [undisturbed, bundle]);
-    const durationMs = Number((await whole.line(/^committed ([\d.]+)/))[1]);
-    await whole.exited;
-    const after = await contents(undisturbed);
-    expect(after).not.toBe(before);
-    const outcomes = { nothing: 0, all: 0 };
-    for (const share of KILLED_AT) {
-      const directory = copy();
-      const script = Script.start('commit-bundle.mjs', [directory, bundle]);
-      await script.line(/^ready$/);
-      await new Promise((resolve) => setTimeout(resolve, share * durationMs));
-      await script.kill();
-      const wasCommitted = script.printed.some((line) => line.startsWith('committed'));
-      const found = await contents(directory);
-      expect([before, after]).toContain(found);
-      if (wasCommitted) expect(found).toBe(after);
-      outcomes[found === after ? 'all' : 'nothing']++;
-    }
-    expect(outcomes.nothing).toBeGreaterThan(0);
-  });
+  it('leaves all of it or nothing, and a store that opens', () =>
+    staged.expectAllOrNothing(bundle));
 });

@@ -6,6 +6,7 @@ import { UNLIMITED } from '../../server/limits/headers.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { LimitedEndpoint } from '../../server/api/plan.js';
 import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/seams.js';
+import { keyRecord } from './key-record.js';
 
 const NOV_20_MS = Date.UTC(2026, 10, 20, 12);
 const DEC_1_S = Date.UTC(2026, 11, 1) / 1000;
@@ -41,17 +42,6 @@ class Counts implements UsageSource {
   }
 }
 
-const key = (fields: Partial<KeyRecord> = {}): KeyRecord => ({
-  id: 'key_1',
-  name: null,
-  tier: 'premium',
-  hint: '',
-  requestsPerMinute: null,
-  monthlyQuota: null,
-  createdAtS: 0,
-  revokedAtS: null,
-  ...fields,
-});
 const endpoint = (...rateBuckets: LimitedEndpoint['rateBuckets']): LimitedEndpoint => ({
   tier: 'premium',
   quotaCost: 1,
@@ -84,11 +74,11 @@ describe('rates on a simulated clock', () => {
   it('allow the whole minute at once, then as it refills', () => {
     const { clock, limiter } = setUp();
     for (let left = 11; left >= 0; left--) {
-      const headers = named(limiter.check(key(), GENERAL).settle(200));
+      const headers = named(limiter.check(keyRecord(), GENERAL).settle(200));
       expect(headers['X-RateLimit-Remaining']).toBe(String(left));
     }
     clock.pass(1.5);
-    const { status, body, headers } = refusal(() => limiter.check(key(), GENERAL));
+    const { status, body, headers } = refusal(() => limiter.check(keyRecord(), GENERAL));
     expect(status).toBe(429);
     expect(body).toEqual({ error: 'Rate limit exceeded: retry in 4 seconds' });
     expect(headers).toEqual({
@@ -104,23 +94,25 @@ describe('rates on a simulated clock', () => {
       RateLimit: '"general";r=0;t=59',
     });
     clock.pass(3.5);
-    expect(named(limiter.check(key(), GENERAL).settle(200))['X-RateLimit-Remaining']).toBe('0');
-    expect(() => limiter.check(key(), GENERAL)).toThrow(ApiError);
+    expect(named(limiter.check(keyRecord(), GENERAL).settle(200))['X-RateLimit-Remaining']).toBe(
+      '0',
+    );
+    expect(() => limiter.check(keyRecord(), GENERAL)).toThrow(ApiError);
   });
 
   it('know nothing of the wall clock', () => {
     const { clock, limiter } = setUp();
-    for (let i = 0; i < 12; i++) limiter.check(key(), GENERAL).settle(200);
+    for (let i = 0; i < 12; i++) limiter.check(keyRecord(), GENERAL).settle(200);
     clock.ms += 3_600_000;
-    expect(() => limiter.check(key(), GENERAL)).toThrow(ApiError);
+    expect(() => limiter.check(keyRecord(), GENERAL)).toThrow(ApiError);
     clock.ms -= 7_200_000;
     clock.us += 5_000_000;
-    limiter.check(key(), GENERAL).settle(200);
+    limiter.check(keyRecord(), GENERAL).settle(200);
   });
 
   it('are drawn on together or not at all, and the tighter one is told', () => {
     const { clock, limiter } = setUp();
-    const first = named(limiter.check(key(), WHALE).settle(200));
+    const first = named(limiter.check(keyRecord(), WHALE).settle(200));
     expect(first).toMatchObject({
       'X-RateLimit-Limit': '1',
       'X-RateLimit-Remaining': '0',
@@ -129,14 +121,16 @@ describe('rates on a simulated clock', () => {
       RateLimit: '"general";r=11;t=5, "whale-get";r=0;t=1',
     });
     for (let i = 0; i < 20; i++) {
-      expect(refusal(() => limiter.check(key(), WHALE)).headers['Retry-After']).toBe('1');
+      expect(refusal(() => limiter.check(keyRecord(), WHALE)).headers['Retry-After']).toBe('1');
     }
     // None of the refused ones drew on the general bucket.
-    expect(named(limiter.check(key(), GENERAL).settle(200))['X-RateLimit-Remaining']).toBe('10');
-    for (let i = 0; i < 10; i++) limiter.check(key(), GENERAL).settle(200);
+    expect(named(limiter.check(keyRecord(), GENERAL).settle(200))['X-RateLimit-Remaining']).toBe(
+      '10',
+    );
+    for (let i = 0; i < 10; i++) limiter.check(keyRecord(), GENERAL).settle(200);
     clock.pass(1);
     // Now the general one is the tighter, and the other stays full.
-    const { headers } = refusal(() => limiter.check(key(), WHALE));
+    const { headers } = refusal(() => limiter.check(keyRecord(), WHALE));
     expect(headers).toMatchObject({
       'Retry-After': '4',
       'X-RateLimit-Limit': '12',
@@ -146,17 +140,17 @@ describe('rates on a simulated clock', () => {
 
   it('are separate by key and by endpoint', () => {
     const { limiter } = setUp();
-    for (let i = 0; i < 12; i++) limiter.check(key(), GENERAL).settle(200);
-    limiter.check(key({ id: 'key_2' }), GENERAL).settle(200);
-    const depth = named(limiter.check(key(), endpoint('market-depth')).settle(200));
+    for (let i = 0; i < 12; i++) limiter.check(keyRecord(), GENERAL).settle(200);
+    limiter.check(keyRecord({ id: 'key_2' }), GENERAL).settle(200);
+    const depth = named(limiter.check(keyRecord(), endpoint('market-depth')).settle(200));
     expect(depth).toMatchObject({ 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '59' });
-    for (let i = 0; i < 6; i++) limiter.check(key(), endpoint('dca-pressure')).settle(200);
-    expect(() => limiter.check(key(), endpoint('dca-pressure'))).toThrow(ApiError);
+    for (let i = 0; i < 6; i++) limiter.check(keyRecord(), endpoint('dca-pressure')).settle(200);
+    expect(() => limiter.check(keyRecord(), endpoint('dca-pressure'))).toThrow(ApiError);
   });
 
   it('give Enterprise one bucket for all but market depth, which is unlimited', () => {
     const { limiter } = setUp();
-    const enterprise = key({ tier: 'enterprise' });
+    const enterprise = keyRecord({ tier: 'enterprise' });
     for (let i = 0; i < 300; i++) {
       limiter.check(enterprise, GENERAL).settle(200);
       limiter.check(enterprise, endpoint('dca-pressure')).settle(200);
@@ -174,23 +168,25 @@ describe('rates on a simulated clock', () => {
 
   it('take the figures that a key has now, and stay where they are the same', () => {
     const { limiter } = setUp();
-    for (let i = 0; i < 12; i++) limiter.check(key(), GENERAL).settle(200);
+    for (let i = 0; i < 12; i++) limiter.check(keyRecord(), GENERAL).settle(200);
     // A rotated key is another record of the same figures.
-    expect(() => limiter.check(key({ hint: 'rotated' }), GENERAL)).toThrow(ApiError);
-    const raised = named(limiter.check(key({ requestsPerMinute: 100 }), GENERAL).settle(200));
+    expect(() => limiter.check(keyRecord({ hint: 'rotated' }), GENERAL)).toThrow(ApiError);
+    const raised = named(limiter.check(keyRecord({ requestsPerMinute: 100 }), GENERAL).settle(200));
     expect(raised['X-RateLimit-Limit']).toBe('100');
   });
 
   it('forget keys that have not called for a minute, and no others', () => {
     const { clock, limiter } = setUp();
-    for (let i = 0; i < 1000; i++) limiter.check(key({ id: `old_${i}` }), GENERAL).settle(200);
+    for (let i = 0; i < 1000; i++)
+      limiter.check(keyRecord({ id: `old_${i}` }), GENERAL).settle(200);
     clock.pass(60);
-    const inProgress = limiter.check(key({ id: 'slow' }), GENERAL);
+    const inProgress = limiter.check(keyRecord({ id: 'slow' }), GENERAL);
     clock.pass(60);
-    for (let i = 0; i < 12; i++) limiter.check(key({ id: 'busy' }), GENERAL).settle(200);
-    for (let i = 0; i < 1000; i++) limiter.check(key({ id: `new_${i}` }), GENERAL).settle(200);
+    for (let i = 0; i < 12; i++) limiter.check(keyRecord({ id: 'busy' }), GENERAL).settle(200);
+    for (let i = 0; i < 1000; i++)
+      limiter.check(keyRecord({ id: `new_${i}` }), GENERAL).settle(200);
     expect(limiter.size).toBe(1002);
-    expect(() => limiter.check(key({ id: 'busy' }), GENERAL)).toThrow(ApiError);
+    expect(() => limiter.check(keyRecord({ id: 'busy' }), GENERAL)).toThrow(ApiError);
     inProgress.settle(200);
   });
 });
@@ -199,24 +195,25 @@ describe('tiers', () => {
   it('403 draws on the rate and costs no quota', () => {
     const { limiter, usage } = setUp();
     const enterpriseOnly = { ...GENERAL, tier: 'enterprise' } as const;
-    const { status, body, headers } = refusal(() => limiter.check(key(), enterpriseOnly));
+    const { status, body, headers } = refusal(() => limiter.check(keyRecord(), enterpriseOnly));
     expect([status, Object.keys(body)]).toEqual([403, ['error']]);
     expect(headers).toMatchObject({ 'X-RateLimit-Remaining': '11', 'X-Quota-Used': '0' });
-    limiter.check(key({ id: 'key_2', tier: 'enterprise' }), enterpriseOnly).settle(200);
+    limiter.check(keyRecord({ id: 'key_2', tier: 'enterprise' }), enterpriseOnly).settle(200);
     expect(usage.counter('key_2', 202611).calls).toBe(1);
-    for (let i = 0; i < 11; i++) refusal(() => limiter.check(key(), enterpriseOnly));
-    expect(refusal(() => limiter.check(key(), enterpriseOnly)).status).toBe(429);
+    for (let i = 0; i < 11; i++) refusal(() => limiter.check(keyRecord(), enterpriseOnly));
+    expect(refusal(() => limiter.check(keyRecord(), enterpriseOnly)).status).toBe(429);
   });
 });
 
 describe('the monthly quota', () => {
-  const unhurried = (fields: Partial<KeyRecord>) => key({ requestsPerMinute: Infinity, ...fields });
+  const unhurried = (fields: Partial<KeyRecord>) =>
+    keyRecord({ requestsPerMinute: Infinity, ...fields });
 
   it.each([304, 400, 404, 429, 500, 503, null])('costs nothing where a call ends in %s', (end) => {
     const { limiter, usage } = setUp();
     const calls = [200, end, 200].map((status) => ({
       status,
-      call: limiter.check(key(), GENERAL),
+      call: limiter.check(keyRecord(), GENERAL),
     }));
     for (const { status, call } of calls) call.settle(status);
     expect(usage.counter('key_1', 202611).calls).toBe(2);

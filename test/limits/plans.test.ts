@@ -3,20 +3,10 @@ import { RATE_BUCKETS } from '../../server/api/endpoint.js';
 import { parsePlans } from '../../server/limits/plan-settings.js';
 import { DEFAULT_PLANS, planOfKey } from '../../server/limits/plans.js';
 import type { KeyRecord } from '../../storage/seams.js';
+import { keyRecord } from './key-record.js';
 
-const key = (fields: Partial<KeyRecord>): KeyRecord => ({
-  id: 'key_1',
-  name: null,
-  tier: 'premium',
-  hint: '',
-  requestsPerMinute: null,
-  monthlyQuota: null,
-  createdAtS: 0,
-  revokedAtS: null,
-  ...fields,
-});
 const figures = (fields: Partial<KeyRecord>, plans = DEFAULT_PLANS) => {
-  const { monthlyQuota, rates } = planOfKey(plans, key(fields));
+  const { monthlyQuota, rates } = planOfKey(plans, keyRecord(fields));
   const rows = RATE_BUCKETS.map((bucket) => {
     const rule = rates[bucket];
     return [bucket, rule === 'general' ? rule : `${rule.requests} in ${rule.periodS} s`];

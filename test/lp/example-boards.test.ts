@@ -1,14 +1,12 @@
 /** The small market's pools and fee densities, over HTTP from a really filled store. */
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { MarketService } from '../market/market-service.js';
 import type { Json } from '../support/conformance.js';
+import { HAS_EXAMPLES, exampleFile, exampleRows, expectedReplies } from '../support/examples.js';
 import { closePool, ingest } from '../support/ingest.js';
 import { DataDirectory } from '../support/stores.js';
 
-const EXAMPLES = path.resolve('..', 'shared', 'examples');
 const DATASETS = [
   'tokens',
   'snapshots',
@@ -36,20 +34,15 @@ const STATS = [
   'tvl',
 ];
 
-describe.runIf(existsSync(EXAMPLES))('the example market', () => {
+describe.runIf(HAS_EXAMPLES)('the example market', () => {
   let expected: Json;
   let service: MarketService;
-  const rowsOf = (dataset: string): Json[] =>
-    readFileSync(path.join(EXAMPLES, `${dataset}.ndjson`), 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Json);
 
   beforeAll(async () => {
-    expected = JSON.parse(readFileSync(path.join(EXAMPLES, 'expected.json'), 'utf8')) as Json;
+    expected = expectedReplies();
     const directory = new DataDirectory();
     for (const dataset of DATASETS) {
-      await ingest(directory.path, dataset, [path.join(EXAMPLES, `${dataset}.ndjson`)]);
+      await ingest(directory.path, dataset, [exampleFile(dataset)]);
     }
     service = await MarketService.start({ directory });
   });
@@ -93,8 +86,8 @@ describe.runIf(existsSync(EXAMPLES))('the example market', () => {
   });
 
   it('says of each row what the pool and its tokens are', async () => {
-    const tokens = new Map(rowsOf('tokens').map((token) => [token.address as string, token]));
-    const pools = rowsOf('dlmm_pools');
+    const tokens = new Map(exampleRows('tokens').map((token) => [token.address as string, token]));
+    const pools = exampleRows('dlmm_pools');
     const { data } = await bodyOf('/dlmm-pools?period=24h&minTvl=0');
     for (const row of data as Json[]) {
       const pool = pools.find(({ pubkey }) => pubkey === row.address) as Json;
@@ -115,7 +108,7 @@ describe.runIf(existsSync(EXAMPLES))('the example market', () => {
       const name = Object.keys(expected.names as Json).find((n) => expected.names[n] === mint);
       return name === undefined ? null : (expected.score[name]?.current_price ?? null);
     };
-    const pools = rowsOf('dlmm_pools');
+    const pools = exampleRows('dlmm_pools');
     const mints = new Set(pools.flatMap((pool) => [pool.token_x_mint, pool.token_y_mint]));
     for (const mint of mints as Set<string>) {
       const body = await bodyOf(`/dlmm/${mint}`);

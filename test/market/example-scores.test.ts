@@ -1,11 +1,9 @@
 /** The small market's scores, over the wire of the built command. */
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkedFetch, type Json } from '../support/conformance.js';
+import { HAS_EXAMPLES, exampleFile, expectedReplies } from '../support/examples.js';
 import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
 
-const EXAMPLES = path.resolve('..', 'shared', 'examples');
 const DATASETS = ['tokens', 'snapshots', 'cells'];
 
 interface Expected {
@@ -17,21 +15,24 @@ interface Expected {
   resistance?: number;
 }
 
-describe.runIf(existsSync(EXAMPLES))('the example market', () => {
+describe.runIf(HAS_EXAMPLES)('the example market', () => {
   let expected: { now: number; names: Record<string, string>; score: Record<string, Expected> };
   let server: Server;
   let key: string;
 
   beforeAll(async () => {
-    expected = JSON.parse(
-      readFileSync(path.join(EXAMPLES, 'expected.json'), 'utf8'),
-    ) as typeof expected;
+    expected = expectedReplies();
     const directory = temporaryDirectory();
     key = await newKey(directory);
     server = await serve(directory, ['--port', '0', '--as-of', String(expected.now)]);
     for (const dataset of DATASETS) {
-      const file = path.join(EXAMPLES, `${dataset}.ndjson`);
-      const { status, stderr } = await fathom(['ingest', dataset, file, '--data', directory]);
+      const { status, stderr } = await fathom([
+        'ingest',
+        dataset,
+        exampleFile(dataset),
+        '--data',
+        directory,
+      ]);
       expect(stderr, dataset).not.toContain('refused');
       expect(status).toBe(0);
     }

@@ -21,7 +21,7 @@ import { pageOfPlan } from '../../server/replay/fragments/stretches.js';
 import { partOfPlan } from '../../server/replay/selection.js';
 import type { DepthSource } from '../../storage/seams.js';
 import type { PlainStore } from '../reference/replay.js';
-import { envelopeOf, queryOf } from '../compute/replay-stores.js';
+import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MARKETS, MINT, NOW_S, steadyStore } from '../support/service.js';
 import { DataDirectory, commitRows, openStore, orca, snapshot } from '../support/stores.js';
@@ -67,17 +67,7 @@ async function open(
 }
 
 function identityOf(encoding: 'gzip' | 'br', from = NOW_S - 86_400): PageIdentity {
-  const request = {
-    from,
-    to: NOW_S + 1,
-    group: 'market' as const,
-    types: null,
-    excludeTypes: null,
-    venues: null,
-    excludeVenues: null,
-    minPct: -50,
-    maxPct: 100,
-  };
+  const request = plainRequest(from, NOW_S + 1);
   return { query: queryOf(request), envelope: envelopeOf(request), format: 'json', encoding };
 }
 

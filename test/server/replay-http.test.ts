@@ -5,7 +5,7 @@ import { tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { unpack } from 'msgpackr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requests, stores } from '../compute/replay-stores.js';
+import { plainRequest, requests, stores } from '../compute/replay-stores.js';
 import { referencePage, type PlainRequest, type PlainSnapshot } from '../reference/replay.js';
 import { checkedFetch } from '../support/conformance.js';
 import { MemoryDepth, visibleSnapshots } from '../support/memory-depth.js';
@@ -57,18 +57,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const dayOf = (overrides: Partial<PlainRequest> = {}): PlainRequest => ({
-  from: NOW_S - 86_400,
-  to: NOW_S,
-  group: 'market',
-  types: null,
-  excludeTypes: null,
-  venues: null,
-  excludeVenues: null,
-  minPct: -50,
-  maxPct: 100,
-  ...overrides,
-});
+const dayOf = (overrides: Partial<PlainRequest> = {}) =>
+  plainRequest(NOW_S - 86_400, NOW_S, overrides);
 const asMint = { token: MINT, resolvedToken: null, chain: 'mainchain', clamped: false };
 
 describe('GET /replay/:address', () => {

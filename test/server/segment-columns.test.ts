@@ -6,21 +6,11 @@ import { serveOptions } from '../../server/cli/commands/serve.js';
 import { PlaceRing, type RingPlace } from '../../server/replay/place-ring.js';
 import { COLUMN_BYTES, SegmentColumns } from '../../server/replay/segment-columns.js';
 import { partOfPlan } from '../../server/replay/selection.js';
-import { envelopeOf, queryOf } from '../compute/replay-stores.js';
+import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MINT, NOW_S, startTestService, steadyStore } from '../support/service.js';
 
-const REQUEST = {
-  from: NOW_S - 86_400,
-  to: NOW_S + 1,
-  group: 'market' as const,
-  types: null,
-  excludeTypes: null,
-  venues: null,
-  excludeVenues: null,
-  minPct: -50,
-  maxPct: 100,
-};
+const REQUEST = plainRequest(NOW_S - 86_400, NOW_S + 1);
 
 function depthOf(price = 1.5): MemoryDepth {
   const depth = new MemoryDepth();

@@ -15,14 +15,25 @@ export const description = JSON.parse(JSON.stringify(describeApi())) as Json;
 const ajv = new Ajv2020({ allErrors: false, strict: true, validateFormats: false });
 const REFERENCE = '#/components/schemas/';
 for (const [name, schema] of Object.entries<Json>(description.components.schemas)) {
-  ajv.addSchema(schema, `component:${name}`);
+  ajv.addSchema(closed(schema), `component:${name}`);
 }
 const validators = new Map<string, ValidateFunction>();
+
+/**
+ * A schema whose objects hold what it names and nothing else: the description lets fields to come
+ * through, but a field of today that it does not name is a fault.
+ */
+function closed(schema: Json): Json {
+  const text = JSON.stringify(schema, (_, node: Json | null) =>
+    node?.type === 'object' ? { ...node, additionalProperties: false } : node,
+  );
+  return JSON.parse(text) as Json;
+}
 
 function validatorOf(name: string, schema: Json): ValidateFunction {
   let validator = validators.get(name);
   if (validator === undefined) {
-    const text = JSON.stringify(schema).replaceAll(REFERENCE, 'component:');
+    const text = JSON.stringify(closed(schema)).replaceAll(REFERENCE, 'component:');
     validator = ajv.compile(JSON.parse(text) as Json);
     validators.set(name, validator);
   }

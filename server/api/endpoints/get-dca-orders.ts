@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../endpoint.js';
-import { count, document, tokenAddress, word } from '../schemas.js';
+import { count, document, most, tokenAddress, word } from '../schemas.js';
 import { dcaOrder } from './dca-order.js';
 import { ordersToken } from './token-info.js';
 import { tokenRanges } from './token-ranges.js';
@@ -35,12 +35,7 @@ export const getDcaOrders = defineEndpoint({
         '`usd_next_24_hr`. Largest first, ties by address.',
     }),
     ...tokenRanges,
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: MAX_ORDERS,
-      default: DEFAULT_ORDERS,
-      description: 'Most orders that are listed.',
-    }),
+    limit: most('orders that are listed', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
   }),
   body: null,
   response: document({

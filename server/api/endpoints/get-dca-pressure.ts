@@ -4,7 +4,7 @@ import { PRESSURE_DIRECTIONS, PRESSURE_SORTS } from '../../../compute/flow/press
 import { MAX_TOP_ORDERS } from '../../../compute/flow/rank.js';
 import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../endpoint.js';
-import { count, document, flag, nullable, usd, word } from '../schemas.js';
+import { count, document, flag, most, nullable, usd, word } from '../schemas.js';
 import { dcaOrder } from './dca-order.js';
 import { boardToken } from './token-info.js';
 import { tokenRanges } from './token-ranges.js';
@@ -62,18 +62,11 @@ export const getDcaPressure = defineEndpoint({
     include_orders: flag(
       'Nests orders in each token, the largest `usd_next` of the timeframe first, ties by address.',
     ),
-    order_limit: Type.Integer({
-      minimum: 1,
+    order_limit: most('orders of a token; without `include_orders=true` it means nothing', {
       maximum: MAX_TOP_ORDERS,
-      default: DEFAULT_ORDERS,
-      description: 'Most orders of a token; without `include_orders=true` it means nothing.',
+      fallback: DEFAULT_ORDERS,
     }),
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: MAX_TOKENS,
-      default: DEFAULT_TOKENS,
-      description: 'Most tokens that are listed.',
-    }),
+    limit: most('tokens that are listed', { maximum: MAX_TOKENS, fallback: DEFAULT_TOKENS }),
     ...tokenRanges,
   }),
   body: null,

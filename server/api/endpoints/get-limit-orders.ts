@@ -8,6 +8,7 @@ import {
   count,
   document,
   epochSeconds,
+  most,
   text,
   tokenAddress,
   tokenSymbol,
@@ -68,12 +69,7 @@ export const getLimitOrders = defineEndpoint({
       default: MAX_CHANGE,
       description: 'Greatest `pct_away`, included; not below `low_pct_change`.',
     }),
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: MAX_ORDERS,
-      default: DEFAULT_ORDERS,
-      description: 'Most orders that are listed.',
-    }),
+    limit: most('orders that are listed', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
   }),
   body: null,
   response: document({

@@ -7,9 +7,11 @@ import {
   count,
   document,
   integer,
+  most,
   nullable,
   number,
   text,
+  tokenName,
   tokenSymbol,
   usd,
   word,
@@ -17,8 +19,6 @@ import {
 
 export const MAX_DENSITY_ROWS = 100;
 const DEFAULT_DENSITY_ROWS = 25;
-
-const limit = { minimum: 1, maximum: MAX_DENSITY_ROWS };
 
 export const getLpCheatSheet = defineEndpoint({
   operationId: 'getLpCheatSheet',
@@ -47,14 +47,14 @@ export const getLpCheatSheet = defineEndpoint({
         'to 10, `range` between the least and the greatest price of the window, half a bin more at ' +
         'both ends.',
     }),
-    limit: Type.Integer({ ...limit, default: DEFAULT_DENSITY_ROWS, description: 'Most rows.' }),
+    limit: most('rows', { maximum: MAX_DENSITY_ROWS, fallback: DEFAULT_DENSITY_ROWS }),
   }),
   body: null,
   response: document({
     chain: chainKey,
     window: word(LP_WINDOWS),
     denominator: word(LP_DENOMINATORS),
-    limit: Type.Integer(limit),
+    limit: Type.Integer({ minimum: 1, maximum: MAX_DENSITY_ROWS }),
     count: count('Items of `data`'),
     data: Type.Array(
       document({
@@ -62,7 +62,7 @@ export const getLpCheatSheet = defineEndpoint({
         address: text('Mint'),
         chain: chainKey,
         symbol: tokenSymbol,
-        name: nullable(Type.String(), 'Name; null where no list of tokens has named the token.'),
+        name: tokenName,
         icon: nullable(Type.String(), 'URL of its icon; null where none is known.'),
         organic_volume: usd('Organic volume of the window'),
         denom_liquidity_usd: usd('The denominator'),

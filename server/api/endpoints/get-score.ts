@@ -1,7 +1,15 @@
 import Type from 'typebox';
 import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../endpoint.js';
-import { chainKey, document, flag, nullable, tokenAddress, tokenSymbol } from '../schemas.js';
+import {
+  chainKey,
+  document,
+  flag,
+  nullable,
+  tokenAddress,
+  tokenName,
+  tokenSymbol,
+} from '../schemas.js';
 import { scoreExplanation } from './score-explanation.js';
 import { scoreMessage, serviceScore, tokenStatus } from './score-fields.js';
 
@@ -29,7 +37,7 @@ export const getScore = defineEndpoint({
     address: tokenAddress,
     chain: chainKey,
     symbol: tokenSymbol,
-    name: nullable(Type.String(), 'Name; null where no list of tokens has named the token.'),
+    name: tokenName,
     service_score: serviceScore,
     score_msg: scoreMessage,
     service_last_run: nullable(

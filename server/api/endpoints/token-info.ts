@@ -1,10 +1,14 @@
 /** The `token` block of lists and of one token's orders: who a token is, and how large. */
 import Type from 'typebox';
-import { chainKey, document, nullable, tokenAddress, tokenSymbol } from '../schemas.js';
+import { chainKey, document, nullable, tokenAddress, tokenName, tokenSymbol } from '../schemas.js';
 import { serviceScore } from './score-fields.js';
 
-const identity = { address: tokenAddress, chain: chainKey, symbol: tokenSymbol };
-const name = nullable(Type.String(), 'Name; null where no list of tokens has named the token.');
+const identity = {
+  address: tokenAddress,
+  chain: chainKey,
+  symbol: tokenSymbol,
+  name: tokenName,
+};
 const icon = nullable(Type.String(), 'URL of an icon; null where no list of tokens has given one.');
 const size = {
   mcap: nullable(Type.Number(), 'Market capitalisation, USD; null where none has been given.'),
@@ -19,7 +23,6 @@ const priceUsd = nullable(Type.Number(), 'Current price, USD; null where none is
 /** The block on boards of tokens. */
 export const boardToken = document({
   ...identity,
-  name,
   icon,
   ...size,
   price_usd: priceUsd,
@@ -28,7 +31,6 @@ export const boardToken = document({
 /** The block beside one token's orders. */
 export const ordersToken = document({
   ...identity,
-  name,
   ...size,
   service_score: serviceScore,
   price_usd: priceUsd,

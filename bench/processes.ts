@@ -1,0 +1,91 @@
+/** What Linux tells of processes in /proc; other systems tell nothing of it. */
+import { openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+
+/** Linux counts a process' time in hundredths of a second. */
+const TICK_MS = 10;
+/** Of a schedstat file: three numbers of 20 digits at most. */
+const MAX_SCHEDSTAT_BYTES = 64;
+
+interface ProcessTimes {
+  pid: number;
+  parent: number;
+  /** Its own, all threads. */
+  ownMs: number;
+  /** That of its children that have ended. */
+  endedChildrenMs: number;
+}
+
+/** CPU time that a process has used, all threads; null where it has ended or the system does not tell. */
+export function processCpuMs(pid: number): number | null {
+  return timesOf(pid)?.ownMs ?? null;
+}
+
+/** CPU time of a process and all that descend from it; null where this system does not tell. */
+export function treeCpuMs(pid: number): number | null {
+  const all = allProcesses();
+  if (!all.some((one) => one.pid === pid)) return null;
+  const sumFrom = (root: number): number =>
+    all.reduce((sum, one) => {
+      if (one.pid === root) return sum + one.ownMs + one.endedChildrenMs;
+      return one.parent === root ? sum + sumFrom(one.pid) : sum;
+    }, 0);
+  return sumFrom(pid);
+}
+
+/** Resident memory of a process in MB; null where it has ended or the system does not tell. */
+export function residentMegabytes(pid: number): number | null {
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`) ?? '')?.[1];
+  return kibibytes === undefined ? null : (Number(kibibytes) * 1024) / 1e6;
+}
+
+/**
+ * Opens the count of CPU time of this process' main thread, in microseconds, for many cheap looks;
+ * null where this system does not tell.
+ */
+export function mainThreadCpuUs(): (() => number) | null {
+  try {
+    // Its first number is that time in nanoseconds; the main thread's id is the process'.
+    const file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
+    const text = Buffer.alloc(MAX_SCHEDSTAT_BYTES);
+    return () =>
+      parseInt(text.toString('latin1', 0, readSync(file, text, 0, text.length, 0)), 10) / 1000;
+  } catch {
+    return null;
+  }
+}
+
+function allProcesses(): ProcessTimes[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name) => timesOf(Number(name)) ?? []);
+  } catch {
+    return [];
+  }
+}
+
+/** Fields 4 and 14 to 17 of /proc/PID/stat; the second, which may hold spaces, ends at the last `)`. */
+function timesOf(pid: number): ProcessTimes | null {
+  const stat = textOf(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  const fields = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15);
+  return {
+    pid,
+    parent: fields[1],
+    ownMs: (user + system) * TICK_MS,
+    endedChildrenMs: (childrenUser + childrenSystem) * TICK_MS,
+  };
+}
+
+/** A file's text; null where there is none, as of a process that has ended meanwhile. */
+function textOf(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,16 @@
+import type { KeyRecord } from '../../storage/seams.js';
+
+/** A live premium key without figures of its own, or with `fields`. */
+export function keyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
+  return {
+    id: 'key_1',
+    name: null,
+    tier: 'premium',
+    hint: '',
+    requestsPerMinute: null,
+    monthlyQuota: null,
+    createdAtS: 0,
+    revokedAtS: null,
+    ...fields,
+  };
+}
