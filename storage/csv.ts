@@ -38,7 +38,6 @@ export async function* readCsvBatches(
     if (reader.header !== null) yield { header: reader.header, records };
   }
   reader.end();
-  if (reader.header === null) throw new InputError(`${path}:1: expected a header, found nothing`);
 }
 
 /** As readCsvBatches, a record at a time. */
@@ -66,7 +65,7 @@ function checkedHeader(path: string, record: CsvRecord): string[] {
 }
 
 /** Puts lines together into records; a record with an open quote goes on in the next line. */
-class RecordReader {
+export class RecordReader {
   /** The first record. */
   header: string[] | null = null;
   /** The record with an open quote, and that quote's text so far. */
@@ -76,6 +75,11 @@ class RecordReader {
     private readonly path: string,
     private readonly onFault: CsvFaultHandler,
   ) {}
+
+  /** Whether the next line goes on with a record. */
+  get isOpen(): boolean {
+    return this.open !== null;
+  }
 
   /** The records that these lines complete, without the header. */
   read(lines: Line[]): CsvRecord[] {
@@ -91,8 +95,11 @@ class RecordReader {
     return records;
   }
 
+  /** @throws InputError where no header came */
   end(): void {
     if (this.open !== null) this.fault(this.open.record.line, 'a quote is never closed');
+    if (this.header !== null) return;
+    throw new InputError(`${this.path}:1: expected a header, found nothing`);
   }
 
   /** Returns the record that this line completes, null where it is open or faulty. */
@@ -132,7 +139,7 @@ class RecordReader {
   private isWhole(record: CsvRecord, width: number): boolean {
     const found = record.fields.length;
     if (found === width) return true;
-    this.fault(record.line, `expected ${width} fields as in the header, found ${found}`);
+    this.fault(record.line, wrongWidth(width, found));
     return false;
   }
 
@@ -146,6 +153,11 @@ class RecordReader {
     if (this.header === null) throw new InputError(`${this.path}:${line}: the header: ${what}`);
     this.onFault(line, what);
   }
+}
+
+/** What is wrong with a record of `found` fields under a header of `width`. */
+export function wrongWidth(width: number, found: number): string {
+  return `expected ${width} fields as in the header, found ${found}`;
 }
 
 function undouble(text: string): string {

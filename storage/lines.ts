@@ -137,7 +137,11 @@ export async function* readLines(path: string): AsyncGenerator<Line, void, undef
   for await (const batch of readLineBatches(path)) yield* batch;
 }
 
-function linesOfChunk(path: string, chunk: LineChunk): Line[] {
+/**
+ * The lines of a chunk as text, blank ones too.
+ * @throws InputError where one is not UTF-8
+ */
+export function linesOfChunk(path: string, chunk: LineChunk): Line[] {
   const { firstLine } = chunk;
   const bytes = Buffer.from(chunk.bytes.buffer, chunk.bytes.byteOffset, chunk.bytes.length);
   const lines: Line[] = [];

@@ -18,20 +18,36 @@ const MEDIAN_CENTS = 75_000;
 const MEDIAN_ORDER_USD = 900;
 const SIGMA = 1.3;
 const FREQUENCIES_S = [60, 300, 600, 3_600, 21_600, 86_400];
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+/**
+ * First digits of an order's address, from a hash; the rest counts tokens and orders: hashes of 32
+ * bits alone would give some of a hundred thousand orders the same address.
+ */
+const HASHED_DIGITS = 32;
 /** Orders without a price range. */
 const OPEN_SHARE = 0.7;
+
+/** Four base58 digits for a number below 58^4. */
+function base58Number(value: number): string {
+  let text = '';
+  for (let rest = value; text.length < 4; rest = Math.floor(rest / 58)) {
+    text = BASE58[rest % 58] + text;
+  }
+  return text;
+}
 
 /** A token's orders: every token has as many. */
 export function benchOrders(token: number): DcaOrder[] {
   const key = keyOf(hash(BENCH_SEED, token), 'dca orders');
   const tokenAddress = benchAddress(token);
+  const addressStart = base58Address(`bench orders ${token}`).slice(0, HASHED_DIGITS);
   return Array.from({ length: FLOW_ORDERS / FLOW_TOKENS }, (_, i) => {
     const draw = (field: number) => hash(hash(key, i), field);
     const remainingUsd = MEDIAN_ORDER_USD * Math.exp(SIGMA * normal(draw(0)));
     const every = Math.floor(unit(draw(1)) * FREQUENCIES_S.length);
     const open = unit(draw(2)) < OPEN_SHARE;
     return {
-      dcaAddress: base58Address(`bench order ${token} ${i}`),
+      dcaAddress: addressStart + base58Number(token) + base58Number(i),
       tokenAddress,
       direction: unit(draw(3)) < 0.5 ? 'BUY' : 'SELL',
       pairedSymbol: 'USDC',

@@ -3,7 +3,7 @@ import { decodeHolderBlock } from '../../compute/holders/history.js';
 import { hash, keyOf, normal } from '../../compute/demo/hash.js';
 import { base58Address } from '../../compute/demo/identity.js';
 import type { Store } from '../../storage/store.js';
-import { FLOW_TOKENS, benchOrders } from '../data/orders.js';
+import { benchOrders } from '../data/orders.js';
 import { BENCH_SEED, START_S, benchAddress } from '../data/pages.js';
 import { TextFile } from './depth-lines.js';
 import type { Contents, Written } from './inputs.js';
@@ -55,7 +55,7 @@ export async function countHolders(store: Store): Promise<Contents> {
 export function orderLines(file: string, wanted: number): Written {
   const out = new TextFile(file);
   let rows = 0;
-  for (let token = 0; token < FLOW_TOKENS && rows < wanted; token++) {
+  for (let token = 0; rows < wanted; token++) {
     for (const order of benchOrders(token).slice(0, wanted - rows)) {
       const { minUsd: a, maxUsd: b } = order;
       const range = a === null || b === null ? [null, null] : [Math.min(a, b), Math.max(a, b)];

@@ -1,4 +1,10 @@
-import { BIN_COUNT, MAX_BIN, MIN_BIN, binOfPrice } from '../ladder/ladder.js';
+import { BIN_COUNT, MAX_BIN, MIN_BIN, binFactor, binOfPrice } from '../ladder/ladder.js';
+
+/**
+ * Share of its price by which a level has to lie within its bin's interval to need no logarithm:
+ * many times what rounding moves an edge by.
+ */
+const EDGE_MARGIN = 1e-9;
 
 /**
  * Sums of one market's support and resistance by bin, in USD before rounding. Index `i` of a column
@@ -14,6 +20,10 @@ export class LadderAccumulator {
   lastIndex = -1;
   /** Price of the snapshot that the bins stand around. */
   priceUsd = 1;
+  /** Index of the last level's bin, and prices that are surely in it: the next one's often is. */
+  private lastLevelIndex = 0;
+  private sureFromUsd = Infinity;
+  private sureToUsd = -Infinity;
 
   /** Empties the ladder for a market of a snapshot at `priceUsd`. */
   reset(priceUsd: number): void {
@@ -24,7 +34,10 @@ export class LadderAccumulator {
     this.firstIndex = BIN_COUNT;
     this.lastIndex = -1;
     this.droppedLevels = 0;
+    if (priceUsd === this.priceUsd) return;
     this.priceUsd = priceUsd;
+    this.sureFromUsd = Infinity;
+    this.sureToUsd = -Infinity;
   }
 
   /** Notes that indexes `first` to `last` may hold amounts: whoever writes to a column says so. */
@@ -38,6 +51,11 @@ export class LadderAccumulator {
    * Infinity, which extreme exponents can give, lies outside). For levels with an amount alone.
    */
   addLevel(column: Float64Array, levelPriceUsd: number, usd: number): void {
+    if (levelPriceUsd > this.sureFromUsd && levelPriceUsd < this.sureToUsd) {
+      column[this.lastLevelIndex] += usd;
+      this.reach(this.lastLevelIndex, this.lastLevelIndex);
+      return;
+    }
     const bin = binOfPrice(levelPriceUsd, this.priceUsd);
     if (!(bin >= MIN_BIN && bin <= MAX_BIN)) {
       this.droppedLevels++;
@@ -46,5 +64,8 @@ export class LadderAccumulator {
     const index = bin - MIN_BIN;
     column[index] += usd;
     this.reach(index, index);
+    this.lastLevelIndex = index;
+    this.sureFromUsd = this.priceUsd * binFactor(bin - 0.5) * (1 + EDGE_MARGIN);
+    this.sureToUsd = this.priceUsd * binFactor(bin + 0.5) * (1 - EDGE_MARGIN);
   }
 }

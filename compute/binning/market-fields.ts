@@ -11,6 +11,7 @@ import {
   type MarketType,
 } from '../market/market.js';
 import type { FaultLog } from './faults.js';
+import { KnownMarkets } from './known-markets.js';
 import { MAX_MARKET_NAME_CHARS, MAX_SOURCE_CHARS } from './limits.js';
 
 /** A market's raw fields. */
@@ -34,14 +35,31 @@ const SOURCE_EXPECTED =
   'must be a name with a letter a-z or a digit, ' + `at most ${MAX_SOURCE_CHARS} characters`;
 const NAME_EXPECTED = `must be null or a string of 1 to ${MAX_MARKET_NAME_CHARS} characters`;
 
-/** Reads markets; it remembers the venues' names that it has accepted. */
+/** Reads markets; it remembers those that it has accepted, and their venues' names. */
 export class MarketReader {
   private readonly sources = new Set<string>();
+  private readonly known = new KnownMarkets();
 
   constructor(private readonly faults: FaultLog) {}
 
-  /** The market, or null and a fault for each wrong field. */
+  /**
+   * The market, or null and a fault for each wrong field. Fields that come again usually give the
+   * same object again.
+   */
   read(raw: RawMarket, names: MarketFieldNames): Market | null {
+    const known = this.known.find(raw);
+    if (known !== null) return known;
+    const market = this.readNew(raw, names);
+    if (market !== null) this.known.add(raw, market);
+    return market;
+  }
+
+  /** marketKey() of a market that was read here. */
+  keyOf(market: Market): string {
+    return this.known.keyOf(market);
+  }
+
+  private readNew(raw: RawMarket, names: MarketFieldNames): Market | null {
     const before = this.faults.count;
     const source = this.source(raw.source, names);
     const exchangeType = this.word(raw.exchangeType, EXCHANGE_TYPES, 'exchange_type', names);

@@ -1,7 +1,7 @@
 import { MIN_BIN } from '../ladder/ladder.js';
 import type { Market } from '../market/market.js';
 import { MAX_MARKETS_PER_TOKEN, marketKey } from '../market/market.js';
-import { narrowCents, type RunKey, type SnapshotRun } from '../segment/run.js';
+import { MAX_NARROW_CENTS, narrowCents, type RunKey, type SnapshotRun } from '../segment/run.js';
 import { CellStore, type MarketBlock } from './cell-store.js';
 
 /** What a row does to an earlier one of the same snapshot. */
@@ -62,9 +62,11 @@ export class RunBuilder {
     return part;
   }
 
-  /** Parts in order of first arrival. */
+  /** Parts in order of first arrival. Nothing can be added after. */
   finish(): RunPart[] {
-    return Array.from(this.parts.values(), (part) => part.finish(this.store, this.mode));
+    const parts = Array.from(this.parts.values(), (part) => part.finish(this.store, this.mode));
+    this.store.release();
+    return parts;
   }
 }
 
@@ -72,6 +74,8 @@ export class RunBuilder {
 export class PartBuilder {
   private readonly markets: Market[] = [];
   private readonly indexes = new Map<string, number>();
+  /** The same by object: a market usually comes as the one that came before. */
+  private readonly indexesByObject = new Map<Market, number>();
   private readonly arrivals: number[] = [];
   private readonly places: MarketPlace[] = [];
   private readonly snapshots = new Map<number, PendingSnapshot>();
@@ -88,6 +92,14 @@ export class PartBuilder {
 
   /** Index of a market, which arrives with its first call; -1 where the list is full. */
   indexOf(market: Market, line: number, prefix: string): number {
+    const same = this.indexesByObject.get(market);
+    if (same !== undefined) return same;
+    const index = this.indexOfKey(market, line, prefix);
+    if (index >= 0) this.indexesByObject.set(market, index);
+    return index;
+  }
+
+  private indexOfKey(market: Market, line: number, prefix: string): number {
     const key = marketKey(market);
     const known = this.indexes.get(key);
     if (known !== undefined) return known;
@@ -156,8 +168,10 @@ function runOf(
   const cells = cellOffsets[snapshots.length];
   const market = new Uint16Array(cells);
   const bin = new Int16Array(cells);
-  const support = new Float64Array(cells);
-  const resistance = new Float64Array(cells);
+  // Mostly no cell of the store needs more than 32 bits: then none is to be narrowed.
+  const isNarrow = store.greatestCents <= MAX_NARROW_CENTS;
+  const support = isNarrow ? new Uint32Array(cells) : new Float64Array(cells);
+  const resistance = isNarrow ? new Uint32Array(cells) : new Float64Array(cells);
   let at = 0;
   for (const { blocks } of snapshots) {
     if (blocks.some((b, i) => i > 0 && b.market < blocks[i - 1].market)) {
@@ -189,7 +203,7 @@ function runOf(
     cellOffsets,
     market,
     bin,
-    supportCents: narrowCents(support, cells),
-    resistanceCents: narrowCents(resistance, cells),
+    supportCents: isNarrow ? support : narrowCents(support, cells),
+    resistanceCents: isNarrow ? resistance : narrowCents(resistance, cells),
   };
 }

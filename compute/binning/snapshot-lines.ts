@@ -2,6 +2,10 @@ import { BatchBuilder, type BinnedBatch } from './batch.js';
 import { eachJsonLine } from './json-lines.js';
 import type { IngestMode } from './run-builder.js';
 import { SnapshotRowBinner } from './snapshot-row.js';
+import { SnapshotScanner } from './snapshot-scanner.js';
+
+/** A thread bins one batch at a time; what the scanner knows of one helps with the next. */
+const scanner = new SnapshotScanner();
 
 /** Bytes that a cell takes as text: `[-12,3456.78,0],`. */
 const BYTES_A_CELL = 16;
@@ -32,9 +36,14 @@ export function binSnapshotLines(input: SnapshotLines): BinnedBatch {
   const { bytes, firstLine, basePrices } = input;
   const batch = new BatchBuilder(input.mode, Math.ceil(bytes.length / BYTES_A_CELL));
   const binner = new SnapshotRowBinner(batch);
-  batch.rows = eachJsonLine(bytes, firstLine, batch.faults, (row, index) => {
-    binner.add(row, firstLine + index, basePrices?.[index] ?? NaN);
-  });
+  batch.rows = eachJsonLine(
+    bytes,
+    firstLine,
+    batch.faults,
+    (row, index) => binner.add(row, firstLine + index, basePrices?.[index] ?? NaN),
+    (source, start, end) => scanner.scan(source, start, end),
+  );
+  scanner.release();
   return batch.finish();
 }
 

@@ -1,26 +1,36 @@
 import { MAX_CELLS_PER_SNAPSHOT } from '../ladder/ladder.js';
-import {
-  CONSTANT_PRODUCT_MARKET,
-  MAX_MARKETS_PER_TOKEN,
-  marketKey,
-  type Market,
-} from '../market/market.js';
+import { CONSTANT_PRODUCT_MARKET, MAX_MARKETS_PER_TOKEN, type Market } from '../market/market.js';
 import { LadderAccumulator } from './accumulator.js';
 import type { BatchBuilder } from './batch.js';
 import { addBook } from './book.js';
 import type { MarketBlock } from './cell-store.js';
-import { addCells } from './cells.js';
+import { addCells, countDropped } from './cells.js';
 import { addClmm, readClmm } from './clmm.js';
 import { addConstantProduct, readConstantProduct } from './constant-product.js';
 import { addDlmm, readDlmm } from './dlmm.js';
 import { isFields, type Fields } from './fields.js';
 import type { MarketFieldNames } from './market-fields.js';
+import { NumberList } from './number-list.js';
 import { oneOf } from './market-fields.js';
 import type { PartBuilder } from './run-builder.js';
 import { headOfRow, readHead } from './snapshot-head.js';
 
 const BODIES = ['cells', 'book', 'constant_product', 'clmm', 'dlmm'] as const;
 type BodyKind = (typeof BODIES)[number];
+
+/** How a market of a row is called in faults. */
+interface MarketPath {
+  path: string;
+  names: MarketFieldNames;
+}
+
+/** Paths of a row's first markets, made once. */
+const FIRST_PATHS: readonly MarketPath[] = Array.from({ length: 64 }, (_, i) => pathOf(i));
+
+function pathOf(index: number): MarketPath {
+  const path = `markets[${index}]`;
+  return { path, names: { prefix: `${path}.`, address: 'address' } };
+}
 
 /** The price that markets of a row without a valid price are read against; they are not kept. */
 const ANY_PRICE_USD = 1;
@@ -89,21 +99,20 @@ class RowReading {
       return;
     }
     for (let i = 0; i < markets.length; i++) {
-      this.readMarket(markets[i], `markets[${i}]`);
+      this.readMarket(markets[i], FIRST_PATHS[i] ?? pathOf(i));
       // Far too many cells: what put() refuses need not be held in memory first.
       if (this.cells > MAX_CELLS_PER_SNAPSHOT) break;
     }
     if (this.poolsIndex >= 0) this.push(this.poolsIndex, this.poolsLadder);
   }
 
-  private readMarket(fields: unknown, path: string): void {
+  private readMarket(fields: unknown, { path, names }: MarketPath): void {
     const { faults, markets } = this.batch;
     if (!isFields(fields)) {
       faults.add(path, 'must be an object');
       return;
     }
     const before = faults.count;
-    const names: MarketFieldNames = { prefix: `${path}.`, address: 'address' };
     const market = markets.read(rawMarket(fields), names);
     const body = this.bodyOf(fields, path);
     if (market !== null) this.checkOnce(market, path);
@@ -112,37 +121,57 @@ class RowReading {
       this.addPool(fields, path, names, before);
       return;
     }
-    this.ladder.reset(this.priceUsd);
-    if (body !== null) this.addBody(body, fields, path);
-    this.droppedLevels += this.ladder.droppedLevels;
+    const sorted = this.sortedCells(fields, body);
+    if (sorted === null) {
+      this.ladder.reset(this.priceUsd);
+      if (body !== null) this.addBody(body, fields, path);
+      this.droppedLevels += this.ladder.droppedLevels;
+    }
     const own = market === null ? null : markets.ofLadder(market, names);
     if (own === CONSTANT_PRODUCT_MARKET) this.checkPoolsOnce('ladder', path);
     if (own === null || this.part === null || faults.count !== before) return;
     const index = this.batch.arrive(this.part, own, names);
-    if (index >= 0) this.push(index, this.ladder);
+    if (index < 0) return;
+    if (sorted === null) this.push(index, this.ladder);
+    else this.keep(this.batch.runs.store.pushCells(index, sorted));
+  }
+
+  /** Cells that need no ladder to sort them, as most do not. */
+  private sortedCells(fields: Fields, body: BodyKind | null): NumberList | null {
+    const { cells } = fields;
+    if (body !== 'cells' || !(cells instanceof NumberList)) return null;
+    const dropped = countDropped(cells);
+    if (dropped < 0) return null;
+    this.hasCells = true;
+    this.droppedLevels += dropped;
+    return cells;
   }
 
   private push(index: number, ladder: LadderAccumulator): void {
-    const block = this.batch.runs.store.pushLadder(index, ladder);
+    this.keep(this.batch.runs.store.pushLadder(index, ladder));
+  }
+
+  private keep(block: MarketBlock): void {
     this.cells += block.end - block.start;
     this.blocks.push(block);
   }
 
   private bodyOf(fields: Fields, path: string): BodyKind | null {
-    let found: BodyKind | null = null;
-    let bodies = 0;
-    for (const kind of BODIES) {
-      if (fields[kind] === undefined || fields[kind] === null) continue;
-      found = kind;
-      bodies++;
+    // Field by field: a name that is worked out is looked up slowly.
+    const { cells, book, constant_product: product, clmm, dlmm } = fields;
+    const bodies =
+      +isGiven(cells) + +isGiven(book) + +isGiven(product) + +isGiven(clmm) + +isGiven(dlmm);
+    if (bodies === 1) {
+      if (isGiven(cells)) return 'cells';
+      if (isGiven(book)) return 'book';
+      return BODIES.find((kind) => isGiven(fields[kind])) ?? null;
     }
-    if (bodies === 1) return found;
     this.batch.faults.add(path, `must have exactly one of ${oneOf(BODIES)}`);
     return null;
   }
 
   private checkOnce(market: Market, path: string): void {
-    const key = marketKey(market);
+    const key = this.batch.markets.keyOf(market);
     if (this.keys.has(key)) {
       this.batch.faults.add(path, 'is the same market as an earlier one of this snapshot');
     }
@@ -209,6 +238,8 @@ class RowReading {
     addConstantProduct(this.poolsLadder, pool);
   }
 }
+
+const isGiven = (body: unknown): boolean => body !== undefined && body !== null;
 
 function rawMarket(fields: Fields) {
   const { source, exchange_type: exchangeType, type, address, pair } = fields;

@@ -6,7 +6,11 @@ import type { GatheredColumns } from './cell-gatherer.js';
 import type { Piece } from './pieces.js';
 
 /** Pieces read ahead of the one that is waited for, beside one a thread. */
-const PIECES_AHEAD = 1;
+const PIECES_AHEAD = 4;
+/** Bytes of pieces in the pool above which just one is read ahead. */
+const MAX_AHEAD_BYTES = 32 * 1024 * 1024;
+/** What a piece of parsed rows counts as: it is a list of objects, and no more are to wait than need be. */
+const UNKNOWN_BYTES = 16 * 1024 * 1024;
 
 /** Prices that a piece's rows have to be binned against, one a line; null where none stands. */
 export type BasePrices = ((piece: Piece) => Float64Array | Promise<Float64Array>) | null;
@@ -19,13 +23,25 @@ export async function* binPieces(
   basePrices: BasePrices,
 ): AsyncGenerator<BinnedBatch> {
   const running: Promise<BinnedBatch>[] = [];
+  const sizes: number[] = [];
+  let bytes = 0;
+  const mayReadOn = (): boolean => {
+    const ahead = running.length - pool.threads;
+    return ahead <= 1 || (ahead <= PIECES_AHEAD && bytes <= MAX_AHEAD_BYTES);
+  };
   try {
     for await (const piece of pieces) {
+      const size = bytesOf(piece);
+      sizes.push(size);
+      bytes += size;
       const batch = binPiece(piece, pool, mode, basePrices);
       // Awaited in its turn; until then a failure is not an unhandled one.
       batch.catch(() => undefined);
       running.push(batch);
-      if (running.length > pool.threads + PIECES_AHEAD) yield await running.shift()!;
+      while (!mayReadOn()) {
+        yield await running.shift()!;
+        bytes -= sizes.shift()!;
+      }
     }
     while (running.length > 0) yield await running.shift()!;
   } finally {
@@ -45,8 +61,7 @@ async function binPiece(
   switch (piece.kind) {
     case 'snapshotLines':
     case 'cellLines': {
-      // A copy that owns its buffer can be moved; the chunk itself may be part of a larger one.
-      const bytes = new Uint8Array(piece.bytes);
+      const bytes = movable(piece.bytes);
       const task = piece.kind === 'cellLines' ? 'packCellLines' : 'binSnapshotLines';
       return pool.run(task, { bytes, ...options }, [bytes.buffer]);
     }
@@ -60,6 +75,27 @@ async function binPiece(
         { ...piece.columns, ...options },
         buffersOf(piece.columns),
       );
+  }
+}
+
+/** The bytes as all of a buffer, which can be moved: those of a chunk may be part of a larger one. */
+function movable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength;
+  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes);
+}
+
+/** Bytes of a piece that is read from a file; those of parsed rows are not known. */
+function bytesOf(piece: Piece): number {
+  switch (piece.kind) {
+    case 'snapshotLines':
+    case 'cellLines':
+      return piece.bytes.length;
+    case 'cellColumns':
+      return buffersOf(piece.columns).reduce((sum, { byteLength }) => sum + byteLength, 0);
+    case 'snapshotRows':
+    case 'demoUnit':
+      return UNKNOWN_BYTES;
   }
 }
 

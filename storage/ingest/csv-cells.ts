@@ -1,7 +1,8 @@
 /** Flat cells of CSV files. */
 import type { FaultLog } from '../../compute/binning/faults.js';
 import { textRuns, CELL_TEXTS, type CellText } from '../../compute/binning/text-runs.js';
-import { readCsvBatches, type CsvRecord } from '../csv.js';
+import { RecordReader, type CsvRecord } from '../csv.js';
+import { linesOfChunk, readLineChunks } from '../lines.js';
 import {
   CELL_COLUMNS,
   cellNumbers,
@@ -10,6 +11,7 @@ import {
   type CellBatch,
 } from './cell-batch.js';
 import { checkHeader, csvFaults, numberOfText } from './csv-fields.js';
+import { PlainCsvCells, isPlainCsv } from './plain-csv-cells.js';
 
 /**
  * Records that are no records become faults and no rows; after ten the file is read no further.
@@ -17,13 +19,24 @@ import { checkHeader, csvFaults, numberOfText } from './csv-fields.js';
  */
 export async function* csvCells(file: string, faults: FaultLog): AsyncGenerator<CellBatch> {
   const { onFault, isFull } = csvFaults(faults);
-  let checked = false;
-  for await (const { header, records } of readCsvBatches(file, onFault)) {
-    if (!checked) checkHeader(file, header, CELL_COLUMNS);
-    checked = true;
-    if (records.length > 0) yield batchOf(header, records);
+  const reader = new RecordReader(file, onFault);
+  let plain: PlainCsvCells | null = null;
+  for await (const chunk of readLineChunks(file)) {
+    let batch: CellBatch | null = null;
+    if (plain !== null && !reader.isOpen && isPlainCsv(chunk)) {
+      batch = plain.read(chunk);
+    } else {
+      const records = reader.read(linesOfChunk(file, chunk));
+      const { header } = reader;
+      if (header === null) continue;
+      if (plain === null) checkHeader(file, header, CELL_COLUMNS);
+      plain ??= new PlainCsvCells(header, onFault);
+      batch = batchOf(header, records);
+    }
+    if (batch.rows > 0) yield batch;
     if (isFull()) return;
   }
+  reader.end();
 }
 
 function batchOf(header: readonly string[], records: readonly CsvRecord[]): CellBatch {
