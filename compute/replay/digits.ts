@@ -109,6 +109,22 @@ export function writeAmounts(
   return at;
 }
 
+/** The same, and notes where each of them begins: that of cell `from` first. */
+export function writeMarkedAmounts(
+  { view }: TextRoom,
+  at: number,
+  amounts: Float64Array,
+  from: number,
+  to: number,
+  marks: Int32Array,
+): number {
+  for (let i = from; i < to; i++) {
+    marks[i - from] = at;
+    at = writeCents(view, at, amounts[i]);
+  }
+  return at;
+}
+
 /** Writes `bins[from..to)`, a comma after each. */
 export function writeBins(
   { out, view }: TextRoom,

@@ -8,10 +8,12 @@ import {
   writeAscii,
   writeBins,
   writeIndexes,
+  writeMarkedAmounts,
   writeUint,
 } from './digits.js';
 import { indexKey, pageHead, type PageSummary, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
+import type { TextFollower } from './text-marks.js';
 import { roomFor, type TextRoom } from './text-room.js';
 
 /** A cell's four numbers, each with its comma. */
@@ -40,12 +42,17 @@ export function encodeJson(page: Page, envelope: ReplayEnvelope): Uint8Array<Arr
 }
 
 /** The same, but as a view of the room that the next page is written to. */
-export function writeJson(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
+export function writeJson(
+  page: Page,
+  envelope: ReplayEnvelope,
+  follower: TextFollower | null = null,
+): Uint8Array<ArrayBuffer> {
   const head = encodeHead(page, envelope);
   const room = roomFor(head.length + PAGE_TAIL.length + snapshotBytes(page));
   const { out } = room;
   out.set(head);
-  const writer = snapshotWriter(room, page);
+  const writer = snapshotWriter(room, page, follower);
+  follower?.begin(out, head.length);
   let at = head.length;
   for (let s = 0; s < page.snapshotCount; s++) {
     if (s > 0) out[at++] = COMMA;
@@ -73,7 +80,7 @@ export function encodeSnapshots(columns: SnapshotColumns): {
 } {
   const room = roomFor(snapshotBytes(columns));
   const offsets = new Uint32Array(columns.t.length + 1);
-  const writer = snapshotWriter(room, columns);
+  const writer = snapshotWriter(room, columns, null);
   for (let s = 0; s < columns.t.length; s++) offsets[s + 1] = writer(offsets[s], s);
   return { bytes: room.out.slice(0, offsets[columns.t.length]), offsets };
 }
@@ -87,6 +94,7 @@ function snapshotBytes({ t, bin }: SnapshotColumns): number {
 function snapshotWriter(
   room: TextRoom,
   columns: SnapshotColumns,
+  follower: TextFollower | null,
 ): (at: number, s: number) => number {
   const { out, view } = room;
   const { cellOffsets, supportCents, resistanceCents } = columns;
@@ -94,26 +102,62 @@ function snapshotWriter(
   // Where the last snapshot's arrays of indexes and bins stand.
   let placesAt = 0;
   let placesEnd = 0;
-  return (at, s) => {
+  return (start, s) => {
     const from = cellOffsets[s];
     const to = cellOffsets[s + 1];
-    at = writeAscii(out, at, '{"t":');
+    const marks = follower === null ? null : follower.marksFor(from, to);
+    let at = writeAscii(out, start, '{"t":');
     at = writeTime(room, at, columns.t[s]);
+    const tierAt = at;
     at = writeAscii(out, at, `,"tier":"${TIERS[columns.tier[s]]}","price_usd":`);
     at = writeAscii(out, at, String(columns.priceUsd[s]));
     const startAt = at;
-    if (s > 0 && hasPlacesOfLast(columns, s)) {
+    const samePlaces = s > 0 && hasPlacesOfLast(columns, s);
+    if (samePlaces) {
       out.copyWithin(at, placesAt, placesEnd);
       at += placesEnd - placesAt;
     } else at = writePlaces(room, at, columns, from, to, key);
     placesAt = startAt;
     placesEnd = at;
     at = writeAscii(out, at, ',"support_usd":[');
-    at = closeArray(view, writeAmounts(room, at, supportCents, from, to), to > from);
+    at = writeColumn(room, at, supportCents, from, to, marks === null ? null : marks.support.at);
+    at = closeArray(view, at, to > from);
+    const resistanceAt = at;
     at = writeAscii(out, at, ',"resistance_usd":[');
-    at = closeArray(view, writeAmounts(room, at, resistanceCents, from, to), to > from);
-    return writeAscii(out, at, '}');
+    at = writeColumn(
+      room,
+      at,
+      resistanceCents,
+      from,
+      to,
+      marks === null ? null : marks.resistance.at,
+    );
+    at = closeArray(view, at, to > from);
+    at = writeAscii(out, at, '}');
+    if (follower === null || marks === null) return at;
+    marks.start = start;
+    marks.tier = tierAt;
+    marks.places = placesAt;
+    marks.supportKey = placesEnd;
+    marks.resistanceKey = resistanceAt;
+    marks.end = at;
+    marks.samePlaces = samePlaces;
+    follower.follow(columns, s);
+    return at;
   };
+}
+
+function writeColumn(
+  room: TextRoom,
+  at: number,
+  cents: Float64Array,
+  from: number,
+  to: number,
+  marks: Int32Array | null,
+): number {
+  return marks === null
+    ? writeAmounts(room, at, cents, from, to)
+    : writeMarkedAmounts(room, at, cents, from, to, marks);
 }
 
 /** The arrays that say which cells a snapshot holds: often the same ones for hours. */

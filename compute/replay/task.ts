@@ -3,12 +3,14 @@ import type { Market } from '../market/market.js';
 import { PlainRoom } from '../segment/plain-room.js';
 import type { RunColumns } from '../segment/run.js';
 import { decodeSegmentInto } from '../segment/segment.js';
+import { checkedBlock, type StoredBlock } from '../segment/stored-block.js';
 import { leaveRun, runAt, type SharedPlace } from '../segment/shared-run.js';
 import { encodeArrow } from './arrow.js';
 import { compressPage, type ContentEncoding } from './compress.js';
 import type { ReplayEnvelope } from './envelope.js';
 import { reusedCells } from './cells.js';
 import { writeJson } from './json.js';
+import { gzipJson } from './json-gzip.js';
 import { writeMsgpack } from './msgpack.js';
 import {
   PAGE_LIMITS,
@@ -24,12 +26,10 @@ import type { ReplayQuery } from './query.js';
 export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
 export type PageFormat = (typeof PAGE_FORMATS)[number];
 
-/**
- * A segment: an LZ4 block that encodeSegment made, perhaps with a cleared place at which its columns
- * are to be left, or the place at which they were.
- */
-export type SegmentInput =
-  Uint8Array | { block: Uint8Array; keepAt: SharedPlace } | { keptAt: SharedPlace };
+/** A block that has yet to be checked, perhaps with a cleared place to leave its columns at. */
+export type FreshSegment = StoredBlock & { keepAt: SharedPlace | null };
+/** A segment: an LZ4 block that encodeSegment made, or the place at which its columns were left. */
+export type SegmentInput = Uint8Array | FreshSegment | { keptAt: SharedPlace };
 
 /** Plain data and bytes: it crosses a thread boundary. */
 export interface RenderInput {
@@ -96,18 +96,21 @@ function render(input: RenderInput, cancelled: () => boolean): RenderResult {
   const { snapshotCount, rowCount, end, nextFrom } = page;
   if (end === 'more') return { status: 'more', snapshotCount, rowCount };
   stopIfCancelled();
+  const written = { status: 'done', snapshotCount, rowCount, end, nextFrom } as const;
+  if (input.format === 'json' && input.encoding === 'gzip') {
+    return { ...written, ...gzipJson(page, input.envelope) };
+  }
   const plain = writePage(page, input.envelope, input.format);
   stopIfCancelled();
   const body = ownBytes(compressPage(plain, input.encoding));
-  const plainBytes = plain.length;
-  return { status: 'done', body, plainBytes, snapshotCount, rowCount, end, nextFrom };
+  return { ...written, body, plainBytes: plain.length };
 }
 
 function runOfSegment(segment: SegmentInput): RunColumns {
   if (segment instanceof Uint8Array) return decodeSegmentInto(plainRoom, segment);
   if ('keptAt' in segment) return runAt(segment.keptAt);
-  const run = decodeSegmentInto(plainRoom, segment.block);
-  leaveRun(run, segment.keepAt);
+  const run = decodeSegmentInto(plainRoom, checkedBlock(segment));
+  if (segment.keepAt !== null) leaveRun(run, segment.keepAt);
   return run;
 }
 

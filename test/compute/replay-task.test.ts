@@ -4,13 +4,23 @@ import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { canEncode, compressPage } from '../../compute/replay/compress.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import { renderPage, type RenderInput } from '../../compute/replay/task.js';
+import { renderPage, type FreshSegment, type RenderInput } from '../../compute/replay/task.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
+import { isFilled, type SharedPlace } from '../../compute/segment/shared-run.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
 import { referencePage, usdText, type PlainStore } from '../reference/replay.js';
 import { START_T, envelopeOf, plainRequest, queryOf, runOf } from './replay-stores.js';
 
 const REQUEST = plainRequest(START_T, START_T + 100_000);
+
+/** A block as a store hands it over. */
+function stored(
+  block: Uint8Array,
+  segmentId: number,
+  keepAt: SharedPlace | null = null,
+): FreshSegment {
+  return { segmentId, block, crc32: zlib.crc32(block), keepAt };
+}
 
 /** A fixed sequence of numbers in 0..1. */
 function sequence(): () => number {
@@ -177,7 +187,7 @@ describe('the replay task', () => {
     const blocks = input.segments as Uint8Array[];
     const memory = new SharedArrayBuffer(2 ** 16);
     const places = blocks.map((_, i) => ({ memory, offset: i * 2 ** 15, bytes: 2 ** 15 }));
-    const leaving = blocks.map((block, i) => ({ block, keepAt: places[i] }));
+    const leaving = blocks.map((block, i) => stored(block, i, places[i]));
     const expected = bodyOf(input);
     expect(Buffer.compare(bodyOf({ ...input, segments: leaving }), expected)).toBe(0);
     const kept = places.map((keptAt) => ({ keptAt }));
@@ -186,6 +196,25 @@ describe('the replay task', () => {
     expect(Buffer.compare(bodyOf({ ...input, segments: mixed }), expected)).toBe(0);
     new Int32Array(memory)[0] = 0;
     expect(() => bodyOf({ ...input, segments: kept })).toThrow('no run lies at this place');
+  });
+
+  it('holds a stored block against its checksum, and leaves nothing of a damaged one', () => {
+    const input = inputOf(small);
+    const blocks = input.segments as Uint8Array[];
+    expect(
+      Buffer.compare(
+        bodyOf({ ...input, segments: blocks.map((block, i) => stored(block, i)) }),
+        bodyOf(input),
+      ),
+    ).toBe(0);
+    const place = { memory: new SharedArrayBuffer(2 ** 15), offset: 0, bytes: 2 ** 15 };
+    const damaged = blocks.map((block, i) => ({
+      ...stored(block, i, i === 0 ? place : null),
+      crc32: zlib.crc32(block) ^ (i === 0 ? 1 : 0),
+    }));
+    const message = 'segment 0 is damaged: its checksum does not fit';
+    expect(() => bodyOf({ ...input, segments: damaged })).toThrow(message);
+    expect(isFilled(place)).toBe(false);
   });
 
   it('refuses a damaged segment', () => {

@@ -1,0 +1,66 @@
+/** Matches of any bytes, found by a hash of four of them: for text of which nothing else is known. */
+import type { GzipEncoder } from './encoder.js';
+import { MAX_DISTANCE_BYTES } from './symbols.js';
+
+const HASH_BITS = 13;
+const HASHED_BYTES = 4;
+/** A shorter match costs more than its digits do. */
+const MIN_LENGTH_BYTES = 6;
+/** Of a match's bytes every so manieth is remembered. */
+const STRIDE_BYTES = 4;
+/** Knuth's multiplier: the golden ratio of 2^32. */
+const GOLDEN = 0x9e37_79b1;
+
+/** How far two stretches of a text are the same, up to `limit` for the later one. */
+export function sameUpTo(text: Uint8Array, at: number, distance: number, limit: number): number {
+  while (at < limit && text[at] === text[at - distance]) at++;
+  return at;
+}
+
+/** Looks for matches in stretches of one text, first to last. */
+export class ByteMatcher {
+  /** Last position + 1 of the bytes with the hash, 0 for none. */
+  readonly #last = new Int32Array(1 << HASH_BITS);
+
+  /** Begins a text. */
+  clear(): void {
+    this.#last.fill(0);
+  }
+
+  /** Takes `text[from..to)`; what its last match leaves over is not taken yet. */
+  take(encoder: GzipEncoder, text: Uint8Array, from: number, to: number): void {
+    const last = this.#last;
+    const hashed = to - HASHED_BYTES;
+    let at = Math.max(from, encoder.taken);
+    while (at <= hashed) {
+      const hash = hashAt(text, at);
+      const before = last[hash] - 1;
+      last[hash] = at + 1;
+      if (before < 0 || at - before > MAX_DISTANCE_BYTES) {
+        at++;
+        continue;
+      }
+      const distance = at - before;
+      const end = sameUpTo(text, at, distance, to);
+      let start = at;
+      while (
+        start > encoder.taken &&
+        start > distance &&
+        text[start - 1] === text[start - 1 - distance]
+      )
+        start--;
+      if (end - start < MIN_LENGTH_BYTES) {
+        at++;
+        continue;
+      }
+      encoder.match(start, end - start, distance);
+      for (at++; at <= hashed && at < end; at += STRIDE_BYTES) last[hashAt(text, at)] = at + 1;
+      at = end;
+    }
+  }
+}
+
+function hashAt(text: Uint8Array, at: number): number {
+  const word = text[at] | (text[at + 1] << 8) | (text[at + 2] << 16) | (text[at + 3] << 24);
+  return Math.imul(word, GOLDEN) >>> (32 - HASH_BITS);
+}

@@ -1,0 +1,220 @@
+import { spawnSync } from 'node:child_process';
+import zlib from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
+import { GzipEncoder } from '../../compute/deflate/encoder.js';
+import { canonicalCodes, codeLengths } from '../../compute/deflate/huffman.js';
+
+const WINDOW_BYTES = 32_768;
+
+/** A text and the matches that it was made of. */
+interface MadeText {
+  text: Uint8Array<ArrayBuffer>;
+  matches: { from: number; length: number; distance: number }[];
+}
+
+/** One step of making a text: bytes as they are, or a copy of what stands before. */
+type Step = { bytes: Uint8Array } | { length: number; distance: number };
+
+const literals = fc.oneof(
+  fc.uint8Array({ minLength: 1, maxLength: 40 }),
+  fc.stringMatching(/^[0-9,.-]{1,40}$/).map((text) => Uint8Array.from(Buffer.from(text))),
+  fc.constantFrom(0, 43, 44, 59, 60, 255).map((byte) => new Uint8Array(5).fill(byte)),
+);
+const lengths = fc.oneof(
+  fc.integer({ min: 3, max: 300 }),
+  fc.constantFrom(3, 257, 258, 259, 260, 261, 515, 516, 517, 518, 519, 5000),
+);
+const distances = fc.oneof(
+  fc.integer({ min: 1, max: 40 }),
+  fc.integer({ min: 1, max: WINDOW_BYTES }),
+  fc.constantFrom(256, 257, 4096, 4097, WINDOW_BYTES),
+);
+const steps = fc.array(
+  fc.oneof(
+    literals.map((bytes): Step => ({ bytes })),
+    fc.record({ length: lengths, distance: distances }),
+  ),
+  { maxLength: 60 },
+);
+
+function madeOf(list: Step[]): MadeText {
+  const bytes: number[] = [];
+  const matches: MadeText['matches'] = [];
+  for (const step of list) {
+    if ('bytes' in step) bytes.push(...step.bytes);
+    else if (bytes.length > 0) {
+      const distance = Math.min(step.distance, bytes.length);
+      matches.push({ from: bytes.length, length: step.length, distance });
+      for (let i = 0; i < step.length; i++) bytes.push(bytes[bytes.length - distance]);
+    }
+  }
+  return { text: Uint8Array.from(bytes), matches };
+}
+
+function encoded({ text, matches }: MadeText, encoder: GzipEncoder) {
+  encoder.begin(text);
+  for (const { from, length, distance } of matches) encoder.match(from, length, distance);
+  return encoder.end(text.length);
+}
+
+function matchedBytes(text: Uint8Array<ArrayBuffer>, encoder: GzipEncoder, matcher: ByteMatcher) {
+  encoder.begin(text);
+  matcher.clear();
+  const half = text.length >> 1;
+  matcher.take(encoder, text, 0, half);
+  matcher.take(encoder, text, half, text.length);
+  return encoder.end(text.length);
+}
+
+/** A fixed sequence of numbers in 0..1. */
+function sequence(): () => number {
+  let state = 4321;
+  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+}
+
+describe('the gzip encoder', () => {
+  const encoder = new GzipEncoder();
+
+  it('writes what zlib reads, whatever the matches, in memory used again', () => {
+    fc.assert(
+      fc.property(steps, (list) => {
+        const made = madeOf(list);
+        const gzip = encoded(made, encoder);
+        expect(gzip.byteLength).toBe(gzip.buffer.byteLength);
+        expect(Buffer.compare(zlib.gunzipSync(gzip), made.text)).toBe(0);
+        expect(Buffer.compare(encoded(made, new GzipEncoder()), gzip)).toBe(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('goes on in further blocks when one is full', () => {
+    const next = sequence();
+    const bytes = Uint8Array.from({ length: 200_000 }, () => next() * 256);
+    const digits = Uint8Array.from({ length: 700_000 }, () => 44 + next() * 14);
+    const mixed = madeOf(
+      Array.from({ length: 60_000 }, (_, i) =>
+        i % 3 === 0
+          ? { length: 3 + (i % 7), distance: 1 + (i % WINDOW_BYTES) }
+          : { bytes: digits.slice(i, i + 5) },
+      ),
+    );
+    for (const made of [{ text: bytes, matches: [] }, { text: digits, matches: [] }, mixed]) {
+      const gzip = encoded(made, encoder);
+      expect(Buffer.compare(zlib.gunzipSync(gzip), made.text)).toBe(0);
+    }
+  });
+
+  it('is read by other programs', () => {
+    const next = sequence();
+    const made = fc.sample(steps.map(madeOf), { numRuns: 12, seed: 7 });
+    made.push({ text: Uint8Array.from({ length: 90_000 }, () => 44 + next() * 16), matches: [] });
+    made.push({ text: new Uint8Array(0), matches: [] });
+    const python =
+      'import gzip,sys;sys.stdout.buffer.write(gzip.decompress(sys.stdin.buffer.read()))';
+    for (const [program, ...args] of [
+      ['gzip', '-dc'],
+      ['python3', '-c', python],
+    ]) {
+      if (spawnSync(program, ['--version']).status !== 0) continue;
+      // They take several members one after the other.
+      const input = Buffer.concat(made.map((each) => encoded(each, encoder)));
+      const { stdout, status } = spawnSync(program, args, { input, maxBuffer: 2 ** 26 });
+      expect(status).toBe(0);
+      expect(Buffer.compare(stdout, Buffer.concat(made.map(({ text }) => text)))).toBe(0);
+    }
+  });
+
+  it('finds matches of any bytes by itself', () => {
+    const matcher = new ByteMatcher();
+    const texts = fc.oneof(
+      steps.map((list) => madeOf(list).text),
+      fc
+        .array(fc.constantFrom(65, 66), { maxLength: 3000, size: 'max' })
+        .map((list) => Uint8Array.from(list)),
+    );
+    fc.assert(
+      fc.property(texts, (text) => {
+        const gzip = matchedBytes(text, encoder, matcher);
+        expect(Buffer.compare(zlib.gunzipSync(gzip), text)).toBe(0);
+      }),
+      { numRuns: 500 },
+    );
+    const repeated = Uint8Array.from({ length: 100_000 }, (_, i) => ((i * i) % 1000) % 251);
+    expect(matchedBytes(repeated, encoder, matcher).length).toBeLessThan(3000);
+  });
+});
+
+describe('a Huffman code of limited length', () => {
+  const counts = fc.oneof(
+    fc.array(fc.nat(1000), { minLength: 2, maxLength: 286, size: 'max' }),
+    // Fibonacci's numbers make the longest codes.
+    fc.integer({ min: 2, max: 40 }).map((count) => {
+      const list = [1, 1];
+      while (list.length < count) list.push(list[list.length - 1] + list[list.length - 2]);
+      return list;
+    }),
+    fc.array(fc.constantFrom(0, 0, 0, 1, 5_000_000), { minLength: 2, maxLength: 286 }),
+  );
+
+  it('is complete, within its limit, and as short as can be where that does not bind', () => {
+    fc.assert(
+      fc.property(counts, fc.constantFrom(9, 11, 15), (list, limit) => {
+        const lengths = new Uint8Array(list.length);
+        codeLengths(Uint32Array.from(list), lengths, limit);
+        let kraft = 0;
+        for (const length of lengths) if (length > 0) kraft += 2 ** -length;
+        expect(kraft).toBe(1);
+        expect(Math.max(...lengths)).toBeLessThanOrEqual(limit);
+        list.forEach((count, symbol) => {
+          if (count > 0) expect(lengths[symbol]).toBeGreaterThan(0);
+        });
+        const used = list.filter((count) => count > 0);
+        if (used.length < 2) return;
+        const cost = list.reduce((sum, count, symbol) => sum + count * lengths[symbol], 0);
+        const { bits, depth } = plainHuffman(used);
+        expect(cost).toBeGreaterThanOrEqual(bits);
+        if (depth <= limit) expect(cost).toBe(bits);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('has no code that begins another one', () => {
+    fc.assert(
+      fc.property(counts, (list) => {
+        const lengths = new Uint8Array(list.length);
+        const codes = new Uint16Array(list.length);
+        codeLengths(Uint32Array.from(list), lengths, 15);
+        canonicalCodes(lengths, codes);
+        const texts: string[] = [];
+        lengths.forEach((length, symbol) => {
+          if (length === 0) return;
+          const bits = codes[symbol].toString(2).padStart(length, '0');
+          texts.push([...bits].reverse().join(''));
+        });
+        texts.sort();
+        for (let i = 1; i < texts.length; i++) {
+          expect(texts[i].startsWith(texts[i - 1])).toBe(false);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+/** Bits of all symbols under Huffman's code, made by joining the two rarest, and its least depth. */
+function plainHuffman(counts: number[]): { bits: number; depth: number } {
+  const nodes = counts.map((count) => ({ count, depth: 0 }));
+  let bits = 0;
+  while (nodes.length > 1) {
+    nodes.sort((a, b) => b.count - a.count || b.depth - a.depth);
+    const a = nodes.pop() as { count: number; depth: number };
+    const b = nodes.pop() as { count: number; depth: number };
+    bits += a.count + b.count;
+    nodes.push({ count: a.count + b.count, depth: 1 + Math.max(a.depth, b.depth) });
+  }
+  return { bits, depth: nodes[0].depth };
+}

@@ -1,0 +1,186 @@
+import zlib from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { GzipEncoder } from '../../compute/deflate/encoder.js';
+import type { ReplayEnvelope } from '../../compute/replay/envelope.js';
+import { gzipJson, plainGzipJson, type GzippedText } from '../../compute/replay/json-gzip.js';
+import { encodeJson, writeJson } from '../../compute/replay/json.js';
+import { PageMatcher } from '../../compute/replay/page-matches.js';
+import { PAGE_LIMITS, type Page } from '../../compute/replay/page.js';
+import type { PlainRequest, PlainStore } from '../reference/replay.js';
+import {
+  MINT,
+  START_T,
+  envelopeOf,
+  kernelPage,
+  pageLimits,
+  requests,
+  stores,
+  supplies,
+} from './replay-stores.js';
+
+const encoder = new GzipEncoder();
+const matcher = new PageMatcher(encoder, false);
+
+/** By matches alone, also where they do not pay. */
+function matchedGzipJson(page: Page, envelope: ReplayEnvelope): GzippedText {
+  const plainBytes = writeJson(page, envelope, matcher).length;
+  return { body: encoder.end(plainBytes), plainBytes };
+}
+
+const WAYS = { gzipJson, plainGzipJson, matchedGzipJson };
+
+function checkEveryWay(page: Page, envelope: ReplayEnvelope): void {
+  const json = encodeJson(page, envelope);
+  for (const [name, encode] of Object.entries(WAYS)) {
+    const { body, plainBytes } = encode(page, envelope);
+    expect(plainBytes, name).toBe(json.length);
+    expect(body.byteLength, name).toBe(body.buffer.byteLength);
+    expect(Buffer.compare(zlib.gunzipSync(body), json), name).toBe(0);
+    expect(Buffer.compare(encode(page, envelope).body, body), name).toBe(0);
+  }
+}
+
+const REQUEST: PlainRequest = {
+  from: START_T,
+  to: START_T + 100_000,
+  group: 'market',
+  types: null,
+  excludeTypes: null,
+  venues: null,
+  excludeVenues: null,
+  minPct: -50,
+  maxPct: 100,
+};
+
+/** A fixed sequence of numbers in 0..1. */
+function sequence(): () => number {
+  let state = 99;
+  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+}
+
+interface Shape {
+  snapshots: number;
+  markets: number;
+  /** Of a market, -half to half - 1. */
+  bins: number;
+  /** Share of the cells that a snapshot has. */
+  there?: number;
+}
+
+/** Cents of a cell in a snapshot; `last` is what it had, -1 at first. */
+type Cents = (draw: () => number, last: number, s: number, market: number, bin: number) => number;
+
+function storeOf({ snapshots, markets, bins, there = 1 }: Shape, cents: Cents): PlainStore {
+  const draw = sequence();
+  const amounts = new Map<number, number>();
+  const types = ['onchain_pool', 'onchain_limit_order', 'cex_spot', 'cex_perp'] as const;
+  return {
+    markets: Array.from({ length: markets }, (_, m) => ({
+      source: `Venue ${m >> 1}`,
+      exchangeType: (m >> 1) % 4 < 2 ? ('DEX' as const) : ('CEX' as const),
+      type: types[(m >> 1) % 4],
+      address: `address-${m}`,
+      pair: 'A/USD',
+    })),
+    snapshots: Array.from({ length: snapshots }, (_, s) => ({
+      t: START_T + 120 * s,
+      tier: 'raw' as const,
+      price: 148 + Math.round(draw() * 1e6) / 1e6,
+      cells: Array.from({ length: markets * bins }, (_, c) => {
+        const market = Math.floor(c / bins);
+        const bin = (c % bins) - (bins >> 1);
+        const amount = Math.floor(cents(draw, amounts.get(c) ?? -1, s, market, bin));
+        amounts.set(c, amount);
+        const support = bin <= 0 ? BigInt(amount) : 0n;
+        return { market, bin, support, resistance: BigInt(amount) - support };
+      }).filter(() => there === 1 || draw() < there),
+    })),
+  };
+}
+
+function pageOf(store: PlainStore, request = REQUEST): Page {
+  const supply = { rows: 1000, namesNext: true, runLength: 40 };
+  return kernelPage(store, request, PAGE_LIMITS, supply).page;
+}
+
+/** What codes of its own may cost a page of which hardly anything is left. */
+const CODES_BYTES = 256;
+const FULL = { snapshots: 120, markets: 12, bins: 28 };
+const moving: Cents = (draw, last) =>
+  last < 0 || draw() < 0.6 ? 1000 + draw() ** 2 * 600_000 : last;
+const spread = (n: number) => (Math.imul(n, 0x9e37_79b1) >>> 8) % 9_999_999;
+
+/** Pages unlike one another: those that follow each other as expected, and those that do not. */
+const STORES: Record<string, () => PlainStore> = {
+  moving: () => storeOf(FULL, moving),
+  still: () => storeOf(FULL, (draw, last) => (last < 0 ? 1e4 + draw() * 9e7 : last)),
+  new: () => storeOf(FULL, (draw) => 100 + draw() * 1e7),
+  drifting: () =>
+    storeOf(FULL, (draw, last) => (last < 0 ? 1e7 + draw() * 9e7 : last + draw() * 100)),
+  'cells that come and go': () => storeOf({ ...FULL, there: 0.95 }, moving),
+  'cells that keep coming and going': () => storeOf({ ...FULL, there: 0.5 }, moving),
+  'ladders that shift': () =>
+    storeOf(FULL, (_draw, _last, s, m, bin) => 100 + spread(m * 7919 + (bin + (s >> 1)) * 104_729)),
+  'one amount a market': () =>
+    storeOf(FULL, (_draw, _last, s, m) => 100 + spread(m * 7919 + s * 104_729)),
+  'few amounts': () => storeOf(FULL, (draw) => [1e5, 2.5e5, 1e6, 123_456][Math.floor(draw() * 4)]),
+  'whole dollars': () => storeOf(FULL, (draw) => 100 * Math.floor(1 + draw() * 999)),
+  'huge amounts': () => storeOf({ ...FULL, snapshots: 30 }, (draw) => draw() * 2 ** 43),
+  'beyond the window': () => storeOf({ snapshots: 4, markets: 60, bins: 100 }, moving),
+  'at the edge of the window': () => storeOf({ snapshots: 12, markets: 22, bins: 100 }, moving),
+  'one snapshot': () => storeOf({ snapshots: 1, markets: 40, bins: 60 }, moving),
+  'few cells': () => storeOf({ snapshots: 2, markets: 2, bins: 4 }, moving),
+};
+
+describe('a page as gzipped JSON', () => {
+  it('unpacks to the same text by every way, to the same bytes every time', () => {
+    const pages = fc
+      .tuple(stores, requests, pageLimits, supplies, fc.constantFrom(null, MINT))
+      .map(([store, request, limits, supply, resolved]) => ({
+        page: kernelPage(store, request, limits, supply).page,
+        envelope: envelopeOf(request, resolved),
+      }));
+    fc.assert(
+      fc.property(pages, ({ page, envelope }) => checkEveryWay(page, envelope)),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each(Object.keys(STORES))('is no larger than zlib at its fastest makes it: %s', (name) => {
+    const store = STORES[name]();
+    for (const group of ['market', 'venue', 'all'] as const) {
+      const request = { ...REQUEST, group };
+      const page = pageOf(store, request);
+      const envelope = envelopeOf(request);
+      checkEveryWay(page, envelope);
+      const json = encodeJson(page, envelope);
+      const fastest = zlib.gzipSync(json, { level: 1, memLevel: 9 });
+      expect(gzipJson(page, envelope).body.length, group).toBeLessThanOrEqual(
+        fastest.length + CODES_BYTES,
+      );
+    }
+  });
+
+  it('is at least five times smaller than a full page of moving ladders', () => {
+    const page = pageOf(storeOf({ ...FULL, snapshots: 288 }, moving));
+    const { body, plainBytes } = gzipJson(page, envelopeOf(REQUEST));
+    expect(page.rowCount).toBeGreaterThan(90_000);
+    expect(plainBytes / body.length).toBeGreaterThanOrEqual(5.2);
+  });
+
+  it('leaves pages to zlib whose text does not repeat itself snapshot by snapshot', () => {
+    const isPlain = (name: string): boolean => {
+      const page = pageOf(STORES[name]());
+      const envelope = envelopeOf(REQUEST);
+      const { body } = plainGzipJson(page, envelope);
+      return Buffer.compare(gzipJson(page, envelope).body, body) === 0;
+    };
+    for (const name of ['few amounts', 'cells that keep coming and going', 'few cells']) {
+      expect(isPlain(name), name).toBe(true);
+    }
+    for (const name of ['moving', 'cells that come and go', 'beyond the window']) {
+      expect(isPlain(name), name).toBe(false);
+    }
+  });
+});
