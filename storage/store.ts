@@ -5,6 +5,7 @@ import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import { Catalog } from './catalog/catalog.js';
 import { Directories } from './catalog/directories.js';
 import { SegmentLists } from './catalog/segment-lists.js';
+import { UnlistedSegments } from './catalog/unlisted-segments.js';
 import { Checkpoints } from './checkpoints.js';
 import { applyBundle, type CommitParts } from './commit/apply-bundle.js';
 import { findSmallRun } from './commit/compaction.js';
@@ -125,7 +126,8 @@ export class Store implements StoreOperations {
       });
       const lists = await SegmentLists.load(database);
       const ids = await SegmentIds.load(database, lists.listedId);
-      const directories = new Directories(database, lists);
+      const unlisted = await UnlistedSegments.load(database, lists.listedId);
+      const directories = new Directories(database, lists, unlisted);
       return new Store(
         directory,
         database,
@@ -291,7 +293,7 @@ export class Store implements StoreOperations {
       if (toId === null) return false;
       await this.checkpoints.shortenLog();
       await this.database.transaction((tx) => lists.add(tx, toId));
-      lists.publish(toId);
+      await this.directories.publishListed(toId);
       return true;
     });
   }

@@ -4,6 +4,7 @@ import type { Database, SqlRow, Statements } from '../duckdb/database.js';
 import { EMPTY_DIRECTORY, firstT, type Directory, type SegmentRef } from './directory.js';
 import { SegmentLists } from './segment-lists.js';
 import { refOfColumns, unpackRefs } from './segment-rows.js';
+import { UnlistedSegments } from './unlisted-segments.js';
 
 /** Bytes of all directories kept in memory. */
 export const MAX_CACHED_BYTES = 128 * 1024 * 1024;
@@ -11,13 +12,19 @@ export const MAX_CACHED_BYTES = 128 * 1024 * 1024;
 const SNAPSHOT_BYTES = 8;
 const ENTRY_BYTES = 320;
 
+/** A directory and what it takes of MAX_CACHED_BYTES. */
+export interface SizedDirectory {
+  directory: Directory;
+  bytes: number;
+}
+
 interface Load {
   directory: Promise<Directory>;
 }
 
 export class Directories {
   /** Least recently used first. */
-  private readonly cached = new Map<number, { directory: Directory; bytes: number }>();
+  private readonly cached = new Map<number, SizedDirectory>();
   private readonly loading = new Map<number, Load>();
   private committing: { tokenIds: ReadonlySet<number>; ended: Promise<void> } | null = null;
   private cachedBytes = 0;
@@ -25,6 +32,7 @@ export class Directories {
   constructor(
     private readonly database: Database,
     readonly lists: SegmentLists = SegmentLists.none(),
+    private readonly unlisted: UnlistedSegments = UnlistedSegments.unknown(),
   ) {}
 
   /** A token's directory as last published. */
@@ -59,14 +67,24 @@ export class Directories {
   }
 
   /** Puts what a commit made of a token's directory in place of what was known. */
-  publish(tokenId: number, directory: Directory): void {
+  publish(tokenId: number, sized: SizedDirectory): void {
+    this.unlisted.publish(tokenId, sized.directory, this.lists.listedId);
+    this.keep(tokenId, sized);
+  }
+
+  /** Makes segments that a transaction has listed known as such. To be called before the next one. */
+  async publishListed(listedId: number): Promise<void> {
+    this.lists.publish(listedId);
+    await this.unlisted.settle(this.database, listedId);
+  }
+
+  private keep(tokenId: number, sized: SizedDirectory): void {
     this.loading.delete(tokenId);
     const before = this.cached.get(tokenId);
     if (before !== undefined) this.cachedBytes -= before.bytes;
     this.cached.delete(tokenId);
-    const bytes = bytesOf(directory);
-    this.cached.set(tokenId, { directory, bytes });
-    this.cachedBytes += bytes;
+    this.cached.set(tokenId, sized);
+    this.cachedBytes += sized.bytes;
     for (const [oldest, { bytes: freed }] of this.cached) {
       if (this.cachedBytes <= MAX_CACHED_BYTES || oldest === tokenId) break;
       this.cached.delete(oldest);
@@ -77,14 +95,14 @@ export class Directories {
   private load(tokenId: number): Load {
     const load: Load = { directory: Promise.resolve(EMPTY_DIRECTORY) };
     const read = async (): Promise<Directory> => {
-      const directory = await loadDirectory(this.database, tokenId, this.lists.listedId);
+      const directory = await this.read(tokenId);
       if (this.committing?.tokenIds.has(tokenId) === true) {
         await this.committing.ended;
         return this.loading.get(tokenId) === load ? read() : this.get(tokenId);
       }
       // A commit that published meanwhile knows better than what was read before it.
       if (this.loading.get(tokenId) !== load) return this.get(tokenId);
-      this.publish(tokenId, directory);
+      this.keep(tokenId, sizedDirectory(directory));
       return directory;
     };
     load.directory = read().finally(() => {
@@ -92,7 +110,23 @@ export class Directories {
     });
     return load;
   }
+
+  /**
+   * Reads a directory. A commit of the token that comes in between what is known and the lists leaves
+   * a hole in it: load() does not take it then.
+   */
+  private async read(tokenId: number): Promise<Directory> {
+    const { listedId } = this.lists;
+    const unlisted = this.unlisted.of(tokenId);
+    if (unlisted === null) return loadDirectory(this.database, tokenId, listedId);
+    if (listedId === 0) return directoryOf(unlisted);
+    const rows = await this.database.rows(`${LISTS_OF} ${tokenId}`);
+    return directoryOf([...unlisted, ...rows.flatMap((row) => refsOfRow(row, unpackRefs))]);
+  }
 }
+
+/** A token's lists, as refsOfRow() takes them. */
+const LISTS_OF = 'SELECT NULL, tier, NULL, data, NULL FROM segment_lists WHERE token_id =';
 
 /**
  * Reads a token's directory, within a transaction or outside.
@@ -111,8 +145,7 @@ export async function loadDirectory(
     listedId === 0
       ? unlisted
       : `${unlisted} AND segment_id > ${listedId}
-         UNION ALL
-         SELECT NULL, tier, NULL, data, NULL FROM segment_lists WHERE token_id = ${tokenId}`,
+         UNION ALL ${LISTS_OF} ${tokenId}`,
   );
   return directoryOf(rows.flatMap((columns) => refsOfRow(columns, unpackRefs)));
 }
@@ -134,10 +167,11 @@ export function directoryOf(segments: readonly SegmentRef[]): Directory {
   return { raw: ofTier('raw'), '15m': ofTier('15m'), '1h': ofTier('1h') };
 }
 
-function bytesOf(directory: Directory): number {
+/** With what it takes in memory. */
+export function sizedDirectory(directory: Directory): SizedDirectory {
   let bytes = 0;
   for (const tier of TIERS) {
     for (const { times } of directory[tier]) bytes += ENTRY_BYTES + SNAPSHOT_BYTES * times.length;
   }
-  return bytes;
+  return { directory, bytes };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Directories } from '../../storage/catalog/directories.js';
+import { Directories, sizedDirectory } from '../../storage/catalog/directories.js';
 import { EMPTY_DIRECTORY, type Directory } from '../../storage/catalog/directory.js';
 import type { Database, SqlRow } from '../../storage/duckdb/database.js';
 
@@ -39,7 +39,7 @@ describe('A directory that is loaded while its token is being committed', () => 
     const end = directories.beginCommit([4]);
     reads[0]([fresh.row]);
     expect(await isSettled(loading)).toBe(false);
-    directories.publish(4, fresh.directory);
+    directories.publish(4, sizedDirectory(fresh.directory));
     end();
     expect(await loading).toEqual(fresh.directory);
     expect(await directories.get(4)).toBe(fresh.directory);
@@ -62,7 +62,7 @@ describe('A directory that is loaded while its token is being committed', () => 
     const { directories, reads } = held();
     const loading = directories.get(4);
     const end = directories.beginCommit([4]);
-    directories.publish(4, fresh.directory);
+    directories.publish(4, sizedDirectory(fresh.directory));
     end();
     reads[0]([old.row]);
     expect(await loading).toBe(fresh.directory);
