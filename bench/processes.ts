@@ -38,17 +38,23 @@ export function residentMegabytes(pid: number): number | null {
   return kibibytes === undefined ? null : (Number(kibibytes) * 1024) / 1e6;
 }
 
+/** A thread's time on a core, and its time ready to run without one, since it began; nanoseconds. */
+export type ThreadTimes = readonly [busyNs: number, waitingNs: number];
+
 /**
- * Opens the count of CPU time of this process' main thread, in microseconds, for many cheap looks;
- * null where this system does not tell.
+ * Opens the times of this process' main thread for many cheap looks; null where this system does not
+ * tell.
  */
-export function mainThreadCpuUs(): (() => number) | null {
+export function mainThreadTimes(): (() => ThreadTimes) | null {
   try {
-    // Its first number is that time in nanoseconds; the main thread's id is the process'.
+    // The main thread's id is the process'.
     const file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
     const text = Buffer.alloc(MAX_SCHEDSTAT_BYTES);
-    return () =>
-      parseInt(text.toString('latin1', 0, readSync(file, text, 0, text.length, 0)), 10) / 1000;
+    return () => {
+      const read = text.toString('latin1', 0, readSync(file, text, 0, text.length, 0));
+      const [busy, waiting] = read.split(' ', 2);
+      return [Number(busy), Number(waiting)];
+    };
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 /** The first seam as DuckDB serves it: a token's segments by time. */
 import type { Chain } from '../compute/market/market.js';
+import type { StoredBlock } from '../compute/segment/stored-block.js';
 import type { Catalog, TokenEntry } from './catalog/catalog.js';
 import type { Directories } from './catalog/directories.js';
 import { planSnapshots } from './catalog/directory.js';
@@ -11,7 +12,7 @@ import {
   type PlanRequest,
   type TokenRecord,
 } from './seams.js';
-import { readBlocks, readChecksums } from './segment-blocks.js';
+import { readBlocks, readChecksums, readStoredBlocks } from './segment-blocks.js';
 
 export class DepthReader implements DepthSource {
   constructor(
@@ -39,17 +40,25 @@ export class DepthReader implements DepthSource {
   }
 
   async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
-    const blocks = await readBlocks(this.database, ids);
-    return ids.map((id) => {
-      const block = blocks.get(id);
-      if (block === undefined) throw new SegmentGoneError(`segment ${id} was replaced`);
-      return block;
-    });
+    return inOrder(ids, await readBlocks(this.database, ids));
+  }
+
+  async readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]> {
+    return inOrder(ids, await readStoredBlocks(this.database, ids));
   }
 
   segmentChecksums(ids: readonly number[]): Promise<Map<number, number>> {
     return readChecksums(this.database, ids);
   }
+}
+
+/** @throws SegmentGoneError */
+function inOrder<T>(ids: readonly number[], found: ReadonlyMap<number, T>): T[] {
+  return ids.map((id) => {
+    const one = found.get(id);
+    if (one === undefined) throw new SegmentGoneError(`segment ${id} was replaced`);
+    return one;
+  });
 }
 
 function tokenRecord(entry: TokenEntry): TokenRecord {

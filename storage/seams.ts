@@ -3,6 +3,7 @@
  * DuckDB stands behind both today; nothing reaches around them.
  */
 import type { Chain, Market, Tier } from '../compute/market/market.js';
+import type { StoredBlock } from '../compute/segment/stored-block.js';
 import type { OwnerNames } from '../compute/holders/history.js';
 import type { DcaOrder } from '../compute/flow/dca-order.js';
 import type { LimitOrder } from '../compute/flow/limit-order.js';
@@ -66,6 +67,11 @@ export interface DepthSource {
    * @throws SegmentGoneError
    */
   readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
+  /**
+   * The same, for callers who hold the blocks against their checksums in another thread.
+   * @throws SegmentGoneError
+   */
+  readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
   /** CRC-32 of the blocks of those of the segments that are stored, by id. */
   segmentChecksums(ids: readonly number[]): Promise<Map<number, number>>;
 }

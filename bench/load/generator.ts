@@ -106,7 +106,8 @@ export async function generate(order: LoadOrder): Promise<LoadReport> {
   };
 }
 
-function requestText(path: string, headers: Record<string, string>): string {
+/** A whole request. */
+export function requestText(path: string, headers: Record<string, string>): string {
   const lines = Object.entries({ host: '127.0.0.1', ...headers });
   return `GET ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }

@@ -1,55 +1,102 @@
 /**
- * Loaded into the server's process beside it: tells over IPC how long its event loop was held up, and
- * how much of that was the loop's own work. The server itself knows nothing of it.
+ * Loaded into the server's process beside it: tells over IPC how long its event loop was held up, how
+ * much of that was the loop's own work, and how much a wait for a core. The server itself knows nothing
+ * of it.
  */
-import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { createHistogram, monitorEventLoopDelay, type RecordableHistogram } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
-import { mainThreadCpuUs } from '../processes.js';
+import { mainThreadTimes } from '../processes.js';
+
+/** Of times between two looks, RESOLUTION_MS or one turn apart, milliseconds. */
+export interface Share {
+  p99Ms: number;
+  p999Ms: number;
+  maxMs: number;
+  /** Since the measurement began. */
+  totalMs: number;
+}
 
 /** Milliseconds; what the loop is late beyond the probe's own interval. */
 export interface LoopDelay {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
+  /** How long was measured. */
+  elapsedMs: number;
   /**
-   * CPU time of the loop's thread between two looks, RESOLUTION_MS or one turn apart: what held the
-   * loop up but for waits for a core, collection included. null where this system does not tell.
+   * CPU time of the loop's thread, collection included: what held the loop up but for waits for a core.
+   * null where this system does not tell.
    */
-  busy: { p99Ms: number; maxMs: number } | null;
+  busy: Share | null;
+  /** Time that the loop's thread was ready to run and had no core. null likewise. */
+  waiting: Share | null;
 }
 
 const RESOLUTION_MS = 1;
 
-/** Looks at the thread's time as often as the loop lets it. */
-function watchBusy() {
-  const busyUs = createHistogram();
-  const cpuUs = mainThreadCpuUs();
-  if (cpuUs === null) return null;
-  let beforeUs = cpuUs();
+/** One of the two times, look by look. */
+class SharedTime {
+  readonly #histogram: RecordableHistogram = createHistogram();
+  #totalNs = 0;
+
+  add(ns: number): void {
+    this.#totalNs += ns;
+    this.#histogram.record(Math.max(1, Math.round(ns / 1000)));
+  }
+
+  reset(): void {
+    this.#totalNs = 0;
+    this.#histogram.reset();
+  }
+
+  read(): Share {
+    const ms = (us: number): number => us / 1000;
+    return {
+      p99Ms: ms(this.#histogram.percentile(99)),
+      p999Ms: ms(this.#histogram.percentile(99.9)),
+      maxMs: ms(this.#histogram.max),
+      totalMs: this.#totalNs / 1e6,
+    };
+  }
+}
+
+/** Looks at the thread's times as often as the loop lets it. */
+function watchThread() {
+  const look = mainThreadTimes();
+  if (look === null) return null;
+  const busy = new SharedTime();
+  const waiting = new SharedTime();
+  let [busyNs, waitingNs] = look();
   setInterval(() => {
-    const nowUs = cpuUs();
-    busyUs.record(Math.max(1, Math.round(nowUs - beforeUs)));
-    beforeUs = nowUs;
+    const now = look();
+    busy.add(now[0] - busyNs);
+    waiting.add(now[1] - waitingNs);
+    [busyNs, waitingNs] = now;
   }, RESOLUTION_MS).unref();
-  return busyUs;
+  return { busy, waiting };
 }
 
 if (isMainThread && process.send !== undefined) {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
-  const busyUs = watchBusy();
+  const thread = watchThread();
+  let beganMs = performance.now();
   const ms = (ns: number): number => Math.max(0, ns / 1e6 - RESOLUTION_MS);
   process.on('message', (message) => {
     if (message === 'reset') {
       delay.reset();
-      busyUs?.reset();
+      thread?.busy.reset();
+      thread?.waiting.reset();
+      beganMs = performance.now();
     }
     if (message !== 'read') return;
     const read: LoopDelay = {
       p50Ms: ms(delay.percentile(50)),
       p99Ms: ms(delay.percentile(99)),
       maxMs: ms(delay.max),
-      busy: busyUs && { p99Ms: busyUs.percentile(99) / 1000, maxMs: busyUs.max / 1000 },
+      elapsedMs: performance.now() - beganMs,
+      busy: thread && thread.busy.read(),
+      waiting: thread && thread.waiting.read(),
     };
     process.send?.(read);
   });

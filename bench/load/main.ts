@@ -8,6 +8,14 @@ import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../progra
 import { aligned, figure } from '../report.js';
 import { fillStore, openStore } from '../store.js';
 import { fillBots } from './collector.js';
+import {
+  FLOOD_COLUMNS,
+  FLOODS,
+  floodRow,
+  runFlood,
+  type FloodName,
+  type FloodResult,
+} from './flood-scenarios.js';
 import { readHttpOptions, USAGE, type HttpBenchOptions } from './options.js';
 import { runScenario, type LoadedServer, type ScenarioResult } from './scenarios.js';
 
@@ -16,13 +24,17 @@ const COLLECTED_S = 6 * 3600;
 
 const COLUMNS = [
   ...['scenario', 'bots/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max', 'p99 x alone', 'loop p99 ms'],
-  ...['loop max', 'busy p99', 'busy max', 'late p99 ms', 'pages/s', 'snapshots/s'],
+  ...['loop max', 'busy p99', 'busy p99.9', 'busy max', 'wait p99', 'wait max', 'late p99 ms'],
+  ...['pages/s', 'snapshots/s'],
 ];
+const FLOOD_FOOTER =
+  "Flat out: a closed loop, for the CPU time that a request takes of the loop's thread and of the whole server, " +
+  'kernel included; the probe of the loop is in it. Pipelined requests share reads and writes of their connection.';
 const FOOTER =
   'Open loop: a request counts from the tick at which it was due, so what waits behind a stall counts in ' +
   'full; late: how far behind its own ticks the generator was, which is no part of the latencies. loop: how ' +
-  "long the server's event loop was held up; busy: what of that was its own work, collection included, and " +
-  'not a wait for a core. Bots, replay clients and collector are processes of their own, the last two at a ' +
+  "long the server's event loop was held up; busy: what of that was its own work, collection included; " +
+  'wait: what its thread, ready to run, waited for a core. Bots, replay clients and collector are processes of their own, the last two at a ' +
   'low priority, on the same cores, over loopback: with two cores they take from each other what the server does not. ' +
   'Compare rows of one table; no network, no TLS and no proxy is in it.';
 
@@ -31,13 +43,22 @@ async function main(words: readonly string[]): Promise<void> {
   const machine = machineFacts();
   const results = await measure(options);
   const { smoke, jsonFile, load } = options;
-  await writeResults(jsonFile, { machine, revision: revision(), smoke, results });
-  const table = tableOf(results, load.forMs / 1000);
-  const lines = [headingOf(machine), '', ...table, '', ...(smoke ? [SMOKE_NOTE] : []), FOOTER];
+  await writeResults(jsonFile, { machine, revision: revision(), smoke, ...results });
+  const lines = [
+    headingOf(machine),
+    ...openLoopLines(results.results, load.forMs / 1000),
+    ...floodLines(results.floods),
+    ...(smoke ? ['', SMOKE_NOTE] : []),
+  ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-async function measure(options: HttpBenchOptions): Promise<ScenarioResult[]> {
+interface Results {
+  results: ScenarioResult[];
+  floods: FloodResult[];
+}
+
+async function measure(options: HttpBenchOptions): Promise<Results> {
   const data = await temporaryFolder();
   const files = await temporaryFolder();
   const nowS = asOfS(PAGE_A);
@@ -58,12 +79,17 @@ async function measure(options: HttpBenchOptions): Promise<ScenarioResult[]> {
         collectFromS: filledS,
       };
       const results: ScenarioResult[] = [];
+      const floods: FloodResult[] = [];
       for (const name of options.scenarios) {
         tell(name);
+        if (isFlood(name)) {
+          floods.push(await runFlood(name, loaded, options.load));
+          continue;
+        }
         results.push(await runScenario(name, loaded, options.load));
         loaded.collectFromS += Math.ceil((options.load.warmupMs + options.load.forMs) / 1000) + 10;
       }
-      return results;
+      return { results, floods };
     } finally {
       await server.stop();
     }
@@ -88,7 +114,18 @@ async function fill(
   return key;
 }
 
-function tableOf(results: readonly ScenarioResult[], seconds: number): string[] {
+const isFlood = (name: string): name is FloodName => Object.hasOwn(FLOODS, name);
+
+function floodLines(floods: readonly FloodResult[]): string[] {
+  if (floods.length === 0) return [];
+  const rows = floods.map(floodRow);
+  const replies = floods.map(({ name, flood }) => ({ name, statuses: flood.statuses }));
+  const table = aligned([FLOOD_COLUMNS, ...rows], ['scenario']);
+  return ['', ...table, ...failures(replies), '', FLOOD_FOOTER];
+}
+
+function openLoopLines(results: readonly ScenarioResult[], seconds: number): string[] {
+  if (results.length === 0) return [];
   const alone = results.find(({ name }) => name === 'bots alone');
   const rows = results.map(({ name, bots, loop, replay, ingest }) => {
     const { p50Ms, p90Ms, p99Ms, p999Ms, maxMs } = bots.latencies;
@@ -98,18 +135,29 @@ function tableOf(results: readonly ScenarioResult[], seconds: number): string[] 
       ...[p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map(figure),
       alone === undefined ? '' : figure(p99Ms / alone.bots.latencies.p99Ms),
       ...[loop.p99Ms, loop.maxMs].map(figure),
-      ...(loop.busy === null ? ['', ''] : [loop.busy.p99Ms, loop.busy.maxMs].map(figure)),
+      ...figures(loop.busy && [loop.busy.p99Ms, loop.busy.p999Ms, loop.busy.maxMs], 3),
+      ...figures(loop.waiting && [loop.waiting.p99Ms, loop.waiting.maxMs], 2),
       figure(bots.lateness.p99Ms),
       replay === null ? '' : figure(replay.pagesPerSecond),
       ingest === null ? '' : figure((1000 * ingest.snapshots) / ingest.elapsedMs),
     ];
   });
-  const failed = results.flatMap(({ name, bots }) =>
-    Object.entries(bots.statuses)
+  const replies = results.map(({ name, bots }) => ({ name, statuses: bots.statuses }));
+  const table = aligned([COLUMNS, ...rows], ['scenario']);
+  return ['', ...table, ...failures(replies), '', FOOTER];
+}
+
+/** Nothing in `count` columns where the system does not tell. */
+function figures(values: readonly number[] | null, count: number): string[] {
+  return values === null ? Array.from({ length: count }, () => '') : values.map(figure);
+}
+
+function failures(all: readonly { name: string; statuses: Record<string, number> }[]): string[] {
+  return all.flatMap(({ name, statuses }) =>
+    Object.entries(statuses)
       .filter(([status]) => status !== '200')
       .map(([status, count]) => `${name}: ${count} replies were ${status}`),
   );
-  return [...aligned([COLUMNS, ...rows], ['scenario']), ...failed];
 }
 
 await runProgram('bench:http', USAGE, main);

@@ -1,9 +1,12 @@
 /** The flags of `npm run bench:http`. */
 import path from 'node:path';
 import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
+import { FLOODS, type FloodName } from './flood-scenarios.js';
 import { SCENARIOS, type ScenarioName, type ScenarioOptions } from './scenarios.js';
 
-const NAMES = Object.keys(SCENARIOS) as ScenarioName[];
+/** The open loop's and the floods, in the order in which they run. */
+export type RunName = ScenarioName | FloodName;
+const NAMES = Object.keys({ ...SCENARIOS, ...FLOODS }) as RunName[];
 
 export const USAGE = `npm run bench:http -- [--only NAME;NAME] [--rate N] [--seconds N] [--smoke] [--json FILE]
   --only      scenarios, between semicolons: ${NAMES.join('; ')}
@@ -13,7 +16,7 @@ export const USAGE = `npm run bench:http -- [--only NAME;NAME] [--rate N] [--sec
   --json FILE where the results go; default bench/results/http.json`;
 
 export interface HttpBenchOptions {
-  scenarios: readonly ScenarioName[];
+  scenarios: readonly RunName[];
   smoke: boolean;
   pageTokens: number;
   botTokens: number;
@@ -37,7 +40,8 @@ export function readHttpOptions(words: readonly string[]): HttpBenchOptions {
   }).values;
   const requestsPerSecond = wholeFlag('--rate', rate, 1, MAX_RATE);
   const forMs = 1000 * wholeFlag('--seconds', seconds, 1, MAX_SECONDS);
-  const load = { requestsPerSecond, connections: 16, replayClients: 8, snapshotsPerSecond: 200 };
+  const clients = { connections: 16, floodConnections: 64, replayClients: 8 };
+  const load = { requestsPerSecond, ...clients, snapshotsPerSecond: 200 };
   return {
     scenarios: namesFlag('--only', only, NAMES, ';'),
     smoke,

@@ -3,11 +3,13 @@ import { fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { collect, type CollectOrder, type CollectReport } from './collector.js';
+import { flood, type FloodOrder, type FloodReport } from './flood.js';
 import { generate, type LoadOrder, type LoadReport } from './generator.js';
 import { replay, type ReplayOrder, type ReplayReport } from './replayer.js';
 
 interface Roles {
   bots: { order: LoadOrder; report: LoadReport };
+  flood: { order: FloodOrder; report: FloodReport };
   replay: { order: ReplayOrder; report: ReplayReport };
   collect: { order: CollectOrder; report: CollectReport };
 }
@@ -15,6 +17,7 @@ type Role = keyof Roles;
 
 const WORK: { [R in Role]: (order: Roles[R]['order']) => Promise<Roles[R]['report']> } = {
   bots: generate,
+  flood,
   replay,
   collect,
 };
@@ -22,7 +25,7 @@ const WORK: { [R in Role]: (order: Roles[R]['order']) => Promise<Roles[R]['repor
  * What disturbs runs elsewhere in the field: on the same cores it comes after the server and the bots,
  * so that they lose to the server's work for it, not to its own.
  */
-const NICENESS: Record<Role, number> = { bots: 0, replay: 10, collect: 10 };
+const NICENESS: Record<Role, number> = { bots: 0, flood: 0, replay: 10, collect: 10 };
 /** What a role takes beyond the time that it is to last. */
 const GRACE_MS = 60_000;
 

@@ -14,6 +14,8 @@ import { inProcess } from './role.js';
 export interface ScenarioOptions {
   requestsPerSecond: number;
   connections: number;
+  /** Of bots that ask as fast as they are answered. */
+  floodConnections: number;
   replayClients: number;
   snapshotsPerSecond: number;
   warmupMs: number;
@@ -106,7 +108,8 @@ export async function runScenario(
   return { name, bots: report, loop, replay: await replay, ingest: await collector };
 }
 
-function botPaths(tokens: number): string[] {
+/** What bots ask for. */
+export function botPaths(tokens: number): string[] {
   return Array.from({ length: tokens }, (_, i) => [
     `/api/v1/score/${botAddress(i)}`,
     `/api/v1/market-depth?token_address=${botAddress(i)}`,

@@ -21,6 +21,9 @@ export const RESPONSE_HEADERS = {
   RateLimit: text('What is left in each of them, and the seconds until it is full.'),
   'Retry-After': whole('Seconds after which to try again.'),
   ETag: text('Names this page in this form, where the window lies in the past.'),
+  'Repr-Digest': text(
+    'Digest of the body as sent (RFC 9530), where `Want-Repr-Digest` asks for `sha-256` or `sha-512`.',
+  ),
 } as const;
 
 export type HeaderName = keyof typeof RESPONSE_HEADERS;

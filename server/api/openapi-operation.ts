@@ -103,7 +103,7 @@ function success({ response, prepares = [] }: EndpointSpec) {
     ...MEDIA_TYPES.map((type) => [type, { schema: response }] as const),
     ...prepares.map((type) => [type, { schema: {} }] as const),
   ]);
-  const more = prepares.length > 0 ? (['ETag'] as const) : [];
+  const more = prepares.length > 0 ? (['ETag', 'Repr-Digest'] as const) : [];
   return { description: 'The answer.', headers: headersOf(200, more), content };
 }
 

@@ -43,13 +43,16 @@ export function endpointRoute<E extends EndpointSpec>(
   handler: Handler<E> | AnyHandler,
   { keys, checkPlan, evmChainId = DEFAULT_EVM_CHAIN_ID }: ApiOptions,
 ): Route {
-  const readParameters = parameterReader(endpoint, evmChainId);
+  const readParameters = parameterReader<EndpointSpec>(endpoint, evmChainId);
   const forms = smallForms(endpoint.maxAgeS ?? null);
   const serve = (context: Served, body: Uint8Array | null): void | Promise<void> => {
     const { exchange, key, grant, pathAddress } = context;
-    const parameters = readParameters(exchange, pathAddress, body);
-    if (endpoint.quotaCost === 'tokens') grant.costs(parameters.tokens.length);
-    return answer(endpoint, handler, { ...parameters, key, exchange } as Call, forms);
+    const asked = readParameters(exchange, pathAddress, body);
+    const { chain, token, tokens, invalidAddresses, query } = asked;
+    if (endpoint.quotaCost === 'tokens') grant.costs(tokens.length);
+    // Field by field, here and below: V8 gives what is spread a place among what lasts.
+    const call = { chain, token, tokens, invalidAddresses, query, body: asked.body, key, exchange };
+    return answer(endpoint, handler, call, forms);
   };
   return {
     method: endpoint.method,
@@ -86,8 +89,16 @@ export function parameterReader<E extends EndpointSpec>(
   return ({ query }, pathAddress, bytes) => {
     const body = readBody && bytes ? readBody(bytes) : null;
     const sent = new QueryParameters(query);
-    const chain = resolveChain(rule, chainQuestion(rule, sent, pathAddress, body), evmChainId);
-    return { ...chain, query: readQuery(sent), body } as Parameters<E>;
+    const question = chainQuestion(rule, sent, pathAddress, body);
+    const { chain, token, tokens, invalidAddresses } = resolveChain(rule, question, evmChainId);
+    return {
+      chain,
+      token,
+      tokens,
+      invalidAddresses,
+      query: readQuery(sent),
+      body,
+    } as Parameters<E>;
   };
 }
 

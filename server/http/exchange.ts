@@ -11,7 +11,13 @@ import type { UwsRequest, UwsResponse } from './uws.js';
 export type Headers = readonly (readonly [name: string, value: string])[];
 
 /** Request headers that anything asks for; the others are not read. */
-const REQUEST_HEADERS = ['x-api-key', 'accept', 'accept-encoding', 'if-none-match'] as const;
+const REQUEST_HEADERS = [
+  'x-api-key',
+  'accept',
+  'accept-encoding',
+  'if-none-match',
+  'want-repr-digest',
+] as const;
 /** Those that say what a body is. */
 const BODY_HEADERS = ['content-type', 'content-encoding'] as const;
 export type RequestHeader = (typeof REQUEST_HEADERS)[number] | (typeof BODY_HEADERS)[number];

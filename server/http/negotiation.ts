@@ -41,6 +41,8 @@ export function negotiateEncoding<T extends string>(
 ): T | 'identity' | null {
   if (acceptEncoding.trim() === '') return 'identity';
   const codings = parseWeighted(acceptEncoding);
+  // Another name of the same (RFC 9110, 8.4.1.3).
+  for (const coding of codings) if (coding.value === 'x-gzip') coding.value = 'gzip';
   return best<T | 'identity'>([...offers, 'identity'], (offer) => {
     const weight = weightOf(codings, [offer, '*']);
     if (weight !== null) return weight;

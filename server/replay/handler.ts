@@ -25,6 +25,7 @@ import {
 import type { Fragments } from './fragments/fragments.js';
 import { replayRequest, type ReplayRequest } from './parameters.js';
 import type { PageQueue } from './page-queue.js';
+import { reprDigestHeaders } from './repr-digest.js';
 import { negotiate, representationHeaders, type Representation } from './representation.js';
 import type { SegmentColumns } from './segment-columns.js';
 import { enlargedBudget, partOfPlan } from './selection.js';
@@ -113,7 +114,7 @@ async function replyWithoutPool(
     return { status: 304, headers: cacheHeaders(request.toS, nowS, named), body: null };
   }
   const assembled = await services.fragments?.page(plan, page);
-  if (assembled) return pageReply(job, tags?.fragments, assembled);
+  if (assembled) return fullReply(job, tags?.fragments, assembled);
   // Its length would take as much work as the page itself (RFC 9110, 9.3.2: it may be left out).
   return exchange.method === 'HEAD' ? pageReply(job, tags?.pool, null) : null;
 }
@@ -128,7 +129,7 @@ async function renderPage(
   for (let plans = 1; ; plans++) {
     try {
       const body = await renderPlan(services, job.exchange, plan, job.page);
-      return body && pageReply(job, tagsOf(services, job, plan)?.pool, body);
+      return body && (await fullReply(job, tagsOf(services, job, plan)?.pool, body));
     } catch (error) {
       if (!(error instanceof SegmentGoneError)) throw error;
       if (plans === MAX_PLANS) throw replayBusy();
@@ -144,6 +145,18 @@ function tagsOf(
   plan: PagePlan,
 ): EntityTags | null {
   return request.toS < nowS ? entityTags(storeTag, page, plan) : null;
+}
+
+/** A page's reply with a digest of its body, where the client wants one. */
+async function fullReply(
+  job: PageJob,
+  tag: string | undefined,
+  body: Uint8Array,
+): Promise<PreparedReply> {
+  const reply = pageReply(job, tag, body);
+  const wanted = job.exchange.header('want-repr-digest');
+  if (wanted === '') return reply;
+  return { ...reply, headers: [...reply.headers, ...(await reprDigestHeaders(wanted, body))] };
 }
 
 function pageReply(

@@ -5,6 +5,7 @@
 import { TaskOverdueError } from '../../compute/pool.js';
 import type { SegmentInput } from '../../compute/replay/task.js';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
+import type { StoredBlock } from '../../compute/segment/stored-block.js';
 import { clearPlace, isFilled, type SharedPlace } from '../../compute/segment/shared-run.js';
 import type { DepthSource } from '../../storage/seams.js';
 import { PlaceRing, type RingPlace } from './place-ring.js';
@@ -27,7 +28,7 @@ export class SegmentColumns {
 
   /** @param bytes of shared memory; 0: nothing is kept */
   constructor(
-    private readonly depth: Pick<DepthSource, 'readSegments'>,
+    private readonly depth: Pick<DepthSource, 'readStoredBlocks'>,
     bytes: number = COLUMN_BYTES,
   ) {
     this.#ring = new PlaceRing(bytes);
@@ -51,8 +52,8 @@ export class SegmentColumns {
     try {
       const segments = this.#kept(ids, pinned);
       const missing = ids.filter((_, i) => segments[i] === null);
-      const blocks = missing.length === 0 ? [] : await this.depth.readSegments(missing);
-      const transfer = blocks.map((block) => block.buffer as ArrayBuffer);
+      const blocks = missing.length === 0 ? [] : await this.depth.readStoredBlocks(missing);
+      const transfer = blocks.map(({ block }) => block.buffer as ArrayBuffer);
       const found = ids.map((id, i) => segments[i] ?? this.#fresh(id, blocks.shift(), pinned));
       return await task(found, transfer);
     } catch (error) {
@@ -74,14 +75,18 @@ export class SegmentColumns {
   }
 
   /** A block, with a place to leave its columns at where they were asked for before. */
-  #fresh(segmentId: number, block: Uint8Array | undefined, pinned: Pinned[]): SegmentInput {
-    if (block === undefined) throw new Error('fewer segments were read than were asked for');
-    if (this.#ring.get(segmentId) !== undefined || !this.#isAskedAgain(segmentId)) return block;
+  #fresh(segmentId: number, stored: StoredBlock | undefined, pinned: Pinned[]): SegmentInput {
+    if (stored === undefined) throw new Error('fewer segments were read than were asked for');
+    const place = this.#newPlace(segmentId, stored.block);
+    if (place !== null) this.#pin({ segmentId, place }, pinned);
+    return { ...stored, keepAt: place && placeOf(place) };
+  }
+
+  #newPlace(segmentId: number, block: Uint8Array): RingPlace | null {
+    if (this.#ring.get(segmentId) !== undefined || !this.#isAskedAgain(segmentId)) return null;
     const place = this.#ring.add(segmentId, statedPlainBytes(block));
-    if (place === null) return block;
-    clearPlace(place);
-    this.#pin({ segmentId, place }, pinned);
-    return { block, keepAt: placeOf(place) };
+    if (place !== null) clearPlace(place);
+    return place;
   }
 
   /** Who reads a long history once is not to drive out what others read. */

@@ -1,4 +1,5 @@
 /** Applies a bundle's frames, one transaction's worth. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readBundle } from '../bundle/bundle.js';
 import {
   BUNDLE_VERSION,
@@ -12,6 +13,9 @@ import type { FlatCommit } from '../flat/flat-commit.js';
 import type { HolderCommit } from '../holders/holder-commit.js';
 import type { DepthCommit } from './depth-commit.js';
 import type { Stage } from './stage.js';
+
+/** Rows that are put before other work of the process gets its turn. */
+const ROWS_A_TURN = 256;
 
 /** What one transaction's frames are applied to. */
 export interface CommitParts {
@@ -62,7 +66,8 @@ class Application {
         this.segments++;
         return named(file, () => depth.add(frame, mode));
       case 'tokens':
-        for (const { line, row } of frame.rows) {
+        for (const [i, { line, row }] of frame.rows.entries()) {
+          if (i % ROWS_A_TURN === ROWS_A_TURN - 1) await nextTurn();
           await named(`${file}:${line}`, () => stage.putRow(row));
           this.lines.set(row, line);
         }

@@ -1,4 +1,5 @@
 /** What a transaction is about to change, kept apart from the catalogue until it has committed. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   MAX_MARKETS_PER_TOKEN,
   marketKey,
@@ -8,8 +9,14 @@ import {
   type MarketType,
   type Tier,
 } from '../../compute/market/market.js';
-import { MAX_TOKENS, tokenEntry, tokenKey, type Catalog } from '../catalog/catalog.js';
-import type { Directories } from '../catalog/directories.js';
+import {
+  MAX_TOKENS,
+  tokenEntry,
+  tokenKey,
+  type Catalog,
+  type TokenEntry,
+} from '../catalog/catalog.js';
+import { sizedDirectory, type Directories, type SizedDirectory } from '../catalog/directories.js';
 import type { SegmentRef } from '../catalog/directory.js';
 import { bareTokenRow, type TokenRow } from '../catalog/token-row.js';
 import type { Statements } from '../duckdb/database.js';
@@ -31,6 +38,15 @@ export interface StagedToken {
   directory: Record<Tier, SegmentRef[]> | null;
 }
 
+/** What a token is published as. */
+interface PreparedToken {
+  entry: TokenEntry;
+  directory: SizedDirectory | null;
+}
+
+/** Tokens that are made ready before other work of the process gets its turn. */
+const TOKENS_A_TURN = 128;
+
 export class Stage {
   private readonly tokens = new Map<string, StagedToken>();
   private readonly venues = new Map<string, MarketType>();
@@ -38,6 +54,7 @@ export class Stage {
   readonly segments: SegmentWriter;
   private readonly writer: CatalogWriter;
   private newTokens = 0;
+  private prepared: PreparedToken[] = [];
 
   constructor(
     private readonly catalog: Catalog,
@@ -128,18 +145,31 @@ export class Stage {
     return this.directories.lists.remove(this.tx, token.tokenId, refs);
   }
 
-  /** Writes what is still held back: the last thing before the commit. */
+  /** Writes what is still held back, and makes ready what is published: the last thing before the commit. */
   async write(): Promise<void> {
     await this.writer.tokens([...this.tokens.values()].filter((token) => token.isRowChanged));
     await this.writer.finish();
     await this.segments.flush();
+    await this.prepare();
   }
 
-  /** Makes the committed state the one that readers see. */
+  /**
+   * Makes the committed state the one that readers see, all of it in one turn: what takes long has
+   * been done by write().
+   */
   publish(): void {
+    for (const { entry, directory } of this.prepared) {
+      this.catalog.put(entry);
+      if (directory !== null) this.directories.publish(entry.tokenId, directory);
+    }
+  }
+
+  private async prepare(): Promise<void> {
+    this.prepared = [];
     for (const { tokenId, row, markets, directory } of this.tokens.values()) {
-      this.catalog.put(tokenEntry(tokenId, row, markets));
-      if (directory !== null) this.directories.publish(tokenId, directory);
+      if (this.prepared.length % TOKENS_A_TURN === TOKENS_A_TURN - 1) await nextTurn();
+      const entry = tokenEntry(tokenId, row, markets);
+      this.prepared.push({ entry, directory: directory && sizedDirectory(directory) });
     }
   }
 

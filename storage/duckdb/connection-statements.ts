@@ -3,6 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { appendOn } from './appending.js';
 import { chunksOn } from './result-chunks.js';
 import type { SqlParameter, SqlRow, Statements } from './statements.js';
+import { valuesOn } from './stored-values.js';
 import { bindings, plainValue } from './values.js';
 
 /** What a transaction's body may do, on the connection that the transaction is on. */
@@ -10,6 +11,7 @@ export function statementsOn(connection: DuckDBConnection): Statements {
   return {
     run: (sql, values = []) => runOn(connection, sql, values),
     rows: (sql, values = []) => rowsOn(connection, sql, values),
+    values: (sql) => valuesOn(connection, sql),
     chunks: (sql, values = []) => chunksOn(connection, sql, values),
     append: (table, rows) => appendOn(connection, table, rows),
   };

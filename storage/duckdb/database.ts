@@ -10,12 +10,20 @@ import type { DatabaseOptions } from './instance-settings.js';
 import { claimFile, releaseFile } from './open-files.js';
 import { closeOpened, openAttached, openInMemory, type Opened } from './opening.js';
 import { chunksOn } from './result-chunks.js';
-import type { ResultChunk, SqlParameter, SqlRow, SqlValue, Statements } from './statements.js';
+import type {
+  ResultChunk,
+  SqlParameter,
+  SqlRow,
+  SqlValue,
+  Statements,
+  StoredValue,
+} from './statements.js';
+import { valuesOn } from './stored-values.js';
 
 export { MAX_VALUE_BYTES } from './row-groups.js';
 export type { ResultChunk, SqlRow, SqlValue, Statements } from './statements.js';
 
-export class Database implements Pick<Statements, 'run' | 'rows'> {
+export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private reopening: Promise<void> | null = null;
   private closed = false;
 
@@ -68,6 +76,11 @@ export class Database implements Pick<Statements, 'run' | 'rows'> {
   /** Reads rows on one of the reading connections; it sees what is committed. */
   async rows(sql: string, values: readonly SqlParameter[] = []): Promise<SqlRow[]> {
     return this.use('readers', (connection) => rowsOn(connection, sql, values));
+  }
+
+  /** Reads values that are kept in parts, on one of the reading connections. */
+  async values(sql: string): Promise<Map<number, StoredValue>> {
+    return this.use('readers', (connection) => valuesOn(connection, sql));
   }
 
   /**

@@ -20,10 +20,22 @@ export interface ResultChunk {
   values(column: number): readonly unknown[];
 }
 
+/** A value that is kept in parts, and what stands beside its part 0. */
+export interface StoredValue {
+  /** In an ArrayBuffer of its own, which may be moved. */
+  bytes: Uint8Array<ArrayBuffer>;
+  checksum: number;
+}
+
 /** What a transaction's body may do. */
 export interface Statements {
   run(sql: string, values?: readonly SqlParameter[]): Promise<void>;
   rows(sql: string, values?: readonly SqlParameter[]): Promise<SqlRow[]>;
+  /**
+   * Values by key, from rows of key (BIGINT), part (INTEGER, from 0), data (BLOB) and checksum
+   * (UINTEGER, that of part 0 counts) in any order.
+   */
+  values(sql: string): Promise<Map<number, StoredValue>>;
   /** As rows, a vector at a time; nothing else may be asked for before its end. */
   chunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk>;
   /** Appends small rows, their values in the table's order: hundreds of times faster than INSERT. */

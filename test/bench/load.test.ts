@@ -2,21 +2,24 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { flood } from '../../bench/load/flood.js';
 import { generate } from '../../bench/load/generator.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-load-test-'));
 const servers: http.Server[] = [];
 
+const HEADERS = { 'content-length': '2' };
+
 /** A server of another make that answers after `delayMs(n)`, n counting from 0. */
 async function serve(delayMs: (n: number) => number, status = 200): Promise<number> {
   let n = 0;
   const server = http.createServer((_, response) => {
-    setTimeout(() => response.writeHead(status).end('{}'), delayMs(n++));
+    setTimeout(() => response.writeHead(status, HEADERS).end('{}'), delayMs(n++));
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -60,6 +63,45 @@ describe('the open loop', () => {
   });
 });
 
+describe('the flood', () => {
+  const floodOf = async (depth: number, delayMs: (n: number) => number) => {
+    const port = await serve(delayMs);
+    return flood({ port, paths: ['/a'], headers: {}, connections: 3, depth, forMs: 200 });
+  };
+
+  it('counts every reply of what it pipelines, however the bytes come', async () => {
+    const report = await floodOf(5, (n) => n % 3);
+    expect(report.requests).toBeGreaterThan(0);
+    expect(report.requests % 5).toBe(0);
+    expect(report.statuses).toEqual({ 200: report.requests });
+    expect(report.elapsedMs).toBeGreaterThanOrEqual(200);
+  });
+
+  it('asks no more before it is answered', async () => {
+    const { requests } = await floodOf(1, () => 50);
+    // Three connections, four replies each at the most, and one more under way at the end.
+    expect(requests).toBeLessThanOrEqual(15);
+    expect(requests).toBeGreaterThanOrEqual(3);
+  });
+
+  it('fails where a reply does not say how long it is', async () => {
+    const server = net.createServer((socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const order = { port, paths: ['/'], headers: {}, connections: 1, depth: 1, forMs: 5000 };
+    await expect(flood(order)).rejects.toThrow('a reply of unknown length');
+    server.close();
+  });
+
+  it('fails where the server goes', async () => {
+    const run = floodOf(1, () => 100_000);
+    setTimeout(() => servers[servers.length - 1].closeAllConnections(), 100);
+    await expect(run).rejects.toThrow();
+  });
+});
+
 describe('npm run bench:http', () => {
   const main = path.join(root, 'dist/bench/load/main.js');
   const bench = (...words: string[]) =>
@@ -67,16 +109,17 @@ describe('npm run bench:http', () => {
 
   it('measures bots beside pages and a collector', { timeout: 120_000 }, () => {
     const file = path.join(folder, 'http.json');
-    const only = 'bots alone; bots, cold pages, ingest';
+    const only = 'bots alone; bots, cold pages, ingest; bots flat out';
     const { status, stdout, stderr } = bench('--smoke', '--only', only, '--json', file);
     expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
-    const { results } = JSON.parse(readFileSync(file, 'utf8')) as {
+    const { results, floods } = JSON.parse(readFileSync(file, 'utf8')) as {
       results: {
         bots: { requests: number; statuses: object; latencies: { p50Ms: number; p99Ms: number } };
         loop: { maxMs: number };
         replay: { pages: number } | null;
         ingest: { snapshots: number } | null;
       }[];
+      floods: { flood: { requests: number; statuses: object }; loop: { elapsedMs: number } }[];
     };
     expect(results).toHaveLength(2);
     for (const { bots, loop } of results) {
@@ -87,7 +130,11 @@ describe('npm run bench:http', () => {
     expect(results[0]).toMatchObject({ replay: null, ingest: null });
     expect(results[1].replay?.pages).toBeGreaterThan(0);
     expect(results[1].ingest?.snapshots).toBeGreaterThan(0);
-    expect(stdout).toContain('bots, cold pages, ingest');
+    expect(floods).toHaveLength(1);
+    expect(floods[0].flood.requests).toBeGreaterThan(0);
+    expect(floods[0].flood.statuses).toEqual({ 200: floods[0].flood.requests });
+    for (const name of ['bots, cold pages, ingest', 'bots flat out'])
+      expect(stdout).toContain(name);
   });
 
   it('refuses wrong flags with status 2', () => {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import fc from 'fast-check';
@@ -52,6 +53,50 @@ const get = (path: string, encoding: string): Promise<Response> =>
 
 const plain = (path: string): Promise<string> =>
   get(path, 'identity').then((reply) => reply.text());
+
+describe('Repr-Digest', () => {
+  const path = `/replay/${WIDE_MINT}?from=${NOW_S - 90_000}&to=${SETTLED}&group=all`;
+  const digestOf = async (encoding: string, wanted: string): Promise<string | null> => {
+    const headers = { 'x-api-key': KEY, 'accept-encoding': encoding, 'want-repr-digest': wanted };
+    const reply = await fetch(`${service.server.url}/api/v1${path}`, { headers });
+    expect(reply.status).toBe(200);
+    await reply.arrayBuffer();
+    return reply.headers.get('repr-digest');
+  };
+  const expected = async (encoding: string, algorithm: 'sha256' | 'sha512') =>
+    createHash(algorithm)
+      .update(await raw(path, encoding))
+      .digest('base64');
+
+  it.each(['identity', 'gzip', 'br'])('is of the bytes as sent: %s', async (encoding) => {
+    for (let round = 0; round < 3; round++) {
+      expect(await digestOf(encoding, 'sha-256=1')).toBe(
+        `sha-256=:${await expected(encoding, 'sha256')}:`,
+      );
+      await fragments.idle();
+    }
+  });
+
+  it.each([
+    ['sha-512=3, sha-256=1', 'sha-512'],
+    ['md5=10,  sha-256 = 2 ', 'sha-256'],
+    ['sha-256=5, sha-512=5', 'sha-256'],
+    ['sha-256=0, sha-512=1', 'sha-512'],
+    ['sha-256=0', null],
+    ['unixsum=1', null],
+    ['sha-256', null],
+    ['sha-256=11;;', null],
+  ] as const)('%j asks for %s', async (wanted, algorithm) => {
+    const sent = await expected('gzip', algorithm === 'sha-512' ? 'sha512' : 'sha256');
+    expect(await digestOf('gzip', wanted)).toBe(algorithm && `${algorithm}=:${sent}:`);
+  });
+
+  it('is on no page that nobody asks it of', async () => {
+    const reply = await get(path, 'gzip');
+    await reply.arrayBuffer();
+    expect(reply.headers.has('repr-digest')).toBe(false);
+  });
+});
 
 /** Asks as often as it takes until fragments are there. */
 async function warm(path: string, encoding: string): Promise<void> {
@@ -131,7 +176,7 @@ describe.each(CODINGS)('a page from fragments in %s', (encoding) => {
             if (service.pool.postedTasks === before) assembled++;
           }
         }),
-        { numRuns: 12 },
+        { numRuns: 20 },
       );
       expect(assembled).toBeGreaterThan(20);
     },

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import zlib from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readPack, writePack } from '../../compute/fragments/pack.js';
 import { startPool, type ComputePool } from '../../compute/pool.js';
 import { renderPage } from '../../compute/replay/task.js';
 import { serveOptions } from '../../server/cli/commands/serve.js';
@@ -267,6 +268,13 @@ describe('fragments on disk', () => {
         writeFileSync(file, bytes);
       },
     ],
+    [
+      'that of another grouping',
+      (file: string) => {
+        const pack = writePack({ ...readPack(new Uint8Array(readFileSync(file))), group: 'all' });
+        writeFileSync(file, pack.buffer);
+      },
+    ],
     ['gone', (file: string) => rmSync(file)],
     ['gone with its folder', () => rmSync(directory, { recursive: true })],
   ])('are made again where a file is %s', async (_, harm) => {
@@ -346,8 +354,14 @@ describe('settings', () => {
 
   it('of nothing on disk or in memory make none', async () => {
     const depth = depthOf();
+    const kept = await open(depth);
+    await warm(kept, depth);
+    await kept.close();
+    expect(files().length).toBe(3);
     const limits = { memoryBytes: 0, diskBytes: 0 };
-    const fragments = await open(depth, { onDisk: false, limits });
+    const fragments = await open(depth, { limits });
+    // What stood there before takes no room either.
+    expect(files()).toEqual([]);
     const before = pool.postedTasks;
     for (let i = 0; i < 3; i++) {
       expect(await pageOf(fragments, depth)).toBeNull();

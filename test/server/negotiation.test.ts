@@ -39,6 +39,8 @@ describe('Accept-Encoding', () => {
     ['gzip', 'gzip'],
     ['br', 'br'],
     ['GZIP', 'gzip'],
+    ['x-gzip', 'gzip'],
+    ['x-gzip;q=0, br', 'br'],
     ['gzip, deflate, br', 'br'],
     ['deflate, gzip, br, zstd', 'br'],
     ['gzip;q=1.0, br;q=0.9', 'gzip'],

@@ -51,8 +51,9 @@ async function pageOf(columns: SegmentColumns, depth: MemoryDepth) {
 }
 
 function formOf(segment: SegmentInput): 'block' | 'to keep' | 'kept' {
-  if (segment instanceof Uint8Array) return 'block';
-  return 'keepAt' in segment ? 'to keep' : 'kept';
+  if (segment instanceof Uint8Array) throw new Error('a block without its checksum');
+  if ('keptAt' in segment) return 'kept';
+  return segment.keepAt === null ? 'block' : 'to keep';
 }
 
 describe('the columns of segments', () => {

@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder/ladder.js';
 import { TIERS, TIER_LENGTH_S, type Chain } from '../../compute/market/market.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
+import type { StoredBlock } from '../../compute/segment/stored-block.js';
 import {
   SegmentGoneError,
   type DepthSource,
@@ -108,6 +109,11 @@ export class MemoryDepth implements DepthSource {
       if (block === undefined) throw new SegmentGoneError(`segment ${id} is gone`);
       return new Uint8Array(block);
     });
+  }
+
+  async readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]> {
+    const blocks = await this.readSegments(ids);
+    return blocks.map((block, i) => ({ segmentId: ids[i], block, crc32: crc32(block) }));
   }
 
   segmentChecksums(ids: readonly number[]): Promise<Map<number, number>> {

@@ -160,7 +160,7 @@ export async function startService(
       pool,
       depth: store.depth,
       log,
-      directory: options.fragments.diskBytes > 0 ? folder : null,
+      directory: folder,
       limits: options.fragments,
     });
     closing.push(() => fragments.close());

@@ -79,7 +79,8 @@ export class PackDisk {
     try {
       // A copy in memory of its own, where numbers lie as they have to.
       const pack = readPack(new Uint8Array(await readFile(this.#path(entry.file))));
-      if (fileOf(key, pack.sourceCrc) !== entry.file) throw new Error('a pack of another name');
+      const named = { segmentId: key.segmentId, group: pack.group, coding: pack.coding };
+      if (fileOf(named, pack.sourceCrc) !== entry.file) throw new Error('a pack of another name');
       this.#forget(name);
       this.#add(name, entry);
       return pack;

@@ -35,7 +35,10 @@ export interface FragmentsOptions {
   pool: ComputePool;
   depth: DepthSource;
   log: Log;
-  /** A folder of the fragments' own, made where there is none; null: they are kept in memory alone. */
+  /**
+   * A folder of the fragments' own, made where there is none, emptied where none may be on disk; null:
+   * they are kept in memory alone.
+   */
   directory: string | null;
   limits?: Readonly<FragmentLimits>;
 }
@@ -53,7 +56,7 @@ export class Fragments {
   constructor(private readonly options: FragmentsOptions) {
     const { pool, depth, directory, limits = FRAGMENT_LIMITS } = options;
     this.#memory = new PackMemory(limits.memoryBytes);
-    this.#keepsNone = limits.memoryBytes === 0 && directory === null;
+    this.#keepsNone = limits.memoryBytes === 0 && (directory === null || limits.diskBytes === 0);
     this.#disk = directory === null ? null : new PackDisk(directory, limits.diskBytes);
     this.#builder = new PackBuilder({
       pool,

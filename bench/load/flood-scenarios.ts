@@ -1,0 +1,58 @@
+/** What a bot's request costs the server: bots that ask as fast as they are answered. */
+import { figure } from '../report.js';
+import type { FloodReport } from './flood.js';
+import type { LoopDelay } from './loop-probe.js';
+import { inProcess } from './role.js';
+import { botPaths, type LoadedServer, type ScenarioOptions } from './scenarios.js';
+
+/** Requests of a connection that are under way at one time. */
+export const FLOODS = { 'bots flat out': 1, 'bots flat out, pipelined': 16 } as const;
+export type FloodName = keyof typeof FLOODS;
+
+export interface FloodResult {
+  name: FloodName;
+  flood: FloodReport;
+  /** Of the whole flood. */
+  loop: LoopDelay;
+  /** CPU time of the server meanwhile, all threads; null where this system does not tell. */
+  cpuMs: number | null;
+}
+
+export const FLOOD_COLUMNS = [
+  ...['scenario', 'requests/s', 'loop us a request', 'all threads us', 'requests/s a core of loop'],
+];
+
+/** Floods once to warm up, then to measure. */
+export async function runFlood(
+  name: FloodName,
+  { server, key, botTokens }: LoadedServer,
+  { floodConnections, warmupMs, forMs }: ScenarioOptions,
+): Promise<FloodResult> {
+  const order = {
+    port: Number(new URL(server.url).port),
+    paths: botPaths(botTokens),
+    headers: { 'x-api-key': key },
+    connections: floodConnections,
+    depth: FLOODS[name],
+  };
+  await inProcess('flood', { ...order, forMs: warmupMs });
+  server.resetLoopDelay();
+  const beforeMs = server.cpuMs();
+  const report = await inProcess('flood', { ...order, forMs });
+  const afterMs = server.cpuMs();
+  const loop = await server.loopDelay();
+  const cpuMs = beforeMs === null || afterMs === null ? null : afterMs - beforeMs;
+  return { name, flood: report, loop, cpuMs };
+}
+
+export function floodRow({ name, flood, loop, cpuMs }: FloodResult): string[] {
+  const { requests, elapsedMs } = flood;
+  const loopUs = loop.busy && (1000 * loop.busy.totalMs) / requests;
+  return [
+    name,
+    figure((1000 * requests) / elapsedMs),
+    loopUs === null ? '' : figure(loopUs),
+    cpuMs === null ? '' : figure((1000 * cpuMs) / requests),
+    loopUs === null ? '' : figure(1e6 / loopUs),
+  ];
+}

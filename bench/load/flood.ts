@@ -1,0 +1,67 @@
+/**
+ * Bots that ask as fast as they are answered, in a process of their own: a closed loop, for what a
+ * request costs the server and how many a second that makes. It says nothing of latency.
+ */
+import { seededRandom } from '../compare/random.js';
+import { requestText } from './generator.js';
+import { Pipeline } from './pipeline.js';
+
+export interface FloodOrder {
+  port: number;
+  /** Paths to choose from at random. */
+  paths: string[];
+  headers: Record<string, string>;
+  connections: number;
+  /** Requests of a connection that are under way at one time. */
+  depth: number;
+  forMs: number;
+}
+
+export interface FloodReport {
+  requests: number;
+  /** Replies by status. */
+  statuses: Record<string, number>;
+  elapsedMs: number;
+}
+
+const SEED = 7_919;
+
+/** Runs one order; every request is answered before it ends. @throws Error where a connection fails */
+export async function flood(order: FloodOrder): Promise<FloodReport> {
+  const random = seededRandom(SEED);
+  const texts = order.paths.map((path) => requestText(path, order.headers));
+  const requests = (count: number): string =>
+    Array.from({ length: count }, () => texts[Math.floor(random() * texts.length)]).join('');
+  const statuses: Record<string, number> = {};
+  let fail: (error: Error) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  const opened: Pipeline[] = [];
+  const began = performance.now();
+  const client = async (): Promise<void> => {
+    let pending = 0;
+    let done: () => void = () => undefined;
+    const onReply = (status: number): void => {
+      pending--;
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      if (pending === 0) next();
+    };
+    const connection = await Pipeline.open(order.port, onReply, fail);
+    opened.push(connection);
+    const next = (): void => {
+      if (performance.now() - began >= order.forMs) return done();
+      pending = order.depth;
+      connection.ask(requests(order.depth));
+    };
+    return new Promise((resolve) => {
+      done = resolve;
+      next();
+    });
+  };
+  try {
+    await Promise.race([Promise.all(Array.from({ length: order.connections }, client)), failed]);
+  } finally {
+    for (const connection of opened) connection.close();
+  }
+  const replies = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+  return { requests: replies, statuses, elapsedMs: performance.now() - began };
+}
