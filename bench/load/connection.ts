@@ -1,5 +1,6 @@
 /** A connection that asks one request at a time and reads replies of known length: nothing more. */
-import net from 'node:net';
+import type net from 'node:net';
+import { connectTo, disconnect } from './socket.js';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
@@ -19,16 +20,7 @@ export class Connection {
 
   /** @param onFailure told once where the connection ends or fails */
   static open(port: number, onFailure: (error: Error) => void): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      const socket = net.connect(port, '127.0.0.1');
-      socket.once('error', reject);
-      socket.once('connect', () => {
-        socket.off('error', reject);
-        socket.on('error', onFailure);
-        socket.on('close', () => onFailure(new Error('the server closed a connection')));
-        resolve(new Connection(socket));
-      });
-    });
+    return connectTo(port, onFailure).then((socket) => new Connection(socket));
   }
 
   /** Sends a whole request; `done` is called with the reply's status once all of it is there. */
@@ -38,8 +30,7 @@ export class Connection {
   }
 
   close(): void {
-    this.socket.removeAllListeners('close').on('error', () => undefined);
-    this.socket.destroy();
+    disconnect(this.socket);
   }
 
   private take(chunk: Buffer): void {

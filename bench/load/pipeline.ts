@@ -1,5 +1,6 @@
 /** A connection that has several requests under way and counts replies of known length. */
-import net from 'node:net';
+import type net from 'node:net';
+import { connectTo, disconnect } from './socket.js';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: (\d+)/i;
@@ -34,16 +35,7 @@ export class Pipeline {
     onReply: OnReply,
     onFailure: (error: Error) => void,
   ): Promise<Pipeline> {
-    return new Promise((resolve, reject) => {
-      const socket = net.connect(port, '127.0.0.1');
-      socket.once('error', reject);
-      socket.once('connect', () => {
-        socket.off('error', reject);
-        socket.on('error', onFailure);
-        socket.on('close', () => onFailure(new Error('the server closed a connection')));
-        resolve(new Pipeline(socket, onReply, onFailure));
-      });
-    });
+    return connectTo(port, onFailure).then((socket) => new Pipeline(socket, onReply, onFailure));
   }
 
   /** Sends whole requests, in one piece. */
@@ -52,8 +44,7 @@ export class Pipeline {
   }
 
   close(): void {
-    this.#socket.removeAllListeners('close').on('error', () => undefined);
-    this.#socket.destroy();
+    disconnect(this.#socket);
   }
 
   #take(chunk: Buffer, onReply: OnReply): void {

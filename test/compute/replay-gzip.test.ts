@@ -7,17 +7,19 @@ import { gzipJson, plainGzipJson, type GzippedText } from '../../compute/replay/
 import { encodeJson, writeJson } from '../../compute/replay/json.js';
 import { PageMatcher } from '../../compute/replay/page-matches.js';
 import { PAGE_LIMITS, type Page } from '../../compute/replay/page.js';
-import type { PlainRequest, PlainStore } from '../reference/replay.js';
+import type { PlainStore } from '../reference/replay.js';
 import {
   MINT,
   START_T,
   envelopeOf,
   kernelPage,
   pageLimits,
+  plainRequest,
   requests,
   stores,
   supplies,
 } from './replay-stores.js';
+import { ladderStore, moving, sequence, type Cents, type LadderShape } from './ladder-store.js';
 
 const encoder = new GzipEncoder();
 const matcher = new PageMatcher(encoder, false);
@@ -41,62 +43,11 @@ function checkEveryWay(page: Page, envelope: ReplayEnvelope): void {
   }
 }
 
-const REQUEST: PlainRequest = {
-  from: START_T,
-  to: START_T + 100_000,
-  group: 'market',
-  types: null,
-  excludeTypes: null,
-  venues: null,
-  excludeVenues: null,
-  minPct: -50,
-  maxPct: 100,
-};
+const REQUEST = plainRequest(START_T, START_T + 100_000);
+const DRAWN_FROM = 99;
 
-/** A fixed sequence of numbers in 0..1. */
-function sequence(): () => number {
-  let state = 99;
-  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
-}
-
-interface Shape {
-  snapshots: number;
-  markets: number;
-  /** Of a market, -half to half - 1. */
-  bins: number;
-  /** Share of the cells that a snapshot has. */
-  there?: number;
-}
-
-/** Cents of a cell in a snapshot; `last` is what it had, -1 at first. */
-type Cents = (draw: () => number, last: number, s: number, market: number, bin: number) => number;
-
-function storeOf({ snapshots, markets, bins, there = 1 }: Shape, cents: Cents): PlainStore {
-  const draw = sequence();
-  const amounts = new Map<number, number>();
-  const types = ['onchain_pool', 'onchain_limit_order', 'cex_spot', 'cex_perp'] as const;
-  return {
-    markets: Array.from({ length: markets }, (_, m) => ({
-      source: `Venue ${m >> 1}`,
-      exchangeType: (m >> 1) % 4 < 2 ? ('DEX' as const) : ('CEX' as const),
-      type: types[(m >> 1) % 4],
-      address: `address-${m}`,
-      pair: 'A/USD',
-    })),
-    snapshots: Array.from({ length: snapshots }, (_, s) => ({
-      t: START_T + 120 * s,
-      tier: 'raw' as const,
-      price: 148 + Math.round(draw() * 1e6) / 1e6,
-      cells: Array.from({ length: markets * bins }, (_, c) => {
-        const market = Math.floor(c / bins);
-        const bin = (c % bins) - (bins >> 1);
-        const amount = Math.floor(cents(draw, amounts.get(c) ?? -1, s, market, bin));
-        amounts.set(c, amount);
-        const support = bin <= 0 ? BigInt(amount) : 0n;
-        return { market, bin, support, resistance: BigInt(amount) - support };
-      }).filter(() => there === 1 || draw() < there),
-    })),
-  };
+function storeOf(shape: LadderShape, cents: Cents): PlainStore {
+  return ladderStore(shape, cents, sequence(DRAWN_FROM));
 }
 
 function pageOf(store: PlainStore, request = REQUEST): Page {
@@ -107,8 +58,6 @@ function pageOf(store: PlainStore, request = REQUEST): Page {
 /** What codes of its own may cost a page of which hardly anything is left. */
 const CODES_BYTES = 256;
 const FULL = { snapshots: 120, markets: 12, bins: 28 };
-const moving: Cents = (draw, last) =>
-  last < 0 || draw() < 0.6 ? 1000 + draw() ** 2 * 600_000 : last;
 const spread = (n: number) => (Math.imul(n, 0x9e37_79b1) >>> 8) % 9_999_999;
 
 /** Pages unlike one another: those that follow each other as expected, and those that do not. */

@@ -9,6 +9,7 @@ import { encodeSegment } from '../../compute/segment/segment.js';
 import { isFilled, type SharedPlace } from '../../compute/segment/shared-run.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
 import { referencePage, usdText, type PlainStore } from '../reference/replay.js';
+import { ladderStore, sequence } from './ladder-store.js';
 import { START_T, envelopeOf, plainRequest, queryOf, runOf } from './replay-stores.js';
 
 const REQUEST = plainRequest(START_T, START_T + 100_000);
@@ -22,45 +23,9 @@ function stored(
   return { segmentId, block, crc32: zlib.crc32(block), keepAt };
 }
 
-/** A fixed sequence of numbers in 0..1. */
-function sequence(): () => number {
-  let state = 12_345;
-  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
-}
-
 /** Ladders that move: in every snapshot 60% of the cells change, the others stay as they were. */
-function movingStore(snapshots: number, markets: number, cellsPerMarket: number): PlainStore {
-  const next = sequence();
-  const amounts = new Map<string, bigint>();
-  const types = ['onchain_pool', 'onchain_limit_order', 'cex_spot', 'cex_perp'] as const;
-  return {
-    markets: Array.from({ length: markets }, (_, m) => ({
-      source: `Venue ${m >> 1}`,
-      exchangeType: (m >> 1) % 4 < 2 ? ('DEX' as const) : ('CEX' as const),
-      type: types[(m >> 1) % 4],
-      address: `address-${m}`,
-      pair: 'A/USD',
-    })),
-    snapshots: Array.from({ length: snapshots }, (_, s) => ({
-      t: START_T + 120 * s,
-      tier: 'raw' as const,
-      price: 148 + Math.round(next() * 1000) / 1000,
-      cells: Array.from({ length: markets * cellsPerMarket }, (_, c) => {
-        const bin = (c % cellsPerMarket) - (cellsPerMarket >> 1);
-        const stays = amounts.get(`${c}`);
-        const moves = stays === undefined || next() < 0.6;
-        const amount = moves ? BigInt(1000 + Math.floor(next() ** 2 * 600_000)) : stays;
-        amounts.set(`${c}`, amount);
-        return {
-          market: Math.floor(c / cellsPerMarket),
-          bin,
-          support: bin <= 0 ? amount : 0n,
-          resistance: bin > 0 ? amount : 0n,
-        };
-      }),
-    })),
-  };
-}
+const movingStore = (snapshots: number, markets: number, bins: number): PlainStore =>
+  ladderStore({ snapshots, markets, bins });
 
 function inputOf(store: PlainStore, extra: Partial<RenderInput> = {}): RenderInput {
   const { snapshots } = store;

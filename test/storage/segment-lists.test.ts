@@ -1,5 +1,3 @@
-import { mkdirSync } from 'node:fs';
-import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TIERS } from '../../compute/market/market.js';
@@ -9,9 +7,10 @@ import { firstT } from '../../storage/catalog/directory.js';
 import { newestPlaces } from '../../storage/catalog/newest.js';
 import { MAX_SEGMENT_LIST_BYTES, SegmentLists } from '../../storage/catalog/segment-lists.js';
 import { packRefs, unpackRefs } from '../../storage/catalog/segment-rows.js';
-import { Database, type SqlValue } from '../../storage/duckdb/database.js';
-import { migrate } from '../../storage/schema/migrations.js';
+import type { Database } from '../../storage/duckdb/database.js';
+import { type SqlValue } from '../../storage/duckdb/database.js';
 import { deleteSegments } from '../../storage/segment-blocks.js';
+import { openSegmentDatabase } from '../support/segment-database.js';
 import {
   DataDirectory,
   commitRows,
@@ -28,13 +27,7 @@ let directory: DataDirectory;
 beforeEach(() => (directory = new DataDirectory()));
 afterEach(() => directory.remove());
 
-async function openDatabase(): Promise<Database> {
-  mkdirSync(directory.path, { recursive: true });
-  const file = path.join(directory.path, 'segments.duckdb');
-  const database = await Database.openFile(file, { memoryLimitMiB: 256, threads: 1 });
-  await migrate(database, file);
-  return database;
-}
+const openDatabase = (): Promise<Database> => openSegmentDatabase(directory);
 
 const bytesOf = (column: Uint32Array): Uint8Array =>
   new Uint8Array(column.buffer, column.byteOffset, column.byteLength);

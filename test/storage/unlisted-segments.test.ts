@@ -1,5 +1,3 @@
-import { mkdirSync } from 'node:fs';
-import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TIERS } from '../../compute/market/market.js';
@@ -7,9 +5,10 @@ import { Directories, loadDirectory, sizedDirectory } from '../../storage/catalo
 import { EMPTY_DIRECTORY, type Directory } from '../../storage/catalog/directory.js';
 import { SegmentLists } from '../../storage/catalog/segment-lists.js';
 import { UnlistedSegments } from '../../storage/catalog/unlisted-segments.js';
-import { Database, type SqlRow, type SqlValue } from '../../storage/duckdb/database.js';
-import { migrate } from '../../storage/schema/migrations.js';
+import type { Database } from '../../storage/duckdb/database.js';
+import { type SqlRow, type SqlValue } from '../../storage/duckdb/database.js';
 import { deleteSegments } from '../../storage/segment-blocks.js';
+import { openSegmentDatabase } from '../support/segment-database.js';
 import { DataDirectory } from '../support/stores.js';
 
 const TOKENS = 3;
@@ -20,13 +19,7 @@ let directory: DataDirectory;
 beforeEach(() => (directory = new DataDirectory()));
 afterEach(() => directory.remove());
 
-async function openDatabase(): Promise<Database> {
-  mkdirSync(directory.path, { recursive: true });
-  const file = path.join(directory.path, 'segments.duckdb');
-  const database = await Database.openFile(file, { memoryLimitMiB: 256, threads: 1 });
-  await migrate(database, file);
-  return database;
-}
+const openDatabase = (): Promise<Database> => openSegmentDatabase(directory);
 
 const bytesOf = (...words: number[]): Uint8Array => new Uint8Array(Uint32Array.from(words).buffer);
 
