@@ -1,4 +1,6 @@
 /** How the benchmarks' programs read their flags. */
+import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
 /** Wrong flags. */
@@ -6,14 +8,40 @@ export class BenchUsageError extends Error {}
 
 type Config = Pick<ParseArgsConfig, 'options' | 'allowPositionals'>;
 
-/** parseArgs, strictly. @throws BenchUsageError */
+/**
+ * parseArgs, strictly. Where the flags have `--json`, its file has to be one that can be written: it
+ * is told before anything is measured.
+ * @throws BenchUsageError
+ */
 export function readBenchFlags<C extends Config>(words: readonly string[], config: C) {
+  const parsed = parsedFlags(words, config);
+  const { json } = parsed.values as { json?: unknown };
+  if (typeof json === 'string') checkResultsFile(path.resolve(json));
+  return parsed;
+}
+
+function parsedFlags<C extends Config>(words: readonly string[], config: C) {
   try {
     return parseArgs({ args: [...words], ...config });
   } catch (error) {
-    throw new BenchUsageError(error instanceof Error ? error.message : String(error));
+    throw new BenchUsageError(messageOf(error));
   }
 }
+
+/** Opens the file as writing the results will, and leaves it as it was; its folder is made. */
+function checkResultsFile(file: string): void {
+  try {
+    mkdirSync(path.dirname(file), { recursive: true });
+    const isNew = !existsSync(file);
+    closeSync(openSync(file, 'a'));
+    if (isNew) rmSync(file);
+  } catch (error) {
+    throw new BenchUsageError(`--json: '${file}' cannot be written: ${messageOf(error)}`);
+  }
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 /** A flag's whole number from `least` to `most`. @throws BenchUsageError */
 export function wholeFlag(flag: string, text: string, least: number, most: number): number {

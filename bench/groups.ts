@@ -8,7 +8,14 @@ import type { PageShape } from './data/pages.js';
 /** Cases of a group; `close` gives back what they hold. */
 export interface LoadedGroup {
   cases: BenchCase[];
+  /** Parts of the group that this build lacks, or fails at. */
+  failures?: PartFailure[];
   close: () => Promise<void>;
+}
+
+export interface PartFailure {
+  part: string;
+  reason: string;
 }
 
 const pages = () => import('./data/pages.js');
@@ -23,11 +30,28 @@ async function segmentGroup(shape: PageShape): Promise<BenchCase[]> {
   return segmentCases(shape, await historyOf(shape));
 }
 
-async function pageGroup(shape: PageShape): Promise<BenchCase[]> {
-  const { pageCases } = await import('./cases/pages.js');
-  const { encodingCases } = await import('./cases/encodings.js');
+async function pageGroup(shape: PageShape): Promise<LoadedGroup> {
   const history = await historyOf(shape);
-  return [...pageCases(shape, history), ...encodingCases(shape, history)];
+  return parted({
+    buildPage: async () => (await import('./cases/pages.js')).pageCases(shape, history),
+    encodings: async () => (await import('./cases/encodings.js')).encodingCases(shape, history),
+    'json and gzip at once': async () =>
+      (await import('./cases/json-gzip.js')).jsonGzipCases(shape, history),
+  });
+}
+
+/** The cases of a group's parts: one that cannot be loaded does not take the others with it. */
+async function parted(parts: Record<string, () => Promise<BenchCase[]>>): Promise<LoadedGroup> {
+  const cases: BenchCase[] = [];
+  const failures: PartFailure[] = [];
+  for (const [part, load] of Object.entries(parts)) {
+    try {
+      cases.push(...(await load()));
+    } catch (error) {
+      failures.push({ part, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return { ...pure(cases), failures };
 }
 
 async function fragmentGroup(shape: PageShape): Promise<LoadedGroup> {
@@ -42,9 +66,9 @@ const LOADERS = {
     return pure(binningCases(await historyOf((await pages()).PAGE_A)));
   },
   'segments A': async () => pure(await segmentGroup((await pages()).PAGE_A)),
-  'page A': async () => pure(await pageGroup((await pages()).PAGE_A)),
+  'page A': async () => pageGroup((await pages()).PAGE_A),
   'segments B': async () => pure(await segmentGroup((await pages()).PAGE_B)),
-  'page B': async () => pure(await pageGroup((await pages()).PAGE_B)),
+  'page B': async () => pageGroup((await pages()).PAGE_B),
   'fragments A': async () => fragmentGroup((await pages()).PAGE_A),
   'fragments B': async () => fragmentGroup((await pages()).PAGE_B),
   lp: async () => pure((await import('./cases/lp.js')).lpCases()),

@@ -7,8 +7,8 @@ import { runBench } from './run.js';
 async function main(words: readonly string[]): Promise<void> {
   const options = readOptions(words);
   const report = await runBench(options, tell);
-  await writeReport(report, options.jsonFile);
   process.stdout.write(`${tableOf(report)}\n`);
+  await writeReport(report, options.jsonFile);
 }
 
 await runProgram('bench', USAGE, main);

@@ -1,6 +1,7 @@
 /** Times a group's cases by turns, so that what slows the machine down slows all of them. */
 import { Bench } from 'tinybench';
 import { percentile, type BenchCase, type CaseResult, type Extra } from './case.js';
+import { turnOfLoop } from './clean-up.js';
 
 /** How long each case is measured. */
 export interface Effort {
@@ -44,11 +45,15 @@ export async function measureGroup(
 
 async function warmUp(one: BenchCase, warmups: number): Promise<Tally> {
   const result = await one.run();
-  for (let i = 1; i < warmups; i++) await one.run();
+  for (let i = 1; i < warmups; i++) {
+    await turnOfLoop();
+    await one.run();
+  }
   return { times: [], cpuMs: 0, hash: one.digest(result), extra: one.extra?.(result) ?? {} };
 }
 
 async function takeTurn(one: BenchCase, tally: Tally, turnMs: number): Promise<void> {
+  await turnOfLoop();
   const bench = new Bench({
     time: turnMs,
     iterations: 1,

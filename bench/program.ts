@@ -6,26 +6,31 @@ import type { MachineFacts } from './machine.js';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
-const BROKEN_OFF = 130;
+const HELP = ['--help', '-h'];
+
+/** A failure that its message explains: where in the code it came up says nothing more. */
+export class BenchFailure extends Error {}
 
 /**
  * Runs a program's main and sets the exit status: what it returns, 1 where it fails, 2 with the
- * usage where its flags are wrong.
+ * usage where its flags are wrong. `--help` prints the usage and nothing else.
  */
 export async function runProgram(
   name: string,
   usage: string,
   main: (words: readonly string[]) => Promise<number | void>,
 ): Promise<void> {
-  // Exits rather than dies, so that servers and folders do not stay behind.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => process.exit(BROKEN_OFF));
+  const words = process.argv.slice(2);
+  if (words.some((word) => HELP.includes(word))) {
+    process.stdout.write(`${usage}\n`);
+    return;
   }
   try {
-    process.exitCode = (await main(process.argv.slice(2))) ?? 0;
+    process.exitCode = (await main(words)) ?? 0;
   } catch (error) {
     const isUsage = error instanceof BenchUsageError;
-    const text = error instanceof Error ? (isUsage ? error.message : error.stack) : String(error);
+    const isPlain = isUsage || error instanceof BenchFailure;
+    const text = error instanceof Error ? (isPlain ? error.message : error.stack) : String(error);
     process.stderr.write(`${name}: ${text}\n${isUsage ? `${usage}\n` : ''}`);
     process.exitCode = isUsage ? WRONG_USAGE : FAILED;
   }
@@ -36,10 +41,18 @@ export function tell(text: string): void {
   process.stderr.write(`${text}...\n`);
 }
 
-/** Writes results as one JSON document, its folder made where there is none. */
+/**
+ * Writes results as one JSON document, its folder made where there is none.
+ * @throws BenchFailure where they cannot be written
+ */
 export async function writeResults(file: string, document: object): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(file, `${JSON.stringify(document, null, 2)}\n`);
+  try {
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, `${JSON.stringify(document, null, 2)}\n`);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new BenchFailure(`the results cannot be written to ${file}: ${why}`);
+  }
 }
 
 /** The line above a table: what it was measured on. */

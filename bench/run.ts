@@ -53,6 +53,9 @@ export async function runBench(
     if (!groups.includes(group)) continue;
     tell(group);
     const loaded = await loadGroup(group, pace.tokens);
+    for (const { part, reason } of loaded.failures ?? []) {
+      throw new Error(`${group}/${part}: ${reason}`);
+    }
     findings.cases.push(...(await measureGroup(loaded.cases, pace)));
     await loaded.close();
   }

@@ -2,7 +2,6 @@
 import zlib from 'node:zlib';
 import { compressPage, type ContentEncoding } from '../../compute/replay/compress.js';
 import { pageHead, type ReplayEnvelope } from '../../compute/replay/envelope.js';
-import { gzipJson } from '../../compute/replay/json-gzip.js';
 import { buildPage, type Page } from '../../compute/replay/page.js';
 import { encodePage, PAGE_FORMATS } from '../../compute/replay/task.js';
 import { TIERS } from '../../compute/market/market.js';
@@ -45,16 +44,7 @@ export function encodingCases(shape: PageShape, history: TokenHistory): BenchCas
     extra: ({ length }: Uint8Array) => ({ bytes: length, ratio: json.length / length }),
     counters: ({ length }: Uint8Array) => ({ bytesOut: length }),
   }));
-  const together = {
-    name: `${prefix}/json and gzip at once`,
-    run: () => gzipJson(page, envelope).body,
-    digest: (bytes: Uint8Array) => digestOf([unpacked(bytes, 'gzip')]),
-    inputBytes: json.length,
-    extra: ({ length }: Uint8Array) => ({ bytes: length, ratio: json.length / length }),
-    counters: ({ length }: Uint8Array) => ({ bytesOut: length }),
-    against: { timesGzipOfJson: `${prefix}/gzip of JSON` },
-  };
-  return [stringified, converted, ...formats, ...compressed, together].map(benchCase);
+  return [stringified, converted, ...formats, ...compressed].map(benchCase);
 }
 
 function stringify(document: unknown): Uint8Array {

@@ -136,6 +136,7 @@ async function kernelCase({ states, book }: FlowSubject): Promise<BenchCase> {
     run: () => rankPressure(input),
     digest: digestOfRanking,
     work: { orders: FLOW_ORDERS },
+    counters: (ranking) => ({ bytesIn: columnBytes(input), ...countersOf(ranking) }),
   });
 }
 
@@ -151,9 +152,28 @@ function boardCase(
     digest: ({ ranking }: Ranked) => digestOfRanking(ranking),
     work: { orders: rankings * FLOW_ORDERS },
     extra: ({ extra }) => extra,
+    // Not its tasks: how many rankings a change of the clock takes depends on the machine.
+    counters: ({ ranking }) => countersOf(ranking),
   });
 }
 
 function digestOfRanking({ netUsd, netPct, ranks, topOrders }: PressureRanking): string {
   return digestOf([netUsd, netPct, ranks, topOrders]);
+}
+
+const countersOf = (ranking: PressureRanking) => ({
+  ordersRanked: ranking.ordersRanked,
+  ranks: ranking.ranks.length,
+  bytesOut: columnBytes(ranking),
+});
+
+/** Bytes of an object's columns, and of the blocks that it shares with others. */
+function columnBytes(columns: object): number {
+  return Object.values(columns).reduce<number>(
+    (sum, value) =>
+      ArrayBuffer.isView(value) || value instanceof SharedArrayBuffer
+        ? sum + value.byteLength
+        : sum,
+    0,
+  );
 }

@@ -38,6 +38,11 @@ export async function fragmentCases(shape: PageShape, history: TokenHistory): Pr
         digest: (built) => digestOf(built.map(({ crcs }) => crcs)),
         work: { cells: page.rowCount },
         extra: (built) => ({ packBytesPerCell: bytesOf(built) / page.rowCount }),
+        counters: (built) => ({
+          packs: built.length,
+          packBytes: bytesOf(built),
+          linkedBytes: built.reduce((sum, { linked }) => sum + linked.bytes.length, 0),
+        }),
       }),
       benchCase({
         name: `fragments ${shape.name}/assemblePage ${coding}`,
@@ -48,6 +53,7 @@ export async function fragmentCases(shape: PageShape, history: TokenHistory): Pr
           ratio: json.length / length,
           ratioOfWholePage: json.length / whole,
         }),
+        counters: ({ length }) => ({ bytesOut: length }),
       }),
     );
   }

@@ -1,7 +1,12 @@
 /** LP tools: pools within the range of a price, and the boards that are ranked on them. */
 import { hash, keyOf, unit } from '../../compute/demo/hash.js';
 import { dlmmBoard, type DlmmBoard, type DlmmBoardInput } from '../../compute/lp/dlmm-board.js';
-import { feeDensityBoards, type FeeDensityInput } from '../../compute/lp/fee-density.js';
+import {
+  feeDensityBoards,
+  type FeeDensityBoards,
+  type FeeDensityInput,
+  type FeeDensityRows,
+} from '../../compute/lp/fee-density.js';
 import { DLMM_PERIODS, HOUR_S, LONGEST_PERIOD_H, hourOf } from '../../compute/lp/hours.js';
 import { poolRanges, poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
 import { priceHours, type HourPrices } from '../../compute/lp/price-range.js';
@@ -25,6 +30,7 @@ const SHEET_ROWS = 100;
 
 export function lpCases(): BenchCase[] {
   const day = dayOfToken();
+  const blockBytes = bytesOf(day.blocks);
   const board = boardInput();
   const sheet = sheetInput();
   const work = { snapshots: SNAPSHOTS, cells: SNAPSHOTS * SHAPE.cells };
@@ -35,29 +41,43 @@ export function lpCases(): BenchCase[] {
       digest: digestOfRanges,
       work,
       extra: () => ({ pools: day.poolCount }),
+      counters: (ranges) => ({
+        blockBytes,
+        snapshotsPriced: snapshotsOf(ranges.prices),
+        bytesOut: bytesOf([...partsOfRanges(ranges), ...partsOfPrices(ranges.prices)]),
+      }),
     }),
     benchCase({
       name: 'lp/priceHours',
       run: () => priceHours(day),
       digest: (prices) => digestOf(partsOfPrices(prices)),
       work,
+      counters: (prices) => ({
+        blockBytes,
+        snapshotsPriced: snapshotsOf(prices),
+        bytesOut: bytesOf(partsOfPrices(prices)),
+      }),
     }),
     benchCase({
       name: 'lp/dlmmBoard',
       run: () => dlmmBoard(board),
-      digest: digestOfBoard,
+      digest: (made) => digestOf(partsOfBoard(made)),
       work: { rows: board.hours.hour.length },
+      counters: (made) => ({
+        rowsRanked: sum(Object.values(made.periods).map(({ pool }) => pool.length)),
+        bytesOut: bytesOf(partsOfBoard(made)),
+      }),
     }),
     benchCase({
       name: 'lp/feeDensityBoards',
       run: () => feeDensityBoards(sheet),
       digest: (boards) =>
-        digestOf(
-          Object.values(boards)
-            .flatMap((ofWindow) => Object.values(ofWindow))
-            .flatMap(({ token, feeDensity }) => [token, feeDensity]),
-        ),
+        digestOf(sheetRows(boards).flatMap(({ token, feeDensity }) => [token, feeDensity])),
       work: { rows: sheet.hours.hour.length },
+      counters: (boards) => ({
+        rowsRanked: sum(sheetRows(boards).map(({ token }) => token.length)),
+        bytesOut: bytesOf(sheetRows(boards).flatMap(columnsOf)),
+      }),
     }),
   ];
 }
@@ -140,17 +160,33 @@ function sheetInput(): FeeDensityInput {
   };
 }
 
+const sum = (values: Iterable<number>): number => Array.from(values).reduce((a, b) => a + b, 0);
+const bytesOf = (parts: readonly ArrayBufferView[]): number =>
+  sum(parts.map(({ byteLength }) => byteLength));
+
 const partsOfPrices = ({ snapshots, lowUsd, highUsd }: HourPrices) => [snapshots, lowUsd, highUsd];
+const snapshotsOf = ({ snapshots }: HourPrices): number => sum(snapshots);
 
-function digestOfRanges({ rangeTvlUsd, hourRangeTvlUsd, prices }: PoolRanges): string {
-  return digestOf([rangeTvlUsd, hourRangeTvlUsd, ...partsOfPrices(prices)]);
+const partsOfRanges = ({ rangeTvlUsd, hourRangeTvlUsd }: PoolRanges) => [
+  rangeTvlUsd,
+  hourRangeTvlUsd,
+];
+
+function digestOfRanges(ranges: PoolRanges): string {
+  return digestOf([...partsOfRanges(ranges), ...partsOfPrices(ranges.prices)]);
 }
 
-function digestOfBoard({ periods }: DlmmBoard): string {
-  return digestOf(
-    Object.values(periods).flatMap(({ order, ...columns }) => [
-      ...Object.values(columns),
-      ...Object.values(order),
-    ]),
-  );
-}
+const partsOfBoard = ({ periods }: DlmmBoard) =>
+  Object.values(periods).flatMap(({ order, ...columns }) => [
+    ...Object.values(columns),
+    ...Object.values(order),
+  ]);
+
+const columnsOf = ({ token, organicVolumeUsd, denominatorUsd, feeDensity }: FeeDensityRows) => [
+  token,
+  organicVolumeUsd,
+  denominatorUsd,
+  feeDensity,
+];
+const sheetRows = (boards: FeeDensityBoards) =>
+  Object.values(boards).flatMap((ofWindow) => Object.values(ofWindow));

@@ -4,14 +4,21 @@ import { BenchUsageError, namesFlag, readBenchFlags, wholeFlag } from '../flags.
 import { LOADED_GROUPS, type LoadedGroupName } from '../groups.js';
 import { DEFAULT_THRESHOLD, MIN_PAIRS } from './verdict.js';
 
-export const USAGE = `npm run bench:compare -- REV [--only GROUP,GROUP] [--turns N] [--turn-ms N] [--threshold N] [--json FILE]
+export const USAGE = `npm run bench:compare -- REV [--only GROUP,GROUP] [--turns N] [--turn-ms N] [--threshold N] [--allow-other-results] [--json FILE]
   REV          a commit, a branch or a tag: what this build is compared with
   --only       groups: ${LOADED_GROUPS.join(', ')}
   --turns N    turns that each build takes at each case; default 21, at least ${MIN_PAIRS}
   --turn-ms N  milliseconds of a turn; default 60
   --threshold  percent that a case has to be slower by, beyond doubt, to fail; default ${DEFAULT_THRESHOLD * 100}
+  --allow-other-results
+               a case that gives another result than at REV, or that this build no longer has, is told
+               but does not fail: for a change that means to
   --json FILE  where the results go; default bench/results/compare.json
-Exit status: 0 nothing got slower and no counter grew, 1 something did, 2 wrong usage.`;
+Exit status:
+  0  cases were compared: none is slower, no counter grew, every result is REV's
+  1  a case is slower, a counter grew, a result differs, this build fails at a case or no longer has
+     it, or nothing was compared, REV does not build, a build's process ended or hung
+  2  wrong usage`;
 
 const MAX_TURNS = 1000;
 const MAX_TURN_MS = 10_000;
@@ -24,6 +31,7 @@ export interface CompareOptions {
   turnMs: number;
   /** 0.05 is 5%. */
   threshold: number;
+  allowOtherResults: boolean;
   jsonFile: string;
 }
 
@@ -36,6 +44,7 @@ export function readCompareOptions(words: readonly string[]): CompareOptions {
       turns: { type: 'string', default: '21' },
       'turn-ms': { type: 'string', default: '60' },
       threshold: { type: 'string', default: String(DEFAULT_THRESHOLD * 100) },
+      'allow-other-results': { type: 'boolean', default: false },
       json: { type: 'string', default: path.join('bench', 'results', 'compare.json') },
     },
   });
@@ -47,6 +56,7 @@ export function readCompareOptions(words: readonly string[]): CompareOptions {
     turns: wholeFlag('--turns', turns, MIN_PAIRS, MAX_TURNS),
     turnMs: wholeFlag('--turn-ms', values['turn-ms'], 0, MAX_TURN_MS),
     threshold: wholeFlag('--threshold', threshold, 0, MAX_THRESHOLD_PCT) / 100,
+    allowOtherResults: values['allow-other-results'],
     jsonFile: path.resolve(json),
   };
 }

@@ -1,18 +1,22 @@
 /** Takes turns at every case that both builds have, and judges what came of it. */
 import type { LoadedGroupName } from '../groups.js';
 import type { CompareOptions } from './options.js';
-import type { LoadedCase } from './protocol.js';
-import { SideProcess } from './side-process.js';
+import type { LoadedCase, SideFailure } from './protocol.js';
+import { SideError, SideProcess } from './side-process.js';
 import {
   DEFAULT_ERROR_RATE,
-  grownCounters,
   judgeTimes,
   median,
-  type CounterChange,
   type PairedTurns,
   type RatioInterval,
   type TimeVerdict,
 } from './verdict.js';
+
+/** A figure of both builds. */
+export interface Both<T> {
+  base: T;
+  head: T;
+}
 
 export interface ComparedCase extends RatioInterval {
   name: string;
@@ -20,15 +24,22 @@ export interface ComparedCase extends RatioInterval {
   baseMs: number;
   headMs: number;
   verdict: TimeVerdict;
-  grown: CounterChange[];
-  /** The builds' results differ: the times are those of different work. */
-  otherResult: boolean;
+  /** Counters that both builds have. */
+  counters: Record<string, Both<number>>;
+  /** Where they differ, the times are those of different work. */
+  hash: Both<string>;
 }
 
 export interface Comparison {
   cases: ComparedCase[];
-  /** Groups and cases that only one of the builds has, and why. */
-  skipped: string[];
+  /** Groups and cases that this build fails to load or to run, whether REV does or not. */
+  failed: SideFailure[];
+  /** Cases that REV has and this build no longer has. */
+  gone: string[];
+  /** Groups and cases that REV fails at, most often because it is older than they are. */
+  baseFailed: SideFailure[];
+  /** Cases that only this build has. */
+  fresh: string[];
 }
 
 /** A case with its turns. */
@@ -38,78 +49,166 @@ interface Measured {
   turns: { base: number[]; head: number[] };
 }
 
-/** @param tell gets the name of each group as it begins */
+/** A group as one build has it: its cases by name. */
+interface LoadedSide {
+  whole: boolean;
+  cases: ReadonlyMap<string, LoadedCase>;
+}
+
+type Effort = Pick<CompareOptions, 'groups' | 'turns' | 'turnMs' | 'threshold'>;
+
+/**
+ * @param tell gets the name of each group as it begins
+ * @throws BenchFailure where a build's process ends or hangs
+ */
 export async function compareBuilds(
   baseCommand: readonly string[],
   headCommand: readonly string[],
-  { groups, turns, turnMs, threshold }: CompareOptions,
+  effort: Effort,
   tell: (group: LoadedGroupName) => void,
 ): Promise<Comparison> {
-  const base = new SideProcess(baseCommand);
-  const head = new SideProcess(headCommand);
+  const base = new SideProcess('REV', baseCommand);
+  const head = new SideProcess('this build', headCommand);
   try {
-    const measured: Measured[] = [];
-    const skipped: string[] = [];
-    for (const group of groups) {
-      tell(group);
-      const cases = await loadBoth(base, head, group, skipped);
-      await takeTurns(base, head, cases, turns, turnMs);
-      const slow = cases.filter(({ turns: taken }) => isSlower(taken, threshold, cases.length));
-      // What looks slower is looked at again, for as long: chance does not strike twice.
-      await takeTurns(base, head, slow, turns, turnMs);
-      measured.push(...cases);
-      for (const side of [base, head]) await side.ask({ kind: 'unload' });
-    }
-    const options = { threshold, errorRate: DEFAULT_ERROR_RATE, cases: measured.length };
-    return { skipped, cases: measured.map((one) => comparedCase(one, options)) };
+    return await new Comparing(base, head, effort).compare(tell);
   } finally {
     await Promise.all([base.close(), head.close()]);
   }
 }
 
-async function loadBoth(
-  base: SideProcess,
-  head: SideProcess,
-  group: string,
-  skipped: string[],
-): Promise<Measured[]> {
-  const loaded: Map<string, LoadedCase>[] = [];
-  for (const [side, name] of [[base, 'REV'] as const, [head, 'this build'] as const]) {
-    const reply = await side.ask({ kind: 'load', group });
-    if (reply.kind === 'lacks') skipped.push(`${group}: ${name} lacks it (${reply.reason})`);
-    const cases = reply.kind === 'loaded' ? reply.cases : [];
-    loaded.push(new Map(cases.map((one) => [one.name, one])));
-  }
-  const [ofBase, ofHead] = loaded;
-  return Array.from(ofHead.values()).flatMap((one) => {
-    const other = ofBase.get(one.name);
-    if (other !== undefined) return [{ base: other, head: one, turns: { base: [], head: [] } }];
-    if (ofBase.size > 0) skipped.push(`${one.name}: REV lacks it`);
-    return [];
-  });
-}
+class Comparing {
+  private readonly found: Omit<Comparison, 'cases'> = {
+    failed: [],
+    gone: [],
+    baseFailed: [],
+    fresh: [],
+  };
 
-async function takeTurns(
-  base: SideProcess,
-  head: SideProcess,
-  cases: readonly Measured[],
-  turns: number,
-  turnMs: number,
-): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) {
+  constructor(
+    private readonly base: SideProcess,
+    private readonly head: SideProcess,
+    private readonly effort: Effort,
+  ) {}
+
+  async compare(tell: (group: LoadedGroupName) => void): Promise<Comparison> {
+    const measured: Measured[] = [];
+    for (const group of this.effort.groups) {
+      tell(group);
+      measured.push(...(await this.measure(group)));
+    }
+    const { threshold } = this.effort;
+    const options = { threshold, errorRate: DEFAULT_ERROR_RATE, cases: measured.length };
+    return { cases: measured.map((one) => comparedCase(one, options)), ...this.found };
+  }
+
+  private async measure(group: LoadedGroupName): Promise<Measured[]> {
+    const loaded = await this.loadBoth(group);
+    let cases = await this.takeTurns(loaded);
+    const slow = cases.filter(({ turns }) => isSlower(turns, this.effort.threshold, cases.length));
+    // What looks slower is looked at again, for as long: chance does not strike twice.
+    const lasting = await this.takeTurns(slow);
+    cases = await this.lastResults(
+      cases.filter((one) => !slow.includes(one) || lasting.includes(one)),
+    );
+    await this.try(this.base, `${group}, its end`, () => this.base.ask({ kind: 'unload' }));
+    await this.try(this.head, `${group}, its end`, () => this.head.ask({ kind: 'unload' }));
+    return cases;
+  }
+
+  private async loadBoth(group: LoadedGroupName): Promise<Measured[]> {
+    const ofBase = await this.load(this.base, group);
+    const ofHead = await this.load(this.head, group);
+    const { failed, gone, baseFailed, fresh } = this.found;
+    const cases: Measured[] = [];
+    for (const [name, head] of ofHead.cases) {
+      const base = ofBase.cases.get(name);
+      if (base !== undefined) cases.push({ base, head, turns: { base: [], head: [] } });
+    }
+    gone.push(...missing(ofBase, ofHead, failed));
+    fresh.push(...missing(ofHead, ofBase, baseFailed));
+    return cases;
+  }
+
+  private async load(side: SideProcess, group: LoadedGroupName): Promise<LoadedSide> {
+    const reply = await this.try(side, group, () => side.ask({ kind: 'load', group }));
+    if (reply === null) return { whole: false, cases: new Map() };
+    const { whole, cases, failures } = reply;
+    this.failuresOf(side).push(...failures);
+    return { whole, cases: new Map(cases.map((one) => [one.name, one])) };
+  }
+
+  /** @returns the cases that no build failed at */
+  private async takeTurns(cases: readonly Measured[]): Promise<Measured[]> {
+    const { turns, turnMs } = this.effort;
+    let left = [...cases];
+    for (let turn = 0; turn < turns; turn++) {
+      const lasting: Measured[] = [];
+      for (const one of left) if (await this.takeTurn(one, turn, turnMs)) lasting.push(one);
+      left = lasting;
+    }
+    return left;
+  }
+
+  private async takeTurn(one: Measured, turn: number, turnMs: number): Promise<boolean> {
+    const { name } = one.head;
+    const order = [
+      { side: this.base, times: one.turns.base },
+      { side: this.head, times: one.turns.head },
+    ];
+    // Who goes first changes from turn to turn.
+    if (turn % 2 === 1) order.reverse();
+    for (const { side, times } of order) {
+      const reply = await this.try(side, name, () => side.ask({ kind: 'turn', name, turnMs }));
+      if (reply === null) return false;
+      times.push(reply.medianMs);
+    }
+    return true;
+  }
+
+  /** The cases that still give what they gave at first. */
+  private async lastResults(cases: readonly Measured[]): Promise<Measured[]> {
+    const steady: Measured[] = [];
     for (const one of cases) {
-      const order = [
-        { side: base, times: one.turns.base },
-        { side: head, times: one.turns.head },
-      ];
-      // Who goes first changes from turn to turn.
-      if (turn % 2 === 1) order.reverse();
-      for (const { side, times } of order) {
-        const reply = await side.ask({ kind: 'turn', name: one.head.name, turnMs });
-        if (reply.kind === 'turn') times.push(reply.medianMs);
-      }
+      const base = await this.isSteady(this.base, one.base);
+      const head = await this.isSteady(this.head, one.head);
+      if (base && head) steady.push(one);
+    }
+    return steady;
+  }
+
+  private async isSteady(side: SideProcess, { name, hash }: LoadedCase): Promise<boolean> {
+    const reply = await this.try(side, name, () => side.ask({ kind: 'hash', name }));
+    if (reply === null) return false;
+    if (reply.hash === hash) return true;
+    this.failuresOf(side).push({ what: name, reason: `gave ${hash}, then ${reply.hash}` });
+    return false;
+  }
+
+  /** @returns null where the build failed, which is noted */
+  private async try<T>(side: SideProcess, what: string, ask: () => Promise<T>): Promise<T | null> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof SideError)) throw error;
+      this.failuresOf(side).push({ what, reason: error.message });
+      return null;
     }
   }
+
+  private failuresOf(side: SideProcess): SideFailure[] {
+    return side === this.base ? this.found.baseFailed : this.found.failed;
+  }
+}
+
+/**
+ * The cases of one build that the other does not have: neither for a failure of their own nor for one
+ * of the group, which is told instead.
+ */
+function missing(one: LoadedSide, other: LoadedSide, failures: readonly SideFailure[]): string[] {
+  if (!other.whole) return [];
+  return Array.from(one.cases.keys()).filter(
+    (name) => !other.cases.has(name) && !failures.some(({ what }) => what === name),
+  );
 }
 
 function isSlower(turns: PairedTurns, threshold: number, cases: number): boolean {
@@ -121,17 +220,15 @@ function comparedCase(
   { base, head, turns }: Measured,
   options: Parameters<typeof judgeTimes>[1],
 ): ComparedCase {
+  const shared = Object.keys(head.counters).filter((name) => name in base.counters);
   return {
     name: head.name,
     baseMs: median(Float64Array.from(turns.base)),
     headMs: median(Float64Array.from(turns.head)),
     ...judgeTimes(turns, options),
-    grown: grownCounters(base.counters, head.counters),
-    otherResult: base.hash !== head.hash,
+    counters: Object.fromEntries(
+      shared.map((name) => [name, { base: base.counters[name], head: head.counters[name] }]),
+    ),
+    hash: { base: base.hash, head: head.hash },
   };
-}
-
-/** What makes the comparison fail. */
-export function regressions({ cases }: Comparison): ComparedCase[] {
-  return cases.filter(({ verdict, grown }) => verdict === 'slower' || grown.length > 0);
 }

@@ -1,22 +1,46 @@
 /** One of the two builds as the comparison holds it. */
 import { fork, type ChildProcess } from 'node:child_process';
-import type { SideReply, SideRequest } from './protocol.js';
+import { onEnd } from '../clean-up.js';
+import { BenchFailure } from '../program.js';
+import type { ReplyTo, SideReply, SideRequest } from './protocol.js';
 
 /** Loading a group or a turn takes seconds; longer, and the process hangs. */
 const ANSWER_DEADLINE_MS = 120_000;
+/** It has to end within this after it was asked to. */
+const STOP_DEADLINE_MS = 5_000;
+
+export type SideName = 'REV' | 'this build';
+
+/** What a build was asked to do threw there. */
+export class SideError extends Error {}
 
 export class SideProcess {
   private readonly child: ChildProcess;
+  private readonly forget: () => void;
 
   /** @param command the build's bench/compare/side.js, with words of its own behind it */
-  constructor(command: readonly string[]) {
+  constructor(
+    readonly name: SideName,
+    command: readonly string[],
+  ) {
     const [file, ...words] = command;
     this.child = fork(file, words, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    this.forget = onEnd(() => void this.child.kill());
   }
 
-  /** @throws Error where the process ends, or does not answer in time */
-  ask(request: SideRequest): Promise<SideReply> {
+  /**
+   * @throws SideError where what was asked for threw
+   * @throws BenchFailure where the process ends, or does not answer in time
+   */
+  async ask<R extends SideRequest>(request: R): Promise<ReplyTo<R>> {
+    const reply = await this.replyTo(request);
+    if (reply.kind === 'failed') throw new SideError(reply.reason);
+    return reply as ReplyTo<R>;
+  }
+
+  private replyTo(request: SideRequest): Promise<SideReply> {
     const { child } = this;
+    const what = `${this.name}, ${textOf(request)}`;
     return new Promise((resolve, reject) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -26,15 +50,18 @@ export class SideProcess {
         done();
         resolve(reply);
       };
-      const onExit = (): void => {
+      const onExit = (code: number | null, signal: string | null): void => {
         done();
-        reject(new Error(`the process of a build ended at ${request.kind}`));
+        reject(new BenchFailure(`${what}: its process ended with ${signal ?? code}`));
       };
       const timer = setTimeout(() => {
         done();
-        reject(new Error(`${request.kind}: no answer within ${ANSWER_DEADLINE_MS} ms`));
+        reject(new BenchFailure(`${what}: no answer within ${ANSWER_DEADLINE_MS} ms`));
       }, ANSWER_DEADLINE_MS);
       child.on('message', onMessage).on('exit', onExit);
+      if (child.exitCode !== null || child.signalCode !== null) {
+        return onExit(child.exitCode, child.signalCode);
+      }
       child.send(request);
     });
   }
@@ -42,9 +69,19 @@ export class SideProcess {
   /** Ends the process. */
   async close(): Promise<void> {
     const { child } = this;
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill();
-    await ended;
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill();
+      // One that hangs heeds no handler of its own.
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);
+      await ended;
+      clearTimeout(timer);
+    }
+    this.forget();
   }
+}
+
+function textOf(request: SideRequest): string {
+  if (request.kind === 'unload') return 'unloading a group';
+  return request.kind === 'load' ? `loading ${request.group}` : request.name;
 }

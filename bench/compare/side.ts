@@ -1,7 +1,7 @@
 /** One of the two builds: a process that loads groups and takes turns as it is told to. */
 import { percentile, type BenchCase } from '../case.js';
 import { loadGroup, type LoadedGroup, type LoadedGroupName } from '../groups.js';
-import type { LoadedCase, SideReply, SideRequest } from './protocol.js';
+import type { Counters, LoadedCase, SideFailure, SideReply, SideRequest } from './protocol.js';
 
 const WARMUPS = 5;
 /** Tokens of the store that steps work on. */
@@ -9,33 +9,64 @@ const STORE_TOKENS = 8;
 let group: LoadedGroup | null = null;
 
 async function answer(request: SideRequest): Promise<SideReply> {
+  try {
+    return await work(request);
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) };
+  }
+}
+
+async function work(request: SideRequest): Promise<SideReply> {
   switch (request.kind) {
     case 'load':
       return load(request.group as LoadedGroupName);
     case 'turn':
       return { kind: 'turn', medianMs: await takeTurn(caseOf(request.name), request.turnMs) };
-    case 'unload':
-      await group?.close();
+    case 'hash': {
+      const one = caseOf(request.name);
+      return { kind: 'hash', hash: one.digest(await one.run()) };
+    }
+    case 'unload': {
+      const loaded = group;
       group = null;
+      await loaded?.close();
       return { kind: 'unloaded' };
+    }
   }
 }
 
+/** A case that fails does not take the others of its group with it. */
 async function load(name: LoadedGroupName): Promise<SideReply> {
-  try {
-    group = await loadGroup(name, STORE_TOKENS);
-    const cases: LoadedCase[] = [];
-    for (const one of group.cases) cases.push(await firstResult(one));
-    return { kind: 'loaded', cases };
-  } catch (error) {
-    return { kind: 'lacks', reason: error instanceof Error ? error.message : String(error) };
+  group = await loadGroup(name, STORE_TOKENS);
+  const parts = group.failures ?? [];
+  const failures: SideFailure[] = parts.map(({ part, reason }) => ({
+    what: `${name}, ${part}`,
+    reason,
+  }));
+  const cases: LoadedCase[] = [];
+  for (const one of group.cases) {
+    try {
+      cases.push(await firstResult(one));
+    } catch (error) {
+      failures.push({ what: one.name, reason: reasonOf(error) });
+    }
   }
+  return { kind: 'loaded', whole: parts.length === 0, cases, failures };
 }
 
 async function firstResult(one: BenchCase): Promise<LoadedCase> {
   const result = await one.run();
   for (let i = 1; i < WARMUPS; i++) await one.run();
-  return { name: one.name, hash: one.digest(result), counters: one.counters?.(result) ?? {} };
+  return { name: one.name, hash: one.digest(result), counters: countersOf(one, result) };
+}
+
+/** @throws Error where a counter is no number: it would never be seen to grow */
+function countersOf(one: BenchCase, result: unknown): Counters {
+  const counters = one.counters?.(result) ?? {};
+  for (const [name, value] of Object.entries(counters)) {
+    if (!Number.isFinite(value)) throw new Error(`its counter ${name} is ${value}`);
+  }
+  return counters;
 }
 
 function caseOf(name: string): BenchCase {
@@ -55,6 +86,9 @@ async function takeTurn({ run }: BenchCase, turnMs: number): Promise<number> {
     if (after >= end) return percentile(Float64Array.from(times).sort(), 0.5);
   }
 }
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 process.on('message', (request: SideRequest) => {
   void answer(request).then((reply) => process.send?.(reply));

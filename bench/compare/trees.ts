@@ -1,89 +1,118 @@
 /** A build of another revision: its product, under this revision's benchmarks. */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import os from 'node:os';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { onEnd } from '../clean-up.js';
 import { BenchUsageError } from '../flags.js';
+import { temporaryFolder } from '../folder.js';
+import { revision, type Revision } from '../machine.js';
+import { BenchFailure } from '../program.js';
 
 /** The clone that this build came from: dist/bench/compare lies three folders below it. */
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');
 
 export interface BuiltTree {
-  commit: string;
+  revision: Revision;
   /** The build's bench/compare/side.js. */
   side: string;
 }
 
-/** This build. */
+/** This build. @throws BenchFailure outside a clone */
 export function ownTree(): BuiltTree {
-  return { commit: git(['rev-parse', 'HEAD']), side: sideOf(ROOT) };
+  const own = revision();
+  if (own === null) throw new BenchFailure('this is no clone of a git repository');
+  return { revision: own, side: sideOf(ROOT) };
 }
 
 /**
  * Checks a revision out into a temporary folder and builds it with the benchmarks of this one; the
  * folder goes when this process ends.
  * @throws BenchUsageError where git knows no such revision
+ * @throws BenchFailure where it does not build
  */
-export function treeOf(rev: string): BuiltTree {
+export async function treeOf(rev: string): Promise<BuiltTree> {
   const commit = commitOf(rev);
-  const directory = mkdtempSync(path.join(os.tmpdir(), 'fathom-compare-'));
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-  extract(commit, directory);
+  const { path: directory } = await temporaryFolder('fathom-compare-');
+  await extract(commit, directory);
   // The same benchmarks on both sides: what differs is the product alone.
-  rmSync(path.join(directory, 'bench'), { recursive: true, force: true });
-  cpSync(path.join(ROOT, 'bench'), path.join(directory, 'bench'), {
+  await rm(path.join(directory, 'bench'), { recursive: true, force: true });
+  await cp(path.join(ROOT, 'bench'), path.join(directory, 'bench'), {
     recursive: true,
     filter: (source) => path.basename(source) !== 'results',
   });
-  provideModules(directory);
+  await provideModules(directory);
   const compiler = path.join(directory, 'node_modules/typescript/bin/tsc');
   // Benchmarks may name what an older product lacks: they are built all the same, and those that
   // cannot be loaded are reported when they are asked for.
-  const built = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
-    cwd: directory,
-    encoding: 'utf8',
-  });
+  const { output } = await run(
+    process.execPath,
+    [compiler, '-p', 'tsconfig.build.json'],
+    directory,
+  );
   if (!existsSync(sideOf(directory))) {
-    throw new Error(`${rev} does not build: ${built.stdout.split('\n')[0]}`);
+    throw new BenchFailure(`${rev} does not build: ${output.split('\n')[0]}`);
   }
-  return { commit, side: sideOf(directory) };
+  return { revision: { commit, dirty: false }, side: sideOf(directory) };
 }
 
 const sideOf = (directory: string): string => path.join(directory, 'dist/bench/compare/side.js');
 
 function commitOf(rev: string): string {
   try {
-    return git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${rev}^{commit}`]);
+    const words = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${rev}^{commit}`];
+    return execFileSync('git', ['--no-optional-locks', ...words], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
   } catch {
     throw new BenchUsageError(`REV: git knows no commit '${rev}'`);
   }
 }
 
-function extract(commit: string, directory: string): void {
+async function extract(commit: string, directory: string): Promise<void> {
   const archive = path.join(directory, 'tree.tar');
-  git(['archive', '--format=tar', `--output=${archive}`, commit]);
-  execFileSync('tar', ['-xf', archive, '-C', directory]);
-  rmSync(archive);
+  await mustRun('git', ['archive', '--format=tar', `--output=${archive}`, commit], ROOT);
+  await mustRun('tar', ['-xf', archive, '-C', directory], ROOT);
+  await rm(archive);
 }
 
 /** This clone's packages where the revision wants the same ones, else its own. */
-function provideModules(directory: string): void {
+async function provideModules(directory: string): Promise<void> {
   const lock = (root: string): string => readFileSync(path.join(root, 'package-lock.json'), 'utf8');
   if (lock(directory) === lock(ROOT)) {
-    symlinkSync(path.join(ROOT, 'node_modules'), path.join(directory, 'node_modules'), 'dir');
+    await symlink(path.join(ROOT, 'node_modules'), path.join(directory, 'node_modules'), 'dir');
     return;
   }
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: directory,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  await mustRun('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], directory);
 }
 
-function git(words: readonly string[]): string {
-  return execFileSync('git', ['--no-optional-locks', ...words], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  }).trim();
+async function mustRun(program: string, words: readonly string[], cwd: string): Promise<void> {
+  const { status, output } = await run(program, words, cwd);
+  if (status !== 0) throw new BenchFailure(`${program} ${words[0]} failed: ${output.trim()}`);
+}
+
+/** Runs a program, which ends with this process. @returns its status; what it printed, errors last */
+async function run(
+  program: string,
+  words: readonly string[],
+  cwd: string,
+): Promise<{ status: number | null; output: string }> {
+  const child = spawn(program, words, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const forget = onEnd(() => void child.kill());
+  try {
+    const [status, ...printed] = await Promise.all([
+      new Promise<number | null>((resolve, reject) =>
+        child.once('close', resolve).once('error', reject),
+      ),
+      text(child.stdout),
+      text(child.stderr),
+    ]);
+    return { status, output: printed.join('') };
+  } finally {
+    forget();
+  }
 }

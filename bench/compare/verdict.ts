@@ -71,23 +71,6 @@ export function judgeTimes(
   return { ...interval, verdict };
 }
 
-/** A deterministic figure of both builds: more is worse. */
-export interface CounterChange {
-  name: string;
-  base: number;
-  head: number;
-}
-
-/** The counters that grew, however little: they do not depend on the machine. */
-export function grownCounters(
-  base: Readonly<Record<string, number>>,
-  head: Readonly<Record<string, number>>,
-): CounterChange[] {
-  return Object.keys(head)
-    .filter((name) => name in base && head[name] > base[name])
-    .map((name) => ({ name, base: base[name], head: head[name] }));
-}
-
 /** Median; of an even number the mean of the middle two. */
 export function median(values: Float64Array): number {
   const sorted = Float64Array.from(values).sort();

@@ -1,6 +1,7 @@
 /** The real server in a process of its own. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { onEnd } from '../clean-up.js';
 import type { LoopDelay } from '../load/loop-probe.js';
 import { processCpuMs, residentMegabytes } from '../processes.js';
 
@@ -46,8 +47,7 @@ export async function startBenchServer(
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   // It must not outlive a bench that is broken off.
   const kill = (): void => void child.kill('SIGKILL');
-  process.once('exit', kill);
-  void exited.then(() => process.off('exit', kill));
+  void exited.then(onEnd(kill));
   try {
     const url = await listeningUrl(child, exited);
     const pid = child.pid as number;

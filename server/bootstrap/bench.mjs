@@ -2,9 +2,15 @@
  * `npm run bench` and its relatives: installs and builds what is needed, then measures. Its first
  * word names the program where it is not the bench itself.
  */
-import { prepare, run } from './prepare.mjs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { prepare, root } from './prepare.mjs';
 
 const words = process.argv.slice(2);
 const program = words[0]?.endsWith('.js') === true ? words.shift() : 'main.js';
 prepare();
-run(process.execPath, [`dist/bench/${program}`, ...words]);
+// In this process: what breaks it off reaches the program, and nothing is left running behind it.
+process.chdir(root);
+const main = path.join(root, 'dist/bench', program);
+process.argv = [process.execPath, main, ...words];
+await import(pathToFileURL(main).href);

@@ -10,13 +10,15 @@ const stamp = path.join(root, 'node_modules/.installed-lock');
 const SUPPORTED = /^v(20\.(19|[2-9]\d)|22\.(1[2-9]|[2-9]\d)|24)\./;
 
 /** Runs a program in the clone and ends this process with its status where it fails. */
-export function run(program, args, env = process.env) {
-  const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit', env });
-  if (error) {
-    console.error(`${program}: ${error.message}`);
-    process.exit(1);
-  }
-  if (status !== 0) process.exit(status ?? 1);
+export function run(program, args) {
+  const status = statusOf(program, args);
+  if (status !== 0) process.exit(status);
+}
+
+function statusOf(program, args) {
+  const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit' });
+  if (error) console.error(`${program}: ${error.message}`);
+  return status ?? 1;
 }
 
 /** Whether somebody's own `npm ci` has put in place all that the lock file asks for. */
@@ -49,5 +51,10 @@ export function prepare() {
   }
   if (stamped !== lock) writeFileSync(stamp, lock);
   console.error('Building...');
-  run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);
+  const compiler = 'node_modules/typescript/bin/tsc';
+  if (statusOf(process.execPath, [compiler, '-p', 'tsconfig.build.json']) !== 0) {
+    console.error('The sources do not compile: nothing was started.');
+    // Not the compiler's own status: 2 is what commands end with that were called wrongly.
+    process.exit(1);
+  }
 }

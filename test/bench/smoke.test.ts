@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envelopeOf } from '../../bench/cases/request.js';
 import { PAGE_A, PAGE_B, tokenHistory, type PageShape } from '../../bench/data/pages.js';
@@ -177,5 +179,59 @@ describe('npm run bench -- --smoke', () => {
       expect([status, stdout]).toEqual([2, '']);
       expect(stderr).toContain('--smoke');
     }
+  });
+
+  it('prints its usage when asked for it, as its relatives do', () => {
+    for (const program of ['', 'load/', 'growth/', 'ingest/', 'peers/', 'compare/']) {
+      const main = path.join(root, 'dist/bench', program, 'main.js');
+      const { status, stdout, stderr } = spawnSync(process.execPath, [main, '--help'], {
+        cwd: folder,
+        encoding: 'utf8',
+      });
+      expect([status, stderr], program).toEqual([0, '']);
+      expect(stdout).toMatch(/^npm run bench/);
+    }
+  });
+
+  it('refuses a file for its results that cannot be written, before it measures', () => {
+    const file = path.join(folder, 'a file');
+    writeFileSync(file, '');
+    for (const json of [path.join(file, 'latest.json'), folder]) {
+      const { status, stdout, stderr } = bench('--smoke', '--only', 'lp', '--json', json);
+      expect([status, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(/^bench: --json: .* cannot be written: E/);
+      expect(stderr).not.toContain('lp...');
+    }
+  });
+
+  // Kernels do not let the event loop run; the store's folder has to go.
+  it.each([
+    ['page A', 'page A...', 'SIGINT'],
+    ['steps A', 'steps A...', 'SIGTERM'],
+  ] as const)('ends when it is broken off in %s', async (group, sign, signal) => {
+    const scratch = mkdtempSync(path.join(folder, 'scratch-'));
+    const json = path.join(folder, 'broken-off.json');
+    const words = [path.join(root, 'dist/bench/main.js'), '--only', group, '--json', json];
+    const child = spawn(process.execPath, words, {
+      cwd: folder,
+      env: { ...process.env, TMPDIR: scratch },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const printed = text(child.stdout);
+    const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
+      child.once('exit', (...how) => resolve(how)),
+    );
+    let told = '';
+    for await (const part of child.stderr.setEncoding('utf8')) {
+      told += part as string;
+      if (told.includes(sign)) break;
+    }
+    if (group === 'steps A') while (readdirSync(scratch).length === 0) await sleep(10);
+    child.kill(signal);
+    const [status, by] = await ended;
+    expect(by ?? status).toBe(group === 'page A' ? signal : 130);
+    expect(await printed).toBe('');
+    expect(readdirSync(scratch)).toEqual([]);
+    expect(existsSync(json)).toBe(false);
   });
 });

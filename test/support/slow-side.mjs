@@ -1,27 +1,54 @@
-/** A build for comparisons whose one case takes as long, and counts as much, as its words say. */
-const [, , busyMs = '1', bytesOut = '100'] = process.argv;
-const name = 'page A/made up';
+/**
+ * A build for comparisons, as its word says in JSON: how long its cases take, what they count and
+ * give, which it has, and what it fails at.
+ */
+const {
+  busyMs = 1,
+  bytesOut = 100,
+  hash = '00000000',
+  lastHash = hash,
+  names = ['page A/made up', 'page A/other'],
+  /** Requests, or the first result of the case, that it fails at. */
+  failsAt = null,
+  /** The request at which its process ends. */
+  diesAt = null,
+} = JSON.parse(process.argv[2] ?? '{}');
 
 function busy(ms) {
   for (const end = performance.now() + ms; performance.now() < end;);
 }
 
-process.on('message', ({ kind }) => {
+function answer({ kind, name }) {
+  if (kind === diesAt) process.exit(3);
+  // The first case alone is a bad one.
+  const isBad = name === undefined || name === names[0];
+  if (kind === failsAt && isBad) return { kind: 'failed', reason: 'made to fail' };
   switch (kind) {
-    case 'load':
-      process.send({
+    case 'load': {
+      const bad = failsAt === 'first result' ? [names[0]] : [];
+      const good = names.filter((one) => !bad.includes(one));
+      return {
         kind: 'loaded',
-        cases: [{ name, hash: '00000000', counters: { bytesOut: Number(bytesOut) } }],
-      });
-      break;
+        whole: true,
+        cases: good.map((one) => ({
+          name: one,
+          hash: one === names[0] ? hash : '00000000',
+          counters: { bytesOut: one === names[0] ? bytesOut : 100 },
+        })),
+        failures: bad.map((what) => ({ what, reason: 'made to fail' })),
+      };
+    }
     case 'turn': {
       const before = performance.now();
-      busy(Number(busyMs));
-      process.send({ kind: 'turn', medianMs: performance.now() - before });
-      break;
+      busy(name === names[0] ? busyMs : 0.1);
+      return { kind: 'turn', medianMs: performance.now() - before };
     }
+    case 'hash':
+      return { kind: 'hash', hash: name === names[0] ? lastHash : '00000000' };
     default:
-      process.send({ kind: 'unloaded' });
+      return { kind: 'unloaded' };
   }
-});
+}
+
+process.on('message', (request) => process.send(answer(request)));
 process.on('disconnect', () => process.exit());
