@@ -17,7 +17,7 @@ const DEFAULT_MAX_QUEUE_TASKS = 64;
  * has one as soon as it has something to do. On Linux alone: there each thread has a nice value of its
  * own, elsewhere the whole process may have one. It needs no privileges.
  */
-const THREAD_NICENESS = process.platform === 'linux' ? 10 : 0;
+export const THREAD_NICENESS = process.platform === 'linux' ? 10 : 0;
 /** A task that has not answered after this is given up: its thread hangs or is gone for good. */
 const TASK_DEADLINE_MS = 60_000;
 /** Every thread has to answer a first task within this. */

@@ -49,10 +49,16 @@ export function renderPage(input: RenderInput): RenderResult {
   return result.status === 'done' ? moved(result, [result.body.buffer]) : result;
 }
 
-/** A fragment pack of a segment: the buffer that openPack opens, moved to the caller. */
-export async function buildFragments(input: PackInput): Promise<Uint8Array<ArrayBuffer>> {
-  const { buffer } = await buildPack(input);
-  return moved(buffer, [buffer.buffer]);
+/** Fragment packs of segments: the buffers that openPack opens, moved to the caller. */
+export async function buildFragments(
+  inputs: readonly PackInput[],
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  const packs: Uint8Array<ArrayBuffer>[] = [];
+  for (const input of inputs) packs.push((await buildPack(input)).buffer);
+  return moved(
+    packs,
+    packs.map(({ buffer }) => buffer),
+  );
 }
 
 /** NDJSON lines of `snapshots`, binned; the columns are moved to the caller. */

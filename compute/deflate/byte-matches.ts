@@ -1,5 +1,5 @@
 /** Matches of any bytes, found by a hash of four of them: for text of which nothing else is known. */
-import type { GzipEncoder } from './encoder.js';
+import type { DeflateEncoder } from './encoder.js';
 import { MAX_DISTANCE_BYTES } from './symbols.js';
 
 const HASH_BITS = 13;
@@ -21,22 +21,26 @@ export function sameUpTo(text: Uint8Array, at: number, distance: number, limit: 
 export class ByteMatcher {
   /** Last position + 1 of the bytes with the hash, 0 for none. */
   readonly #last = new Int32Array(1 << HASH_BITS);
+  /** What stands before this is not repeated. */
+  floor = 0;
 
   /** Begins a text. */
   clear(): void {
     this.#last.fill(0);
+    this.floor = 0;
   }
 
   /** Takes `text[from..to)`; what its last match leaves over is not taken yet. */
-  take(encoder: GzipEncoder, text: Uint8Array, from: number, to: number): void {
+  take(encoder: DeflateEncoder, text: Uint8Array, from: number, to: number): void {
     const last = this.#last;
+    const { floor } = this;
     const hashed = to - HASHED_BYTES;
     let at = Math.max(from, encoder.taken);
     while (at <= hashed) {
       const hash = hashAt(text, at);
       const before = last[hash] - 1;
       last[hash] = at + 1;
-      if (before < 0 || at - before > MAX_DISTANCE_BYTES) {
+      if (before < floor || at - before > MAX_DISTANCE_BYTES) {
         at++;
         continue;
       }
@@ -45,7 +49,7 @@ export class ByteMatcher {
       let start = at;
       while (
         start > encoder.taken &&
-        start > distance &&
+        start > floor + distance &&
         text[start - 1] === text[start - 1 - distance]
       )
         start--;

@@ -1,32 +1,78 @@
-/** A text as one gzip member (RFC 1952), from matches that the caller names. */
+/** A text as deflate blocks, or as one gzip member (RFC 1952), from matches that the caller names. */
 import zlib from 'node:zlib';
 import { BitWriter, DEFLATE_SLACK_BYTES } from './bit-writer.js';
-import { BLOCK_TOKENS, BYTES, FIRST_DIGIT, MATCH, PAIRS, TokenBlock, writeBlock } from './block.js';
+import { BlockCodes } from './block-codes.js';
+import { BLOCK_TOKENS, TokenBlock, writeBlock } from './block.js';
 import { distanceSymbol, MAX_MATCH_BYTES, MIN_MATCH_BYTES } from './symbols.js';
+import { BYTES, FIRST_DIGIT, MATCH, PAIRS } from './tokens.js';
 
 /** Deflate, no name, no time, made under Unix. */
 const GZIP_HEAD = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 const GZIP_TRAILER_BYTES = 8;
+/** Type of a stored block. */
+const BLOCK_TYPE_STORED = 0;
+/** A stored block's length of 0, and that length's complement. */
+const EMPTY_STORED = 0xffff_0000;
 
 /**
  * Takes a text from its beginning to its end: match() where bytes stand as they did before, anything
  * between two matches is written as it is. What it works in is kept from text to text.
  */
-export class GzipEncoder {
-  readonly #block = new TokenBlock();
-  readonly #writer = new BitWriter();
-  #text = new Uint8Array(0);
+export class DeflateEncoder {
+  protected readonly block = new TokenBlock();
+  protected readonly writer = new BitWriter();
+  protected readonly codes: BlockCodes;
+  protected text: Uint8Array = new Uint8Array(0);
   /** Up to here the text has been taken. */
   taken = 0;
 
+  /** @param blocksAlike blocks that may have the same codes, where each has to say what they are */
+  constructor(blocksAlike = 1) {
+    this.codes = new BlockCodes(blocksAlike);
+  }
+
   /** Begins a text; its bytes may still be written while it is taken. */
   begin(text: Uint8Array<ArrayBuffer>): void {
-    this.#text = text;
+    this.text = text;
     this.taken = 0;
-    this.#block.clear();
-    this.#writer.clear();
-    this.#writer.reserve(GZIP_HEAD.length + DEFLATE_SLACK_BYTES);
-    for (const byte of GZIP_HEAD) this.#writer.put(byte, 8);
+    this.codes.clear();
+    this.block.clear();
+    this.writer.clear();
+  }
+
+  /** Takes the text up to `to` as it is. */
+  plain(to: number): void {
+    while (to - this.taken > BLOCK_TOKENS) this.#run(this.taken + BLOCK_TOKENS);
+    this.#run(to);
+  }
+
+  /** Leaves out the text up to `to`, as far as it is in no piece yet. */
+  skip(to: number): void {
+    this.taken = to;
+    if (this.block.used > 0) this.block.clear();
+  }
+
+  /**
+   * Ends a piece of the text: blocks of which none is the last, and an empty stored one, so that the
+   * piece ends at a byte's end.
+   *
+   * @returns where its bytes end, among those of all pieces since begin(): see pieces()
+   */
+  endPiece(to: number): number {
+    this.plain(to);
+    const { writer } = this;
+    writeBlock(writer, this.block, this.codes, false);
+    writer.reserve(2 * DEFLATE_SLACK_BYTES);
+    writer.put(BLOCK_TYPE_STORED << 1, 3);
+    writer.align();
+    writer.view.setUint32(writer.at, EMPTY_STORED, true);
+    writer.at += 4;
+    return writer.at;
+  }
+
+  /** Bytes of the pieces so far: a view that lasts until the next one is begun. */
+  pieces(): Uint8Array<ArrayBuffer> {
+    return this.writer.written();
   }
 
   /**
@@ -37,7 +83,7 @@ export class GzipEncoder {
    * @param distance 1 to 32,768, and not before the text
    */
   match(from: number, length: number, distance: number): void {
-    this.#literals(from);
+    this.plain(from);
     this.taken = from + length;
     while (length > MAX_MATCH_BYTES) {
       // What is left has to be a match, too.
@@ -48,28 +94,9 @@ export class GzipEncoder {
     this.#put(length, distance);
   }
 
-  /**
-   * Ends the text.
-   *
-   * @returns bytes that own their whole ArrayBuffer
-   */
-  end(length: number): Uint8Array<ArrayBuffer> {
-    this.#literals(length);
-    writeBlock(this.#writer, this.#block, true);
-    const writer = this.#writer;
-    writer.align();
-    writer.reserve(GZIP_TRAILER_BYTES + DEFLATE_SLACK_BYTES);
-    const { view, at } = writer;
-    view.setUint32(at, zlib.crc32(this.#text.subarray(0, length)), true);
-    view.setUint32(at + 4, length, true);
-    writer.at += GZIP_TRAILER_BYTES;
-    this.#text = new Uint8Array(0);
-    return writer.written().slice();
-  }
-
   #put(length: number, distance: number): void {
-    const block = this.#block;
-    if (block.used + 2 > BLOCK_TOKENS) writeBlock(this.#writer, block, false);
+    const block = this.block;
+    if (block.used + 2 > BLOCK_TOKENS) writeBlock(this.writer, block, this.codes, false);
     const { tokens, used } = block;
     tokens[used] = MATCH | length;
     tokens[used + 1] = distance - 1;
@@ -78,18 +105,13 @@ export class GzipEncoder {
     block.distanceCounts[distanceSymbol(distance)]++;
   }
 
-  #literals(to: number): void {
-    while (to - this.taken > BLOCK_TOKENS) this.#run(this.taken + BLOCK_TOKENS);
-    this.#run(to);
-  }
-
   /** Literals up to `to`, not more than a block holds. */
   #run(to: number): void {
-    const block = this.#block;
-    const text = this.#text;
+    const block = this.block;
+    const text = this.text;
     let at = this.taken;
     this.taken = to;
-    if (block.used + to - at > BLOCK_TOKENS) writeBlock(this.#writer, block, false);
+    if (block.used + to - at > BLOCK_TOKENS) writeBlock(this.writer, block, this.codes, false);
     const { tokens, literalCounts } = block;
     let used = block.used;
     const triples = to - 3;
@@ -121,5 +143,33 @@ export class GzipEncoder {
       tokens[used++] = token;
     }
     block.used = used;
+  }
+}
+
+/** The same as one gzip member. */
+export class GzipEncoder extends DeflateEncoder {
+  override begin(text: Uint8Array<ArrayBuffer>): void {
+    super.begin(text);
+    this.writer.reserve(GZIP_HEAD.length + DEFLATE_SLACK_BYTES);
+    for (const byte of GZIP_HEAD) this.writer.put(byte, 8);
+  }
+
+  /**
+   * Ends the text.
+   *
+   * @returns bytes that own their whole ArrayBuffer
+   */
+  end(length: number): Uint8Array<ArrayBuffer> {
+    this.plain(length);
+    const { writer } = this;
+    writeBlock(writer, this.block, this.codes, true);
+    writer.align();
+    writer.reserve(GZIP_TRAILER_BYTES + DEFLATE_SLACK_BYTES);
+    const { view, at } = writer;
+    view.setUint32(at, zlib.crc32(this.text.subarray(0, length)), true);
+    view.setUint32(at + 4, length, true);
+    writer.at += GZIP_TRAILER_BYTES;
+    this.text = new Uint8Array(0);
+    return writer.written().slice();
   }
 }

@@ -15,6 +15,9 @@ export const LENGTH_SYMBOL = new Uint16Array(MAX_MATCH_BYTES + 1);
 export const LENGTH_EXTRA_BITS = new Uint8Array(MAX_MATCH_BYTES + 1);
 export const LENGTH_EXTRA = new Uint8Array(MAX_MATCH_BYTES + 1);
 
+/** By symbol: bits that follow a length's code. */
+export const LENGTH_SYMBOL_EXTRA_BITS = new Uint8Array(LITERAL_SYMBOLS);
+
 /** By symbol: bits that follow its code, and the shortest distance that it stands for. */
 export const DISTANCE_EXTRA_BITS = new Uint8Array(DISTANCE_SYMBOLS);
 export const DISTANCE_BASE = new Uint16Array(DISTANCE_SYMBOLS);
@@ -35,6 +38,7 @@ function fillLengths(): void {
   for (let symbol = FIRST_LENGTH_SYMBOL; symbol < LITERAL_SYMBOLS - 1; symbol++) {
     const step = symbol - FIRST_LENGTH_SYMBOL;
     const extraBits = step < 8 ? 0 : (step >> 2) - 1;
+    LENGTH_SYMBOL_EXTRA_BITS[symbol] = extraBits;
     for (let extra = 0; extra < 1 << extraBits; extra++, length++) {
       LENGTH_SYMBOL[length] = symbol;
       LENGTH_EXTRA_BITS[length] = extraBits;

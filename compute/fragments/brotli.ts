@@ -61,7 +61,8 @@ function makeDivider(): Uint8Array {
 }
 
 /** The texts each for itself, and several together. @throws Error where zlib can't read them */
-export async function brotliPieces(texts: readonly Uint8Array[]): Promise<CompressedTexts> {
+export async function brotliPieces(text: Uint8Array, ends: Uint32Array): Promise<CompressedTexts> {
+  const texts = Array.from(ends.subarray(1), (end, s) => text.slice(ends[s] + 1, end));
   const alone = await alonePieces(texts);
   if (!readsBackwards(alone, texts)) throw new Error('brotli: a piece does not read back');
   const spans = spansOf(texts);

@@ -4,6 +4,7 @@ import { decodeSegment } from '../segment/segment.js';
 import { brotliPieces } from './brotli.js';
 import { deflatePieces } from './deflate.js';
 import { writePack, type Pack, type PackForm } from './pack.js';
+import { PieceMatcher } from './piece-matches.js';
 import { textsOfRun } from './snapshots.js';
 
 /** Plain data and bytes: it crosses a thread boundary. */
@@ -14,26 +15,28 @@ export interface PackInput extends PackForm {
   marketCount: number;
 }
 
-const COMMA = ','.charCodeAt(0);
+/** What the segment that this thread works on is compressed in: used again for the next. */
+const matcher = new PieceMatcher();
 
 /**
  * Makes a fragment pack.
  * @throws Error where the segment is damaged, RangeError where it names a market beyond the token's
  */
 export async function buildPack({ segment, group, coding, marketCount }: PackInput): Promise<Pack> {
-  const { texts, ...columns } = textsOfRun(decodeSegment(segment), group, marketCount);
-  const pieces = coding === 'gzip' ? deflatePieces(texts) : await brotliPieces(texts);
-  const sourceCrc = zlib.crc32(segment);
-  return writePack({ group, coding, sourceCrc, ...columns, ...ends(texts), ...pieces });
+  const run = decodeSegment(segment);
+  const follower = coding === 'gzip' ? matcher : null;
+  const { text, ...columns } = textsOfRun(run, group, marketCount, follower);
+  const crcs = crcsOf(text, columns.textEnds);
+  const pieces =
+    coding === 'gzip' ? deflatePieces(matcher) : await brotliPieces(text, columns.textEnds);
+  return writePack({ group, coding, sourceCrc: zlib.crc32(segment), ...columns, crcs, ...pieces });
 }
 
-/** Lengths and sums of the texts before each, every text with its comma. */
-function ends(texts: readonly Uint8Array[]): { textEnds: Uint32Array; crcs: Uint32Array } {
-  const textEnds = new Uint32Array(texts.length + 1);
-  const crcs = new Uint32Array(texts.length + 1);
-  texts.forEach((text, s) => {
-    textEnds[s + 1] = textEnds[s] + 1 + text.length;
-    crcs[s + 1] = zlib.crc32(text, zlib.crc32(Uint8Array.of(COMMA), crcs[s]));
-  });
-  return { textEnds, crcs };
+/** Sums of the text before each of the ends. */
+function crcsOf(text: Uint8Array, ends: Uint32Array): Uint32Array {
+  const crcs = new Uint32Array(ends.length);
+  for (let s = 1; s < ends.length; s++) {
+    crcs[s] = zlib.crc32(text.subarray(ends[s - 1], ends[s]), crcs[s - 1]);
+  }
+  return crcs;
 }

@@ -1,21 +1,16 @@
 /** Pieces of a gzip member (RFC 1951, 1952). Each ends at a byte's end and is not the last one. */
 import zlib from 'node:zlib';
+import type { Pieces } from './pack.js';
+import type { PieceMatcher } from './piece-matches.js';
 import { gatherPieces, type CompressedTexts } from './pieces.js';
 
-const { Z_SYNC_FLUSH, Z_FILTERED } = zlib.constants;
+const { Z_SYNC_FLUSH } = zlib.constants;
 
-/**
- * Measured on full pages of 347 cells a snapshot: linked 9 filtered 5.62 (6: 5.53, 6 unfiltered
- * 5.29) in 18 ms, alone 6 filtered 3.57 (9: 3.58) in 11 ms. Z_FILTERED suits digits.
- */
-const LINKED = { level: 9, memLevel: 9, strategy: Z_FILTERED, finishFlush: Z_SYNC_FLUSH };
-const ALONE = { level: 6, memLevel: 9, strategy: Z_FILTERED, finishFlush: Z_SYNC_FLUSH };
 /** An envelope's text is made for every page: 18 us for 2.5 KB, which become 1 KB. */
 const ENVELOPE = { level: 1, finishFlush: Z_SYNC_FLUSH };
 
 /** A stored block that holds a comma. */
 export const DEFLATE_COMMA = Uint8Array.of(0, 1, 0, 0xfe, 0xff, 0x2c);
-const COMMA_TEXT = DEFLATE_COMMA.subarray(-1);
 
 /** Deflate, no name, no time, made under Unix. */
 export const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3);
@@ -32,19 +27,20 @@ export function deflateEnvelope(text: Uint8Array): Uint8Array {
 }
 
 /**
- * The texts each for itself, and each with the one before it as what it repeats; that form is left
- * out where it is no shorter: of a text longer than deflate's window too little is in reach.
+ * The snapshots that the matcher has followed, each for itself, and each with the one before it as
+ * what it repeats; that form is left out where it is no shorter: of a text longer than deflate's
+ * window too little is in reach.
  */
-export function deflatePieces(texts: readonly Uint8Array[]): CompressedTexts {
-  const alone = texts.map((text) =>
-    Buffer.concat([DEFLATE_COMMA, zlib.deflateRawSync(text, ALONE)]),
+export function deflatePieces(matcher: PieceMatcher): CompressedTexts {
+  const { alone, linked } = matcher.pieces();
+  const commas = partsOf(alone).map((part) => Buffer.concat([DEFLATE_COMMA, part]));
+  const linkedParts = partsOf(linked).map((part, s) =>
+    part.length < commas[s].length ? part : part.subarray(0, 0),
   );
-  const linked = texts.map((text, s) => {
-    if (s === 0) return new Uint8Array(0);
-    const withComma = Buffer.concat([COMMA_TEXT, text]);
-    const piece = zlib.deflateRawSync(withComma, { ...LINKED, dictionary: texts[s - 1] });
-    return piece.length < alone[s].length ? piece : new Uint8Array(0);
-  });
-  const linkedSpans = Uint32Array.from(linked, (piece) => (piece.length > 0 ? 1 : 0));
-  return { alone: gatherPieces(alone), linked: gatherPieces(linked), linkedSpans };
+  const linkedSpans = Uint32Array.from(linkedParts, (piece) => (piece.length > 0 ? 1 : 0));
+  return { alone: gatherPieces(commas), linked: gatherPieces(linkedParts), linkedSpans };
+}
+
+function partsOf({ offsets, bytes }: Pieces): Uint8Array[] {
+  return Array.from(offsets.subarray(1), (end, i) => bytes.subarray(offsets[i], end));
 }

@@ -59,7 +59,7 @@ export interface Pack extends PackContent {
 }
 
 /** Bytes depend on the libraries that made them, too: a pack of others is another layout. */
-const LAYOUT = `fathom.fragments.1 zlib ${process.versions.zlib} brotli ${process.versions.brotli}`;
+const LAYOUT = `fathom.fragments.2 zlib ${process.versions.zlib} brotli ${process.versions.brotli}`;
 const LAYOUT_CRC = zlib.crc32(LAYOUT);
 
 /** Numbers in a pack's head, 32 bits each. */

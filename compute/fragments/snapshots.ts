@@ -8,8 +8,9 @@ import {
   groupScratch,
   type ServedCells,
 } from '../replay/cells.js';
-import { encodeSnapshots } from '../replay/json.js';
+import { writeSnapshots } from '../replay/json.js';
 import { emptyRanges, findRanges, type MarketRanges } from '../replay/ranges.js';
+import type { TextFollower } from '../replay/text-marks.js';
 import type { SnapshotRun } from '../segment/run.js';
 import type { PackContent, PackGroup } from './pack.js';
 
@@ -17,17 +18,25 @@ export interface SnapshotTexts extends Pick<
   PackContent,
   't' | 'cellEnds' | 'sumOffsets' | 'sumMarket' | 'sumCents'
 > {
-  /** The snapshots' JSON, without anything between them. */
-  texts: Uint8Array[];
+  /** The snapshots' JSON, each with a comma before it, one after the other. */
+  text: Uint8Array;
+  /** Bytes of the texts before each snapshot, commas included; one entry more than snapshots. */
+  textEnds: Uint32Array;
 }
 
 /**
  * Encodes every snapshot of a run in the default band, without a filter.
  *
  * @param marketCount the token's markets, of which none is named beyond
+ * @param follower is told of the text as it is written; it lasts until the next one is
  * @throws RangeError where a cell names one
  */
-export function textsOfRun(run: SnapshotRun, group: PackGroup, marketCount: number): SnapshotTexts {
+export function textsOfRun(
+  run: SnapshotRun,
+  group: PackGroup,
+  marketCount: number,
+  follower: TextFollower | null = null,
+): SnapshotTexts {
   const snapshots = run.t.length;
   const ranges = emptyRanges(marketCount);
   const cells = emptyCells(run.bin.length);
@@ -47,7 +56,7 @@ export function textsOfRun(run: SnapshotRun, group: PackGroup, marketCount: numb
     }
     sumOffsets[s + 1] = sumMarket.length;
   }
-  const { bytes, offsets } = encodeSnapshots({
+  const columns = {
     query: { group },
     t: run.t,
     tier: new Uint8Array(snapshots).fill(TIERS.indexOf(run.tier)),
@@ -57,14 +66,16 @@ export function textsOfRun(run: SnapshotRun, group: PackGroup, marketCount: numb
     bin: cells.bin.subarray(0, cells.length),
     supportCents: cells.supportCents.subarray(0, cells.length),
     resistanceCents: cells.resistanceCents.subarray(0, cells.length),
-  });
+  };
+  const { bytes, offsets } = writeSnapshots(columns, follower);
   return {
     t: run.t,
     cellEnds,
     sumOffsets,
     sumMarket: Uint16Array.from(sumMarket),
     sumCents: Float64Array.from(sumCents),
-    texts: Array.from(run.t, (_, s) => bytes.subarray(offsets[s], offsets[s + 1])),
+    text: bytes,
+    textEnds: offsets,
   };
 }
 

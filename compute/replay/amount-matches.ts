@@ -1,5 +1,5 @@
 /** Where columns of amounts repeat themselves: told by the amounts, not looked for in their text. */
-import type { GzipEncoder } from '../deflate/encoder.js';
+import type { DeflateEncoder } from '../deflate/encoder.js';
 import { MAX_DISTANCE_BYTES } from '../deflate/symbols.js';
 import type { AmountRange } from './text-marks.js';
 
@@ -19,6 +19,8 @@ const GOLDEN = 0x9e37_79b1;
 export class SeenAmounts {
   /** By hash: the last amount's lower 32 bits, and where it begins in the text. */
   readonly table = new Int32Array(2 << SEEN_BITS);
+  /** What stands before this is not repeated. */
+  floor = 0;
   /** Amounts that are not those of their place in the last snapshot, nor the one before them. */
   changed = 0;
   /** Those among them that stand somewhere else within reach. */
@@ -26,7 +28,7 @@ export class SeenAmounts {
 
   /** Begins a page. */
   clear(): void {
-    this.changed = this.strays = 0;
+    this.floor = this.changed = this.strays = 0;
     for (let entry = 0; entry < this.table.length; entry += 2) {
       this.table[entry] = 0;
       this.table[entry + 1] = -MAX_DISTANCE_BYTES;
@@ -43,7 +45,7 @@ export class SeenAmounts {
  * @param limit end of the text written
  */
 export function takeMatch(
-  encoder: GzipEncoder,
+  encoder: DeflateEncoder,
   text: Uint8Array,
   at: number,
   known: number,
@@ -68,7 +70,7 @@ export function takeMatch(
  * @param limit end of the text written
  */
 export function takeAmounts(
-  encoder: GzipEncoder,
+  encoder: DeflateEncoder,
   text: Uint8Array,
   cents: Float64Array,
   now: AmountRange,
@@ -120,8 +122,9 @@ function distanceOfSeen(seen: SeenAmounts, amount: number, start: number): numbe
   const { table } = seen;
   const low = amount | 0;
   const entry = (Math.imul(low, GOLDEN) >>> (32 - SEEN_BITS)) << 1;
-  const distance = start - table[entry + 1];
-  const isSeen = table[entry] === low && distance <= MAX_DISTANCE_BYTES;
+  const before = table[entry + 1];
+  const distance = start - before;
+  const isSeen = table[entry] === low && distance <= MAX_DISTANCE_BYTES && before >= seen.floor;
   table[entry] = low;
   table[entry + 1] = start;
   if (!isSeen) return 0;
@@ -131,7 +134,7 @@ function distanceOfSeen(seen: SeenAmounts, amount: number, start: number): numbe
 
 /** Takes an amount's first digits where they are those of `distance` before. */
 function takePrefix(
-  encoder: GzipEncoder,
+  encoder: DeflateEncoder,
   text: Uint8Array,
   start: number,
   distance: number,

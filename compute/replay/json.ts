@@ -71,18 +71,25 @@ export function encodeHead(page: PageSummary, envelope: ReplayEnvelope): Uint8Ar
 }
 
 /**
- * Encodes snapshots one by one, with nothing between them: snapshot `s` is
- * `offsets[s] <= i < offsets[s + 1]` of the bytes.
+ * Encodes snapshots, each with a comma before it: snapshot `s` is `offsets[s] <= i < offsets[s + 1]`
+ * of the bytes.
+ *
+ * @returns a view of the room that the next page is written to
  */
-export function encodeSnapshots(columns: SnapshotColumns): {
-  bytes: Uint8Array<ArrayBuffer>;
-  offsets: Uint32Array;
-} {
+export function writeSnapshots(
+  columns: SnapshotColumns,
+  follower: TextFollower | null,
+): { bytes: Uint8Array<ArrayBuffer>; offsets: Uint32Array } {
   const room = roomFor(snapshotBytes(columns));
+  const { out } = room;
   const offsets = new Uint32Array(columns.t.length + 1);
-  const writer = snapshotWriter(room, columns, null);
-  for (let s = 0; s < columns.t.length; s++) offsets[s + 1] = writer(offsets[s], s);
-  return { bytes: room.out.slice(0, offsets[columns.t.length]), offsets };
+  const writer = snapshotWriter(room, columns, follower);
+  follower?.begin(out, 0);
+  for (let s = 0; s < columns.t.length; s++) {
+    out[offsets[s]] = COMMA;
+    offsets[s + 1] = writer(offsets[s] + 1, s);
+  }
+  return { bytes: out.subarray(0, offsets[columns.t.length]), offsets };
 }
 
 /** Bytes that the snapshots take at most, commas included. */

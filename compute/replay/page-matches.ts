@@ -4,7 +4,7 @@
  * the text but where cells have come or gone.
  */
 import { ByteMatcher } from '../deflate/byte-matches.js';
-import type { GzipEncoder } from '../deflate/encoder.js';
+import type { DeflateEncoder } from '../deflate/encoder.js';
 import { MAX_DISTANCE_BYTES } from '../deflate/symbols.js';
 import { SeenAmounts, takeAmounts, takeMatch } from './amount-matches.js';
 import type { SnapshotColumns } from './json.js';
@@ -25,7 +25,7 @@ const MOVED_LIMIT = 4;
 
 /** Follows the writer of JSON and names the matches to an encoder. */
 export class PageMatcher implements TextFollower {
-  readonly #encoder: GzipEncoder;
+  readonly #encoder: DeflateEncoder;
   readonly #bytes = new ByteMatcher();
   readonly #seen = new SeenAmounts();
   #text = new Uint8Array(0);
@@ -39,7 +39,7 @@ export class PageMatcher implements TextFollower {
   #goesOn = true;
 
   constructor(
-    encoder: GzipEncoder,
+    encoder: DeflateEncoder,
     /** Whether to leave pages alone that do not pay. */
     readonly mayGiveUp = true,
   ) {
@@ -56,6 +56,12 @@ export class PageMatcher implements TextFollower {
     this.#goesOn = true;
     this.#encoder.begin(text);
     this.#bytes.take(this.#encoder, text, 0, headEnd);
+  }
+
+  /** From here on what stands before `at` is not repeated. */
+  reachBackTo(at: number): void {
+    this.#bytes.floor = at;
+    this.#seen.floor = at;
   }
 
   marksFor(from: number, to: number): SnapshotMarks {

@@ -2,11 +2,14 @@
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { getPriority } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { THREAD_NICENESS } from '../../compute/pool.js';
 import { serveOptions } from '../../server/cli/commands/serve.js';
 import { UsageError } from '../../storage/errors.js';
 import { cleanUp, fathom, newKey, serve, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import { niceValuesOf } from '../support/processes.js';
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
@@ -42,6 +45,21 @@ describe('a server', () => {
       expect(await server.stop(signal)).toEqual({ status: 0, signal: null });
     }
   });
+
+  it.runIf(process.platform === 'linux')(
+    'has its event loop before all other threads',
+    async () => {
+      const server = await serve(data);
+      const nice = niceValuesOf(server.pid);
+      await server.stop();
+      const own = nice.get(server.pid) as number;
+      nice.delete(server.pid);
+      expect(own).toBe(getPriority());
+      // DuckDB's, the ones that run its calls, V8's and the pool's.
+      expect(nice.size).toBeGreaterThan(8);
+      expect(new Set(nice.values())).toEqual(new Set([Math.min(own + THREAD_NICENESS, 19)]));
+    },
+  );
 
   it('keeps its port and its directory for itself', async () => {
     const port = String(await freePort());

@@ -12,6 +12,7 @@ import {
   writePack,
   type Pack,
   type PackForm,
+  type Pieces,
 } from '../../compute/fragments/pack.js';
 import { gatherPieces } from '../../compute/fragments/pieces.js';
 import { encodeJson } from '../../compute/replay/json.js';
@@ -177,6 +178,59 @@ describe('a page from fragments', () => {
     const all = await packed(store, 3, { group: 'market', coding: 'gzip' });
     expect(bothWays(store, all, 'market', START_T).body).toBeNull();
     expect(bothWays(store, all, 'market', START_T + 2).body).not.toBeNull();
+  });
+});
+
+describe('a gzip piece', () => {
+  const inflate = (piece: Uint8Array, dictionary?: Buffer): string => {
+    const end = Uint8Array.of(1, 0, 0, 0xff, 0xff);
+    return zlib.inflateRawSync(Buffer.concat([piece, end]), { dictionary }).toString();
+  };
+  const partOf = ({ offsets, bytes }: Pieces, s: number) =>
+    bytes.subarray(offsets[s], offsets[s + 1]);
+
+  it('repeats nothing but its own snapshot, and where it is linked the one before', async () => {
+    let linkedPieces = 0;
+    const check = async (store: PlainStore, runLength: number, group: 'market' | 'all') => {
+      const { packs } = await packed(store, runLength, { group, coding: 'gzip' });
+      for (const { alone, linked, linkedSpans, t, textEnds, crcs } of packs) {
+        let before = '';
+        for (let s = 0; s < t.length; s++) {
+          const text = inflate(partOf(alone, s));
+          expect(text.slice(1)).toBe(JSON.stringify(JSON.parse(text.slice(1))));
+          expect(text.length).toBe(textEnds[s + 1] - textEnds[s]);
+          expect(zlib.crc32(text, crcs[s])).toBe(crcs[s + 1]);
+          expect(linkedSpans[s]).toBe(partOf(linked, s).length > 0 ? 1 : 0);
+          if (linkedSpans[s] > 0) {
+            // All that a page is sure to have before it: not even the last snapshot's comma.
+            expect(inflate(partOf(linked, s), Buffer.from(before))).toBe(text);
+            linkedPieces++;
+          }
+          before = text.slice(1);
+        }
+      }
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        stores,
+        fc.integer({ min: 1, max: 20 }),
+        fc.constantFrom('market' as const, 'all' as const),
+        check,
+      ),
+      { numRuns: 60 },
+    );
+    await check(wideStore(20, 3), 20, 'market');
+    await check(wideStore(5, 12), 5, 'market');
+    await check(wideStore(4, 50), 4, 'market');
+    expect(linkedPieces).toBeGreaterThan(100);
+  });
+
+  it('is the same whatever was made before', async () => {
+    const form: PackForm = { group: 'market', coding: 'gzip' };
+    const [first] = (await packed(wideStore(20, 4), 20, form)).packs;
+    await packed(wideStore(9, 11), 4, { group: 'all', coding: 'gzip' });
+    const [again] = (await packed(wideStore(20, 4), 20, form)).packs;
+    expect(again.buffer).toEqual(first.buffer);
   });
 });
 

@@ -179,7 +179,7 @@ describe('fragments', () => {
     expect(await pageOf(fragments, depth, late)).not.toBeNull();
     expect(await fragments.page(await planOf(depth), identityOf('gzip'))).toBeNull();
     await fragments.idle();
-    expect(depth.reads.length).toBe(3);
+    expect(depth.reads.flat().length).toBe(3);
     expect(await pageOf(fragments, depth)).not.toBeNull();
   });
 
@@ -226,6 +226,38 @@ describe('fragments', () => {
       await fragments.idle();
     }
     expect(logged.splice(0).length).toBe(plan.segmentIds.length);
+  });
+
+  it('are made of whole segments beside a damaged one', async () => {
+    const depth = depthOf();
+    const plan = await planOf(depth);
+    const [damaged] = plan.segmentIds;
+    const read = depth.readSegments.bind(depth);
+    depth.readSegments = async (ids) =>
+      (await read(ids)).map((block, i) => (ids[i] === damaged ? Uint8Array.of(1, 2) : block));
+    const fragments = await open(depth);
+    for (let i = 0; i < 2; i++) {
+      expect(await fragments.page(plan, identityOf('gzip'))).toBeNull();
+      await fragments.idle();
+    }
+    expect(logged.splice(0).length).toBe(1);
+    expect(files().length).toBe(plan.segmentIds.length - 1);
+  });
+
+  it('of several forms are made of one read', async () => {
+    const depth = depthOf();
+    const fragments = await open(depth, { onDisk: false });
+    const plan = await planOf(depth);
+    const ask = () =>
+      Promise.all(
+        (['gzip', 'br'] as const).map((coding) => fragments.page(plan, identityOf(coding))),
+      );
+    expect(await ask()).toEqual([null, null]);
+    depth.reads.length = 0;
+    expect(await ask()).toEqual([null, null]);
+    await fragments.idle();
+    expect(depth.reads.length).toBe(1);
+    expect((await ask()).every((body) => body !== null)).toBe(true);
   });
 
   it('take no more memory than they may', async () => {

@@ -1,4 +1,3 @@
-import { readFileSync, readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -11,6 +10,7 @@ import {
 import { binsOfBand } from '../../compute/ladder/ladder.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { runOf } from '../compute/replay-stores.js';
+import { niceValuesOf } from '../support/processes.js';
 import { MARKETS, MINT, steadyStore } from '../support/service.js';
 
 const errors: Error[] = [];
@@ -109,12 +109,7 @@ describe('closing the compute pool', () => {
 });
 
 describe.runIf(process.platform === 'linux')('the threads', () => {
-  /** Nice values of this process' threads: field 19 of stat; the second field may hold spaces. */
-  const niceValues = (): number[] =>
-    readdirSync('/proc/self/task').map((id) => {
-      const stat = readFileSync(`/proc/self/task/${id}/stat`, 'latin1');
-      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
-    });
+  const niceValues = (): number[] => [...niceValuesOf(process.pid).values()];
 
   it('give way to the event loop where cores are short', async () => {
     const before = niceValues();

@@ -1,5 +1,6 @@
 /** The built command as processes of its own, talked to as a shell would. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import path from 'node:path';
 
@@ -116,4 +117,15 @@ export class Script {
     await this.exited;
     return this.child.exitCode;
   }
+}
+
+/** Nice values of a process' threads by their ids, on Linux: field 19 of stat; the second may hold spaces. */
+export function niceValuesOf(pid: number): Map<number, number> {
+  const threads = `/proc/${pid}/task`;
+  return new Map(
+    readdirSync(threads).map((id) => {
+      const stat = readFileSync(path.join(threads, id, 'stat'), 'latin1');
+      return [Number(id), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])];
+    }),
+  );
 }

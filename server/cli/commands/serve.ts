@@ -28,6 +28,7 @@ import {
 } from '../../replay/fragments/fragments.js';
 import { columnBytes, fragmentLimits } from '../page-limits.js';
 import { SegmentColumns } from '../../replay/segment-columns.js';
+import { putLoopFirst } from '../../thread-priority.js';
 import { nativeCurrency } from '../native-currency.js';
 import { quoteTokens } from '../quote-tokens.js';
 import { readFlags } from '../flags.js';
@@ -190,6 +191,7 @@ export async function startService(
     await orders.start();
     // Not awaited: requests that come before the first boards wait for them.
     lp.start();
+    putLoopFirst();
     const server = await startServer({
       depth: store.depth,
       keys: store.keys,

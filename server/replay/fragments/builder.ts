@@ -1,4 +1,4 @@
-/** Makes packs behind the pages: one after the other, while pages leave room in the pool. */
+/** Makes packs beside the pages: in one task at a time, so that most of the pool is left to pages. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPack, type Pack } from '../../../compute/fragments/pack.js';
 import { QueueFullError, type ComputePool } from '../../../compute/pool.js';
@@ -7,9 +7,14 @@ import { nameOf, type PackKey } from './key.js';
 
 /** Packs that may wait to be made; what is asked for beyond that is asked for again. */
 const MAX_WAITING = 4096;
+/**
+ * Packs that one task makes: about a page's. Reading, queueing and answering are paid for once, and a
+ * page that waits behind the task waits about as long as behind another page.
+ */
+const MAX_PACKS_AT_ONCE = 8;
 /** Names of packs that have been missed once, and of packs that could not be made. */
 const MAX_NAMES = 65_536;
-/** While the pool has more to do than threads, a pack waits so long for its turn, and then takes it. */
+/** While the pool has more to do than threads, packs wait so long for their turn, and then take it. */
 const TURN_WAIT_MS = 20;
 const TURN_LOOK_MS = 5;
 
@@ -76,39 +81,57 @@ export class PackBuilder {
   }
 
   async #work(): Promise<void> {
-    for (const [name, order] of this.#waiting) {
-      try {
-        const pack = await this.#make(order);
-        if (pack !== null) await this.options.onPack(order.key, pack);
-      } catch (error) {
-        // Replaced meanwhile: the page that comes next asks for what stands in its place.
-        if (!(error instanceof SegmentGoneError)) {
-          addBounded(this.#givenUp, name);
-          this.options.onError(order.key, error);
-        }
-      } finally {
-        this.#waiting.delete(name);
-      }
+    while (this.#waiting.size > 0) {
+      await this.#turn();
+      const orders = [...this.#waiting.values()].slice(0, MAX_PACKS_AT_ONCE);
+      await this.#makeAll(orders);
+      for (const { key } of orders) this.#waiting.delete(nameOf(key));
     }
     this.#working = null;
   }
 
-  async #make({ key, marketCount }: Order): Promise<Pack | null> {
-    const { pool, depth } = this.options;
-    const { segmentId, group, coding } = key;
-    for (let waitedMs = 0; pool.pendingTasks >= pool.threads && waitedMs < TURN_WAIT_MS;) {
+  /** Other orders of the same page come meanwhile, too. */
+  async #turn(): Promise<void> {
+    const { pool } = this.options;
+    let waitedMs = 0;
+    do {
       await sleep(TURN_LOOK_MS);
       waitedMs += TURN_LOOK_MS;
-    }
-    if (this.#closing) return null;
-    const [segment] = await depth.readSegments([segmentId]);
-    const input = { segment, group, coding, marketCount };
+    } while (pool.pendingTasks >= pool.threads && waitedMs < TURN_WAIT_MS && !this.#closing);
+  }
+
+  /** Makes packs together, and each for itself where that fails: one may be at fault for all. */
+  async #makeAll(orders: readonly Order[]): Promise<void> {
+    if (this.#closing) return;
     try {
-      const buffer = await pool.run('buildFragments', input, [segment.buffer as ArrayBuffer]);
-      return openPack(buffer);
+      const packs = await this.#make(orders);
+      for (const [i, pack] of packs.entries()) await this.options.onPack(orders[i].key, pack);
     } catch (error) {
-      // No place in the queue: pages need it more.
-      if (error instanceof QueueFullError) return null;
+      if (orders.length > 1) for (const order of orders) await this.#makeAll([order]);
+      else if (orders.length === 1) this.#fail(orders[0], error);
+    }
+  }
+
+  #fail({ key }: Order, error: unknown): void {
+    // Replaced meanwhile: the page that comes next asks for what stands in its place.
+    if (error instanceof SegmentGoneError) return;
+    addBounded(this.#givenUp, nameOf(key));
+    this.options.onError(key, error);
+  }
+
+  /** The orders' packs; none where the pool's queue has no place: pages need it more. */
+  async #make(orders: readonly Order[]): Promise<Pack[]> {
+    const { pool, depth } = this.options;
+    const ids = [...new Set(orders.map(({ key }) => key.segmentId))];
+    const segments = await depth.readSegments(ids);
+    const inputs = orders.map(({ key: { segmentId, group, coding }, marketCount }) => {
+      return { segment: segments[ids.indexOf(segmentId)], group, coding, marketCount };
+    });
+    const transfer = segments.map(({ buffer }) => buffer as ArrayBuffer);
+    try {
+      return (await pool.run('buildFragments', inputs, transfer)).map(openPack);
+    } catch (error) {
+      if (error instanceof QueueFullError) return [];
       throw error;
     }
   }
