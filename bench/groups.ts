@@ -56,7 +56,7 @@ async function parted(parts: Record<string, () => Promise<BenchCase[]>>): Promis
 
 async function fragmentGroup(shape: PageShape): Promise<LoadedGroup> {
   const { fragmentCases } = await import('./cases/fragments.js');
-  return pure(await fragmentCases(shape, await historyOf(shape)));
+  return pure(fragmentCases(shape, await historyOf(shape)));
 }
 
 /** By name, in the order in which they are measured. */

@@ -50,11 +50,8 @@ export function renderPage(input: RenderInput): RenderResult {
 }
 
 /** Fragment packs of segments: the buffers that openPack opens, moved to the caller. */
-export async function buildFragments(
-  inputs: readonly PackInput[],
-): Promise<Uint8Array<ArrayBuffer>[]> {
-  const packs: Uint8Array<ArrayBuffer>[] = [];
-  for (const input of inputs) packs.push((await buildPack(input)).buffer);
+export function buildFragments(inputs: readonly PackInput[]): Uint8Array<ArrayBuffer>[] {
+  const packs = inputs.map((input) => buildPack(input).buffer);
   return moved(
     packs,
     packs.map(({ buffer }) => buffer),

@@ -1,6 +1,6 @@
 /** Pages from fragments: packs made of a page's segments, and the page put together from them. */
 import { assemblePage, type FragmentPage } from '../../compute/fragments/assemble.js';
-import { buildPack, type PackInput } from '../../compute/fragments/build.js';
+import { buildPack } from '../../compute/fragments/build.js';
 import { PACK_CODINGS, type Pack, type PackCoding } from '../../compute/fragments/pack.js';
 import { encodePage } from '../../compute/replay/task.js';
 import { buildPage } from '../../compute/replay/page.js';
@@ -14,7 +14,7 @@ import { unpacked } from './encodings.js';
 import { envelopeOf, pageInput } from './request.js';
 
 /** All of group=market. The hashes of packs are those of their texts' sums, of pages those of their text. */
-export async function fragmentCases(shape: PageShape, history: TokenHistory): Promise<BenchCase[]> {
+export function fragmentCases(shape: PageShape, history: TokenHistory): BenchCase[] {
   const input = pageInput(history, 'market');
   const page = buildPage(input);
   const envelope = envelopeOf(shape.snapshots);
@@ -22,7 +22,7 @@ export async function fragmentCases(shape: PageShape, history: TokenHistory): Pr
   const segments = splitRun(history.run).map(encodeSegment);
   const cases: BenchCase[] = [];
   for (const coding of PACK_CODINGS) {
-    const packs = await buildPacks(segments, coding, history.markets.length);
+    const packs = buildPacks(segments, coding, history.markets.length);
     const whole = compressPage(json, coding).length;
     const assembled: FragmentPage = {
       stretches: packs.map((pack) => ({ pack, first: 0, end: pack.t.length })),
@@ -60,17 +60,12 @@ export async function fragmentCases(shape: PageShape, history: TokenHistory): Pr
   return cases;
 }
 
-async function buildPacks(
+function buildPacks(
   segments: readonly Uint8Array[],
   coding: PackCoding,
   marketCount: number,
-): Promise<Pack[]> {
-  const packs: Pack[] = [];
-  for (const segment of segments) {
-    const input: PackInput = { segment, group: 'market', coding, marketCount };
-    packs.push(await buildPack(input));
-  }
-  return packs;
+): Pack[] {
+  return segments.map((segment) => buildPack({ segment, group: 'market', coding, marketCount }));
 }
 
 function bytesOf(packs: readonly Pack[]): number {

@@ -1,6 +1,5 @@
 /** Matches of any bytes, found by a hash of four of them: for text of which nothing else is known. */
-import type { DeflateEncoder } from './encoder.js';
-import { MAX_DISTANCE_BYTES } from './symbols.js';
+import type { MatchTaker } from './match-taker.js';
 
 const HASH_BITS = 13;
 const HASHED_BYTES = 4;
@@ -31,16 +30,17 @@ export class ByteMatcher {
   }
 
   /** Takes `text[from..to)`; what its last match leaves over is not taken yet. */
-  take(encoder: DeflateEncoder, text: Uint8Array, from: number, to: number): void {
+  take(encoder: MatchTaker, text: Uint8Array, from: number, to: number): void {
     const last = this.#last;
     const { floor } = this;
+    const { maxDistance } = encoder;
     const hashed = to - HASHED_BYTES;
     let at = Math.max(from, encoder.taken);
     while (at <= hashed) {
       const hash = hashAt(text, at);
       const before = last[hash] - 1;
       last[hash] = at + 1;
-      if (before < floor || at - before > MAX_DISTANCE_BYTES) {
+      if (before < floor || at - before > maxDistance) {
         at++;
         continue;
       }

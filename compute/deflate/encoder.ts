@@ -3,7 +3,8 @@ import zlib from 'node:zlib';
 import { BitWriter, DEFLATE_SLACK_BYTES } from './bit-writer.js';
 import { BlockCodes } from './block-codes.js';
 import { BLOCK_TOKENS, TokenBlock, writeBlock } from './block.js';
-import { distanceSymbol, MAX_MATCH_BYTES, MIN_MATCH_BYTES } from './symbols.js';
+import type { PieceEncoder } from './match-taker.js';
+import { distanceSymbol, MAX_DISTANCE_BYTES, MAX_MATCH_BYTES, MIN_MATCH_BYTES } from './symbols.js';
 import { BYTES, FIRST_DIGIT, MATCH, PAIRS } from './tokens.js';
 
 /** Deflate, no name, no time, made under Unix. */
@@ -18,7 +19,8 @@ const EMPTY_STORED = 0xffff_0000;
  * Takes a text from its beginning to its end: match() where bytes stand as they did before, anything
  * between two matches is written as it is. What it works in is kept from text to text.
  */
-export class DeflateEncoder {
+export class DeflateEncoder implements PieceEncoder {
+  readonly maxDistance = MAX_DISTANCE_BYTES;
   protected readonly block = new TokenBlock();
   protected readonly writer = new BitWriter();
   protected readonly codes: BlockCodes;
@@ -31,7 +33,6 @@ export class DeflateEncoder {
     this.codes = new BlockCodes(blocksAlike);
   }
 
-  /** Begins a text; its bytes may still be written while it is taken. */
   begin(text: Uint8Array<ArrayBuffer>): void {
     this.text = text;
     this.taken = 0;
@@ -40,24 +41,17 @@ export class DeflateEncoder {
     this.writer.clear();
   }
 
-  /** Takes the text up to `to` as it is. */
   plain(to: number): void {
     while (to - this.taken > BLOCK_TOKENS) this.#run(this.taken + BLOCK_TOKENS);
     this.#run(to);
   }
 
-  /** Leaves out the text up to `to`, as far as it is in no piece yet. */
   skip(to: number): void {
     this.taken = to;
     if (this.block.used > 0) this.block.clear();
   }
 
-  /**
-   * Ends a piece of the text: blocks of which none is the last, and an empty stored one, so that the
-   * piece ends at a byte's end.
-   *
-   * @returns where its bytes end, among those of all pieces since begin(): see pieces()
-   */
+  /** Writes blocks of which none is the last, and an empty stored one. */
   endPiece(to: number): number {
     this.plain(to);
     const { writer } = this;
@@ -70,18 +64,10 @@ export class DeflateEncoder {
     return writer.at;
   }
 
-  /** Bytes of the pieces so far: a view that lasts until the next one is begun. */
   pieces(): Uint8Array<ArrayBuffer> {
     return this.writer.written();
   }
 
-  /**
-   * Says that `text[from..from + length)` stands `distance` bytes before it as well.
-   *
-   * @param from at or after `taken`
-   * @param length 3 at least
-   * @param distance 1 to 32,768, and not before the text
-   */
   match(from: number, length: number, distance: number): void {
     this.plain(from);
     this.taken = from + length;

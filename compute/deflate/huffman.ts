@@ -2,7 +2,7 @@
 
 /** Longest code of any of deflate's alphabets. */
 export const MAX_CODE_BITS = 15;
-const MAX_SYMBOLS = 512;
+const MAX_SYMBOLS = 1024;
 
 /** `count * MAX_SYMBOLS + symbol` of the symbols in use. */
 const sorted = new Float64Array(MAX_SYMBOLS);

@@ -122,36 +122,18 @@ function sumMarkets(stretches: readonly PackStretch[], marketCount: number) {
 /** The stretches' pieces in order; the page's first one without its comma. */
 function piecesOf(stretches: readonly PackStretch[], coding: PackCoding): Uint8Array[] {
   const pieces: Uint8Array[] = [];
-  for (const stretch of stretches) {
-    if (coding === 'gzip') gzipPieces(stretch, pieces);
-    else brotliPieces(stretch, pieces);
-  }
+  for (const stretch of stretches) addPieces(stretch, pieces);
   pieces[0] = pieces[0].subarray(COMMA_BYTES[coding]);
   return pieces;
 }
 
-function gzipPieces({ pack, first, end }: PackStretch, pieces: Uint8Array[]): void {
-  const { alone, linked, linkedSpans } = pack;
+function addPieces({ pack, first, end }: PackStretch, pieces: Uint8Array[]): void {
+  const { alone, linked } = pack;
   for (let s = first; s < end;) {
     pieces.push(alone.bytes.subarray(alone.offsets[s], alone.offsets[s + 1]));
     const from = ++s;
-    while (s < end && linkedSpans[s] > 0) s++;
+    while (s < end && linked.offsets[s] < linked.offsets[s + 1]) s++;
     if (s > from) pieces.push(linked.bytes.subarray(linked.offsets[from], linked.offsets[s]));
-  }
-}
-
-function brotliPieces({ pack, first, end }: PackStretch, pieces: Uint8Array[]): void {
-  const { alone, linked, linkedSpans } = pack;
-  const fits = (s: number) => linkedSpans[s] > 0 && s + linkedSpans[s] <= end;
-  for (let s = first; s < end;) {
-    const from = s;
-    if (fits(s)) {
-      while (s < end && fits(s)) s += linkedSpans[s];
-      pieces.push(linked.bytes.subarray(linked.offsets[from], linked.offsets[s]));
-    } else {
-      while (s < end && !fits(s)) s++;
-      pieces.push(alone.bytes.subarray(alone.offsets[from], alone.offsets[s]));
-    }
   }
 }
 

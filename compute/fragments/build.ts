@@ -1,10 +1,11 @@
 /** The pool's task: a segment in, one of its fragment packs out. */
 import zlib from 'node:zlib';
 import { decodeSegment } from '../segment/segment.js';
-import { brotliPieces } from './brotli.js';
-import { deflatePieces } from './deflate.js';
+import { BROTLI_COMMA, newBrotliEncoder } from './brotli.js';
+import { DEFLATE_COMMA, newDeflateEncoder } from './deflate.js';
 import { writePack, type Pack, type PackForm } from './pack.js';
 import { PieceMatcher } from './piece-matches.js';
+import { gatherTexts } from './pieces.js';
 import { textsOfRun } from './snapshots.js';
 
 /** Plain data and bytes: it crosses a thread boundary. */
@@ -16,19 +17,22 @@ export interface PackInput extends PackForm {
 }
 
 /** What the segment that this thread works on is compressed in: used again for the next. */
-const matcher = new PieceMatcher();
+const matchers = {
+  gzip: new PieceMatcher(newDeflateEncoder),
+  br: new PieceMatcher(newBrotliEncoder),
+};
+const commas = { gzip: DEFLATE_COMMA, br: BROTLI_COMMA };
 
 /**
  * Makes a fragment pack.
  * @throws Error where the segment is damaged, RangeError where it names a market beyond the token's
  */
-export async function buildPack({ segment, group, coding, marketCount }: PackInput): Promise<Pack> {
+export function buildPack({ segment, group, coding, marketCount }: PackInput): Pack {
+  const matcher = matchers[coding];
   const run = decodeSegment(segment);
-  const follower = coding === 'gzip' ? matcher : null;
-  const { text, ...columns } = textsOfRun(run, group, marketCount, follower);
+  const { text, ...columns } = textsOfRun(run, group, marketCount, matcher);
   const crcs = crcsOf(text, columns.textEnds);
-  const pieces =
-    coding === 'gzip' ? deflatePieces(matcher) : await brotliPieces(text, columns.textEnds);
+  const pieces = gatherTexts(matcher, commas[coding]);
   return writePack({ group, coding, sourceCrc: zlib.crc32(segment), ...columns, crcs, ...pieces });
 }
 

@@ -1,8 +1,7 @@
 /** Pieces of a gzip member (RFC 1951, 1952). Each ends at a byte's end and is not the last one. */
 import zlib from 'node:zlib';
-import type { Pieces } from './pack.js';
-import type { PieceMatcher } from './piece-matches.js';
-import { gatherPieces, type CompressedTexts } from './pieces.js';
+import { DeflateEncoder } from '../deflate/encoder.js';
+import type { PieceEncoder } from '../deflate/match-taker.js';
 
 const { Z_SYNC_FLUSH } = zlib.constants;
 
@@ -26,21 +25,7 @@ export function deflateEnvelope(text: Uint8Array): Uint8Array {
   return zlib.deflateRawSync(text, ENVELOPE);
 }
 
-/**
- * The snapshots that the matcher has followed, each for itself, and each with the one before it as
- * what it repeats; that form is left out where it is no shorter: of a text longer than deflate's
- * window too little is in reach.
- */
-export function deflatePieces(matcher: PieceMatcher): CompressedTexts {
-  const { alone, linked } = matcher.pieces();
-  const commas = partsOf(alone).map((part) => Buffer.concat([DEFLATE_COMMA, part]));
-  const linkedParts = partsOf(linked).map((part, s) =>
-    part.length < commas[s].length ? part : part.subarray(0, 0),
-  );
-  const linkedSpans = Uint32Array.from(linkedParts, (piece) => (piece.length > 0 ? 1 : 0));
-  return { alone: gatherPieces(commas), linked: gatherPieces(linkedParts), linkedSpans };
-}
+/** Snapshots look alike for a while: so many may have the same codes. */
+const BLOCKS_ALIKE = 8;
 
-function partsOf({ offsets, bytes }: Pieces): Uint8Array[] {
-  return Array.from(offsets.subarray(1), (end, i) => bytes.subarray(offsets[i], end));
-}
+export const newDeflateEncoder = (): PieceEncoder => new DeflateEncoder(BLOCKS_ALIKE);

@@ -24,8 +24,8 @@ export interface Pieces {
 }
 
 /**
- * What a pack holds. Every piece stands for its text with a comma before it; the comma is a block of
- * its own at the piece's beginning, so that a page can leave out its first one.
+ * What a pack holds. Every piece stands for its text with a comma before it; of those that stand
+ * alone the comma is a block of its own, so that a page can leave out its first one.
  */
 export interface PackContent extends PackForm {
   /** CRC-32 of the segment's stored block. */
@@ -40,12 +40,10 @@ export interface PackContent extends PackForm {
   /** Each snapshot for itself: to be put after anything. */
   alone: Pieces;
   /**
-   * gzip: each snapshot as it can follow the one before it in the segment. br: several snapshots in
-   * one piece, which stands at the first of them.
+   * Each snapshot as it can follow the one before it in the segment, in either form of that one;
+   * empty where it has no such form.
    */
   linked: Pieces;
-  /** Snapshots in each linked piece; 0 where there is none. */
-  linkedSpans: Uint32Array;
   /** Markets of each snapshot within the band, one entry more than snapshots; empty with all. */
   sumOffsets: Uint32Array;
   sumMarket: Uint16Array;
@@ -58,8 +56,8 @@ export interface Pack extends PackContent {
   buffer: Uint8Array<ArrayBuffer>;
 }
 
-/** Bytes depend on the libraries that made them, too: a pack of others is another layout. */
-const LAYOUT = `fathom.fragments.2 zlib ${process.versions.zlib} brotli ${process.versions.brotli}`;
+/** Names how a pack is laid out and how its pieces are made: one page has one sequence of bytes. */
+const LAYOUT = 'fathom.fragments.2';
 const LAYOUT_CRC = zlib.crc32(LAYOUT);
 
 /** Numbers in a pack's head, 32 bits each. */
@@ -109,7 +107,6 @@ export function writePack(content: PackContent): Pack {
     pack[pieces].offsets.set(content[pieces].offsets);
     pack[pieces].bytes.set(content[pieces].bytes);
   }
-  pack.linkedSpans.set(content.linkedSpans);
   pack.sumOffsets.set(content.sumOffsets);
   pack.sumMarket.set(content.sumMarket);
   pack.sumCents.set(content.sumCents);
@@ -154,7 +151,6 @@ function viewsOf(buffer: Uint8Array<ArrayBuffer>, counts: Counts): Pack {
   const uint8s = (length: number) => new Uint8Array(buffer.buffer, take(length), length);
   const sumCents = new Float64Array(buffer.buffer, take(8 * sums), sums);
   const t = uint32s(snapshots);
-  const linkedSpans = uint32s(snapshots);
   const [cellEnds, textEnds, crcs, sumOffsets, aloneOffsets, linkedOffsets] = Array.from(
     { length: 6 },
     () => uint32s(snapshots + 1),
@@ -171,7 +167,6 @@ function viewsOf(buffer: Uint8Array<ArrayBuffer>, counts: Counts): Pack {
     crcs,
     alone: { offsets: aloneOffsets, bytes: uint8s(aloneBytes) },
     linked: { offsets: linkedOffsets, bytes: uint8s(linkedBytes) },
-    linkedSpans,
     sumOffsets,
     sumMarket,
     sumCents,
@@ -179,6 +174,6 @@ function viewsOf(buffer: Uint8Array<ArrayBuffer>, counts: Counts): Pack {
 }
 
 function bytesOf({ snapshots, sums, aloneBytes, linkedBytes }: Counts): number {
-  const uint32s = 2 * snapshots + 6 * (snapshots + 1);
+  const uint32s = snapshots + 6 * (snapshots + 1);
   return HEAD_BYTES + 10 * sums + 4 * uint32s + aloneBytes + linkedBytes;
 }

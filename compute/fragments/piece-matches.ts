@@ -1,6 +1,6 @@
-/** Follows the writing of a segment's snapshots and makes deflate pieces of them, in both forms. */
+/** Follows the writing of a segment's snapshots and makes pieces of them, in both forms. */
 import { ByteMatcher } from '../deflate/byte-matches.js';
-import { DeflateEncoder } from '../deflate/encoder.js';
+import type { PieceEncoder } from '../deflate/match-taker.js';
 import { SeenAmounts, takeAmounts } from '../replay/amount-matches.js';
 import type { SnapshotColumns } from '../replay/json.js';
 import { PageMatcher } from '../replay/page-matches.js';
@@ -12,8 +12,6 @@ import {
 } from '../replay/text-marks.js';
 import type { Pieces } from './pack.js';
 
-/** Snapshots look alike for a while. */
-const BLOCKS_ALIKE = 8;
 /** No amounts: of a snapshot that nothing stands before. */
 const NO_AMOUNTS: AmountRange = emptyMarks().support;
 
@@ -23,9 +21,9 @@ const NO_AMOUNTS: AmountRange = emptyMarks().support;
  * from segment to segment.
  */
 export class PieceMatcher implements TextFollower {
-  readonly #linkedEncoder = new DeflateEncoder(BLOCKS_ALIKE);
-  readonly #linked = new PageMatcher(this.#linkedEncoder, false);
-  readonly #aloneEncoder = new DeflateEncoder(BLOCKS_ALIKE);
+  readonly #linkedEncoder: PieceEncoder;
+  readonly #linked: PageMatcher;
+  readonly #aloneEncoder: PieceEncoder;
   readonly #bytes = new ByteMatcher();
   readonly #seen = new SeenAmounts();
   #text: Uint8Array<ArrayBuffer> = new Uint8Array(0);
@@ -34,6 +32,12 @@ export class PieceMatcher implements TextFollower {
   #lastStart = 0;
   #linkedEnds: number[] = [];
   #aloneEnds: number[] = [];
+
+  constructor(newEncoder: () => PieceEncoder) {
+    this.#linkedEncoder = newEncoder();
+    this.#linked = new PageMatcher(this.#linkedEncoder, false);
+    this.#aloneEncoder = newEncoder();
+  }
 
   begin(text: Uint8Array<ArrayBuffer>): void {
     this.#text = text;
@@ -91,6 +95,6 @@ export class PieceMatcher implements TextFollower {
   }
 }
 
-function piecesOf(encoder: DeflateEncoder, ends: readonly number[]): Pieces {
+function piecesOf(encoder: PieceEncoder, ends: readonly number[]): Pieces {
   return { offsets: Uint32Array.of(0, ...ends), bytes: encoder.pieces() };
 }

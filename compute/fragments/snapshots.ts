@@ -35,7 +35,7 @@ export function textsOfRun(
   run: SnapshotRun,
   group: PackGroup,
   marketCount: number,
-  follower: TextFollower | null = null,
+  follower: TextFollower,
 ): SnapshotTexts {
   const snapshots = run.t.length;
   const ranges = emptyRanges(marketCount);

@@ -1,6 +1,5 @@
 /** Where columns of amounts repeat themselves: told by the amounts, not looked for in their text. */
-import type { DeflateEncoder } from '../deflate/encoder.js';
-import { MAX_DISTANCE_BYTES } from '../deflate/symbols.js';
+import type { MatchTaker } from '../deflate/match-taker.js';
 import type { AmountRange } from './text-marks.js';
 
 /** A match as far back as the last snapshot costs as much as five digits. */
@@ -31,7 +30,7 @@ export class SeenAmounts {
     this.floor = this.changed = this.strays = 0;
     for (let entry = 0; entry < this.table.length; entry += 2) {
       this.table[entry] = 0;
-      this.table[entry + 1] = -MAX_DISTANCE_BYTES;
+      this.table[entry + 1] = -1;
     }
   }
 }
@@ -45,7 +44,7 @@ export class SeenAmounts {
  * @param limit end of the text written
  */
 export function takeMatch(
-  encoder: DeflateEncoder,
+  encoder: MatchTaker,
   text: Uint8Array,
   at: number,
   known: number,
@@ -70,7 +69,7 @@ export function takeMatch(
  * @param limit end of the text written
  */
 export function takeAmounts(
-  encoder: DeflateEncoder,
+  encoder: MatchTaker,
   text: Uint8Array,
   cents: Float64Array,
   now: AmountRange,
@@ -79,6 +78,7 @@ export function takeAmounts(
   seen: SeenAmounts,
   limit: number,
 ): void {
+  const { maxDistance } = encoder;
   const { from, at } = now;
   const { from: lastFrom, at: lastAt } = last;
   const count = now.to - from;
@@ -87,7 +87,7 @@ export function takeAmounts(
     const amount = cents[from + k];
     const start = at[k];
     let j = places === null ? k : places[k];
-    const isNear = j >= 0 && j < lastCount && start - lastAt[j] <= MAX_DISTANCE_BYTES;
+    const isNear = j >= 0 && j < lastCount && start - lastAt[j] <= maxDistance;
     let distance: number;
     if (isNear && cents[lastFrom + j] === amount) {
       distance = start - lastAt[j];
@@ -101,7 +101,7 @@ export function takeAmounts(
       while (k < count && cents[from + k] === amount);
     } else {
       seen.changed++;
-      const back = distanceOfSeen(seen, amount, start);
+      const back = distanceOfSeen(seen, amount, start, maxDistance);
       if (back > 0) {
         takeMatch(encoder, text, start, start, back, limit);
         while (k + 1 < count && at[k + 1] <= encoder.taken) k++;
@@ -118,13 +118,18 @@ export function takeAmounts(
 }
 
 /** How far back the amount stood last, 0 where that is not known; remembers that it stands here. */
-function distanceOfSeen(seen: SeenAmounts, amount: number, start: number): number {
+function distanceOfSeen(
+  seen: SeenAmounts,
+  amount: number,
+  start: number,
+  maxDistance: number,
+): number {
   const { table } = seen;
   const low = amount | 0;
   const entry = (Math.imul(low, GOLDEN) >>> (32 - SEEN_BITS)) << 1;
   const before = table[entry + 1];
   const distance = start - before;
-  const isSeen = table[entry] === low && distance <= MAX_DISTANCE_BYTES && before >= seen.floor;
+  const isSeen = table[entry] === low && distance <= maxDistance && before >= seen.floor;
   table[entry] = low;
   table[entry + 1] = start;
   if (!isSeen) return 0;
@@ -134,7 +139,7 @@ function distanceOfSeen(seen: SeenAmounts, amount: number, start: number): numbe
 
 /** Takes an amount's first digits where they are those of `distance` before. */
 function takePrefix(
-  encoder: DeflateEncoder,
+  encoder: MatchTaker,
   text: Uint8Array,
   start: number,
   distance: number,

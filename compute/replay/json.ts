@@ -78,13 +78,13 @@ export function encodeHead(page: PageSummary, envelope: ReplayEnvelope): Uint8Ar
  */
 export function writeSnapshots(
   columns: SnapshotColumns,
-  follower: TextFollower | null,
+  follower: TextFollower,
 ): { bytes: Uint8Array<ArrayBuffer>; offsets: Uint32Array } {
   const room = roomFor(snapshotBytes(columns));
   const { out } = room;
   const offsets = new Uint32Array(columns.t.length + 1);
   const writer = snapshotWriter(room, columns, follower);
-  follower?.begin(out, 0);
+  follower.begin(out, 0);
   for (let s = 0; s < columns.t.length; s++) {
     out[offsets[s]] = COMMA;
     offsets[s + 1] = writer(offsets[s] + 1, s);

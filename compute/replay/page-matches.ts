@@ -4,8 +4,7 @@
  * the text but where cells have come or gone.
  */
 import { ByteMatcher } from '../deflate/byte-matches.js';
-import type { DeflateEncoder } from '../deflate/encoder.js';
-import { MAX_DISTANCE_BYTES } from '../deflate/symbols.js';
+import type { MatchTaker } from '../deflate/match-taker.js';
 import { SeenAmounts, takeAmounts, takeMatch } from './amount-matches.js';
 import type { SnapshotColumns } from './json.js';
 import {
@@ -25,7 +24,7 @@ const MOVED_LIMIT = 4;
 
 /** Follows the writer of JSON and names the matches to an encoder. */
 export class PageMatcher implements TextFollower {
-  readonly #encoder: DeflateEncoder;
+  readonly #encoder: MatchTaker;
   readonly #bytes = new ByteMatcher();
   readonly #seen = new SeenAmounts();
   #text = new Uint8Array(0);
@@ -39,7 +38,7 @@ export class PageMatcher implements TextFollower {
   #goesOn = true;
 
   constructor(
-    encoder: DeflateEncoder,
+    encoder: MatchTaker,
     /** Whether to leave pages alone that do not pay. */
     readonly mayGiveUp = true,
   ) {
@@ -103,14 +102,14 @@ export class PageMatcher implements TextFollower {
 
   #takeKey(at: number, lastAt: number): void {
     const distance = at - lastAt;
-    if (distance > MAX_DISTANCE_BYTES) return;
+    if (distance > this.#encoder.maxDistance) return;
     takeMatch(this.#encoder, this.#text, at, at, distance, this.#marks.end);
   }
 
   #takePlaces(): void {
     const { places, supportKey, end, samePlaces } = this.#marks;
     const distance = places - this.#last.places;
-    if (samePlaces && distance <= MAX_DISTANCE_BYTES) {
+    if (samePlaces && distance <= this.#encoder.maxDistance) {
       takeMatch(this.#encoder, this.#text, places, supportKey, distance, end);
     } else this.#bytes.take(this.#encoder, this.#text, places, supportKey);
   }

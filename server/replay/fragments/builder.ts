@@ -27,7 +27,7 @@ interface Order {
 export interface PackBuilderOptions {
   pool: ComputePool;
   depth: Pick<DepthSource, 'readSegments'>;
-  /** Told of each pack as soon as it is made; the next one waits until it is done with it. */
+  /** Told of a task's packs, one after the other; the next task waits until it is done with them. */
   onPack: (key: PackKey, pack: Pack) => Promise<void>;
   onError: (key: PackKey, error: unknown) => void;
 }

@@ -1,0 +1,212 @@
+/** A text as pieces of a brotli stream (RFC 7932), from matches that the caller names. */
+import { BitWriter, DEFLATE_SLACK_BYTES } from '../deflate/bit-writer.js';
+import type { PieceEncoder } from '../deflate/match-taker.js';
+import {
+  canLeaveDistanceOut,
+  COMMAND_SYMBOLS,
+  commandSymbol,
+  COPIES,
+  copyCode,
+  insertCode,
+  INSERTS,
+} from './commands.js';
+import { DISTANCE_SYMBOLS, distanceExtra, distanceExtraBits, LastDistances } from './distances.js';
+import { PrefixCode } from './prefix-code.js';
+
+/** What a command takes in the list of them. */
+const INSERT = 0;
+const COPY = 1;
+const DISTANCE = 2;
+const SYMBOL = 3;
+const DISTANCE_SYMBOL = 4;
+const COMMAND_NUMBERS = 5;
+/** Its distance is the one before, and not told. */
+const NO_DISTANCE = -1;
+const FIRST_COMMANDS = 1024;
+
+/** Everything that stands before a block's commands. */
+const MAX_HEAD_BYTES = 2048;
+/** A block of at most so many bytes tells their number in 16 bits, with each nibble more in 4 more. */
+const MIN_LENGTH_NIBBLES = 4;
+/** One kind of blocks, no direct distances, one code for all: eleven fields of nothing. */
+const PLAIN_FIELDS_BITS = 13;
+/** Not the last block, no bytes of metadata: what follows begins at a byte's end. */
+const ALIGNING_BLOCK = 6;
+const ALIGNING_BLOCK_BITS = 6;
+/** Bits that are put down at once. */
+const MAX_PUT_BITS = 16;
+
+export class BrotliPieceEncoder implements PieceEncoder {
+  readonly maxDistance: number;
+  taken = 0;
+  readonly #writer = new BitWriter();
+  readonly #literals = new PrefixCode(256);
+  readonly #commands = new PrefixCode(COMMAND_SYMBOLS);
+  readonly #distances = new PrefixCode(DISTANCE_SYMBOLS);
+  readonly #last = new LastDistances();
+  #list = new Int32Array(FIRST_COMMANDS * COMMAND_NUMBERS);
+  #used = 0;
+  #text: Uint8Array = new Uint8Array(0);
+  #pieceStart = 0;
+  /** End of the last copy. */
+  #copied = 0;
+
+  /** @param windowBits of the stream that the pieces become part of */
+  constructor(windowBits: number) {
+    this.maxDistance = 2 ** windowBits - 16;
+  }
+
+  begin(text: Uint8Array<ArrayBuffer>): void {
+    this.#text = text;
+    this.#writer.clear();
+    this.skip(0);
+  }
+
+  plain(to: number): void {
+    this.taken = to;
+  }
+
+  skip(to: number): void {
+    this.taken = this.#pieceStart = this.#copied = to;
+    this.#used = 0;
+    this.#last.clear();
+  }
+
+  match(from: number, length: number, distance: number): void {
+    this.#add(from - this.#copied, length, distance);
+    this.taken = this.#copied = from + length;
+  }
+
+  endPiece(to: number): number {
+    const bytes = to - this.#pieceStart;
+    // Behind the block's last byte nothing is copied.
+    if (to > this.#copied) this.#add(to - this.#copied, 0, 0);
+    this.#count();
+    this.#reserve();
+    this.#writeHead(bytes);
+    this.#writeCommands();
+    this.#writer.put(ALIGNING_BLOCK, ALIGNING_BLOCK_BITS);
+    this.#writer.align();
+    this.skip(to);
+    return this.#writer.at;
+  }
+
+  pieces(): Uint8Array<ArrayBuffer> {
+    return this.#writer.written();
+  }
+
+  #add(insert: number, copy: number, distance: number): void {
+    if (this.#used === this.#list.length) {
+      const list = new Int32Array(2 * this.#list.length);
+      list.set(this.#list);
+      this.#list = list;
+    }
+    const insertIs = insertCode(insert);
+    const copyIs = copy === 0 ? 0 : copyCode(copy);
+    let symbol = copy === 0 ? NO_DISTANCE : this.#last.symbolOf(distance);
+    const isLeftOut = symbol === 0 && canLeaveDistanceOut(insertIs, copyIs);
+    if (isLeftOut) symbol = NO_DISTANCE;
+    const list = this.#list;
+    const at = this.#used;
+    list[at + INSERT] = insert;
+    list[at + COPY] = copy;
+    list[at + DISTANCE] = distance;
+    list[at + SYMBOL] = commandSymbol(insertIs, copyIs, isLeftOut);
+    list[at + DISTANCE_SYMBOL] = symbol;
+    this.#used += COMMAND_NUMBERS;
+  }
+
+  #count(): void {
+    const list = this.#list;
+    const text = this.#text;
+    const literals = this.#literals.counts.fill(0);
+    const commands = this.#commands.counts.fill(0);
+    const distances = this.#distances.counts.fill(0);
+    for (let c = 0, at = this.#pieceStart; c < this.#used; c += COMMAND_NUMBERS) {
+      commands[list[c + SYMBOL]]++;
+      const symbol = list[c + DISTANCE_SYMBOL];
+      if (symbol !== NO_DISTANCE) distances[symbol]++;
+      for (const end = at + list[c + INSERT]; at < end; at++) literals[text[at]]++;
+      at += list[c + COPY];
+    }
+    this.#literals.make();
+    this.#commands.make();
+    this.#distances.make();
+  }
+
+  #reserve(): void {
+    // Beside its codes a command has at most 24 + 24 + 17 bits.
+    const extraBytes = 9 * (this.#used / COMMAND_NUMBERS);
+    const bits = this.#literals.bits() + this.#commands.bits() + this.#distances.bits();
+    this.#writer.reserve(
+      MAX_HEAD_BYTES + Math.ceil(bits / 8) + extraBytes + 2 * DEFLATE_SLACK_BYTES,
+    );
+  }
+
+  #writeHead(bytes: number): void {
+    const writer = this.#writer;
+    let nibbles = MIN_LENGTH_NIBBLES;
+    while ((bytes - 1) >>> (4 * nibbles) > 0) nibbles++;
+    writer.put((nibbles - MIN_LENGTH_NIBBLES) << 1, 3);
+    putLong(writer, bytes - 1, 4 * nibbles);
+    writer.put(0, 1);
+    writer.put(0, PLAIN_FIELDS_BITS);
+    this.#literals.write(writer);
+    this.#commands.write(writer);
+    this.#distances.write(writer);
+  }
+
+  #writeCommands(): void {
+    const writer = this.#writer;
+    const list = this.#list;
+    const commands = this.#commands;
+    const distances = this.#distances;
+    for (let c = 0, at = this.#pieceStart; c < this.#used; c += COMMAND_NUMBERS) {
+      const insert = list[c + INSERT];
+      const copy = list[c + COPY];
+      const symbol = list[c + SYMBOL];
+      writer.put(commands.codes[symbol], commands.lengths[symbol]);
+      const insertIs = insertCode(insert);
+      putLong(writer, insert - INSERTS.base[insertIs], INSERTS.extraBits[insertIs]);
+      if (copy > 0) {
+        const copyIs = copyCode(copy);
+        putLong(writer, copy - COPIES.base[copyIs], COPIES.extraBits[copyIs]);
+      }
+      this.#writeLiterals(at, at + insert);
+      at += insert + copy;
+      const distanceSymbol = list[c + DISTANCE_SYMBOL];
+      if (distanceSymbol === NO_DISTANCE) continue;
+      writer.put(distances.codes[distanceSymbol], distances.lengths[distanceSymbol]);
+      const bits = distanceExtraBits(distanceSymbol);
+      if (bits > 0) putLong(writer, distanceExtra(list[c + DISTANCE]), bits);
+    }
+  }
+
+  #writeLiterals(from: number, to: number): void {
+    const writer = this.#writer;
+    const text = this.#text;
+    const { codes, lengths } = this.#literals;
+    const { view } = writer;
+    let { at, bits, count } = writer;
+    for (let i = from; i < to; i++) {
+      const byte = text[i];
+      bits |= codes[byte] << count;
+      count += lengths[byte];
+      view.setInt32(at, bits, true);
+      at += count >> 3;
+      bits >>>= count & 24;
+      count &= 7;
+    }
+    writer.at = at;
+    writer.bits = bits;
+    writer.count = count;
+  }
+}
+
+/** Puts more bits down than go at once. */
+function putLong(writer: BitWriter, value: number, bits: number): void {
+  if (bits > MAX_PUT_BITS) {
+    writer.put(value & (2 ** MAX_PUT_BITS - 1), MAX_PUT_BITS);
+    writer.put(value >>> MAX_PUT_BITS, bits - MAX_PUT_BITS);
+  } else if (bits > 0) writer.put(value, bits);
+}

@@ -1,0 +1,133 @@
+import zlib from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { BrotliPieceEncoder } from '../../compute/brotli/piece-encoder.js';
+import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
+import { brotliEnvelope, lastBrotliBlocks } from '../../compute/fragments/brotli.js';
+
+const WINDOW_BITS = 18;
+const encoder = new BrotliPieceEncoder(WINDOW_BITS);
+const EDGE = Buffer.from('|');
+
+/** What zlib reads in pieces that stand in a stream. */
+function read(pieces: Uint8Array): Buffer {
+  const stream = Buffer.concat([brotliEnvelope(EDGE), pieces, lastBrotliBlocks(EDGE)]);
+  return zlib.brotliDecompressSync(stream).subarray(1, -1);
+}
+
+/** Part of a text: bytes as they are, or a copy of what stands before. */
+type Part = { bytes: Uint8Array } | { back: number; length: number };
+interface Copy {
+  from: number;
+  length: number;
+  distance: number;
+}
+
+/** The text of the parts, and its copies. */
+function textOf(parts: readonly Part[]): { text: Uint8Array<ArrayBuffer>; copies: Copy[] } {
+  const text: number[] = [];
+  const copies: Copy[] = [];
+  for (const part of parts) {
+    if ('bytes' in part) for (const byte of part.bytes) text.push(byte);
+    else if (text.length > 0) {
+      const distance = 1 + (part.back % Math.min(text.length, encoder.maxDistance));
+      copies.push({ from: text.length, length: part.length, distance });
+      for (let i = 0; i < part.length; i++) text.push(text[text.length - distance]);
+    }
+  }
+  return { text: Uint8Array.from(text), copies };
+}
+
+function encoded({ text, copies }: ReturnType<typeof textOf>): Uint8Array {
+  encoder.begin(text);
+  for (const { from, length, distance } of copies) encoder.match(from, length, distance);
+  encoder.endPiece(text.length);
+  return encoder.pieces().slice();
+}
+
+const digits = fc.uint8Array({ min: 44, max: 57, maxLength: 40 });
+const bytes = fc.oneof(fc.uint8Array({ maxLength: 40 }), digits);
+const copies = fc.record({
+  // Near ones often: such distances have symbols of their own.
+  back: fc.oneof(fc.integer({ min: 0, max: 12 }), fc.nat(100_000)),
+  length: fc.oneof(fc.integer({ min: 3, max: 80 }), fc.integer({ min: 3, max: 5000 })),
+});
+
+describe('a piece of a brotli stream', () => {
+  it('is read by zlib as the text that it was made of', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            bytes.map((part): Part => ({ bytes: part })),
+            copies,
+          ),
+          { maxLength: 60 },
+        ),
+        (parts) => {
+          const made = textOf(parts);
+          fc.pre(made.text.length > 0);
+          expect(read(encoded(made)).equals(made.text)).toBe(true);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  it.each([
+    ['one byte', [{ bytes: Uint8Array.of(7) }]],
+    ['one byte again and again', [{ bytes: Uint8Array.of(7) }, { back: 0, length: 3_000_000 }]],
+    ['every byte as often', [{ bytes: Uint8Array.from({ length: 2560 }, (_, i) => i & 255) }]],
+    [
+      'more literals than any short code has',
+      [{ bytes: Uint8Array.from({ length: 70_000 }, (_, i) => (i * i) >> 7) }],
+    ],
+    [
+      'the greatest distance',
+      [
+        { bytes: Uint8Array.from({ length: 2 ** WINDOW_BITS }, (_, i) => (i * 31) >> 5) },
+        { back: 2 ** WINDOW_BITS - 17, length: 300 },
+        { back: 2 ** WINDOW_BITS - 17, length: 30 },
+      ],
+    ],
+  ] satisfies [string, Part[]][])('holds %s', (_, parts) => {
+    const made = textOf(parts);
+    expect(read(encoded(made)).equals(made.text)).toBe(true);
+  });
+
+  it('holds inserts and copies of every length', () => {
+    const lengths = [...Array(700).keys(), 1089, 1090, 1093, 1094, 2117, 2118, 6209, 6210, 22_594];
+    const parts = lengths.flatMap((length, i): Part[] => [
+      { bytes: Uint8Array.from({ length }, (_, k) => 48 + ((k * k * 7 + i * 13) % 10)) },
+      { back: 2 + (i % 40), length: Math.max(3, length) },
+    ]);
+    const made = textOf(parts);
+    expect(read(encoded(made)).equals(made.text)).toBe(true);
+  });
+
+  it('stands behind any others, whatever their last distances were', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ minLength: 8 }), { minLength: 2, maxLength: 8 }),
+        (words) => {
+          const matcher = new ByteMatcher();
+          const texts = words.map((word) => Buffer.from(word.repeat(4)));
+          const text = new Uint8Array(Buffer.concat(texts));
+          encoder.begin(text);
+          matcher.clear();
+          const pieces: Uint8Array[] = [];
+          let from = 0;
+          for (const { length } of texts) {
+            const before = encoder.pieces().length;
+            matcher.floor = from;
+            matcher.take(encoder, text, from, from + length);
+            encoder.endPiece((from += length));
+            pieces.push(encoder.pieces().slice(before));
+          }
+          const backwards = read(Buffer.concat(pieces.reverse()));
+          expect(backwards.equals(Buffer.concat(texts.reverse()))).toBe(true);
+        },
+      ),
+    );
+  });
+});
