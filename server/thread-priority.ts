@@ -14,13 +14,21 @@ const THREADS = '/proc/self/task';
 export function putLoopFirst(): void {
   if (process.platform !== 'linux') return;
   const back = Math.min(os.getPriority() + THREAD_NICENESS, os.constants.priority.PRIORITY_LOW);
-  for (const name of readdirSync(THREADS)) {
-    const id = Number(name);
+  for (const id of threadIds()) {
     if (id === process.pid) continue;
     try {
       if (os.getPriority(id) < back) os.setPriority(id, back);
     } catch {
       // It has ended meanwhile.
     }
+  }
+}
+
+/** None where the directory cannot be read: everything works with equal priorities, too. */
+function threadIds(): number[] {
+  try {
+    return readdirSync(THREADS).map(Number);
+  } catch {
+    return [];
   }
 }

@@ -1,6 +1,6 @@
 /** A text as pieces of a brotli stream (RFC 7932), from matches that the caller names. */
 import { BitWriter, DEFLATE_SLACK_BYTES } from '../deflate/bit-writer.js';
-import type { PieceEncoder } from '../deflate/match-taker.js';
+import { checkMatch, type PieceEncoder } from '../deflate/match-taker.js';
 import {
   canLeaveDistanceOut,
   COMMAND_SYMBOLS,
@@ -73,6 +73,7 @@ export class BrotliPieceEncoder implements PieceEncoder {
   }
 
   match(from: number, length: number, distance: number): void {
+    checkMatch(from, distance, this);
     this.#add(from - this.#copied, length, distance);
     this.taken = this.#copied = from + length;
   }

@@ -17,6 +17,12 @@ export class BitWriter {
     this.at = this.bits = this.count = 0;
   }
 
+  /** Takes back what was written behind the whole byte `at`. */
+  goBackTo(at: number): void {
+    this.at = at;
+    this.bits = this.count = 0;
+  }
+
   /** Makes room for so many bytes more, slack counted. */
   reserve(bytes: number): void {
     if (this.#out.length - this.at >= bytes) return;

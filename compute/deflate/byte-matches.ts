@@ -53,7 +53,8 @@ export class ByteMatcher {
         text[start - 1] === text[start - 1 - distance]
       )
         start--;
-      if (end - start < MIN_LENGTH_BYTES) {
+      // Other bytes of the same hash, though the ones before them are alike: `at` has to go on.
+      if (end === at || end - start < MIN_LENGTH_BYTES) {
         at++;
         continue;
       }

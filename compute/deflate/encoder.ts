@@ -3,7 +3,7 @@ import zlib from 'node:zlib';
 import { BitWriter, DEFLATE_SLACK_BYTES } from './bit-writer.js';
 import { BlockCodes } from './block-codes.js';
 import { BLOCK_TOKENS, TokenBlock, writeBlock } from './block.js';
-import type { PieceEncoder } from './match-taker.js';
+import { checkMatch, type PieceEncoder } from './match-taker.js';
 import { distanceSymbol, MAX_DISTANCE_BYTES, MAX_MATCH_BYTES, MIN_MATCH_BYTES } from './symbols.js';
 import { BYTES, FIRST_DIGIT, MATCH, PAIRS } from './tokens.js';
 
@@ -27,6 +27,8 @@ export class DeflateEncoder implements PieceEncoder {
   protected text: Uint8Array = new Uint8Array(0);
   /** Up to here the text has been taken. */
   taken = 0;
+  /** Where the bytes of the piece in work begin. */
+  #pieceStart = 0;
 
   /** @param blocksAlike blocks that may have the same codes, where each has to say what they are */
   constructor(blocksAlike = 1) {
@@ -39,6 +41,7 @@ export class DeflateEncoder implements PieceEncoder {
     this.codes.clear();
     this.block.clear();
     this.writer.clear();
+    this.#pieceStart = 0;
   }
 
   plain(to: number): void {
@@ -49,6 +52,8 @@ export class DeflateEncoder implements PieceEncoder {
   skip(to: number): void {
     this.taken = to;
     if (this.block.used > 0) this.block.clear();
+    // Blocks of it may have been written before it was known that it is left out.
+    this.writer.goBackTo(this.#pieceStart);
   }
 
   /** Writes blocks of which none is the last, and an empty stored one. */
@@ -61,7 +66,7 @@ export class DeflateEncoder implements PieceEncoder {
     writer.align();
     writer.view.setUint32(writer.at, EMPTY_STORED, true);
     writer.at += 4;
-    return writer.at;
+    return (this.#pieceStart = writer.at);
   }
 
   pieces(): Uint8Array<ArrayBuffer> {
@@ -69,6 +74,7 @@ export class DeflateEncoder implements PieceEncoder {
   }
 
   match(from: number, length: number, distance: number): void {
+    checkMatch(from, distance, this);
     this.plain(from);
     this.taken = from + length;
     while (length > MAX_MATCH_BYTES) {

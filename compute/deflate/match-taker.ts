@@ -14,6 +14,7 @@ export interface MatchTaker {
    * @param from at or after `taken`
    * @param length 3 at least
    * @param distance 1 to maxDistance, and not before the text
+   * @throws RangeError where it is none of these: better no text than another one
    */
   match(from: number, length: number, distance: number): void;
 }
@@ -31,4 +32,15 @@ export interface PieceEncoder extends MatchTaker {
   endPiece(to: number): number;
   /** Bytes of the pieces so far: a view that lasts until the next one is begun. */
   pieces(): Uint8Array<ArrayBuffer>;
+}
+
+/** @throws RangeError where a match is none that a taker with this reach may be told of */
+export function checkMatch(
+  from: number,
+  distance: number,
+  { taken, maxDistance }: MatchTaker,
+): void {
+  if (from < taken || distance < 1 || distance > maxDistance || distance > from) {
+    throw new RangeError(`no match: ${distance} bytes before ${from}, ${taken} taken`);
+  }
 }

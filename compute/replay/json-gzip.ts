@@ -23,10 +23,17 @@ const matcher = new PageMatcher(encoder);
 /**
  * Encodes a page by what is known of its text where that pays, else by zlib: which of the two
  * follows from the page alone.
+ *
+ * @param onText called when the text is there and is about to be compressed; what it throws ends it
  */
-export function gzipJson(page: Page, envelope: ReplayEnvelope): GzippedText {
+export function gzipJson(
+  page: Page,
+  envelope: ReplayEnvelope,
+  onText: () => void = () => undefined,
+): GzippedText {
   if (page.rowCount < MIN_MATCHED_CELLS) return plainGzipJson(page, envelope);
   const text = writeJson(page, envelope, matcher);
+  onText();
   const body = matcher.pays() ? encoder.end(text.length) : compressPage(text, 'gzip');
   return { body, plainBytes: text.length };
 }

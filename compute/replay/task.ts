@@ -98,7 +98,7 @@ function render(input: RenderInput, cancelled: () => boolean): RenderResult {
   stopIfCancelled();
   const written = { status: 'done', snapshotCount, rowCount, end, nextFrom } as const;
   if (input.format === 'json' && input.encoding === 'gzip') {
-    return { ...written, ...gzipJson(page, input.envelope) };
+    return { ...written, ...gzipJson(page, input.envelope, stopIfCancelled) };
   }
   const plain = writePage(page, input.envelope, input.format);
   stopIfCancelled();

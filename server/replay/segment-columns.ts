@@ -5,7 +5,7 @@
 import { TaskOverdueError } from '../../compute/pool.js';
 import type { SegmentInput } from '../../compute/replay/task.js';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
-import type { StoredBlock } from '../../compute/segment/stored-block.js';
+import { checkedBlock, type StoredBlock } from '../../compute/segment/stored-block.js';
 import { clearPlace, isFilled, type SharedPlace } from '../../compute/segment/shared-run.js';
 import type { DepthSource } from '../../storage/seams.js';
 import { PlaceRing, type RingPlace } from './place-ring.js';
@@ -77,14 +77,16 @@ export class SegmentColumns {
   /** A block, with a place to leave its columns at where they were asked for before. */
   #fresh(segmentId: number, stored: StoredBlock | undefined, pinned: Pinned[]): SegmentInput {
     if (stored === undefined) throw new Error('fewer segments were read than were asked for');
-    const place = this.#newPlace(segmentId, stored.block);
+    const place = this.#newPlace(stored);
     if (place !== null) this.#pin({ segmentId, place }, pinned);
     return { ...stored, keepAt: place && placeOf(place) };
   }
 
-  #newPlace(segmentId: number, block: Uint8Array): RingPlace | null {
+  /** @throws Error where the block is damaged: the room that it states would drive out others' columns */
+  #newPlace(stored: StoredBlock): RingPlace | null {
+    const { segmentId } = stored;
     if (this.#ring.get(segmentId) !== undefined || !this.#isAskedAgain(segmentId)) return null;
-    const place = this.#ring.add(segmentId, statedPlainBytes(block));
+    const place = this.#ring.add(segmentId, statedPlainBytes(checkedBlock(stored)));
     if (place !== null) clearPlace(place);
     return place;
   }

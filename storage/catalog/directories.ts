@@ -1,16 +1,19 @@
 /** Loads tokens' directories when they are first asked for and keeps the latest used in memory. */
 import { TIERS, type Tier } from '../../compute/market/market.js';
 import type { Database, SqlRow, Statements } from '../duckdb/database.js';
-import { EMPTY_DIRECTORY, firstT, type Directory, type SegmentRef } from './directory.js';
+import {
+  EMPTY_DIRECTORY,
+  firstT,
+  type Directory,
+  type SegmentRef,
+  entryBytes,
+} from './directory.js';
 import { SegmentLists } from './segment-lists.js';
 import { refOfColumns, unpackRefs } from './segment-rows.js';
 import { UnlistedSegments } from './unlisted-segments.js';
 
 /** Bytes of all directories kept in memory. */
 export const MAX_CACHED_BYTES = 128 * 1024 * 1024;
-/** What a snapshot takes of them, and an entry with its two columns' views. */
-const SNAPSHOT_BYTES = 8;
-const ENTRY_BYTES = 320;
 
 /** A directory and what it takes of MAX_CACHED_BYTES. */
 export interface SizedDirectory {
@@ -171,7 +174,7 @@ export function directoryOf(segments: readonly SegmentRef[]): Directory {
 export function sizedDirectory(directory: Directory): SizedDirectory {
   let bytes = 0;
   for (const tier of TIERS) {
-    for (const { times } of directory[tier]) bytes += ENTRY_BYTES + SNAPSHOT_BYTES * times.length;
+    for (const ref of directory[tier]) bytes += entryBytes(ref.times.length);
   }
   return { directory, bytes };
 }

@@ -12,6 +12,13 @@ export interface SegmentRef {
   bandCells: Uint32Array;
 }
 
+/** What an entry with its two columns' views takes in memory, and each of its snapshots. */
+export const ENTRY_BYTES = 320;
+export const SNAPSHOT_BYTES = 8;
+
+/** Bytes that a segment's entry takes in memory. */
+export const entryBytes = (snapshots: number): number => ENTRY_BYTES + SNAPSHOT_BYTES * snapshots;
+
 /** Segments of one tier, ascending and without overlap. */
 export type TierDirectory = readonly SegmentRef[];
 

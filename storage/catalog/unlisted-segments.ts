@@ -5,22 +5,28 @@
  */
 import { TIERS } from '../../compute/market/market.js';
 import type { Database } from '../duckdb/database.js';
-import type { Directory, SegmentRef } from './directory.js';
+import {
+  ENTRY_BYTES,
+  SNAPSHOT_BYTES,
+  entryBytes,
+  type Directory,
+  type SegmentRef,
+} from './directory.js';
 import { refOfColumns } from './segment-rows.js';
 
 /**
- * Entries kept at most, some 700 bytes each: as many as are listed at once, and those that wait for it.
- * Where one commit has brought more, the table is asked until they are listed.
+ * Bytes of entries kept at most: more than those of full segments take that wait for a list. Where one
+ * commit has brought more, the table is asked until they are listed.
  */
-export const MAX_KEPT_SEGMENTS = 96 * 1024;
+export const MAX_KEPT_ENTRY_BYTES = 96 * 1024 * 1024;
 
 const NONE: readonly SegmentRef[] = [];
 
 export class UnlistedSegments {
   private byToken: Map<number, readonly SegmentRef[]> | null = null;
-  private count = 0;
+  private bytes = 0;
 
-  private constructor(private readonly limit: number) {}
+  private constructor(private readonly maxBytes: number) {}
 
   /** Where nothing is kept: the table is asked. */
   static unknown(): UnlistedSegments {
@@ -31,9 +37,9 @@ export class UnlistedSegments {
   static async load(
     database: Pick<Database, 'rows'>,
     listedId: number,
-    limit = MAX_KEPT_SEGMENTS,
+    maxBytes = MAX_KEPT_ENTRY_BYTES,
   ): Promise<UnlistedSegments> {
-    const unlisted = new UnlistedSegments(limit);
+    const unlisted = new UnlistedSegments(maxBytes);
     await unlisted.reload(database, listedId);
     return unlisted;
   }
@@ -48,7 +54,7 @@ export class UnlistedSegments {
     if (this.byToken === null) return;
     const refs = TIERS.flatMap((tier) => directory[tier].filter((ref) => ref.segmentId > listedId));
     this.put(tokenId, refs);
-    if (this.count > this.limit) this.byToken = null;
+    if (this.bytes > this.maxBytes) this.byToken = null;
   }
 
   /**
@@ -66,10 +72,12 @@ export class UnlistedSegments {
   }
 
   private async reload(database: Pick<Database, 'rows'>, listedId: number): Promise<void> {
-    const [[count]] = await database.rows(
-      `SELECT count(*) FROM segments WHERE segment_id > ${listedId}`,
+    // Four bytes a snapshot in the table.
+    const [[bytes]] = await database.rows(
+      `SELECT count(*) * ${ENTRY_BYTES} + coalesce(sum(octet_length(times)), 0) * ${SNAPSHOT_BYTES / 4}
+       FROM segments WHERE segment_id > ${listedId}`,
     );
-    if ((count as number) > this.limit) return;
+    if ((bytes as number) > this.maxBytes) return;
     const rows = await database.rows(
       `SELECT token_id, segment_id, tier, cells, times, band_cells FROM segments
        WHERE segment_id > ${listedId}`,
@@ -82,13 +90,18 @@ export class UnlistedSegments {
       else refs.push(ref);
     }
     this.byToken = byToken;
-    this.count = rows.length;
+    this.bytes = 0;
+    for (const refs of byToken.values()) this.bytes += bytesOf(refs);
   }
 
   private put(tokenId: number, refs: readonly SegmentRef[]): void {
     if (this.byToken === null) return;
-    this.count += refs.length - (this.byToken.get(tokenId)?.length ?? 0);
+    this.bytes += bytesOf(refs) - bytesOf(this.byToken.get(tokenId) ?? NONE);
     if (refs.length === 0) this.byToken.delete(tokenId);
     else this.byToken.set(tokenId, refs);
   }
+}
+
+function bytesOf(refs: readonly SegmentRef[]): number {
+  return refs.reduce((sum, { times }) => sum + entryBytes(times.length), 0);
 }

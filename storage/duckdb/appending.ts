@@ -14,15 +14,21 @@ export async function appendOn(
 ): Promise<void> {
   // One for all of the rows: each keeps its memory until it is collected, closed or not.
   const appender = await connection.createAppender(table);
-  for (let first = 0; first < rows.length; first += ROWS_A_TURN) {
-    if (first > 0) await nextTurn();
-    for (const row of rows.slice(first, first + ROWS_A_TURN)) {
-      for (const value of row) appendTo(appender, value);
-      appender.endRow();
+  try {
+    for (let first = 0; first < rows.length; first += ROWS_A_TURN) {
+      if (first > 0) await nextTurn();
+      for (const row of rows.slice(first, first + ROWS_A_TURN)) {
+        for (const value of row) appendTo(appender, value);
+        appender.endRow();
+      }
+      appender.flushSync();
     }
-    appender.flushSync();
+    appender.closeSync();
+  } catch (error) {
+    // Rows that it still holds would be written as it is collected, whatever transaction is on then.
+    appender.clear();
+    throw error;
   }
-  appender.closeSync();
 }
 
 /** By type: values that are wrapped first cost several times as much, and memory until much later. */

@@ -30,7 +30,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private constructor(
     /** The file as this process knows it, or null in memory. */
     private readonly file: string | null,
-    private readonly open: () => Promise<Opened>,
+    private readonly reopenFile: () => Promise<Opened>,
     private opened: Opened,
   ) {}
 
@@ -42,8 +42,9 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   static async openFile(path: string, options: DatabaseOptions): Promise<Database> {
     const file = await claimFile(path);
     try {
-      const open = (): Promise<Opened> => openAttached(path, options);
-      return new Database(file, open, await open());
+      const open = (isReopened: boolean): Promise<Opened> =>
+        openAttached(path, options, isReopened);
+      return new Database(file, () => open(true), await open(false));
     } catch (error) {
       releaseFile(file);
       throw error;
@@ -178,7 +179,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     const before = this.opened;
     this.reopening = closeOpened(before)
       .then(async () => {
-        this.opened = await this.open();
+        this.opened = await this.reopenFile();
       })
       // It stays invalidated, and the next caller has it opened once more.
       .catch(() => undefined)

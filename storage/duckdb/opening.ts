@@ -1,7 +1,7 @@
 /** An instance of DuckDB with its connections: how it comes to be, and how it ends. */
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { stat } from 'node:fs/promises';
-import { namedError } from './errors.js';
+import { namedError, saysDiskFull } from './errors.js';
 import { instanceSettings, type DatabaseOptions } from './instance-settings.js';
 import { Lanes } from './lanes.js';
 import { ROW_GROUP_ROWS } from './row-groups.js';
@@ -25,14 +25,25 @@ export interface Opened {
 
 /**
  * Opens (or creates) a database file, after its log has been mended where there is one.
+ * @param isReopened whether this process had it open until now: DuckDB has taken back what it could
+ *   not commit, so where a full disk keeps the log from being mended it is taken as it is
  * @throws DatabaseLockedError while another process has it open
  * @throws DatabaseDamagedError where the file cannot be read as a database
  */
-export async function openAttached(path: string, options: DatabaseOptions): Promise<Opened> {
+export async function openAttached(
+  path: string,
+  options: DatabaseOptions,
+  isReopened: boolean,
+): Promise<Opened> {
   const instance = await createInstance(options);
   try {
-    if (await hasLog(path)) await mendLog(path, options);
-    const attaching = await attach(instance, path);
+    if (await hasLog(path)) {
+      await mendLog(path, options).catch((error: unknown) => {
+        if (!isReopened || !saysDiskFull(String(error))) throw error;
+      });
+    }
+    const attaching = await instance.connect();
+    await attach(attaching, path);
     await attaching.run('SET enable_external_access = false');
     await attaching.run('SET lock_configuration = true');
     attaching.closeSync();
@@ -44,12 +55,10 @@ export async function openAttached(path: string, options: DatabaseOptions): Prom
 }
 
 /** Attaches a file, as `store`, and replays its log. */
-async function attach(instance: DuckDBInstance, path: string): Promise<DuckDBConnection> {
-  const connection = await instance.connect();
+async function attach(connection: DuckDBConnection, path: string): Promise<void> {
   await connection.run(
     `ATTACH '${path.replaceAll("'", "''")}' AS store (STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
   );
-  return connection;
 }
 
 /** Whether a process that ended without closing the file has left its log. */
@@ -68,16 +77,18 @@ async function hasLog(path: string): Promise<boolean> {
  */
 async function mendLog(path: string, options: DatabaseOptions): Promise<void> {
   const instance = await createInstance(options);
+  const connection = await instance.connect();
   try {
-    const connection = await attach(instance, path);
+    await attach(connection, path);
     await connection.run('PRAGMA disable_checkpoint_on_shutdown');
     await connection.run('USE store');
     await connection.run('BEGIN TRANSACTION');
     await connection.run('CREATE TABLE mended (log INTEGER)');
     await connection.run('DROP TABLE mended');
     await connection.run('COMMIT');
-    connection.closeSync();
   } finally {
+    // As long as it is open the file is locked.
+    connection.closeSync();
     instance.closeSync();
   }
 }

@@ -3,7 +3,7 @@ import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
-import { GzipEncoder } from '../../compute/deflate/encoder.js';
+import { DeflateEncoder, GzipEncoder } from '../../compute/deflate/encoder.js';
 import { canonicalCodes, codeLengths } from '../../compute/deflate/huffman.js';
 
 const WINDOW_BYTES = 32_768;
@@ -125,6 +125,74 @@ describe('the gzip encoder', () => {
       expect(status).toBe(0);
       expect(Buffer.compare(stdout, Buffer.concat(made.map(({ text }) => text)))).toBe(0);
     }
+  });
+
+  it('finds no match where the bytes before a place are repeated and those from it on are not', () => {
+    // Two of its places have one hash, other bytes, and six bytes before them that are the same.
+    const text = Uint8Array.from(Buffer.from('-220,-17,1-177220,-220,-88,63,'));
+    const gzip = matchedBytes(text, encoder, new ByteMatcher());
+    expect(zlib.gunzipSync(gzip).toString()).toBe(Buffer.from(text).toString());
+    encoder.begin(text);
+    const matcher = new ByteMatcher();
+    matcher.take(encoder, text, 0, text.length);
+    expect(zlib.gunzipSync(encoder.end(text.length)).toString()).toBe(Buffer.from(text).toString());
+  });
+
+  it('finds matches in ascending numbers, which are alike in part everywhere', () => {
+    const next = sequence();
+    const matcher = new ByteMatcher();
+    for (let n = 0; n < 3000; n++) {
+      const step = 1 + next() * 9;
+      let value = Math.floor(next() * 300) - 300;
+      let list = '';
+      for (let i = 0; i < 60; i++) {
+        list += `${value},`;
+        value += Math.ceil(next() * step);
+        if (next() < 0.1) value -= Math.floor(next() * 200);
+      }
+      const text = Uint8Array.from(Buffer.from(list));
+      encoder.begin(text);
+      matcher.clear();
+      matcher.take(encoder, text, 0, text.length);
+      expect(zlib.gunzipSync(encoder.end(text.length)).toString()).toBe(list);
+    }
+  });
+
+  it('refuses matches that are none', () => {
+    const text = new Uint8Array(40_000).fill(48);
+    for (const [from, distance] of [
+      [10, 0],
+      [10, -1],
+      [10, 11],
+      [39_000, WINDOW_BYTES + 1],
+    ]) {
+      encoder.begin(text);
+      expect(() => encoder.match(from, 9, distance)).toThrow('no match');
+    }
+    encoder.begin(text);
+    encoder.match(10, 9, 1);
+    expect(() => encoder.match(12, 9, 1)).toThrow('no match');
+  });
+
+  it('leaves out of pieces what is skipped, however much of it has been written', () => {
+    const next = sequence();
+    const text = Uint8Array.from({ length: 120_000 }, () => 48 + next() * 10);
+    const pieces = (skipped: number) => {
+      const maker = new DeflateEncoder();
+      maker.begin(text);
+      maker.plain(skipped);
+      maker.skip(100_000);
+      maker.endPiece(110_000);
+      maker.plain(110_000 + skipped / 10);
+      maker.skip(115_000);
+      maker.endPiece(120_000);
+      return Buffer.from(maker.pieces());
+    };
+    expect(Buffer.compare(pieces(100_000), pieces(0))).toBe(0);
+    const end = Buffer.from([1, 0, 0, 255, 255]);
+    const plain = zlib.inflateRawSync(Buffer.concat([pieces(100_000), end]));
+    const kept = [text.subarray(100_000, 110_000), text.subarray(115_000)];
+    expect(Buffer.compare(plain, Buffer.concat(kept))).toBe(0);
   });
 
   it('finds matches of any bytes by itself', () => {

@@ -122,6 +122,24 @@ describe('the columns of segments', () => {
     expect(columns.size).toBe(held);
   });
 
+  it('are driven out by no block that is damaged, whatever room it states', async () => {
+    const depth = depthOf();
+    const columns = new SegmentColumns(depth, 2 ** 20);
+    for (let i = 0; i < 2; i++) await pageOf(columns, depth);
+    const held = columns.size;
+    expect(held).toBeGreaterThan(0);
+    const damaged = Buffer.alloc(64);
+    damaged.writeUInt32LE(2 ** 20 - 64);
+    depth.readStoredBlocks = (ids) =>
+      Promise.resolve(ids.map((segmentId) => ({ segmentId, block: damaged, crc32: 1 })));
+    const unknown = 999_999;
+    const use = () => columns.use([unknown], () => Promise.resolve(null));
+    expect(await use()).toBeNull();
+    await expect(use()).rejects.toThrow(`segment ${unknown} is damaged`);
+    expect(columns.size).toBe(held);
+    expect((await pageOf(columns, depth)).forms).toEqual(['kept']);
+  });
+
   it('spare a server the reading of pages that it made before, in any thread', async () => {
     const depth = depthOf();
     const service = await startTestService({ depth, threads: 2 });

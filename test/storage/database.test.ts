@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { fork } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Database } from '../../storage/duckdb/database.js';
+import { Database, type SqlValue } from '../../storage/duckdb/database.js';
 import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/errors.js';
 
 const options = { memoryLimitMiB: 128, threads: 1 };
@@ -44,6 +46,23 @@ describe('Database', () => {
       [3, 'three', null, null],
       [2 ** 53 - 1, 'one', new Uint8Array([0, 255]), 0.5],
     ]);
+    await database.close();
+  });
+
+  it('keeps nothing of rows whose appending failed, not even once they are collected', async () => {
+    const database = await Database.openFile(file, options);
+    await database.run('CREATE TABLE things (id BIGINT, name VARCHAR)');
+    // Beyond the rows that are handed over at once.
+    const rows: SqlValue[][] = Array.from({ length: 1500 }, (_, i) => [i, 'x']);
+    rows[1200] = ['no number', 'y'];
+    await expect(database.transaction((tx) => tx.append('things', rows))).rejects.toThrow();
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    for (let i = 0; i < 5; i++) {
+      collect();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(await database.rows('SELECT count(*) FROM things')).toEqual([[0]]);
     await database.close();
   });
 

@@ -4,6 +4,7 @@ import { TIERS } from '../../compute/market/market.js';
 import { Directories, loadDirectory, sizedDirectory } from '../../storage/catalog/directories.js';
 import { EMPTY_DIRECTORY, type Directory } from '../../storage/catalog/directory.js';
 import { SegmentLists } from '../../storage/catalog/segment-lists.js';
+import { entryBytes } from '../../storage/catalog/directory.js';
 import { UnlistedSegments } from '../../storage/catalog/unlisted-segments.js';
 import type { Database } from '../../storage/duckdb/database.js';
 import { type SqlRow, type SqlValue } from '../../storage/duckdb/database.js';
@@ -14,6 +15,7 @@ import { DataDirectory } from '../support/stores.js';
 const TOKENS = 3;
 /** Small enough for some runs to exceed it. */
 const LIMIT = 25;
+const LIMIT_BYTES = LIMIT * entryBytes(1);
 
 let directory: DataDirectory;
 beforeEach(() => (directory = new DataDirectory()));
@@ -54,7 +56,7 @@ describe('Segments that stand in no list', () => {
         );
       }
       let lists = await SegmentLists.load(database);
-      let unlisted = await UnlistedSegments.load(database, lists.listedId, LIMIT);
+      let unlisted = await UnlistedSegments.load(database, lists.listedId, LIMIT_BYTES);
       let directories = new Directories(database, lists, unlisted);
       const stored = new Set<number>();
       let last = 0;
@@ -86,7 +88,7 @@ describe('Segments that stand in no list', () => {
           await directories.publishListed(toId);
         } else {
           lists = await SegmentLists.load(database);
-          unlisted = await UnlistedSegments.load(database, lists.listedId, LIMIT);
+          unlisted = await UnlistedSegments.load(database, lists.listedId, LIMIT_BYTES);
         }
         // One that has nothing in its cache.
         directories = new Directories(database, lists, unlisted);
@@ -110,7 +112,7 @@ describe('Segments that stand in no list', () => {
   it('are not kept beyond their limit, and are again once few enough are left', async () => {
     const database = await openDatabase();
     const lists = await SegmentLists.load(database);
-    const unlisted = await UnlistedSegments.load(database, 0, LIMIT);
+    const unlisted = await UnlistedSegments.load(database, 0, LIMIT_BYTES);
     const directories = new Directories(database, lists, unlisted);
     const rows = Array.from({ length: LIMIT + 5 }, (_, i) => segmentRow(i + 1));
     await database.transaction((tx) => tx.append('segments', rows));
