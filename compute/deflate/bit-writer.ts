@@ -14,7 +14,7 @@ export class BitWriter {
   count = 0;
 
   clear(): void {
-    this.at = this.bits = this.count = 0;
+    this.goBackTo(0);
   }
 
   /** Takes back what was written behind the whole byte `at`. */

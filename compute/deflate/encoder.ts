@@ -3,13 +3,11 @@ import zlib from 'node:zlib';
 import { BitWriter, DEFLATE_SLACK_BYTES } from './bit-writer.js';
 import { BlockCodes } from './block-codes.js';
 import { BLOCK_TOKENS, TokenBlock, writeBlock } from './block.js';
+import { GZIP_HEAD, GZIP_TRAILER_BYTES } from './gzip.js';
 import { checkMatch, type PieceEncoder } from './match-taker.js';
 import { distanceSymbol, MAX_DISTANCE_BYTES, MAX_MATCH_BYTES, MIN_MATCH_BYTES } from './symbols.js';
 import { BYTES, FIRST_DIGIT, MATCH, PAIRS } from './tokens.js';
 
-/** Deflate, no name, no time, made under Unix. */
-const GZIP_HEAD = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
-const GZIP_TRAILER_BYTES = 8;
 /** Type of a stored block. */
 const BLOCK_TYPE_STORED = 0;
 /** A stored block's length of 0, and that length's complement. */

@@ -6,15 +6,10 @@ import type { PageSummary, ReplayEnvelope } from '../replay/envelope.js';
 import { facetsOfMarkets } from '../replay/facets.js';
 import type { ReplayQuery } from '../replay/query.js';
 import { slotsOfMarkets } from '../replay/slots.js';
+import { GZIP_HEAD, GZIP_TRAILER_BYTES } from '../deflate/gzip.js';
 import { BROTLI_COMMA, brotliEnvelope, lastBrotliBlocks } from './brotli.js';
 import { crcOfBoth, crcWithEnd } from './crc.js';
-import {
-  DEFLATE_COMMA,
-  GZIP_HEAD,
-  GZIP_TRAILER_BYTES,
-  deflateEnvelope,
-  lastDeflateBlock,
-} from './deflate.js';
+import { DEFLATE_COMMA, deflateEnvelope, lastDeflateBlock } from './deflate.js';
 import type { Pack, PackCoding } from './pack.js';
 
 /** Neighbouring snapshots of one segment that follow one another on a page: `first <= s < end`. */

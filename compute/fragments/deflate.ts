@@ -11,10 +11,6 @@ const ENVELOPE = { level: 1, finishFlush: Z_SYNC_FLUSH };
 /** A stored block that holds a comma. */
 export const DEFLATE_COMMA = Uint8Array.of(0, 1, 0, 0xfe, 0xff, 0x2c);
 
-/** Deflate, no name, no time, made under Unix. */
-export const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3);
-export const GZIP_TRAILER_BYTES = 8;
-
 /** The text as the last block, stored. */
 export function lastDeflateBlock(text: Uint8Array): Uint8Array {
   const length = text.length;

@@ -5,8 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
 import { DeflateEncoder, GzipEncoder } from '../../compute/deflate/encoder.js';
 import { canonicalCodes, codeLengths } from '../../compute/deflate/huffman.js';
+import { sequence } from './ladder-store.js';
 
 const WINDOW_BYTES = 32_768;
+const SEED = 4321;
 
 /** A text and the matches that it was made of. */
 interface MadeText {
@@ -68,12 +70,6 @@ function matchedBytes(text: Uint8Array<ArrayBuffer>, encoder: GzipEncoder, match
   return encoder.end(text.length);
 }
 
-/** A fixed sequence of numbers in 0..1. */
-function sequence(): () => number {
-  let state = 4321;
-  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
-}
-
 describe('the gzip encoder', () => {
   const encoder = new GzipEncoder();
 
@@ -91,7 +87,7 @@ describe('the gzip encoder', () => {
   });
 
   it('goes on in further blocks when one is full', () => {
-    const next = sequence();
+    const next = sequence(SEED);
     const bytes = Uint8Array.from({ length: 200_000 }, () => next() * 256);
     const digits = Uint8Array.from({ length: 700_000 }, () => 44 + next() * 14);
     const mixed = madeOf(
@@ -108,7 +104,7 @@ describe('the gzip encoder', () => {
   });
 
   it('is read by other programs', () => {
-    const next = sequence();
+    const next = sequence(SEED);
     const made = fc.sample(steps.map(madeOf), { numRuns: 12, seed: 7 });
     made.push({ text: Uint8Array.from({ length: 90_000 }, () => 44 + next() * 16), matches: [] });
     made.push({ text: new Uint8Array(0), matches: [] });
@@ -139,7 +135,7 @@ describe('the gzip encoder', () => {
   });
 
   it('finds matches in ascending numbers, which are alike in part everywhere', () => {
-    const next = sequence();
+    const next = sequence(SEED);
     const matcher = new ByteMatcher();
     for (let n = 0; n < 3000; n++) {
       const step = 1 + next() * 9;
@@ -175,7 +171,7 @@ describe('the gzip encoder', () => {
   });
 
   it('leaves out of pieces what is skipped, however much of it has been written', () => {
-    const next = sequence();
+    const next = sequence(SEED);
     const text = Uint8Array.from({ length: 120_000 }, () => 48 + next() * 10);
     const pieces = (skipped: number) => {
       const maker = new DeflateEncoder();
