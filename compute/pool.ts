@@ -68,16 +68,16 @@ export class ComputePool {
   readonly threads: number;
   /** Tasks that the pool takes at one time, running and waiting. */
   readonly capacity: number;
-  readonly #piscina: Piscina;
-  #pending = 0;
-  #posted = 0;
-  #closed: Promise<void> | null = null;
-  #whenIdle: (() => void) | null = null;
+  private readonly piscina: Piscina;
+  private pending = 0;
+  private posted = 0;
+  private closed: Promise<void> | null = null;
+  private whenIdle: (() => void) | null = null;
 
   constructor({ threads, maxQueueTasks = DEFAULT_MAX_QUEUE_TASKS, onError }: PoolOptions) {
     this.threads = threads ?? availableParallelism();
     this.capacity = this.threads + maxQueueTasks;
-    this.#piscina = new Piscina({
+    this.piscina = new Piscina({
       filename: workerFile(),
       name: 'ping' satisfies TaskName,
       // All threads from the start and for good: none is started while a client waits.
@@ -90,17 +90,17 @@ export class ComputePool {
       atomics: 'sync',
       niceIncrement: THREAD_NICENESS,
     });
-    this.#piscina.on('error', onError);
+    this.piscina.on('error', onError);
   }
 
   /** Tasks that run or wait. */
   get pendingTasks(): number {
-    return this.#pending;
+    return this.pending;
   }
 
   /** Tasks that the pool has taken since it started. */
   get postedTasks(): number {
-    return this.#posted;
+    return this.posted;
   }
 
   /**
@@ -115,18 +115,18 @@ export class ComputePool {
     input: TaskInput<K>,
     transfer: ArrayBuffer[] = [],
   ): Promise<TaskResult<K>> {
-    if (this.#closed !== null) throw new PoolClosedError('the compute pool is closed');
-    if (this.#pending >= this.capacity) {
-      throw new QueueFullError(`${this.#pending} tasks run or wait, at most ${this.capacity} may`);
+    if (this.closed !== null) throw new PoolClosedError('the compute pool is closed');
+    if (this.pending >= this.capacity) {
+      throw new QueueFullError(`${this.pending} tasks run or wait, at most ${this.capacity} may`);
     }
-    this.#pending++;
-    this.#posted++;
+    this.pending++;
+    this.posted++;
     try {
-      const run = this.#piscina.run(input, { name, transferList: transfer });
+      const run = this.piscina.run(input, { name, transferList: transfer });
       return (await withDeadline(run, TASK_DEADLINE_MS, `task ${name}`)) as TaskResult<K>;
     } finally {
-      this.#pending--;
-      if (this.#pending === 0) this.#whenIdle?.();
+      this.pending--;
+      if (this.pending === 0) this.whenIdle?.();
     }
   }
 
@@ -136,7 +136,7 @@ export class ComputePool {
    */
   async ready(): Promise<void> {
     // Piscina gives each to an idle thread, and none is idle again before all have been given.
-    const pings = Array.from({ length: this.threads }, () => this.#piscina.run(null));
+    const pings = Array.from({ length: this.threads }, () => this.piscina.run(null));
     const answered = new Set(
       await withDeadline(Promise.all(pings), READY_DEADLINE_MS, 'start of the threads'),
     );
@@ -147,16 +147,16 @@ export class ComputePool {
 
   /** Takes no more tasks, waits for those that run or wait, ends the threads. Idempotent. */
   close(): Promise<void> {
-    this.#closed ??= this.#drain();
-    return this.#closed;
+    this.closed ??= this.drain();
+    return this.closed;
   }
 
-  async #drain(): Promise<void> {
-    if (this.#pending > 0) {
-      const idle = new Promise<void>((resolve) => (this.#whenIdle = resolve));
+  private async drain(): Promise<void> {
+    if (this.pending > 0) {
+      const idle = new Promise<void>((resolve) => (this.whenIdle = resolve));
       await withDeadline(idle, CLOSE_DEADLINE_MS, 'drain').catch(() => undefined);
     }
-    await this.#piscina.destroy();
+    await this.piscina.destroy();
   }
 }
 

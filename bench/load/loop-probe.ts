@@ -36,26 +36,26 @@ const RESOLUTION_MS = 1;
 
 /** One of the two times, look by look. */
 class SharedTime {
-  readonly #histogram: RecordableHistogram = createHistogram();
-  #totalNs = 0;
+  private readonly histogram: RecordableHistogram = createHistogram();
+  private totalNs = 0;
 
   add(ns: number): void {
-    this.#totalNs += ns;
-    this.#histogram.record(Math.max(1, Math.round(ns / 1000)));
+    this.totalNs += ns;
+    this.histogram.record(Math.max(1, Math.round(ns / 1000)));
   }
 
   reset(): void {
-    this.#totalNs = 0;
-    this.#histogram.reset();
+    this.totalNs = 0;
+    this.histogram.reset();
   }
 
   read(): Share {
     const ms = (us: number): number => us / 1000;
     return {
-      p99Ms: ms(this.#histogram.percentile(99)),
-      p999Ms: ms(this.#histogram.percentile(99.9)),
-      maxMs: ms(this.#histogram.max),
-      totalMs: this.#totalNs / 1e6,
+      p99Ms: ms(this.histogram.percentile(99)),
+      p999Ms: ms(this.histogram.percentile(99.9)),
+      maxMs: ms(this.histogram.max),
+      totalMs: this.totalNs / 1e6,
     };
   }
 }

@@ -14,15 +14,15 @@ type OnReply = (status: number) => void;
 type OnFailure = (error: Error) => void;
 
 export class Pipeline {
-  #received: Buffer = Buffer.alloc(0);
-  readonly #socket: net.Socket;
+  private received: Buffer = Buffer.alloc(0);
+  private readonly socket: net.Socket;
 
   private constructor(socket: net.Socket, onReply: OnReply, onFailure: OnFailure) {
-    this.#socket = socket;
+    this.socket = socket;
     socket.setNoDelay(true);
     socket.on('data', (chunk) => {
       try {
-        this.#take(chunk, onReply);
+        this.take(chunk, onReply);
       } catch (error) {
         onFailure(error as Error);
       }
@@ -40,15 +40,15 @@ export class Pipeline {
 
   /** Sends whole requests, in one piece. */
   ask(requests: string): void {
-    this.#socket.write(requests);
+    this.socket.write(requests);
   }
 
   close(): void {
-    disconnect(this.#socket);
+    disconnect(this.socket);
   }
 
-  #take(chunk: Buffer, onReply: OnReply): void {
-    const all = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+  private take(chunk: Buffer, onReply: OnReply): void {
+    const all = this.received.length === 0 ? chunk : Buffer.concat([this.received, chunk]);
     let from = 0;
     for (;;) {
       const headEnd = all.indexOf(HEAD_END, from);
@@ -61,6 +61,6 @@ export class Pipeline {
       from = end;
       onReply(Number(head.slice(STATUS_START, STATUS_END)));
     }
-    this.#received = all.subarray(from);
+    this.received = all.subarray(from);
   }
 }

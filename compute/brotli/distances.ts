@@ -15,33 +15,33 @@ const UNKNOWN = -1000;
  * the same on every page.
  */
 export class LastDistances {
-  #first = UNKNOWN;
-  #second = UNKNOWN;
-  #third = UNKNOWN;
-  #fourth = UNKNOWN;
+  private first = UNKNOWN;
+  private second = UNKNOWN;
+  private third = UNKNOWN;
+  private fourth = UNKNOWN;
 
   clear(): void {
-    this.#first = this.#second = this.#third = this.#fourth = UNKNOWN;
+    this.first = this.second = this.third = this.fourth = UNKNOWN;
   }
 
   /** The symbol of the next distance; 0: it is the last one. */
   symbolOf(distance: number): number {
-    const symbol = this.#find(distance);
+    const symbol = this.find(distance);
     if (symbol !== 0) {
-      this.#fourth = this.#third;
-      this.#third = this.#second;
-      this.#second = this.#first;
-      this.#first = distance;
+      this.fourth = this.third;
+      this.third = this.second;
+      this.second = this.first;
+      this.first = distance;
     }
     return symbol;
   }
 
-  #find(distance: number): number {
-    const step = distance - this.#first + MAX_STEP;
+  private find(distance: number): number {
+    const step = distance - this.first + MAX_STEP;
     if (step >= 0 && step <= 2 * MAX_STEP) return NEAR_LAST[step];
-    if (distance === this.#third) return 2;
-    if (distance === this.#fourth) return 3;
-    const secondStep = distance - this.#second + MAX_STEP;
+    if (distance === this.third) return 2;
+    if (distance === this.fourth) return 3;
+    const secondStep = distance - this.second + MAX_STEP;
     if (secondStep >= 0 && secondStep <= 2 * MAX_STEP) return NEAR_SECOND[secondStep];
     const rest = distance + 3;
     const bits = extraBits(rest);

@@ -39,17 +39,17 @@ const MAX_PUT_BITS = 16;
 export class BrotliPieceEncoder implements PieceEncoder {
   readonly maxDistance: number;
   taken = 0;
-  readonly #writer = new BitWriter();
-  readonly #literals = new PrefixCode(256);
-  readonly #commands = new PrefixCode(COMMAND_SYMBOLS);
-  readonly #distances = new PrefixCode(DISTANCE_SYMBOLS);
-  readonly #last = new LastDistances();
-  #list = new Int32Array(FIRST_COMMANDS * COMMAND_NUMBERS);
-  #used = 0;
-  #text: Uint8Array = new Uint8Array(0);
-  #pieceStart = 0;
+  private readonly writer = new BitWriter();
+  private readonly literals = new PrefixCode(256);
+  private readonly commands = new PrefixCode(COMMAND_SYMBOLS);
+  private readonly distances = new PrefixCode(DISTANCE_SYMBOLS);
+  private readonly last = new LastDistances();
+  private list = new Int32Array(FIRST_COMMANDS * COMMAND_NUMBERS);
+  private used = 0;
+  private text: Uint8Array = new Uint8Array(0);
+  private pieceStart = 0;
   /** End of the last copy. */
-  #copied = 0;
+  private copied = 0;
 
   /** @param windowBits of the stream that the pieces become part of */
   constructor(windowBits: number) {
@@ -57,8 +57,8 @@ export class BrotliPieceEncoder implements PieceEncoder {
   }
 
   begin(text: Uint8Array<ArrayBuffer>): void {
-    this.#text = text;
-    this.#writer.clear();
+    this.text = text;
+    this.writer.clear();
     this.skip(0);
   }
 
@@ -67,102 +67,102 @@ export class BrotliPieceEncoder implements PieceEncoder {
   }
 
   skip(to: number): void {
-    this.taken = this.#pieceStart = this.#copied = to;
-    this.#used = 0;
-    this.#last.clear();
+    this.taken = this.pieceStart = this.copied = to;
+    this.used = 0;
+    this.last.clear();
   }
 
   match(from: number, length: number, distance: number): void {
     checkMatch(from, distance, this);
-    this.#add(from - this.#copied, length, distance);
-    this.taken = this.#copied = from + length;
+    this.add(from - this.copied, length, distance);
+    this.taken = this.copied = from + length;
   }
 
   endPiece(to: number): number {
-    const bytes = to - this.#pieceStart;
+    const bytes = to - this.pieceStart;
     // Behind the block's last byte nothing is copied.
-    if (to > this.#copied) this.#add(to - this.#copied, 0, 0);
-    this.#count();
-    this.#reserve();
-    this.#writeHead(bytes);
-    this.#writeCommands();
-    this.#writer.put(ALIGNING_BLOCK, ALIGNING_BLOCK_BITS);
-    this.#writer.align();
+    if (to > this.copied) this.add(to - this.copied, 0, 0);
+    this.count();
+    this.reserve();
+    this.writeHead(bytes);
+    this.writeCommands();
+    this.writer.put(ALIGNING_BLOCK, ALIGNING_BLOCK_BITS);
+    this.writer.align();
     this.skip(to);
-    return this.#writer.at;
+    return this.writer.at;
   }
 
   pieces(): Uint8Array<ArrayBuffer> {
-    return this.#writer.written();
+    return this.writer.written();
   }
 
-  #add(insert: number, copy: number, distance: number): void {
-    if (this.#used === this.#list.length) {
-      const list = new Int32Array(2 * this.#list.length);
-      list.set(this.#list);
-      this.#list = list;
+  private add(insert: number, copy: number, distance: number): void {
+    if (this.used === this.list.length) {
+      const list = new Int32Array(2 * this.list.length);
+      list.set(this.list);
+      this.list = list;
     }
     const insertIs = insertCode(insert);
     const copyIs = copy === 0 ? 0 : copyCode(copy);
-    let symbol = copy === 0 ? NO_DISTANCE : this.#last.symbolOf(distance);
+    let symbol = copy === 0 ? NO_DISTANCE : this.last.symbolOf(distance);
     const isLeftOut = symbol === 0 && canLeaveDistanceOut(insertIs, copyIs);
     if (isLeftOut) symbol = NO_DISTANCE;
-    const list = this.#list;
-    const at = this.#used;
+    const list = this.list;
+    const at = this.used;
     list[at + INSERT] = insert;
     list[at + COPY] = copy;
     list[at + DISTANCE] = distance;
     list[at + SYMBOL] = commandSymbol(insertIs, copyIs, isLeftOut);
     list[at + DISTANCE_SYMBOL] = symbol;
-    this.#used += COMMAND_NUMBERS;
+    this.used += COMMAND_NUMBERS;
   }
 
-  #count(): void {
-    const list = this.#list;
-    const text = this.#text;
-    const literals = this.#literals.counts.fill(0);
-    const commands = this.#commands.counts.fill(0);
-    const distances = this.#distances.counts.fill(0);
-    for (let c = 0, at = this.#pieceStart; c < this.#used; c += COMMAND_NUMBERS) {
+  private count(): void {
+    const list = this.list;
+    const text = this.text;
+    const literals = this.literals.counts.fill(0);
+    const commands = this.commands.counts.fill(0);
+    const distances = this.distances.counts.fill(0);
+    for (let c = 0, at = this.pieceStart; c < this.used; c += COMMAND_NUMBERS) {
       commands[list[c + SYMBOL]]++;
       const symbol = list[c + DISTANCE_SYMBOL];
       if (symbol !== NO_DISTANCE) distances[symbol]++;
       for (const end = at + list[c + INSERT]; at < end; at++) literals[text[at]]++;
       at += list[c + COPY];
     }
-    this.#literals.make();
-    this.#commands.make();
-    this.#distances.make();
+    this.literals.make();
+    this.commands.make();
+    this.distances.make();
   }
 
-  #reserve(): void {
+  private reserve(): void {
     // Beside its codes a command has at most 24 + 24 + 17 bits.
-    const extraBytes = 9 * (this.#used / COMMAND_NUMBERS);
-    const bits = this.#literals.bits() + this.#commands.bits() + this.#distances.bits();
-    this.#writer.reserve(
+    const extraBytes = 9 * (this.used / COMMAND_NUMBERS);
+    const bits = this.literals.bits() + this.commands.bits() + this.distances.bits();
+    this.writer.reserve(
       MAX_HEAD_BYTES + Math.ceil(bits / 8) + extraBytes + 2 * DEFLATE_SLACK_BYTES,
     );
   }
 
-  #writeHead(bytes: number): void {
-    const writer = this.#writer;
+  private writeHead(bytes: number): void {
+    const writer = this.writer;
     let nibbles = MIN_LENGTH_NIBBLES;
     while ((bytes - 1) >>> (4 * nibbles) > 0) nibbles++;
     writer.put((nibbles - MIN_LENGTH_NIBBLES) << 1, 3);
     putLong(writer, bytes - 1, 4 * nibbles);
     writer.put(0, 1);
     writer.put(0, PLAIN_FIELDS_BITS);
-    this.#literals.write(writer);
-    this.#commands.write(writer);
-    this.#distances.write(writer);
+    this.literals.write(writer);
+    this.commands.write(writer);
+    this.distances.write(writer);
   }
 
-  #writeCommands(): void {
-    const writer = this.#writer;
-    const list = this.#list;
-    const commands = this.#commands;
-    const distances = this.#distances;
-    for (let c = 0, at = this.#pieceStart; c < this.#used; c += COMMAND_NUMBERS) {
+  private writeCommands(): void {
+    const writer = this.writer;
+    const list = this.list;
+    const commands = this.commands;
+    const distances = this.distances;
+    for (let c = 0, at = this.pieceStart; c < this.used; c += COMMAND_NUMBERS) {
       const insert = list[c + INSERT];
       const copy = list[c + COPY];
       const symbol = list[c + SYMBOL];
@@ -173,7 +173,7 @@ export class BrotliPieceEncoder implements PieceEncoder {
         const copyIs = copyCode(copy);
         putLong(writer, copy - COPIES.base[copyIs], COPIES.extraBits[copyIs]);
       }
-      this.#writeLiterals(at, at + insert);
+      this.writeLiterals(at, at + insert);
       at += insert + copy;
       const distanceSymbol = list[c + DISTANCE_SYMBOL];
       if (distanceSymbol === NO_DISTANCE) continue;
@@ -183,10 +183,10 @@ export class BrotliPieceEncoder implements PieceEncoder {
     }
   }
 
-  #writeLiterals(from: number, to: number): void {
-    const writer = this.#writer;
-    const text = this.#text;
-    const { codes, lengths } = this.#literals;
+  private writeLiterals(from: number, to: number): void {
+    const writer = this.writer;
+    const text = this.text;
+    const { codes, lengths } = this.literals;
     const { view } = writer;
     let { at, bits, count } = writer;
     for (let i = from; i < to; i++) {

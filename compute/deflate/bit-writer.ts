@@ -4,9 +4,9 @@
 export const DEFLATE_SLACK_BYTES = 8;
 
 export class BitWriter {
-  #out = new Uint8Array(0);
+  private out = new Uint8Array(0);
   /** Of the room reserved; another one after each reserve(). */
-  view = new DataView(this.#out.buffer);
+  view = new DataView(this.out.buffer);
   /** Whole bytes written. */
   at = 0;
   /** The bits after them, and how many they are: below 8. */
@@ -25,10 +25,10 @@ export class BitWriter {
 
   /** Makes room for so many bytes more, slack counted. */
   reserve(bytes: number): void {
-    if (this.#out.length - this.at >= bytes) return;
-    const out = new Uint8Array(Math.max(this.at + bytes, 2 * this.#out.length));
-    out.set(this.#out.subarray(0, this.at));
-    this.#out = out;
+    if (this.out.length - this.at >= bytes) return;
+    const out = new Uint8Array(Math.max(this.at + bytes, 2 * this.out.length));
+    out.set(this.out.subarray(0, this.at));
+    this.out = out;
     this.view = new DataView(out.buffer);
   }
 
@@ -49,6 +49,6 @@ export class BitWriter {
 
   /** The bytes written, as a view. */
   written(): Uint8Array<ArrayBuffer> {
-    return this.#out.subarray(0, this.at);
+    return this.out.subarray(0, this.at);
   }
 }

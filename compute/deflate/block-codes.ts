@@ -33,20 +33,20 @@ export class BlockCodes {
   readonly literalEntries = new Uint32Array(LITERAL_TOKENS);
   readonly lengthEntries = new Uint32Array(MAX_MATCH_BYTES + 1);
   /** Of the blocks lately: what codes for more than one block are worked out from. */
-  readonly #symbolSums = new Uint32Array(LITERAL_SYMBOLS);
-  readonly #distanceSums = new Uint32Array(DISTANCE_SYMBOLS);
-  readonly #head = new BitWriter();
+  private readonly symbolSums = new Uint32Array(LITERAL_SYMBOLS);
+  private readonly distanceSums = new Uint32Array(DISTANCE_SYMBOLS);
+  private readonly head = new BitWriter();
   /** Blocks that may yet have the codes. */
-  #blocksLeft = 0;
+  private blocksLeft = 0;
 
   /** @param blocks that have one code at most, as long as it has all of their symbols */
   constructor(readonly blocks = 1) {}
 
   /** Forgets the blocks so far. */
   clear(): void {
-    this.#blocksLeft = 0;
-    this.#symbolSums.fill(0);
-    this.#distanceSums.fill(0);
+    this.blocksLeft = 0;
+    this.symbolSums.fill(0);
+    this.distanceSums.fill(0);
   }
 
   /**
@@ -54,28 +54,28 @@ export class BlockCodes {
    * @returns bits that the block takes, its head not counted
    */
   take(symbolCounts: Uint32Array, distanceCounts: Uint32Array): number {
-    if (this.blocks === 1) this.#make(symbolCounts, distanceCounts);
+    if (this.blocks === 1) this.make(symbolCounts, distanceCounts);
     else {
-      addCounts(this.#symbolSums, symbolCounts);
-      addCounts(this.#distanceSums, distanceCounts);
+      addCounts(this.symbolSums, symbolCounts);
+      addCounts(this.distanceSums, distanceCounts);
       const hasAll =
-        this.#blocksLeft > 0 &&
+        this.blocksLeft > 0 &&
         covers(this.symbolLengths, symbolCounts) &&
         covers(this.distanceLengths, distanceCounts);
       if (!hasAll) {
-        this.#make(this.#symbolSums, this.#distanceSums);
-        halve(this.#symbolSums);
-        halve(this.#distanceSums);
-        this.#blocksLeft = this.blocks;
+        this.make(this.symbolSums, this.distanceSums);
+        halve(this.symbolSums);
+        halve(this.distanceSums);
+        this.blocksLeft = this.blocks;
       }
-      this.#blocksLeft--;
+      this.blocksLeft--;
     }
-    return this.#bodyBits(symbolCounts, distanceCounts);
+    return this.bodyBits(symbolCounts, distanceCounts);
   }
 
   /** Writes what says which codes the block has. */
   writeHead(writer: BitWriter): void {
-    const head = this.#head;
+    const head = this.head;
     const { view } = head;
     for (let at = 0; at < head.at; at++) writer.put(view.getUint8(at), 8);
     writer.put(head.bits, head.count);
@@ -83,7 +83,7 @@ export class BlockCodes {
 
   /** The entry of a literal that had none; 0 where its codes are too long together. */
   newEntry(token: number): number {
-    const entry = this.#literalEntry(token);
+    const entry = this.literalEntry(token);
     this.literalEntries[token] = entry;
     return entry;
   }
@@ -98,20 +98,20 @@ export class BlockCodes {
     }
   }
 
-  #make(symbolCounts: Uint32Array, distanceCounts: Uint32Array): void {
+  private make(symbolCounts: Uint32Array, distanceCounts: Uint32Array): void {
     codeLengths(symbolCounts, this.symbolLengths, MAX_CODE_BITS);
     codeLengths(distanceCounts, this.distanceLengths, MAX_DISTANCE_CODE_BITS);
     canonicalCodes(this.symbolLengths, this.symbolCodes);
     canonicalCodes(this.distanceLengths, this.distanceCodes);
     this.literalEntries.fill(0);
-    this.#fillLengthEntries();
-    const head = this.#head;
+    this.fillLengthEntries();
+    const head = this.head;
     head.clear();
     head.reserve(MAX_BLOCK_HEAD_BYTES + DEFLATE_SLACK_BYTES);
     writeCodeLengths(head, this.symbolLengths, this.distanceLengths);
   }
 
-  #bodyBits(symbolCounts: Uint32Array, distanceCounts: Uint32Array): number {
+  private bodyBits(symbolCounts: Uint32Array, distanceCounts: Uint32Array): number {
     const { symbolLengths, distanceLengths } = this;
     let bits = 0;
     for (let s = 0; s < LITERAL_SYMBOLS; s++) {
@@ -123,7 +123,7 @@ export class BlockCodes {
     return bits;
   }
 
-  #literalEntry(token: number): number {
+  private literalEntry(token: number): number {
     const { symbolLengths, symbolCodes } = this;
     if (token >= BYTES) {
       return entryOf(0, 0, symbolCodes[token - BYTES], symbolLengths[token - BYTES]);
@@ -143,7 +143,7 @@ export class BlockCodes {
     return entryOf(last, symbolLengths[a], symbolCodes[a], bits + symbolLengths[a]);
   }
 
-  #fillLengthEntries(): void {
+  private fillLengthEntries(): void {
     for (let length = MIN_MATCH_BYTES; length <= MAX_MATCH_BYTES; length++) {
       const symbol = LENGTH_SYMBOL[length];
       const bits = this.symbolLengths[symbol];

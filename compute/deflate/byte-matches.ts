@@ -19,19 +19,19 @@ export function sameUpTo(text: Uint8Array, at: number, distance: number, limit: 
 /** Looks for matches in stretches of one text, first to last. */
 export class ByteMatcher {
   /** Last position + 1 of the bytes with the hash, 0 for none. */
-  readonly #last = new Int32Array(1 << HASH_BITS);
+  private readonly last = new Int32Array(1 << HASH_BITS);
   /** What stands before this is not repeated. */
   floor = 0;
 
   /** Begins a text. */
   clear(): void {
-    this.#last.fill(0);
+    this.last.fill(0);
     this.floor = 0;
   }
 
   /** Takes `text[from..to)`; what its last match leaves over is not taken yet. */
   take(encoder: MatchTaker, text: Uint8Array, from: number, to: number): void {
-    const last = this.#last;
+    const last = this.last;
     const { floor } = this;
     const { maxDistance } = encoder;
     const hashed = to - HASHED_BYTES;

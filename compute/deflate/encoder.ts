@@ -26,7 +26,7 @@ export class DeflateEncoder implements PieceEncoder {
   /** Up to here the text has been taken. */
   taken = 0;
   /** Where the bytes of the piece in work begin. */
-  #pieceStart = 0;
+  private pieceStart = 0;
 
   /** @param blocksAlike blocks that may have the same codes, where each has to say what they are */
   constructor(blocksAlike = 1) {
@@ -39,19 +39,19 @@ export class DeflateEncoder implements PieceEncoder {
     this.codes.clear();
     this.block.clear();
     this.writer.clear();
-    this.#pieceStart = 0;
+    this.pieceStart = 0;
   }
 
   plain(to: number): void {
-    while (to - this.taken > BLOCK_TOKENS) this.#run(this.taken + BLOCK_TOKENS);
-    this.#run(to);
+    while (to - this.taken > BLOCK_TOKENS) this.run(this.taken + BLOCK_TOKENS);
+    this.run(to);
   }
 
   skip(to: number): void {
     this.taken = to;
     if (this.block.used > 0) this.block.clear();
     // Blocks of it may have been written before it was known that it is left out.
-    this.writer.goBackTo(this.#pieceStart);
+    this.writer.goBackTo(this.pieceStart);
   }
 
   /** Writes blocks of which none is the last, and an empty stored one. */
@@ -64,7 +64,7 @@ export class DeflateEncoder implements PieceEncoder {
     writer.align();
     writer.view.setUint32(writer.at, EMPTY_STORED, true);
     writer.at += 4;
-    return (this.#pieceStart = writer.at);
+    return (this.pieceStart = writer.at);
   }
 
   pieces(): Uint8Array<ArrayBuffer> {
@@ -78,13 +78,13 @@ export class DeflateEncoder implements PieceEncoder {
     while (length > MAX_MATCH_BYTES) {
       // What is left has to be a match, too.
       const part = Math.min(MAX_MATCH_BYTES, length - MIN_MATCH_BYTES);
-      this.#put(part, distance);
+      this.put(part, distance);
       length -= part;
     }
-    this.#put(length, distance);
+    this.put(length, distance);
   }
 
-  #put(length: number, distance: number): void {
+  private put(length: number, distance: number): void {
     const block = this.block;
     if (block.used + 2 > BLOCK_TOKENS) writeBlock(this.writer, block, this.codes, false);
     const { tokens, used } = block;
@@ -96,7 +96,7 @@ export class DeflateEncoder implements PieceEncoder {
   }
 
   /** Literals up to `to`, not more than a block holds. */
-  #run(to: number): void {
+  private run(to: number): void {
     const block = this.block;
     const text = this.text;
     let at = this.taken;

@@ -9,21 +9,21 @@ const ALIGNMENT = 8;
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 export class PlainRoom {
-  #kept = new Uint8Array(0);
-  #taken = 0;
+  private kept = new Uint8Array(0);
+  private taken = 0;
 
   /** Everything that was taken is done with. */
   clear(): void {
-    const wanted = Math.min(this.#taken, MAX_KEPT_BYTES);
-    if (wanted > this.#kept.length) this.#kept = new Uint8Array(wanted);
-    this.#taken = 0;
+    const wanted = Math.min(this.taken, MAX_KEPT_BYTES);
+    if (wanted > this.kept.length) this.kept = new Uint8Array(wanted);
+    this.taken = 0;
   }
 
   /** So many bytes, holding anything, until the room is cleared; new ones where it is full. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
-    const start = this.#taken;
-    this.#taken += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
-    if (start + bytes > this.#kept.length) return new Uint8Array(bytes);
-    return this.#kept.subarray(start, start + bytes);
+    const start = this.taken;
+    this.taken += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+    if (start + bytes > this.kept.length) return new Uint8Array(bytes);
+    return this.kept.subarray(start, start + bytes);
   }
 }

@@ -1,6 +1,6 @@
 /** A count of something scarce that is taken and given back, never beyond its limit. */
 export class Budget {
-  #taken = 0;
+  private ownTaken = 0;
   readonly limit: number;
 
   constructor(limit: number) {
@@ -8,17 +8,17 @@ export class Budget {
   }
 
   get taken(): number {
-    return this.#taken;
+    return this.ownTaken;
   }
 
   /** Takes `amount`, or nothing and says false where it would exceed the limit. */
   take(amount: number): boolean {
-    if (this.#taken + amount > this.limit) return false;
-    this.#taken += amount;
+    if (this.ownTaken + amount > this.limit) return false;
+    this.ownTaken += amount;
     return true;
   }
 
   give(amount: number): void {
-    this.#taken -= amount;
+    this.ownTaken -= amount;
   }
 }

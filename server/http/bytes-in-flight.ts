@@ -12,24 +12,24 @@ export interface BytesInFlightLimits {
 }
 
 export class BytesInFlight {
-  readonly #all: Budget;
-  readonly #maxPerKey: number;
+  private readonly all: Budget;
+  private readonly maxPerKey: number;
   /** Keys with bytes in flight, by id. */
-  readonly #keys = new Map<string, Budget>();
+  private readonly keys = new Map<string, Budget>();
 
   constructor({ maxBytesInFlight, maxBytesInFlightPerKey }: BytesInFlightLimits) {
-    this.#all = new Budget(maxBytesInFlight);
-    this.#maxPerKey = maxBytesInFlightPerKey;
+    this.all = new Budget(maxBytesInFlight);
+    this.maxPerKey = maxBytesInFlightPerKey;
   }
 
   /** Takes room for a reply, or none and says false; `keyId` null: one to a client without a key. */
   take(keyId: string | null, bytes: number): boolean {
     if (bytes === 0) return true;
-    if (keyId === null) return this.#all.take(bytes);
-    const own = this.#keys.get(keyId) ?? new Budget(this.#maxPerKey);
+    if (keyId === null) return this.all.take(bytes);
+    const own = this.keys.get(keyId) ?? new Budget(this.maxPerKey);
     if (!own.take(bytes)) return false;
-    if (this.#all.take(bytes)) {
-      this.#keys.set(keyId, own);
+    if (this.all.take(bytes)) {
+      this.keys.set(keyId, own);
       return true;
     }
     own.give(bytes);
@@ -38,10 +38,10 @@ export class BytesInFlight {
 
   give(keyId: string | null, bytes: number): void {
     if (bytes === 0) return;
-    this.#all.give(bytes);
-    const own = keyId === null ? undefined : this.#keys.get(keyId);
+    this.all.give(bytes);
+    const own = keyId === null ? undefined : this.keys.get(keyId);
     if (keyId === null || own === undefined) return;
     own.give(bytes);
-    if (own.taken === 0) this.#keys.delete(keyId);
+    if (own.taken === 0) this.keys.delete(keyId);
   }
 }

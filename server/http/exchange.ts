@@ -57,74 +57,74 @@ export class Exchange {
   readonly path: string;
   /** The query string as sent, without its question mark. */
   readonly query: string;
-  readonly #host: ExchangeHost;
-  readonly #res: UwsResponse;
-  readonly #requestHeaders: Partial<Record<RequestHeader, string>> = {};
-  readonly #replyHeaders: (readonly [string, string])[];
-  #state: 'open' | 'sending' | 'ended' = 'open';
-  #aborted = false;
-  #cancel: Int32Array | null = null;
-  #settle: Settle | null = null;
-  #keyId: string | null = null;
-  #gone: (() => void) | null = null;
-  #stopWatch: (() => void) | null = null;
-  #countedBytes = 0;
+  private readonly host: ExchangeHost;
+  private readonly res: UwsResponse;
+  private readonly requestHeaders: Partial<Record<RequestHeader, string>> = {};
+  private readonly replyHeaders: (readonly [string, string])[];
+  private state: 'open' | 'sending' | 'ended' = 'open';
+  private ownAborted = false;
+  private ownCancel: Int32Array | null = null;
+  private settle: Settle | null = null;
+  private keyId: string | null = null;
+  private gone: (() => void) | null = null;
+  private stopWatch: (() => void) | null = null;
+  private countedBytes = 0;
 
   constructor(host: ExchangeHost, id: string, res: UwsResponse, req: UwsRequest) {
-    this.#host = host;
+    this.host = host;
     this.id = id;
-    this.#res = res;
+    this.res = res;
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
-    for (const name of REQUEST_HEADERS) this.#requestHeaders[name] = req.getHeader(name);
+    for (const name of REQUEST_HEADERS) this.requestHeaders[name] = req.getHeader(name);
     if (this.method === 'POST') {
-      for (const name of BODY_HEADERS) this.#requestHeaders[name] = req.getHeader(name);
+      for (const name of BODY_HEADERS) this.requestHeaders[name] = req.getHeader(name);
     }
-    this.#replyHeaders = [['X-Request-Id', id]];
-    res.onAborted(() => this.#onAborted());
+    this.replyHeaders = [['X-Request-Id', id]];
+    res.onAborted(() => this.onAborted());
   }
 
   /** The client has gone, or was given up. */
   get aborted(): boolean {
-    return this.#aborted;
+    return this.ownAborted;
   }
 
   /** A reply has been handed over, or nobody waits for one any more. */
   get answered(): boolean {
-    return this.#state !== 'open';
+    return this.state !== 'open';
   }
 
   /** A flag in shared memory for work in other threads: element 0 is 1 once the client has gone. */
   get cancel(): Int32Array {
-    this.#cancel ??= new Int32Array(new SharedArrayBuffer(4));
-    if (this.#aborted) Atomics.store(this.#cancel, 0, 1);
-    return this.#cancel;
+    this.ownCancel ??= new Int32Array(new SharedArrayBuffer(4));
+    if (this.ownAborted) Atomics.store(this.ownCancel, 0, 1);
+    return this.ownCancel;
   }
 
   /** A request header's value, '' where it was not sent. */
   header(name: RequestHeader): string {
-    return this.#requestHeaders[name] ?? '';
+    return this.requestHeaders[name] ?? '';
   }
 
   /** Adds a header to the reply, whatever its status will be. */
   addHeader(name: string, value: string): void {
-    this.#replyHeaders.push([name, value]);
+    this.replyHeaders.push([name, value]);
   }
 
   /** Says whose request it is: its reply's bytes count against that key's share. */
   belongsTo(keyId: string): void {
-    this.#keyId = keyId;
+    this.keyId = keyId;
   }
 
   /** Has `settle` told how this request ends; there is one such listener. */
   settleWith(settle: Settle): void {
-    this.#settle = settle;
+    this.settle = settle;
   }
 
   /** Calls `listener` where the client goes before its reply is complete; there is one at a time. */
   onGone(listener: () => void): void {
-    this.#gone = listener;
+    this.gone = listener;
   }
 
   /**
@@ -132,7 +132,7 @@ export class Exchange {
    * @throws ApiError 413 as soon as it exceeds `maxBytes`
    */
   readBody(maxBytes: number): Promise<Uint8Array> {
-    return readBody(this.#res, maxBytes);
+    return readBody(this.res, maxBytes);
   }
 
   /** Replies with a JSON document. */
@@ -157,51 +157,51 @@ export class Exchange {
     if (this.answered) return;
     const sent = this.method === 'HEAD' || body === null ? 0 : body.byteLength;
     const counted = sent > UNCOUNTED_BODY_BYTES ? sent : 0;
-    if (!this.#host.bytesInFlight.take(this.#keyId, counted)) {
+    if (!this.host.bytesInFlight.take(this.keyId, counted)) {
       this.replyError(replayBusy());
       return;
     }
-    this.#countedBytes = counted;
-    this.#state = 'sending';
+    this.countedBytes = counted;
+    this.state = 'sending';
     let done = true;
-    this.#res.cork(() => {
-      this.#writeHead(status, headers);
-      if (sent > 0) done = this.#send(body as Uint8Array);
-      else this.#endWithoutBody(body);
+    this.res.cork(() => {
+      this.writeHead(status, headers);
+      if (sent > 0) done = this.send(body as Uint8Array);
+      else this.endWithoutBody(body);
     });
-    if (done) this.#end();
+    if (done) this.end();
   }
 
   /** Gives the client up and cuts its connection. */
   abandon(): void {
-    if (this.#state !== 'ended') this.#res.close();
+    if (this.state !== 'ended') this.res.close();
   }
 
-  #writeHead(status: number, headers: Headers): void {
-    const res = this.#res;
+  private writeHead(status: number, headers: Headers): void {
+    const res = this.res;
     res.writeStatus(`${status} ${reasonPhrase(status)}`);
-    for (const [name, value] of this.#replyHeaders) res.writeHeader(name, value);
+    for (const [name, value] of this.replyHeaders) res.writeHeader(name, value);
     for (const [name, value] of headers) res.writeHeader(name, value);
-    for (const [name, value] of this.#settled(status)) res.writeHeader(name, value);
-    if (this.#host.closing()) res.writeHeader('Connection', 'close');
+    for (const [name, value] of this.settled(status)) res.writeHeader(name, value);
+    if (this.host.closing()) res.writeHeader('Connection', 'close');
   }
 
-  #settled(status: number | null): Headers {
-    const settle = this.#settle;
-    this.#settle = null;
+  private settled(status: number | null): Headers {
+    const settle = this.settle;
+    this.settle = null;
     return settle === null ? [] : settle(status);
   }
 
   /** `body` is what a GET would have sent; only its length is told. */
-  #endWithoutBody(body: Uint8Array | null): void {
+  private endWithoutBody(body: Uint8Array | null): void {
     // Given the length as an argument, endWithoutBody would wait for that many bytes.
-    if (body !== null) this.#res.writeHeader('Content-Length', String(body.byteLength));
-    this.#res.endWithoutBody();
+    if (body !== null) this.res.writeHeader('Content-Length', String(body.byteLength));
+    this.res.endWithoutBody();
   }
 
   /** Starts to send; says whether the kernel took everything at once. */
-  #send(body: Uint8Array): boolean {
-    const res = this.#res;
+  private send(body: Uint8Array): boolean {
+    const res = this.res;
     const total = body.byteLength;
     // Not `end`, which copies what the kernel does not take, for clients who don't read too.
     if (res.tryEnd(body, total)[1]) return true;
@@ -209,10 +209,10 @@ export class Exchange {
     res.onWritable((offset) => {
       progressAt = performance.now();
       const [ok, done] = res.tryEnd(body.subarray(offset), total);
-      if (done) this.#end();
+      if (done) this.end();
       return ok;
     });
-    const { stallLimitMs } = this.#host;
+    const { stallLimitMs } = this.host;
     const timer = setInterval(
       () => {
         if (performance.now() - progressAt >= stallLimitMs) {
@@ -225,24 +225,24 @@ export class Exchange {
       },
       Math.min(REWIND_MS, stallLimitMs / 4),
     );
-    this.#stopWatch = () => clearInterval(timer);
+    this.stopWatch = () => clearInterval(timer);
     return false;
   }
 
-  #onAborted(): void {
-    this.#aborted = true;
-    if (this.#cancel) Atomics.store(this.#cancel, 0, 1);
-    this.#gone?.();
-    this.#end();
+  private onAborted(): void {
+    this.ownAborted = true;
+    if (this.ownCancel) Atomics.store(this.ownCancel, 0, 1);
+    this.gone?.();
+    this.end();
   }
 
-  #end(): void {
-    if (this.#state === 'ended') return;
-    this.#state = 'ended';
-    this.#gone = null;
-    this.#stopWatch?.();
-    this.#settled(null);
-    this.#host.bytesInFlight.give(this.#keyId, this.#countedBytes);
-    this.#host.onEnd(this);
+  private end(): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.gone = null;
+    this.stopWatch?.();
+    this.settled(null);
+    this.host.bytesInFlight.give(this.keyId, this.countedBytes);
+    this.host.onEnd(this);
   }
 }

@@ -7,7 +7,7 @@ const MAX_PAIRS = 256;
 /** The parameters of one request, decoded as they are asked for. */
 export class QueryParameters {
   /** Raw value by decoded name; of one sent repeatedly the number of times. */
-  readonly #raw = new Map<string, string | number>();
+  private readonly raw = new Map<string, string | number>();
 
   /**
    * @param query the query string without its question mark
@@ -20,21 +20,21 @@ export class QueryParameters {
       if (end < 0) end = query.length;
       if (end > start) {
         if (++pairs > MAX_PAIRS) throw tooManyPairs();
-        this.#take(query, start, end);
+        this.take(query, start, end);
       }
       start = end + 1;
     }
   }
 
-  #take(query: string, start: number, end: number): void {
+  private take(query: string, start: number, end: number): void {
     const equals = query.indexOf('=', start);
     const nameEnd = equals < 0 || equals > end ? end : equals;
     const rawName = query.slice(start, nameEnd);
     const name = decode(rawName);
     if (name === null) throw malformed(rawName);
-    const before = this.#raw.get(name);
-    if (before !== undefined) this.#raw.set(name, typeof before === 'number' ? before + 1 : 2);
-    else this.#raw.set(name, nameEnd === end ? '' : query.slice(nameEnd + 1, end));
+    const before = this.raw.get(name);
+    if (before !== undefined) this.raw.set(name, typeof before === 'number' ? before + 1 : 2);
+    else this.raw.set(name, nameEnd === end ? '' : query.slice(nameEnd + 1, end));
   }
 
   /**
@@ -42,7 +42,7 @@ export class QueryParameters {
    * @throws ApiError 400 where it was sent more than once, or with malformed encoding
    */
   getText(name: string): string | null {
-    const raw = this.#raw.get(name);
+    const raw = this.raw.get(name);
     if (raw === undefined) return null;
     if (typeof raw === 'number') {
       throw invalidParameter(name, `expected once, was sent ${raw} times`);

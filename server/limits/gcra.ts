@@ -14,17 +14,17 @@ const MAX_EXACT_PRODUCT = Number.MAX_SAFE_INTEGER;
 export class GcraBucket {
   readonly requests: number;
   readonly periodUs: number;
-  readonly #stepUs: number;
-  readonly #stepPart: number;
-  #tatUs = -Infinity;
-  #tatPart = 0;
+  private readonly stepUs: number;
+  private readonly stepPart: number;
+  private tatUs = -Infinity;
+  private tatPart = 0;
 
   /** @param requests a whole number from 1; @param periodUs whole microseconds from 1 */
   constructor(requests: number, periodUs: number) {
     this.requests = requests;
     this.periodUs = periodUs;
-    this.#stepUs = Math.floor(periodUs / requests);
-    this.#stepPart = periodUs % requests;
+    this.stepUs = Math.floor(periodUs / requests);
+    this.stepPart = periodUs % requests;
   }
 
   /** Whether a request at `nowUs` is within the limit. Draws nothing. */
@@ -34,39 +34,39 @@ export class GcraBucket {
 
   /** Draws one request, which admits() has admitted at the same moment. */
   draw(nowUs: number): void {
-    if (this.#tatUs < nowUs) {
-      this.#tatUs = nowUs;
-      this.#tatPart = 0;
+    if (this.tatUs < nowUs) {
+      this.tatUs = nowUs;
+      this.tatPart = 0;
     }
-    this.#tatUs += this.#stepUs;
-    this.#tatPart += this.#stepPart;
-    if (this.#tatPart >= this.requests) {
-      this.#tatPart -= this.requests;
-      this.#tatUs += 1;
+    this.tatUs += this.stepUs;
+    this.tatPart += this.stepPart;
+    if (this.tatPart >= this.requests) {
+      this.tatPart -= this.requests;
+      this.tatUs += 1;
     }
   }
 
   /** Requests that would be admitted at `nowUs`, one after the other. */
   remaining(nowUs: number): number {
     const { requests, periodUs } = this;
-    if (this.#tatUs < nowUs) return requests;
-    const freeUs = nowUs + periodUs - this.#tatUs;
+    if (this.tatUs < nowUs) return requests;
+    const freeUs = nowUs + periodUs - this.tatUs;
     const product = freeUs * requests;
-    if (product <= MAX_EXACT_PRODUCT) return Math.floor((product - this.#tatPart) / periodUs);
-    return Number((BigInt(freeUs) * BigInt(requests) - BigInt(this.#tatPart)) / BigInt(periodUs));
+    if (product <= MAX_EXACT_PRODUCT) return Math.floor((product - this.tatPart) / periodUs);
+    return Number((BigInt(freeUs) * BigInt(requests) - BigInt(this.tatPart)) / BigInt(periodUs));
   }
 
   /** Microseconds until the next request will be admitted, rounded up; 0: now. */
   waitUs(nowUs: number): number {
-    if (this.#tatUs < nowUs) return 0;
-    const part = this.#tatPart + this.#stepPart;
+    if (this.tatUs < nowUs) return 0;
+    const part = this.tatPart + this.stepPart;
     const overUs =
-      this.#tatUs + this.#stepUs - nowUs - this.periodUs + Math.ceil(part / this.requests);
+      this.tatUs + this.stepUs - nowUs - this.periodUs + Math.ceil(part / this.requests);
     return Math.max(overUs, 0);
   }
 
   /** Microseconds until the bucket is full, rounded up. */
   fullInUs(nowUs: number): number {
-    return this.#tatUs < nowUs ? 0 : this.#tatUs - nowUs + (this.#tatPart > 0 ? 1 : 0);
+    return this.tatUs < nowUs ? 0 : this.tatUs - nowUs + (this.tatPart > 0 ? 1 : 0);
   }
 }

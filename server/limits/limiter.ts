@@ -26,21 +26,21 @@ export interface LimiterOptions {
 }
 
 export class Limiter {
-  readonly #usage: UsageSource;
-  readonly #plans: Plans;
-  readonly #clock: LimitClock;
-  readonly #keys = new Map<string, KeyLimits>();
-  #sweepAt = MIN_SWEEP_KEYS;
+  private readonly usage: UsageSource;
+  private readonly plans: Plans;
+  private readonly ownClock: LimitClock;
+  private readonly keys = new Map<string, KeyLimits>();
+  private sweepAt = MIN_SWEEP_KEYS;
 
   constructor({ usage, plans = DEFAULT_PLANS, clock = systemLimitClock }: LimiterOptions) {
-    this.#usage = usage;
-    this.#plans = plans;
-    this.#clock = clock;
+    this.usage = usage;
+    this.plans = plans;
+    this.ownClock = clock;
   }
 
   /** Keys whose limits are in memory. */
   get size(): number {
-    return this.#keys.size;
+    return this.keys.size;
   }
 
   /**
@@ -49,9 +49,9 @@ export class Limiter {
    * @throws ApiError 429, 403
    */
   readonly check: PlanCheck = (key, endpoint) => {
-    const clock = this.#clock;
+    const clock = this.ownClock;
     const nowUs = clock.steadyUs();
-    const limits = this.#limitsOf(key, nowUs);
+    const limits = this.limitsOf(key, nowUs);
     const drawn = limits.drawnBy(endpoint.rateBuckets);
     const account = limits.quota.at(clock.wallMs());
     const call = new LimitedCall(limits.monthlyQuota, drawn, account, clock);
@@ -69,12 +69,12 @@ export class Limiter {
     return call;
   };
 
-  #limitsOf(key: KeyRecord, nowUs: number): KeyLimits {
-    let limits = this.#keys.get(key.id);
+  private limitsOf(key: KeyRecord, nowUs: number): KeyLimits {
+    let limits = this.keys.get(key.id);
     if (limits === undefined) {
-      if (this.#keys.size >= this.#sweepAt) this.#sweep(nowUs);
-      limits = new KeyLimits(key, this.#plans, this.#usage);
-      this.#keys.set(key.id, limits);
+      if (this.keys.size >= this.sweepAt) this.sweep(nowUs);
+      limits = new KeyLimits(key, this.plans, this.usage);
+      this.keys.set(key.id, limits);
     } else {
       limits.adopt(key);
     }
@@ -82,19 +82,19 @@ export class Limiter {
   }
 
   /** Forgets the keys whose limits are as if they had never called. */
-  #sweep(nowUs: number): void {
-    for (const [id, limits] of this.#keys) if (limits.isIdle(nowUs)) this.#keys.delete(id);
-    for (const id of this.#keys.keys()) {
-      if (this.#keys.size < MAX_LIMITED_KEYS) break;
-      this.#keys.delete(id);
+  private sweep(nowUs: number): void {
+    for (const [id, limits] of this.keys) if (limits.isIdle(nowUs)) this.keys.delete(id);
+    for (const id of this.keys.keys()) {
+      if (this.keys.size < MAX_LIMITED_KEYS) break;
+      this.keys.delete(id);
     }
-    this.#sweepAt = Math.min(Math.max(2 * this.#keys.size, MIN_SWEEP_KEYS), MAX_LIMITED_KEYS);
+    this.sweepAt = Math.min(Math.max(2 * this.keys.size, MIN_SWEEP_KEYS), MAX_LIMITED_KEYS);
   }
 }
 
 /** A call that was admitted, until its end. */
 class LimitedCall implements PlanGrant {
-  #held = 0;
+  private held = 0;
 
   constructor(
     private readonly quota: number,
@@ -105,8 +105,8 @@ class LimitedCall implements PlanGrant {
 
   /** Holds so many calls in place of what was held, or says that the quota has less left. */
   hold(calls: number): boolean {
-    if (!this.account.hold(calls - this.#held, this.quota)) return false;
-    this.#held = calls;
+    if (!this.account.hold(calls - this.held, this.quota)) return false;
+    this.held = calls;
     return true;
   }
 
@@ -116,8 +116,8 @@ class LimitedCall implements PlanGrant {
   }
 
   settle(status: number | null): Headers {
-    this.account.release(this.#held, status !== null && status >= 200 && status < 300);
-    this.#held = 0;
+    this.account.release(this.held, status !== null && status >= 200 && status < 300);
+    this.held = 0;
     return status === null ? [] : this.headers();
   }
 

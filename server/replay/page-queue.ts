@@ -59,33 +59,33 @@ interface Line {
 }
 
 export class PageQueue {
-  readonly #limits: PageQueueLimits;
-  readonly #maxInWork: number;
-  readonly #nowMs: () => number;
+  private readonly limits: PageQueueLimits;
+  private readonly maxInWork: number;
+  private readonly nowMs: () => number;
   /** Keys with pages that wait or are in work, by id. */
-  readonly #lines = new Map<string, Line>();
+  private readonly lines = new Map<string, Line>();
   /** Pages wait only while as many are in work as may be. */
-  #waiting = 0;
-  #inWork = 0;
+  private waiting = 0;
+  private inWork = 0;
   /** How long pages were in work of late; the first ones, in cold threads, are not to judge by. */
-  #pageMs = 0;
+  private pageMs = 0;
   /** When the last page went into work. */
-  #beganMs = 0;
+  private beganMs = 0;
   /** Where the key stood whose page went into work last: keys that come anew begin there. */
-  #servedMs = 0;
+  private servedMs = 0;
 
   constructor({ pagesInWork, limits, nowMs = () => performance.now() }: PageQueueOptions) {
-    this.#maxInWork = pagesInWork;
-    this.#limits = { ...PAGE_QUEUE_LIMITS, ...limits };
-    this.#nowMs = nowMs;
+    this.maxInWork = pagesInWork;
+    this.limits = { ...PAGE_QUEUE_LIMITS, ...limits };
+    this.nowMs = nowMs;
   }
 
   get waitingPages(): number {
-    return this.#waiting;
+    return this.waiting;
   }
 
   get pagesInWork(): number {
-    return this.#inWork;
+    return this.inWork;
   }
 
   /**
@@ -95,98 +95,98 @@ export class PageQueue {
    */
   async run<T>(keyId: string, client: Client, work: () => Promise<T>): Promise<T | null> {
     if (client.aborted) return null;
-    const turn = await this.#turn(keyId, client);
+    const turn = await this.turn(keyId, client);
     if (turn === null) return null;
     try {
       return await work();
     } finally {
-      this.#end(keyId, turn);
+      this.end(keyId, turn);
     }
   }
 
   /** The wait that a page of the key would have if it came now, as far as can be known. */
   expectedWaitMs(keyId: string): number {
-    if (this.#inWork < this.#maxInWork) return 0;
-    const own = this.#lines.get(keyId)?.waiting.size ?? 0;
+    if (this.inWork < this.maxInWork) return 0;
+    const own = this.lines.get(keyId)?.waiting.size ?? 0;
     let ahead = own;
-    for (const [id, { waiting }] of this.#lines) {
+    for (const [id, { waiting }] of this.lines) {
       // In turns: another key has as many pages done before this one as this key has, and one more.
       if (id !== keyId) ahead += Math.min(waiting.size, own + 1);
     }
-    const inTurnMs = ((ahead + 1) * this.#pageMs) / this.#maxInWork;
+    const inTurnMs = ((ahead + 1) * this.pageMs) / this.maxInWork;
     // Where not one in work has ended for long, the next may not either.
-    return Math.max(inTurnMs, this.#nowMs() - this.#beganMs);
+    return Math.max(inTurnMs, this.nowMs() - this.beganMs);
   }
 
   /** Resolves when the key's page may begin, to null where its client goes before. */
-  #turn(keyId: string, client: Client): Turn | null | Promise<Turn | null> {
-    if (this.#inWork < this.#maxInWork) return this.#begin(this.#join(keyId));
-    const { maxWaitingPages, maxWaitingPagesPerKey, maxExpectedWaitMs } = this.#limits;
-    const own = this.#lines.get(keyId)?.waiting.size ?? 0;
-    const isFull = this.#waiting >= maxWaitingPages || own >= maxWaitingPagesPerKey;
+  private turn(keyId: string, client: Client): Turn | null | Promise<Turn | null> {
+    if (this.inWork < this.maxInWork) return this.begin(this.join(keyId));
+    const { maxWaitingPages, maxWaitingPagesPerKey, maxExpectedWaitMs } = this.limits;
+    const own = this.lines.get(keyId)?.waiting.size ?? 0;
+    const isFull = this.waiting >= maxWaitingPages || own >= maxWaitingPagesPerKey;
     if (isFull || this.expectedWaitMs(keyId) > maxExpectedWaitMs) throw replayBusy();
-    return this.#wait(keyId, this.#join(keyId), client);
+    return this.wait(keyId, this.join(keyId), client);
   }
 
-  #wait(keyId: string, line: Line, client: Client): Promise<Turn | null> {
+  private wait(keyId: string, line: Line, client: Client): Promise<Turn | null> {
     return new Promise((resolve) => {
       line.waiting.add(resolve);
-      this.#waiting++;
+      this.waiting++;
       client.onGone(() => {
         if (!line.waiting.delete(resolve)) return;
-        this.#waiting--;
-        this.#leave(keyId, line);
+        this.waiting--;
+        this.leave(keyId, line);
         resolve(null);
       });
     });
   }
 
-  #join(keyId: string): Line {
-    let line = this.#lines.get(keyId);
+  private join(keyId: string): Line {
+    let line = this.lines.get(keyId);
     if (line === undefined) {
       line = { waiting: new Set(), inWork: 0, servedMs: 0 };
-      this.#lines.set(keyId, line);
+      this.lines.set(keyId, line);
     }
     // Time in which a key had nothing waiting is no credit.
-    if (line.waiting.size === 0) line.servedMs = Math.max(line.servedMs, this.#servedMs);
+    if (line.waiting.size === 0) line.servedMs = Math.max(line.servedMs, this.servedMs);
     return line;
   }
 
-  #leave(keyId: string, line: Line): void {
-    if (line.waiting.size === 0 && line.inWork === 0) this.#lines.delete(keyId);
+  private leave(keyId: string, line: Line): void {
+    if (line.waiting.size === 0 && line.inWork === 0) this.lines.delete(keyId);
   }
 
   /** Charges what a page is expected to take, so that the key's next one waits. */
-  #begin(line: Line): Turn {
-    this.#inWork++;
+  private begin(line: Line): Turn {
+    this.inWork++;
     line.inWork++;
-    this.#beganMs = this.#nowMs();
-    this.#servedMs = line.servedMs;
-    const chargedMs = Math.max(this.#pageMs, MIN_CHARGE_MS);
+    this.beganMs = this.nowMs();
+    this.servedMs = line.servedMs;
+    const chargedMs = Math.max(this.pageMs, MIN_CHARGE_MS);
     line.servedMs += chargedMs;
-    return { line, beganMs: this.#beganMs, chargedMs };
+    return { line, beganMs: this.beganMs, chargedMs };
   }
 
-  #end(keyId: string, { line, beganMs, chargedMs }: Turn): void {
-    const tookMs = this.#nowMs() - beganMs;
+  private end(keyId: string, { line, beganMs, chargedMs }: Turn): void {
+    const tookMs = this.nowMs() - beganMs;
     line.servedMs += Math.max(tookMs, MIN_CHARGE_MS) - chargedMs;
-    this.#pageMs += LATEST_WEIGHT * (tookMs - this.#pageMs);
+    this.pageMs += LATEST_WEIGHT * (tookMs - this.pageMs);
     line.inWork--;
-    this.#inWork--;
-    this.#leave(keyId, line);
-    this.#next();
+    this.inWork--;
+    this.leave(keyId, line);
+    this.next();
   }
 
   /** Begins the oldest page of the key that has been served least. */
-  #next(): void {
+  private next(): void {
     let next: Line | null = null;
-    for (const line of this.#lines.values()) {
+    for (const line of this.lines.values()) {
       if (line.waiting.size > 0 && line.servedMs < (next?.servedMs ?? Infinity)) next = line;
     }
     if (next === null) return;
     const [begin] = next.waiting;
     next.waiting.delete(begin);
-    this.#waiting--;
-    begin(this.#begin(next));
+    this.waiting--;
+    begin(this.begin(next));
   }
 }

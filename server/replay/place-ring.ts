@@ -11,54 +11,54 @@ export interface RingPlace extends SharedPlace {
 }
 
 export class PlaceRing<K> {
-  readonly #memory: SharedArrayBuffer;
+  private readonly memory: SharedArrayBuffer;
   /** The oldest first, as they lie from `#next` on round the end of the memory. */
-  readonly #places = new Map<K, RingPlace>();
-  #next = 0;
+  private readonly places = new Map<K, RingPlace>();
+  private next = 0;
 
   constructor(bytes: number) {
-    this.#memory = new SharedArrayBuffer(bytes);
+    this.memory = new SharedArrayBuffer(bytes);
   }
 
   get size(): number {
-    return this.#places.size;
+    return this.places.size;
   }
 
   get(key: K): RingPlace | undefined {
-    return this.#places.get(key);
+    return this.places.get(key);
   }
 
   /** Forgets a place; its room is free. */
   delete(key: K): void {
-    this.#places.delete(key);
+    this.places.delete(key);
   }
 
   /** A place under a key that has none; null where it is too large, or tasks work on what is in its way. */
   add(key: K, bytes: number): RingPlace | null {
     const length = Math.ceil(bytes / PLACE_ALIGNMENT) * PLACE_ALIGNMENT;
-    const capacity = this.#memory.byteLength;
+    const capacity = this.memory.byteLength;
     if (length > capacity) return null;
-    if (this.#next + length > capacity) {
-      if (!this.#evict(({ offset }) => offset >= this.#next)) return null;
-      this.#next = 0;
+    if (this.next + length > capacity) {
+      if (!this.evict(({ offset }) => offset >= this.next)) return null;
+      this.next = 0;
     }
-    const offset = this.#next;
+    const offset = this.next;
     const end = offset + length;
-    if (!this.#evict((place) => place.offset < end && place.offset + place.bytes > offset)) {
+    if (!this.evict((place) => place.offset < end && place.offset + place.bytes > offset)) {
       return null;
     }
-    const place = { memory: this.#memory, offset, bytes: length, pins: 0 };
-    this.#places.set(key, place);
-    this.#next = end;
+    const place = { memory: this.memory, offset, bytes: length, pins: 0 };
+    this.places.set(key, place);
+    this.next = end;
     return place;
   }
 
   /** Drops the oldest places as long as they are in the way; says whether all of those could go. */
-  #evict(isInTheWay: (place: RingPlace) => boolean): boolean {
-    for (const [key, place] of this.#places) {
+  private evict(isInTheWay: (place: RingPlace) => boolean): boolean {
+    for (const [key, place] of this.places) {
       if (!isInTheWay(place)) return true;
       if (place.pins > 0) return false;
-      this.#places.delete(key);
+      this.places.delete(key);
     }
     return true;
   }

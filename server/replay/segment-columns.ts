@@ -23,20 +23,20 @@ interface Pinned {
 
 export class SegmentColumns {
   /** By segment id: an id is given once in a store's life in this process, to what never changes. */
-  readonly #ring: PlaceRing<number>;
-  readonly #askedOnce = new Set<number>();
+  private readonly ring: PlaceRing<number>;
+  private readonly askedOnce = new Set<number>();
 
   /** @param bytes of shared memory; 0: nothing is kept */
   constructor(
     private readonly depth: Pick<DepthSource, 'readStoredBlocks'>,
     bytes: number = COLUMN_BYTES,
   ) {
-    this.#ring = new PlaceRing(bytes);
+    this.ring = new PlaceRing(bytes);
   }
 
   /** Segments that are kept, or about to be. */
   get size(): number {
-    return this.#ring.size;
+    return this.ring.size;
   }
 
   /**
@@ -50,64 +50,68 @@ export class SegmentColumns {
     const pinned: Pinned[] = [];
     let isOver = true;
     try {
-      const segments = this.#kept(ids, pinned);
+      const segments = this.kept(ids, pinned);
       const missing = ids.filter((_, i) => segments[i] === null);
       const blocks = missing.length === 0 ? [] : await this.depth.readStoredBlocks(missing);
       const transfer = blocks.map(({ block }) => block.buffer as ArrayBuffer);
-      const found = ids.map((id, i) => segments[i] ?? this.#fresh(id, blocks.shift(), pinned));
+      const found = ids.map((id, i) => segments[i] ?? this.fresh(id, blocks.shift(), pinned));
       return await task(found, transfer);
     } catch (error) {
       isOver = !(error instanceof TaskOverdueError);
       throw error;
     } finally {
       // A task that hangs may write at its places yet: they stay its own.
-      if (isOver) for (const one of pinned) this.#unpin(one);
+      if (isOver) for (const one of pinned) this.unpin(one);
     }
   }
 
-  #kept(ids: readonly number[], pinned: Pinned[]): (SegmentInput | null)[] {
+  private kept(ids: readonly number[], pinned: Pinned[]): (SegmentInput | null)[] {
     return ids.map((segmentId) => {
-      const place = this.#ring.get(segmentId);
+      const place = this.ring.get(segmentId);
       if (place === undefined || !isFilled(place)) return null;
-      this.#pin({ segmentId, place }, pinned);
+      this.pin({ segmentId, place }, pinned);
       return { keptAt: placeOf(place) };
     });
   }
 
   /** A block, with a place to leave its columns at where they were asked for before. */
-  #fresh(segmentId: number, stored: StoredBlock | undefined, pinned: Pinned[]): SegmentInput {
+  private fresh(
+    segmentId: number,
+    stored: StoredBlock | undefined,
+    pinned: Pinned[],
+  ): SegmentInput {
     if (stored === undefined) throw new Error('fewer segments were read than were asked for');
-    const place = this.#newPlace(stored);
-    if (place !== null) this.#pin({ segmentId, place }, pinned);
+    const place = this.newPlace(stored);
+    if (place !== null) this.pin({ segmentId, place }, pinned);
     return { ...stored, keepAt: place && placeOf(place) };
   }
 
   /** @throws Error where the block is damaged: the room that it states would drive out others' columns */
-  #newPlace(stored: StoredBlock): RingPlace | null {
+  private newPlace(stored: StoredBlock): RingPlace | null {
     const { segmentId } = stored;
-    if (this.#ring.get(segmentId) !== undefined || !this.#isAskedAgain(segmentId)) return null;
-    const place = this.#ring.add(segmentId, statedPlainBytes(checkedBlock(stored)));
+    if (this.ring.get(segmentId) !== undefined || !this.isAskedAgain(segmentId)) return null;
+    const place = this.ring.add(segmentId, statedPlainBytes(checkedBlock(stored)));
     if (place !== null) clearPlace(place);
     return place;
   }
 
   /** Who reads a long history once is not to drive out what others read. */
-  #isAskedAgain(segmentId: number): boolean {
-    if (this.#askedOnce.delete(segmentId)) return true;
-    const [oldest] = this.#askedOnce;
-    if (this.#askedOnce.size === MAX_ASKED_ONCE) this.#askedOnce.delete(oldest);
-    this.#askedOnce.add(segmentId);
+  private isAskedAgain(segmentId: number): boolean {
+    if (this.askedOnce.delete(segmentId)) return true;
+    const [oldest] = this.askedOnce;
+    if (this.askedOnce.size === MAX_ASKED_ONCE) this.askedOnce.delete(oldest);
+    this.askedOnce.add(segmentId);
     return false;
   }
 
-  #pin(one: Pinned, pinned: Pinned[]): void {
+  private pin(one: Pinned, pinned: Pinned[]): void {
     one.place.pins++;
     pinned.push(one);
   }
 
-  #unpin({ segmentId, place }: Pinned): void {
+  private unpin({ segmentId, place }: Pinned): void {
     place.pins--;
-    if (place.pins === 0 && !isFilled(place)) this.#ring.delete(segmentId);
+    if (place.pins === 0 && !isFilled(place)) this.ring.delete(segmentId);
   }
 }
 

@@ -5,15 +5,15 @@ import { PageQueue, pagesAtOnce, type PageQueueOptions } from '../../server/repl
 /** A client that stays until it is told to go. */
 class TestClient {
   aborted = false;
-  #gone = () => {};
+  private gone = () => {};
 
   onGone(listener: () => void): void {
-    this.#gone = listener;
+    this.gone = listener;
   }
 
   go(): void {
     this.aborted = true;
-    this.#gone();
+    this.gone();
   }
 }
 

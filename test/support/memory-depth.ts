@@ -29,9 +29,9 @@ interface MemoryToken {
 }
 
 export class MemoryDepth implements DepthSource {
-  readonly #tokens: MemoryToken[] = [];
-  readonly #segments = new Map<number, Uint8Array>();
-  #nextSegmentId = 1;
+  private readonly ownTokens: MemoryToken[] = [];
+  private readonly segments = new Map<number, Uint8Array>();
+  private nextSegmentId = 1;
   /** Ids of every read, in order. */
   readonly reads: number[][] = [];
   /** Awaited before every read: tests hold requests up here. */
@@ -44,25 +44,25 @@ export class MemoryDepth implements DepthSource {
     store: PlainStore,
     { asset = null, perSegment = 4 }: { asset?: string | null; perSegment?: number } = {},
   ): void {
-    const tokenId = this.#tokens.length + 1;
+    const tokenId = this.ownTokens.length + 1;
     const record = { tokenId, chain, address, symbol: null, name: null, asset };
-    this.#tokens.push({ record, store, places: this.#write(store, perSegment) });
+    this.ownTokens.push({ record, store, places: this.write(store, perSegment) });
   }
 
   /** Every token with the places of its snapshots. */
   tokens(): { record: TokenRecord; store: PlainStore; places: Map<PlainSnapshot, Place> }[] {
-    return this.#tokens;
+    return this.ownTokens;
   }
 
   /** Writes all segments of a token anew under other ids, as compaction does. */
   compact(address: string, perSegment: number): void {
-    const token = this.#tokens.find(({ record }) => record.address === address) as MemoryToken;
-    for (const { segmentId } of token.places.values()) this.#segments.delete(segmentId);
-    token.places = this.#write(token.store, perSegment);
+    const token = this.ownTokens.find(({ record }) => record.address === address) as MemoryToken;
+    for (const { segmentId } of token.places.values()) this.segments.delete(segmentId);
+    token.places = this.write(token.store, perSegment);
   }
 
   token(chain: Chain, address: string): TokenRecord | null {
-    const found = this.#tokens.find(
+    const found = this.ownTokens.find(
       (t) => t.record.chain === chain && t.record.address === address,
     );
     return found?.record ?? null;
@@ -70,16 +70,16 @@ export class MemoryDepth implements DepthSource {
 
   mainchainLeg({ chain, asset }: TokenRecord): TokenRecord | null {
     if (chain === 'mainchain' || asset === null) return null;
-    const legs = this.#tokens.map(({ record }) => record);
+    const legs = this.ownTokens.map(({ record }) => record);
     return legs.find((leg) => leg.chain === 'mainchain' && leg.asset === asset) ?? null;
   }
 
   plan(request: PlanRequest): Promise<PagePlan> {
-    return Promise.resolve(this.#plan(request));
+    return Promise.resolve(this.ownPlan(request));
   }
 
-  #plan({ tokenId, fromS, toS, nowS, maxSnapshots }: PlanRequest): PagePlan {
-    const { store, places } = this.#tokens[tokenId - 1];
+  private ownPlan({ tokenId, fromS, toS, nowS, maxSnapshots }: PlanRequest): PagePlan {
+    const { store, places } = this.ownTokens[tokenId - 1];
     const visible = visibleSnapshots(store.snapshots, nowS).filter(
       ({ t }) => t >= fromS && t < toS,
     );
@@ -105,7 +105,7 @@ export class MemoryDepth implements DepthSource {
     this.reads.push([...ids]);
     await this.beforeRead();
     return ids.map((id) => {
-      const block = this.#segments.get(id);
+      const block = this.segments.get(id);
       if (block === undefined) throw new SegmentGoneError(`segment ${id} is gone`);
       return new Uint8Array(block);
     });
@@ -117,20 +117,20 @@ export class MemoryDepth implements DepthSource {
   }
 
   segmentChecksums(ids: readonly number[]): Promise<Map<number, number>> {
-    const stored = ids.filter((id) => this.#segments.has(id));
+    const stored = ids.filter((id) => this.segments.has(id));
     return Promise.resolve(
-      new Map(stored.map((id) => [id, crc32(this.#segments.get(id) as Uint8Array)])),
+      new Map(stored.map((id) => [id, crc32(this.segments.get(id) as Uint8Array)])),
     );
   }
 
-  #write(store: PlainStore, perSegment: number): Map<PlainSnapshot, Place> {
+  private write(store: PlainStore, perSegment: number): Map<PlainSnapshot, Place> {
     const places = new Map<PlainSnapshot, Place>();
     for (const tier of TIERS) {
       const ofTier = store.snapshots.filter((snapshot) => snapshot.tier === tier);
       for (let first = 0; first < ofTier.length; first += perSegment) {
-        const segmentId = this.#nextSegmentId++;
+        const segmentId = this.nextSegmentId++;
         const part = ofTier.slice(first, first + perSegment);
-        this.#segments.set(segmentId, encodeSegment(runOf(tier, part)));
+        this.segments.set(segmentId, encodeSegment(runOf(tier, part)));
         part.forEach((snapshot, row) => places.set(snapshot, { segmentId, row }));
       }
     }
@@ -156,11 +156,11 @@ export function visibleSnapshots(all: readonly PlainSnapshot[], nowS: number): P
 
 /** Keys in memory, by their text. */
 export class MemoryKeys implements KeySource {
-  readonly #keys = new Map<string, KeyRecord>();
+  private readonly keys = new Map<string, KeyRecord>();
 
   add(key: string, tier: KeyTier): void {
-    this.#keys.set(key, {
-      id: `id-${this.#keys.size + 1}`,
+    this.keys.set(key, {
+      id: `id-${this.keys.size + 1}`,
       name: null,
       tier,
       hint: key.slice(-4),
@@ -172,10 +172,10 @@ export class MemoryKeys implements KeySource {
   }
 
   revoke(key: string): void {
-    this.#keys.delete(key);
+    this.keys.delete(key);
   }
 
   verify(key: string): KeyRecord | null {
-    return this.#keys.get(key) ?? null;
+    return this.keys.get(key) ?? null;
   }
 }

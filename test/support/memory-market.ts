@@ -14,25 +14,25 @@ import type { MemoryDepth } from './memory-depth.js';
 export type DetailsOf = Readonly<Record<string, Partial<TokenDetails>>>;
 
 export class MemoryMarket implements MarketSource {
-  readonly #depth: MemoryDepth;
-  readonly #details: DetailsOf;
+  private readonly depth: MemoryDepth;
+  private readonly details: DetailsOf;
 
   /** @param details by address */
   constructor(depth: MemoryDepth, details: DetailsOf = {}) {
-    this.#depth = depth;
-    this.#details = details;
+    this.depth = depth;
+    this.details = details;
   }
 
   tokenIds(): number[] {
-    return this.#depth.tokens().map(({ record }) => record.tokenId);
+    return this.depth.tokens().map(({ record }) => record.tokenId);
   }
 
   hasRecord(chain: Chain, address: string): boolean {
-    return this.#depth.token(chain, address) !== null;
+    return this.depth.token(chain, address) !== null;
   }
 
   tokenDetails(tokenId: number): TokenDetails {
-    const { record } = this.#depth.tokens()[tokenId - 1];
+    const { record } = this.depth.tokens()[tokenId - 1];
     return {
       ...record,
       icon: null,
@@ -42,16 +42,16 @@ export class MemoryMarket implements MarketSource {
       mcap: null,
       liquidityUsd: null,
       lastRefreshS: null,
-      ...this.#details[record.address],
+      ...this.details[record.address],
     };
   }
 
   markets(tokenId: number) {
-    return this.#depth.tokens()[tokenId - 1].store.markets;
+    return this.depth.tokens()[tokenId - 1].store.markets;
   }
 
   newestPlaces(tokenId: number, nowS: number, delayS: number): Promise<NewestPlaces> {
-    const { places } = this.#depth.tokens()[tokenId - 1];
+    const { places } = this.depth.tokens()[tokenId - 1];
     const all = [...places].map(([{ t, tier }, place]): SnapshotPlace => ({ ...place, t, tier }));
     all.sort((a, b) => b.t - a.t || TIERS.indexOf(a.tier) - TIERS.indexOf(b.tier));
     const newestBy = (atS: number) => all.find(({ t }) => t <= atS) ?? null;
@@ -70,23 +70,23 @@ export class MemoryMarket implements MarketSource {
   }
 
   readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
-    return this.#depth.readSegments(ids);
+    return this.depth.readSegments(ids);
   }
 }
 
 /** A queue in memory. */
 export class MemoryQueue implements TokenQueue {
-  readonly #waiting = new Map<string, QueuedToken>();
+  private readonly waiting = new Map<string, QueuedToken>();
 
   request(chain: Chain, address: string): boolean {
     const key = `${chain}:${address}`;
-    const before = this.#waiting.get(key);
+    const before = this.waiting.get(key);
     if (before) before.requests++;
-    else this.#waiting.set(key, { chain, address, requestedAtS: 0, requests: 1 });
+    else this.waiting.set(key, { chain, address, requestedAtS: 0, requests: 1 });
     return before === undefined;
   }
 
   list(): QueuedToken[] {
-    return [...this.#waiting.values()];
+    return [...this.waiting.values()];
   }
 }

@@ -15,11 +15,11 @@ export class MemoryOrders implements OrderSource {
   readonly failures: Error[] = [];
 
   dcaOrders(tokenAddresses: readonly string[]): Promise<DcaOrder[]> {
-    return this.#of(this.dca, tokenAddresses);
+    return this.of(this.dca, tokenAddresses);
   }
 
   limitOrders(tokenAddresses: readonly string[]): Promise<LimitOrder[]> {
-    return this.#of(this.limit, tokenAddresses);
+    return this.of(this.limit, tokenAddresses);
   }
 
   allDcaOrders(): AsyncGenerator<DcaOrder[]> {
@@ -30,7 +30,7 @@ export class MemoryOrders implements OrderSource {
     return batches(this.limit);
   }
 
-  async #of<T extends DcaOrder | LimitOrder>(
+  private async of<T extends DcaOrder | LimitOrder>(
     orders: readonly T[],
     addresses: readonly string[],
   ): Promise<T[]> {

@@ -2,11 +2,11 @@
 import type { UsageCounter, UsageSource } from '../../storage/seams.js';
 
 export class MemoryUsage implements UsageSource {
-  readonly #counters = new Map<string, UsageCounter>();
+  private readonly counters = new Map<string, UsageCounter>();
 
   counter(keyId: string, month: number): UsageCounter {
     const name = `${keyId} ${month}`;
-    const known = this.#counters.get(name);
+    const known = this.counters.get(name);
     if (known) return known;
     const counter = {
       calls: 0,
@@ -14,7 +14,7 @@ export class MemoryUsage implements UsageSource {
         this.calls += calls;
       },
     };
-    this.#counters.set(name, counter);
+    this.counters.set(name, counter);
     return counter;
   }
 }

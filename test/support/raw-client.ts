@@ -4,14 +4,14 @@ import { connect, type Socket } from 'node:net';
 export class RawClient {
   readonly socket: Socket;
   readonly closed: Promise<void>;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  private chunks: Buffer[] = [];
+  private bytes = 0;
 
   private constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (chunk) => {
-      this.#chunks.push(chunk);
-      this.#bytes += chunk.length;
+      this.chunks.push(chunk);
+      this.bytes += chunk.length;
     });
     socket.on('error', () => {});
     this.closed = new Promise((resolve) => socket.on('close', () => resolve()));
@@ -26,11 +26,11 @@ export class RawClient {
   }
 
   get received(): Buffer {
-    return Buffer.concat(this.#chunks);
+    return Buffer.concat(this.chunks);
   }
 
   get receivedBytes(): number {
-    return this.#bytes;
+    return this.bytes;
   }
 
   send(text: string): void {

@@ -34,19 +34,19 @@ export interface PackBuilderOptions {
 
 export class PackBuilder {
   /** By name. */
-  readonly #waiting = new Map<string, Order>();
+  private readonly waiting = new Map<string, Order>();
   /** Names, oldest first. */
-  readonly #missed = new Set<string>();
+  private readonly missed = new Set<string>();
   /** Names of packs that could not be made: the segment stays as it is, so would the next attempt. */
-  readonly #givenUp = new Set<string>();
-  #working: Promise<void> | null = null;
-  #closing = false;
+  private readonly givenUp = new Set<string>();
+  private working: Promise<void> | null = null;
+  private closing = false;
 
   constructor(private readonly options: PackBuilderOptions) {}
 
   /** Packs that wait to be made, with the one that is being made. */
   get pending(): number {
-    return this.#waiting.size;
+    return this.waiting.size;
   }
 
   /**
@@ -55,72 +55,72 @@ export class PackBuilder {
    */
   miss(order: Order): void {
     const name = nameOf(order.key);
-    if (this.#closing || this.#waiting.has(name) || this.#givenUp.has(name)) return;
-    if (!this.#missedBefore(name)) return;
-    if (this.#waiting.size >= MAX_WAITING) return;
-    this.#waiting.set(name, order);
-    this.#working ??= this.#work();
+    if (this.closing || this.waiting.has(name) || this.givenUp.has(name)) return;
+    if (!this.missedBefore(name)) return;
+    if (this.waiting.size >= MAX_WAITING) return;
+    this.waiting.set(name, order);
+    this.working ??= this.work();
   }
 
   /** Resolves when there is nothing to be made. */
   async idle(): Promise<void> {
-    while (this.#working !== null) await this.#working;
+    while (this.working !== null) await this.working;
   }
 
   /** Ends the pack in work, leaves those that wait. Idempotent. */
   async close(): Promise<void> {
-    this.#closing = true;
-    this.#waiting.clear();
+    this.closing = true;
+    this.waiting.clear();
     await this.idle();
   }
 
-  #missedBefore(name: string): boolean {
-    if (this.#missed.delete(name)) return true;
-    addBounded(this.#missed, name);
+  private missedBefore(name: string): boolean {
+    if (this.missed.delete(name)) return true;
+    addBounded(this.missed, name);
     return false;
   }
 
-  async #work(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      await this.#turn();
-      const orders = [...this.#waiting.values()].slice(0, MAX_PACKS_AT_ONCE);
-      await this.#makeAll(orders);
-      for (const { key } of orders) this.#waiting.delete(nameOf(key));
+  private async work(): Promise<void> {
+    while (this.waiting.size > 0) {
+      await this.turn();
+      const orders = [...this.waiting.values()].slice(0, MAX_PACKS_AT_ONCE);
+      await this.makeAll(orders);
+      for (const { key } of orders) this.waiting.delete(nameOf(key));
     }
-    this.#working = null;
+    this.working = null;
   }
 
   /** Other orders of the same page come meanwhile, too. */
-  async #turn(): Promise<void> {
+  private async turn(): Promise<void> {
     const { pool } = this.options;
     let waitedMs = 0;
     do {
       await sleep(TURN_LOOK_MS);
       waitedMs += TURN_LOOK_MS;
-    } while (pool.pendingTasks >= pool.threads && waitedMs < TURN_WAIT_MS && !this.#closing);
+    } while (pool.pendingTasks >= pool.threads && waitedMs < TURN_WAIT_MS && !this.closing);
   }
 
   /** Makes packs together, and each for itself where that fails: one may be at fault for all. */
-  async #makeAll(orders: readonly Order[]): Promise<void> {
-    if (this.#closing) return;
+  private async makeAll(orders: readonly Order[]): Promise<void> {
+    if (this.closing) return;
     try {
-      const packs = await this.#make(orders);
+      const packs = await this.make(orders);
       for (const [i, pack] of packs.entries()) await this.options.onPack(orders[i].key, pack);
     } catch (error) {
-      if (orders.length > 1) for (const order of orders) await this.#makeAll([order]);
-      else if (orders.length === 1) this.#fail(orders[0], error);
+      if (orders.length > 1) for (const order of orders) await this.makeAll([order]);
+      else if (orders.length === 1) this.fail(orders[0], error);
     }
   }
 
-  #fail({ key }: Order, error: unknown): void {
+  private fail({ key }: Order, error: unknown): void {
     // Replaced meanwhile: the page that comes next asks for what stands in its place.
     if (error instanceof SegmentGoneError) return;
-    addBounded(this.#givenUp, nameOf(key));
+    addBounded(this.givenUp, nameOf(key));
     this.options.onError(key, error);
   }
 
   /** The orders' packs; none where the pool's queue has no place: pages need it more. */
-  async #make(orders: readonly Order[]): Promise<Pack[]> {
+  private async make(orders: readonly Order[]): Promise<Pack[]> {
     const { pool, depth } = this.options;
     const ids = [...new Set(orders.map(({ key }) => key.segmentId))];
     const segments = await depth.readSegments(ids);

@@ -32,8 +32,8 @@ interface FoundFile extends PackFile {
 
 export class PackDisk {
   /** By name; the files that are known to be there and to fit their segments, oldest first. */
-  readonly #files = new Map<string, PackFile>();
-  #bytes = 0;
+  private readonly files = new Map<string, PackFile>();
+  private ownBytes = 0;
 
   constructor(
     readonly directory: string,
@@ -42,11 +42,11 @@ export class PackDisk {
 
   /** Bytes in use. */
   get bytes(): number {
-    return this.#bytes;
+    return this.ownBytes;
   }
 
   has(name: string): boolean {
-    return this.#files.has(name);
+    return this.files.has(name);
   }
 
   /**
@@ -54,39 +54,39 @@ export class PackDisk {
    * pack counts only where its segment's checksum is the one that it was made of.
    */
   async sweep(checksums: Checksums): Promise<void> {
-    const found = await this.#list();
+    const found = await this.list();
     const fitting: FoundFile[] = [];
     for (let first = 0; first < found.length; first += SWEPT_AT_ONCE) {
       const part = found.slice(first, first + SWEPT_AT_ONCE);
       const stored = await checksums([...new Set(part.map(({ key }) => key.segmentId))]);
       for (const one of part) {
         if (stored.get(one.key.segmentId) === one.sourceCrc) fitting.push(one);
-        else await this.#remove(one.file);
+        else await this.remove(one.file);
       }
     }
     fitting.sort((a, b) => a.changedMs - b.changedMs);
     for (const one of fitting) {
-      if (!this.has(nameOf(one.key))) this.#add(nameOf(one.key), one);
+      if (!this.has(nameOf(one.key))) this.add(nameOf(one.key), one);
     }
-    await this.#evict();
+    await this.evict();
   }
 
   /** A pack as it was written; null where it is not there any more, or damaged. */
   async load(key: PackKey): Promise<Pack | null> {
     const name = nameOf(key);
-    const entry = this.#files.get(name);
+    const entry = this.files.get(name);
     if (entry === undefined) return null;
     try {
       // A copy in memory of its own, where numbers lie as they have to.
-      const pack = readPack(new Uint8Array(await readFile(this.#path(entry.file))));
+      const pack = readPack(new Uint8Array(await readFile(this.path(entry.file))));
       const named = { segmentId: key.segmentId, group: pack.group, coding: pack.coding };
       if (fileOf(named, pack.sourceCrc) !== entry.file) throw new Error('a pack of another name');
-      this.#forget(name);
-      this.#add(name, entry);
+      this.forget(name);
+      this.add(name, entry);
       return pack;
     } catch {
-      this.#forget(name);
-      await this.#remove(entry.file);
+      this.forget(name);
+      await this.remove(entry.file);
       return null;
     }
   }
@@ -99,64 +99,64 @@ export class PackDisk {
     const bytes = buffer.byteLength;
     if (this.has(nameOf(key)) || bytes < MIN_PACK_BYTES || bytes > this.maxBytes) return;
     const file = fileOf(key, sourceCrc);
-    const unfinished = this.#path(file + UNFINISHED);
+    const unfinished = this.path(file + UNFINISHED);
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
     try {
       await writeFile(unfinished, buffer, { mode: 0o600 });
-      await rename(unfinished, this.#path(file));
+      await rename(unfinished, this.path(file));
     } catch (error) {
-      await this.#remove(file + UNFINISHED);
+      await this.remove(file + UNFINISHED);
       throw error;
     }
-    this.#add(nameOf(key), { file, bytes });
-    await this.#evict();
+    this.add(nameOf(key), { file, bytes });
+    await this.evict();
   }
 
-  #add(name: string, { file, bytes }: PackFile): void {
-    this.#files.set(name, { file, bytes });
-    this.#bytes += bytes;
+  private add(name: string, { file, bytes }: PackFile): void {
+    this.files.set(name, { file, bytes });
+    this.ownBytes += bytes;
   }
 
-  #forget(name: string): void {
-    const entry = this.#files.get(name);
+  private forget(name: string): void {
+    const entry = this.files.get(name);
     if (entry === undefined) return;
-    this.#files.delete(name);
-    this.#bytes -= entry.bytes;
+    this.files.delete(name);
+    this.ownBytes -= entry.bytes;
   }
 
-  async #evict(): Promise<void> {
-    for (const [name, { file }] of this.#files) {
-      if (this.#bytes <= this.maxBytes && this.#files.size <= MAX_FILES) return;
-      this.#forget(name);
-      await this.#remove(file);
+  private async evict(): Promise<void> {
+    for (const [name, { file }] of this.files) {
+      if (this.ownBytes <= this.maxBytes && this.files.size <= MAX_FILES) return;
+      this.forget(name);
+      await this.remove(file);
     }
   }
 
   /** Every file that bears a pack's name. What a run has left unfinished is removed. */
-  async #list(): Promise<FoundFile[]> {
+  private async list(): Promise<FoundFile[]> {
     const files = await readdir(this.directory).catch(() => []);
     const found: FoundFile[] = [];
     for (let first = 0; first < files.length; first += SWEPT_AT_ONCE) {
       const part = files.slice(first, first + SWEPT_AT_ONCE);
-      found.push(...(await Promise.all(part.map((file) => this.#find(file)))).flat());
+      found.push(...(await Promise.all(part.map((file) => this.find(file)))).flat());
     }
     return found;
   }
 
-  async #find(file: string): Promise<FoundFile[]> {
-    if (file.endsWith(SUFFIX + UNFINISHED)) await this.#remove(file);
+  private async find(file: string): Promise<FoundFile[]> {
+    if (file.endsWith(SUFFIX + UNFINISHED)) await this.remove(file);
     const named = partsOf(file);
     if (named === null) return [];
-    const stats = await stat(this.#path(file)).catch(() => null);
+    const stats = await stat(this.path(file)).catch(() => null);
     if (stats === null || !stats.isFile()) return [];
     return [{ ...named, file, bytes: stats.size, changedMs: stats.mtimeMs }];
   }
 
-  async #remove(file: string): Promise<void> {
-    await rm(this.#path(file), { force: true }).catch(() => undefined);
+  private async remove(file: string): Promise<void> {
+    await rm(this.path(file), { force: true }).catch(() => undefined);
   }
 
-  #path(file: string): string {
+  private path(file: string): string {
     return path.join(this.directory, file);
   }
 }

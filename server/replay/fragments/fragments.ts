@@ -44,32 +44,32 @@ export interface FragmentsOptions {
 }
 
 export class Fragments {
-  readonly #memory: PackMemory;
-  readonly #disk: PackDisk | null;
-  readonly #builder: PackBuilder;
+  private readonly memory: PackMemory;
+  private readonly disk: PackDisk | null;
+  private readonly builder: PackBuilder;
   /** Packs that are being read, by name. */
-  readonly #loading = new Map<string, Promise<Pack | null>>();
-  readonly #swept: Promise<void>;
-  readonly #keepsNone: boolean;
-  #isDiskFaulty = false;
+  private readonly loading = new Map<string, Promise<Pack | null>>();
+  private readonly swept: Promise<void>;
+  private readonly keepsNone: boolean;
+  private isDiskFaulty = false;
 
   constructor(private readonly options: FragmentsOptions) {
     const { pool, depth, directory, limits = FRAGMENT_LIMITS } = options;
-    this.#memory = new PackMemory(limits.memoryBytes);
-    this.#keepsNone = limits.memoryBytes === 0 && (directory === null || limits.diskBytes === 0);
-    this.#disk = directory === null ? null : new PackDisk(directory, limits.diskBytes);
-    this.#builder = new PackBuilder({
+    this.memory = new PackMemory(limits.memoryBytes);
+    this.keepsNone = limits.memoryBytes === 0 && (directory === null || limits.diskBytes === 0);
+    this.disk = directory === null ? null : new PackDisk(directory, limits.diskBytes);
+    this.builder = new PackBuilder({
       pool,
       depth,
-      onPack: (key, pack) => this.#keep(key, pack),
+      onPack: (key, pack) => this.keep(key, pack),
       onError: (key, error) => options.log.error('fragments', { pack: nameOf(key) }, error),
     });
-    this.#swept = this.#sweep();
+    this.swept = this.sweep();
   }
 
   /** Bytes that packs take in memory. */
   get memoryBytes(): number {
-    return this.#memory.bytes;
+    return this.memory.bytes;
   }
 
   /**
@@ -77,11 +77,11 @@ export class Fragments {
    * packs are missing, which are then made when they are missed again.
    */
   async page(plan: PagePlan, page: PageIdentity): Promise<Uint8Array | null> {
-    const form = this.#keepsNone ? null : formOf(page);
+    const form = this.keepsNone ? null : formOf(page);
     if (form === null) return null;
     const { stretches, nextFrom } = pageOfPlan(plan, form.group);
     if (stretches.length === 0) return null;
-    const packs = await this.#packs(plan, form, stretches);
+    const packs = await this.packs(plan, form, stretches);
     if (packs === null) return null;
     const found = stretches.map(({ segment, first, end }): PackStretch => {
       return { pack: packs[segment] as Pack, first, end };
@@ -94,17 +94,17 @@ export class Fragments {
 
   /** Resolves when nothing is being made, and what an earlier run has left is taken over. */
   async idle(): Promise<void> {
-    await this.#swept;
-    await this.#builder.idle();
+    await this.swept;
+    await this.builder.idle();
   }
 
   async close(): Promise<void> {
-    await this.#builder.close();
-    await this.#swept;
+    await this.builder.close();
+    await this.swept;
   }
 
   /** The packs by the plan's index of their segments; null where one is missing. */
-  async #packs(
+  private async packs(
     plan: PagePlan,
     form: PackForm,
     stretches: readonly PlanStretch[],
@@ -113,9 +113,9 @@ export class Fragments {
     const loads: Promise<void>[] = [];
     for (const segment of new Set(stretches.map((stretch) => stretch.segment))) {
       const key = { segmentId: plan.segmentIds[segment], ...form };
-      packs[segment] = this.#memory.get(nameOf(key));
+      packs[segment] = this.memory.get(nameOf(key));
       if (packs[segment] === undefined) {
-        loads.push(this.#load(key).then((pack) => void (packs[segment] = pack ?? undefined)));
+        loads.push(this.load(key).then((pack) => void (packs[segment] = pack ?? undefined)));
       }
     }
     if (loads.length > 0) await Promise.all(loads);
@@ -123,45 +123,45 @@ export class Fragments {
     const marketCount = plan.markets.length;
     for (const segment of new Set(missing.map((stretch) => stretch.segment))) {
       const key = { segmentId: plan.segmentIds[segment], ...form };
-      this.#builder.miss({ key, marketCount });
+      this.builder.miss({ key, marketCount });
     }
     return missing.length === 0 ? packs : null;
   }
 
   /** A pack from disk into memory; null where it is not there. */
-  async #load(key: PackKey): Promise<Pack | null> {
-    const disk = this.#disk;
+  private async load(key: PackKey): Promise<Pack | null> {
+    const disk = this.disk;
     const name = nameOf(key);
     if (disk === null || !disk.has(name)) return null;
-    let load = this.#loading.get(name);
+    let load = this.loading.get(name);
     if (load === undefined) {
       load = disk
         .load(key)
         .then((pack) => {
-          if (pack !== null) this.#memory.put(name, pack);
+          if (pack !== null) this.memory.put(name, pack);
           return pack;
         })
-        .finally(() => this.#loading.delete(name));
-      this.#loading.set(name, load);
+        .finally(() => this.loading.delete(name));
+      this.loading.set(name, load);
     }
     return load;
   }
 
-  async #keep(key: PackKey, pack: Pack): Promise<void> {
-    this.#memory.put(nameOf(key), pack);
+  private async keep(key: PackKey, pack: Pack): Promise<void> {
+    this.memory.put(nameOf(key), pack);
     try {
-      await this.#disk?.save(key, pack);
-      this.#isDiskFaulty = false;
+      await this.disk?.save(key, pack);
+      this.isDiskFaulty = false;
     } catch (error) {
       // A full disk stays full for a while: it is said once, and pages are served from memory.
-      if (!this.#isDiskFaulty) this.options.log.error('fragments on disk', {}, error);
-      this.#isDiskFaulty = true;
+      if (!this.isDiskFaulty) this.options.log.error('fragments on disk', {}, error);
+      this.isDiskFaulty = true;
     }
   }
 
-  async #sweep(): Promise<void> {
+  private async sweep(): Promise<void> {
     try {
-      await this.#disk?.sweep((ids) => this.options.depth.segmentChecksums(ids));
+      await this.disk?.sweep((ids) => this.options.depth.segmentChecksums(ids));
     } catch (error) {
       this.options.log.error('fragments on disk', {}, error);
     }
