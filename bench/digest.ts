@@ -1,6 +1,6 @@
 /** Short hashes of results: two that differ mean two different answers. */
 import { createHash } from 'node:crypto';
-import type { BinnedBatch } from '../compute/binning/batch.js';
+import type { BinnedBatch } from '../compute/ingest/batch.js';
 import type { Page } from '../compute/replay/page.js';
 import type { SnapshotRun } from '../compute/segment/run.js';
 

@@ -1,21 +1,21 @@
 /** What a pool thread runs: every export is a task, called by its name with one plain input. */
 import { threadId } from 'node:worker_threads';
-import { transferablesOf, type BinnedBatch } from './binning/batch.js';
-import { packCellColumns as cellColumns, type CellColumnsInput } from './binning/cell-columns.js';
-import { packCellLines as cellLines } from './binning/cell-lines.js';
+import { transferablesOf, type BinnedBatch } from './ingest/batch.js';
+import { packCellColumns as cellColumns, type CellColumnsInput } from './ingest/cell-columns.js';
+import { packCellLines as cellLines } from './ingest/cell-lines.js';
 import {
   binSnapshotLines as snapshotLines,
   binSnapshotRows as snapshotRows,
   type BatchOptions,
   type SnapshotLines,
-} from './binning/snapshot-lines.js';
+} from './ingest/snapshot-lines.js';
 import { simulateDemo as simulate, type DemoUnitInput } from './demo/task.js';
 import {
   rankPressure as rank,
   transferablesOfRanking,
   type PressureInput,
   type PressureRanking,
-} from './flow/pressure.js';
+} from './orders/pressure.js';
 import type { HolderFlow } from './holders/flow.js';
 import { flowOfBlocks, transferablesOfFlow, type HolderFlowInput } from './holders/task.js';
 import { buildPack, type PackInput } from './fragments/build.js';

@@ -17,7 +17,7 @@ import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/handler.js';
 import { SegmentColumns } from './replay/segment-columns.js';
 import { PageQueue, pagesAtOnce } from './replay/page-queue.js';
 
-export { BASE_PATH } from './api/table.js';
+export { BASE_PATH } from './endpoints.js';
 
 export interface ServerOptions {
   depth: DepthSource;

@@ -1,5 +1,5 @@
 /** The first seam as DuckDB serves it: a token's segments by time. */
-import type { Chain } from '../compute/market/market.js';
+import type { Chain } from '../compute/market.js';
 import type { StoredBlock } from '../compute/segment/stored-block.js';
 import type { Catalog, TokenEntry } from './catalog/catalog.js';
 import type { Directories } from './catalog/directories.js';

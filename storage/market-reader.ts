@@ -1,5 +1,5 @@
 /** The tokens and their newest snapshots as DuckDB serves them. */
-import type { Chain, Market } from '../compute/market/market.js';
+import type { Chain, Market } from '../compute/market.js';
 import type { Catalog } from './catalog/catalog.js';
 import type { Directories } from './catalog/directories.js';
 import { directoriesAround } from './catalog/directories-around.js';

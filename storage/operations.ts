@@ -1,5 +1,5 @@
 /** What a command may ask of a store, whether it opened it itself or a running server keeps it. */
-import type { Chain, Tier } from '../compute/market/market.js';
+import type { Chain, Tier } from '../compute/market.js';
 import type { IssuedKey, KeyRequest } from './keys/key-ring.js';
 import type { KeyRecord, QueuedToken } from './seams.js';
 

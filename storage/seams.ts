@@ -2,11 +2,11 @@
  * What everything above `storage` may ask of it: a token's segments by time, and keys and calls.
  * DuckDB stands behind both today; nothing reaches around them.
  */
-import type { Chain, Market, Tier } from '../compute/market/market.js';
+import type { Chain, Market, Tier } from '../compute/market.js';
 import type { StoredBlock } from '../compute/segment/stored-block.js';
 import type { OwnerNames } from '../compute/holders/history.js';
-import type { DcaOrder } from '../compute/flow/dca-order.js';
-import type { LimitOrder } from '../compute/flow/limit-order.js';
+import type { DcaOrder } from '../compute/orders/dca-order.js';
+import type { LimitOrder } from '../compute/orders/limit-order.js';
 import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
 import type { Coverage } from './catalog/token-row.js';
 

@@ -1,6 +1,6 @@
 /** Writes segments to their tables, many at once: one by one each costs ten times as much. */
 import { crc32 } from 'node:zlib';
-import { TIERS, type Tier } from '../compute/market/market.js';
+import { TIERS, type Tier } from '../compute/market.js';
 import type { EncodedSegment } from '../compute/segment/split.js';
 import type { SqlValue, Statements } from './duckdb/database.js';
 import { ROW_GROUP_ROWS } from './duckdb/row-groups.js';

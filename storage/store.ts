@@ -18,8 +18,8 @@ import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/
 import { Lanes } from './duckdb/lanes.js';
 import { InputError, StoreBusyError } from './errors.js';
 import { FlatCommit } from './flat/flat-commit.js';
-import { LpReader } from './flat/lp-reader.js';
-import { OrderReader } from './flat/order-reader.js';
+import { LpReader } from './lp/lp-reader.js';
+import { OrderReader } from './orders/order-reader.js';
 import { HolderCommit } from './holders/holder-commit.js';
 import { HolderReader } from './holders/reader.js';
 import { HolderRegistry } from './holders/registry.js';

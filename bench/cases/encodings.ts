@@ -4,7 +4,7 @@ import { compressPage, type ContentEncoding } from '../../compute/replay/compres
 import { pageHead, type ReplayEnvelope } from '../../compute/replay/envelope.js';
 import { buildPage, type Page } from '../../compute/replay/page.js';
 import { encodePage, PAGE_FORMATS } from '../../compute/replay/task.js';
-import { TIERS } from '../../compute/market/market.js';
+import { TIERS } from '../../compute/market.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';
 import { digestOf } from '../digest.js';

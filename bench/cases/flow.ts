@@ -1,13 +1,13 @@
 /** The pressure board of 1,000 tokens with 200,000 orders: the kernel, and the board around it. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { DcaOrder } from '../../compute/flow/dca-order.js';
-import { rankPressure, type PressureRanking } from '../../compute/flow/pressure.js';
+import type { DcaOrder } from '../../compute/orders/dca-order.js';
+import { rankPressure, type PressureRanking } from '../../compute/orders/pressure.js';
 import { startPool, type ComputePool } from '../../compute/pool.js';
-import { OrderBook } from '../../server/flow/order-book.js';
-import { PressureBoard } from '../../server/flow/pressure-board.js';
-import { PressureRows } from '../../server/flow/pressure-rows.js';
+import { OrderBook } from '../../server/orders/order-book.js';
+import { PressureBoard } from '../../server/orders/pressure-board.js';
+import { PressureRows } from '../../server/orders/pressure-rows.js';
 import { createLog } from '../../server/log.js';
-import type { TokenState } from '../../server/market/market-state.js';
+import type { TokenState } from '../../server/tokens/market-state.js';
 import { Turns } from '../../server/turns.js';
 import { benchCase, type BenchCase, type Extra } from '../case.js';
 import { FLOW_NOW_S, FLOW_ORDERS, FLOW_TOKENS, benchOrders, benchState } from '../data/orders.js';

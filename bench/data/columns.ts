@@ -1,5 +1,5 @@
 /** A history as the flat columns of dataset `cells`, the way bulk files come. */
-import type { CellColumns } from '../../compute/binning/cell-columns.js';
+import type { CellColumns } from '../../compute/ingest/cell-columns.js';
 import type { TokenHistory } from './pages.js';
 
 /** One row a cell, in the history's order. */

@@ -1,10 +1,16 @@
 /** Ladders as text: flat cells as CSV and NDJSON, nested snapshots with cells and with books. */
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
-import type { Market } from '../../compute/market/market.js';
-import { LEVELS_OF_BODY, bodyRows } from '../data/bodies.js';
-import { EVERY_S, PAGE_A, START_S, benchAddress, tokenHistory } from '../data/pages.js';
-import type { TokenHistory } from '../data/pages.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import type { Market } from '../../compute/market.js';
+import { bodyRows, LEVELS_OF_BODY } from '../data/bodies.js';
+import {
+  benchAddress,
+  EVERY_S,
+  PAGE_A,
+  START_S,
+  tokenHistory,
+  type TokenHistory,
+} from '../data/pages.js';
 import type { Pages, Written } from './inputs.js';
 
 /** Books that differ; a file repeats them under other times and addresses. */

@@ -1,4 +1,4 @@
-import type { Chain } from '../market/market.js';
+import type { Chain } from '../market.js';
 
 /** How an asset trades: it decides its venues, spreads and how often a price changes. */
 export type AssetKind = 'major' | 'liquid' | 'listed' | 'onchain' | 'stable' | 'dormant';

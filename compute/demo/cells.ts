@@ -1,5 +1,5 @@
-import { LadderAccumulator } from '../binning/accumulator.js';
-import { addConstantProduct } from '../binning/constant-product.js';
+import { LadderAccumulator } from '../ingest/accumulator.js';
+import { addConstantProduct } from '../ingest/constant-product.js';
 import { MAX_BIN, MIN_BIN, centsOfUsd } from '../ladder/ladder.js';
 import type { BookBody, CellLevel, ConstantProductBody } from './rows.js';
 

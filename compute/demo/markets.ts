@@ -1,4 +1,4 @@
-import type { Chain } from '../market/market.js';
+import type { Chain } from '../market.js';
 import { NATIVE_SYMBOL, type AssetKind } from './assets.js';
 import type { BookProfile } from './book.js';
 import type { ClmmProfile } from './clmm.js';

@@ -1,5 +1,5 @@
-import type { Direction } from '../flow/dca-order.js';
-import type { Chain, ExchangeType, MarketType, Tier } from '../market/market.js';
+import type { Direction } from '../orders/dca-order.js';
+import type { Chain, ExchangeType, MarketType, Tier } from '../market.js';
 
 /** Rows as data.md section 3 lays them out: what `fathom ingest` would read. */
 

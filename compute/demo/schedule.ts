@@ -1,4 +1,4 @@
-import { TIER_LENGTH_S, type Tier } from '../market/market.js';
+import { TIER_LENGTH_S, type Tier } from '../market.js';
 import { hash, unit } from './hash.js';
 import { DAY_S } from './path.js';
 import type { DemoToken } from './tokens.js';

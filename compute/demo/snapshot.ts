@@ -1,5 +1,5 @@
 import { binOfPrice } from '../ladder/ladder.js';
-import { CONSTANT_PRODUCT_MARKET, type Tier } from '../market/market.js';
+import { CONSTANT_PRODUCT_MARKET, type Tier } from '../market.js';
 import { bookAt, WHOLE_BOOK, type Extent } from './book.js';
 import { cellsOfBook, cellsOfPools } from './cells.js';
 import { clmmAt } from './clmm.js';

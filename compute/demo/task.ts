@@ -1,7 +1,7 @@
 /** The pool's entry point for the simulated market. */
-import type { BinnedBatch } from '../binning/batch.js';
-import { binSnapshotRows } from '../binning/snapshot-lines.js';
-import type { Tier } from '../market/market.js';
+import type { BinnedBatch } from '../ingest/batch.js';
+import { binSnapshotRows } from '../ingest/snapshot-lines.js';
+import type { Tier } from '../market.js';
 import { demoSnapshotRow, demoSnapshotTimes, demoTokens, type DemoToken } from './market.js';
 
 /** A DemoUnit as it crosses a thread boundary. */

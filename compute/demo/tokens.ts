@@ -1,4 +1,4 @@
-import { type Chain, CHAINS } from '../market/market.js';
+import { type Chain, CHAINS } from '../market.js';
 import { DEMO_ASSETS, NATIVE_SYMBOL, type AssetKind, type DemoAsset } from './assets.js';
 import { between, hash, keyOf, unit } from './hash.js';
 import { base58Address, evmAddress } from './identity.js';

@@ -1,4 +1,4 @@
-import type { Chain, MarketType } from '../market/market.js';
+import type { Chain, MarketType } from '../market.js';
 import type { AssetKind } from './assets.js';
 
 /** How a market is simulated. */

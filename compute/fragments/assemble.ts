@@ -1,6 +1,6 @@
 /** A page from packs: what it says of itself is worked out, its snapshots are only put together. */
 import zlib from 'node:zlib';
-import type { Market } from '../market/market.js';
+import type { Market } from '../market.js';
 import { encodeHead, PAGE_TAIL } from '../replay/json.js';
 import type { PageSummary, ReplayEnvelope } from '../replay/envelope.js';
 import { facetsOfMarkets } from '../replay/facets.js';

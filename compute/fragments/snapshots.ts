@@ -1,6 +1,6 @@
 /** The snapshots of a segment as text and as sums, the way the kernel of replay serves them. */
 import { DEFAULT_BAND } from '../ladder/ladder.js';
-import { TIERS } from '../market/market.js';
+import { TIERS } from '../market.js';
 import {
   appendGroups,
   appendMarkets,

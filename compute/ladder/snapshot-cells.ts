@@ -1,5 +1,5 @@
 /** One snapshot's cells as columns of their own, small enough to be kept for every token. */
-import type { Market } from '../market/market.js';
+import type { Market } from '../market.js';
 import type { CentsColumn, SnapshotRun } from '../segment/run.js';
 
 /** One snapshot; its columns share no memory with the segment that it came from. */

@@ -1,6 +1,6 @@
 /** `rangeTvl` (data.md section 4, DLMM): the depth of pools in the range that the price travelled. */
 import { MIN_BIN, BIN_COUNT } from '../ladder/ladder.js';
-import type { Market } from '../market/market.js';
+import type { Market } from '../market.js';
 import type { SnapshotRun } from '../segment/run.js';
 import { DLMM_PERIODS, HOUR_S, LONGEST_PERIOD_H, PERIODS_H, firstHourOf } from './hours.js';
 import { binsOfPrices } from './price-bins.js';

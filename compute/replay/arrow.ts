@@ -31,7 +31,7 @@ import {
   type Data,
   type DataType,
 } from 'apache-arrow';
-import { TIERS, type Market } from '../market/market.js';
+import { TIERS, type Market } from '../market.js';
 import { pageHead, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
 

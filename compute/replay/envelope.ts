@@ -1,6 +1,6 @@
 /** Everything of a replay reply but its snapshots, in api.md's order of keys. */
 import { BIN_RATIO } from '../ladder/ladder.js';
-import type { Chain } from '../market/market.js';
+import type { Chain } from '../market.js';
 import type { Page } from './page.js';
 
 /** What a reply says of its request, beside the page itself. */

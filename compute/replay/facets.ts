@@ -1,5 +1,5 @@
 /** Mean depth of each type and venue on a page, before types and venues are filtered. */
-import { MARKET_TYPE_LABELS, type Market, type MarketType } from '../market/market.js';
+import { MARKET_TYPE_LABELS, type Market, type MarketType } from '../market.js';
 import { venueLabels } from './slots.js';
 
 export interface TypeFacet {

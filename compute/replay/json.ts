@@ -1,5 +1,5 @@
 /** A replay page as JSON text, byte for byte what JSON.stringify writes of the same reply. */
-import { TIERS } from '../market/market.js';
+import { TIERS } from '../market.js';
 import {
   MAX_AMOUNT_BYTES,
   MAX_BIN_BYTES,

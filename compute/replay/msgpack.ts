@@ -3,7 +3,7 @@
  * keys, arrays, integers, floats, strings, booleans, nil), so that any language's library reads it.
  */
 import { Packr } from 'msgpackr';
-import { TIERS } from '../market/market.js';
+import { TIERS } from '../market.js';
 import { indexKey, pageHead, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
 import { roomFor } from './text-room.js';

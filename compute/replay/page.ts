@@ -1,6 +1,6 @@
 /** The kernel of replay: which snapshots a page holds, and their cells as served. */
 import { MAX_CELLS_PER_SNAPSHOT } from '../ladder/ladder.js';
-import { TIERS, type Market } from '../market/market.js';
+import { TIERS, type Market } from '../market.js';
 import type { RunColumns } from '../segment/run.js';
 import {
   appendGroups,

@@ -1,5 +1,5 @@
 /** Where each of a token's markets goes on a page: the positions that cells of a page index. */
-import { MARKET_TYPE_LABELS, venueKey, type Market, type MarketType } from '../market/market.js';
+import { MARKET_TYPE_LABELS, venueKey, type Market, type MarketType } from '../market.js';
 import { keepsMarket, type ReplayQuery } from './query.js';
 
 /** One ladder of a page with group=venue or type. */

@@ -1,5 +1,5 @@
 /** The pool's task: segments in, a reply's body out. */
-import type { Market } from '../market/market.js';
+import type { Market } from '../market.js';
 import { PlainRoom } from '../segment/plain-room.js';
 import type { RunColumns } from '../segment/run.js';
 import { decodeSegmentInto } from '../segment/segment.js';

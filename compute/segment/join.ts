@@ -1,5 +1,5 @@
 /** Joins runs of one token and tier into one: what ingest, --merge and compaction have in common. */
-import { marketKey, type Market } from '../market/market.js';
+import { marketKey, type Market } from '../market.js';
 import { MAX_NARROW_CENTS, type CentsColumn, type SnapshotRun } from './run.js';
 
 /** A run together with the list of markets that its `market` column indexes. */

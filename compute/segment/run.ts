@@ -1,4 +1,4 @@
-import type { Chain, Tier } from '../market/market.js';
+import type { Chain, Tier } from '../market.js';
 
 /** Cents of a run: 32 bits where every cell fits, else doubles that hold whole cents exactly. */
 export type CentsColumn = Uint32Array | Float64Array;

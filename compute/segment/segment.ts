@@ -20,7 +20,7 @@ import {
   type Data,
   type DataType,
 } from 'apache-arrow';
-import type { Chain, Tier } from '../market/market.js';
+import type { Chain, Tier } from '../market.js';
 import { lz4DecompressInto } from './lz4-into.js';
 import { lz4Compress, lz4Decompress, statedPlainBytes } from './lz4.js';
 import type { PlainRoom } from './plain-room.js';

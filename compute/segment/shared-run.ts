@@ -5,7 +5,7 @@
  * Layout, every column at a multiple of 8: int32 state (READY once all is written), snapshots, cells,
  * tier, and 1 where support, resistance are wide; then the columns in the order of RunColumns.
  */
-import { TIERS } from '../market/market.js';
+import { TIERS } from '../market.js';
 import type { CentsColumn, RunColumns } from './run.js';
 
 /** Where a run lies, or is to be left. */

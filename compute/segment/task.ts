@@ -1,6 +1,6 @@
 /** The pool's entry points for making segments. */
 import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder/ladder.js';
-import type { Market } from '../market/market.js';
+import type { Market } from '../market.js';
 import {
   PriceConflictError,
   joinRuns,

@@ -3,7 +3,7 @@ import type { KeyRecord, KeySource } from '../../storage/seams.js';
 import { authenticate } from '../auth.js';
 import type { Exchange } from '../http/exchange.js';
 import type { LimitedEndpoint, PlanCheck, PlanGrant } from './plan.js';
-import { BASE_PATH } from './table.js';
+import { BASE_PATH } from '../endpoints.js';
 
 /**
  * Admits a request: its reply, whatever it will be, has the headers of the key's plan.

@@ -2,8 +2,7 @@
  * The eight rules of the chain parameter (api.md 4.0), driven by what an endpoint declares. Checks
  * come in the order invalid_chain, chain_not_supported, chain_mismatch.
  */
-import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
-import { CHAINS, type Chain } from '../../compute/market/market.js';
+import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { ApiError, excerpt, invalidAddress } from '../http/errors.js';
 
 /** Which chains' rows a request is about. */

@@ -1,6 +1,6 @@
 /** Every error code of the API with its status and the fields of its body beyond the common three. */
 import Type, { type TSchema } from 'typebox';
-import { CHAINS } from '../../compute/market/market.js';
+import { CHAINS } from '../../compute/market.js';
 
 export interface ErrorCodeSpec {
   status: number;

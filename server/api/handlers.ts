@@ -1,6 +1,6 @@
 /** A handler for every endpoint of the table: one that lacks does not compile. */
 import type { Handler } from './endpoint.js';
-import type { Endpoints } from './table.js';
+import type { Endpoints } from '../endpoints.js';
 
 export type Handlers = { readonly [Id in keyof Endpoints]: Handler<Endpoints[Id]> };
 

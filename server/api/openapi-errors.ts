@@ -1,6 +1,6 @@
 /** Error replies in the API's description: a schema for every error code, and who may get which. */
 import Type, { type TSchema } from 'typebox';
-import { CHAINS } from '../../compute/market/market.js';
+import { CHAINS } from '../../compute/market.js';
 import { reasonPhrase } from '../http/errors.js';
 import type { EndpointSpec } from './endpoint.js';
 import { ERROR_CODES, type ErrorCode } from './error-codes.js';

@@ -2,7 +2,7 @@
 import { BATCH_MISMATCH, ERROR_SCHEMAS } from './openapi-errors.js';
 import { operationOf } from './openapi-operation.js';
 import { RESPONSE_HEADERS } from './openapi-headers.js';
-import { BASE_PATH, ENDPOINTS } from './table.js';
+import { BASE_PATH, ENDPOINTS } from '../endpoints.js';
 import { TAGS } from './tags.js';
 
 /** Of the API, not of the program: raised by every addition (api.md 9). */

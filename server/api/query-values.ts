@@ -2,7 +2,7 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { excerpt, invalidParameter } from '../http/errors.js';
 import type { QueryParameters } from '../http/query.js';
-import { InstantError, parseInstant } from '../../compute/time/instant.js';
+import { InstantError, parseInstant } from '../../compute/time.js';
 
 /** Makes a parameter's value of its text, which is not empty. @throws ApiError 400 */
 type ValueReader = (text: string) => unknown;

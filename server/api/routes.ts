@@ -13,7 +13,7 @@ import { negotiateForm, smallForms, type SmallForms } from './forms.js';
 import type { Handlers } from './handlers.js';
 import type { PlanCheck, PlanGrant } from './plan.js';
 import { compileQuery } from './query-values.js';
-import { BASE_PATH, ENDPOINTS } from './table.js';
+import { BASE_PATH, ENDPOINTS } from '../endpoints.js';
 
 /** Far more than the longest batch of addresses takes. */
 export const MAX_BODY_BYTES = 64 * 1024;

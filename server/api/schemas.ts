@@ -1,6 +1,6 @@
 /** Schemas that endpoints share. Each one says what its values mean, in what unit. */
 import Type, { type TProperties, type TSchema, type TSchemaOptions } from 'typebox';
-import { CHAINS } from '../../compute/market/market.js';
+import { CHAINS } from '../../compute/market.js';
 
 /** One of a fixed set of words or numbers. */
 export function word<const W extends (string | number)[]>(

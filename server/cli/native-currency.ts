@@ -1,7 +1,7 @@
 /** Which token mainchain's native currency is. */
-import { chainOfAddress } from '../../compute/market/address.js';
+import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
-import { DEFAULT_NATIVE, type NativeCurrency } from '../market/depth-handler.js';
+import { DEFAULT_NATIVE, type NativeCurrency } from '../depth/depth-handler.js';
 
 /** A code, as a client sends it in `currency`. */
 const CODE = /^[A-Z0-9]{2,16}$/;

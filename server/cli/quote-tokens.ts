@@ -1,5 +1,5 @@
 /** Which tokens are the quote side of a pool. */
-import { chainOfAddress } from '../../compute/market/address.js';
+import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
 import { defaultQuoteTokens } from '../lp/quote-tokens.js';
 

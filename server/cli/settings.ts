@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../storage/errors.js';
-import { InstantError, parseInstant } from '../../compute/time/instant.js';
+import { InstantError, parseInstant } from '../../compute/time.js';
 
 /** Names of the settings that a config file may hold: the flags of `serve`, and the plans. */
 const CONFIG_KEYS = [

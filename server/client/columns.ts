@@ -2,7 +2,7 @@
  * Columns of the flat formats, one row a cell. With group=market they are those of the dataset
  * `cells` (data.md 3), so that what was replayed can be ingested elsewhere.
  */
-import { venueKey } from '../../compute/market/market.js';
+import { venueKey } from '../../compute/market.js';
 import { indexKeyOf, type RemoteGroup, type RemoteMarket, type RemoteSnapshot } from './page.js';
 import type { Totals } from './totals.js';
 

@@ -1,5 +1,5 @@
 /** What a replay client asks for: a server, a token and the parameters of api.md 4.13. */
-import { chainOfAddress } from '../../compute/market/address.js';
+import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
 import { BASE_PATH } from '../app.js';
 

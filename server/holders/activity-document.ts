@@ -9,8 +9,8 @@ import {
   type HolderTier,
   type SummaryWindow,
 } from '../../compute/holders/periods.js';
-import type { WHALE_SECTIONS, getWhaleActivity } from '../api/endpoints/get-whale-activity.js';
-import type { flowSparkline, flowSummary } from '../api/endpoints/whale-fields.js';
+import type { WHALE_SECTIONS, getWhaleActivity } from './get-whale-activity.js';
+import type { flowSparkline, flowSummary } from './whale-fields.js';
 
 export type WhaleSection = (typeof WHALE_SECTIONS)[number];
 export type WhaleDocument = Static<(typeof getWhaleActivity)['response']>;

@@ -1,7 +1,7 @@
 /** GET and POST /whale-activity. */
 import { FLOW_DAYS, HOLDER_TIERS } from '../../compute/holders/periods.js';
-import { WHALE_SECTIONS } from '../api/endpoints/get-whale-activity.js';
-import { BATCH_SECTIONS } from '../api/endpoints/post-whale-activity.js';
+import { WHALE_SECTIONS } from './get-whale-activity.js';
+import { BATCH_SECTIONS } from './post-whale-activity.js';
 import type { HolderHandlers } from '../api/handlers.js';
 import { KeptReplies } from '../api/kept-replies.js';
 import {

@@ -1,5 +1,5 @@
 /** What a client is told when a request fails (api.md 7, data.md 4 'Errors'). */
-import type { Chain } from '../../compute/market/market.js';
+import type { Chain } from '../../compute/market.js';
 import type { ErrorCode } from '../api/error-codes.js';
 import type { Headers } from './exchange.js';
 

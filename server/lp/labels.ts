@@ -1,5 +1,5 @@
 /** Whether the names that boards show of tokens have changed. */
-import type { MarketState } from '../market/market-state.js';
+import type { MarketState } from '../tokens/market-state.js';
 
 export class Labels {
   private readonly known = new Map<string, string>();

@@ -3,15 +3,11 @@ import type { Static } from 'typebox';
 import type { LpDenominator, LpWindow } from '../../compute/lp/fee-density.js';
 import type { AskedToken } from '../api/chain.js';
 import type { Call } from '../api/endpoint.js';
-import {
-  DEFAULT_MIN_TVL_USD,
-  MAX_BOARD_ROWS,
-  type getDlmmPools,
-} from '../api/endpoints/get-dlmm-pools.js';
-import type { getLpCheatSheet } from '../api/endpoints/get-lp-cheat-sheet.js';
+import { DEFAULT_MIN_TVL_USD, MAX_BOARD_ROWS, type getDlmmPools } from './dlmm-pools.js';
+import type { getLpCheatSheet } from './lp-cheat-sheet.js';
 import type { LpHandlers } from '../api/handlers.js';
 import { KeptReplies } from '../api/kept-replies.js';
-import type { MarketState } from '../market/market-state.js';
+import type { MarketState } from '../tokens/market-state.js';
 import type { DensityBoard } from './density-board-builder.js';
 import type { LpTools } from './lp-tools.js';
 import type { PoolBoard } from './pool-board.js';

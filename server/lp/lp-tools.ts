@@ -6,7 +6,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { DepthSource, LpSource, StoreChange } from '../../storage/seams.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import type { Market } from '../market/market.js';
+import type { Market } from '../tokens/market.js';
 import { DensityBoardBuilder, type DensityBoard } from './density-board-builder.js';
 import { Labels } from './labels.js';
 import { LiveBoard } from './live-board.js';

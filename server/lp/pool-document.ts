@@ -5,9 +5,9 @@ import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { baseAndQuote } from '../../compute/lp/pool-sides.js';
 import { poolPrice } from '../../compute/lp/pool-price.js';
 import type { AskedToken } from '../api/chain.js';
-import type { getDlmm } from '../api/endpoints/get-dlmm.js';
-import type { getDlmmPools } from '../api/endpoints/get-dlmm-pools.js';
-import { currentPriceUsd, type MarketState } from '../market/market-state.js';
+import type { getDlmm } from './dlmm.js';
+import type { getDlmmPools } from './dlmm-pools.js';
+import { currentPriceUsd, type MarketState } from '../tokens/market-state.js';
 import { CHIP_DEFINITIONS } from './chips.js';
 import type { BoardRow, PoolBoard } from './pool-board.js';
 

@@ -4,7 +4,7 @@ import { HOUR_S, hoursInSight } from '../../compute/lp/hours.js';
 import { poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
 import type { HourPrices, PriceHoursInput } from '../../compute/lp/price-range.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { Market } from '../../compute/market/market.js';
+import type { Market } from '../../compute/market.js';
 import { SegmentGoneError, type DepthSource } from '../../storage/seams.js';
 import type { Log } from '../log.js';
 

@@ -9,7 +9,7 @@ import {
   type TokenRecord,
 } from '../../storage/seams.js';
 import type { Handler, PreparedReply } from '../api/endpoint.js';
-import type { Endpoints } from '../api/table.js';
+import type { Endpoints } from '../endpoints.js';
 import type { Clock } from '../clock.js';
 import type { Budget } from '../http/budget.js';
 import { VARY } from '../api/forms.js';

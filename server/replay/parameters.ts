@@ -7,10 +7,10 @@ import {
   binsOfBand,
   type BinRange,
 } from '../../compute/ladder/ladder.js';
-import type { Chain, MarketType } from '../../compute/market/market.js';
+import type { Chain, MarketType } from '../../compute/market.js';
 import type { ReplayFilter, ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
 import type { AskedToken } from '../api/chain.js';
-import type { Endpoints } from '../api/table.js';
+import type { Endpoints } from '../endpoints.js';
 import { ApiError, invalidParameter } from '../http/errors.js';
 
 /** Data older than this is not served. */

@@ -1,7 +1,7 @@
 /** How many of a plan's snapshots to read before a page is rendered from them. */
 import { PAGE_LIMITS, type Selection } from '../../compute/replay/page.js';
 import type { ReplayQuery } from '../../compute/replay/query.js';
-import { MARKET_TYPES } from '../../compute/market/market.js';
+import { MARKET_TYPES } from '../../compute/market.js';
 import type { PagePlan, PlannedSnapshot } from '../../storage/seams.js';
 
 /** A plan's first snapshots, the segments that hold them, and what comes after. */

@@ -1,7 +1,7 @@
 /** What a command hands to the store: one file of a dataset, read, validated and binned. */
-import type { MarketPlace } from '../../compute/binning/run-builder.js';
+import type { MarketPlace } from '../../compute/ingest/run-builder.js';
 import type { OwnerNames } from '../../compute/holders/history.js';
-import type { Chain, Market, Tier } from '../../compute/market/market.js';
+import type { Chain, Market, Tier } from '../../compute/market.js';
 import type { JoinMode } from '../../compute/segment/join.js';
 import type { EncodedSegment } from '../../compute/segment/split.js';
 import type { TokenRow } from '../catalog/token-row.js';

@@ -6,7 +6,7 @@ import {
   type ExchangeType,
   type Market,
   type MarketType,
-} from '../../compute/market/market.js';
+} from '../../compute/market.js';
 import type { Database, SqlRow } from '../duckdb/database.js';
 import type { Coverage, TokenRow } from './token-row.js';
 

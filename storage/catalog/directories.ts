@@ -1,5 +1,5 @@
 /** Loads tokens' directories when they are first asked for and keeps the latest used in memory. */
-import { TIERS, type Tier } from '../../compute/market/market.js';
+import { TIERS, type Tier } from '../../compute/market.js';
 import type { Database, SqlRow, Statements } from '../duckdb/database.js';
 import {
   EMPTY_DIRECTORY,

@@ -1,5 +1,5 @@
 /** Which snapshots of one token are stored, by tier, and which of them a reader sees. */
-import { TIERS, TIER_LENGTH_S, type Tier } from '../../compute/market/market.js';
+import { TIERS, TIER_LENGTH_S, type Tier } from '../../compute/market.js';
 import type { PagePlan, PlannedSnapshot } from '../seams.js';
 
 /** One stored segment's entry. */

@@ -1,5 +1,5 @@
 /** Which snapshot of a token is its newest at a moment, and when another one will be. */
-import { TIERS } from '../../compute/market/market.js';
+import { TIERS } from '../../compute/market.js';
 import type { NewestPlaces, SnapshotPlace } from '../seams.js';
 import { firstRowFrom, firstSegmentFrom, firstT, timeFrom, type Directory } from './directory.js';
 

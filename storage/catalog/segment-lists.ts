@@ -4,7 +4,7 @@
  * are all over it; whoever wants them finds the old ones in a few lists, and looks for the others
  * among the newest rows alone, however many are stored.
  */
-import { TIERS, type Tier } from '../../compute/market/market.js';
+import { TIERS, type Tier } from '../../compute/market.js';
 import type { Database, SqlValue, Statements } from '../duckdb/database.js';
 import { firstT, type SegmentRef } from './directory.js';
 import { packRefs, packedBytes, refOfColumns, unpackRefs } from './segment-rows.js';

@@ -1,5 +1,5 @@
 /** Segments' entries as they are stored: one in a row of columns, or many packed into one value. */
-import { TIERS, type Tier } from '../../compute/market/market.js';
+import { TIERS, type Tier } from '../../compute/market.js';
 import type { SqlRow } from '../duckdb/database.js';
 import type { SegmentRef } from './directory.js';
 

@@ -1,5 +1,5 @@
 /** The `tokens` dataset's row, as it is stored. */
-import type { Chain } from '../../compute/market/market.js';
+import type { Chain } from '../../compute/market.js';
 
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
 export type Coverage = (typeof COVERAGES)[number];

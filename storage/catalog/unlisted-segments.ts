@@ -3,7 +3,7 @@
  * all over the newest part of their table, and to look for one token's there costs the more the more
  * is stored: DuckDB looks at what every row group holds.
  */
-import { TIERS } from '../../compute/market/market.js';
+import { TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
 import {
   ENTRY_BYTES,

@@ -1,5 +1,5 @@
 /** Gathers rows of the catalogue's tables and writes many at once. */
-import type { Market } from '../../compute/market/market.js';
+import type { Market } from '../../compute/market.js';
 import type { TokenRow } from '../catalog/token-row.js';
 import type { SqlValue, Statements } from '../duckdb/database.js';
 

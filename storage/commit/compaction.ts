@@ -1,5 +1,5 @@
 /** Joins the small segments that live ingest leaves into segments of the usual size. */
-import { TIERS } from '../../compute/market/market.js';
+import { TIERS } from '../../compute/market.js';
 import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/split.js';
 import type { Directory, SegmentRef, TierDirectory } from '../catalog/directory.js';
 

@@ -1,5 +1,5 @@
 /** Lays segments over the stored ones of their token and tier, within one transaction. */
-import type { Tier } from '../../compute/market/market.js';
+import type { Tier } from '../../compute/market.js';
 import type { EncodedSegment } from '../../compute/segment/split.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/task.js';
 import type { SegmentFrame } from '../bundle/frames.js';

@@ -8,7 +8,7 @@ import {
   type Market,
   type MarketType,
   type Tier,
-} from '../../compute/market/market.js';
+} from '../../compute/market.js';
 import {
   MAX_TOKENS,
   tokenEntry,

@@ -1,4 +1,4 @@
-import type { Market } from '../../compute/market/market.js';
+import type { Market } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { BookSide, LevelList } from './levels.js';
 import type { ImportOptions, ImportToken } from './options.js';

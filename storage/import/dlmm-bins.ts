@@ -1,4 +1,4 @@
-import { MAX_BIN_STEP_BP } from '../../compute/binning/limits.js';
+import { MAX_BIN_STEP_BP } from '../../compute/ingest/limits.js';
 import { humanAmount, readPoolHead, readPoolLevels, type PoolLayout } from './pool-state.js';
 
 const INTEGER = /^[0-9]+$/;

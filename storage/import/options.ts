@@ -1,8 +1,14 @@
-import { MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/binning/limits.js';
-import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
-import { CHAINS, MARKET_TYPES, venueKey } from '../../compute/market/market.js';
-import type { Chain, MarketType } from '../../compute/market/market.js';
-import { InstantError, parseInstant } from '../../compute/time/instant.js';
+import { MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/limits.js';
+import {
+  canonicalAddress,
+  type Chain,
+  chainOfAddress,
+  CHAINS,
+  MARKET_TYPES,
+  type MarketType,
+  venueKey,
+} from '../../compute/market.js';
+import { InstantError, parseInstant } from '../../compute/time.js';
 import { UsageError } from '../errors.js';
 import {
   IMPORT_FLAGS,

@@ -1,5 +1,5 @@
-import { MAX_DECIMALS, MAX_LEVELS_PER_LIST, MAX_T_S } from '../../compute/binning/limits.js';
-import { canonicalAddress } from '../../compute/market/address.js';
+import { MAX_DECIMALS, MAX_LEVELS_PER_LIST, MAX_T_S } from '../../compute/ingest/limits.js';
+import { canonicalAddress } from '../../compute/market.js';
 import { parseDecimal } from './decimal.js';
 import type { JsonFields } from './json.js';
 

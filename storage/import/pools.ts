@@ -1,4 +1,4 @@
-import { marketKey } from '../../compute/market/market.js';
+import { marketKey } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
 import { JsonFields, parseJsonObject } from './json.js';

@@ -1,5 +1,5 @@
-import { MAX_DECIMALS } from '../../compute/binning/limits.js';
-import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
+import { MAX_DECIMALS } from '../../compute/ingest/limits.js';
+import { canonicalAddress, chainOfAddress } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { readBytes } from '../lines.js';
 import { JsonFields, type JsonObject } from './json.js';

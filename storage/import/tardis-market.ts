@@ -1,4 +1,4 @@
-import type { MarketType } from '../../compute/market/market.js';
+import type { MarketType } from '../../compute/market.js';
 import type { BookMarket } from './book.js';
 import type { TardisRow } from './tardis-rows.js';
 

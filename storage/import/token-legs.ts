@@ -1,4 +1,4 @@
-import type { Chain } from '../../compute/market/market.js';
+import type { Chain } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import type { ImportReport } from './report.js';
 

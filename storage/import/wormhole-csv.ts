@@ -1,5 +1,5 @@
-import { MAX_DECIMALS } from '../../compute/binning/limits.js';
-import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
+import { MAX_DECIMALS } from '../../compute/ingest/limits.js';
+import { canonicalAddress, chainOfAddress } from '../../compute/market.js';
 import { readCsv, type CsvRecord } from '../csv.js';
 import { InputError } from '../errors.js';
 import type { ImportReport } from './report.js';

@@ -1,6 +1,6 @@
 /** Text columns of Arrow vectors as runs: a text is read where it is not the one of the row before. */
 import { DataType, type Vector } from 'apache-arrow';
-import { TextCoder } from '../../compute/binning/text-column.js';
+import { TextCoder } from '../../compute/ingest/text-column.js';
 import { CELL_TEXTS, cellTexts, nullCodes, type CellBatch, type CellText } from './cell-batch.js';
 
 /** Rows whose bytes are compared with those of the rows before at once. */

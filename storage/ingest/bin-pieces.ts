@@ -1,5 +1,5 @@
 /** Bins a file's pieces in the pool, several at once, and gives the results in the file's order. */
-import type { BinnedBatch } from '../../compute/binning/batch.js';
+import type { BinnedBatch } from '../../compute/ingest/batch.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode } from '../../compute/segment/join.js';
 import type { GatheredColumns } from './cell-gatherer.js';

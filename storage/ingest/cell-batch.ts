@@ -2,7 +2,7 @@
  * Rows of dataset `cells` as a file's reader hands them on: some thousand at a time, by column. A
  * reader may use its columns' memory again for the next batch.
  */
-import { CELL_TEXTS, type CellText } from '../../compute/binning/text-runs.js';
+import { CELL_TEXTS, type CellText } from '../../compute/ingest/text-runs.js';
 import type { WantedColumn } from './columns.js';
 
 export { CELL_TEXTS, type CellText };

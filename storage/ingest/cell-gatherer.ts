@@ -1,5 +1,5 @@
 /** Gathers batches of flat cells into pieces that end where a snapshot ends. */
-import type { CellRuns } from '../../compute/binning/cell-columns.js';
+import type { CellRuns } from '../../compute/ingest/cell-columns.js';
 import type { CellBatch } from './cell-batch.js';
 import { GatheredRows } from './gathered-rows.js';
 import { refusal } from './refusal.js';

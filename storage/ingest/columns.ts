@@ -1,5 +1,5 @@
 /** What the columns of a file with a schema of its own (Parquet, Arrow, CSV's header) have to be. */
-import type { Fault } from '../../compute/binning/faults.js';
+import type { Fault } from '../../compute/ingest/faults.js';
 import { refusal } from './refusal.js';
 
 /** `null`: a column that can hold nothing else; `other`: times, lists, structs, bytes and the like. */

@@ -1,6 +1,6 @@
 /** Flat cells of CSV files. */
-import type { FaultLog } from '../../compute/binning/faults.js';
-import { textRuns, CELL_TEXTS, type CellText } from '../../compute/binning/text-runs.js';
+import type { FaultLog } from '../../compute/ingest/faults.js';
+import { textRuns, CELL_TEXTS, type CellText } from '../../compute/ingest/text-runs.js';
 import { RecordReader, type CsvRecord } from '../csv.js';
 import { linesOfChunk, readLineChunks } from '../lines.js';
 import {

@@ -1,5 +1,5 @@
 /** What the flat datasets share in reading CSV: numbers, headers and records that are none. */
-import { MAX_FAULTS, type FaultLog } from '../../compute/binning/faults.js';
+import { MAX_FAULTS, type FaultLog } from '../../compute/ingest/faults.js';
 import type { CsvFaultHandler } from '../csv.js';
 import { checkColumns, type WantedColumn } from './columns.js';
 

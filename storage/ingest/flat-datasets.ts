@@ -1,13 +1,12 @@
 /** The flat datasets that are tables of their own: their fields, and what makes a row of them. */
-import type { FaultLog } from '../../compute/binning/faults.js';
-import { MAX_BIN_STEP_BP } from '../../compute/binning/limits.js';
+import type { FaultLog } from '../../compute/ingest/faults.js';
+import { MAX_BIN_STEP_BP } from '../../compute/ingest/limits.js';
 import { HOUR_S } from '../../compute/lp/hours.js';
-import { DIRECTIONS } from '../../compute/flow/dca-order.js';
-import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
-import { CHAINS } from '../../compute/market/market.js';
+import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
+import { DIRECTIONS } from '../../compute/orders/dca-order.js';
 import type { FlatRowValues } from '../bundle/frames.js';
-import { FLAT_TABLES, columnsOf, type FlatDataset } from '../flat/tables.js';
-import { readFlatRow, type FlatField, type FlatRow, type FlatValue } from './flat-row.js';
+import { columnsOf, FLAT_TABLES, type FlatDataset } from '../flat/tables.js';
+import { type FlatField, type FlatRow, type FlatValue, readFlatRow } from './flat-row.js';
 import { MAX_DECIMALS, MAX_EPOCH_S } from './token-fields.js';
 
 /** Greatest distance of a pool's active bin from 0: prices beyond are none. */

@@ -1,5 +1,5 @@
 /** Validates rows of flat datasets against a list of fields. */
-import type { FaultLog } from '../../compute/binning/faults.js';
+import type { FaultLog } from '../../compute/ingest/faults.js';
 import { numberOfText } from './csv-fields.js';
 
 /** What a field of a flat dataset holds. */

@@ -1,5 +1,5 @@
 /** Reads the rows of a flat dataset in any of the four formats. */
-import type { FaultLog } from '../../compute/binning/faults.js';
+import type { FaultLog } from '../../compute/ingest/faults.js';
 import { readCsvBatches } from '../csv.js';
 import { readLineBatches } from '../lines.js';
 import { arrowRows } from './arrow-file.js';

@@ -1,6 +1,6 @@
 /** Rows of flat cells on their way into one piece. */
-import { TextCoder } from '../../compute/binning/text-column.js';
-import { canonicalAddress } from '../../compute/market/address.js';
+import { TextCoder } from '../../compute/ingest/text-column.js';
+import { canonicalAddress } from '../../compute/market.js';
 import {
   CELL_NUMBERS,
   CELL_TEXTS,

@@ -3,7 +3,7 @@
  * closed, and packed with others of its token, as soon as a row of another one comes. Rows that come
  * later still are kept until the end of the file and then put to it.
  */
-import type { FaultLog } from '../../compute/binning/faults.js';
+import type { FaultLog } from '../../compute/ingest/faults.js';
 import { decodeHolderBlock, type HolderSnapshot } from '../../compute/holders/history.js';
 import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/limits.js';
 import type { BundleWriter, FramePlace } from '../bundle/bundle.js';

@@ -1,5 +1,5 @@
 /** Cuts a file of a depth dataset into pieces that the pool's workers read and bin on their own. */
-import type { FaultLog } from '../../compute/binning/faults.js';
+import type { FaultLog } from '../../compute/ingest/faults.js';
 import type { DemoUnitInput } from '../../compute/demo/task.js';
 import { readLineChunks } from '../lines.js';
 import { arrowCells } from './arrow-cells.js';

@@ -3,8 +3,8 @@
  * bin: only what differs is looked at field by field.
  */
 import { isUtf8 } from 'node:buffer';
-import { CELL_TEXTS, type CellText } from '../../compute/binning/text-runs.js';
-import { TextCoder } from '../../compute/binning/text-column.js';
+import { CELL_TEXTS, type CellText } from '../../compute/ingest/text-runs.js';
+import { TextCoder } from '../../compute/ingest/text-column.js';
 import { wrongWidth, type CsvFaultHandler } from '../csv.js';
 import { countNewlines, type LineChunk } from '../lines.js';
 import { CELL_NUMBERS, cellTexts, type CellBatch, type CellNumber } from './cell-batch.js';

@@ -1,5 +1,5 @@
 /** Validates and bins pieces of a depth dataset into a bundle. */
-import { FaultLog, MAX_FAULTS, type Fault } from '../../compute/binning/faults.js';
+import { FaultLog, MAX_FAULTS, type Fault } from '../../compute/ingest/faults.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { BundleWriter } from '../bundle/bundle.js';
 import { InputError } from '../errors.js';

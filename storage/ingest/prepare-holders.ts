@@ -1,5 +1,5 @@
 /** Validates rows of `holders` into a bundle. */
-import { FaultLog, MAX_FAULTS } from '../../compute/binning/faults.js';
+import { FaultLog, MAX_FAULTS } from '../../compute/ingest/faults.js';
 import type { NumberedRow } from './flat-rows.js';
 import { HolderRows } from './holder-fields.js';
 import { HolderGatherer } from './holder-gatherer.js';

@@ -1,5 +1,5 @@
 /** Validates rows of flat datasets into a bundle. */
-import { FaultLog, MAX_FAULTS } from '../../compute/binning/faults.js';
+import { FaultLog, MAX_FAULTS } from '../../compute/ingest/faults.js';
 import type { BundleWriter } from '../bundle/bundle.js';
 import type { FlatRowValues } from '../bundle/frames.js';
 import type { TokenRow } from '../catalog/token-row.js';

@@ -1,5 +1,5 @@
 /** Reads, validates and bins one file of a dataset into a bundle that a store can commit. */
-import { FaultLog } from '../../compute/binning/faults.js';
+import { FaultLog } from '../../compute/ingest/faults.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { StoreOperations } from '../operations.js';
 import { loadBasePrices } from './base-prices.js';

@@ -1,4 +1,4 @@
-import { MAX_FAULTS, type Fault } from '../../compute/binning/faults.js';
+import { MAX_FAULTS, type Fault } from '../../compute/ingest/faults.js';
 import { InputError } from '../errors.js';
 
 /** The error of a file whose rows are faulty: the first ten, each `file:line: field: what is wrong`. */

@@ -1,7 +1,7 @@
 /** Collects binned runs until they make whole segments, within a bound of memory. */
-import { marketKey, type Market } from '../../compute/market/market.js';
-import { transferablesOf, type BinnedBatch } from '../../compute/binning/batch.js';
-import type { MarketPlace, RunPart } from '../../compute/binning/run-builder.js';
+import { marketKey, type Market } from '../../compute/market.js';
+import { transferablesOf, type BinnedBatch } from '../../compute/ingest/batch.js';
+import type { MarketPlace, RunPart } from '../../compute/ingest/run-builder.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode, MarketRun } from '../../compute/segment/join.js';
 import { emptyRun } from '../../compute/segment/run.js';

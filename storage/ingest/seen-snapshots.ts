@@ -1,5 +1,5 @@
-import type { Fault } from '../../compute/binning/faults.js';
-import type { RunPart } from '../../compute/binning/run-builder.js';
+import type { Fault } from '../../compute/ingest/faults.js';
+import type { RunPart } from '../../compute/ingest/run-builder.js';
 
 /** Finds a snapshot of flat cells that comes back after another one: its rows did not lie together. */
 export class SeenSnapshots {

@@ -1,6 +1,6 @@
-import type { Fault } from '../../compute/binning/faults.js';
-import type { RunPart } from '../../compute/binning/run-builder.js';
-import { marketKey, venueKey, type Market, type MarketType } from '../../compute/market/market.js';
+import type { Fault } from '../../compute/ingest/faults.js';
+import type { RunPart } from '../../compute/ingest/run-builder.js';
+import { marketKey, venueKey, type Market, type MarketType } from '../../compute/market.js';
 
 /** Finds markets of a file that contradict its earlier ones: one venue has one type. */
 export class SeenVenues {

@@ -1,6 +1,5 @@
 /** Which snapshot an unjudged row belongs to, whatever the spelling of its fields. */
-import { canonicalAddress } from '../../compute/market/address.js';
-import { CHAINS, TIERS } from '../../compute/market/market.js';
+import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
 import type { SnapshotKey } from '../operations.js';
 
 /** The fields that name a snapshot, as untrusted rows give them. */

@@ -1,9 +1,8 @@
 /** Dataset `tokens`: its fields and what makes a row of them. */
-import type { FaultLog } from '../../compute/binning/faults.js';
-import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
-import { CHAINS } from '../../compute/market/market.js';
+import type { FaultLog } from '../../compute/ingest/faults.js';
+import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { COVERAGES, type TokenRow } from '../catalog/token-row.js';
-import { readFlatRow, type FlatField } from './flat-row.js';
+import { type FlatField, readFlatRow } from './flat-row.js';
 
 /** Latest moment that 32 bits of epoch seconds hold; milliseconds are far beyond it. */
 export const MAX_EPOCH_S = 0xffff_ffff;

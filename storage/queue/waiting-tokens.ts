@@ -2,7 +2,7 @@
  * Tokens that were asked for before anything has named them. Kept in memory, where they count at
  * once; written behind, within the second.
  */
-import type { Chain } from '../../compute/market/market.js';
+import type { Chain } from '../../compute/market.js';
 import type { Database, SqlValue } from '../duckdb/database.js';
 import type { QueuedToken, TokenQueue } from '../seams.js';
 

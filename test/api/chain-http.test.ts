@@ -1,7 +1,7 @@
 /** The chain parameter over HTTP: every served endpoint, kind of address and chain value. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHAIN_RULES } from '../../server/api/chain-rules.js';
-import { ENDPOINTS } from '../../server/api/table.js';
+import { CHAIN_RULES } from '../../server/chain-rules.js';
+import { ENDPOINTS } from '../../server/endpoints.js';
 import {
   ADDRESSES,
   CHAIN_VALUES,

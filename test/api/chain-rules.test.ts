@@ -1,6 +1,6 @@
 /** The rules of api.md 4.0 over every endpoint, kind of address and chain value. */
 import { describe, expect, it } from 'vitest';
-import { CHAIN_RULES } from '../../server/api/chain-rules.js';
+import { CHAIN_RULES } from '../../server/chain-rules.js';
 import { resolveChain, type ChainQuestion, type ChainRule } from '../../server/api/chain.js';
 import { ApiError } from '../../server/http/errors.js';
 import {

@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DOCS_POLICY } from '../../server/api/docs/page.js';
-import { ENDPOINTS } from '../../server/api/table.js';
+import { ENDPOINTS } from '../../server/endpoints.js';
 import { checkReply, type Json } from '../support/conformance.js';
 import { startTestService, type TestService } from '../support/service.js';
 

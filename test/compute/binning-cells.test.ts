@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packCellColumns } from '../../compute/binning/cell-columns.js';
-import { cellColumnsOfRows, packCellLines } from '../../compute/binning/cell-lines.js';
-import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import { packCellColumns } from '../../compute/ingest/cell-columns.js';
+import { cellColumnsOfRows, packCellLines } from '../../compute/ingest/cell-lines.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 import { contentOf } from '../support/batches.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';

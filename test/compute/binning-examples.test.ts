@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LadderAccumulator } from '../../compute/binning/accumulator.js';
-import type { BinnedBatch } from '../../compute/binning/batch.js';
-import { packCellLines } from '../../compute/binning/cell-lines.js';
-import { addClmm, readClmm } from '../../compute/binning/clmm.js';
-import { addDlmm, readDlmm } from '../../compute/binning/dlmm.js';
-import { FaultLog } from '../../compute/binning/faults.js';
-import { binSnapshotLines, binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import { LadderAccumulator } from '../../compute/ingest/accumulator.js';
+import type { BinnedBatch } from '../../compute/ingest/batch.js';
+import { packCellLines } from '../../compute/ingest/cell-lines.js';
+import { addClmm, readClmm } from '../../compute/ingest/clmm.js';
+import { addDlmm, readDlmm } from '../../compute/ingest/dlmm.js';
+import { FaultLog } from '../../compute/ingest/faults.js';
+import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 import { MIN_BIN, binsOfBand } from '../../compute/ladder/ladder.js';
-import { venueKey, type Market } from '../../compute/market/market.js';
+import { venueKey, type Market } from '../../compute/market.js';
 import * as reference from '../reference/binning.js';
 
 const shared = path.resolve('..', 'shared');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_FAULTS } from '../../compute/binning/faults.js';
-import { binSnapshotLines, binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import { MAX_FAULTS } from '../../compute/ingest/faults.js';
+import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 
 type Loose = Record<string, unknown>;
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LadderAccumulator } from '../../compute/binning/accumulator.js';
-import { addBook } from '../../compute/binning/book.js';
-import { addClmm, readClmm } from '../../compute/binning/clmm.js';
-import { addConstantProduct, readConstantProduct } from '../../compute/binning/constant-product.js';
-import { addDlmm, readDlmm } from '../../compute/binning/dlmm.js';
-import { FaultLog } from '../../compute/binning/faults.js';
-import type { Fields } from '../../compute/binning/fields.js';
+import { LadderAccumulator } from '../../compute/ingest/accumulator.js';
+import { addBook } from '../../compute/ingest/book.js';
+import { addClmm, readClmm } from '../../compute/ingest/clmm.js';
+import { addConstantProduct, readConstantProduct } from '../../compute/ingest/constant-product.js';
+import { addDlmm, readDlmm } from '../../compute/ingest/dlmm.js';
+import { FaultLog } from '../../compute/ingest/faults.js';
+import type { Fields } from '../../compute/ingest/fields.js';
 import { MIN_BIN } from '../../compute/ladder/ladder.js';
 import * as reference from '../reference/binning.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { transferablesOf, type BinnedBatch } from '../../compute/binning/batch.js';
-import { binSnapshotLines, binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import { transferablesOf, type BinnedBatch } from '../../compute/ingest/batch.js';
+import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 import * as reference from '../reference/binning.js';
 import { contentOf } from '../support/batches.js';
 

@@ -1,13 +1,13 @@
 /** Lines read from bytes against the same lines read by JSON.parse. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BatchBuilder, type BinnedBatch } from '../../compute/binning/batch.js';
-import { LadderAccumulator } from '../../compute/binning/accumulator.js';
-import { NumberList } from '../../compute/binning/number-list.js';
-import type { IngestMode } from '../../compute/binning/run-builder.js';
-import { binSnapshotLines } from '../../compute/binning/snapshot-lines.js';
-import { SnapshotRowBinner } from '../../compute/binning/snapshot-row.js';
-import { SnapshotScanner } from '../../compute/binning/snapshot-scanner.js';
+import { BatchBuilder, type BinnedBatch } from '../../compute/ingest/batch.js';
+import { LadderAccumulator } from '../../compute/ingest/accumulator.js';
+import { NumberList } from '../../compute/ingest/number-list.js';
+import type { IngestMode } from '../../compute/ingest/run-builder.js';
+import { binSnapshotLines } from '../../compute/ingest/snapshot-lines.js';
+import { SnapshotRowBinner } from '../../compute/ingest/snapshot-row.js';
+import { SnapshotScanner } from '../../compute/ingest/snapshot-scanner.js';
 import { MIN_BIN, binOfPrice } from '../../compute/ladder/ladder.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';

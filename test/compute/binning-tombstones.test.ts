@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { BinnedBatch } from '../../compute/binning/batch.js';
-import { cellColumnsOfRows } from '../../compute/binning/cell-lines.js';
-import { packCellColumns } from '../../compute/binning/cell-columns.js';
-import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import type { BinnedBatch } from '../../compute/ingest/batch.js';
+import { cellColumnsOfRows } from '../../compute/ingest/cell-lines.js';
+import { packCellColumns } from '../../compute/ingest/cell-columns.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 import { snapshotsOf } from '../support/stores.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';

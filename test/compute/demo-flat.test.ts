@@ -1,7 +1,7 @@
 /** The demo's orders, holders, pools and hours: valid, the same every time, and carried on rightly. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FaultLog } from '../../compute/binning/faults.js';
+import { FaultLog } from '../../compute/ingest/faults.js';
 import {
   DEMO_SEED,
   demoFlatChanges,

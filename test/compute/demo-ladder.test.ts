@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 import {
   demoSnapshotRow,
   demoSnapshotTimes,

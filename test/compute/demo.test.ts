@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
 import {
   DEMO_15M_S,
   DEMO_1H_S,
@@ -9,12 +8,18 @@ import {
   demoPlan,
   demoSnapshotRow,
   demoSnapshotTimes,
+  type DemoToken,
   demoTokenRows,
   demoTokens,
-  type DemoToken,
 } from '../../compute/demo/market.js';
-import { canonicalAddress, chainOfAddress } from '../../compute/market/address.js';
-import { marketKey, TIERS, venueKey } from '../../compute/market/market.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import {
+  canonicalAddress,
+  chainOfAddress,
+  marketKey,
+  TIERS,
+  venueKey,
+} from '../../compute/market.js';
 
 const UNTIL_S = 1_794_659_696;
 const HOUR_S = 3_600;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseInstant } from '../../compute/time/instant.js';
+import { parseInstant } from '../../compute/time.js';
 
 describe('parseInstant', () => {
   it.each([

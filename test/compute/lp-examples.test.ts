@@ -16,7 +16,7 @@ import { hoursInSight, type DlmmPeriod } from '../../compute/lp/hours.js';
 import { poolRanges, poolsOfMarkets } from '../../compute/lp/pool-range.js';
 import { baseAndQuote } from '../../compute/lp/pool-sides.js';
 import { priceHours, type PriceHoursInput } from '../../compute/lp/price-range.js';
-import type { Market } from '../../compute/market/market.js';
+import type { Market } from '../../compute/market.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import type { Store } from '../../storage/store.js';
 import { HAS_EXAMPLES, exampleRows, expectedReplies } from '../support/examples.js';

@@ -9,7 +9,7 @@ import { hoursInSight, thisHour } from '../../compute/lp/hours.js';
 import { boardPools, type BoardPools } from '../../compute/lp/pool-sides.js';
 import { poolRanges, poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
 import type { PriceHoursInput } from '../../compute/lp/price-range.js';
-import type { Market } from '../../compute/market/market.js';
+import type { Market } from '../../compute/market.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import type {

@@ -1,7 +1,7 @@
 /** Random small stores and requests for the tests of replay, and the kernel driven over them. */
 import fc from 'fast-check';
 import { binsOfBand } from '../../compute/ladder/ladder.js';
-import { TIERS, type Chain } from '../../compute/market/market.js';
+import { TIERS, type Chain } from '../../compute/market.js';
 import { buildPage, type Page, type PageLimits } from '../../compute/replay/page.js';
 import type { ReplayQuery } from '../../compute/replay/query.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';

@@ -6,7 +6,7 @@ import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/neede
 import { DAY_S } from '../../compute/holders/periods.js';
 import { largestHolders } from '../../compute/holders/ranking.js';
 import { whaleDocument, type WhaleDocument } from '../../server/holders/activity-document.js';
-import { WHALE_SECTIONS } from '../../server/api/endpoints/get-whale-activity.js';
+import { WHALE_SECTIONS } from '../../server/holders/get-whale-activity.js';
 import { plainHolderFlow, type HolderRow } from '../reference/holders.js';
 import { holderSnapshot } from '../support/holders.js';
 import { MemoryHolders, namesOf } from '../support/memory-holders.js';

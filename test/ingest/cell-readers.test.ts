@@ -18,7 +18,7 @@ import {
 } from 'apache-arrow';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { textRuns, textRunsOfRows } from '../../compute/binning/text-runs.js';
+import { textRuns, textRunsOfRows } from '../../compute/ingest/text-runs.js';
 import { arrowCells } from '../../storage/ingest/arrow-cells.js';
 import { CELL_NUMBERS, CELL_TEXTS, type CellBatch } from '../../storage/ingest/cell-batch.js';
 import { CellGatherer, type CellPiece } from '../../storage/ingest/cell-gatherer.js';

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { FaultLog } from '../../compute/binning/faults.js';
+import { FaultLog } from '../../compute/ingest/faults.js';
 import { CELL_NUMBERS, CELL_TEXTS, type CellBatch } from '../../storage/ingest/cell-batch.js';
 import { csvCells } from '../../storage/ingest/csv-cells.js';
 import { numberOfText } from '../../storage/ingest/csv-fields.js';

@@ -2,8 +2,8 @@ import { performance } from 'node:perf_hooks';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runInTurn } from '../../compute/in-turn.js';
 import { newestPlaces } from '../../storage/catalog/newest.js';
-import { DEPTH_DELAY_S } from '../../server/market/depth-loader.js';
-import { HeldDepth } from '../../server/market/held-depth.js';
+import { DEPTH_DELAY_S } from '../../server/tokens/depth-loader.js';
+import { HeldDepth } from '../../server/tokens/held-depth.js';
 import {
   commitRows,
   commitTokens,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TIERS, type Tier } from '../../compute/market/market.js';
+import { TIERS, type Tier } from '../../compute/market.js';
 import type { Directory, SegmentRef } from '../../storage/catalog/directory.js';
 import { newestPlaces } from '../../storage/catalog/newest.js';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { binsOfBand } from '../../compute/ladder/ladder.js';
 import { ApiError } from '../../server/http/errors.js';
 import { parameterReader } from '../../server/api/routes.js';
-import { ENDPOINTS } from '../../server/api/table.js';
+import { ENDPOINTS } from '../../server/endpoints.js';
 import { replayRequest } from '../../server/replay/parameters.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';

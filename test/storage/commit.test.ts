@@ -1,26 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Market } from '../../compute/market/market.js';
-import { MAX_MARKETS_PER_TOKEN } from '../../compute/market/market.js';
+import { type Market, MAX_MARKETS_PER_TOKEN } from '../../compute/market.js';
 import { BUNDLE_VERSION } from '../../storage/bundle/frames.js';
 import { InputError, StoreChangedError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
 import {
-  DataDirectory,
-  EVM_TOKEN,
-  MINT,
-  OTHER_MINT,
   binance,
   bundleOf,
   commitFrames,
   commitRows,
   commitTokens,
+  DataDirectory,
+  EVM_TOKEN,
+  MINT,
   openStore,
   orca,
+  OTHER_MINT,
   segmentIds,
   snapshot,
+  type SnapshotRow,
   storedSnapshots,
   tokenOf,
-  type SnapshotRow,
 } from '../support/stores.js';
 
 let directory: DataDirectory;

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 import {
   ImportReport,
   importRows,

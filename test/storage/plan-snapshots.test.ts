@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TIERS, type Tier } from '../../compute/market/market.js';
+import { TIERS, type Tier } from '../../compute/market.js';
 import { planSnapshots, type Directory, type SegmentRef } from '../../storage/catalog/directory.js';
 
 const END = 2 ** 32 - 1;

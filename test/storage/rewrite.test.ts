@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Market } from '../../compute/market/market.js';
+import type { Market } from '../../compute/market.js';
 import { countCells, isTombstone, joinRuns, type MarketRun } from '../../compute/segment/join.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 import { decodeSegment, encodeSegment } from '../../compute/segment/segment.js';

@@ -1,19 +1,18 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TIERS } from '../../compute/market/market.js';
+import { TIERS } from '../../compute/market.js';
 import { directoriesAround } from '../../storage/catalog/directories-around.js';
-import { loadDirectory, type Directories } from '../../storage/catalog/directories.js';
+import { type Directories, loadDirectory } from '../../storage/catalog/directories.js';
 import { firstT } from '../../storage/catalog/directory.js';
 import { newestPlaces } from '../../storage/catalog/newest.js';
 import { MAX_SEGMENT_LIST_BYTES, SegmentLists } from '../../storage/catalog/segment-lists.js';
 import { packRefs, unpackRefs } from '../../storage/catalog/segment-rows.js';
-import type { Database } from '../../storage/duckdb/database.js';
-import { type SqlValue } from '../../storage/duckdb/database.js';
+import type { Database, SqlValue } from '../../storage/duckdb/database.js';
 import { deleteSegments } from '../../storage/segment-blocks.js';
 import { openSegmentDatabase } from '../support/segment-database.js';
 import {
-  DataDirectory,
   commitRows,
+  DataDirectory,
   directoryOf,
   openStore,
   snapshot,

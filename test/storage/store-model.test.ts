@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DEFAULT_BAND } from '../../compute/ladder/ladder.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
-import { TIERS } from '../../compute/market/market.js';
+import { TIERS } from '../../compute/market.js';
 import type { Store } from '../../storage/store.js';
 import { PlainStore, nameOf } from '../reference/store.js';
 import { visibleSnapshots } from '../support/memory-depth.js';

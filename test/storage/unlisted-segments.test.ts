@@ -1,13 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TIERS } from '../../compute/market/market.js';
+import { TIERS } from '../../compute/market.js';
 import { Directories, loadDirectory, sizedDirectory } from '../../storage/catalog/directories.js';
-import { EMPTY_DIRECTORY, type Directory } from '../../storage/catalog/directory.js';
+import { type Directory, EMPTY_DIRECTORY, entryBytes } from '../../storage/catalog/directory.js';
 import { SegmentLists } from '../../storage/catalog/segment-lists.js';
-import { entryBytes } from '../../storage/catalog/directory.js';
 import { UnlistedSegments } from '../../storage/catalog/unlisted-segments.js';
-import type { Database } from '../../storage/duckdb/database.js';
-import { type SqlRow, type SqlValue } from '../../storage/duckdb/database.js';
+import type { Database, SqlRow, SqlValue } from '../../storage/duckdb/database.js';
 import { deleteSegments } from '../../storage/segment-blocks.js';
 import { openSegmentDatabase } from '../support/segment-database.js';
 import { DataDirectory } from '../support/stores.js';

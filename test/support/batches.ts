@@ -1,4 +1,4 @@
-import type { BinnedBatch } from '../../compute/binning/batch.js';
+import type { BinnedBatch } from '../../compute/ingest/batch.js';
 
 /** What a batch holds, without the lines that its parts came from. */
 export function contentOf(batch: BinnedBatch): object {

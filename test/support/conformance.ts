@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { unpack } from 'msgpackr';
 import { describeApi } from '../../server/api/openapi.js';
 import { ERROR_SCHEMAS } from '../../server/api/openapi-errors.js';
-import { BASE_PATH } from '../../server/api/table.js';
+import { BASE_PATH } from '../../server/endpoints.js';
 
 /** A document whose fields tests read as they come. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any

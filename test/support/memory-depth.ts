@@ -1,7 +1,7 @@
 /** Depth and keys kept in memory: the seams of storage as plainly as they can be written. */
 import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder/ladder.js';
-import { TIERS, TIER_LENGTH_S, type Chain } from '../../compute/market/market.js';
+import { TIERS, TIER_LENGTH_S, type Chain } from '../../compute/market.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import type { StoredBlock } from '../../compute/segment/stored-block.js';
 import {

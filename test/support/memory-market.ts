@@ -1,5 +1,5 @@
 /** What the market is made of, kept in memory beside a MemoryDepth. */
-import { TIERS, type Chain } from '../../compute/market/market.js';
+import { TIERS, type Chain } from '../../compute/market.js';
 import type {
   MarketSource,
   NewestPlaces,

@@ -1,6 +1,6 @@
 /** Active orders kept in memory, as a store serves them: in no order. */
-import type { DcaOrder } from '../../compute/flow/dca-order.js';
-import type { LimitOrder } from '../../compute/flow/limit-order.js';
+import type { DcaOrder } from '../../compute/orders/dca-order.js';
+import type { LimitOrder } from '../../compute/orders/limit-order.js';
 import type { OrderSource } from '../../storage/seams.js';
 
 /** Orders of one batch of all. */

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { binSnapshotRows } from '../../compute/binning/snapshot-lines.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { Chain, Tier } from '../../compute/market/market.js';
+import type { Chain, Tier } from '../../compute/market.js';
 import type { JoinMode } from '../../compute/segment/join.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 import { decodeSegment } from '../../compute/segment/segment.js';

@@ -4,7 +4,7 @@ import { replyDocument } from '../encode.js';
 import { negotiateForm } from '../forms.js';
 import { KeptReply } from '../kept-reply.js';
 import { describeApi } from '../openapi.js';
-import { BASE_PATH } from '../table.js';
+import { BASE_PATH } from '../../endpoints.js';
 import { DOCS_POLICY, docsPage } from './page.js';
 
 const DESCRIPTION_PATH = `${BASE_PATH}/openapi.json`;

@@ -8,8 +8,8 @@ import { UsageError } from '../../../storage/errors.js';
 import { DEFAULT_EVM_CHAIN_ID } from '../../api/chain.js';
 import { startServer, type RunningServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
-import { flowHandlers } from '../../flow/handlers.js';
-import { OrderFlow } from '../../flow/order-flow.js';
+import { flowHandlers } from '../../orders/handlers.js';
+import { OrderFlow } from '../../orders/order-flow.js';
 import { holderHandlers } from '../../holders/handlers.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
 import { Limiter } from '../../limits/limiter.js';
@@ -18,9 +18,9 @@ import { LpTools } from '../../lp/lp-tools.js';
 import { parsePlans } from '../../limits/plan-settings.js';
 import { DEFAULT_PLANS, type Plans } from '../../limits/plans.js';
 import { createLog } from '../../log.js';
-import type { NativeCurrency } from '../../market/depth-handler.js';
-import { marketHandlers } from '../../market/handlers.js';
-import { Market } from '../../market/market.js';
+import type { NativeCurrency } from '../../depth/depth-handler.js';
+import { marketHandlers } from '../../tokens/handlers.js';
+import { Market } from '../../tokens/market.js';
 import {
   FRAGMENTS_FOLDER,
   Fragments,

@@ -1,0 +1,165 @@
+/** A snapshot as price levels with totals (data.md section 4, Market depth). Pure. */
+import { BIN_COUNT, MIN_BIN, binFactor, binsOfBand, type BinRange } from '../ladder/ladder.js';
+import type { SnapshotCells } from '../ladder/snapshot-cells.js';
+import {
+  CONSTANT_PRODUCT_MARKET,
+  EXCHANGE_TYPES,
+  venueKey,
+  type ExchangeType,
+  type Market,
+} from '../market.js';
+
+/** Which exchange type's markets are kept. */
+export type DepthFilter = ExchangeType | 'ALL';
+
+export interface DepthQuery {
+  exchangeType: DepthFilter;
+  /** Fractions of the price: a bin is kept where `1 + low <= 1.01^b <= 1 + high`. */
+  lowChange: number;
+  highChange: number;
+  /** USD that one unit of the currency stands for: amounts and prices are divided by it. */
+  usdPerUnit: number;
+}
+
+/** What one bin holds; amounts in the query's currency. */
+export interface DepthLevel {
+  price: number;
+  /** Without constant-product. */
+  support: number;
+  resistance: number;
+  /** Support + resistance of the constant-product market. */
+  constant_product: number;
+}
+
+export interface DepthSummary {
+  by_exchange_type: { exchange_type: ExchangeType; support: number; resistance: number }[];
+  by_source: { source: string; support: number; resistance: number }[];
+  constant_product: number;
+}
+
+/**
+ * Bins of a range in fractions of the price, with the ladder's tolerance at both ends: whoever asks
+ * for a price of a level that they were sent gets that level.
+ */
+export function binsOfChange(lowChange: number, highChange: number): BinRange {
+  return binsOfBand(lowChange * 100, highChange * 100);
+}
+
+/** Whether the market is the one into which a token's constant-product pools are summed. */
+export const isConstantProduct = (market: Market): boolean =>
+  venueKey(market.source) === CONSTANT_PRODUCT_MARKET.source;
+
+const isKept = (market: Market, filter: DepthFilter): boolean =>
+  filter === 'ALL' || market.exchangeType === filter;
+
+/** One item per bin that holds anything in the range, by price ascending. */
+export function depthLevels(
+  cells: SnapshotCells,
+  markets: readonly Market[],
+  query: DepthQuery,
+): DepthLevel[] {
+  const support = new Float64Array(BIN_COUNT);
+  const resistance = new Float64Array(BIN_COUNT);
+  const constantProduct = new Float64Array(BIN_COUNT);
+  const held = new Uint8Array(BIN_COUNT);
+  const range = binsOfChange(query.lowChange, query.highChange);
+  forEachMarket(cells, markets, query.exchangeType, (market, from, to) => {
+    const pooled = isConstantProduct(market);
+    for (let i = from; i < to; i++) {
+      const b = cells.bin[i] - MIN_BIN;
+      held[b] = 1;
+      if (pooled) constantProduct[b] += cells.supportCents[i] + cells.resistanceCents[i];
+      else {
+        support[b] += cells.supportCents[i];
+        resistance[b] += cells.resistanceCents[i];
+      }
+    }
+  });
+  const levels: DepthLevel[] = [];
+  for (let bin = range.first; bin <= range.last; bin++) {
+    const b = bin - MIN_BIN;
+    if (held[b] === 0) continue;
+    levels.push({
+      price: (cells.priceUsd * binFactor(bin)) / query.usdPerUnit,
+      support: amountOf(support[b], query),
+      resistance: amountOf(resistance[b], query),
+      constant_product: amountOf(constantProduct[b], query),
+    });
+  }
+  return levels;
+}
+
+/**
+ * Totals over the same markets and bins: exchange types and sources (as given, in code unit order)
+ * without constant-product, each that holds anything in the range.
+ */
+export function depthSummary(
+  cells: SnapshotCells,
+  markets: readonly Market[],
+  query: DepthQuery,
+): DepthSummary {
+  const range = binsOfChange(query.lowChange, query.highChange);
+  const byType = new Map<ExchangeType, Total>();
+  const bySource = new Map<string, Total>();
+  let pooledCents = 0;
+  forEachMarket(cells, markets, query.exchangeType, (market, from, to) => {
+    const total = { support: 0, resistance: 0 };
+    for (let i = from; i < to; i++) {
+      if (cells.bin[i] < range.first || cells.bin[i] > range.last) continue;
+      total.support += cells.supportCents[i];
+      total.resistance += cells.resistanceCents[i];
+    }
+    if (isConstantProduct(market)) pooledCents += total.support + total.resistance;
+    else if (total.support + total.resistance > 0) {
+      addTotal(byType, market.exchangeType, total);
+      addTotal(bySource, market.source, total);
+    }
+  });
+  const amounts = ({ support, resistance }: Total) => ({
+    support: amountOf(support, query),
+    resistance: amountOf(resistance, query),
+  });
+  return {
+    by_exchange_type: EXCHANGE_TYPES.flatMap((exchangeType) => {
+      const total = byType.get(exchangeType);
+      return total === undefined ? [] : [{ exchange_type: exchangeType, ...amounts(total) }];
+    }),
+    by_source: [...bySource]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([source, total]) => ({ source, ...amounts(total) })),
+    constant_product: amountOf(pooledCents, query),
+  };
+}
+
+/** Cents. */
+interface Total {
+  support: number;
+  resistance: number;
+}
+
+function addTotal<K>(totals: Map<K, Total>, key: K, { support, resistance }: Total): void {
+  const total = totals.get(key);
+  if (total === undefined) totals.set(key, { support, resistance });
+  else {
+    total.support += support;
+    total.resistance += resistance;
+  }
+}
+
+/** Calls `body` with each kept market that has cells, and where they lie: `from <= i < to`. */
+function forEachMarket(
+  cells: SnapshotCells,
+  markets: readonly Market[],
+  filter: DepthFilter,
+  body: (market: Market, from: number, to: number) => void,
+): void {
+  for (let from = 0; from < cells.market.length;) {
+    const index = cells.market[from];
+    let to = from + 1;
+    while (to < cells.market.length && cells.market[to] === index) to++;
+    if (isKept(markets[index], filter)) body(markets[index], from, to);
+    from = to;
+  }
+}
+
+const amountOf = (cents: number, { usdPerUnit }: DepthQuery): number => cents / 100 / usdPerUnit;

@@ -1,0 +1,89 @@
+/** The words of a market's identity, as data.md section 3 defines them. */
+
+export const CHAINS = ['mainchain', 'evmchain'] as const;
+export type Chain = (typeof CHAINS)[number];
+
+/** Finest first: of two snapshots with one `t` the earlier tier in this list wins. */
+export const TIERS = ['raw', '15m', '1h'] as const;
+export type Tier = (typeof TIERS)[number];
+
+/** Seconds that one snapshot of a tier stands for; a raw one stands for its moment alone. */
+export const TIER_LENGTH_S: Readonly<Record<Tier, number>> = { raw: 0, '15m': 900, '1h': 3600 };
+
+export const EXCHANGE_TYPES = ['DEX', 'CEX'] as const;
+export type ExchangeType = (typeof EXCHANGE_TYPES)[number];
+
+export const MARKET_TYPES = [
+  'onchain_pool',
+  'onchain_limit_order',
+  'cex_spot',
+  'cex_perp',
+] as const;
+export type MarketType = (typeof MARKET_TYPES)[number];
+
+/** People's names of the market types (data.md section 4, Replay: labels). */
+export const MARKET_TYPE_LABELS: Readonly<Record<MarketType, string>> = {
+  onchain_pool: 'On-chain pools',
+  onchain_limit_order: 'On-chain limit orders',
+  cex_spot: 'CEX spot',
+  cex_perp: 'CEX perps',
+};
+
+/** One pool or order book of a token. */
+export interface Market {
+  /** The venue's name as the collector gave it. */
+  source: string;
+  exchangeType: ExchangeType;
+  type: MarketType;
+  address: string | null;
+  pair: string | null;
+}
+
+/** The one market into which all constant-product pools of a token are summed. */
+export const CONSTANT_PRODUCT_MARKET: Readonly<Market> = {
+  source: 'constant-product',
+  exchangeType: 'DEX',
+  type: 'onchain_pool',
+  address: null,
+  pair: null,
+};
+
+/** A token's markets are numbered with 16 bits. */
+export const MAX_MARKETS_PER_TOKEN = 65_535;
+
+/** The type of a market whose row names none. */
+export function defaultMarketType(exchangeType: ExchangeType): MarketType {
+  return exchangeType === 'CEX' ? 'cex_spot' : 'onchain_pool';
+}
+
+/**
+ * A venue's key: its name in lower case with every run of other characters than a-z0-9 as one
+ * dash, none at the ends. Empty when the name has no letter or digit.
+ */
+export function venueKey(source: string): string {
+  return source
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+}
+
+/** What a market is known by within its token: source + address, or source + pair without one. */
+export function marketKey(market: Pick<Market, 'source' | 'address' | 'pair'>): string {
+  return market.address !== null
+    ? `${market.source}\u0000a\u0000${market.address}`
+    : `${market.source}\u0000p\u0000${market.pair ?? ''}`;
+}
+
+const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
+const EVM = /^0x[0-9a-fA-F]{40}$/;
+
+/** The chain that an address' shape decides, or null where it is neither base58 nor `0x`. */
+export function chainOfAddress(address: string): Chain | null {
+  if (BASE58.test(address)) return 'mainchain';
+  return EVM.test(address) ? 'evmchain' : null;
+}
+
+/** An address as it is stored and echoed: `0x` addresses in lower case, mints as they are. */
+export function canonicalAddress(address: string): string {
+  return EVM.test(address) ? address.toLowerCase() : address;
+}

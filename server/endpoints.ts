@@ -1,0 +1,34 @@
+/** The one table of the API's endpoints. What is not in it is not served. */
+import { getDcaOrders } from './orders/dca-orders.js';
+import { getDcaPressure } from './orders/dca-pressure.js';
+import { getDlmm } from './lp/dlmm.js';
+import { getDlmmPools } from './lp/dlmm-pools.js';
+import { getLimitOrders } from './orders/limit-orders.js';
+import { getLpCheatSheet } from './lp/lp-cheat-sheet.js';
+import { getMarketDepth } from './depth/market-depth.js';
+import { getReplay } from './replay/replay.js';
+import { getScore } from './scores/get-score.js';
+import { getTopScores } from './scores/top-scores.js';
+import { getWhaleActivity } from './holders/get-whale-activity.js';
+import { postScore } from './scores/post-score.js';
+import { postWhaleActivity } from './holders/post-whale-activity.js';
+
+export const BASE_PATH = '/api/v1';
+
+export const ENDPOINTS = {
+  getScore,
+  postScore,
+  getTopScores,
+  getMarketDepth,
+  getDcaPressure,
+  getDcaOrders,
+  getLimitOrders,
+  getWhaleActivity,
+  postWhaleActivity,
+  getDlmm,
+  getDlmmPools,
+  getLpCheatSheet,
+  getReplay,
+} as const;
+
+export type Endpoints = typeof ENDPOINTS;

@@ -1,0 +1,206 @@
+/** Every token with its price and its standing, prepared so that a request only looks it up. */
+import {
+  MAX_LEG_AGE_S,
+  isScored,
+  mergeLadders,
+  scoreLadder,
+  scoreOfLadder,
+  type ScoreLadder,
+} from '../../compute/scores/score.js';
+import { binSums, supportUsdWithin, type BinSums } from '../../compute/ladder/bin-sums.js';
+import { binsOfBand } from '../../compute/ladder/ladder.js';
+import { marketMask } from '../../compute/ladder/snapshot-cells.js';
+import type { Chain, Market } from '../../compute/market.js';
+import type { SnapshotPlace, TokenDetails } from '../../storage/seams.js';
+import { isSamePlace } from './held-depth.js';
+import type { LoadedToken } from './depth-loader.js';
+import { standingOf, type AssetScore, type Standing } from '../scores/standing.js';
+
+/** A token's newest snapshot as far as scores, prices, flows and LP tools need it. */
+export interface NewestSnapshot {
+  place: SnapshotPlace;
+  priceUsd: number;
+  ladder: ScoreLadder;
+  /** All markets but perps: what flows move along. Of mainchain tokens alone, else null. */
+  spot: BinSums | null;
+  /** On-chain pools. Of mainchain tokens alone, else null. */
+  pools: BinSums | null;
+  /** DEX markets' support within 25% of the price (data.md section 4, Support Liquidity). */
+  supportLiquidityUsd: number;
+}
+
+export interface TokenState {
+  readonly details: TokenDetails;
+  readonly newest: NewestSnapshot | null;
+  readonly standing: Standing;
+  /** Grows with every change of anything that is served of the token. */
+  readonly revision: number;
+}
+
+/** Bins with `0.75 <= 1.01^b <= 1.25`. */
+const SUPPORT_LIQUIDITY_BINS = binsOfBand(-25, 25);
+
+interface Entry extends TokenState {
+  details: TokenDetails;
+  newest: NewestSnapshot | null;
+  standing: Standing;
+  revision: number;
+}
+
+/** `price_usd` of the newest snapshot, else of the tokens row; null without either. */
+export function currentPriceUsd({ newest, details }: TokenState): number | null {
+  return newest?.priceUsd ?? details.priceUsd;
+}
+
+export class MarketState {
+  /** By address in canonical form: no two chains share one. */
+  private readonly byAddress = new Map<string, Entry>();
+  private readonly byId = new Map<number, Entry>();
+  private readonly assets = new Map<string, Map<Chain, Entry>>();
+  private revisions = 0;
+
+  token(address: string): TokenState | null {
+    return this.byAddress.get(address) ?? null;
+  }
+
+  tokenById(tokenId: number): TokenState | null {
+    return this.byId.get(tokenId) ?? null;
+  }
+
+  /** The asset's leg on `chain`, the token itself included; null where it has none. */
+  leg({ details: { asset, chain: own, address } }: TokenState, chain: Chain): TokenState | null {
+    if (own === chain) return this.token(address);
+    return asset === null ? null : (this.assets.get(asset)?.get(chain) ?? null);
+  }
+
+  get tokenCount(): number {
+    return this.byId.size;
+  }
+
+  all(): Iterable<TokenState> {
+    return this.byId.values();
+  }
+
+  /** Takes tokens as they have been loaded, and works their assets' scores out anew. */
+  put(tokens: readonly LoadedToken[], nowS: number): void {
+    const toScore = new Set<Entry>();
+    for (const loaded of tokens) this.putToken(loaded, toScore);
+    const scored = new Set<Entry>();
+    for (const entry of toScore) {
+      if (scored.has(entry)) continue;
+      const legs = this.legsOf(entry);
+      const score = scoreAsset(legs, nowS);
+      for (const leg of legs) {
+        scored.add(leg);
+        leg.standing = standingOf(leg.details, currentPriceUsd(leg), score);
+        leg.revision = ++this.revisions;
+      }
+    }
+  }
+
+  private putToken({ details, held }: LoadedToken, toScore: Set<Entry>): void {
+    const before = this.byId.get(details.tokenId);
+    const newest =
+      held === null ? (before?.newest ?? null) : newestOf(details, held, before?.newest);
+    const entry: Entry = before ?? {
+      details,
+      newest,
+      standing: standingOf(details, null, null),
+      revision: 0,
+    };
+    const moved = before !== undefined && before.details.asset !== details.asset;
+    const changed =
+      before === undefined ||
+      before.newest !== newest ||
+      moved ||
+      before.details.coverage !== details.coverage;
+    if (moved) for (const leg of this.leave(before)) toScore.add(leg);
+    entry.details = details;
+    entry.newest = newest;
+    this.byAddress.set(details.address, entry);
+    this.byId.set(details.tokenId, entry);
+    this.join(entry);
+    if (changed) toScore.add(entry);
+    else {
+      entry.standing = standingOf(details, currentPriceUsd(entry), assetOf(this.legsOf(entry)));
+      entry.revision = ++this.revisions;
+    }
+  }
+
+  private legsOf(entry: Entry): Entry[] {
+    const { asset } = entry.details;
+    return asset === null ? [entry] : [...(this.assets.get(asset)?.values() ?? [])];
+  }
+
+  private join(entry: Entry): void {
+    const { asset, chain } = entry.details;
+    if (asset === null) return;
+    const legs = this.assets.get(asset) ?? new Map<Chain, Entry>();
+    legs.set(chain, entry);
+    this.assets.set(asset, legs);
+  }
+
+  /** Takes a token out of its asset. @returns the legs that stay */
+  private leave(entry: Entry): Entry[] {
+    const { asset, chain } = entry.details;
+    const legs = asset === null ? undefined : this.assets.get(asset);
+    if (asset === null || legs === undefined) return [];
+    // Another token may have come in its place already.
+    if (legs.get(chain) === entry) legs.delete(chain);
+    if (legs.size === 0) this.assets.delete(asset);
+    return [...legs.values()];
+  }
+}
+
+/** The newest snapshot's part in scores; the one before where it is the same snapshot. */
+function newestOf(
+  details: TokenDetails,
+  { newest, markets }: NonNullable<LoadedToken['held']>,
+  before: NewestSnapshot | null | undefined,
+): NewestSnapshot | null {
+  if (newest === null) return null;
+  if (before && isSamePlace(before.place, newest.place)) return before;
+  const { place, cells } = newest;
+  const sums = (keep: (market: Market) => boolean) => binSums(cells, marketMask(markets, keep));
+  const isMain = details.chain === 'mainchain';
+  const { first, last } = SUPPORT_LIQUIDITY_BINS;
+  return {
+    place,
+    priceUsd: cells.priceUsd,
+    ladder: scoreLadder(cells, marketMask(markets, isScored)),
+    spot: isMain ? sums(isScored) : null,
+    pools: isMain ? sums(({ type }) => type === 'onchain_pool') : null,
+    supportLiquidityUsd: supportUsdWithin(
+      sums(({ exchangeType }) => exchangeType === 'DEX'),
+      first,
+      last,
+    ),
+  };
+}
+
+/** The score that the asset's legs have; null where none has one. */
+function assetOf(legs: readonly Entry[]): AssetScore | null {
+  return legs.find(({ standing }) => standing.asset !== null)?.standing.asset ?? null;
+}
+
+/** One score from the newest snapshot of each leg with full coverage; null where none has one. */
+function scoreAsset(legs: readonly Entry[], nowS: number): AssetScore | null {
+  const full = legs.flatMap(({ details, newest }) =>
+    details.coverage === 'full' && newest !== null ? [{ details, newest }] : [],
+  );
+  if (full.length === 0) return null;
+  const newestT = Math.max(...full.map(({ newest }) => newest.place.t));
+  const kept = full.filter(({ newest }) => newestT - newest.place.t <= MAX_LEG_AGE_S);
+  const ladder = mergeLadders(kept.map(({ newest }) => newest.ladder));
+  return {
+    score: scoreOfLadder(ladder),
+    ladder,
+    legs: kept.map(({ details: { chain, address }, newest: { place, priceUsd } }) => ({
+      chain,
+      address,
+      place,
+      priceUsd,
+    })),
+    scoredAtS: nowS,
+  };
+}

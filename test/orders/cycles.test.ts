@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  cyclesWithin,
+  HORIZONS_S,
+  isInRange,
+  TIMEFRAMES,
+  usdNext,
+} from '../../compute/orders/cycles.js';
+import { PLAIN_TIMEFRAMES, plainInRange, plainUsdNext } from '../reference/flow.js';
+import { NOW_S, dcaOrderOf, plainOrders, plainPrice } from './orders.js';
+
+const order = { nextCycleAtS: NOW_S + 100, cycleFrequencyS: 60 };
+
+describe('cycles', () => {
+  it('lie after now, up to the horizon and with it', () => {
+    expect(cyclesWithin(order, NOW_S, 99)).toBe(0);
+    expect(cyclesWithin(order, NOW_S, 100)).toBe(1);
+    expect(cyclesWithin(order, NOW_S, 159)).toBe(1);
+    expect(cyclesWithin(order, NOW_S, 160)).toBe(2);
+    // One that fires now has fired.
+    expect(cyclesWithin(order, NOW_S + 100, 60)).toBe(1);
+    expect(cyclesWithin(order, NOW_S + 99, 60)).toBe(1);
+    expect(cyclesWithin(order, NOW_S + 99, 61)).toBe(2);
+    expect(cyclesWithin({ ...order, cycleFrequencyS: 1e12 }, NOW_S, 86_400)).toBe(1);
+  });
+
+  it('are counted exactly however far back or ahead the first one lies', () => {
+    const seconds = fc.maxSafeInteger();
+    fc.assert(
+      fc.property(
+        fc.oneof(seconds, fc.integer({ min: NOW_S - 1e6, max: NOW_S + 1e6 })),
+        fc.oneof(fc.integer({ min: 1, max: 1e6 }), fc.integer({ min: 1, max: 2 ** 53 - 1 })),
+        fc.constantFrom(...HORIZONS_S),
+        (nextCycleAtS, cycleFrequencyS, horizonS) => {
+          // Sums of the times themselves have to be exact, too.
+          fc.pre(Math.abs(NOW_S - nextCycleAtS) + horizonS < 2 ** 53);
+          let count = 0n;
+          const [next, every] = [BigInt(nextCycleAtS), BigInt(cycleFrequencyS)];
+          const by = (atS: bigint): bigint => (atS < next ? 0n : (atS - next) / every + 1n);
+          count = by(BigInt(NOW_S + horizonS)) - by(BigInt(NOW_S));
+          expect(cyclesWithin({ nextCycleAtS, cycleFrequencyS }, NOW_S, horizonS)).toBe(
+            Number(count),
+          );
+        },
+      ),
+    );
+  });
+});
+
+describe('the flow of an order', () => {
+  it('is what counting its cycles one by one gives', () => {
+    fc.assert(
+      fc.property(plainOrders({ minLength: 1 }), plainPrice(), (orders, price) => {
+        for (const plain of orders) {
+          const own = dcaOrderOf(plain, 'token');
+          expect(isInRange(own, price)).toBe(plainInRange(plain, price));
+          for (const [f, timeframe] of TIMEFRAMES.entries()) {
+            const horizonS = PLAIN_TIMEFRAMES[timeframe];
+            expect(HORIZONS_S[f]).toBe(horizonS);
+            expect(usdNext(own, price, NOW_S, horizonS)).toBe(
+              plainUsdNext(plain, price, NOW_S, horizonS),
+            );
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is at most what remains, and nothing out of range or without a price', () => {
+    const own = {
+      ...order,
+      remainingUsd: 25,
+      cycleUsd: 10,
+      minUsd: 2,
+      maxUsd: 3,
+    };
+    const flows = [1.99, 2, 3, 3.01, null].map((price) => usdNext(own, price, NOW_S, 3600));
+    expect(flows).toEqual([0, 25, 25, 0, 0]);
+    expect(usdNext(own, 2.5, NOW_S, 160)).toBe(20);
+    const open = { ...own, minUsd: null, maxUsd: null };
+    expect(usdNext(open, 1e-12, NOW_S, 100)).toBe(10);
+    expect(usdNext(open, null, NOW_S, 100)).toBe(0);
+    expect(usdNext({ ...own, maxUsd: null }, 1e12, NOW_S, 100)).toBe(10);
+    expect(usdNext({ ...own, minUsd: null }, 1e12, NOW_S, 100)).toBe(0);
+  });
+});

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LimitBook } from '../../server/orders/limit-book.js';
+import { createLog } from '../../server/log.js';
+import { MemoryOrders } from '../support/memory-orders.js';
+import { limitOrder } from '../support/orders.js';
+
+const orderOf = (tokenAddress: string, orderAddress: string, usdPrice: number) =>
+  limitOrder({ tokenAddress, orderAddress, usdPrice });
+
+let source: MemoryOrders;
+let book: LimitBook;
+let logged: string[];
+let told: string[][];
+
+beforeEach(() => {
+  source = new MemoryOrders();
+  source.limit = [orderOf('a', '1', 5), orderOf('b', '2', 1), orderOf('a', '3', 2)];
+  logged = [];
+  told = [];
+  book = new LimitBook({ source, log: createLog((line) => void logged.push(line)) });
+  book.onChange((addresses) => told.push([...addresses]));
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await book.close();
+});
+
+const held = (token: string): string[] | null =>
+  book.get(token)?.orders.map(({ orderAddress }) => orderAddress) ?? null;
+
+describe('orders in memory', () => {
+  it('are all there after the start, by token', async () => {
+    await book.start();
+    expect(held('a')).toEqual(['3', '1']);
+    expect(held('b')).toEqual(['2']);
+    expect(held('c')).toBe(null);
+    expect([...book.tokens()].sort()).toEqual(['a', 'b']);
+    expect(told).toEqual([['a', 'b']]);
+  });
+
+  it('follow commits, and stay the same objects where nothing has changed', async () => {
+    await book.start();
+    const before = book.get('b');
+    source.limit = [orderOf('b', '2', 1), orderOf('c', '4', 1)];
+    book.touch(['a', 'c']);
+    await book.settled();
+    expect([held('a'), held('b'), held('c')]).toEqual([null, ['2'], ['4']]);
+    expect(book.get('b')).toBe(before);
+    expect(told.at(-1)).toEqual(['a', 'c']);
+    expect(source.asked).toEqual([['a', 'c']]);
+  });
+
+  it('are read again where a commit came while all were read', async () => {
+    const starting = book.start();
+    source.limit = [];
+    book.touch(['a']);
+    await starting;
+    await book.settled();
+    expect(source.asked).toEqual([['a']]);
+    expect(held('a')).toBe(null);
+  });
+
+  it('are read again where a commit came while they were read', async () => {
+    await book.start();
+    book.touch(['a']);
+    await vi.waitUntil(() => source.asked.length === 1);
+    source.limit = [orderOf('a', '9', 1)];
+    book.touch(['a']);
+    await book.settled();
+    expect(source.asked).toHaveLength(2);
+    expect(held('a')).toEqual(['9']);
+  });
+
+  it('that could not be read are told of, and read later', async () => {
+    await book.start();
+    vi.useFakeTimers();
+    source.failures.push(new Error('the disk is gone'));
+    source.limit = [];
+    book.touch(['a']);
+    await book.settled();
+    expect(held('a')).toEqual(['3', '1']);
+    expect(logged.join('')).toContain('limit orders could not be read');
+    // Others are not held up.
+    book.touch(['b']);
+    await book.settled();
+    expect([held('a'), held('b')]).toEqual([['3', '1'], null]);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await book.settled();
+    expect(held('a')).toBe(null);
+  });
+});

@@ -1,0 +1,378 @@
+/** GET /dca-pressure over sockets, against what the plain reference gives. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TIMEFRAMES } from '../../compute/orders/cycles.js';
+import {
+  plainInRange,
+  plainPressure,
+  plainRank,
+  plainSupportLiquidity,
+  type PlainFlowToken,
+  type PlainPressure,
+  type PlainTimeframe,
+} from '../reference/flow.js';
+import type { PlainStore } from '../reference/replay.js';
+import { marketsOf } from '../scores/ladders.js';
+import { becomes } from '../support/cli.js';
+import type { Json } from '../support/conformance.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { MemoryOrders } from '../support/memory-orders.js';
+import { dcaOrder } from '../support/orders.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { expectClose } from './close.js';
+import { NOW_S, dcaOrdersOf, plainTokens } from './orders.js';
+
+const SEED = 6;
+const EMPTY: PlainStore = { markets: [], snapshots: [] };
+const [TOKENS] = fc.sample(plainTokens(30, 25), { seed: SEED, numRuns: 1 });
+/** A token with a record and no orders, and one with orders and no record. */
+const QUIET = 'Q'.repeat(40);
+const UNKNOWN = 'U'.repeat(40);
+
+let service: TestService;
+let source: MemoryOrders;
+const clock = { atS: NOW_S, nowS: () => clock.atS };
+
+const storeOf = ({ price, markets }: PlainFlowToken): PlainStore =>
+  markets === null
+    ? EMPTY
+    : {
+        markets: marketsOf(markets),
+        snapshots: [
+          {
+            t: NOW_S - 7,
+            tier: 'raw',
+            price: price ?? NaN,
+            cells: markets.flatMap(({ cells }, market) =>
+              [...cells]
+                .sort((a, b) => a.bin - b.bin)
+                .map(({ bin, support, resistance }) => ({
+                  market,
+                  bin,
+                  support: BigInt(support),
+                  resistance: BigInt(resistance),
+                })),
+            ),
+          },
+        ],
+      };
+
+beforeAll(async () => {
+  const depth = new MemoryDepth();
+  source = new MemoryOrders();
+  for (const token of TOKENS) {
+    depth.add('mainchain', token.address, storeOf(token));
+    source.dca.push(...dcaOrdersOf(token));
+  }
+  depth.add('mainchain', QUIET, EMPTY);
+  source.dca.push(dcaOrder({ tokenAddress: UNKNOWN }));
+  const details = Object.fromEntries(
+    TOKENS.map(({ address, mcap, price, markets }) => [
+      address,
+      { mcap, symbol: address.slice(0, 4), priceUsd: markets === null ? price : 77 },
+    ]),
+  );
+  service = await startTestService({ depth, details, orderSource: source, clock });
+});
+afterAll(() => service.stop());
+
+const boardNowS = (): Promise<number> =>
+  Promise.resolve(service.orders.pressure.current.ranking.nowS);
+
+async function ask(parameters: Json = {}): Promise<{ status: number; body: Json }> {
+  const query = new URLSearchParams(parameters as Record<string, string>);
+  const response = await service.get(`/dca-pressure?${query}`);
+  return { status: response.status, body: (await response.json()) as Json };
+}
+
+async function board(parameters: Json = {}): Promise<Json> {
+  const { status, body } = await ask(parameters);
+  expect([status, body.error_code]).toEqual([200, undefined]);
+  return body;
+}
+
+/** The reference's numbers of a token, and its own orders' flows. */
+function expectToken(item: Json, want: PlainPressure): void {
+  expect(item).toMatchObject({
+    token: { address: want.address, chain: 'mainchain' },
+    buy_order_count: want.buyCount,
+    sell_order_count: want.sellCount,
+  });
+  expectClose(item.total_buy_usd, want.totalBuy);
+  expectClose(item.total_sell_usd, want.totalSell);
+  expectClose(item.net_usd, want.totalBuy - want.totalSell);
+  for (const timeframe of TIMEFRAMES) {
+    expectClose(item.impact[`net_usd_${timeframe}`], want.netUsd[timeframe]);
+    expectClose(item.impact[`net_pct_${timeframe}`], want.netPct[timeframe]);
+  }
+}
+
+/** The tokens that a request is about, in its order. */
+function wanted(tokens: readonly PlainFlowToken[], query: Json, nowS = NOW_S): PlainPressure[] {
+  const within = (value: number | null, min?: number, max?: number): boolean => {
+    if (min === undefined && max === undefined) return true;
+    return value !== null && value >= (min ?? -Infinity) && value <= (max ?? Infinity);
+  };
+  const kept = tokens.filter(
+    ({ mcap, markets }) =>
+      within(mcap, query.min_mcap, query.max_mcap) &&
+      within(plainSupportLiquidity(markets), query.min_liquidity, query.max_liquidity),
+  );
+  return plainRank(
+    kept.map((token) => plainPressure(token, nowS)),
+    query.sort_by ?? 'usd',
+    query.sort_dir ?? 'desc',
+    (query.sort_timeframe ?? '24_hr') as PlainTimeframe,
+  );
+}
+
+const addresses = (body: Json): string[] => body.tokens.map((item: Json) => item.token.address);
+
+describe('GET /dca-pressure', () => {
+  it('answers in the fields of the specification', async () => {
+    const body = await board({ include_orders: true });
+    expect(Object.keys(body)).toEqual(['query_parameters', 'count', 'tokens']);
+    expect(body.query_parameters).toEqual({
+      sort_by: 'usd',
+      sort_timeframe: '24_hr',
+      include_orders: true,
+      limit: 20,
+      chain: 'mainchain',
+    });
+    expect(body.count).toBe(20);
+    const [item] = body.tokens as Json[];
+    expect(Object.keys(item)).toEqual([
+      'token',
+      'buy_order_count',
+      'sell_order_count',
+      'total_buy_usd',
+      'total_sell_usd',
+      'net_usd',
+      'impact',
+      'orders',
+    ]);
+    expect(Object.keys(item.token as Json)).toEqual([
+      'address',
+      'chain',
+      'symbol',
+      'name',
+      'icon',
+      'mcap',
+      'liquidity_usd',
+      'price_usd',
+    ]);
+    expect(Object.keys(item.impact as Json)).toEqual(
+      TIMEFRAMES.flatMap((timeframe) => [`net_usd_${timeframe}`, `net_pct_${timeframe}`]),
+    );
+    const plain = TOKENS.find(({ address }) => address === item.token.address) as PlainFlowToken;
+    expect(item.token).toMatchObject({ price_usd: plain.price, mcap: plain.mcap });
+  });
+
+  it('ranks, keeps and nests as the plain reference does', async () => {
+    const amount = fc.oneof(fc.constant(undefined), fc.integer({ min: 0, max: 1000 }));
+    const liquidity = fc.oneof(fc.constant(undefined), fc.integer({ min: 0, max: 9e6 }));
+    const query = fc.record({
+      sort_by: fc.constantFrom(undefined, 'usd', 'impact'),
+      sort_dir: fc.constantFrom(undefined, 'asc', 'desc'),
+      sort_timeframe: fc.constantFrom(undefined, ...TIMEFRAMES),
+      include_orders: fc.constantFrom(undefined, true, false),
+      order_limit: fc.constantFrom(undefined, 1, 4, 20),
+      limit: fc.constantFrom(undefined, 1, 3, 50),
+      min_mcap: amount,
+      max_mcap: amount,
+      min_liquidity: liquidity,
+      max_liquidity: liquidity,
+    });
+    await fc.assert(
+      fc.asyncProperty(query, async (any) => {
+        const sent: Json = {};
+        for (const [name, value] of Object.entries(any)) {
+          if (value !== undefined) sent[name] = value;
+        }
+        fc.pre(!(sent.min_mcap > sent.max_mcap) && !(sent.min_liquidity > sent.max_liquidity));
+        const body = await board(sent);
+        const want = wanted(TOKENS, sent).slice(0, sent.limit ?? 20);
+        expect(addresses(body)).toEqual(want.map(({ address }) => address));
+        expect(body.count).toBe(want.length);
+        for (const [i, item] of (body.tokens as Json[]).entries()) {
+          expectToken(item, want[i]);
+          const shown = want[i].orders[(sent.sort_timeframe ?? '24_hr') as PlainTimeframe];
+          const count = sent.include_orders === true ? (sent.order_limit ?? 5) : 0;
+          expect(item.orders.map((order: Json) => order.dca_address)).toEqual(
+            shown.slice(0, count),
+          );
+        }
+      }),
+      { numRuns: 80, seed: SEED },
+    );
+  });
+
+  it('tells requests apart that differ in one parameter', async () => {
+    const liquidities = TOKENS.map(({ markets }) => plainSupportLiquidity(markets) ?? 0);
+    const between = Math.floor(liquidities.sort((a, b) => a - b)[20]);
+    const all = { limit: 50, min_mcap: 0, max_mcap: 1000, min_liquidity: 0, max_liquidity: 1e12 };
+    for (const own of [
+      {},
+      { limit: 2 },
+      { min_mcap: 500 },
+      { max_mcap: 500 },
+      { min_liquidity: between },
+      { max_liquidity: between },
+      { sort_by: 'impact' },
+      { sort_dir: 'asc' },
+      { sort_timeframe: '5_min' },
+    ]) {
+      const sent: Json = { ...all, ...own };
+      const want = wanted(TOKENS, sent).slice(0, sent.limit);
+      expect(addresses(await board(sent))).toEqual(want.map(({ address }) => address));
+    }
+    const orders = async (order_limit: number): Promise<number[]> => {
+      const { tokens } = await board({ ...all, include_orders: true, order_limit });
+      return (tokens as Json[]).map((item) => (item.orders as Json[]).length);
+    };
+    expect(Math.max(...(await orders(3)))).toBe(3);
+    expect(Math.max(...(await orders(4)))).toBe(4);
+  });
+
+  it('nests orders as GET /dca-orders lists them', async () => {
+    const { tokens } = await board({ include_orders: true, order_limit: 20, limit: 50 });
+    expect(tokens).toHaveLength(TOKENS.length);
+    for (const item of tokens as Json[]) {
+      const plain = TOKENS.find(({ address }) => address === item.token.address) as PlainFlowToken;
+      const reply = await service.get(`/dca-orders?token_address=${plain.address}&limit=50`);
+      const listed = ((await reply.json()) as Json).orders as Json[];
+      expect(item.orders).toHaveLength(Math.min(20, plain.orders.length));
+      for (const order of item.orders as Json[]) {
+        expect(listed).toContainEqual(order);
+        const own = plain.orders.find(({ address }) => address === order.dca_address);
+        expect(order.in_active_range).toBe(own && plainInRange(own, plain.price));
+      }
+    }
+  });
+
+  it('puts tokens without depth on the side of their flow last, in either direction', async () => {
+    for (const sort_dir of ['asc', 'desc']) {
+      const { tokens } = await board({ sort_by: 'impact', sort_dir, limit: 50 });
+      const nulls = (tokens as Json[]).map(({ impact }) => impact.net_pct_24_hr === null);
+      expect(nulls).toContain(true);
+      expect(nulls).toEqual([...nulls].sort());
+    }
+  });
+
+  it('takes chains of its own alone', async () => {
+    const { tokens } = await board();
+    for (const chain of ['mainchain', 'all']) {
+      const body = await board({ chain });
+      expect(body.query_parameters.chain).toBe('mainchain');
+      expect(body.tokens).toEqual(tokens);
+    }
+    expect((await ask({ chain: 'evmchain' })).body.error_code).toBe('chain_not_supported');
+    expect((await ask({ chain: 'moon' })).body.error_code).toBe('invalid_chain');
+  });
+
+  it('refuses bad values, naming the parameter', async () => {
+    const bad: [string, unknown][] = [
+      ['sort_by', 'net'],
+      ['sort_by', ''],
+      ['sort_dir', 'up'],
+      ['sort_timeframe', '24_hrs'],
+      ['include_orders', 'yes'],
+      ['order_limit', 0],
+      ['order_limit', 21],
+      ['order_limit', '1.5'],
+      ['limit', 0],
+      ['limit', 51],
+      ['limit', 'all'],
+      ['min_mcap', 'x'],
+      ['max_mcap', -1],
+      ['min_liquidity', '1e999'],
+      ['min_liquidity', 'Infinity'],
+      ['max_liquidity', 'NaN'],
+    ];
+    for (const [parameter, value] of bad) {
+      const { status, body } = await ask({ [parameter]: value });
+      expect([status, body.error_code, body.parameter]).toEqual([
+        400,
+        'invalid_parameter',
+        parameter,
+      ]);
+      expect(body.message).toContain('expected');
+    }
+    for (const of of ['mcap', 'liquidity']) {
+      const { body } = await ask({ [`min_${of}`]: 2, [`max_${of}`]: 1 });
+      expect([body.error_code, body.parameter]).toEqual(['invalid_parameter', `min_${of}`]);
+      await board({ [`min_${of}`]: 2, [`max_${of}`]: 2 });
+    }
+    await board({ something: 'else' });
+  });
+});
+
+describe('the board', () => {
+  it('has neither tokens without orders nor orders without a record', async () => {
+    const all = addresses(await board({ limit: 50 }));
+    expect(all.sort()).toEqual(TOKENS.map(({ address }) => address).sort());
+    expect(all).not.toContain(QUIET);
+    expect(all).not.toContain(UNKNOWN);
+  });
+
+  it('follows orders by itself within a second', async () => {
+    const [first] = TOKENS;
+    const own = (order: { tokenAddress: string }) => order.tokenAddress === first.address;
+    const before = source.dca;
+    const kept = dcaOrdersOf(first).slice(1);
+    source.dca = [...before.filter((order) => !own(order)), ...kept];
+    source.dca.push(dcaOrder({ tokenAddress: QUIET, remainingUsd: 1e12, cycleUsd: 1e12 }));
+    service.orders.touch({ dcaTokens: [first.address, QUIET], limitTokens: [] });
+    const lookAt = async (address: string) => {
+      const { tokens } = await board({ limit: 50 });
+      const item = (tokens as Json[]).find(({ token }) => token.address === address);
+      return item === undefined ? null : [item.buy_order_count + item.sell_order_count];
+    };
+    await becomes(() => lookAt(QUIET), [1], 1000);
+    await becomes(() => lookAt(first.address), kept.length === 0 ? null : [kept.length], 1000);
+    // Its price is not known: it has orders, and no flow.
+    const quiet = ((await board({ limit: 50 })).tokens as Json[]).find(
+      ({ token }) => token.address === QUIET,
+    );
+    expect(quiet).toMatchObject({ total_buy_usd: 1e12, impact: { net_usd_24_hr: 0 } });
+    source.dca = before;
+    service.orders.touch({ dcaTokens: [first.address, QUIET], limitTokens: [] });
+    await becomes(() => lookAt(QUIET), null, 1000);
+  });
+
+  it('follows the clock: flows are those of now, at most 15 seconds ago', async () => {
+    for (const passedS of [10, 600, 50_000]) {
+      clock.atS = NOW_S + passedS;
+      await becomes(boardNowS, NOW_S + passedS, 2000);
+      const { tokens } = await board({ limit: 50, sort_by: 'impact' });
+      const want = new Map(wanted(TOKENS, {}, clock.atS).map((one) => [one.address, one]));
+      for (const item of tokens as Json[]) {
+        expectToken(item, want.get(item.token.address) as PlainPressure);
+      }
+    }
+    clock.atS = NOW_S;
+    await becomes(boardNowS, NOW_S, 2000);
+  });
+
+  it('stands where the pool fails, and is ranked when it works again', async () => {
+    const before = await board({ limit: 50 });
+    const { pressure } = service.orders;
+    const { options } = pressure as unknown as { options: { pool: object } };
+    const { pool } = options;
+    options.pool = { run: () => Promise.reject(new Error('no thread')) };
+    const change = async (dca: MemoryOrders['dca']): Promise<void> => {
+      source.dca = dca;
+      service.orders.touch({ dcaTokens: [QUIET], limitTokens: [] });
+      await service.orders.settled();
+    };
+    const orders = source.dca;
+    await change([...orders, dcaOrder({ tokenAddress: QUIET })]);
+    expect(service.logged.join('\n')).toContain('DCA pressure could not be ranked');
+    expect(await board({ limit: 50 })).toEqual(before);
+    options.pool = pool;
+    // Nothing tells it to: it tries again.
+    await becomes(async () => addresses(await board({ limit: 50 })).includes(QUIET), true, 3000);
+    await change(orders);
+    expect(await board({ limit: 50 })).toEqual(before);
+  });
+});

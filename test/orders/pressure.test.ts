@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { DcaOrder } from '../../compute/orders/dca-order.js';
+import { TIMEFRAMES } from '../../compute/orders/cycles.js';
+import {
+  PRESSURE_DIRECTIONS,
+  PRESSURE_SORTS,
+  rankOf,
+  rankPressure,
+  topOrdersOf,
+  type PressureRanking,
+} from '../../compute/orders/pressure.js';
+import { MAX_TOP_ORDERS, rankBothWays, topOrders } from '../../compute/orders/rank.js';
+import { PressureRows, type PressureRow } from '../../server/orders/pressure-rows.js';
+import type { TokenState } from '../../server/tokens/market-state.js';
+import { Turns } from '../../server/turns.js';
+import { plainPressure, plainRank, type PlainFlowToken } from '../reference/flow.js';
+import { expectClose } from './close.js';
+import { NOW_S, dcaOrdersOf, plainTokens } from './orders.js';
+import { tokenStateOf } from './tokens.js';
+
+/** Tokens and orders as the market and the order book hold them, and the rows that follow them. */
+class Board {
+  readonly states = new Map<string, TokenState>();
+  readonly orders = new Map<string, readonly DcaOrder[]>();
+  readonly rows = new PressureRows(
+    { token: (address) => this.states.get(address) ?? null },
+    { orders: (address) => this.orders.get(address) ?? [] },
+  );
+  private revision = 0;
+
+  put(token: PlainFlowToken): void {
+    this.states.set(token.address, tokenStateOf(token, ++this.revision));
+    this.orders.set(token.address, dcaOrdersOf(token));
+  }
+
+  async rank(touched: Iterable<string>): Promise<PressureRanking> {
+    await this.rows.update(new Set(touched), new Turns());
+    return rankPressure(this.rows.input(NOW_S));
+  }
+}
+
+async function ranked(tokens: readonly PlainFlowToken[]) {
+  const board = new Board();
+  for (const token of tokens) board.put(token);
+  const ranking = await board.rank(tokens.map(({ address }) => address));
+  return { rows: board.rows.rows, ranking };
+}
+
+const addressOf = ({ token }: PressureRow): string => token.details.address;
+
+/** Expects what the plain reference makes of the tokens, and rows by address. */
+function expectPressure(
+  rows: readonly PressureRow[],
+  ranking: PressureRanking,
+  tokens: readonly PlainFlowToken[],
+): void {
+  const plain = tokens
+    .map((token) => plainPressure(token, NOW_S))
+    .sort((a, b) => (a.address < b.address ? -1 : 1));
+  expect(rows.map(addressOf)).toEqual(plain.map(({ address }) => address));
+  for (const [i, want] of plain.entries()) {
+    expect(ranking.buyCount[i]).toBe(want.buyCount);
+    expect(ranking.sellCount[i]).toBe(want.sellCount);
+    expectClose(ranking.totalBuyUsd[i], want.totalBuy);
+    expectClose(ranking.totalSellUsd[i], want.totalSell);
+    for (const [f, timeframe] of TIMEFRAMES.entries()) {
+      const at = f * plain.length + i;
+      const pct = ranking.netPct[at];
+      expectClose(ranking.netUsd[at], want.netUsd[timeframe], want.address);
+      expectClose(Number.isNaN(pct) ? null : pct, want.netPct[timeframe], want.address);
+      const top = topOrdersOf(ranking, i, timeframe, 50);
+      expect(Array.from(top, (order) => rows[i].orders[order].dcaAddress)).toEqual(
+        want.orders[timeframe].slice(0, MAX_TOP_ORDERS),
+      );
+      // Of the ranking's own numbers, so that rounding makes no other order of a tie.
+      want.netUsd[timeframe] = ranking.netUsd[at];
+      want.netPct[timeframe] = Number.isNaN(pct) ? null : pct;
+    }
+  }
+  for (const sort of PRESSURE_SORTS) {
+    for (const direction of PRESSURE_DIRECTIONS) {
+      for (const timeframe of TIMEFRAMES) {
+        const own = rankOf(ranking, sort, direction, timeframe);
+        const want = plainRank(plain, sort, direction, timeframe);
+        expect(Array.from(own, (i) => plain[i].address)).toEqual(want.map((one) => one.address));
+      }
+    }
+  }
+}
+
+describe('the pressure of tokens', () => {
+  it('is what the plain reference gives', async () => {
+    await fc.assert(
+      fc.asyncProperty(plainTokens(12), async (tokens) => {
+        const { rows, ranking } = await ranked(tokens);
+        expectPressure(rows, ranking, tokens);
+        const orders = tokens.reduce((sum, token) => sum + token.orders.length, 0);
+        expect(ranking.ordersRanked).toBe(orders);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('stays so as tokens, orders, prices and ladders come, change and go', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ tokens: plainTokens(6), gone: fc.nat(), noRecord: fc.nat() }), {
+          minLength: 2,
+          maxLength: 8,
+        }),
+        fc.array(plainTokens(1), { minLength: 3, maxLength: 3 }),
+        async (steps, shared) => {
+          const board = new Board();
+          const now = new Map<string, PlainFlowToken>();
+          const names = shared.flat().map(({ address }) => address);
+          for (const { tokens, gone, noRecord } of steps) {
+            // Some have the address of ones that are there.
+            const named = tokens.map((token, i) => ({
+              ...token,
+              address: names[i] ?? token.address,
+            }));
+            for (const token of named) {
+              board.put(token);
+              now.set(token.address, token);
+            }
+            const touched = named.map(({ address }) => address);
+            const addresses = [...now.keys()];
+            for (const [which, from] of [
+              [gone, board.orders],
+              [noRecord, board.states],
+            ] as const) {
+              const leaves = addresses[which % (2 * addresses.length)];
+              if (leaves === undefined) continue;
+              from.delete(leaves);
+              now.delete(leaves);
+              touched.push(leaves);
+            }
+            const ranking = await board.rank(touched);
+            expectPressure(board.rows.rows, ranking, [...now.values()]);
+          }
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('doubles with every amount of every order', async () => {
+    await fc.assert(
+      fc.asyncProperty(plainTokens(6), async (tokens) => {
+        const { ranking } = await ranked(tokens);
+        const doubled = await ranked(
+          tokens.map((token) => ({
+            ...token,
+            orders: token.orders.map((order) => ({
+              ...order,
+              remaining: 2 * order.remaining,
+              cycle: 2 * order.cycle,
+            })),
+          })),
+        );
+        for (const column of ['totalBuyUsd', 'totalSellUsd', 'netUsd'] as const) {
+          expect(doubled.ranking[column]).toEqual(ranking[column].map((usd) => 2 * usd));
+        }
+        expect(doubled.ranking.buyCount).toEqual(ranking.buyCount);
+        for (const timeframe of TIMEFRAMES) {
+          for (const direction of PRESSURE_DIRECTIONS) {
+            expect(rankOf(doubled.ranking, 'usd', direction, timeframe)).toEqual(
+              rankOf(ranking, 'usd', direction, timeframe),
+            );
+          }
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('is of nothing where there are no tokens', async () => {
+    const { ranking } = await ranked([]);
+    expect(rankOf(ranking, 'impact', 'asc', '24_hr')).toHaveLength(0);
+  });
+});
+
+describe('rows', () => {
+  it('give up the memory of orders and ladders that are no more', async () => {
+    const board = new Board();
+    const [tokens] = fc.sample(plainTokens(4, 4), { seed: 1, numRuns: 1 });
+    const sizes = new Set<number>();
+    for (let i = 0; i < 400; i++) {
+      for (const token of tokens) board.put(token);
+      await board.rows.update(new Set(tokens.map(({ address }) => address)), new Turns());
+      const { orders, ladders } = board.rows.input(NOW_S);
+      sizes.add(orders.byteLength + ladders.byteLength);
+    }
+    expect(sizes.size).toBe(1);
+  });
+});
+
+describe('the top of a list', () => {
+  it('is its largest values, of equal ones the earlier', () => {
+    const values = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 60, size: 'max' });
+    fc.assert(
+      fc.property(values, (list) => {
+        const into = new Uint32Array(MAX_TOP_ORDERS + 2).fill(77);
+        topOrders(Float64Array.from(list), into, 1);
+        const want = list
+          .map((value, i) => ({ value, i }))
+          .sort((a, b) => b.value - a.value || a.i - b.i)
+          .slice(0, MAX_TOP_ORDERS)
+          .map(({ i }) => i);
+        expect([...into.subarray(1, 1 + want.length)]).toEqual(want);
+        expect([into[0], into[1 + want.length]]).toEqual([77, 77]);
+      }),
+    );
+  });
+});
+
+describe('a rank', () => {
+  it('has equals by index and null last, in either direction', () => {
+    const desc = new Uint32Array(6);
+    const asc = new Uint32Array(6);
+    rankBothWays(Float64Array.of(1, NaN, 3, 1, NaN, -2), desc, asc);
+    expect([...desc]).toEqual([2, 0, 3, 5, 1, 4]);
+    expect([...asc]).toEqual([5, 0, 3, 2, 1, 4]);
+  });
+});

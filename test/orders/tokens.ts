@@ -1,0 +1,46 @@
+/** Plain tokens as the market in memory has them. */
+import { binSums } from '../../compute/ladder/bin-sums.js';
+import { marketMask } from '../../compute/ladder/snapshot-cells.js';
+import type { NewestSnapshot, TokenState } from '../../server/tokens/market-state.js';
+import { NOW_S } from './orders.js';
+import { plainSupportLiquidity, type PlainFlowToken } from '../reference/flow.js';
+import { cellsOf, marketsOf } from '../scores/ladders.js';
+
+/** @param revision another one for another state */
+export function tokenStateOf(plain: PlainFlowToken, revision: number): TokenState {
+  const { address, price, markets, mcap } = plain;
+  return {
+    details: {
+      tokenId: 1,
+      chain: 'mainchain',
+      address,
+      symbol: address.slice(0, 3),
+      name: null,
+      asset: null,
+      icon: null,
+      decimals: null,
+      coverage: 'full',
+      // Of the tokens row alone.
+      priceUsd: markets === null ? price : null,
+      mcap,
+      liquidityUsd: null,
+      lastRefreshS: null,
+    },
+    newest: markets === null ? null : newestOf(plain),
+    standing: { status: 'pending', message: '', asset: null },
+    revision,
+  };
+}
+
+function newestOf({ price, markets }: PlainFlowToken): NewestSnapshot {
+  const plain = markets ?? [];
+  const mask = marketMask(marketsOf(plain), ({ type }) => type !== 'cex_perp');
+  return {
+    place: { segmentId: 1, row: 0, t: NOW_S, tier: 'raw' },
+    priceUsd: price ?? NaN,
+    ladder: { supportCents: new Float64Array(), resistanceCents: new Float64Array() },
+    spot: binSums(cellsOf(plain), mask),
+    pools: null,
+    supportLiquidityUsd: plainSupportLiquidity(plain) ?? NaN,
+  };
+}
