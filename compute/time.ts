@@ -1,4 +1,8 @@
-/** Moments as people and programs write them: epoch seconds or RFC 3339 with a zone. */
+/** Moments as people and programs write them (epoch seconds, or RFC 3339 with a zone), and their units. */
+
+export const MINUTE_S = 60;
+export const HOUR_S = 3600;
+export const DAY_S = 86_400;
 
 /** Whole numbers from here on are taken for milliseconds: as seconds they lie after the year 5138. */
 const FIRST_MILLISECONDS = 100_000_000_000;
