@@ -1,13 +1,13 @@
 /** Brings an import's rows into a store, merged into the snapshots that already stand there. */
 import type { ComputePool } from '../../compute/pool.js';
-import type { UseStore } from '../ingest/ingest.js';
-import { commitPrepared } from '../ingest/ingest.js';
+import { commitPrepared, type UseStore } from '../ingest/ingest.js';
 import type { Piece } from '../ingest/pieces.js';
 import { preparePieces } from '../ingest/prepare-depth.js';
 import { prepareTokenRows } from '../ingest/prepare-rows.js';
 import type { FileReport, PreparedFile } from '../ingest/prepared.js';
 import type { SnapshotKey } from '../operations.js';
-import { IMPORT_FORMAT_SPECS, importRows, type ImportFormat, type ImportOptions } from './index.js';
+import { IMPORT_FORMAT_SPECS, type ImportFormat } from './formats.js';
+import { type ImportOptions, importRows } from './index.js';
 import { ImportReport } from './report.js';
 
 /** JSON of the rows that one piece holds, unless a single row is larger. */

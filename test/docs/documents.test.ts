@@ -232,7 +232,7 @@ describe('references', () => {
   });
 });
 
-describe("ARCHITECTURE.md's limits", () => {
+describe("docs/operating.md's limits", () => {
   const source = ['compute', 'storage', 'server']
     .flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) =>
@@ -242,7 +242,7 @@ describe("ARCHITECTURE.md's limits", () => {
     .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(name, 'utf8'))
     .join('\n');
-  const rows = documentNamed('ARCHITECTURE.md')
+  const rows = documentNamed('docs/operating.md')
     .text.split('## Limits')[1]
     .split('\n')
     .filter((line) => line.includes('`'));

@@ -2,11 +2,11 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import type { ImportFormat } from '../../storage/import/formats.js';
 import {
   ImportReport,
   importRows,
   parseImportOptions,
-  type ImportFormat,
   type RawImportFlags,
 } from '../../storage/import/index.js';
 

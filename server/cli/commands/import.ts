@@ -1,21 +1,23 @@
 /** `fathom import FORMAT FILE...` */
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { once } from 'node:events';
 import { UsageError } from '../../../storage/errors.js';
 import {
   IMPORT_FLAGS,
   IMPORT_FORMATS,
-  importRows,
-  isImportFormat,
-  parseImportOptions,
   type ImportFormat,
+  isImportFormat,
+} from '../../../storage/import/formats.js';
+import {
   type ImportOptions,
+  importRows,
+  parseImportOptions,
 } from '../../../storage/import/index.js';
 import { importIntoStore } from '../../../storage/import/into-store.js';
 import { ImportReport, type Tally } from '../../../storage/import/report.js';
-import { readFlags, type FlagKind } from '../flags.js';
-import { Progress, count, printJson, tell } from '../output.js';
+import { type FlagKind, readFlags } from '../flags.js';
+import { count, printJson, Progress, tell } from '../output.js';
 import { dataDirectory } from '../settings.js';
 import { storeThrough, withPool } from '../store-access.js';
 
