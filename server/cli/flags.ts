@@ -1,5 +1,7 @@
-/** Reads a command's words: flags by name, everything else in order. */
+/** Reads a command's words: flags by name, everything else in order, and the values of both. */
+import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { InstantError, parseInstant } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
 
 /** A flag takes a text, several texts, or none. */
@@ -47,5 +49,27 @@ function parse(words: readonly string[], options: NonNullable<ParseArgsConfig['o
     throw new UsageError(
       /does not take/.test(message) ? `${named} takes no value` : `${named} needs a value`,
     );
+  }
+}
+
+/** The data directory: `--data`, then FATHOM_DATA, then ./data. */
+export function dataDirectory(flag: string | undefined): string {
+  return path.resolve(flag ?? (process.env.FATHOM_DATA || 'data'));
+}
+
+/** A whole number within bounds. @throws UsageError that names where the text came from */
+export function wholeNumber(text: string, from: string, min: number, max: number): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+  if (value >= min && value <= max) return value;
+  throw new UsageError(`${from}: expected a whole number from ${min} to ${max}, not ${text}`);
+}
+
+/** Epoch seconds of a time on the command line. @throws UsageError that names where it came from */
+export function instant(text: string, from: string): number {
+  try {
+    return parseInstant(text);
+  } catch (error) {
+    if (error instanceof InstantError) throw new UsageError(`${from}: ${error.message}`);
+    throw error;
   }
 }

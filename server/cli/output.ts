@@ -1,4 +1,5 @@
-/** What commands print: results on stdout, people's text and progress on stderr. */
+/** What commands print: results on stdout; text for people, progress and failures on stderr. */
+import { InputError, StoreBusyError, StoreChangedError, UsageError } from '../../storage/errors.js';
 
 /** One JSON document on stdout (`--json`). */
 export function printJson(value: unknown): void {
@@ -15,7 +16,7 @@ export function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Goes on with the work where whoever read the output has gone away. */
+/** Lets a command finish its work after the reader of its output has gone. */
 export function tolerateClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -60,5 +61,51 @@ export class Progress {
   end(): void {
     if (this.drawn) process.stderr.write('\r\u001b[K');
     this.drawn = false;
+  }
+}
+
+/** A command failed after some of its work was committed. */
+export class PartlyDone extends Error {
+  /** @param document what the command's JSON document says of the committed work */
+  constructor(
+    override readonly cause: unknown,
+    readonly document: Readonly<Record<string, unknown>>,
+  ) {
+    super('a command failed after a part of its work');
+  }
+}
+
+/** One line for what went wrong (several for a file's faults), without a stack. */
+export function failureText(error: unknown): string {
+  if (isExpected(error)) return error.message;
+  if (!(error instanceof Error)) return 'fathom: failed';
+  if (process.env.FATHOM_DEBUG === '1') return error.stack ?? error.message;
+  return `fathom: ${unexpectedText(error)}`;
+}
+
+/** The JSON document of a failure. */
+export function failureDocument(error: unknown): Record<string, unknown> {
+  if (error instanceof PartlyDone) return { ...error.document, ...failureDocument(error.cause) };
+  const faults = error instanceof InputError ? { faults: error.faults } : {};
+  return { error: failureText(error), ...faults };
+}
+
+function isExpected(error: unknown): error is Error {
+  return [UsageError, InputError, StoreBusyError, StoreChangedError].some(
+    (kind) => error instanceof kind,
+  );
+}
+
+function unexpectedText(error: Error): string {
+  const { code, path } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'ENOSPC':
+      return 'the disk is full';
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return `no permission: ${path ?? error.message}`;
+    default:
+      return error.message.split('\n')[0];
   }
 }

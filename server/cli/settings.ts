@@ -1,57 +1,240 @@
-/** Settings by flag, environment variable or config file, in this order. */
+/**
+ * The settings of `fathom serve`, each declared once. Its flag, its variable, its key in the config
+ * file, its default and its line of help follow from the declaration.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
-import { InstantError, parseInstant } from '../../compute/time.js';
+import { DEFAULT_EVM_CHAIN_ID } from '../api/chain.js';
+import { DEFAULT_NATIVE, type NativeCurrency } from '../depth/depth-handler.js';
+import { parsePlans } from '../limits/plan-settings.js';
+import { DEFAULT_PLANS, type Plans } from '../limits/plans.js';
+import { defaultQuoteTokens } from '../lp/quote-tokens.js';
+import { FRAGMENT_LIMITS, type FragmentLimits } from '../replay/fragments/fragments.js';
+import { COLUMN_BYTES } from '../replay/segment-columns.js';
+import { instant, readFlags, wholeNumber } from './flags.js';
 
-/** Names of the settings that a config file may hold: the flags of `serve`, and the plans. */
-const CONFIG_KEYS = [
-  'data',
-  'host',
-  'port',
-  'as-of',
-  'threads',
-  'native-code',
-  'native-mint',
-  'quote-tokens',
-  'evm-chain-id',
-  'fragments-memory-mib',
-  'fragments-disk-mib',
-  'columns-memory-mib',
-  'plans',
-] as const;
-/** Settings that are JSON objects: as such in the config file, as JSON text in their variable. */
-const OBJECT_KEYS: readonly ConfigKey[] = ['plans'];
-type ConfigKey = (typeof CONFIG_KEYS)[number];
+const MAX_PORT = 65_535;
+const MAX_THREADS = 256;
+const MAX_EVM_CHAIN_ID = 2 ** 48;
+const MAX_QUOTE_TOKENS = 100;
+const MIB = 2 ** 20;
+const MAX_MEMORY_MIB = 2 ** 20;
+const MAX_DISK_MIB = 2 ** 24;
+/** One ArrayBuffer holds the columns. */
+const MAX_COLUMNS_MIB = 2 ** 12;
+/** A currency code, as a client sends it in `currency`. */
+const CODE = /^[A-Z0-9]{2,16}$/;
 
-export type Config = Partial<Record<ConfigKey, string>>;
+interface Setting<T> {
+  /** What stands for the value in the usage; null: the setting has no flag. */
+  readonly placeholder: string | null;
+  readonly meaning: string;
+  /** The default, as people read it. */
+  readonly default: string;
+  readonly fallback: T;
+  /** Reads the value; `from` is the flag, the variable or the key that it came from. */
+  readonly read: (text: string, from: string) => T;
+}
 
-/** The data directory: `--data`, then FATHOM_DATA, then ./data. */
-export function dataDirectory(flag: string | undefined): string {
-  return path.resolve(flag ?? (process.env.FATHOM_DATA || 'data'));
+/** By flag without its dashes, which is the key in the config file too. */
+const SETTINGS = {
+  data: setting<string>({
+    placeholder: 'DIR',
+    meaning: 'data directory',
+    default: './data',
+    fallback: 'data',
+    read: (text) => text,
+  }),
+  host: setting<string>({
+    placeholder: 'H',
+    meaning: 'address to listen on',
+    default: '127.0.0.1',
+    fallback: '127.0.0.1',
+    read: (text) => text,
+  }),
+  port: whole('P', 'port; 0 takes a free one and logs it', 8080, 0, MAX_PORT),
+  'as-of': setting<number | null>({
+    placeholder: 'TIME',
+    meaning: "freezes the service's clock at a time (RFC 3339 or epoch seconds)",
+    default: 'off',
+    fallback: null,
+    read: instant,
+  }),
+  threads: setting<number | null>({
+    placeholder: 'N',
+    meaning: `worker threads, 1 to ${MAX_THREADS}`,
+    default: 'one a core',
+    fallback: null,
+    read: (text, from) => wholeNumber(text, from, 1, MAX_THREADS),
+  }),
+  'native-code': setting<string>({
+    placeholder: 'C',
+    meaning: "what `currency` calls mainchain's native token",
+    default: DEFAULT_NATIVE.code,
+    fallback: DEFAULT_NATIVE.code,
+    read: currencyCode,
+  }),
+  'native-mint': setting<string>({
+    placeholder: 'M',
+    meaning: 'the mint that prices it',
+    default: DEFAULT_NATIVE.mint,
+    fallback: DEFAULT_NATIVE.mint,
+    read: mint,
+  }),
+  'quote-tokens': setting<readonly string[] | null>({
+    placeholder: 'M,M',
+    meaning:
+      'mints, separated by commas, that are the quote side of a pool; where a pool has two of them, the one that comes first',
+    default: 'USDC, USDT, the native mint',
+    fallback: null,
+    read: quoteMints,
+  }),
+  'evm-chain-id': whole(
+    'N',
+    'the numeric chain id that `chain` of `/score/:address` takes for evmchain',
+    DEFAULT_EVM_CHAIN_ID,
+    1,
+    MAX_EVM_CHAIN_ID,
+  ),
+  'fragments-memory-mib': mebibytes(
+    'MiB of memory for fragments of pages',
+    FRAGMENT_LIMITS.memoryBytes,
+    MAX_MEMORY_MIB,
+  ),
+  'fragments-disk-mib': mebibytes(
+    'MiB for them in the data directory; 0 empties their folder, both 0: every page is made anew',
+    FRAGMENT_LIMITS.diskBytes,
+    MAX_DISK_MIB,
+  ),
+  'columns-memory-mib': mebibytes(
+    `MiB of memory for the cells of segments that pages are made of, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
+    COLUMN_BYTES,
+    MAX_COLUMNS_MIB,
+  ),
+  /** A JSON object: as such in the config file, as JSON text in its variable. */
+  plans: setting<Plans>({
+    placeholder: null,
+    meaning: 'changed figures, as below',
+    default: 'the plans of api.md',
+    fallback: DEFAULT_PLANS,
+    read: parsePlans,
+  }),
+} as const;
+
+type SettingName = keyof typeof SETTINGS;
+type Config = Partial<Record<SettingName, string>>;
+
+const NAMES = Object.keys(SETTINGS) as SettingName[];
+const FLAGS = NAMES.filter((name) => SETTINGS[name].placeholder !== null);
+
+/** The usage line of `serve`. */
+export const SERVE_USAGE = [
+  'fathom serve',
+  ...FLAGS.map((name) => `[--${name} ${SETTINGS[name].placeholder}]`),
+].join(' ');
+
+/** A setting as the help and the documentation show it. */
+export interface DescribedSetting {
+  /** null: it has no flag. */
+  flag: string | null;
+  variable: string;
+  default: string;
+  meaning: string;
+}
+
+export const DESCRIBED_SETTINGS: readonly DescribedSetting[] = NAMES.map((name) => ({
+  flag: SETTINGS[name].placeholder === null ? null : `--${name}`,
+  variable: variableOf(name),
+  default: SETTINGS[name].default,
+  meaning: SETTINGS[name].meaning,
+}));
+
+/** The usage line and a line for each setting. */
+export const SERVE_HELP = [
+  SERVE_USAGE,
+  ...DESCRIBED_SETTINGS.map(
+    ({ flag, variable, meaning, ...shown }) =>
+      `  ${flag === null ? variable : `${flag}, ${variable}`}: ${meaning} (default: ${shown.default})`,
+  ),
+].join('\n');
+
+export interface ServeOptions {
+  directory: string;
+  host: string;
+  port: number;
+  /** Epoch seconds at which the service's clock stands still; null: it runs. */
+  asOfS: number | null;
+  /** Worker threads; null: one a core. */
+  threads: number | null;
+  plans: Plans;
+  native: NativeCurrency;
+  /** Mints that are the quote side of a pool, the preferred one first. */
+  quotes: readonly string[];
+  /** Numeric id of the EVM chain. */
+  evmChainId: number;
+  fragments: FragmentLimits;
+  /** Memory for segments' columns. */
+  columnBytes: number;
 }
 
 /**
- * A setting of `serve`: the flag, else the variable FATHOM_NAME, else the config file.
+ * The settings of `serve`: each is its flag, else its variable, else its key in the config file, else
+ * its default.
+ * @throws UsageError that names where a bad value came from
  */
-export function setting(
-  name: ConfigKey,
+export function serveOptions(words: readonly string[]): ServeOptions {
+  const kinds = Object.fromEntries(FLAGS.map((name) => [name, 'text'] as const));
+  const { flags, rest } = readFlags<Record<string, 'text'>>(words, kinds);
+  if (rest.length > 0) throw new UsageError(`serve: unexpected ${rest[0]}`);
+  const config = readConfig();
+  const valueOf = <N extends SettingName>(name: N) => {
+    const { fallback, read } = SETTINGS[name] as Setting<ReturnType<(typeof SETTINGS)[N]['read']>>;
+    const sent = sentValue(name, flags[name], config);
+    return sent === null ? fallback : read(sent.text, sent.from);
+  };
+  const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
+  return {
+    directory: path.resolve(valueOf('data')),
+    host: valueOf('host'),
+    port: valueOf('port'),
+    asOfS: valueOf('as-of'),
+    threads: valueOf('threads'),
+    plans: valueOf('plans'),
+    native,
+    quotes: valueOf('quote-tokens') ?? defaultQuoteTokens(native.mint),
+    evmChainId: valueOf('evm-chain-id'),
+    fragments: {
+      memoryBytes: valueOf('fragments-memory-mib'),
+      diskBytes: valueOf('fragments-disk-mib'),
+    },
+    columnBytes: valueOf('columns-memory-mib'),
+  };
+}
+
+function sentValue(
+  name: SettingName,
   flag: string | undefined,
   config: Config,
-): { value: string; from: string } | null {
-  if (flag !== undefined) return { value: flag, from: `--${name}` };
-  const variable = `FATHOM_${name.toUpperCase().replaceAll('-', '_')}`;
+): { text: string; from: string } | null {
+  if (flag !== undefined) return { text: flag, from: `--${name}` };
+  const variable = variableOf(name);
   const inherited = process.env[variable];
-  if (inherited !== undefined && inherited !== '') return { value: inherited, from: variable };
+  if (inherited !== undefined && inherited !== '') return { text: inherited, from: variable };
   const configured = config[name];
-  return configured === undefined ? null : { value: configured, from: `config: ${name}` };
+  return configured === undefined ? null : { text: configured, from: `config: ${name}` };
+}
+
+function variableOf(name: SettingName): string {
+  return `FATHOM_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
 /**
  * Reads the JSON config file of FATHOM_CONFIG, or fathom.config.json where there is one.
- * @throws UsageError naming the file and what is wrong with it
+ * @throws UsageError that names the file and what is wrong with it
  */
-export function readConfig(): Config {
+function readConfig(): Config {
   const named = process.env.FATHOM_CONFIG;
   const file = path.resolve(named || 'fathom.config.json');
   if (!existsSync(file)) {
@@ -64,18 +247,13 @@ export function readConfig(): Config {
   }
   const config: Config = {};
   for (const [key, value] of Object.entries(parsed)) {
-    const known = CONFIG_KEYS.find((name) => name === key);
-    if (known === undefined) {
-      throw new UsageError(`${file}: ${key}: expected one of ${CONFIG_KEYS.join(', ')}`);
+    const name = NAMES.find((known) => known === key);
+    if (name === undefined) {
+      throw new UsageError(`${file}: ${key}: expected one of ${NAMES.join(', ')}`);
     }
-    if (OBJECT_KEYS.includes(known)) {
-      config[known] = JSON.stringify(value);
-      continue;
-    }
-    if (typeof value !== 'string' && typeof value !== 'number') {
-      throw new UsageError(`${file}: ${key}: expected a text or a number`);
-    }
-    config[known] = String(value);
+    if (name === 'plans') config.plans = JSON.stringify(value);
+    else if (typeof value === 'string' || typeof value === 'number') config[name] = String(value);
+    else throw new UsageError(`${file}: ${key}: expected a text or a number`);
   }
   return config;
 }
@@ -88,19 +266,45 @@ function parseJson(file: string): unknown {
   }
 }
 
-/** A whole number within bounds. @throws UsageError naming where it came from */
-export function wholeNumber(text: string, from: string, min: number, max: number): number {
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-  if (value >= min && value <= max) return value;
-  throw new UsageError(`${from}: expected a whole number from ${min} to ${max}, not ${text}`);
+function setting<T>(declared: Setting<T>): Setting<T> {
+  return declared;
 }
 
-/** Epoch seconds of a time on the command line. @throws UsageError naming where it came from */
-export function instant(text: string, from: string): number {
-  try {
-    return parseInstant(text);
-  } catch (error) {
-    if (error instanceof InstantError) throw new UsageError(`${from}: ${error.message}`);
-    throw error;
+function whole(
+  placeholder: string,
+  meaning: string,
+  fallback: number,
+  min: number,
+  max: number,
+): Setting<number> {
+  const read = (text: string, from: string) => wholeNumber(text, from, min, max);
+  return { placeholder, meaning, default: String(fallback), fallback, read };
+}
+
+/** A number of MiB, as bytes. */
+function mebibytes(meaning: string, fallback: number, maxMib: number): Setting<number> {
+  const read = (text: string, from: string) => MIB * wholeNumber(text, from, 0, maxMib);
+  return { placeholder: 'N', meaning, default: String(fallback / MIB), fallback, read };
+}
+
+function currencyCode(code: string, from: string): string {
+  if (CODE.test(code) && code !== 'USD') return code;
+  throw new UsageError(`${from}: expected 2 to 16 of A-Z and 0-9, and not USD, not ${code}`);
+}
+
+function mint(address: string, from: string): string {
+  if (chainOfAddress(address) === 'mainchain') return address;
+  throw new UsageError(`${from}: expected a base58 mint, not ${address}`);
+}
+
+/** Mints in their order. */
+function quoteMints(text: string, from: string): readonly string[] {
+  const mints = text.split(',').map((item) => item.trim());
+  const wrong = mints.find((item) => chainOfAddress(item) !== 'mainchain');
+  if (wrong !== undefined) {
+    throw new UsageError(`${from}: expected base58 mints with commas between, not '${wrong}'`);
   }
+  if (new Set(mints).size < mints.length) throw new UsageError(`${from}: expected each mint once`);
+  if (mints.length <= MAX_QUOTE_TOKENS) return mints;
+  throw new UsageError(`${from}: expected at most ${MAX_QUOTE_TOKENS} mints, not ${mints.length}`);
 }

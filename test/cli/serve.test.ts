@@ -6,7 +6,7 @@ import { getPriority } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { THREAD_NICENESS } from '../../compute/pool.js';
-import { serveOptions } from '../../server/cli/commands/serve.js';
+import { serveOptions } from '../../server/cli/settings.js';
 import { UsageError } from '../../storage/errors.js';
 import { cleanUp, fathom, newKey, serve, temporaryDirectory, withStoreOf } from '../support/cli.js';
 import { niceValuesOf } from '../support/processes.js';

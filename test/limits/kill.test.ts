@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { onStore } from '../../server/cli/store-access.js';
+import { onStore } from '../../server/cli/runtime.js';
 
 const MAIN = path.resolve('dist/server/cli/main.js');
 const TARGET = '/api/v1/replay/So11111111111111111111111111111111111111112';

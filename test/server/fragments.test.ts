@@ -1,7 +1,7 @@
 import {
   mkdtempSync,
-  readFileSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   truncateSync,
@@ -12,20 +12,20 @@ import path from 'node:path';
 import zlib from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readPack, writePack } from '../../compute/fragments/pack.js';
-import { startPool, type ComputePool } from '../../compute/pool.js';
+import { type ComputePool, startPool } from '../../compute/pool.js';
 import { renderPage } from '../../compute/replay/task.js';
-import { serveOptions } from '../../server/cli/commands/serve.js';
+import { serveOptions } from '../../server/cli/settings.js';
 import { createLog } from '../../server/log.js';
-import { FRAGMENT_LIMITS, Fragments } from '../../server/replay/fragments/fragments.js';
 import type { PageIdentity } from '../../server/replay/caching.js';
+import { FRAGMENT_LIMITS, Fragments } from '../../server/replay/fragments/fragments.js';
 import { pageOfPlan } from '../../server/replay/fragments/stretches.js';
 import { partOfPlan } from '../../server/replay/selection.js';
 import type { DepthSource } from '../../storage/seams.js';
-import type { PlainStore } from '../reference/replay.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
+import type { PlainStore } from '../reference/replay.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MARKETS, MINT, NOW_S, steadyStore } from '../support/service.js';
-import { DataDirectory, commitRows, openStore, orca, snapshot } from '../support/stores.js';
+import { commitRows, DataDirectory, openStore, orca, snapshot } from '../support/stores.js';
 
 const logged: string[] = [];
 const log = createLog((line) => void logged.push(line));

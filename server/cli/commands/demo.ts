@@ -1,20 +1,19 @@
 /** `fathom demo` */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEMO_SEED } from '../../../compute/demo/market.js';
-import { InputError, UsageError } from '../../../storage/errors.js';
 import { carryOn, fillDemo } from '../../../storage/demo/fill.js';
 import { collectFlat } from '../../../storage/demo/flat.js';
-import { readMarker, type DemoMarker } from '../../../storage/demo/marker.js';
+import { type DemoMarker, readMarker } from '../../../storage/demo/marker.js';
 import type { DemoRequest, DemoTotals } from '../../../storage/demo/request.js';
+import { InputError, UsageError } from '../../../storage/errors.js';
 import type { UseStore } from '../../../storage/ingest/ingest.js';
-import { readFlags } from '../flags.js';
-import { Progress, count, printJson, printLine, tell } from '../output.js';
-import { dataDirectory, instant, wholeNumber } from '../settings.js';
-import { storeThrough, withPool } from '../store-access.js';
 import { renewDemoKey } from '../demo-key.js';
-import { stopSignal } from '../stop-signal.js';
+import { readFlags, dataDirectory, instant, wholeNumber } from '../flags.js';
+import { count, printJson, printLine, Progress, tell } from '../output.js';
+import { stopSignal, storeThrough, withPool } from '../runtime.js';
 
-export const DEMO_USAGE = 'fathom demo [--data DIR] [--seed N] [--until TIME] [--live] [--json]';
+const DEMO_USAGE = 'fathom demo [--data DIR] [--seed N] [--until TIME] [--live] [--json]';
+export const command = { usage: DEMO_USAGE, run: demo };
 
 const MAX_SEED = 0x7fff_ffff;
 /** The live collector looks at its clock this often. */

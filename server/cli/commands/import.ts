@@ -16,14 +16,14 @@ import {
 } from '../../../storage/import/index.js';
 import { importIntoStore } from '../../../storage/import/into-store.js';
 import { ImportReport, type Tally } from '../../../storage/import/report.js';
-import { type FlagKind, readFlags } from '../flags.js';
+import { dataDirectory, type FlagKind, readFlags } from '../flags.js';
 import { count, printJson, Progress, tell } from '../output.js';
-import { dataDirectory } from '../settings.js';
-import { storeThrough, withPool } from '../store-access.js';
+import { storeThrough, withPool } from '../runtime.js';
 
-export const IMPORT_USAGE = `fathom import FORMAT FILE... --data DIR|--out FILE [--token CHAIN:ADDRESS] [--source NAME] [--pair P]
+const IMPORT_USAGE = `fathom import FORMAT FILE... --data DIR|--out FILE [--token CHAIN:ADDRESS] [--source NAME] [--pair P]
   [--type T] [--quote-usd N|ADDRESS=N] [--every 60s] [--at TIME] [--contract-usd N] [--json]
   FORMAT: ${IMPORT_FORMATS.join(', ')}`;
+export const command = { usage: IMPORT_USAGE, run: importFiles };
 
 /** Entries of each list of the report that people are shown. */
 const SHOWN = 5;

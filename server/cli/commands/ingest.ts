@@ -1,16 +1,15 @@
 /** `fathom ingest DATASET FILE...` */
+import { UsageError } from '../../../storage/errors.js';
 import { DATASETS, parseDataset } from '../../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../../storage/ingest/ingest.js';
 import type { FileReport } from '../../../storage/ingest/prepared.js';
-import { UsageError } from '../../../storage/errors.js';
-import { PartlyDone } from '../failure.js';
-import { readFlags } from '../flags.js';
-import { Progress, count, printJson, tell } from '../output.js';
-import { dataDirectory } from '../settings.js';
-import { storeThrough, withPool } from '../store-access.js';
+import { readFlags, dataDirectory } from '../flags.js';
+import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
+import { storeThrough, withPool } from '../runtime.js';
 
-export const INGEST_USAGE = `fathom ingest DATASET FILE... [--data DIR] [--format F] [--merge] [--json]
+const INGEST_USAGE = `fathom ingest DATASET FILE... [--data DIR] [--format F] [--merge] [--json]
   DATASET: ${DATASETS.join(', ')}; FILE: .ndjson .jsonl .csv (also .gz), .parquet, .arrow .arrows`;
+export const command = { usage: INGEST_USAGE, run: ingest };
 
 /** One file's line of the report; rates count what this command did, reading included. */
 interface TimedReport extends FileReport {

@@ -2,13 +2,13 @@
 import { UsageError } from '../../../storage/errors.js';
 import type { IssuedKey } from '../../../storage/keys/key-ring.js';
 import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../../storage/seams.js';
-import { readFlags } from '../flags.js';
+import { readFlags, wholeNumber } from '../flags.js';
 import { printJson, printLine, tell } from '../output.js';
-import { wholeNumber } from '../settings.js';
-import { onStore } from '../store-access.js';
+import { onStore } from '../runtime.js';
 
-export const KEYS_USAGE = `fathom keys create --tier premium|enterprise [--name N] [--rpm N|unlimited] [--quota N|unlimited] [--data DIR] [--json]
+const KEYS_USAGE = `fathom keys create --tier premium|enterprise [--name N] [--rpm N|unlimited] [--quota N|unlimited] [--data DIR] [--json]
 fathom keys list|rotate ID|revoke ID [--data DIR] [--json]`;
+export const command = { usage: KEYS_USAGE, run: keys };
 
 /** Greatest number that a limit may be set to. */
 const MAX_LIMIT = 1_000_000_000;

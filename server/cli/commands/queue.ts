@@ -2,9 +2,10 @@
 import { UsageError } from '../../../storage/errors.js';
 import { readFlags } from '../flags.js';
 import { printJson, printLine, tell } from '../output.js';
-import { onStore } from '../store-access.js';
+import { onStore } from '../runtime.js';
 
-export const QUEUE_USAGE = 'fathom queue [--data DIR] [--json]';
+const QUEUE_USAGE = 'fathom queue [--data DIR] [--json]';
+export const command = { usage: QUEUE_USAGE, run: queue };
 
 /** Prints the tokens that wait for data, oldest first. @throws UsageError */
 export async function queue(words: readonly string[]): Promise<void> {

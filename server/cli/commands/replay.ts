@@ -4,9 +4,9 @@ import { ReplayError } from '../../client/errors.js';
 import { fetchPage } from '../../client/fetch-page.js';
 import type { RetryKind } from '../../client/retry.js';
 import { Progress, count, printJson, tell } from '../output.js';
-import { replayOptions, type ReplayOptions } from '../replay-options.js';
+import { REPLAY_USAGE, replayOptions, type ReplayOptions } from '../replay-options.js';
 
-export { REPLAY_USAGE } from '../replay-options.js';
+export const command = { usage: REPLAY_USAGE, run: replay };
 
 /** What the progress line says while the server lets a client wait. */
 const WAITS = { busy: 'waiting, replay is busy', limited: 'waiting for the rate limit' } as const;

@@ -4,114 +4,25 @@ import { startPool } from '../../../compute/pool.js';
 import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
 import { sweepStaging } from '../../../storage/bundle/bundle.js';
 import { listenForCommands } from '../../../storage/control/server.js';
-import { UsageError } from '../../../storage/errors.js';
-import { DEFAULT_EVM_CHAIN_ID } from '../../api/chain.js';
-import { startServer, type RunningServer } from '../../app.js';
+import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
-import { flowHandlers } from '../../orders/handlers.js';
-import { OrderFlow } from '../../orders/order-flow.js';
 import { holderHandlers } from '../../holders/handlers.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
 import { Limiter } from '../../limits/limiter.js';
+import { createLog } from '../../log.js';
 import { lpHandlers } from '../../lp/lp-handlers.js';
 import { LpTools } from '../../lp/lp-tools.js';
-import { parsePlans } from '../../limits/plan-settings.js';
-import { DEFAULT_PLANS, type Plans } from '../../limits/plans.js';
-import { createLog } from '../../log.js';
-import type { NativeCurrency } from '../../depth/depth-handler.js';
-import { marketHandlers } from '../../tokens/handlers.js';
-import { Market } from '../../tokens/market.js';
-import {
-  FRAGMENTS_FOLDER,
-  Fragments,
-  type FragmentLimits,
-} from '../../replay/fragments/fragments.js';
-import { columnBytes, fragmentLimits } from '../page-limits.js';
+import { flowHandlers } from '../../orders/handlers.js';
+import { OrderFlow } from '../../orders/order-flow.js';
+import { Fragments, FRAGMENTS_FOLDER } from '../../replay/fragments/fragments.js';
 import { SegmentColumns } from '../../replay/segment-columns.js';
 import { putLoopFirst } from '../../thread-priority.js';
-import { nativeCurrency } from '../native-currency.js';
-import { quoteTokens } from '../quote-tokens.js';
-import { readFlags } from '../flags.js';
-import { dataDirectory, instant, readConfig, setting, wholeNumber } from '../settings.js';
-import { stopSignal } from '../stop-signal.js';
-import { storeOptions } from '../store-access.js';
+import { marketHandlers } from '../../tokens/handlers.js';
+import { Market } from '../../tokens/market.js';
+import { SERVE_HELP, SERVE_USAGE, serveOptions, type ServeOptions } from '../settings.js';
+import { stopSignal, storeOptions } from '../runtime.js';
 
-export const SERVE_USAGE =
-  'fathom serve [--data DIR] [--host H] [--port P] [--as-of TIME] [--threads N] [--native-code C] [--native-mint M] [--quote-tokens M,M] [--evm-chain-id N] [--fragments-memory-mib N] [--fragments-disk-mib N] [--columns-memory-mib N]';
-
-const DEFAULT_HOST = '127.0.0.1';
-const DEFAULT_PORT = 8080;
-const MAX_PORT = 65_535;
-const MAX_THREADS = 256;
-const MAX_EVM_CHAIN_ID = 2 ** 48;
-
-export interface ServeOptions {
-  directory: string;
-  host: string;
-  port: number;
-  /** Epoch seconds at which the service's clock stands still; null: it runs. */
-  asOfS: number | null;
-  /** Worker threads; null: one a core. */
-  threads: number | null;
-  plans: Plans;
-  native: NativeCurrency;
-  /** Mints that are the quote side of a pool, the one that is it before all others first. */
-  quotes: readonly string[];
-  /** Numeric id of the EVM chain. */
-  evmChainId: number;
-  fragments: FragmentLimits;
-  /** Memory for segments' columns. */
-  columnBytes: number;
-}
-
-/** @throws UsageError */
-export function serveOptions(words: readonly string[]): ServeOptions {
-  const { flags, rest } = readFlags(words, {
-    data: 'text',
-    host: 'text',
-    port: 'text',
-    'as-of': 'text',
-    threads: 'text',
-    'native-code': 'text',
-    'native-mint': 'text',
-    'quote-tokens': 'text',
-    'evm-chain-id': 'text',
-    'fragments-memory-mib': 'text',
-    'fragments-disk-mib': 'text',
-    'columns-memory-mib': 'text',
-  });
-  if (rest.length > 0) throw new UsageError(`serve: unexpected ${rest[0]}`);
-  const config = readConfig();
-  const host = setting('host', flags.host, config);
-  const port = setting('port', flags.port, config);
-  const asOf = setting('as-of', flags['as-of'], config);
-  const threads = setting('threads', flags.threads, config);
-  const plans = setting('plans', undefined, config);
-  const nativeCode = setting('native-code', flags['native-code'], config);
-  const nativeMint = setting('native-mint', flags['native-mint'], config);
-  const quotes = setting('quote-tokens', flags['quote-tokens'], config);
-  const evmChainId = setting('evm-chain-id', flags['evm-chain-id'], config);
-  const fragmentsMemory = setting('fragments-memory-mib', flags['fragments-memory-mib'], config);
-  const fragmentsDisk = setting('fragments-disk-mib', flags['fragments-disk-mib'], config);
-  const columnsMemory = setting('columns-memory-mib', flags['columns-memory-mib'], config);
-  const native = nativeCurrency(nativeCode, nativeMint);
-  return {
-    directory: dataDirectory(setting('data', flags.data, config)?.value),
-    host: host?.value ?? DEFAULT_HOST,
-    port: port === null ? DEFAULT_PORT : wholeNumber(port.value, port.from, 0, MAX_PORT),
-    asOfS: asOf === null ? null : instant(asOf.value, asOf.from),
-    threads: threads === null ? null : wholeNumber(threads.value, threads.from, 1, MAX_THREADS),
-    plans: plans === null ? DEFAULT_PLANS : parsePlans(plans.value, plans.from),
-    native,
-    quotes: quoteTokens(quotes, native.mint),
-    fragments: fragmentLimits(fragmentsMemory, fragmentsDisk),
-    columnBytes: columnBytes(columnsMemory),
-    evmChainId:
-      evmChainId === null
-        ? DEFAULT_EVM_CHAIN_ID
-        : wholeNumber(evmChainId.value, evmChainId.from, 1, MAX_EVM_CHAIN_ID),
-  };
-}
+export const command = { usage: SERVE_USAGE, help: SERVE_HELP, run: serve };
 
 /** Runs the server until SIGTERM or SIGINT, then drains. */
 export async function serve(words: readonly string[]): Promise<void> {

@@ -10,10 +10,12 @@ import { rewriteSegments, type RewriteInput } from '../../../compute/segment/tas
 import { BASE_PATH } from '../../app.js';
 import { printLine, tell } from '../output.js';
 import { renewDemoKey } from '../demo-key.js';
-import { stopSignal } from '../stop-signal.js';
-import { serveOptions, startService } from './serve.js';
+import { stopSignal } from '../runtime.js';
+import { serveOptions } from '../settings.js';
+import { startService } from './serve.js';
 
-export const START_USAGE = 'fathom start [flags of serve]: serve, with the demo market kept alive';
+const START_USAGE = 'fathom start [flags of serve]: serve, with the demo market kept alive';
+export const command = { usage: START_USAGE, run: start };
 
 /** How long the collector may take to end when the server stops. */
 const COLLECTOR_STOP_MS = 5000;

@@ -1,0 +1,89 @@
+/**
+ * What commands run on: the store, the pool, and the signal that ends them. What a short command does
+ * not need is loaded when it is first used.
+ */
+import { runInTurn } from '../../compute/in-turn.js';
+import type { ComputePool } from '../../compute/pool.js';
+import type { RewriteInput } from '../../compute/segment/task.js';
+import { withStore } from '../../storage/access.js';
+import type { UseStore } from '../../storage/ingest/ingest.js';
+import type { StoreOperations } from '../../storage/operations.js';
+import type { StoreOptions } from '../../storage/store.js';
+import { tell } from './output.js';
+import { dataDirectory } from './flags.js';
+
+/** Tasks that an ingest may have waiting: it bounds itself, far below this. */
+const INGEST_QUEUE_TASKS = 256;
+
+/** A command's store, opened for as long as each call needs it. */
+export function storeThrough(directory: string, pool: ComputePool): UseStore {
+  return (body) => withStore(directory, storeOptions(pool), body);
+}
+
+/** How a store is opened: its segments and holder blocks are rewritten in the pool. */
+export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
+  const tellFailed = (work: string) => (error: unknown) =>
+    tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`);
+  return {
+    rewrite: (input) => runInTurn(pool, 'rewriteSegments', input),
+    rewriteHolders: (input) => runInTurn(pool, 'rewriteHolderBlocks', input),
+    onBackgroundError: tellFailed('joining small segments'),
+    onUsageError: tellFailed('writing counts of calls'),
+    onQueueError: tellFailed('writing the queue'),
+  };
+}
+
+/** Runs `body` on a store that needs no pool: it rewrites segments in this thread. */
+export function onStore<T>(
+  data: string | undefined,
+  body: (store: StoreOperations) => Promise<T>,
+): Promise<T> {
+  const rewrite = async (input: RewriteInput) => {
+    const { rewriteSegments } = await import('../../compute/segment/task.js');
+    return rewriteSegments(input);
+  };
+  return withStore(dataDirectory(data), { rewrite }, body);
+}
+
+/** Runs `body` with a pool of its own. */
+export async function withPool<T>(body: (pool: ComputePool) => Promise<T>): Promise<T> {
+  const { startPool } = await import('../../compute/pool.js');
+  const pool = await startPool({
+    maxQueueTasks: INGEST_QUEUE_TASKS,
+    onError: (error) => tell(`compute pool: ${error.message}`),
+  });
+  try {
+    return await body(pool);
+  } finally {
+    await pool.close();
+  }
+}
+
+/** How often a command started by npx checks that npx is still there. */
+const PARENT_POLL_MS = 250;
+
+/**
+ * Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. Under npx it also
+ * resolves when the parent has gone: npx signals a shell, which dies without passing the signal on,
+ * and the command would be left behind.
+ */
+export function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const parent = process.ppid;
+    const belowNpx = process.env.npm_command === 'exec';
+    const watch = belowNpx
+      ? setInterval(() => {
+          if (process.ppid !== parent) stop();
+        }, PARENT_POLL_MS)
+      : undefined;
+    const stop = (): void => {
+      clearInterval(watch);
+      process.off('SIGTERM', stop);
+      process.off('SIGINT', stop);
+      resolve();
+    };
+    watch?.unref();
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+  });
+}
