@@ -17,13 +17,21 @@ import {
   type PressureRanking,
 } from './orders/pressure.js';
 import type { HolderFlow } from './holders/flow.js';
-import { flowOfBlocks, transferablesOfFlow, type HolderFlowInput } from './holders/task.js';
+import { flowOfBlocks, type HolderFlowInput } from './holders/task.js';
 import { buildPack, type PackInput } from './fragments/build.js';
 import {
   rewriteHolderBlocks as rewriteHolders,
   type EncodedHolderBlock,
   type HolderRewrite,
 } from './holders/rewrite.js';
+import { dlmmBoard as board, type DlmmBoard, type DlmmBoardInput } from './lp/dlmm-board.js';
+import {
+  feeDensityBoards as density,
+  type FeeDensityBoards,
+  type FeeDensityInput,
+} from './lp/fee-density.js';
+import { poolRanges as ranges, type PoolRanges, type PoolRangesInput } from './lp/pool-range.js';
+import { priceHours as prices, type HourPrices, type PriceHoursInput } from './lp/price-range.js';
 import { moved } from './pool.js';
 import { renderPage as render, type RenderInput, type RenderResult } from './replay/task.js';
 import { transferablesOfCells, type SnapshotCells } from './ladder/snapshot-cells.js';
@@ -35,8 +43,6 @@ import {
   type RewriteInput,
   type RewriteResult,
 } from './segment/task.js';
-
-export { dlmmBoard, feeDensityBoards, poolRanges, priceHours } from './lp/tasks.js';
 
 /** Answers with the thread's id: it has started and takes tasks. */
 export function ping(_input: null): number {
@@ -95,12 +101,7 @@ export function rewriteSegments(input: RewriteInput): RewriteResult {
 
 /** Stored holder blocks with snapshots laid over them; the blocks are moved to the caller. */
 export function rewriteHolderBlocks(input: HolderRewrite): EncodedHolderBlock[] | null {
-  const blocks = rewriteHolders(input);
-  if (blocks === null) return null;
-  return moved(
-    blocks,
-    blocks.flatMap(({ block, times }) => [block.buffer, times.buffer]),
-  );
+  return movedColumns(rewriteHolders(input));
 }
 
 /** Single snapshots of stored segments; the columns are moved to the caller. */
@@ -119,10 +120,42 @@ export function rankPressure(input: PressureInput): { ranking: PressureRanking; 
 
 /** What a token's largest holders did; the columns are moved to the caller. */
 export function holderFlow(input: HolderFlowInput): HolderFlow | null {
-  const flow = flowOfBlocks(input);
-  return flow && moved(flow, transferablesOfFlow(flow));
+  return movedColumns(flowOfBlocks(input));
+}
+
+/** One base token's pools in the range of its price; the columns are moved to the caller. */
+export function poolRanges(input: PoolRangesInput): PoolRanges {
+  return movedColumns(ranges(input));
+}
+
+/** A token's prices by hour; the columns are moved to the caller. */
+export function priceHours(input: PriceHoursInput): HourPrices {
+  return movedColumns(prices(input));
+}
+
+/** The DLMM board of every period; the columns are moved to the caller. */
+export function dlmmBoard(input: DlmmBoardInput): DlmmBoard {
+  return movedColumns(board(input));
+}
+
+/** The fee density of every window and denominator; the columns are moved to the caller. */
+export function feeDensityBoards(input: FeeDensityInput): FeeDensityBoards {
+  return movedColumns(density(input));
 }
 
 function movedBatch(batch: BinnedBatch): BinnedBatch {
   return moved(batch, transferablesOf(batch));
+}
+
+/** Moves all columns of a result, however deep its objects nest. */
+function movedColumns<T extends object | null>(result: T): T {
+  return moved(result, [...buffersIn(result)]);
+}
+
+function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
+  if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
+  else if (typeof value === 'object' && value !== null) {
+    for (const inner of Object.values(value)) buffersIn(inner, found);
+  }
+  return found;
 }

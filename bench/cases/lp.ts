@@ -7,9 +7,10 @@ import {
   type FeeDensityInput,
   type FeeDensityRows,
 } from '../../compute/lp/fee-density.js';
-import { DLMM_PERIODS, HOUR_S, LONGEST_PERIOD_H, hourOf } from '../../compute/lp/hours.js';
+import { DLMM_PERIODS, LONGEST_PERIOD_H, hourOf } from '../../compute/lp/hours.js';
 import { poolRanges, poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
 import { priceHours, type HourPrices } from '../../compute/lp/price-range.js';
+import { HOUR_S } from '../../compute/time.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { splitRun } from '../../compute/segment/split.js';
 import { benchCase, type BenchCase } from '../case.js';
@@ -137,8 +138,8 @@ function boardInput(): DlmmBoardInput {
     },
     ranges: {
       pubkeys,
-      rangeTvlUsd: draws('range', DLMM_PERIODS.length * BOARD_POOLS),
-      hourRangeTvlUsd: draws('hour range', LONGEST_PERIOD_H * BOARD_POOLS),
+      ofPeriod: transposed(draws('range', DLMM_PERIODS.length * BOARD_POOLS), BOARD_POOLS),
+      ofHour: transposed(draws('hour range', LONGEST_PERIOD_H * BOARD_POOLS), BOARD_POOLS),
     },
     thisHourS: THIS_HOUR_S,
   };
@@ -167,10 +168,17 @@ const bytesOf = (parts: readonly ArrayBufferView[]): number =>
 const partsOfPrices = ({ snapshots, lowUsd, highUsd }: HourPrices) => [snapshots, lowUsd, highUsd];
 const snapshotsOf = ({ snapshots }: HourPrices): number => sum(snapshots);
 
-const partsOfRanges = ({ rangeTvlUsd, hourRangeTvlUsd }: PoolRanges) => [
-  rangeTvlUsd,
-  hourRangeTvlUsd,
+/** By period and hour, as the digests always had them. */
+const partsOfRanges = ({ ofPeriod, ofHour }: PoolRanges) => [
+  transposed(ofPeriod, DLMM_PERIODS.length),
+  transposed(ofHour, LONGEST_PERIOD_H),
 ];
+
+/** A table of `width` columns with its rows as columns. */
+function transposed(table: Float64Array, width: number): Float64Array {
+  const rows = table.length / width;
+  return Float64Array.from(table, (_, i) => table[(i % rows) * width + Math.floor(i / rows)]);
+}
 
 function digestOfRanges(ranges: PoolRanges): string {
   return digestOf([...partsOfRanges(ranges), ...partsOfPrices(ranges.prices)]);

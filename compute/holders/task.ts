@@ -24,8 +24,3 @@ export function flowOfBlocks({ plan, blocks, names }: HolderFlowInput): HolderFl
   if (times.some((t) => !snapshots.has(t))) return null;
   return holderFlow(plan, snapshots, names);
 }
-
-/** The buffers that move with a flow. */
-export function transferablesOfFlow({ dayBalances, dayChanges }: HolderFlow): ArrayBuffer[] {
-  return [dayBalances.buffer, dayChanges.buffer] as ArrayBuffer[];
-}

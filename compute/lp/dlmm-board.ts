@@ -1,44 +1,271 @@
-/** The board of DLMM pools (api.md 2.10, 4.11; data.md section 4, DLMM), by period. */
-import { boardPeriod, type BoardPeriod } from './board-period.js';
-import type { BoardRanges } from './board-ranges.js';
-import { hourTable, type PoolHours } from './hour-table.js';
-import { DLMM_PERIODS, PERIODS_H, type DlmmPeriod } from './hours.js';
-import type { BoardPools } from './pool-sides.js';
-import { inOrderOfAddress } from './rank.js';
+/**
+ * The board of DLMM pools (docs/definitions.md#dlmm-pools): for each period a row for every pool with
+ * an hour in it, the rows' order by every sort, and the pools that lead (docs/definitions.md#chips).
+ */
+import type { BoardPools } from './dlmm-pool.js';
+import {
+  DLMM_PERIODS,
+  LONGEST_PERIOD_H,
+  PERIODS_H,
+  firstHourOf,
+  hourIndex,
+  type DlmmPeriod,
+} from './hours.js';
+import type { NamedRangeTvl, RangeTvl } from './pool-range.js';
+import { inOrderOfAddress, rankOf } from './rank.js';
+
+/** What the board is sorted by, and the column that each goes by. */
+export const DLMM_SORT_COLUMNS = {
+  rangeyield: 'rangeYield',
+  feespertvl: 'feesPerAvgTvl',
+  fees: 'fees',
+  volume: 'volume',
+  tvl: 'tvl',
+} as const;
+export type DlmmSort = keyof typeof DLMM_SORT_COLUMNS;
+export const DLMM_SORTS = Object.keys(DLMM_SORT_COLUMNS) as DlmmSort[];
+
+/** Hours of pools as columns; row i is index i of each, at most one a pool and hour. */
+export interface PoolHours {
+  pubkeys: readonly string[];
+  /** Index into `pubkeys`. */
+  pool: Uint32Array;
+  /** Start of the hour, epoch seconds. */
+  hour: Uint32Array;
+  feesUsd: Float64Array;
+  volumeUsd: Float64Array;
+  tvlUsd: Float64Array;
+}
 
 export interface DlmmBoardInput {
   pools: BoardPools;
   /** In any order; hours outside the longest period and pools that are not in `pools` are left out. */
   hours: PoolHours;
-  /** Of the pools with a market; the others have none. Worked out for `thisHourS`. */
-  ranges: BoardRanges;
+  /** Of the pools with a market, worked out for `thisHourS`; the others have none. */
+  ranges: NamedRangeTvl;
   thisHourS: number;
 }
 
 export interface DlmmBoard {
   thisHourS: number;
-  /** By base token, as `pools.baseMints`: its pools in the store, with hours or without. */
+  /** By base token, as `pools.baseMints`: how many of the pools have it, with hours or without. */
   poolsOfBase: Uint32Array;
   periods: Record<DlmmPeriod, BoardPeriod>;
 }
 
-/** The pool's task: every period's board. */
+/** A row is index i of every column; rows ascend by address. NaN stands for null. USD. */
+export interface BoardPeriod {
+  /** Index into the board's pools. */
+  pool: Uint32Array;
+  fees: Float64Array;
+  volume: Float64Array;
+  /** Mean of the hours that have a row. */
+  tvl: Float64Array;
+  effectiveFeeBps: Float64Array;
+  feesPerAvgTvl: Float64Array;
+  captureShare: Float64Array;
+  feeCapture: Float64Array;
+  rangeTvl: Float64Array;
+  rangeYield: Float64Array;
+  rangeCeiling: Float64Array;
+  /** Row numbers, largest value first, nulls last, ties by address ascending. */
+  order: Record<DlmmSort, Uint32Array>;
+}
+
+/** The pool's task: the board of every period. */
 export function dlmmBoard(input: DlmmBoardInput): DlmmBoard {
   const { pools, thisHourS } = input;
   const poolsOfBase = new Uint32Array(pools.baseMints.length);
   for (const base of pools.base) poolsOfBase[base]++;
   const table = hourTable(input);
   const byAddress = inOrderOfAddress(pools.pubkeys);
-  const periods = DLMM_PERIODS.map((period, index) => [
+  const periods = DLMM_PERIODS.map((period) => [
     period,
-    boardPeriod({ base: pools.base, baseCount: pools.baseMints.length, byAddress }, table, {
-      hours: PERIODS_H[period],
-      index,
-    }),
+    boardPeriod(pools, byAddress, table, period),
   ]);
   return {
     thisHourS,
     poolsOfBase,
     periods: Object.fromEntries(periods) as Record<DlmmPeriod, BoardPeriod>,
   };
+}
+
+/** Columns with index `pool * LONGEST_PERIOD_H + hour`, oldest hour first; NaN where there is no row. */
+interface HourTable {
+  feesUsd: Float64Array;
+  volumeUsd: Float64Array;
+  tvlUsd: Float64Array;
+  rangeTvl: RangeTvl;
+}
+
+function hourTable({ pools, hours, ranges, thisHourS }: DlmmBoardInput): HourTable {
+  const column = (ofPool: number) => new Float64Array(pools.pubkeys.length * ofPool).fill(NaN);
+  const table: HourTable = {
+    feesUsd: column(LONGEST_PERIOD_H),
+    volumeUsd: column(LONGEST_PERIOD_H),
+    tvlUsd: column(LONGEST_PERIOD_H),
+    rangeTvl: { ofPeriod: column(DLMM_PERIODS.length), ofHour: column(LONGEST_PERIOD_H) },
+  };
+  const indexOf = new Map(pools.pubkeys.map((pubkey, pool) => [pubkey, pool]));
+  const poolOf = hours.pubkeys.map((pubkey) => indexOf.get(pubkey));
+  const firstHourS = firstHourOf(thisHourS, LONGEST_PERIOD_H);
+  for (let i = 0; i < hours.hour.length; i++) {
+    const pool = poolOf[hours.pool[i]];
+    const hour = hourIndex(firstHourS, hours.hour[i]);
+    if (pool === undefined || hour < 0 || hour >= LONGEST_PERIOD_H) continue;
+    const at = pool * LONGEST_PERIOD_H + hour;
+    table.feesUsd[at] = hours.feesUsd[i];
+    table.volumeUsd[at] = hours.volumeUsd[i];
+    table.tvlUsd[at] = hours.tvlUsd[i];
+  }
+  ranges.pubkeys.forEach((pubkey, i) => {
+    const pool = indexOf.get(pubkey);
+    if (pool === undefined) return;
+    copyRow(ranges.ofPeriod, i, table.rangeTvl.ofPeriod, pool, DLMM_PERIODS.length);
+    copyRow(ranges.ofHour, i, table.rangeTvl.ofHour, pool, LONGEST_PERIOD_H);
+  });
+  return table;
+}
+
+function copyRow(
+  from: Float64Array,
+  row: number,
+  into: Float64Array,
+  intoRow: number,
+  width: number,
+): void {
+  for (let i = 0; i < width; i++) into[intoRow * width + i] = from[row * width + i];
+}
+
+function boardPeriod(
+  { base, baseMints }: BoardPools,
+  byAddress: Uint32Array,
+  table: HourTable,
+  period: DlmmPeriod,
+): BoardPeriod {
+  const firstHour = LONGEST_PERIOD_H - PERIODS_H[period];
+  const pool = byAddress.filter((p) => hasRow(table, firstHour, p));
+  const columns = poolColumns(pool, table, firstHour, DLMM_PERIODS.indexOf(period));
+  const baseOfRow = pool.map((p) => base[p]);
+  const rows = { pool, ...columns, ...sharesOfBase(baseOfRow, baseMints.length, columns) };
+  const order = Object.fromEntries(
+    DLMM_SORTS.map((sort) => [sort, rankOf(rows[DLMM_SORT_COLUMNS[sort]])]),
+  ) as Record<DlmmSort, Uint32Array>;
+  return { ...rows, order };
+}
+
+function hasRow({ feesUsd }: HourTable, firstHour: number, pool: number): boolean {
+  for (let hour = firstHour; hour < LONGEST_PERIOD_H; hour++) {
+    if (!Number.isNaN(feesUsd[pool * LONGEST_PERIOD_H + hour])) return true;
+  }
+  return false;
+}
+
+type PoolColumns = Omit<BoardPeriod, 'pool' | 'captureShare' | 'feeCapture' | 'order'>;
+
+function poolColumns(
+  pool: Uint32Array,
+  table: HourTable,
+  firstHour: number,
+  period: number,
+): PoolColumns {
+  const column = () => new Float64Array(pool.length);
+  const out: PoolColumns = {
+    fees: column(),
+    volume: column(),
+    tvl: column(),
+    effectiveFeeBps: column(),
+    feesPerAvgTvl: column(),
+    rangeTvl: column(),
+    rangeYield: column(),
+    rangeCeiling: column(),
+  };
+  pool.forEach((p, row) => {
+    const { fees, volume, tvl, ceiling } = sumHours(table, firstHour, p);
+    const rangeTvl = table.rangeTvl.ofPeriod[p * DLMM_PERIODS.length + period];
+    out.fees[row] = fees;
+    out.volume[row] = volume;
+    out.tvl[row] = tvl;
+    out.effectiveFeeBps[row] = ratio(10_000 * fees, volume);
+    out.feesPerAvgTvl[row] = ratio(fees, tvl);
+    out.rangeTvl[row] = rangeTvl;
+    out.rangeYield[row] = ratio(fees, rangeTvl);
+    out.rangeCeiling[row] = ceiling;
+  });
+  return out;
+}
+
+function sumHours(table: HourTable, firstHour: number, pool: number) {
+  const { feesUsd, volumeUsd, tvlUsd } = table;
+  let fees = 0;
+  let volume = 0;
+  let tvl = 0;
+  let rows = 0;
+  let ceiling = NaN;
+  for (let hour = firstHour; hour < LONGEST_PERIOD_H; hour++) {
+    const at = pool * LONGEST_PERIOD_H + hour;
+    const hasFees = !Number.isNaN(feesUsd[at]);
+    if (hasFees) {
+      fees += feesUsd[at];
+      volume += volumeUsd[at];
+      tvl += tvlUsd[at];
+      rows++;
+    }
+    const rangeTvl = table.rangeTvl.ofHour[at];
+    if (Number.isNaN(rangeTvl)) continue;
+    // An hour without a row had no fees, but it has a range.
+    const earned = hasFees ? ratio(feesUsd[at], rangeTvl) : 0;
+    ceiling = Number.isNaN(ceiling) ? earned : ceiling + earned;
+  }
+  return { fees, volume, tvl: tvl / rows, ceiling };
+}
+
+/** Each row's share of the fees of the pools with its base token, and that against its share of TVL. */
+function sharesOfBase(
+  baseOfRow: Uint32Array,
+  baseCount: number,
+  { fees, tvl }: Pick<PoolColumns, 'fees' | 'tvl'>,
+): Pick<BoardPeriod, 'captureShare' | 'feeCapture'> {
+  const feesOf = new Float64Array(baseCount);
+  const tvlOf = new Float64Array(baseCount);
+  baseOfRow.forEach((base, row) => {
+    feesOf[base] += fees[row];
+    tvlOf[base] += tvl[row];
+  });
+  const captureShare = new Float64Array(baseOfRow.length);
+  const feeCapture = new Float64Array(baseOfRow.length);
+  baseOfRow.forEach((base, row) => {
+    captureShare[row] = ratio(fees[row], feesOf[base]);
+    feeCapture[row] = ratio(captureShare[row], ratio(tvl[row], tvlOf[base]));
+  });
+  return { captureShare, feeCapture };
+}
+
+/** NaN where either is null or the divisor is 0. */
+function ratio(dividend: number, divisor: number): number {
+  return divisor === 0 ? NaN : dividend / divisor;
+}
+
+export const CHIP_KEYS = ['feesPerAvgTvl', 'rangeYield', 'fees'] as const;
+export type ChipKey = (typeof CHIP_KEYS)[number];
+
+/**
+ * The row that leads each key among `rows` of this hour's board: the greatest value above 0, of equal
+ * ones the first address. A key that no row leads is left out.
+ */
+export function chipLeaders(
+  hour: Pick<BoardPeriod, ChipKey>,
+  rows: Iterable<number>,
+): Partial<Record<ChipKey, number>> {
+  const ascending = [...rows].sort((a, b) => a - b);
+  const leaders: Partial<Record<ChipKey, number>> = {};
+  for (const key of CHIP_KEYS) {
+    let greatest = 0;
+    for (const row of ascending) {
+      if (!(hour[key][row] > greatest)) continue;
+      greatest = hour[key][row];
+      leaders[key] = row;
+    }
+  }
+  return leaders;
 }

@@ -1,4 +1,4 @@
-/** A DLMM pool (data.md section 3). */
+/** DLMM pools: their state, their price, and which of their tokens is the base (docs/definitions.md#dlmm-pools). */
 
 /** A row of dataset `dlmm_pools`; mainchain. */
 export interface DlmmPool {
@@ -18,4 +18,55 @@ export interface DlmmPool {
   dynamicFeePct: number;
   numPositions: number;
   numWallets: number;
+}
+
+/** Price of X in Y: `(1 + bin_step/10000)^active_id * 10^(decimals_x - decimals_y)`. */
+export function poolPrice({
+  binStep,
+  activeId,
+  tokenXDecimals,
+  tokenYDecimals,
+}: Pick<DlmmPool, 'binStep' | 'activeId' | 'tokenXDecimals' | 'tokenYDecimals'>): number {
+  return Math.pow(1 + binStep / 10_000, activeId) * Math.pow(10, tokenXDecimals - tokenYDecimals);
+}
+
+type PoolMints = Pick<DlmmPool, 'tokenXMint' | 'tokenYMint'>;
+
+/**
+ * A pool's base and quote token: the one that stands first in the list of quote tokens is the quote;
+ * with neither in it, y is.
+ * @param quotes mints, the one that is quote before all others first
+ */
+export function baseAndQuote(
+  { tokenXMint: x, tokenYMint: y }: PoolMints,
+  quotes: readonly string[],
+): { baseMint: string; quoteMint: string } {
+  const rank = (mint: string) => {
+    const at = quotes.indexOf(mint);
+    return at < 0 ? quotes.length : at;
+  };
+  return rank(x) < rank(y) ? { baseMint: y, quoteMint: x } : { baseMint: x, quoteMint: y };
+}
+
+/** Pools with their base tokens; pool i is index i of both columns. */
+export interface BoardPools {
+  pubkeys: string[];
+  /** Index into `baseMints`. */
+  base: Uint32Array;
+  baseMints: string[];
+}
+
+/** Pools with their base tokens, in the order given. */
+export function boardPools(
+  pools: readonly (PoolMints & Pick<DlmmPool, 'pubkey'>)[],
+  quotes: readonly string[],
+): BoardPools {
+  const indexOf = new Map<string, number>();
+  const base = Uint32Array.from(pools, (pool) => {
+    const { baseMint } = baseAndQuote(pool, quotes);
+    const index = indexOf.get(baseMint) ?? indexOf.size;
+    indexOf.set(baseMint, index);
+    return index;
+  });
+  return { pubkeys: pools.map(({ pubkey }) => pubkey), base, baseMints: [...indexOf.keys()] };
 }

@@ -1,8 +1,7 @@
-/** LP fee density (api.md 4.12; data.md section 4): organic volume over near-price liquidity. */
-import { depthUsdWithin, type BinSums } from '../ladder/bin-sums.js';
-import { firstHourOf } from './hours.js';
-import { binsOfPrices } from './price-bins.js';
-import { hourIndex, pricesOver, type HourPrices } from './price-range.js';
+/** LP fee density (docs/definitions.md#fee-density): organic volume over near-price liquidity. */
+import { type BinSums, depthUsdWithin } from '../ladder/bin-sums.js';
+import { firstHourOf, hourIndex } from './hours.js';
+import { binsOfPrices, pricesOver, type HourPrices } from './price-range.js';
 import { inOrderOfAddress, rankOf } from './rank.js';
 
 /** Hours of each window of the numerator. */
@@ -52,7 +51,7 @@ export function denominatorsOf(
   };
 }
 
-/** Tokens that may stand on the board; token i is index i of each, and of each of `range`. */
+/** Tokens that may be on the board; token i is index i of each column, and of each of `range`. */
 export interface DensityTokens {
   addresses: readonly string[];
   near: Float64Array;
@@ -139,7 +138,7 @@ function hourlyVolumes({ tokens, hours, thisHourS }: FeeDensityInput): Float64Ar
   return volumes;
 }
 
-/** By token, what its last `windowHours` hours sum to; NaN where it has no row there. */
+/** By token, the sum of its last `windowHours` hours; NaN where it has no row there. */
 function volumesOver(hourly: Float64Array, length: number, windowHours: number): Float64Array {
   const volumes = new Float64Array(length).fill(NaN);
   for (let hour = LONGEST_WINDOW_H - windowHours; hour < LONGEST_WINDOW_H; hour++) {

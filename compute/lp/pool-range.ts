@@ -1,21 +1,24 @@
-/** `rangeTvl` (data.md section 4, DLMM): the depth of pools in the range that the price travelled. */
-import { MIN_BIN, BIN_COUNT } from '../ladder/ladder.js';
+/**
+ * `rangeTvl` (docs/definitions.md#price-range): the depth of a base token's pools in the range that
+ * its price travelled, for each period of the DLMM board and for each hour by itself.
+ */
+import { BIN_COUNT, MIN_BIN } from '../ladder/ladder.js';
 import type { Market } from '../market.js';
 import type { SnapshotRun } from '../segment/run.js';
-import { DLMM_PERIODS, HOUR_S, LONGEST_PERIOD_H, PERIODS_H, firstHourOf } from './hours.js';
-import { binsOfPrices } from './price-bins.js';
+import { HOUR_S } from '../time.js';
+import { DLMM_PERIODS, LONGEST_PERIOD_H, PERIODS_H, firstHourOf, hourIndex } from './hours.js';
 import {
   addHourPrices,
+  binsOfPrices,
   eachSelectedRun,
   emptyHourPrices,
-  hourIndex,
   pricesOver,
   type HourPrices,
   type PriceHoursInput,
   type PriceRange,
 } from './price-range.js';
 
-/** One base token's snapshots in sight, and which of its markets are pools. */
+/** A base token's snapshots in sight, and which of its markets are pools. */
 export interface PoolRangesInput extends PriceHoursInput {
   /** By market index: the pool that the market is, or -1 (poolsOfMarkets). */
   poolOfMarket: Int32Array;
@@ -24,16 +27,47 @@ export interface PoolRangesInput extends PriceHoursInput {
   thisHourS: number;
 }
 
-/** The liquidity of a base token's pools within its price's range; NaN stands for null. */
-export interface PoolRanges {
+/** Mean depth of pools in range, USD; NaN stands for null. */
+export interface RangeTvl {
+  /** Index `pool * DLMM_PERIODS.length + period`. */
+  ofPeriod: Float64Array;
+  /** Each hour by its own range: index `pool * LONGEST_PERIOD_H + hour`, oldest hour first. */
+  ofHour: Float64Array;
+}
+
+/** The ranges of one base token's pools. */
+export interface PoolRanges extends RangeTvl {
   thisHourS: number;
-  poolCount: number;
-  /** Index `period * poolCount + pool`, periods in the order of DLMM_PERIODS. */
-  rangeTvlUsd: Float64Array;
-  /** Each hour by its own range: index `hour * poolCount + pool`, of 24 hours, oldest first. */
-  hourRangeTvlUsd: Float64Array;
-  /** Of all hours in sight, with the bucket after this hour too. */
+  /** Of all hours in sight, the one after this hour included. */
   prices: HourPrices;
+}
+
+/** RangeTvl of pools by their address. */
+export interface NamedRangeTvl extends RangeTvl {
+  pubkeys: string[];
+}
+
+/** What poolRanges returned of one base token: pool i of it is `pubkeys[i]`. */
+export interface BaseTokenRanges {
+  pubkeys: readonly string[];
+  ranges: Omit<PoolRanges, 'prices'>;
+}
+
+/** Joins tokens' ranges. @throws Error where one was worked out for another hour */
+export function joinRanges(tokens: readonly BaseTokenRanges[], thisHourS: number): NamedRangeTvl {
+  const pubkeys = tokens.flatMap((token) => token.pubkeys);
+  const ofPeriod = new Float64Array(DLMM_PERIODS.length * pubkeys.length);
+  const ofHour = new Float64Array(LONGEST_PERIOD_H * pubkeys.length);
+  let pool = 0;
+  for (const { pubkeys: own, ranges } of tokens) {
+    if (ranges.thisHourS !== thisHourS) {
+      throw new Error(`ranges of hour ${ranges.thisHourS}, board of hour ${thisHourS}`);
+    }
+    ofPeriod.set(ranges.ofPeriod, pool * DLMM_PERIODS.length);
+    ofHour.set(ranges.ofHour, pool * LONGEST_PERIOD_H);
+    pool += own.length;
+  }
+  return { pubkeys, ofPeriod, ofHour };
 }
 
 /**
@@ -50,72 +84,63 @@ export function poolsOfMarkets(markets: readonly Market[], pubkeys: readonly str
 /** Compressed bytes of blocks up to which they stay decoded between the two passes. */
 const MAX_HELD_BLOCK_BYTES = 32 * 1024 * 1024;
 
-/** Windows that a snapshot is summed for: its own hour, then every period longer than an hour. */
-const LEVELS = DLMM_PERIODS.length;
-const NO_LEVEL = 255;
-
 /**
- * The pool's task: mean depth over each period's snapshots of each pool's market in the bins that
- * the period's prices travelled, and the same of each hour by itself. The windows that contain a
- * snapshot lie within one another, and so do their ranges of bins: each cell is added once, to the
- * narrowest window that holds its bin, and a window's sum is its own and those of all narrower ones.
- * @param maxHeldBytes of blocks that stay decoded in between; more are decoded twice, one by one
+ * The pool's task: mean depth of each pool's market over the snapshots of each period, in the bins
+ * that the period's prices travelled, and the same of each hour by itself.
+ * @param maxHeldBytes blocks up to this size stay decoded between the two passes; larger ones are
+ *   decoded twice, one at a time
  * @throws Error where a block is damaged or lacks a selected row, or this hour is out of sight
  */
 export function poolRanges(
   input: PoolRangesInput,
   maxHeldBytes = MAX_HELD_BLOCK_BYTES,
 ): PoolRanges {
-  const { poolCount, thisHourS } = input;
-  const { prices, eachRun } = firstPass(input, maxHeldBytes);
-  const firstHour = hourIndex(prices.firstHourS, firstHourOf(thisHourS, LONGEST_PERIOD_H));
-  if (firstHour < 0 || firstHour + LONGEST_PERIOD_H > prices.snapshots.length) {
-    throw new Error(`this hour ${thisHourS} is not in sight from ${prices.firstHourS}`);
-  }
-  const sums = new DepthSums(input, prices);
-  if (poolCount > 0) eachRun((run, rows) => rows.forEach((row) => sums.add(run, row)));
-  return { thisHourS, poolCount, prices, ...sums.means() };
-}
-
-type EachRun = (use: (run: SnapshotRun, rows: readonly number[]) => void) => void;
-
-/** The prices; and the runs once more, decoded again where holding them would cost too much. */
-function firstPass(
-  input: PoolRangesInput,
-  maxHeldBytes: number,
-): { prices: HourPrices; eachRun: EachRun } {
-  const { blocks, selection, firstHourS } = input;
-  const prices = emptyHourPrices(firstHourS);
-  const bytes = blocks.reduce((sum, block) => sum + block.byteLength, 0);
-  const holds = bytes <= maxHeldBytes;
+  const { blocks, firstHourS, poolCount, thisHourS } = input;
+  const holds = blocks.reduce((sum, block) => sum + block.byteLength, 0) <= maxHeldBytes;
   const held: { run: SnapshotRun; rows: readonly number[] }[] = [];
-  eachSelectedRun(blocks, selection, (run, rows) => {
+  const prices = emptyHourPrices(firstHourS);
+  eachSelectedRun(input, (run, rows) => {
     addHourPrices(prices, run, rows);
     if (holds) held.push({ run, rows });
   });
-  const eachRun: EachRun = holds
-    ? (use) => held.forEach(({ run, rows }) => use(run, rows))
-    : (use) => eachSelectedRun(blocks, selection, use);
-  return { prices, eachRun };
+  const firstHour = hourIndex(firstHourS, firstHourOf(thisHourS, LONGEST_PERIOD_H));
+  if (firstHour < 0 || firstHour + LONGEST_PERIOD_H > prices.snapshots.length) {
+    throw new Error(`this hour ${thisHourS} is not in sight from ${firstHourS}`);
+  }
+  const sums = new DepthSums(input, prices);
+  const add = (run: SnapshotRun, rows: readonly number[]) =>
+    rows.forEach((row) => sums.add(run, row));
+  if (holds) held.forEach(({ run, rows }) => add(run, rows));
+  else if (poolCount > 0) eachSelectedRun(input, add);
+  return { thisHourS, prices, ...sums.means() };
 }
 
-/** Cents by hour of the longest period, window and pool. */
+/** Windows that a snapshot counts in: its own hour, then every period longer than an hour. */
+const WINDOWS = DLMM_PERIODS.length;
+const OUTSIDE = 255;
+
+/**
+ * The windows that contain a snapshot lie within one another, and so do their ranges of bins: each
+ * cell is added once, to the narrowest window that holds its bin, and a window's sum is its own and
+ * those of all narrower ones.
+ */
 class DepthSums {
+  /** Index `(pool * LONGEST_PERIOD_H + hour) * WINDOWS + window`. */
   private readonly cents: Float64Array;
   private readonly firstHourS: number;
-  /** Of each hour of the longest period by itself; null where it has no snapshot. */
+  /** Of each hour by itself; null where it has no snapshot. */
   private readonly ofHour: (PriceRange | null)[];
   /** Of each period, in the order of DLMM_PERIODS. */
   private readonly ofPeriod: (PriceRange | null)[];
-  /** By bin, counted from MIN_BIN: the narrowest window of the snapshot at hand. */
-  private readonly levelOfBin = new Uint8Array(BIN_COUNT);
+  /** By bin, counted from MIN_BIN: the narrowest window of the current snapshot that holds it. */
+  private readonly windowOfBin = new Uint8Array(BIN_COUNT);
 
   constructor(
     private readonly input: PoolRangesInput,
     prices: HourPrices,
   ) {
     const { poolCount, thisHourS } = input;
-    this.cents = new Float64Array(LONGEST_PERIOD_H * LEVELS * poolCount);
+    this.cents = new Float64Array(poolCount * LONGEST_PERIOD_H * WINDOWS);
     this.firstHourS = firstHourOf(thisHourS, LONGEST_PERIOD_H);
     this.ofHour = Array.from({ length: LONGEST_PERIOD_H }, (_, hour) => {
       const hourS = this.firstHourS + hour * HOUR_S;
@@ -127,70 +152,65 @@ class DepthSums {
   }
 
   add(run: SnapshotRun, row: number): void {
-    const { poolOfMarket, poolCount } = this.input;
     const hour = hourIndex(this.firstHourS, run.t[row]);
     if (hour < 0 || hour >= LONGEST_PERIOD_H) return;
     this.markBins(run.priceUsd[row], hour);
-    const { cents, levelOfBin } = this;
+    const { cents, windowOfBin } = this;
+    const { poolOfMarket } = this.input;
     const { market, bin, supportCents, resistanceCents, cellOffsets } = run;
     for (let i = cellOffsets[row]; i < cellOffsets[row + 1]; i++) {
       const pool = poolOfMarket[market[i]];
       if (!(pool >= 0)) continue;
-      const level = levelOfBin[bin[i] - MIN_BIN];
-      if (level === NO_LEVEL) continue;
-      cents[(hour * LEVELS + level) * poolCount + pool] += supportCents[i] + resistanceCents[i];
+      const window = windowOfBin[bin[i] - MIN_BIN];
+      if (window === OUTSIDE) continue;
+      const at = (pool * LONGEST_PERIOD_H + hour) * WINDOWS + window;
+      cents[at] += supportCents[i] + resistanceCents[i];
     }
   }
 
   /**
-   * Widest window first, so that narrower ones overwrite what they hold. A period that does not
-   * reach back to this hour needs no leaving out: its range lies within the wider ones'.
+   * Widest window first, so that narrower ones overwrite it. Periods that do not reach back to this
+   * hour need no special care: their range lies within that of the wider ones.
    */
   private markBins(priceUsd: number, hour: number): void {
-    this.levelOfBin.fill(NO_LEVEL);
-    for (let level = LEVELS - 1; level >= 0; level--) {
-      const range = level === 0 ? this.ofHour[hour] : this.ofPeriod[level];
+    this.windowOfBin.fill(OUTSIDE);
+    for (let window = WINDOWS - 1; window >= 0; window--) {
+      const range = window === 0 ? this.ofHour[hour] : this.ofPeriod[window];
       if (range === null) continue;
       const { first, last } = binsOfPrices(priceUsd, range.lowUsd, range.highUsd);
-      this.levelOfBin.fill(level, first - MIN_BIN, Math.max(first, last + 1) - MIN_BIN);
+      this.windowOfBin.fill(window, first - MIN_BIN, Math.max(first, last + 1) - MIN_BIN);
     }
   }
 
-  means(): Pick<PoolRanges, 'rangeTvlUsd' | 'hourRangeTvlUsd'> {
+  means(): RangeTvl {
     const { poolCount } = this.input;
-    const rangeTvlUsd = new Float64Array(DLMM_PERIODS.length * poolCount);
-    const hourRangeTvlUsd = new Float64Array(LONGEST_PERIOD_H * poolCount);
-    for (let hour = 0; hour < LONGEST_PERIOD_H; hour++) {
-      const snapshots = this.ofHour[hour]?.snapshots ?? 0;
-      for (let pool = 0; pool < poolCount; pool++) {
-        const cents = this.centsOf(hour, hour, 0, pool);
-        hourRangeTvlUsd[hour * poolCount + pool] = meanUsd(cents, snapshots);
-      }
+    const ofPeriod = new Float64Array(poolCount * DLMM_PERIODS.length);
+    const ofHour = new Float64Array(poolCount * LONGEST_PERIOD_H);
+    for (let pool = 0; pool < poolCount; pool++) {
+      this.ofHour.forEach((range, hour) => {
+        ofHour[pool * LONGEST_PERIOD_H + hour] = meanUsd(this.centsOf(pool, hour, hour, 0), range);
+      });
+      this.ofPeriod.forEach((range, period) => {
+        const from = LONGEST_PERIOD_H - PERIODS_H[DLMM_PERIODS[period]];
+        const cents = this.centsOf(pool, from, LONGEST_PERIOD_H - 1, period);
+        ofPeriod[pool * DLMM_PERIODS.length + period] = meanUsd(cents, range);
+      });
     }
-    DLMM_PERIODS.forEach((period, level) => {
-      const from = LONGEST_PERIOD_H - PERIODS_H[period];
-      const snapshots = this.ofPeriod[level]?.snapshots ?? 0;
-      for (let pool = 0; pool < poolCount; pool++) {
-        const cents = this.centsOf(from, LONGEST_PERIOD_H - 1, level, pool);
-        rangeTvlUsd[level * poolCount + pool] = meanUsd(cents, snapshots);
-      }
-    });
-    return { rangeTvlUsd, hourRangeTvlUsd };
+    return { ofPeriod, ofHour };
   }
 
   /** Cents of the hours `from..last` in a window: its own and those of narrower ones. */
-  private centsOf(from: number, last: number, widest: number, pool: number): number {
+  private centsOf(pool: number, from: number, last: number, widest: number): number {
     let sum = 0;
     for (let hour = from; hour <= last; hour++) {
-      for (let level = 0; level <= widest; level++) {
-        sum += this.cents[(hour * LEVELS + level) * this.input.poolCount + pool];
-      }
+      const at = (pool * LONGEST_PERIOD_H + hour) * WINDOWS;
+      for (let window = 0; window <= widest; window++) sum += this.cents[at + window];
     }
     return sum;
   }
 }
 
-/** NaN where there is no snapshot, no such market, or nothing of it in range. */
-function meanUsd(cents: number, snapshots: number): number {
-  return cents === 0 ? NaN : cents / snapshots / 100;
+/** NaN where the range has no snapshot, or holds nothing of the pool's market. */
+function meanUsd(cents: number, range: PriceRange | null): number {
+  return cents === 0 || range === null ? NaN : cents / range.snapshots / 100;
 }

@@ -1,17 +1,19 @@
-/** Least and greatest price of a token by hour, and over hours together. */
+/**
+ * The range that a token's price travelled (docs/definitions.md#price-range): its least and greatest
+ * price by hour and over several hours, and the bins of a snapshot that lie in such a range.
+ */
+import { BIN_COUNT, BIN_RATIO, MIN_BIN, binFactor, type BinRange } from '../ladder/ladder.js';
 import type { Selection } from '../replay/page.js';
-import { decodeSegment } from '../segment/segment.js';
 import type { SnapshotRun } from '../segment/run.js';
-import { HOUR_S, LONGEST_PERIOD_H, hourOf } from './hours.js';
+import { decodeSegment } from '../segment/segment.js';
+import { HOURS_IN_SIGHT, hourIndex } from './hours.js';
 
-/** Hour buckets that are looked at: the current one and the longest period that ends before it. */
-export const HOURS_IN_SIGHT = LONGEST_PERIOD_H + 1;
-
-/** A token's snapshots by hour; index 0 is the bucket that starts at `firstHourS`. */
+/** A token's prices by hour; index 0 is the hour that starts at `firstHourS`. */
 export interface HourPrices {
   firstHourS: number;
+  /** How many snapshots the hour has. */
   snapshots: Uint32Array;
-  /** Over the hour's snapshots; NaN where it has none. */
+  /** Least and greatest price of the hour's snapshots; NaN without one. */
   lowUsd: Float64Array;
   highUsd: Float64Array;
 }
@@ -33,12 +35,12 @@ export interface PriceHoursInput {
 }
 
 /**
- * The pool's task for a token without pools: its prices by hour, HOURS_IN_SIGHT of them.
+ * The pool's task for a token without pools: its prices in the HOURS_IN_SIGHT hours.
  * @throws Error where a block is damaged or lacks a selected row
  */
 export function priceHours(input: PriceHoursInput): HourPrices {
   const prices = emptyHourPrices(input.firstHourS);
-  eachSelectedRun(input.blocks, input.selection, (run, rows) => addHourPrices(prices, run, rows));
+  eachSelectedRun(input, (run, rows) => addHourPrices(prices, run, rows));
   return prices;
 }
 
@@ -51,7 +53,7 @@ export function emptyHourPrices(firstHourS: number): HourPrices {
   };
 }
 
-/** Counts some of a run's snapshots in; those of hours out of sight are left out. */
+/** Adds some of a run's snapshots; those of hours out of sight are left out. */
 export function addHourPrices(prices: HourPrices, run: SnapshotRun, rows: readonly number[]): void {
   const { firstHourS, snapshots, lowUsd, highUsd } = prices;
   for (const row of rows) {
@@ -65,14 +67,34 @@ export function addHourPrices(prices: HourPrices, run: SnapshotRun, rows: readon
   }
 }
 
-/** Which bucket, counted from the one that starts at `firstHourS`, contains `timeS`. */
-export function hourIndex(firstHourS: number, timeS: number): number {
-  return (hourOf(timeS) - firstHourS) / HOUR_S;
+/**
+ * Calls `use` with each block that the selection names, decoded, and the rows selected of it. Blocks
+ * are decoded one at a time, each once.
+ * @throws Error where a block is damaged or lacks a selected row
+ */
+export function eachSelectedRun(
+  { blocks, selection }: Pick<PriceHoursInput, 'blocks' | 'selection'>,
+  use: (run: SnapshotRun, rows: readonly number[]) => void,
+): void {
+  const rowsOf = new Map<number, number[]>();
+  for (let i = 0; i < selection.run.length; i++) {
+    const rows = rowsOf.get(selection.run[i]);
+    if (rows === undefined) rowsOf.set(selection.run[i], [selection.row[i]]);
+    else rows.push(selection.row[i]);
+  }
+  for (const [block, rows] of rowsOf) {
+    if (block >= blocks.length)
+      throw new Error(`selection names block ${block} of ${blocks.length}`);
+    const run = decodeSegment(blocks[block]);
+    const past = rows.find((row) => row >= run.t.length);
+    if (past !== undefined) throw new Error(`block ${block} holds no snapshot ${past}`);
+    use(run, rows);
+  }
 }
 
 /**
- * Over the hours `fromHourS <= hour <= lastHourS` together; null where they have no snapshot.
- * Hours out of sight have none.
+ * The range over the hours `fromHourS <= hour <= lastHourS`; null where they have no snapshot. Hours
+ * out of sight have none.
  */
 export function pricesOver(
   prices: HourPrices,
@@ -91,27 +113,33 @@ export function pricesOver(
   return range.snapshots === 0 ? null : range;
 }
 
+const HALF_BIN = Math.sqrt(BIN_RATIO);
+/** Relative, at both ends, as for bands: rounding must not decide about a bin at the very end. */
+const TOLERANCE = 1e-9;
+const LOW_FACTOR = (1 - TOLERANCE) / HALF_BIN;
+const HIGH_FACTOR = (1 + TOLERANCE) * HALF_BIN;
+
+const FACTORS = Float64Array.from({ length: BIN_COUNT }, (_, i) => binFactor(MIN_BIN + i));
+
 /**
- * Decodes each block that the selection names once, one at a time, with the rows selected of it.
- * @throws Error where a block is damaged or lacks a selected row
+ * Bins of a snapshot at `priceUsd` whose price `priceUsd * 1.01^b` lies in
+ * `[lowUsd / 1.01^0.5, highUsd * 1.01^0.5]`, with a relative tolerance of 1e-9 at both ends;
+ * `first > last` where the range holds no bin of the ladder. A wider range never gives fewer bins.
  */
-export function eachSelectedRun(
-  blocks: readonly Uint8Array[],
-  selection: Selection,
-  use: (run: SnapshotRun, rows: readonly number[], block: number) => void,
-): void {
-  const rowsOf = new Map<number, number[]>();
-  for (let i = 0; i < selection.run.length; i++) {
-    const rows = rowsOf.get(selection.run[i]);
-    if (rows === undefined) rowsOf.set(selection.run[i], [selection.row[i]]);
-    else rows.push(selection.row[i]);
+export function binsOfPrices(priceUsd: number, lowUsd: number, highUsd: number): BinRange {
+  const low = (lowUsd / priceUsd) * LOW_FACTOR;
+  const high = (highUsd / priceUsd) * HIGH_FACTOR;
+  return { first: MIN_BIN + countBelow(low, false), last: MIN_BIN + countBelow(high, true) - 1 };
+}
+
+/** Bins of the ladder whose factor is below `factor`; with `orEqual` those at it too. */
+function countBelow(factor: number, orEqual: boolean): number {
+  let from = 0;
+  let to = BIN_COUNT;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (FACTORS[middle] < factor || (orEqual && FACTORS[middle] === factor)) from = middle + 1;
+    else to = middle;
   }
-  for (const [block, rows] of rowsOf) {
-    if (block >= blocks.length)
-      throw new Error(`selection names block ${block} of ${blocks.length}`);
-    const run = decodeSegment(blocks[block]);
-    const past = rows.find((row) => row >= run.t.length);
-    if (past !== undefined) throw new Error(`block ${block} holds no snapshot ${past}`);
-    use(run, rows, block);
-  }
+  return from;
 }

@@ -1,5 +1,5 @@
 /** Marks of the pools that lead their token's pools this hour. */
-import type { ChipKey } from '../../compute/lp/chips.js';
+import type { ChipKey } from '../../compute/lp/dlmm-board.js';
 
 /** What each key's chip says. */
 export const CHIP_DEFINITIONS: readonly { key: ChipKey; label: string; tip: string }[] = [

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DLMM_SORTS } from '../../compute/lp/board-period.js';
+import { DLMM_SORTS } from '../../compute/lp/dlmm-board.js';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../api/endpoint.js';

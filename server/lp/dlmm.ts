@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { CHIP_KEYS } from '../../compute/lp/chips.js';
+import { CHIP_KEYS } from '../../compute/lp/dlmm-board.js';
 import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {

@@ -1,6 +1,6 @@
 /** Builds the board of DLMM pools from what is stored of them; the work itself is the pool's. */
 import { runInTurn } from '../../compute/in-turn.js';
-import { joinRanges } from '../../compute/lp/board-ranges.js';
+import { joinRanges } from '../../compute/lp/pool-range.js';
 import { hourOf, hoursInSight, thisHour } from '../../compute/lp/hours.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { DlmmHourColumns, LpSource } from '../../storage/seams.js';

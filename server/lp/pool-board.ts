@@ -1,6 +1,5 @@
 /** The board of DLMM pools as it stands: what requests look up. */
-import type { BoardPeriod, DlmmSort } from '../../compute/lp/board-period.js';
-import type { DlmmBoard } from '../../compute/lp/dlmm-board.js';
+import type { BoardPeriod, DlmmBoard, DlmmSort } from '../../compute/lp/dlmm-board.js';
 import type { DlmmPeriod } from '../../compute/lp/hours.js';
 import type { PoolBook } from './pool-book.js';
 

@@ -1,6 +1,5 @@
 /** The DLMM pools of the store in memory. */
-import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
-import { boardPools, type BoardPools } from '../../compute/lp/pool-sides.js';
+import { boardPools, type BoardPools, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { sortInTurns } from '../sort-in-turns.js';
 import type { Turns } from '../turns.js';
 

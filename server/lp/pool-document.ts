@@ -1,14 +1,12 @@
 /** DLMM pools as documents of the API. */
 import type { Static } from 'typebox';
-import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/chips.js';
-import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
-import { baseAndQuote } from '../../compute/lp/pool-sides.js';
-import { poolPrice } from '../../compute/lp/pool-price.js';
+import { CHIP_KEYS, type ChipKey, chipLeaders } from '../../compute/lp/dlmm-board.js';
+import { baseAndQuote, type DlmmPool, poolPrice } from '../../compute/lp/dlmm-pool.js';
 import type { AskedToken } from '../api/chain.js';
-import type { getDlmm } from './dlmm.js';
-import type { getDlmmPools } from './dlmm-pools.js';
 import { currentPriceUsd, type MarketState } from '../tokens/market-state.js';
 import { CHIP_DEFINITIONS } from './chips.js';
+import type { getDlmmPools } from './dlmm-pools.js';
+import type { getDlmm } from './dlmm.js';
 import type { BoardRow, PoolBoard } from './pool-board.js';
 
 export type PoolsDocument = Static<(typeof getDlmm)['response']>;

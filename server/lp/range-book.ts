@@ -3,7 +3,7 @@
  * follows the tokens' depth by itself, one token at a time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TokenRanges } from '../../compute/lp/board-ranges.js';
+import type { BaseTokenRanges } from '../../compute/lp/pool-range.js';
 import type { HourPrices } from '../../compute/lp/price-range.js';
 import type { Clock } from '../clock.js';
 import {
@@ -108,8 +108,8 @@ export class RangeBook {
   }
 
   /** What is known of pools' ranges for one this hour. */
-  poolRanges(thisHourS: number): TokenRanges[] {
-    const found: TokenRanges[] = [];
+  poolRanges(thisHourS: number): BaseTokenRanges[] {
+    const found: BaseTokenRanges[] = [];
     for (const { request, ranges } of this.known.values()) {
       const ofHour = ranges.get(thisHourS);
       if (ofHour !== undefined) found.push({ pubkeys: request.pubkeys, ranges: ofHour });

@@ -1,6 +1,7 @@
 /** A mint's depth in sight, for the tasks that look at where its price went. */
 import { runInTurn } from '../../compute/in-turn.js';
-import { HOUR_S, hoursInSight } from '../../compute/lp/hours.js';
+import { hoursInSight } from '../../compute/lp/hours.js';
+import { HOUR_S } from '../../compute/time.js';
 import { poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
 import type { HourPrices, PriceHoursInput } from '../../compute/lp/price-range.js';
 import type { ComputePool } from '../../compute/pool.js';

@@ -1,7 +1,7 @@
 /** The flat datasets that are tables of their own: their fields, and what makes a row of them. */
 import type { FaultLog } from '../../compute/ingest/faults.js';
 import { MAX_BIN_STEP_BP } from '../../compute/ingest/limits.js';
-import { HOUR_S } from '../../compute/lp/hours.js';
+import { HOUR_S } from '../../compute/time.js';
 import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { DIRECTIONS } from '../../compute/orders/dca-order.js';
 import type { FlatRowValues } from '../bundle/frames.js';

@@ -1,16 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DLMM_SORTS, DLMM_SORT_COLUMNS, type BoardPeriod } from '../../compute/lp/board-period.js';
-import { chipLeaders } from '../../compute/lp/chips.js';
+import {
+  type BoardPeriod,
+  chipLeaders,
+  DLMM_SORT_COLUMNS,
+  DLMM_SORTS,
+} from '../../compute/lp/dlmm-board.js';
+import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
 import { DLMM_PERIODS, PERIODS_H } from '../../compute/lp/hours.js';
-import { baseAndQuote } from '../../compute/lp/pool-sides.js';
 import {
   plainBoard,
   plainLeaders,
   plainOrder,
   plainRangeTvl,
-  plainThisHour,
   type PlainRow,
+  plainThisHour,
 } from '../reference/lp.js';
 import {
   boardOf,
@@ -153,7 +157,7 @@ describe("pools' ranges", () => {
           for (let hour = 0; hour < 24; hour++) {
             const snapshots = ofHour(ranges.thisHourS + (hour - 23) * 3600);
             pubkeys.forEach((pubkey, pool) => {
-              const at = ranges.hourRangeTvlUsd[hour * pubkeys.length + pool];
+              const at = ranges.ofHour[pool * 24 + hour];
               expectNear(at, plainRangeTvl(snapshots, pubkey), `${pubkey} ${hour}`);
             });
           }

@@ -2,30 +2,29 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { binSums } from '../../compute/ladder/bin-sums.js';
 import { cellsOfRun, marketMask } from '../../compute/ladder/snapshot-cells.js';
-import { joinRanges } from '../../compute/lp/board-ranges.js';
 import { dlmmBoard, type DlmmBoard } from '../../compute/lp/dlmm-board.js';
 import {
+  type Denominators,
   denominatorsOf,
   densityTokens,
   feeDensityBoards,
-  type Denominators,
   type LpDenominator,
   type LpWindow,
 } from '../../compute/lp/fee-density.js';
-import { hoursInSight, type DlmmPeriod } from '../../compute/lp/hours.js';
-import { poolRanges, poolsOfMarkets } from '../../compute/lp/pool-range.js';
-import { baseAndQuote } from '../../compute/lp/pool-sides.js';
+import { type DlmmPeriod, hoursInSight } from '../../compute/lp/hours.js';
+import { joinRanges, poolRanges, poolsOfMarkets } from '../../compute/lp/pool-range.js';
+import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
 import { priceHours, type PriceHoursInput } from '../../compute/lp/price-range.js';
 import type { Market } from '../../compute/market.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import type { Store } from '../../storage/store.js';
-import { HAS_EXAMPLES, exampleRows, expectedReplies } from '../support/examples.js';
+import { exampleRows, expectedReplies, HAS_EXAMPLES } from '../support/examples.js';
 import {
-  DataDirectory,
-  commitRows,
-  openStore,
   type Cell,
+  commitRows,
+  DataDirectory,
   type MarketFields,
+  openStore,
   type SnapshotRow,
 } from '../support/stores.js';
 import type { Json } from '../support/tables.js';

@@ -2,12 +2,15 @@
 import fc from 'fast-check';
 import { binSums, type BinSums } from '../../compute/ladder/bin-sums.js';
 import { cellsOfRun, marketMask } from '../../compute/ladder/snapshot-cells.js';
-import { joinRanges } from '../../compute/lp/board-ranges.js';
-import { dlmmBoard, type DlmmBoard } from '../../compute/lp/dlmm-board.js';
-import type { PoolHours } from '../../compute/lp/hour-table.js';
+import { dlmmBoard, type DlmmBoard, type PoolHours } from '../../compute/lp/dlmm-board.js';
+import { boardPools, type BoardPools } from '../../compute/lp/dlmm-pool.js';
 import { hoursInSight, thisHour } from '../../compute/lp/hours.js';
-import { boardPools, type BoardPools } from '../../compute/lp/pool-sides.js';
-import { poolRanges, poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
+import {
+  joinRanges,
+  poolRanges,
+  type PoolRanges,
+  poolsOfMarkets,
+} from '../../compute/lp/pool-range.js';
 import type { PriceHoursInput } from '../../compute/lp/price-range.js';
 import type { Market } from '../../compute/market.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';

@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_BIN, MIN_BIN } from '../../compute/ladder/ladder.js';
-import { joinRanges } from '../../compute/lp/board-ranges.js';
-import { chipLeaders } from '../../compute/lp/chips.js';
+import { chipLeaders } from '../../compute/lp/dlmm-board.js';
+import { baseAndQuote, poolPrice } from '../../compute/lp/dlmm-pool.js';
 import { hoursInSight, thisHour } from '../../compute/lp/hours.js';
-import { poolPrice } from '../../compute/lp/pool-price.js';
-import { poolRanges } from '../../compute/lp/pool-range.js';
-import { baseAndQuote } from '../../compute/lp/pool-sides.js';
-import { binsOfPrices } from '../../compute/lp/price-bins.js';
-import { priceHours, pricesOver } from '../../compute/lp/price-range.js';
+import { joinRanges, poolRanges } from '../../compute/lp/pool-range.js';
+import { binsOfPrices, priceHours, pricesOver } from '../../compute/lp/price-range.js';
 import { QUOTES, storedOf } from './lp-market.js';
 
 const HOUR = 1_794_657_600;
@@ -137,7 +134,7 @@ describe('ranges', () => {
       snapshots: 2,
     });
     // In bins 0 of 10 and 11 USD, both within [10, 11], of two snapshots.
-    expect(before.rangeTvlUsd[0]).toBe(100);
+    expect(before.ofPeriod[0]).toBe(100);
     expect(poolRanges(input).prices).toEqual(before.prices);
     expect(priceHours(stored)).toEqual(before.prices);
   });

@@ -1,11 +1,10 @@
 /** The LP tools' tasks in the real pool: what they answer there is what they answer here. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinRanges } from '../../compute/lp/board-ranges.js';
 import { densityTokens, feeDensityBoards } from '../../compute/lp/fee-density.js';
-import { poolRanges } from '../../compute/lp/pool-range.js';
+import { joinRanges, poolRanges } from '../../compute/lp/pool-range.js';
 import { priceHours } from '../../compute/lp/price-range.js';
-import { startPool, type ComputePool } from '../../compute/pool.js';
+import { type ComputePool, startPool } from '../../compute/pool.js';
 import {
   boardOf,
   boardPoolsOf,
