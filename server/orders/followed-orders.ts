@@ -2,13 +2,12 @@
  * Active orders in memory, by token. They follow the store by themselves, off the path of requests
  * and in turns: a token may have very many.
  */
+import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
 import { Turns } from '../turns.js';
 
 /** Tokens whose orders are read with one query. */
 const TOKENS_AT_ONCE = 64;
-/** What could not be read is tried again after this. */
-const RETRY_AFTER_MS = 5_000;
 
 /** Orders of one kind: how they are read, and in what form a token's are kept. */
 export interface FollowedKind<Order, Kept> {
@@ -28,18 +27,21 @@ export type OrderListener = (tokenAddresses: readonly string[]) => void;
 export class FollowedOrders<Order extends { tokenAddress: string }, Kept extends object> {
   /** What is kept is never changed, only replaced; a token without an active order has nothing. */
   private readonly byToken = new Map<string, Kept>();
-  private readonly touched = new Set<string>();
-  private readonly failed = new Set<string>();
   private readonly listeners: OrderListener[] = [];
-  private following: Promise<void> | null = null;
-  private retry: NodeJS.Timeout | null = null;
-  private started = false;
-  private closed = false;
+  private readonly follower: Follower<string>;
 
   constructor(
     private readonly kind: FollowedKind<Order, Kept>,
-    private readonly log: Log,
-  ) {}
+    log: Log,
+  ) {
+    this.follower = new Follower({
+      work: (addresses) => this.read(addresses),
+      failure: `${kind.name} could not be read`,
+      keyField: 'token_address',
+      log,
+      batchKeys: TOKENS_AT_ONCE,
+    });
+  }
 
   /** What is kept of a token's orders, the same object until they change; null: it has none. */
   get(tokenAddress: string): Kept | null {
@@ -57,13 +59,7 @@ export class FollowedOrders<Order extends { tokenAddress: string }, Kept extends
 
   /** Takes note of a commit: the tokens' orders are read anew, soon and in the background. */
   touch(tokenAddresses: readonly string[]): void {
-    for (const address of tokenAddresses) this.touched.add(address);
-    if (!this.started || this.closed || this.touched.size === 0) return;
-    this.following ??= this.follow().finally(() => {
-      this.following = null;
-      // What was touched between the last look and now.
-      this.touch([]);
-    });
+    this.follower.touch(tokenAddresses);
   }
 
   /** Reads every active order, then follows the store, to be told of commits from before this on. */
@@ -78,43 +74,22 @@ export class FollowedOrders<Order extends { tokenAddress: string }, Kept extends
       this.byToken.set(address, await this.kind.keep(orders, turns));
       await turns.take();
     }
-    this.started = true;
     this.tell([...lists.keys()]);
-    this.touch([]);
+    this.follower.start();
   }
 
   /** Resolves when everything that was touched so far has been read, or has failed once. */
-  async settled(): Promise<void> {
-    while (this.following !== null) await this.following;
+  settled(): Promise<void> {
+    return this.follower.settled();
   }
 
   /** Stops following, and waits for what is under way. */
-  async close(): Promise<void> {
-    this.closed = true;
-    if (this.retry !== null) clearTimeout(this.retry);
-    await this.following;
+  close(): Promise<void> {
+    return this.follower.close();
   }
 
-  /** Never rejects: what cannot be read is logged and tried again later. */
-  private async follow(): Promise<void> {
-    // Commits come in quick succession: those of one moment are read together.
-    await Promise.resolve();
+  private async read(addresses: readonly string[]): Promise<void> {
     const turns = new Turns();
-    while (this.touched.size > 0 && !this.closed) {
-      const batch: string[] = [];
-      for (const address of this.touched) {
-        if (batch.push(address) === TOKENS_AT_ONCE) break;
-      }
-      for (const address of batch) this.touched.delete(address);
-      try {
-        await this.read(batch, turns);
-      } catch (error) {
-        this.retryLater(batch, error);
-      }
-    }
-  }
-
-  private async read(addresses: readonly string[], turns: Turns): Promise<void> {
     const lists = new Map<string, Order[]>();
     for (const order of await this.kind.read(addresses)) addTo(lists, order);
     for (const address of addresses) {
@@ -124,18 +99,6 @@ export class FollowedOrders<Order extends { tokenAddress: string }, Kept extends
       await turns.take();
     }
     this.tell(addresses);
-  }
-
-  private retryLater(batch: readonly string[], error: unknown): void {
-    if (this.closed) return;
-    this.log.error(`${this.kind.name} could not be read`, { tokens: batch.length }, error);
-    for (const address of batch) this.failed.add(address);
-    this.retry ??= setTimeout(() => {
-      this.retry = null;
-      const again = [...this.failed];
-      this.failed.clear();
-      this.touch(again);
-    }, RETRY_AFTER_MS).unref();
   }
 
   private tell(addresses: readonly string[]): void {

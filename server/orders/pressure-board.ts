@@ -7,7 +7,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { PressureRanking } from '../../compute/orders/pressure.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import { DutyCycle } from '../duty-cycle.js';
+import { LiveValue } from '../follower.js';
 import type { MarketState } from '../tokens/market-state.js';
 import { Turns } from '../turns.js';
 import type { OrderBook } from './order-book.js';
@@ -21,6 +21,8 @@ const REFRESH_AFTER_S = 5;
 const TICK_MS = 500;
 /** The longest that a ranking is put off: what is left of MAX_BOARD_AGE_S is for it to be done. */
 const MAX_PAUSE_MS = 6_000;
+/** A ranking that has failed is tried again after this. */
+const RETRY_AFTER_MS = 1_000;
 
 export interface PressureOptions {
   state: Pick<MarketState, 'token'>;
@@ -38,23 +40,26 @@ export interface Pressure {
 }
 
 export class PressureBoard {
-  private board: Pressure | null = null;
+  private readonly board: LiveValue<Pressure>;
   private readonly rows: PressureRows;
   private readonly touched = new Set<string>();
-  private readonly cycle: DutyCycle;
   private ticking: NodeJS.Timeout | null = null;
-  /** Whether the last ranking has failed. */
-  private failed = false;
 
   constructor(private readonly options: PressureOptions) {
     this.rows = new PressureRows(options.state, options.orderBook);
-    this.cycle = new DutyCycle({ work: () => this.tryRank(), maxPauseMs: MAX_PAUSE_MS });
+    this.board = new LiveValue({
+      build: () => this.rank(),
+      failure: 'DCA pressure could not be ranked',
+      log: options.log,
+      maxPauseMs: MAX_PAUSE_MS,
+      retryAfterMs: RETRY_AFTER_MS,
+    });
   }
 
   /** The board as it stands. */
   get current(): Pressure {
-    if (this.board === null) throw new Error('the pressure board has not been started');
-    return this.board;
+    if (this.board.current === null) throw new Error('the pressure board has not been started');
+    return this.board.current;
   }
 
   /** Takes note of tokens whose orders, row or depth has changed. */
@@ -62,7 +67,7 @@ export class PressureBoard {
     for (const address of addresses) {
       if (this.rows.concerns(address)) this.touched.add(address);
     }
-    if (this.board !== null && this.touched.size > 0) this.cycle.request();
+    if (this.board.current !== null && this.touched.size > 0) this.board.request();
   }
 
   /**
@@ -71,51 +76,39 @@ export class PressureBoard {
    */
   async start(): Promise<void> {
     this.touch(this.options.orderBook.tokens());
-    await this.rank();
+    await this.board.get();
     this.ticking = setInterval(() => this.tick(), TICK_MS);
     this.ticking.unref();
     this.touch([]);
   }
 
-  /** Looks at the clock: the board is ranked anew once it is some seconds old, or has failed to be. */
+  /** Looks at the clock: the board is ranked anew once it is some seconds old. */
   tick(): void {
-    if (this.board === null) return;
+    const { current } = this.board;
+    if (current === null) return;
     // The system's clock may be set back, too.
-    const ageS = Math.abs(this.options.clock.nowS() - this.board.ranking.nowS);
-    if (this.failed || ageS >= REFRESH_AFTER_S) this.cycle.request();
+    const ageS = Math.abs(this.options.clock.nowS() - current.ranking.nowS);
+    if (ageS >= REFRESH_AFTER_S) this.board.request();
   }
 
   /** Resolves when everything that was touched so far is on the board, or has failed once. */
   settled(): Promise<void> {
-    return this.cycle.settled();
+    return this.board.settled();
   }
 
   /** Stops following, and waits for what is under way. */
   async close(): Promise<void> {
     if (this.ticking !== null) clearInterval(this.ticking);
-    await this.cycle.close();
+    await this.board.close();
   }
 
-  /** Never rejects: the last board stands where there is no new one. @returns the cost, ms */
-  private async tryRank(): Promise<number | void> {
-    try {
-      const costMs = await this.rank();
-      this.failed = false;
-      return costMs;
-    } catch (error) {
-      this.failed = true;
-      this.options.log.error('DCA pressure could not be ranked', {}, error);
-    }
-  }
-
-  /** @returns what it cost the pool, ms: time in its queue is no cost */
-  private async rank(): Promise<number> {
+  /** Its cost is the pool's work: time in the pool's queue is none. */
+  private async rank(): Promise<{ value: Pressure; costMs: number }> {
     const { pool, clock } = this.options;
     await this.rows.update(this.touched, new Turns());
     const { rows } = this.rows;
     const input = this.rows.input(clock.nowS());
     const { ranking, costMs } = await runInTurn(pool, 'rankPressure', input);
-    this.board = { rows, ranking };
-    return costMs;
+    return { value: { rows, ranking }, costMs };
   }
 }

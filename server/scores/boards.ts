@@ -30,36 +30,32 @@ function isBetter(a: TokenState, b: TokenState): boolean {
   return difference > 0 || (difference === 0 && a.details.address < b.details.address);
 }
 
-export class Boards {
-  private replies: Readonly<Record<ChainFilter, KeptReply<Board>>> = {
-    mainchain: boardOf('mainchain', []),
-    evmchain: boardOf('evmchain', []),
-    all: boardOf('all', []),
+/** By chain, and the merged one. */
+export type TopScoreBoards = Readonly<Record<ChainFilter, KeptReply<Board>>>;
+
+export const EMPTY_BOARDS: TopScoreBoards = {
+  mainchain: boardOf('mainchain', []),
+  evmchain: boardOf('evmchain', []),
+  all: boardOf('all', []),
+};
+
+/** Ranks every token: one pass, however many there are. */
+export function topScoreBoards(state: MarketState): TopScoreBoards {
+  const own = Object.fromEntries(CHAINS.map((chain) => [chain, new Ranking()])) as Record<
+    Chain,
+    Ranking
+  >;
+  const merged = new Ranking();
+  for (const token of state.all()) {
+    if (token.standing.status !== 'available') continue;
+    own[token.details.chain].add(token);
+    if (standsForAsset(token, state)) merged.add(token);
+  }
+  return {
+    mainchain: boardOf('mainchain', own.mainchain.tokens),
+    evmchain: boardOf('evmchain', own.evmchain.tokens),
+    all: boardOf('all', merged.tokens),
   };
-
-  /** The board of a chain, or the merged one. */
-  get(chain: ChainFilter): KeptReply<Board> {
-    return this.replies[chain];
-  }
-
-  /** Ranks every token anew: one pass, however many there are. */
-  rebuild(state: MarketState): void {
-    const own = Object.fromEntries(CHAINS.map((chain) => [chain, new Ranking()])) as Record<
-      Chain,
-      Ranking
-    >;
-    const merged = new Ranking();
-    for (const token of state.all()) {
-      if (token.standing.status !== 'available') continue;
-      own[token.details.chain].add(token);
-      if (standsForAsset(token, state)) merged.add(token);
-    }
-    this.replies = {
-      mainchain: boardOf('mainchain', own.mainchain.tokens),
-      evmchain: boardOf('evmchain', own.evmchain.tokens),
-      all: boardOf('all', merged.tokens),
-    };
-  }
 }
 
 /** Of an asset's available legs the mainchain one stands for it, where there is one. */

@@ -6,9 +6,10 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { MarketSource, NewestPlaces } from '../../storage/seams.js';
 import type { ChainFilter } from '../api/chain.js';
 import type { Clock } from '../clock.js';
+import { Follower, LiveValue } from '../follower.js';
 import type { Log } from '../log.js';
 import { Alarms } from './alarms.js';
-import { Boards } from '../scores/boards.js';
+import { EMPTY_BOARDS, topScoreBoards, type TopScoreBoards } from '../scores/boards.js';
 import { DEPTH_DELAY_S, DepthLoader } from './depth-loader.js';
 import { HeldDepth, MAX_HELD_BYTES, isSamePlace, type HeldToken } from './held-depth.js';
 import { MarketState, type TokenState } from './market-state.js';
@@ -19,10 +20,6 @@ const TOKENS_AT_ONCE = 16;
 const LOADS_AT_START = 4;
 /** How often the clock is looked at. */
 const TICK_MS = 1000;
-/** The boards are ranked anew at most so often. */
-const BOARDS_EVERY_MS = 100;
-/** A token that could not be loaded is tried again after this. */
-const RETRY_AFTER_MS = 10_000;
 
 export interface MarketOptions {
   source: MarketSource;
@@ -38,16 +35,11 @@ export type LoadListener = (addresses: readonly string[]) => void;
 export class Market {
   readonly state = new MarketState();
   readonly held: HeldDepth;
-  private readonly boards = new Boards();
+  private readonly boards: LiveValue<TopScoreBoards>;
   private readonly alarms = new Alarms();
   private readonly loader: DepthLoader;
-  private readonly touched = new Set<number>();
-  private following: Promise<void> | null = null;
-  private readonly timers = new Set<NodeJS.Timeout>();
-  private boardsTimer: NodeJS.Timeout | null = null;
-  private boardsBuiltMs = 0;
+  private readonly follower: Follower<number>;
   private ticking: NodeJS.Timeout | null = null;
-  private started = false;
   private closed = false;
   private readonly reading = new Map<number, Promise<HeldToken>>();
   private readonly loadListeners: LoadListener[] = [];
@@ -55,11 +47,23 @@ export class Market {
   constructor(private readonly options: MarketOptions) {
     this.held = new HeldDepth(options.maxHeldBytes ?? MAX_HELD_BYTES);
     this.loader = new DepthLoader(options.source, options.pool, this.held, this.state);
+    this.follower = new Follower({
+      work: (tokenIds) => this.loadTokens(tokenIds),
+      failure: 'a token could not be loaded',
+      keyField: 'token_id',
+      log: options.log,
+      batchKeys: TOKENS_AT_ONCE,
+    });
+    this.boards = new LiveValue({
+      build: () => Promise.resolve({ value: topScoreBoards(this.state) }),
+      failure: 'the boards of scores could not be ranked',
+      log: options.log,
+    });
   }
 
   /** The board of a chain, or the merged one. */
-  board(chain: ChainFilter): ReturnType<Boards['get']> {
-    return this.boards.get(chain);
+  board(chain: ChainFilter): TopScoreBoards[ChainFilter] {
+    return (this.boards.current ?? EMPTY_BOARDS)[chain];
   }
 
   /** Calls `listener` once tokens have been loaded, and their state holds what is new. */
@@ -89,13 +93,7 @@ export class Market {
 
   /** Takes note of a commit: the tokens are loaded anew, soon and in the background. */
   touch(tokenIds: Iterable<number>): void {
-    for (const tokenId of tokenIds) this.touched.add(tokenId);
-    if (!this.started || this.closed || this.touched.size === 0) return;
-    this.following ??= this.follow().finally(() => {
-      this.following = null;
-      // What was touched between the last look and now.
-      this.touch([]);
-    });
+    this.follower.touch(tokenIds);
   }
 
   /** Loads every token, then follows the store, to be told of commits from before this call on. */
@@ -109,17 +107,24 @@ export class Market {
       for (const [tokenId, found] of part) places.set(tokenId, found);
     }
     const batches = batchesOf(source.tokenIds());
+    let hasFailed = false;
     const load = async (): Promise<void> => {
       for (const batch of batches) {
         if (this.closed) return;
-        await this.loadBatch(batch, places);
+        try {
+          await this.loadTokens(batch, places);
+        } catch {
+          // The follower tries them one by one, and says what fails.
+          this.touch(batch);
+          hasFailed = true;
+        }
       }
     };
     // They share one iterator: each takes the next batch when it is done with one.
     await Promise.all(Array.from({ length: LOADS_AT_START }, load));
-    this.rebuildBoards();
-    this.started = true;
-    this.touch([]);
+    this.follower.start();
+    if (hasFailed) await this.follower.settled();
+    await this.boards.settled();
   }
 
   /** Looks at the clock: tokens that change by it alone are loaded anew. */
@@ -129,17 +134,16 @@ export class Market {
 
   /** Resolves when everything that was touched so far has been loaded. */
   async settled(): Promise<void> {
-    while (this.following !== null) await this.following;
-    if (this.boardsTimer !== null) this.rebuildBoards();
+    await this.follower.settled();
+    await this.boards.settled();
   }
 
   /** Stops following, and waits for what is under way. */
   async close(): Promise<void> {
     this.closed = true;
     if (this.ticking !== null) clearInterval(this.ticking);
-    for (const timer of this.timers) clearTimeout(timer);
-    if (this.boardsTimer !== null) clearTimeout(this.boardsTimer);
-    await this.following;
+    await this.follower.close();
+    await this.boards.close();
   }
 
   private async readDepth(tokenId: number): Promise<HeldToken> {
@@ -151,43 +155,6 @@ export class Market {
     const agrees = known === null || held.newest === null || isSamePlace(known, held.newest.place);
     if (agrees) this.held.put(tokenId, held);
     return held;
-  }
-
-  private async follow(): Promise<void> {
-    // Commits come in quick succession: those of one moment are loaded together.
-    await Promise.resolve();
-    while (this.touched.size > 0 && !this.closed) {
-      const batch: number[] = [];
-      for (const tokenId of this.touched) {
-        if (batch.push(tokenId) === TOKENS_AT_ONCE) break;
-      }
-      for (const tokenId of batch) this.touched.delete(tokenId);
-      await this.loadBatch(batch);
-      this.scheduleBoards();
-    }
-  }
-
-  /** Never rejects: what cannot be loaded is logged, one by one, and tried again later. */
-  private async loadBatch(
-    tokenIds: readonly number[],
-    places?: ReadonlyMap<number, NewestPlaces>,
-  ): Promise<void> {
-    try {
-      await this.loadTokens(tokenIds, places);
-    } catch (error) {
-      if (tokenIds.length > 1) {
-        for (const tokenId of tokenIds) await this.loadBatch([tokenId]);
-        return;
-      }
-      if (this.closed) return;
-      this.options.log.error('a token could not be loaded', { token_id: tokenIds[0] }, error);
-      const timer = setTimeout(() => {
-        this.timers.delete(timer);
-        this.touch(tokenIds);
-      }, RETRY_AFTER_MS);
-      timer.unref();
-      this.timers.add(timer);
-    }
   }
 
   private async loadTokens(
@@ -203,23 +170,7 @@ export class Market {
     this.state.put(loaded, nowS);
     const addresses = loaded.map(({ details }) => details.address);
     for (const listener of this.loadListeners) listener(addresses);
-  }
-
-  private scheduleBoards(): void {
-    if (this.boardsTimer !== null) return;
-    const waitMs = this.boardsBuiltMs + BOARDS_EVERY_MS - Date.now();
-    if (waitMs <= 0) this.rebuildBoards();
-    else {
-      this.boardsTimer = setTimeout(() => this.rebuildBoards(), waitMs);
-      this.boardsTimer.unref();
-    }
-  }
-
-  private rebuildBoards(): void {
-    if (this.boardsTimer !== null) clearTimeout(this.boardsTimer);
-    this.boardsTimer = null;
-    this.boards.rebuild(this.state);
-    this.boardsBuiltMs = Date.now();
+    this.boards.request();
   }
 }
 

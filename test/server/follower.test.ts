@@ -1,0 +1,293 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Follower, LiveValue, type FollowerOptions } from '../../server/follower.js';
+import { createLog } from '../../server/log.js';
+
+let logged: string[];
+beforeEach(() => {
+  logged = [];
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => vi.useRealTimers());
+
+const log = createLog((line) => void logged.push(line));
+const passMs = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+describe('a follower', () => {
+  /** A follower, and the batches that it worked on. */
+  function followerOf(options: Partial<FollowerOptions<string>> = {}) {
+    const batches: string[][] = [];
+    const follower = new Follower<string>({
+      failure: 'keys failed',
+      keyField: 'key',
+      log,
+      batchKeys: 2,
+      ...options,
+      work: async (keys) => {
+        batches.push([...keys]);
+        return options.work?.(keys);
+      },
+    });
+    follower.start();
+    return { follower, batches };
+  }
+
+  it('works on changed keys in their order, in batches, and not within the call', async () => {
+    const { follower, batches } = followerOf();
+    follower.touch(['b', 'a', 'b', 'c']);
+    expect(batches).toEqual([]);
+    expect([...follower.due]).toEqual(['b', 'a', 'c']);
+    await follower.settled();
+    expect(batches).toEqual([['b', 'a'], ['c']]);
+  });
+
+  it('waits until it is started', async () => {
+    const batches: string[][] = [];
+    const work = (keys: readonly string[]) => Promise.resolve(void batches.push([...keys]));
+    const follower = new Follower<string>({ work, failure: 'keys failed', log });
+    follower.touch(['a']);
+    await follower.settled();
+    expect(batches).toEqual([]);
+    follower.start();
+    await follower.settled();
+    expect(batches).toEqual([['a']]);
+  });
+
+  it('works again on a key that changes during its work', async () => {
+    const { follower, batches } = followerOf({
+      work: () => {
+        if (batches.length === 1) follower.touch(['a']);
+        return Promise.resolve();
+      },
+    });
+    follower.touch(['a']);
+    await follower.settled();
+    expect(batches).toEqual([['a'], ['a']]);
+  });
+
+  it('works on a failed batch key by key, logs one line, and tries the failed keys again', async () => {
+    let isBroken = true;
+    const { follower, batches } = followerOf({
+      batchKeys: 4,
+      work: (keys) => {
+        const fails = isBroken && keys.some((key) => key > 'b');
+        return fails ? Promise.reject(new Error('no such key')) : Promise.resolve();
+      },
+    });
+    follower.touch(['a', 'b', 'c', 'd']);
+    await follower.settled();
+    expect(batches.splice(0)).toEqual([['a', 'b', 'c', 'd'], ['a'], ['b'], ['c'], ['d']]);
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain('msg="keys failed" key=c failed=2');
+    isBroken = false;
+    await passMs(4_999);
+    expect(batches).toEqual([]);
+    await passMs(1);
+    expect(batches).toEqual([['c', 'd']]);
+    await passMs(60_000);
+    expect(batches).toHaveLength(1);
+  });
+
+  it('leaves a failed key alone where it must not retry', async () => {
+    const { follower, batches } = followerOf({
+      retryAfterMs: null,
+      work: () => Promise.reject(new Error('no')),
+    });
+    follower.touch(['a']);
+    await passMs(60_000);
+    expect(batches).toEqual([['a']]);
+    expect(logged).toHaveLength(1);
+  });
+
+  it('paces each key for itself, but not what cannot wait, what is free, or what is new', async () => {
+    const free = [true, true];
+    const { follower, batches } = followerOf({
+      batchKeys: 1,
+      paced: true,
+      work: () => Promise.resolve(free.shift() ? null : 50),
+    });
+    for (let i = 0; i < 5; i++) {
+      follower.touch(['a']);
+      await passMs(0);
+    }
+    expect(batches).toHaveLength(5);
+    follower.touch(['a', 'b']);
+    await passMs(499);
+    expect(batches.slice(5)).toEqual([['b']]);
+    await passMs(1);
+    expect(batches.slice(6)).toEqual([['a']]);
+    follower.touch(['a']);
+    await passMs(0);
+    expect(batches).toHaveLength(7);
+    follower.touchNow(['a']);
+    await passMs(0);
+    expect(batches).toHaveLength(8);
+    follower.forget('a');
+    follower.touch(['a']);
+    await passMs(0);
+    expect(batches).toHaveLength(9);
+  });
+
+  it('ends with the work that is under way', async () => {
+    let end = () => {};
+    const { follower, batches } = followerOf({
+      batchKeys: 1,
+      work: () => new Promise((resolve) => (end = resolve)),
+    });
+    follower.touch(['a', 'b']);
+    await passMs(0);
+    let isClosed = false;
+    const closing = follower.close().then(() => (isClosed = true));
+    follower.touch(['c']);
+    await passMs(10);
+    expect(isClosed).toBe(false);
+    end();
+    await closing;
+    await passMs(60_000);
+    expect(batches).toEqual([['a']]);
+  });
+});
+
+describe('a live value', () => {
+  /** A value whose build costs so much, and the times at which it was built. */
+  function liveOf(costMs: () => number | undefined, takesMs = 0) {
+    const runs: number[] = [];
+    const live = new LiveValue({
+      failure: 'a value could not be built',
+      log,
+      build: async () => {
+        runs.push(performance.now());
+        if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs));
+        return { value: { run: runs.length }, costMs: costMs() };
+      },
+    });
+    return { live, runs, startMs: performance.now() };
+  }
+
+  it('is a promise until it is built, then the last one that was', async () => {
+    const { live } = liveOf(() => 50);
+    expect(live.current).toBe(null);
+    const first = live.get();
+    expect(first).toBeInstanceOf(Promise);
+    expect(await first).toEqual({ run: 1 });
+    live.request();
+    expect(live.get()).toEqual({ run: 1 });
+    await live.settled();
+    expect(live.get()).toEqual({ run: 2 });
+  });
+
+  it('stands where a build fails, which a first request is told; it is built again later', async () => {
+    const failures = [new Error('first'), null, new Error('third'), null];
+    const live = new LiveValue({
+      failure: 'a value could not be built',
+      log,
+      build: () => {
+        const failure = failures.shift();
+        if (failure) return Promise.reject(failure);
+        return Promise.resolve({ value: { left: failures.length } });
+      },
+    });
+    await expect(live.get()).rejects.toThrow('first');
+    expect(await live.get()).toEqual({ left: 2 });
+    live.request();
+    await live.settled();
+    expect(live.get()).toEqual({ left: 2 });
+    expect(logged.filter((line) => line.includes('a value could not be built'))).toHaveLength(2);
+    await passMs(5_000);
+    expect(live.get()).toEqual({ left: 0 });
+    await live.close();
+    expect(live.get()).toEqual({ left: 0 });
+  });
+
+  it('refuses who waits for it where it is closed first', async () => {
+    const { live } = liveOf(() => 50);
+    await live.close();
+    await expect(live.get()).rejects.toThrow('closed');
+  });
+
+  it('is built at once after a quiet time, also twice in quick succession', async () => {
+    const { live, runs, startMs } = liveOf(() => 50);
+    live.request();
+    await passMs(0);
+    live.request();
+    await passMs(0);
+    expect(runs.map((atMs) => atMs - startMs)).toEqual([0, 0]);
+  });
+
+  it('takes one part in ten of the time while it is always requested, the last request included', async () => {
+    const { live, runs, startMs } = liveOf(() => 50);
+    for (let ms = 0; ms < 10_000; ms += 10) {
+      live.request();
+      await passMs(10);
+    }
+    expect(runs.length).toBeGreaterThanOrEqual(20);
+    expect(runs.length).toBeLessThanOrEqual(24);
+    const asked = performance.now();
+    live.request();
+    await passMs(600);
+    expect(runs[runs.length - 1]).toBeGreaterThan(asked);
+    expect(runs[runs.length - 1] - startMs).toBeLessThan(10_600);
+  });
+
+  it('rests 100 ms at least and 15 s at most', async () => {
+    for (const [costMs, pauseMs] of [
+      [0, 100],
+      [60_000, 15_000],
+    ]) {
+      const { live, runs } = liveOf(() => costMs);
+      for (let ms = 0; ms < 5 * pauseMs; ms += pauseMs / 50) {
+        live.request();
+        await passMs(pauseMs / 50);
+      }
+      const gaps = runs.slice(1).map((atMs, i) => atMs - runs[i]);
+      expect(Math.max(...gaps)).toBe(pauseMs);
+      expect(runs.length).toBeLessThanOrEqual(8);
+    }
+  });
+
+  it('is charged with all the time that its build took where that tells no cost', async () => {
+    const { live, runs } = liveOf(() => undefined, 200);
+    for (let i = 0; i < 1200; i++) {
+      live.request();
+      await passMs(10);
+    }
+    const gaps = runs.slice(1).map((atMs, i) => atMs - runs[i]);
+    expect(Math.max(...gaps)).toBeGreaterThanOrEqual(2000);
+  });
+
+  it('takes a slow build among fast ones for one that had to wait', async () => {
+    const costs = [3000, 10, 10, 3000, 10, 10];
+    const { live, runs } = liveOf(() => costs.shift());
+    for (let i = 0; i < 200; i++) {
+      live.request();
+      await passMs(5);
+    }
+    const gaps = runs.slice(1, 6).map((atMs, i) => atMs - runs[i]);
+    expect(Math.max(...gaps)).toBe(100);
+  });
+
+  it('is built once more for what is requested during a build, and not for what is not', async () => {
+    const { live, runs } = liveOf(() => 0, 50);
+    live.request();
+    await passMs(10);
+    live.request();
+    live.request();
+    await passMs(1000);
+    expect(runs.length).toBe(2);
+  });
+
+  it('is built at once where that is waited for, and not after it is closed', async () => {
+    const { live, runs } = liveOf(() => 1000);
+    for (let i = 0; i < 4; i++) {
+      live.request();
+      await passMs(0);
+    }
+    expect(runs.length).toBe(3);
+    await live.settled();
+    expect(runs.length).toBe(4);
+    live.request();
+    await live.close();
+    live.request();
+    await passMs(60_000);
+    expect(runs.length).toBe(4);
+  });
+});
