@@ -1,18 +1,33 @@
-/** A window's replay into a file, page by page, from wherever an earlier run got to. */
+/** Downloads a window into a file, page by page, and resumes where an earlier run ended. */
 import { rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ReplayError, outdated } from './errors.js';
-import { arrowWriter } from './arrow.js';
-import { csvWriter } from './csv.js';
-import { jsonWriter } from './json.js';
-import { takeLock } from './lock.js';
-import { ndjsonWriter } from './ndjson.js';
-import { parquetWriter } from './parquet.js';
+import { arrowWriter, parquetWriter } from './columnar-formats.js';
+import {
+  csvWriter,
+  jsonWriter,
+  ndjsonWriter,
+  type PageWriter,
+  type ReplayFormat,
+} from './formats.js';
 import type { RemotePage } from './page.js';
-import { PartFile, absent, partPaths, removeParts, syncFile, type PartPaths } from './part-file.js';
-import { difference, pageUrl, type ReplayRequest, type Rest } from './request.js';
+import {
+  absent,
+  PartFile,
+  partPaths,
+  type PartPaths,
+  removeParts,
+  syncFile,
+  takeLock,
+} from './part-file.js';
+import {
+  difference,
+  outdated,
+  pageUrl,
+  ReplayError,
+  type ReplayRequest,
+  type Rest,
+} from './request.js';
 import { addPage, type Totals } from './totals.js';
-import type { PageWriter, ReplayFormat } from './writer.js';
 
 const WRITERS: Readonly<Record<ReplayFormat, PageWriter>> = {
   json: jsonWriter,
@@ -22,12 +37,12 @@ const WRITERS: Readonly<Record<ReplayFormat, PageWriter>> = {
   parquet: parquetWriter,
 };
 
-/** What is kept between two pages, and between two runs. */
+/** Kept from page to page, and from run to run. */
 export interface ReplayState {
   request: ReplayRequest;
   format: ReplayFormat;
   totals: Totals | null;
-  /** What is still to come; null before the first page and after the last. */
+  /** The window's remainder; null before the first page and after the last. */
   rest: Rest | null;
   /** The last page is in. */
   paged: boolean;
@@ -39,7 +54,7 @@ export interface Download {
   out: string;
   /** Replaces an OUT that is there. */
   force: boolean;
-  /** Drops what an interrupted run left. */
+  /** Deletes what an interrupted run left. */
   restart: boolean;
   fetchPage: (url: URL) => Promise<RemotePage>;
   onProgress: (state: ReplayState) => void;
@@ -68,7 +83,7 @@ export async function download(options: Download): Promise<DownloadResult> {
       return await complete(options, paths, part);
     } finally {
       await part.close();
-      // Nothing to go on from is not left lying about.
+      // Without a page there is nothing to resume.
       if (part.state.totals === null) await removeParts(paths);
     }
   } finally {
@@ -139,7 +154,7 @@ async function fetchPages(options: Download, part: PartFile<ReplayState>): Promi
   }
 }
 
-/** Sees to it that pages follow one another without a gap, and come to an end. */
+/** Checks that pages follow one another without a gap, and come to an end. */
 function checkWindow({ window, next_from: nextFrom }: RemotePage, rest: Rest | null): void {
   if (rest !== null && (window.from !== rest.from || window.to !== rest.to)) {
     throw outdated(
@@ -159,7 +174,7 @@ async function finish(
   totals: Totals,
 ): Promise<number> {
   const writer = WRITERS[format];
-  await part.append(writer.end(totals, paths.part));
+  if (writer.end !== undefined) await part.append([writer.end(totals)]);
   await part.sync();
   if (writer.convert === undefined) {
     await rename(paths.part, out);

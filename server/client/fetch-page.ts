@@ -1,24 +1,28 @@
-/** A page of a running server, however often it has to be asked for. */
+/** A page of a running server: asked for again while the server is busy, limits or is away. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ReplayError, repeated } from './errors.js';
-import { ConnectionError, get, type HttpReply } from './http.js';
 import { PageFault, parsePage, type RemotePage } from './page.js';
-import { Retries, retryAfterMs, seconds, type RetryKind } from './retry.js';
+import { ReplayError, repeated } from './request.js';
 
-/** What a server, or a proxy in front of it, says when it is away or fails for a moment. */
+/** Statuses that a server, or a proxy in front of it, answers while it is away for a moment. */
 const PASSING_STATUSES = [500, 502, 503, 504];
 const TOO_MANY_REQUESTS = 429;
+/** Bytes of a decoded body; a full page of the widest markets stays below. */
+const MAX_BODY_BYTES = 128 * 1024 * 1024;
+/** A server that sends no byte for this long is given up. */
+const SILENCE_LIMIT_MS = 60_000;
+
+/** Why a request is sent again. */
+export type RetryKind = 'busy' | 'limited' | 'connection';
 
 export interface FetchOptions {
   key: string;
   signal: AbortSignal;
-  /** Told before every wait. */
+  /** Called before every wait. */
   onWait: (kind: RetryKind, text: string) => void;
 }
 
 /**
- * Asks until the page is there: waits out `replay_busy`, rate limits and lost connections within
- * their bounds.
+ * Waits out `replay_busy`, rate limits and lost connections within their bounds.
  * @throws ReplayError with the server's own words where it refuses, or where a bound is reached
  * @throws the signal's reason once it is aborted
  */
@@ -40,8 +44,8 @@ async function ask(url: URL, { key, signal }: FetchOptions): Promise<Outcome> {
   try {
     reply = await get(url, { accept: 'application/json', 'x-api-key': key }, signal);
   } catch (error) {
-    if (!(error instanceof ConnectionError)) throw error;
-    const message = `no reply from ${url.origin} (${repeated(error.message)})`;
+    signal.throwIfAborted();
+    const message = `no reply from ${url.origin} (${repeated(reasonOf(error))})`;
     return { kind: 'connection', askedMs: null, message };
   }
   if (reply.status === 200) return { page: pageOf(url, reply) };
@@ -49,6 +53,51 @@ async function ask(url: URL, { key, signal }: FetchOptions): Promise<Outcome> {
   const kind = retryKind(reply);
   if (kind === null) throw new ReplayError(message);
   return { kind, askedMs: retryAfterMs(reply.headers, Date.now()), message };
+}
+
+interface HttpReply {
+  status: number;
+  headers: Headers;
+  body: string;
+}
+
+/** The whole reply, decoded. Redirects are not followed: they would carry the key elsewhere. */
+async function get(
+  url: URL,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<HttpReply> {
+  const silence = new AbortController();
+  const timer = setTimeout(
+    () => silence.abort(new Error(`no byte in ${SILENCE_LIMIT_MS / 1000} s`)),
+    SILENCE_LIMIT_MS,
+  );
+  try {
+    const reply = await fetch(url, {
+      headers: { ...headers, 'accept-encoding': 'br, gzip' },
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, silence.signal]),
+    });
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of (reply.body ?? []) as AsyncIterable<Uint8Array>) {
+      timer.refresh();
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) throw new Error(`a reply of more than ${MAX_BODY_BYTES} bytes`);
+      chunks.push(chunk);
+    }
+    const { status, headers: received } = reply;
+    return { status, headers: received, body: Buffer.concat(chunks).toString('utf8') };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** fetch() hides the reason behind 'fetch failed'; `localhost` has one for each address tried. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  const { message, code, cause } = error as NodeJS.ErrnoException & { cause?: unknown };
+  return cause instanceof Error ? reasonOf(cause) : message || code || 'failed';
 }
 
 function pageOf(url: URL, { body }: HttpReply): RemotePage {
@@ -66,12 +115,12 @@ function retryKind(reply: HttpReply): RetryKind | null {
   return errorBody(reply).error_code === 'replay_busy' ? 'busy' : 'connection';
 }
 
-/** What the server says of its refusal. */
+/** The server's reason for its refusal. */
 function wordsOf(reply: HttpReply): string {
   const { message, error } = errorBody(reply);
   const words = [message, error].find((text) => typeof text === 'string');
-  const { location } = reply.headers;
-  if (words === undefined && location !== undefined) return repeated(`redirected to ${location}`);
+  const location = reply.headers.get('location');
+  if (words === undefined && location !== null) return repeated(`redirected to ${location}`);
   return repeated(words ?? (reply.body || 'no reason given'));
 }
 
@@ -82,4 +131,71 @@ function errorBody({ body }: HttpReply): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+interface RetryLimit {
+  /** Tries of one page, the first one included. */
+  maxTries: number;
+  /** All waits for one page together. */
+  maxWaitMs: number;
+}
+
+/** The bounds of each page. */
+export const RETRY_LIMITS: Readonly<Record<RetryKind, RetryLimit>> = {
+  busy: { maxTries: 120, maxWaitMs: 180_000 },
+  limited: { maxTries: 20, maxWaitMs: 600_000 },
+  connection: { maxTries: 9, maxWaitMs: 60_000 },
+};
+
+/** Waits where the server names none: doubled from try to try up to the greatest. */
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 10_000;
+/** Spreads clients that were turned away together. */
+const JITTER_MS = 100;
+
+/** Counts the tries of one page. */
+export class Retries {
+  private readonly spent: Record<RetryKind, { tries: number; waitedMs: number }> = {
+    busy: { tries: 1, waitedMs: 0 },
+    limited: { tries: 1, waitedMs: 0 },
+    connection: { tries: 1, waitedMs: 0 },
+  };
+
+  /**
+   * How long to wait before the next try, in milliseconds.
+   *
+   * @param askedMs the wait that the server asks for; null where it names none
+   * @param message begins the error where it gives up
+   * @throws ReplayError where tries or time are used up
+   */
+  next(kind: RetryKind, askedMs: number | null, message: string): number {
+    const { maxTries, maxWaitMs } = RETRY_LIMITS[kind];
+    const spent = this.spent[kind];
+    const backoffMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (spent.tries - 1));
+    const waitMs = (askedMs ?? backoffMs) + Math.random() * JITTER_MS;
+    if (spent.tries >= maxTries)
+      throw new ReplayError(`${message}; gave up after ${maxTries} tries`);
+    if (spent.waitedMs + waitMs > maxWaitMs + JITTER_MS) {
+      const waited = spent.waitedMs === 0 ? '' : `having waited ${seconds(spent.waitedMs)}, `;
+      throw new ReplayError(
+        `${message}; gave up: ${waited}it asks for ${seconds(waitMs)} more, and the limit is ${seconds(maxWaitMs)}`,
+      );
+    }
+    spent.tries++;
+    spent.waitedMs += waitMs;
+    return waitMs;
+  }
+}
+
+/** Seconds as people read them. */
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+/** Milliseconds of a Retry-After header (RFC 9110, 10.2.3): seconds, or a date; null without one. */
+export function retryAfterMs(headers: Headers, nowMs: number): number | null {
+  const text = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const dateMs = Date.parse(text);
+  return Number.isNaN(dateMs) ? null : Math.max(0, dateMs - nowMs);
 }

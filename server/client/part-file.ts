@@ -1,13 +1,13 @@
 /**
- * A file that is written in steps and can be gone on with after an interruption at any moment:
- * `OUT.part` holds what is there, `OUT.part.state` says how much of it counts and what comes next.
+ * A file that is written in steps and can be resumed after an interruption at any moment: `OUT.part`
+ * holds the data, `OUT.part.state` says how much of it counts and what comes next. A lock file keeps
+ * two processes from writing it.
  */
-import { open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
-import { ReplayError } from './errors.js';
-import type { Chunk } from './writer.js';
+import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { ReplayError } from './request.js';
 
-/** Chunks are gathered up to about this before they are written. */
-const WRITE_BYTES = 1024 * 1024;
+/** Texts are gathered up to about this length before they are written. */
+const WRITE_CHARS = 1024 * 1024;
 
 export interface PartPaths {
   part: string;
@@ -74,23 +74,16 @@ export class PartFile<S> {
     return this.written.state;
   }
 
-  get bytes(): number {
-    return this.position;
-  }
-
   /** Appends; nothing of it counts before commit(). */
-  async append(chunks: AsyncIterable<Chunk> | Iterable<Chunk>): Promise<void> {
-    let gathered: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of chunks) {
-      const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk);
-      gathered.push(buffer);
-      bytes += buffer.length;
-      if (bytes < WRITE_BYTES) continue;
-      await this.write(Buffer.concat(gathered));
-      [gathered, bytes] = [[], 0];
+  async append(texts: Iterable<string>): Promise<void> {
+    let gathered = '';
+    for (const text of texts) {
+      gathered += text;
+      if (gathered.length < WRITE_CHARS) continue;
+      await this.write(Buffer.from(gathered));
+      gathered = '';
     }
-    await this.write(Buffer.concat(gathered));
+    await this.write(Buffer.from(gathered));
   }
 
   private async write(bytes: Buffer): Promise<void> {
@@ -161,4 +154,38 @@ export async function syncFile(path: string): Promise<void> {
 export function absent(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
   throw error;
+}
+
+/**
+ * Takes the lock, also from a process that is no more.
+ * @returns gives it back
+ * @throws ReplayError while another process holds it
+ */
+export async function takeLock(lock: string): Promise<() => Promise<void>> {
+  for (;;) {
+    try {
+      await writeFile(lock, String(process.pid), { flag: 'wx' });
+      return () => rm(lock, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const holder = Number(await readFile(lock, 'utf8').catch(absent));
+    if (holder !== process.pid && isAlive(holder)) {
+      throw new ReplayError(
+        `process ${holder} is writing this file; if that is no fathom replay, delete ${lock}`,
+      );
+    }
+    await rm(lock, { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Not ours to signal, yet there.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

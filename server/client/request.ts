@@ -1,4 +1,4 @@
-/** What a replay client asks for: a server, a token and the parameters of api.md 4.13. */
+/** A replay client's request: a server, a token and replay's parameters; and how it may fail. */
 import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
 import { BASE_PATH } from '../app.js';
@@ -62,4 +62,31 @@ export function difference(was: ReplayRequest, is: ReplayRequest): string | null
   return different
     .map((name) => `${name} (was ${before[name] ?? 'not given'}, is ${now[name] ?? 'not given'})`)
     .join(', ');
+}
+
+/** A replay that cannot go on. The message is for the user. */
+export class ReplayError extends Error {
+  override readonly name = 'ReplayError';
+
+  /** @param resumable whether another run may go on from the pages that are kept */
+  constructor(
+    message: string,
+    readonly resumable = true,
+  ) {
+    super(message);
+  }
+}
+
+/** The part file and the server's data no longer fit together. */
+export function outdated(what: string): ReplayError {
+  return new ReplayError(`${what}; use --restart`, false);
+}
+
+/** Characters of a server's own words that are repeated. */
+const MAX_REPEATED_CHARS = 500;
+
+/** A server's words, fit to be shown on a terminal: one line, no control characters, bounded. */
+export function repeated(text: string): string {
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
+  return line.length <= MAX_REPEATED_CHARS ? line : `${line.slice(0, MAX_REPEATED_CHARS)}...`;
 }

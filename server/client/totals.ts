@@ -1,15 +1,9 @@
 /**
- * What a replay's pages add up to. It is plain JSON and enough, together with what is on disk, to go
- * on from any page: writers keep no state of their own.
+ * The sum of a replay's pages so far. It is plain JSON and enough, together with the part file, to
+ * resume from any page.
  */
-import { outdated, type ReplayError } from './errors.js';
-import {
-  slotsOf,
-  type RemoteFacet,
-  type RemoteGroup,
-  type RemoteMarket,
-  type RemotePage,
-} from './page.js';
+import { slotsOf, type RemoteGroup, type RemoteMarket, type RemotePage } from './page.js';
+import { outdated, type ReplayError } from './request.js';
 
 /** A facet's sum over snapshots, in whole cents, so that means of pages add up exactly. */
 export interface FacetSum {
@@ -25,19 +19,21 @@ export interface FacetSums {
   venues: FacetSum[];
 }
 
-/** The reply's fields that hold for the window as a whole. */
-export interface WindowHead {
-  token: string;
-  resolved_token?: string;
-  chain: string;
-  window: { from: number; to: number; clamped: boolean };
-  group: string;
-  filter: Record<string, unknown>;
-  markets_mode: string;
-  min_pct: number;
-  max_pct: number;
-  bin_ratio: number;
-}
+/** The reply's fields that hold for the whole window. */
+export type WindowHead = Pick<
+  RemotePage,
+  | 'token'
+  | 'resolved_token'
+  | 'chain'
+  | 'group'
+  | 'markets_mode'
+  | 'min_pct'
+  | 'max_pct'
+  | 'bin_ratio'
+> & {
+  window: Pick<RemotePage['window'], 'from' | 'to' | 'clamped'>;
+  filter: Omit<RemotePage['filter'], 'venues_not_found'>;
+};
 
 export interface Totals {
   head: WindowHead;
@@ -151,7 +147,11 @@ function addFacets(sums: FacetSums | null, { facets }: RemotePage): FacetSums | 
 }
 
 /** A mean times its frames is a whole number of cents but for the rounding of one division. */
-function addSums(sums: FacetSum[], means: readonly RemoteFacet[], frames: number): FacetSum[] {
+function addSums(
+  sums: FacetSum[],
+  means: readonly (Omit<FacetSum, 'cents'> & { usd: number })[],
+  frames: number,
+): FacetSum[] {
   const added = sums.map((sum) => ({ ...sum }));
   for (const { usd, ...facet } of means) {
     const cents = Math.round(usd * 100 * frames);

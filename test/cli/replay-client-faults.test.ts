@@ -1,16 +1,16 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ReplayError } from '../../server/client/request.js';
 import { UsageError } from '../../storage/errors.js';
-import { ReplayError } from '../../server/client/errors.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
-  MINT,
   csvRows,
+  type Market,
+  MINT,
   replayHere,
   spawnReplay,
   startMarket,
-  type Market,
 } from './replay-client-support.js';
 
 let market: Market;

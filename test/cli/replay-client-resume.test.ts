@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import { hangUp, startProxy, type Proxy } from '../support/replay-proxy.js';
-import { REPLAY_FORMATS } from '../../server/client/writer.js';
+import { REPLAY_FORMATS } from '../../server/client/formats.js';
 import {
   WHOLE,
   MINT,

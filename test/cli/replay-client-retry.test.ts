@@ -1,19 +1,19 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Retries, RETRY_LIMITS, retryAfterMs } from '../../server/client/fetch-page.js';
+import type { RemotePage } from '../../server/client/page.js';
+import { ReplayError } from '../../server/client/request.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
   answer,
   cutShort,
   hangUp,
-  startProxy,
   type Instead,
   type Proxy,
+  startProxy,
 } from '../support/replay-proxy.js';
-import { ReplayError } from '../../server/client/errors.js';
-import type { RemotePage } from '../../server/client/page.js';
-import { RETRY_LIMITS, Retries, retryAfterMs } from '../../server/client/retry.js';
-import { MINT, WHOLE, replayHere, startMarket, type Market } from './replay-client-support.js';
+import { type Market, MINT, replayHere, startMarket, WHOLE } from './replay-client-support.js';
 
 const BUSY = { error: 'Service Unavailable', message: 'busy', error_code: 'replay_busy' };
 
@@ -102,7 +102,7 @@ describe('a page is given up', () => {
     [
       'a page that is none',
       answer(200, {}),
-      /answered with no replay page: token: expected a text/,
+      /answered with no replay page: token: expected a value/,
     ],
     ['control characters', answer(400, { error: 'a\u001b[2Jb' }), /answered 400: a \[2Jb;/],
   ])('%s', async (_, instead, told) => {
@@ -168,10 +168,14 @@ describe('tries and waits are bounded', () => {
 
   it('Retry-After is seconds or a date', () => {
     const nowMs = Date.parse('2026-11-01T00:00:00Z');
-    expect(retryAfterMs({ 'retry-after': '7' }, nowMs)).toBe(7000);
-    expect(retryAfterMs({ 'retry-after': 'Sun, 01 Nov 2026 00:01:00 GMT' }, nowMs)).toBe(60_000);
-    expect(retryAfterMs({ 'retry-after': 'Sat, 31 Oct 2026 00:00:00 GMT' }, nowMs)).toBe(0);
-    expect(retryAfterMs({}, nowMs)).toBeNull();
-    expect(retryAfterMs({ 'retry-after': 'soon' }, nowMs)).toBeNull();
+    expect(retryAfterMs(new Headers({ 'retry-after': '7' }), nowMs)).toBe(7000);
+    expect(
+      retryAfterMs(new Headers({ 'retry-after': 'Sun, 01 Nov 2026 00:01:00 GMT' }), nowMs),
+    ).toBe(60_000);
+    expect(
+      retryAfterMs(new Headers({ 'retry-after': 'Sat, 31 Oct 2026 00:00:00 GMT' }), nowMs),
+    ).toBe(0);
+    expect(retryAfterMs(new Headers({}), nowMs)).toBeNull();
+    expect(retryAfterMs(new Headers({ 'retry-after': 'soon' }), nowMs)).toBeNull();
   });
 });
