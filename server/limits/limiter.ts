@@ -1,41 +1,50 @@
-/** The limits of every key: asked once a call, and told of its end. */
+/** The limits of every key: checked once a call, and told of the call's end. */
+import { LRUCache } from 'lru-cache';
 import type { KeyRecord, KeyTier, UsageSource } from '../../storage/seams.js';
 import type { PlanCheck, PlanGrant } from '../api/plan.js';
 import { ApiError } from '../http/errors.js';
 import type { Headers } from '../http/exchange.js';
-import { systemLimitClock, type LimitClock } from './clock.js';
-import { limitHeaders, type DrawnBucket } from './headers.js';
-import { KeyLimits } from './key-limits.js';
+import {
+  KeyLimits,
+  limitText,
+  systemLimitClock,
+  type Bucket,
+  type LimitClock,
+  type MonthAccount,
+} from './buckets.js';
 import { DEFAULT_PLANS, type Plans } from './plans.js';
-import type { MonthAccount } from './quota.js';
 
-/** Keys whose limits are in memory: above this the ones that were made first are forgotten. */
-export const MAX_LIMITED_KEYS = 100_000;
+/** Keys whose limits are in memory; beyond it the least recently used are forgotten. */
+const MAX_LIMITED_KEYS = 100_000;
 const US_PER_S = 1_000_000;
 /** When a call may come again that only calls in progress keep from its quota. */
 const IN_PROGRESS_WAIT_S = 1;
 /** A tier may call what the ones below it may. */
 const TIER_RANKS: Readonly<Record<KeyTier, number>> = { premium: 0, enterprise: 1 };
-/** Idle keys are looked for when there are twice as many as were left the last time. */
-const MIN_SWEEP_KEYS = 1024;
 
 export interface LimiterOptions {
   usage: UsageSource;
   plans?: Plans;
   clock?: LimitClock;
+  maxKeys?: number;
 }
 
 export class Limiter {
   private readonly usage: UsageSource;
   private readonly plans: Plans;
-  private readonly ownClock: LimitClock;
-  private readonly keys = new Map<string, KeyLimits>();
-  private sweepAt = MIN_SWEEP_KEYS;
+  private readonly clock: LimitClock;
+  private readonly keys: LRUCache<string, KeyLimits>;
 
-  constructor({ usage, plans = DEFAULT_PLANS, clock = systemLimitClock }: LimiterOptions) {
+  constructor({
+    usage,
+    plans = DEFAULT_PLANS,
+    clock = systemLimitClock,
+    maxKeys = MAX_LIMITED_KEYS,
+  }: LimiterOptions) {
     this.usage = usage;
     this.plans = plans;
-    this.ownClock = clock;
+    this.clock = clock;
+    this.keys = new LRUCache({ max: maxKeys });
   }
 
   /** Keys whose limits are in memory. */
@@ -49,17 +58,17 @@ export class Limiter {
    * @throws ApiError 429, 403
    */
   readonly check: PlanCheck = (key, endpoint) => {
-    const clock = this.ownClock;
+    const { clock } = this;
     const nowUs = clock.steadyUs();
-    const limits = this.limitsOf(key, nowUs);
+    const limits = this.limitsOf(key);
     const drawn = limits.drawnBy(endpoint.rateBuckets);
-    const account = limits.quota.at(clock.wallMs());
+    const account = limits.accountAt(clock.wallMs());
     const call = new LimitedCall(limits.monthlyQuota, drawn, account, clock);
     const waitUs = longestWaitUs(drawn, nowUs);
     if (waitUs > 0) {
       throw tooMany('Rate limit exceeded', Math.ceil(waitUs / US_PER_S), call.headers());
     }
-    for (let i = 0; i < drawn.length; i++) drawn[i].bucket?.draw(nowUs);
+    for (let i = 0; i < drawn.length; i++) drawn[i].draw(nowUs);
     if (TIER_RANKS[key.tier] < TIER_RANKS[endpoint.tier]) {
       const message = `This endpoint needs an ${endpoint.tier} key, this one is ${key.tier}`;
       throw new ApiError(403, null, message, { headers: call.headers() });
@@ -69,26 +78,15 @@ export class Limiter {
     return call;
   };
 
-  private limitsOf(key: KeyRecord, nowUs: number): KeyLimits {
+  private limitsOf(key: KeyRecord): KeyLimits {
     let limits = this.keys.get(key.id);
     if (limits === undefined) {
-      if (this.keys.size >= this.sweepAt) this.sweep(nowUs);
       limits = new KeyLimits(key, this.plans, this.usage);
       this.keys.set(key.id, limits);
     } else {
       limits.adopt(key);
     }
     return limits;
-  }
-
-  /** Forgets the keys whose limits are as if they had never called. */
-  private sweep(nowUs: number): void {
-    for (const [id, limits] of this.keys) if (limits.isIdle(nowUs)) this.keys.delete(id);
-    for (const id of this.keys.keys()) {
-      if (this.keys.size < MAX_LIMITED_KEYS) break;
-      this.keys.delete(id);
-    }
-    this.sweepAt = Math.min(Math.max(2 * this.keys.size, MIN_SWEEP_KEYS), MAX_LIMITED_KEYS);
   }
 }
 
@@ -98,7 +96,7 @@ class LimitedCall implements PlanGrant {
 
   constructor(
     private readonly quota: number,
-    private readonly drawn: readonly DrawnBucket[],
+    private readonly drawn: readonly Bucket[],
     private readonly account: MonthAccount,
     private readonly clock: LimitClock,
   ) {}
@@ -121,27 +119,61 @@ class LimitedCall implements PlanGrant {
     return status === null ? [] : this.headers();
   }
 
+  /**
+   * The X- headers, of the tightest bucket, and the fields of
+   * draft-ietf-httpapi-ratelimit-headers-10, which list every bucket that the call drew on. Resets
+   * are rounded up to whole seconds: a bucket's is the moment when it is full again, the quota's the
+   * first of the next UTC month.
+   */
   headers(): Headers {
-    return limitHeaders(this.drawn, this.account, this.quota, this.clock);
+    const { account, clock, drawn, quota } = this;
+    const nowUs = clock.steadyUs();
+    const bucket = tightest(drawn, nowUs);
+    const fullAtMs = clock.wallMs() + bucket.fullInUs(nowUs) / 1000;
+    return [
+      ['X-RateLimit-Limit', bucket.limitText],
+      ['X-RateLimit-Remaining', limitText(bucket.remaining(nowUs))],
+      ['X-RateLimit-Reset', String(Math.ceil(fullAtMs / 1000))],
+      ['X-Quota-Limit', limitText(quota)],
+      ['X-Quota-Used', String(account.used)],
+      ['X-Quota-Remaining', limitText(Math.max(quota - account.used, 0))],
+      ['X-Quota-Reset', String(account.endMs / 1000)],
+      ['RateLimit-Policy', drawn.map(({ policyText }) => policyText).join(', ')],
+      ['RateLimit', drawn.map((one) => stateText(one, nowUs)).join(', ')],
+    ];
   }
 
   /** Calls in progress may give back what they hold; what is charged is gone for the month. */
   overQuota(calls: number, headers: Headers): ApiError {
     const { account, quota, clock } = this;
-    const waitMs = account.month.endMs - clock.wallMs();
+    const waitMs = account.endMs - clock.wallMs();
     const waitS = account.used + calls <= quota ? IN_PROGRESS_WAIT_S : Math.ceil(waitMs / 1000);
     return tooMany('Monthly quota exceeded', waitS, headers);
   }
 }
 
 /** The time until every bucket admits a request; 0: now. */
-function longestWaitUs(drawn: readonly DrawnBucket[], nowUs: number): number {
+function longestWaitUs(drawn: readonly Bucket[], nowUs: number): number {
   let longest = 0;
-  for (let i = 0; i < drawn.length; i++) {
-    const waitUs = drawn[i].bucket?.waitUs(nowUs) ?? 0;
-    if (waitUs > longest) longest = waitUs;
-  }
+  for (let i = 0; i < drawn.length; i++) longest = Math.max(longest, drawn[i].waitUs(nowUs));
   return longest;
+}
+
+/** The bucket with the fewest requests left; of equals the one whose next request is later. */
+function tightest(drawn: readonly Bucket[], nowUs: number): Bucket {
+  let found = drawn[0];
+  for (let i = 1; i < drawn.length; i++) {
+    const [least, left] = [found.remaining(nowUs), drawn[i].remaining(nowUs)];
+    const later = left === least && drawn[i].waitUs(nowUs) > found.waitUs(nowUs);
+    if (left < least || later) found = drawn[i];
+  }
+  return found;
+}
+
+/** `"general";r=11;t=5` */
+function stateText(bucket: Bucket, nowUs: number): string {
+  const fullInS = Math.ceil(bucket.fullInUs(nowUs) / US_PER_S);
+  return `"${bucket.name}";r=${limitText(bucket.remaining(nowUs))};t=${fullInS}`;
 }
 
 function tooMany(what: string, waitS: number, headers: Headers): ApiError {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Limiter } from '../../server/limits/limiter.js';
-import { parsePlans } from '../../server/limits/plan-settings.js';
+import { parsePlans } from '../../server/limits/plans.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { RawClient, eventually, requestText } from '../support/raw-client.js';
 import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';

@@ -6,8 +6,7 @@ import type { RunningServer } from '../../server/app.js';
 import { startService } from '../../server/cli/commands/serve.js';
 import { onStore } from '../../server/cli/runtime.js';
 import { serveOptions } from '../../server/cli/settings.js';
-import { parsePlans } from '../../server/limits/plan-settings.js';
-import { DEFAULT_PLANS } from '../../server/limits/plans.js';
+import { DEFAULT_PLANS, parsePlans } from '../../server/limits/plans.js';
 import type { IssuedKey, KeyRequest } from '../../storage/keys/key-ring.js';
 import { checkedFetch } from '../support/conformance.js';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RATE_BUCKETS } from '../../server/api/endpoint.js';
-import { parsePlans } from '../../server/limits/plan-settings.js';
-import { DEFAULT_PLANS, planOfKey } from '../../server/limits/plans.js';
+import { DEFAULT_PLANS, parsePlans, planOfKey } from '../../server/limits/plans.js';
 import type { KeyRecord } from '../../storage/seams.js';
 import { keyRecord } from './key-record.js';
 
