@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
+import { Scheduler, workLimits, type Client, type Work, type WorkLimits } from './scheduler.js';
 import type * as worker from './worker.js';
 
 /** The tasks by name; a new one is one line in worker.ts. */
@@ -10,8 +11,27 @@ export type TaskName = keyof Tasks;
 export type TaskInput<K extends TaskName> = Parameters<Tasks[K]>[0];
 export type TaskResult<K extends TaskName> = Awaited<ReturnType<Tasks[K]>>;
 
-/** Tasks that may wait for a thread, beside those that run. */
-const DEFAULT_MAX_QUEUE_TASKS = 64;
+/** Runs a task within a job: `transfer` is as for ComputePool.run(). */
+export type RunTask = <K extends TaskName>(
+  name: K,
+  input: TaskInput<K>,
+  transfer?: ArrayBuffer[],
+) => Promise<TaskResult<K>>;
+
+/** The class of work that a task by itself belongs to; of all others it is 'board'. */
+const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
+  renderPage: 'page',
+  buildFragments: 'fragments',
+  binSnapshotLines: 'commit',
+  binSnapshotRows: 'commit',
+  packCellLines: 'commit',
+  packCellColumns: 'commit',
+  simulateDemo: 'commit',
+  encodeRuns: 'commit',
+  rewriteSegments: 'commit',
+  rewriteHolderBlocks: 'commit',
+};
+
 /**
  * Added to the threads' nice value: where cores are short, the event loop, which works in short bits,
  * has one as soon as it has something to do. On Linux alone: there each thread has a nice value of its
@@ -22,21 +42,16 @@ export const THREAD_NICENESS = process.platform === 'linux' ? 10 : 0;
 const TASK_DEADLINE_MS = 60_000;
 /** Every thread has to answer a first task within this. */
 const READY_DEADLINE_MS = 30_000;
-/** Closing waits this long for tasks that still run. */
+/** Closing waits this long for jobs that are not done. */
 const CLOSE_DEADLINE_MS = 30_000;
 
 export interface PoolOptions {
   /** Worker threads; default: one a core. */
   threads?: number;
-  /** Tasks that may wait for a thread. */
-  maxQueueTasks?: number;
+  /** In place of the usual limits of pages. */
+  pageLimits?: Partial<WorkLimits>;
   /** Told of faults that no task's promise carries, such as a thread that died idle. */
   onError: (error: Error) => void;
-}
-
-/** As many tasks run and wait as may: come back later. */
-export class QueueFullError extends Error {
-  override readonly name = 'QueueFullError';
 }
 
 /** A task has not answered in time. Whether it still runs is not known. */
@@ -66,26 +81,24 @@ export async function startPool(options: PoolOptions): Promise<ComputePool> {
 
 export class ComputePool {
   readonly threads: number;
-  /** Tasks that the pool takes at one time, running and waiting. */
-  readonly capacity: number;
   private readonly piscina: Piscina;
+  private readonly scheduler: Scheduler;
   private pending = 0;
   private posted = 0;
   private closed: Promise<void> | null = null;
   private whenIdle: (() => void) | null = null;
 
-  constructor({ threads, maxQueueTasks = DEFAULT_MAX_QUEUE_TASKS, onError }: PoolOptions) {
-    this.threads = threads ?? availableParallelism();
-    this.capacity = this.threads + maxQueueTasks;
+  constructor({ threads = availableParallelism(), pageLimits, onError }: PoolOptions) {
+    this.threads = threads;
+    const limits = workLimits(threads);
+    this.scheduler = new Scheduler(threads, { ...limits, page: { ...limits.page, ...pageLimits } });
     this.piscina = new Piscina({
       filename: workerFile(),
       name: 'ping' satisfies TaskName,
       // All threads from the start and for good: none is started while a client waits.
-      minThreads: this.threads,
-      maxThreads: this.threads,
+      minThreads: threads,
+      maxThreads: threads,
       idleTimeout: Infinity,
-      // `run` counts exactly; Piscina's own bound only stands behind it.
-      maxQueue: this.capacity,
       // Tasks are synchronous, so a thread may block while it waits: the shortest way to wake it.
       atomics: 'sync',
       niceIncrement: THREAD_NICENESS,
@@ -93,42 +106,78 @@ export class ComputePool {
     this.piscina.on('error', onError);
   }
 
-  /** Tasks that run or wait. */
-  get pendingTasks(): number {
+  /** Jobs that wait or are in work. */
+  get pendingJobs(): number {
     return this.pending;
   }
 
-  /** Tasks that the pool has taken since it started. */
+  /** Jobs of a class that wait. */
+  waiting(work: Work): number {
+    return this.scheduler.waiting(work);
+  }
+
+  /** Tasks that the threads were given since the start. */
   get postedTasks(): number {
     return this.posted;
   }
 
   /**
-   * Runs a task in a worker. To give a running one up, use a flag of the task's own in shared
-   * memory: Piscina's abort signal would kill the thread.
+   * Runs a task in a worker as soon as its class of work has a free slot. To give a running one up, use
+   * a flag of the task's own in shared memory: Piscina's abort signal would kill the thread.
    *
-   * @param transfer ArrayBuffers of the input that are moved, not copied; they are detached here
-   * @throws QueueFullError at once where the queue is full, PoolClosedError, or the task's error
+   * @param transfer ArrayBuffers of the input that are moved as the task begins, not copied
+   * @throws PoolBusyError, PoolClosedError, TaskOverdueError, or the task's error
    */
-  async run<K extends TaskName>(
+  run<K extends TaskName>(
     name: K,
     input: TaskInput<K>,
-    transfer: ArrayBuffer[] = [],
+    transfer?: ArrayBuffer[],
   ): Promise<TaskResult<K>> {
+    const work = WORK_OF_TASK[name] ?? 'board';
+    return this.schedule(work, name, (run) => run(name, input, transfer));
+  }
+
+  /**
+   * Begins a job, reads and tasks that belong together, as soon as its class has a free slot. The keys of
+   * a class with waiting jobs get equal shares of time.
+   *
+   * @param job runs its tasks with the function that it is given; they wait for nothing but a thread
+   * @param client a job of a client that goes before it begins resolves to null
+   * @throws PoolBusyError at once where too many wait or the wait would be too long; PoolClosedError;
+   *   what the job throws
+   */
+  schedule<T>(work: Work, key: string, job: (run: RunTask) => Promise<T>): Promise<T>;
+  schedule<T>(
+    work: Work,
+    key: string,
+    job: (run: RunTask) => Promise<T>,
+    client: Client,
+  ): Promise<T | null>;
+  async schedule<T>(
+    work: Work,
+    key: string,
+    job: (run: RunTask) => Promise<T>,
+    client: Client | null = null,
+  ): Promise<T | null> {
     if (this.closed !== null) throw new PoolClosedError('the compute pool is closed');
-    if (this.pending >= this.capacity) {
-      throw new QueueFullError(`${this.pending} tasks run or wait, at most ${this.capacity} may`);
-    }
     this.pending++;
-    this.posted++;
     try {
-      const run = this.piscina.run(input, { name, transferList: transfer });
-      return (await withDeadline(run, TASK_DEADLINE_MS, `task ${name}`)) as TaskResult<K>;
+      return await this.scheduler.run(work, key, () => job(this.post), client);
     } finally {
       this.pending--;
       if (this.pending === 0) this.whenIdle?.();
     }
   }
+
+  private readonly post = async <K extends TaskName>(
+    name: K,
+    input: TaskInput<K>,
+    transfer: ArrayBuffer[] = [],
+  ): Promise<TaskResult<K>> => {
+    this.posted++;
+    const run = this.piscina.run(input, { name, transferList: transfer });
+    return (await withDeadline(run, TASK_DEADLINE_MS, `task ${name}`)) as TaskResult<K>;
+  };
 
   /**
    * Runs a task on every thread.
@@ -145,7 +194,7 @@ export class ComputePool {
     }
   }
 
-  /** Takes no more tasks, waits for those that run or wait, ends the threads. Idempotent. */
+  /** Takes no more jobs, waits for those that wait or are in work, ends the threads. Idempotent. */
   close(): Promise<void> {
     this.closed ??= this.drain();
     return this.closed;

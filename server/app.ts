@@ -15,7 +15,6 @@ import type { Log } from './log.js';
 import type { Fragments } from './replay/fragments/fragments.js';
 import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/handler.js';
 import { SegmentColumns } from './replay/segment-columns.js';
-import { PageQueue, pagesAtOnce } from './replay/page-queue.js';
 
 export { BASE_PATH } from './endpoints.js';
 
@@ -43,8 +42,6 @@ export interface ServerOptions {
   port: number;
   log: Log;
   limits?: HttpLimits;
-  /** Where pages wait for the pool; where it is left out, one of the usual size. */
-  pageQueue?: PageQueue;
 }
 
 export interface RunningServer {
@@ -70,12 +67,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 function routesOf({ depth, keys, pool, clock, ...options }: ServerOptions): Route[] {
   const { market, flow, holders, lp, checkPlan = unlimited, evmChainId } = options;
-  const { fragments, pageQueue, columns = new SegmentColumns(depth) } = options;
-  const queue = pageQueue ?? new PageQueue({ pagesInWork: pagesAtOnce(pool.threads) });
+  const { fragments, columns = new SegmentColumns(depth) } = options;
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
   // A run of the service has one store; that a later run has the same one is not known.
   const storeTag = randomUUID();
-  const replay = { depth, columns, pool, clock, queue, inPreparation, fragments, storeTag };
+  const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag };
   const getReplay = replayHandler(replay);
   const api = apiRoutes(
     { ...market, ...flow, ...holders, ...lp, getReplay },

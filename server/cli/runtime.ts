@@ -2,7 +2,6 @@
  * What commands run on: the store, the pool, and the signal that ends them. What a short command does
  * not need is loaded when it is first used.
  */
-import { runInTurn } from '../../compute/in-turn.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/task.js';
 import { withStore } from '../../storage/access.js';
@@ -11,9 +10,6 @@ import type { StoreOperations } from '../../storage/operations.js';
 import type { StoreOptions } from '../../storage/store.js';
 import { tell } from './output.js';
 import { dataDirectory } from './flags.js';
-
-/** Tasks that an ingest may have waiting: it bounds itself, far below this. */
-const INGEST_QUEUE_TASKS = 256;
 
 /** A command's store, opened for as long as each call needs it. */
 export function storeThrough(directory: string, pool: ComputePool): UseStore {
@@ -25,8 +21,8 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
   const tellFailed = (work: string) => (error: unknown) =>
     tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`);
   return {
-    rewrite: (input) => runInTurn(pool, 'rewriteSegments', input),
-    rewriteHolders: (input) => runInTurn(pool, 'rewriteHolderBlocks', input),
+    rewrite: (input) => pool.run('rewriteSegments', input),
+    rewriteHolders: (input) => pool.run('rewriteHolderBlocks', input),
     onBackgroundError: tellFailed('joining small segments'),
     onUsageError: tellFailed('writing counts of calls'),
     onQueueError: tellFailed('writing the queue'),
@@ -49,7 +45,6 @@ export function onStore<T>(
 export async function withPool<T>(body: (pool: ComputePool) => Promise<T>): Promise<T> {
   const { startPool } = await import('../../compute/pool.js');
   const pool = await startPool({
-    maxQueueTasks: INGEST_QUEUE_TASKS,
     onError: (error) => tell(`compute pool: ${error.message}`),
   });
   try {

@@ -1,19 +1,15 @@
 /** The flows of tokens' holders: worked out in the pool when asked for, and kept while they hold. */
 import type { HolderFlow } from '../../compute/holders/flow.js';
 import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/needed.js';
-import { runInTurn } from '../../compute/in-turn.js';
-import type { ComputePool } from '../../compute/pool.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
 import type { HolderSource } from '../../storage/seams.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import { WorkLimit } from './work-limit.js';
 
 /** Flows that are kept: some 100 KB each. Past it the ones asked for least recently are let go. */
 export const MAX_KEPT_FLOWS = 512;
 /** After an ingest, flows that were asked for within this time are worked out before they are again. */
 export const ASKED_LATELY_MS = 15 * 60_000;
-/** Tokens whose snapshots are read at one time: those of a large one take some 20 MB. */
-const MAX_READ_AT_ONCE = 4;
 /** Reads of one token: stored snapshots may be thinned while they are about to be read. */
 const MAX_READS = 5;
 
@@ -47,7 +43,7 @@ interface Job {
 
 export interface HolderFlowsOptions {
   source: HolderSource;
-  pool: Pick<ComputePool, 'run'>;
+  pool: Pick<ComputePool, 'schedule'>;
   clock: Clock;
   log: Log;
   maxKept?: number;
@@ -57,7 +53,6 @@ export class HolderFlows {
   /** By mint, the least recently asked for first. */
   private readonly kept = new Map<string, KeptFlow>();
   private readonly jobs = new Map<string, Job>();
-  private readonly reads = new WorkLimit(MAX_READ_AT_ONCE);
   private readonly toFollow = new Set<string>();
   private following: Promise<void> | null = null;
   private revisions = 0;
@@ -152,9 +147,9 @@ export class HolderFlows {
     try {
       // Of one token, one at a time: at most one runs and another waits, however often it changes.
       await before?.result.catch(() => undefined);
-      return await this.reads.use(async () => {
+      return await this.options.pool.schedule('board', 'holderFlow', async (run) => {
         job.started = true;
-        const reading = await this.read(tokenAddress);
+        const reading = await this.read(tokenAddress, run);
         if (!job.stale) this.keep(tokenAddress, reading);
         return reading.current;
       });
@@ -178,8 +173,8 @@ export class HolderFlows {
     }
   }
 
-  private async read(tokenAddress: string): Promise<Reading> {
-    const { source, pool, clock } = this.options;
+  private async read(tokenAddress: string, run: RunTask): Promise<Reading> {
+    const { source, clock } = this.options;
     for (let reads = 1; ; reads++) {
       const times = await source.times(tokenAddress);
       const nowS = clock.nowS();
@@ -187,7 +182,7 @@ export class HolderFlows {
       const nextS = nextVisibleS(times, nowS);
       if (plan === null) return { current: null, nextVisibleS: nextS };
       const { names, blocks } = await source.read(tokenAddress, neededTimes(plan));
-      const flow = await runInTurn(pool, 'holderFlow', { plan, names, blocks });
+      const flow = await run('holderFlow', { plan, names, blocks });
       if (flow !== null) {
         return { current: { revision: ++this.revisions, flow }, nextVisibleS: nextS };
       }

@@ -1,5 +1,4 @@
 /** Builds the boards of LP fee density; the work itself is the pool's. */
-import { runInTurn } from '../../compute/in-turn.js';
 import {
   denominatorsOf,
   densityTokens,
@@ -100,9 +99,7 @@ export class DensityBoardBuilder {
       maxRows: MAX_DENSITY_ROWS,
     };
     const boards =
-      tokens.length === 0
-        ? feeDensityBoards(input)
-        : await runInTurn(pool, 'feeDensityBoards', input);
+      tokens.length === 0 ? feeDensityBoards(input) : await pool.run('feeDensityBoards', input);
     const { addresses } = input.tokens;
     const costMs = loadMs + performance.now() - startMs;
     return { board: { revision, addresses, boards }, costMs };

@@ -1,5 +1,4 @@
 /** Builds the board of DLMM pools from what is stored of them; the work itself is the pool's. */
-import { runInTurn } from '../../compute/in-turn.js';
 import { joinRanges } from '../../compute/lp/pool-range.js';
 import { hourOf, hoursInSight, thisHour } from '../../compute/lp/hours.js';
 import type { ComputePool } from '../../compute/pool.js';
@@ -66,7 +65,7 @@ export class PoolBoardBuilder {
     const board =
       book.pools.length === 0 || hours.hour.length === 0
         ? null
-        : await runInTurn(pool, 'dlmmBoard', {
+        : await pool.run('dlmmBoard', {
             pools: book.columns,
             hours,
             ranges: joinRanges(ranges.poolRanges(thisHourS), thisHourS),

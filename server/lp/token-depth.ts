@@ -1,5 +1,4 @@
 /** A mint's depth in sight, for the tasks that look at where its price went. */
-import { runInTurn } from '../../compute/in-turn.js';
 import { hoursInSight } from '../../compute/lp/hours.js';
 import { HOUR_S } from '../../compute/time.js';
 import { poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
@@ -74,14 +73,14 @@ async function work(
   poolOfMarket: Int32Array | null,
 ): Promise<TokenDepth> {
   if (poolOfMarket === null) {
-    return { request, prices: await runInTurn(pool, 'priceHours', input), ranges: new Map() };
+    return { request, prices: await pool.run('priceHours', input), ranges: new Map() };
   }
   const ranges = new Map<number, PoolRanges>();
   let prices: HourPrices | null = null;
   for (const thisHourS of request.thisHours) {
     const poolCount = request.pubkeys.length;
     const more = { poolOfMarket, poolCount, thisHourS };
-    const found = await runInTurn(pool, 'poolRanges', { ...input, ...more });
+    const found = await pool.run('poolRanges', { ...input, ...more });
     ranges.set(thisHourS, found);
     prices = found.prices;
   }

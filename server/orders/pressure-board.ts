@@ -2,7 +2,6 @@
  * The board of GET /dca-pressure, kept ready. It is ranked in the pool: when orders, prices or
  * ladders of its tokens change, and by the clock.
  */
-import { runInTurn } from '../../compute/in-turn.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { PressureRanking } from '../../compute/orders/pressure.js';
 import type { Clock } from '../clock.js';
@@ -108,7 +107,7 @@ export class PressureBoard {
     await this.rows.update(this.touched, new Turns());
     const { rows } = this.rows;
     const input = this.rows.input(clock.nowS());
-    const { ranking, costMs } = await runInTurn(pool, 'rankPressure', input);
+    const { ranking, costMs } = await pool.run('rankPressure', input);
     return { value: { rows, ranking }, costMs };
   }
 }

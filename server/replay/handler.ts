@@ -1,7 +1,7 @@
 /** GET /replay/:address: from the parameters to a rendered page. */
-import { runInTurn } from '../../compute/in-turn.js';
-import type { ComputePool } from '../../compute/pool.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
+import { PoolBusyError } from '../../compute/scheduler.js';
 import {
   SegmentGoneError,
   type DepthSource,
@@ -24,7 +24,6 @@ import {
 } from './caching.js';
 import type { Fragments } from './fragments/fragments.js';
 import { replayRequest, type ReplayRequest } from './parameters.js';
-import type { PageQueue } from './page-queue.js';
 import { reprDigestHeaders } from './repr-digest.js';
 import { negotiate, representationHeaders, type Representation } from './representation.js';
 import type { SegmentColumns } from './segment-columns.js';
@@ -41,8 +40,6 @@ export interface ReplayServices {
   columns: SegmentColumns;
   pool: ComputePool;
   clock: Clock;
-  /** Pages that the pool makes wait here for their turn. */
-  queue: PageQueue;
   /** Requests that are planned, or answered from fragments, at one time. */
   inPreparation: Budget;
   /** Where it is left out, the pool makes every page. */
@@ -60,7 +57,12 @@ export function replayHandler(services: ReplayServices): Handler<Endpoints['getR
     const job = jobOf(services, exchange, request, negotiate(exchange), nowS);
     const { plan, reply } = await prepare(services, job);
     if (reply !== null) return reply;
-    return services.queue.run(key.id, exchange, () => renderPage(services, job, plan));
+    const render = (run: RunTask) => renderPage(services, job, plan, run);
+    try {
+      return await services.pool.schedule('page', key.id, render, exchange);
+    } catch (error) {
+      throw error instanceof PoolBusyError ? replayBusy() : error;
+    }
   };
 }
 
@@ -124,11 +126,12 @@ async function renderPage(
   services: ReplayServices,
   job: PageJob,
   planned: PagePlan,
+  run: RunTask,
 ): Promise<PreparedReply | null> {
   let plan = planned;
   for (let plans = 1; ; plans++) {
     try {
-      const body = await renderPlan(services, job.exchange, plan, job.page);
+      const body = await renderPlan(services, job, plan, run);
       return body && (await fullReply(job, tagsOf(services, job, plan)?.pool, body));
     } catch (error) {
       if (!(error instanceof SegmentGoneError)) throw error;
@@ -202,10 +205,10 @@ async function makePlan(
  * @throws SegmentGoneError
  */
 async function renderPlan(
-  { columns, pool }: ReplayServices,
-  exchange: Exchange,
+  { columns }: ReplayServices,
+  { exchange, page }: PageJob,
   plan: PagePlan,
-  page: PageIdentity,
+  run: RunTask,
 ): Promise<Uint8Array | null> {
   let budget: number = PAGE_LIMITS.maxCells;
   for (;;) {
@@ -216,9 +219,7 @@ async function renderPlan(
     const result = await columns.use(part.segmentIds, async (segments, transfer) => {
       if (exchange.aborted) return null;
       const read = { segments, selection, markets, windowContinues, nextT };
-      // Commits and boards may have filled the pool's queue: it is this page's turn all the same.
-      const input = { ...page, ...read, cancel: exchange.cancel };
-      return runInTurn(pool, 'renderPage', input, transfer);
+      return run('renderPage', { ...page, ...read, cancel: exchange.cancel }, transfer);
     });
     if (result === null) return null;
     switch (result.status) {

@@ -1,5 +1,4 @@
 /** Reads tokens' newest snapshots out of the store; segments are decoded in the pool. */
-import { runInTurn } from '../../compute/in-turn.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { SnapshotCells } from '../../compute/ladder/snapshot-cells.js';
 import type { Market } from '../../compute/market.js';
@@ -117,8 +116,7 @@ export class DepthLoader {
     const ids = [...rows.keys()];
     const wanted = Array.from(rows.values(), (set) => [...set]);
     const blocks = await this.source.readSegments(ids);
-    const picked = await runInTurn(
-      this.pool,
+    const picked = await this.pool.run(
       'pickSnapshots',
       blocks.map((block, i) => ({ block, rows: wanted[i] })),
     );

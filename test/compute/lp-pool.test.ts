@@ -20,7 +20,7 @@ describe('LP tasks in the pool', () => {
     const onError = (error: unknown) => {
       throw error;
     };
-    pool = await startPool({ threads: 1, maxQueueTasks: 8, onError });
+    pool = await startPool({ threads: 1, onError });
   });
   afterAll(() => pool.close());
 

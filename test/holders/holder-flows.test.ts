@@ -1,6 +1,7 @@
 /** How flows are kept, shared and worked out anew; in the real pool's tasks, on this thread. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ComputePool } from '../../compute/pool.js';
+import { Scheduler, type Work } from '../../compute/scheduler.js';
 import { flowOfBlocks, type HolderFlowInput } from '../../compute/holders/task.js';
 import { HolderFlows, type TokenFlow } from '../../server/holders/holder-flows.js';
 import { createLog } from '../../server/log.js';
@@ -30,12 +31,15 @@ beforeEach(() => {
 afterEach(() => flows.close());
 
 function makeFlows(maxKept?: number): HolderFlows {
+  const run = (_: string, input: HolderFlowInput) => {
+    tasks++;
+    return Promise.resolve(flowOfBlocks(input));
+  };
+  const scheduler = new Scheduler(1);
   const pool = {
-    run: (_: string, input: HolderFlowInput) => {
-      tasks++;
-      return Promise.resolve(flowOfBlocks(input));
-    },
-  } as unknown as Pick<ComputePool, 'run'>;
+    schedule: (work: Work, key: string, job: (task: typeof run) => Promise<unknown>) =>
+      scheduler.run(work, key, () => job(run), null),
+  } as unknown as Pick<ComputePool, 'schedule'>;
   const clock = { nowS: () => time.nowS };
   const log = createLog((line) => void logged.push(line));
   return new HolderFlows({

@@ -24,7 +24,7 @@ beforeAll(async () => {
   );
   const { check: checkPlan } = new Limiter({ usage: { counter: () => counter }, plans });
   // Room for the one that comes while both are being read.
-  service = await startTestService({ depth, checkPlan, pagesInWork: 3 });
+  service = await startTestService({ depth, checkPlan, pageLimits: { inWork: 3 } });
 });
 afterAll(() => service.stop());
 

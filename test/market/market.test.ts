@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runInTurn } from '../../compute/in-turn.js';
 import { newestPlaces } from '../../storage/catalog/newest.js';
 import { DEPTH_DELAY_S } from '../../server/tokens/depth-loader.js';
 import { HeldDepth } from '../../server/tokens/held-depth.js';
@@ -207,14 +206,14 @@ describe('the market in memory', () => {
   });
 });
 
-describe('work in turn', () => {
-  it('waits for a place in a full queue, and does not hide other failures', async () => {
+describe('work in the pool', () => {
+  it('waits where all slots of its class are taken, and does not hide other failures', async () => {
     service = await MarketService.start();
     const { pool } = service;
-    const many = Array.from({ length: pool.capacity + 20 }, () => runInTurn(pool, 'ping', null));
+    const many = Array.from({ length: 100 }, () => pool.run('ping', null));
     expect(new Set(await Promise.all(many)).size).toBe(1);
     await expect(
-      runInTurn(pool, 'pickSnapshots', [{ block: new Uint8Array(3), rows: [0] }]),
+      pool.run('pickSnapshots', [{ block: new Uint8Array(3), rows: [0] }]),
     ).rejects.toThrow('LZ4 block');
   });
 });

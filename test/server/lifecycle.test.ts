@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { BOARDS_IN_WORK } from '../../compute/scheduler.js';
 import { startServer } from '../../server/app.js';
 import { systemClock, frozenClock } from '../../server/clock.js';
 import { createLog } from '../../server/log.js';
@@ -53,15 +54,15 @@ describe('a busy service', () => {
       }),
     );
     expect(pages).toEqual(pages.map(() => [200, true]));
-    expect(service.pool.pendingTasks).toBe(0);
+    expect(service.pool.pendingJobs).toBe(0);
   });
 
   it('says 503 at once where as many pages wait as may, and recovers', async () => {
-    const service = await start({ threads: 1, pageQueueLimits: { maxWaitingPages: 1 } });
+    const service = await start({ threads: 1, pageLimits: { maxWaiting: 1 } });
     const resume = holdReads(service);
     const inWork = [0, 1, 2].map(() => service.get(`/replay/${MINT}`));
     await eventually('two are in work', () => service.depth.reads.length === 2);
-    await eventually('one waits', () => service.pageQueue.waitingPages === 1);
+    await eventually('one waits', () => service.pool.waiting('page') === 1);
     const refused = await service.get(`/replay/${MINT}`);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await refused.json()).toMatchObject({ error_code: 'replay_busy' });
@@ -71,15 +72,14 @@ describe('a busy service', () => {
     expect((await service.get(`/replay/${MINT}`)).status).toBe(200);
   });
 
-  it('makes a page whose turn it is also where other tasks fill the queue', async () => {
-    const service = await start({ threads: 1, maxQueueTasks: 0 });
+  it('makes a page also where as many boards wait as may be in work', async () => {
+    const service = await start({ threads: 1 });
     const resume = holdReads(service);
     const page = service.get(`/replay/${MINT}`);
     await eventually('the page is in work', () => service.depth.reads.length === 1);
-    // The other task is posted in the turn in which the page's read ends, before the page's own.
-    const other = service.pool.run('ping', null);
+    const boards = Array.from({ length: 2 * BOARDS_IN_WORK }, () => service.pool.run('ping', null));
     resume();
-    await other;
+    await Promise.all(boards);
     expect((await page).status).toBe(200);
   });
 

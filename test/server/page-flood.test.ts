@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { runInTurn } from '../../compute/in-turn.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
-import { pagesAtOnce } from '../../server/replay/page-queue.js';
+import { workLimits } from '../../compute/scheduler.js';
 import { runOf } from '../compute/replay-stores.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { RawClient, eventually, requestText } from '../support/raw-client.js';
@@ -19,7 +18,7 @@ import {
 const LIGHT = `/replay/${MINT}?group=type&to=${NOW_S - 60}`;
 const FLOOD = `/replay/${WIDE_MINT}?group=venue`;
 const FROM_FRAGMENTS = `/replay/${WIDE_MINT}?group=market&to=${NOW_S - 60}`;
-const IN_WORK = pagesAtOnce(1);
+const IN_WORK = workLimits(1).page.inWork;
 const WAITING_PER_KEY = 48;
 
 let service: TestService;
@@ -39,14 +38,13 @@ beforeAll(async () => {
   service = await startTestService({
     depth,
     threads: 1,
-    maxQueueTasks: 4,
     fragments: { directory: null },
     // What is in work is known by what is read.
     columnBytes: 0,
     // One more than the flood: what waits beside it is known by what is refused after it.
-    pageQueueLimits: {
-      maxWaitingPages: WAITING_PER_KEY + 1,
-      maxWaitingPagesPerKey: WAITING_PER_KEY,
+    pageLimits: {
+      maxWaiting: WAITING_PER_KEY + 1,
+      maxWaitingPerKey: WAITING_PER_KEY,
       maxExpectedWaitMs: Infinity,
     },
   });
@@ -82,7 +80,7 @@ describe('while one key floods the pool with pages', () => {
   it("another key's page is not refused while there is a place, and comes next", async () => {
     await flood();
     const page = light(LIGHT);
-    await eventually('it waits', () => service.pageQueue.waitingPages === WAITING_PER_KEY + 1);
+    await eventually('it waits', () => service.pool.waiting('page') === WAITING_PER_KEY + 1);
     const refused = await light(LIGHT);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     resume();
@@ -113,14 +111,11 @@ describe('while one key floods the pool with pages', () => {
     await flood();
     const client = await RawClient.connect(service.server.port);
     client.send(requestText(`GET /api/v1${LIGHT}`, { 'x-api-key': ENTERPRISE_KEY }));
-    await eventually(
-      'its page waits',
-      () => service.pageQueue.waitingPages === WAITING_PER_KEY + 1,
-    );
+    await eventually('its page waits', () => service.pool.waiting('page') === WAITING_PER_KEY + 1);
     client.socket.destroy();
-    await eventually('its place is free', () => service.pageQueue.waitingPages === WAITING_PER_KEY);
+    await eventually('its place is free', () => service.pool.waiting('page') === WAITING_PER_KEY);
     const page = light(LIGHT);
-    await eventually('it is taken', () => service.pageQueue.waitingPages === WAITING_PER_KEY + 1);
+    await eventually('it is taken', () => service.pool.waiting('page') === WAITING_PER_KEY + 1);
     resume();
     expect([(await page).status, lightReads()]).toEqual([200, 1]);
   });
@@ -133,7 +128,7 @@ describe('while one key floods the pool with pages', () => {
     );
     resume();
     const input = { stored, added: null, mode: 'merge' as const };
-    const { status } = await runInTurn(service.pool, 'rewriteSegments', input);
+    const { status } = await service.pool.run('rewriteSegments', input);
     expect(status).toBe('done');
     expect(service.depth.reads.length).toBeLessThanOrEqual(2 * IN_WORK + 2);
   });

@@ -2,11 +2,11 @@ import { getPriority } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   PoolClosedError,
-  QueueFullError,
   startPool,
   type ComputePool,
   type TaskInput,
 } from '../../compute/pool.js';
+import { PoolBusyError } from '../../compute/scheduler.js';
 import { binsOfBand } from '../../compute/ladder/ladder.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { runOf } from '../compute/replay-stores.js';
@@ -50,14 +50,14 @@ function pageInput(): TaskInput<'renderPage'> {
 describe('the compute pool', () => {
   let pool: ComputePool;
   beforeAll(async () => {
-    pool = await startPool({ threads: 2, maxQueueTasks: 1, onError });
+    pool = await startPool({ threads: 2, onError });
   });
   afterAll(() => pool.close());
 
   it('is ready when every thread has run a task, each in a thread of its own', async () => {
     const ids = await Promise.all([pool.run('ping', null), pool.run('ping', null)]);
     expect(new Set(ids).size).toBe(2);
-    expect(pool.pendingTasks).toBe(0);
+    expect(pool.pendingJobs).toBe(0);
   });
 
   it('moves inputs and results instead of copying them', async () => {
@@ -70,20 +70,23 @@ describe('the compute pool', () => {
     expect(result.body.byteLength).toBe(result.body.buffer.byteLength);
   });
 
-  it('refuses at once what finds the queue full, and takes tasks again after', async () => {
-    const running = [0, 1, 2].map(() => pool.run('renderPage', pageInput()));
+  it('refuses at once a page that finds as many waiting as may, and takes other work', async () => {
+    const small = await startPool({ threads: 1, pageLimits: { maxWaiting: 1 }, onError });
+    const running = [0, 1, 2].map(() => small.run('renderPage', pageInput()));
+    const refused = pageInput();
     const before = performance.now();
-    await expect(pool.run('ping', null)).rejects.toThrow(QueueFullError);
+    await expect(small.run('renderPage', refused)).rejects.toThrow(PoolBusyError);
     expect(performance.now() - before).toBeLessThan(20);
+    expect(await small.run('ping', null)).toBeGreaterThan(0);
     for (const { status } of await Promise.all(running)) expect(status).toBe('done');
-    expect(await pool.run('ping', null)).toBeGreaterThan(0);
+    await small.close();
   });
 
   it('passes a task error on, and goes on', async () => {
     const input = { ...pageInput(), segments: [new Uint8Array([1, 2, 3])] };
     await expect(pool.run('renderPage', input)).rejects.toThrow(/LZ4/);
     expect(await pool.run('ping', null)).toBeGreaterThan(0);
-    expect(pool.pendingTasks).toBe(0);
+    expect(pool.pendingJobs).toBe(0);
   });
 
   it('gives up a task whose flag is set', async () => {
@@ -97,7 +100,7 @@ describe('the compute pool', () => {
 
 describe('closing the compute pool', () => {
   it('finishes what runs and waits, refuses what comes after, and is idempotent', async () => {
-    const pool = await startPool({ threads: 1, maxQueueTasks: 4, onError });
+    const pool = await startPool({ threads: 1, onError });
     const tasks = [0, 1, 2].map(() => pool.run('renderPage', pageInput()));
     const closed = pool.close();
     await expect(pool.run('ping', null)).rejects.toThrow(PoolClosedError);

@@ -15,7 +15,6 @@ let pool: Promise<ComputePool> | null = null;
 export function testPool(): Promise<ComputePool> {
   pool ??= startPool({
     threads: 2,
-    maxQueueTasks: 256,
     onError: (error) => {
       throw error;
     },

@@ -1,5 +1,6 @@
 /** A really started service over data in memory, for tests that talk to it over sockets. */
 import { startPool, type ComputePool } from '../../compute/pool.js';
+import type { WorkLimits } from '../../compute/scheduler.js';
 import { RATE_BUCKETS } from '../../server/api/endpoint.js';
 import type {
   FlowHandlers,
@@ -25,7 +26,6 @@ import { DEFAULT_NATIVE } from '../../server/depth/depth-handler.js';
 import { marketHandlers } from '../../server/tokens/handlers.js';
 import { Market } from '../../server/tokens/market.js';
 import { Fragments, type FragmentsOptions } from '../../server/replay/fragments/fragments.js';
-import { PageQueue, pagesAtOnce, type PageQueueLimits } from '../../server/replay/page-queue.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { checkedFetch } from './conformance.js';
@@ -98,7 +98,6 @@ export interface TestService {
   server: RunningServer;
   pool: ComputePool;
   fragments: Fragments | undefined;
-  pageQueue: PageQueue;
   depth: MemoryDepth;
   keys: MemoryKeys;
   queue: MemoryQueue;
@@ -125,11 +124,9 @@ export interface TestService {
 
 export interface TestServiceOptions {
   threads?: number;
-  maxQueueTasks?: number;
   limits?: Partial<HttpLimits>;
-  pageQueueLimits?: Partial<PageQueueLimits>;
-  /** Pages in work at a time; default as many as for the threads. */
-  pagesInWork?: number;
+  /** In place of the usual limits of pages in the pool. */
+  pageLimits?: Partial<WorkLimits>;
   /** Memory for segments' columns; 0: every page reads its segments. */
   columnBytes?: number;
   depth?: MemoryDepth;
@@ -147,14 +144,14 @@ export interface TestServiceOptions {
 }
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { threads = 1, maxQueueTasks = 32, limits = {}, depth = new MemoryDepth() } = options;
+  const { threads = 1, limits = {}, depth = new MemoryDepth() } = options;
   const logged: string[] = [];
   const log = createLog((line) => void logged.push(line));
   const keys = new MemoryKeys();
   keys.add(KEY, 'premium');
   keys.add(ENTERPRISE_KEY, 'enterprise');
   const onError = (error: Error) => log.error('pool', {}, error);
-  const pool = await startPool({ threads, maxQueueTasks, onError });
+  const pool = await startPool({ threads, pageLimits: options.pageLimits, onError });
   const clock = options.clock ?? frozenClock(NOW_S);
   const queue = new MemoryQueue();
   const source = new MemoryMarket(depth, options.details);
@@ -175,10 +172,6 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const lp = lpHandlers({ lp: lpTools, state: market.state, quotes });
   const handlers = marketHandlers({ market, queue, log, native: DEFAULT_NATIVE });
   const fragments = options.fragments && new Fragments({ pool, depth, log, ...options.fragments });
-  const pageQueue = new PageQueue({
-    pagesInWork: options.pagesInWork ?? pagesAtOnce(threads),
-    limits: options.pageQueueLimits,
-  });
   const server = await startServer({
     depth,
     keys,
@@ -194,14 +187,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     port: 0,
     log,
     limits: { ...HTTP_LIMITS, ...limits },
-    pageQueue,
     columns: new SegmentColumns(depth, options.columnBytes),
   });
   return {
     server,
     pool,
     fragments,
-    pageQueue,
     depth,
     keys,
     queue,

@@ -1,7 +1,6 @@
 /** Makes packs beside the pages: in one task at a time, so that most of the pool is left to pages. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openPack, type Pack } from '../../../compute/fragments/pack.js';
-import { QueueFullError, type ComputePool } from '../../../compute/pool.js';
+import type { ComputePool, RunTask } from '../../../compute/pool.js';
 import { SegmentGoneError, type DepthSource } from '../../../storage/seams.js';
 import { nameOf, type PackKey } from './key.js';
 
@@ -14,9 +13,6 @@ const MAX_WAITING = 4096;
 const MAX_PACKS_AT_ONCE = 8;
 /** Names of packs that have been missed once, and of packs that could not be made. */
 const MAX_NAMES = 65_536;
-/** While the pool has more to do than threads, packs wait so long for their turn, and then take it. */
-const TURN_WAIT_MS = 20;
-const TURN_LOOK_MS = 5;
 
 /** A pack to be made, for a token with so many markets. */
 interface Order {
@@ -59,7 +55,10 @@ export class PackBuilder {
     if (!this.missedBefore(name)) return;
     if (this.waiting.size >= MAX_WAITING) return;
     this.waiting.set(name, order);
-    this.working ??= this.work();
+    this.working ??= this.work()
+      // The pool has been closed.
+      .catch(() => this.waiting.clear())
+      .finally(() => (this.working = null));
   }
 
   /** Resolves when there is nothing to be made. */
@@ -82,32 +81,24 @@ export class PackBuilder {
 
   private async work(): Promise<void> {
     while (this.waiting.size > 0) {
-      await this.turn();
-      const orders = [...this.waiting.values()].slice(0, MAX_PACKS_AT_ONCE);
-      await this.makeAll(orders);
-      for (const { key } of orders) this.waiting.delete(nameOf(key));
+      await this.options.pool.schedule('fragments', 'fragments', async (run) => {
+        // The other orders of the same page come before this goes on.
+        await Promise.resolve();
+        const orders = [...this.waiting.values()].slice(0, MAX_PACKS_AT_ONCE);
+        await this.makeAll(orders, run);
+        for (const { key } of orders) this.waiting.delete(nameOf(key));
+      });
     }
-    this.working = null;
-  }
-
-  /** Other orders of the same page come meanwhile, too. */
-  private async turn(): Promise<void> {
-    const { pool } = this.options;
-    let waitedMs = 0;
-    do {
-      await sleep(TURN_LOOK_MS);
-      waitedMs += TURN_LOOK_MS;
-    } while (pool.pendingTasks >= pool.threads && waitedMs < TURN_WAIT_MS && !this.closing);
   }
 
   /** Makes packs together, and each for itself where that fails: one may be at fault for all. */
-  private async makeAll(orders: readonly Order[]): Promise<void> {
+  private async makeAll(orders: readonly Order[], run: RunTask): Promise<void> {
     if (this.closing) return;
     try {
-      const packs = await this.make(orders);
+      const packs = await this.make(orders, run);
       for (const [i, pack] of packs.entries()) await this.options.onPack(orders[i].key, pack);
     } catch (error) {
-      if (orders.length > 1) for (const order of orders) await this.makeAll([order]);
+      if (orders.length > 1) for (const order of orders) await this.makeAll([order], run);
       else if (orders.length === 1) this.fail(orders[0], error);
     }
   }
@@ -119,21 +110,15 @@ export class PackBuilder {
     this.options.onError(key, error);
   }
 
-  /** The orders' packs; none where the pool's queue has no place: pages need it more. */
-  private async make(orders: readonly Order[]): Promise<Pack[]> {
-    const { pool, depth } = this.options;
+  private async make(orders: readonly Order[], run: RunTask): Promise<Pack[]> {
+    const { depth } = this.options;
     const ids = [...new Set(orders.map(({ key }) => key.segmentId))];
     const segments = await depth.readSegments(ids);
     const inputs = orders.map(({ key: { segmentId, group, coding }, marketCount }) => {
       return { segment: segments[ids.indexOf(segmentId)], group, coding, marketCount };
     });
     const transfer = segments.map(({ buffer }) => buffer as ArrayBuffer);
-    try {
-      return (await pool.run('buildFragments', inputs, transfer)).map(openPack);
-    } catch (error) {
-      if (error instanceof QueueFullError) return [];
-      throw error;
-    }
+    return (await run('buildFragments', inputs, transfer)).map(openPack);
   }
 }
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../server/http/errors.js';
-import { PageQueue, pagesAtOnce, type PageQueueOptions } from '../../server/replay/page-queue.js';
+import {
+  JobQueue,
+  PoolBusyError,
+  Scheduler,
+  workLimits,
+  type WorkLimits,
+} from '../../compute/scheduler.js';
 
 /** A client that stays until it is told to go. */
 class TestClient {
@@ -20,19 +25,21 @@ class TestClient {
 /** A queue whose pages end when the test says so, on a clock that the test moves. */
 class Desk {
   nowMs = 0;
-  readonly queue: PageQueue;
+  readonly queue: JobQueue;
   /** Pages in work, in the order in which they began. */
   readonly inWork: { key: string; end: () => void }[] = [];
 
-  constructor(options: Partial<PageQueueOptions> = {}) {
-    this.queue = new PageQueue({ pagesInWork: 1, nowMs: () => this.nowMs, ...options });
+  constructor(limits: Partial<WorkLimits> = {}) {
+    const { page } = workLimits(1);
+    this.queue = new JobQueue({ ...page, inWork: 1, ...limits }, () => this.nowMs);
   }
 
   page(key: string, client = new TestClient()): Promise<string | null> {
-    return this.queue.run(key, client, async () => {
+    const job = async () => {
       await new Promise<void>((end) => this.inWork.push({ key, end }));
       return key;
-    });
+    };
+    return this.queue.run(key, job, client);
   }
 
   pages(key: string, count: number): Promise<(string | null)[]> {
@@ -60,16 +67,6 @@ class Desk {
 /** A page's promises follow each other: its end, the queue's, the next page's begin. */
 const settled = (): Promise<void> => new Promise(setImmediate);
 
-async function refusal(page: Promise<unknown>): Promise<unknown[]> {
-  const error = await page.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof ApiError)) throw new Error('was not refused');
-  return [error.status, error.body.error_code, error.headers];
-}
-const BUSY = [503, 'replay_busy', [['Retry-After', '1']]];
-
 describe('keys that have pages waiting', () => {
   it('get their turns alike: one with 50 pages does not hold another up for more than one', async () => {
     const desk = new Desk();
@@ -82,7 +79,7 @@ describe('keys that have pages waiting', () => {
     }
     expect(await desk.endAll()).toEqual(Array(40).fill('heavy'));
     expect(await heavy).toHaveLength(50);
-    expect([desk.queue.waitingPages, desk.queue.pagesInWork]).toEqual([0, 0]);
+    expect([desk.queue.waitingJobs, desk.queue.jobsInWork]).toEqual([0, 0]);
   });
 
   it('take turns where all have many, each its pages in the order in which they came', async () => {
@@ -111,7 +108,7 @@ describe('keys that have pages waiting', () => {
   });
 
   it('save nothing up while they have none waiting', async () => {
-    const desk = new Desk({ pagesInWork: 2 });
+    const desk = new Desk({ inWork: 2 });
     const steady = desk.pages('steady', 30);
     // In work all along, with nothing waiting behind it.
     await desk.endOne();
@@ -128,7 +125,7 @@ describe('keys that have pages waiting', () => {
 
 describe('a page that would wait too long', () => {
   it('is refused as it comes, by what pages took of late and how many are ahead', async () => {
-    const desk = new Desk({ pagesInWork: 2, limits: { maxExpectedWaitMs: 1000 } });
+    const desk = new Desk({ inWork: 2, maxExpectedWaitMs: 1000 });
     for (let i = 0; i < 80; i++) {
       void desk.page('a');
       await desk.endOne(380);
@@ -138,7 +135,7 @@ describe('a page that would wait too long', () => {
     // Four ahead and its own: five pages of 380 ms by twos.
     expect(desk.queue.expectedWaitMs('a')).toBeCloseTo(950, 0);
     void desk.page('a');
-    expect(await refusal(desk.page('a'))).toEqual(BUSY);
+    await expect(desk.page('a')).rejects.toThrow(PoolBusyError);
     // Another key has its turn after one of the first one's.
     expect(desk.queue.expectedWaitMs('b')).toBeCloseTo(380, 0);
     const other = desk.page('b');
@@ -147,12 +144,12 @@ describe('a page that would wait too long', () => {
   });
 
   it('is refused where those in work do not end, whatever pages took before', async () => {
-    const desk = new Desk({ limits: { maxExpectedWaitMs: 1000 } });
+    const desk = new Desk({ maxExpectedWaitMs: 1000 });
     void desk.pages('a', 2);
     await desk.endOne(10);
     expect(desk.queue.expectedWaitMs('a')).toBeLessThan(10);
     desk.nowMs += 1001;
-    expect(await refusal(desk.page('b'))).toEqual(BUSY);
+    await expect(desk.page('b')).rejects.toThrow(PoolBusyError);
     await desk.endAll();
     void desk.page('b');
     await settled();
@@ -163,30 +160,29 @@ describe('a page that would wait too long', () => {
 
 describe('the queue', () => {
   it('takes so many pages of a key, and so many of all; those in work do not count', async () => {
-    const limits = { maxWaitingPages: 5, maxWaitingPagesPerKey: 3 };
-    const desk = new Desk({ pagesInWork: 2, limits });
+    const desk = new Desk({ inWork: 2, maxWaiting: 5, maxWaitingPerKey: 3 });
     const taken = [desk.pages('a', 2 + 3)];
-    expect(await refusal(desk.page('a'))).toEqual(BUSY);
+    await expect(desk.page('a')).rejects.toThrow(PoolBusyError);
     taken.push(desk.pages('b', 2));
-    expect(desk.queue.waitingPages).toBe(5);
-    expect(await refusal(desk.page('c'))).toEqual(BUSY);
-    expect(desk.queue.pagesInWork).toBe(2);
+    expect(desk.queue.waitingJobs).toBe(5);
+    await expect(desk.page('c')).rejects.toThrow(PoolBusyError);
+    expect(desk.queue.jobsInWork).toBe(2);
     await desk.endOne();
     taken.push(desk.pages('c', 1));
-    expect(desk.queue.pagesInWork).toBe(2);
+    expect(desk.queue.jobsInWork).toBe(2);
     await desk.endAll();
     expect((await Promise.all(taken)).flat()).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c']);
   });
 
   it('lets a page go whose client has gone while it waited, and keeps nothing of its key', async () => {
-    const desk = new Desk({ limits: { maxWaitingPages: 1 } });
+    const desk = new Desk({ maxWaiting: 1 });
     const client = new TestClient();
     void desk.pages('a', 1);
     const waiting = desk.page('gone', client);
-    expect(await refusal(desk.page('b'))).toEqual(BUSY);
+    await expect(desk.page('b')).rejects.toThrow(PoolBusyError);
     client.go();
     expect(await waiting).toBeNull();
-    expect(desk.queue.waitingPages).toBe(0);
+    expect(desk.queue.waitingJobs).toBe(0);
     const after = desk.page('b');
     expect(await desk.endAll()).toEqual(['a', 'b']);
     expect(await after).toBe('b');
@@ -197,12 +193,12 @@ describe('the queue', () => {
     const client = new TestClient();
     client.go();
     expect(await desk.page('a', client)).toBeNull();
-    expect(desk.queue.pagesInWork).toBe(0);
+    expect(desk.queue.jobsInWork).toBe(0);
   });
 
   it('goes on after a page that fails', async () => {
     const desk = new Desk();
-    const failing = desk.queue.run('a', new TestClient(), () => Promise.reject(new Error('no')));
+    const failing = desk.queue.run('a', () => Promise.reject(new Error('no')), null);
     const next = desk.page('a');
     await expect(failing).rejects.toThrow('no');
     await desk.endAll();
@@ -210,6 +206,41 @@ describe('the queue', () => {
   });
 
   it('keeps threads busy while others read, and leaves room for other tasks', () => {
-    expect([1, 2, 4, 16].map(pagesAtOnce)).toEqual([2, 3, 6, 24]);
+    expect([1, 2, 4, 16].map((threads) => workLimits(threads).page.inWork)).toEqual([2, 3, 6, 24]);
+  });
+});
+
+describe('classes of work', () => {
+  const never = () => new Promise<void>(() => {});
+
+  it('have slots of their own: pages that fill theirs hold up no board and no commit', async () => {
+    const scheduler = new Scheduler(1);
+    for (let page = 0; page < 20; page++) void scheduler.run('page', 'a', never, null);
+    expect(scheduler.waiting('page')).toBe(18);
+    const done = (text: string) => () => Promise.resolve(text);
+    expect(await scheduler.run('board', 'b', done('board'), null)).toBe('board');
+    expect(await scheduler.run('commit', 'c', done('commit'), null)).toBe('commit');
+  });
+
+  it('leave fragments for when a thread has nothing to do, but not for ever', async () => {
+    const scheduler = new Scheduler(1);
+    const began: string[] = [];
+    const fragments = () => {
+      began.push('fragments');
+      return Promise.resolve();
+    };
+    let end = () => {};
+    const page = scheduler.run('page', 'a', () => new Promise<void>((ends) => (end = ends)), null);
+    const first = scheduler.run('fragments', 'f', fragments, null);
+    await settled();
+    expect(began).toEqual([]);
+    end();
+    await page;
+    await settled();
+    expect(began).toEqual(['fragments']);
+    await first;
+    void scheduler.run('page', 'a', never, null);
+    await scheduler.run('fragments', 'f', fragments, null);
+    expect(began).toHaveLength(2);
   });
 });
