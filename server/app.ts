@@ -1,7 +1,7 @@
 /** The service: its routes over one store, one pool and one clock. */
 import { randomUUID } from 'node:crypto';
 import type { ComputePool } from '../compute/pool.js';
-import type { DepthSource, KeySource } from '../storage/seams.js';
+import type { DepthSource, KeySource } from '../storage/contract.js';
 import { admitUnanswered } from './api/admission.js';
 import { docsRoutes } from './api/docs/routes.js';
 import type { FlowHandlers, HolderHandlers, LpHandlers, MarketHandlers } from './api/handlers.js';

@@ -1,5 +1,5 @@
 /** Who calls: every request needs a live API key (api.md 5). */
-import type { KeyRecord, KeySource } from '../storage/seams.js';
+import type { KeyRecord, KeySource } from '../storage/contract.js';
 import { ApiError } from './http/errors.js';
 
 /** A longer key is none of ours, and not worth hashing. */

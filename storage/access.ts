@@ -1,9 +1,9 @@
 /** How a command comes to a store: through the server that keeps it, or by opening it itself. */
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectToServer } from './control/client.js';
+import { connectToServer } from './control.js';
 import { InputError, StoreBusyError } from './errors.js';
-import type { StoreOperations } from './operations.js';
+import type { StoreOperations } from './contract.js';
 import { Store, type StoreOptions } from './store.js';
 
 /** How long a command waits for another one to let go of the store. */

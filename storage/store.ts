@@ -2,42 +2,43 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
-import { Catalog } from './catalog/catalog.js';
-import { Directories } from './catalog/directories.js';
-import { SegmentLists } from './catalog/segment-lists.js';
-import { UnlistedSegments } from './catalog/unlisted-segments.js';
 import { Checkpoints } from './checkpoints.js';
-import { applyBundle, type CommitParts } from './commit/apply-bundle.js';
-import { findSmallRun } from './commit/compaction.js';
-import { DepthCommit, type Rewrite } from './commit/depth-commit.js';
-import { SegmentIds } from './commit/segment-ids.js';
-import { Stage } from './commit/stage.js';
-import { DepthReader } from './depth-reader.js';
+import { applyBundle, type CommitParts } from './commit.js';
+import {
+  type CommitReport,
+  type IssuedKey,
+  type KeyRecord,
+  type KeyRequest,
+  noChange,
+  type QueuedToken,
+  type SnapshotKey,
+  type StoreChange,
+  type StoreOperations,
+  type StoreSummary,
+  type TierKey,
+} from './contract.js';
+import { Catalog } from './depth/catalog.js';
+import { findSmallRun } from './depth/compaction.js';
+import { DepthCommit, type Rewrite, SegmentIds } from './depth/depth-commit.js';
+import { DepthReader, MarketReader, snapshotPrices } from './depth/depth-reader.js';
+import { Directories } from './depth/directories.js';
+import { SegmentLists } from './depth/segment-lists.js';
+import { Stage } from './depth/stage.js';
+import { UnlistedSegments } from './depth/unlisted-segments.js';
 import { Database } from './duckdb/database.js';
-import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/errors.js';
 import { Lanes } from './duckdb/lanes.js';
+import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
 import { InputError, StoreBusyError } from './errors.js';
-import { FlatCommit } from './flat/flat-commit.js';
+import { FlatCommit } from './flat-tables.js';
+import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
+import { HolderReader } from './holders/holder-reader.js';
+import { HolderRegistry } from './holders/holder-tokens.js';
+import { KeyRing } from './keys/key-ring.js';
+import { UsageBook } from './keys/usage.js';
 import { LpReader } from './lp/lp-reader.js';
+import { migrate, SCHEMA_VERSION } from './migrations.js';
 import { OrderReader } from './orders/order-reader.js';
-import { HolderCommit } from './holders/holder-commit.js';
-import { HolderReader } from './holders/reader.js';
-import { HolderRegistry } from './holders/registry.js';
-import type { RewriteHolders } from './holders/staged-token.js';
-import { KeyRing, type IssuedKey, type KeyRequest } from './keys/key-ring.js';
-import { MarketReader } from './market-reader.js';
-import type {
-  CommitReport,
-  SnapshotKey,
-  StoreOperations,
-  StoreSummary,
-  TierKey,
-} from './operations.js';
-import { WaitingTokens } from './queue/waiting-tokens.js';
-import { SCHEMA_VERSION, migrate } from './schema/migrations.js';
-import { noChange, type KeyRecord, type QueuedToken, type StoreChange } from './seams.js';
-import { snapshotPrices } from './snapshot-prices.js';
-import { UsageBook } from './usage/usage-book.js';
+import { WaitingTokens } from './queue.js';
 
 /** The database's name within a data directory. */
 export const DATABASE_FILE = 'fathom.duckdb';

@@ -2,7 +2,7 @@
 import type { ComputePool } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { renderPage, type RenderInput, type RenderResult } from '../../compute/replay/task.js';
-import type { PagePlan, PlanRequest } from '../../storage/seams.js';
+import type { PagePlan, PlanRequest } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { benchCase, type BenchCase } from '../case.js';
 import { benchAddress, type PageShape } from '../data/pages.js';

@@ -11,7 +11,7 @@ import { decodeSegment } from '../../compute/segment/segment.js';
 import { describeSegment } from '../../compute/segment/split.js';
 import { Database, type SqlValue } from '../../storage/duckdb/database.js';
 import { DATABASE_FILE } from '../../storage/store.js';
-import { bareTokenRow } from '../../storage/catalog/token-row.js';
+import { bareTokenRow } from '../../storage/contract.js';
 import { EVERY_S, START_S, benchAddress, tokenHistory, type PageShape } from '../data/pages.js';
 import { commitFrames } from './full-segments.js';
 import { makeStore, type GrowthStore, type StoreShape } from './growth-store.js';

@@ -1,5 +1,5 @@
 /** Who may call: a live key, as far as its plan goes. The same for whatever is asked for. */
-import type { KeyRecord, KeySource } from '../../storage/seams.js';
+import type { KeyRecord, KeySource } from '../../storage/contract.js';
 import { authenticate } from '../auth.js';
 import type { Exchange } from '../http/exchange.js';
 import type { LimitedEndpoint, PlanCheck, PlanGrant } from './plan.js';

@@ -3,7 +3,7 @@
  * the API's description all come from it.
  */
 import type { Static, TObject, TSchema } from 'typebox';
-import type { KeyRecord, KeyTier } from '../../storage/seams.js';
+import type { KeyRecord, KeyTier } from '../../storage/contract.js';
 import type { Exchange, Headers } from '../http/exchange.js';
 import type { AddressRule, AskedToken, ChainFilter, ChainRule } from './chain.js';
 import type { ErrorCode } from './error-codes.js';

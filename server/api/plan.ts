@@ -1,5 +1,5 @@
 /** The seam of plans and limits: what they see of a call, and when they are asked. */
-import type { KeyRecord } from '../../storage/seams.js';
+import type { KeyRecord } from '../../storage/contract.js';
 import type { Headers } from '../http/exchange.js';
 import type { EndpointSpec } from './endpoint.js';
 

@@ -1,5 +1,5 @@
 /** From the route table to routes: the rules that every endpoint shares, in their order. */
-import type { KeySource } from '../../storage/seams.js';
+import type { KeySource } from '../../storage/contract.js';
 import { invalidParameter } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { QueryParameters } from '../http/query.js';

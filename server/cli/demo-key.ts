@@ -1,5 +1,4 @@
-import type { IssuedKey } from '../../storage/keys/key-ring.js';
-import type { StoreOperations } from '../../storage/operations.js';
+import type { IssuedKey, StoreOperations } from '../../storage/contract.js';
 
 /** Name of the key that the demo prints; a new one takes its place at every start. */
 export const DEMO_KEY_NAME = 'demo';

@@ -6,7 +6,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/task.js';
 import { withStore } from '../../storage/access.js';
 import type { UseStore } from '../../storage/ingest/ingest.js';
-import type { StoreOperations } from '../../storage/operations.js';
+import type { StoreOperations } from '../../storage/contract.js';
 import type { StoreOptions } from '../../storage/store.js';
 import { tell } from './output.js';
 import { dataDirectory } from './flags.js';

@@ -1,7 +1,7 @@
 /** GET /market-depth, from memory, in the turn of the request. */
 import type { Static } from 'typebox';
 import { depthLevels, depthSummary, type DepthQuery } from '../../compute/depth/price-levels.js';
-import type { KeyRecord } from '../../storage/seams.js';
+import type { KeyRecord } from '../../storage/contract.js';
 import type { getMarketDepth } from './market-depth.js';
 import type { Call } from '../api/endpoint.js';
 import type { MarketHandlers } from '../api/handlers.js';

@@ -2,7 +2,7 @@
 import type { HolderFlow } from '../../compute/holders/flow.js';
 import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/needed.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
-import type { HolderSource } from '../../storage/seams.js';
+import type { HolderSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 

@@ -1,5 +1,5 @@
 /** The state of one key's limits: its rate buckets and its calls of the month. */
-import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/seams.js';
+import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
 import type { RateBucket } from '../api/endpoint.js';
 import { SHARED_BUCKET, planOfKey, type Plan, type Plans } from './plans.js';
 

@@ -1,6 +1,6 @@
 /** The limits of every key: checked once a call, and told of the call's end. */
 import { LRUCache } from 'lru-cache';
-import type { KeyRecord, KeyTier, UsageSource } from '../../storage/seams.js';
+import type { KeyRecord, KeyTier, UsageSource } from '../../storage/contract.js';
 import type { PlanCheck, PlanGrant } from '../api/plan.js';
 import { ApiError } from '../http/errors.js';
 import type { Headers } from '../http/exchange.js';

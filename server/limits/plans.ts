@@ -1,6 +1,6 @@
 /** What each tier may do (docs/definitions.md#plans), and what a key with figures of its own may. */
 import { UsageError } from '../../storage/errors.js';
-import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../storage/seams.js';
+import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../storage/contract.js';
 import { RATE_BUCKETS, type RateBucket } from '../api/endpoint.js';
 
 /** A bucket of so many requests, which starts full and refills evenly within the period. */

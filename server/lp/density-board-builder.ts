@@ -9,7 +9,7 @@ import {
 import { hourOf, hoursInSight, thisHour } from '../../compute/lp/hours.js';
 import type { HourPrices } from '../../compute/lp/price-range.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { LpSource, TokenHourColumns } from '../../storage/seams.js';
+import type { LpSource, TokenHourColumns } from '../../storage/contract.js';
 import { MAX_DENSITY_ROWS } from './lp-cheat-sheet.js';
 import type { Clock } from '../clock.js';
 import type { MarketState, NewestSnapshot } from '../tokens/market-state.js';

@@ -3,7 +3,7 @@
  * the market and the clock by themselves, off the path of requests.
  */
 import type { ComputePool } from '../../compute/pool.js';
-import type { DepthSource, LpSource, StoreChange } from '../../storage/seams.js';
+import type { DepthSource, LpSource, StoreChange } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Market } from '../tokens/market.js';

@@ -2,7 +2,7 @@
 import { joinRanges } from '../../compute/lp/pool-range.js';
 import { hourOf, hoursInSight, thisHour } from '../../compute/lp/hours.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { DlmmHourColumns, LpSource } from '../../storage/seams.js';
+import type { DlmmHourColumns, LpSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import { Turns } from '../turns.js';
 import { PoolBoard } from './pool-board.js';

@@ -5,7 +5,7 @@ import { poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js'
 import type { HourPrices, PriceHoursInput } from '../../compute/lp/price-range.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { Market } from '../../compute/market.js';
-import { SegmentGoneError, type DepthSource } from '../../storage/seams.js';
+import { SegmentGoneError, type DepthSource } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 
 /** Reads of one token: segments may be replaced by compaction while they are about to be read. */

@@ -5,7 +5,7 @@ import {
   type LimitLadder,
 } from '../../compute/orders/limit-ladder.js';
 import type { LimitOrder } from '../../compute/orders/limit-order.js';
-import type { OrderSource } from '../../storage/seams.js';
+import type { OrderSource } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 import { sortInTurns } from '../sort-in-turns.js';
 import type { Turns } from '../turns.js';

@@ -1,6 +1,6 @@
 /** The active DCA orders in memory: each mint's by `dcaAddress`. */
 import type { DcaOrder } from '../../compute/orders/dca-order.js';
-import type { OrderSource } from '../../storage/seams.js';
+import type { OrderSource } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 import { sortInTurns } from '../sort-in-turns.js';
 import type { Turns } from '../turns.js';

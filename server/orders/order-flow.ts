@@ -1,6 +1,6 @@
 /** The active orders of both kinds in memory, and the board of the pressure of DCA orders. */
 import type { ComputePool } from '../../compute/pool.js';
-import type { OrderSource, StoreChange } from '../../storage/seams.js';
+import type { OrderSource, StoreChange } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Market } from '../tokens/market.js';

@@ -1,7 +1,7 @@
 /** How long a client may keep a replay page, and how it asks whether its copy still holds. */
 import { createHash } from 'node:crypto';
 import type { RenderInput } from '../../compute/replay/task.js';
-import type { PagePlan } from '../../storage/seams.js';
+import type { PagePlan } from '../../storage/contract.js';
 import type { Headers } from '../http/exchange.js';
 
 /** Collectors deliver late: a window that ended less than this ago may still get snapshots. */

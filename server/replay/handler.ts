@@ -7,7 +7,7 @@ import {
   type DepthSource,
   type PagePlan,
   type TokenRecord,
-} from '../../storage/seams.js';
+} from '../../storage/contract.js';
 import type { Handler, PreparedReply } from '../api/endpoint.js';
 import type { Endpoints } from '../endpoints.js';
 import type { Clock } from '../clock.js';

@@ -7,7 +7,7 @@ import type { SegmentInput } from '../../compute/replay/task.js';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
 import { checkedBlock, type StoredBlock } from '../../compute/segment/stored-block.js';
 import { clearPlace, isFilled, type SharedPlace } from '../../compute/segment/shared-run.js';
-import type { DepthSource } from '../../storage/seams.js';
+import type { DepthSource } from '../../storage/contract.js';
 import { PlaceRing, type RingPlace } from './place-ring.js';
 
 /** At 12 to 20 bytes a cell some 100 full pages. */

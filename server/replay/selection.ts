@@ -2,7 +2,7 @@
 import { PAGE_LIMITS, type Selection } from '../../compute/replay/page.js';
 import type { ReplayQuery } from '../../compute/replay/query.js';
 import { MARKET_TYPES } from '../../compute/market.js';
-import type { PagePlan, PlannedSnapshot } from '../../storage/seams.js';
+import type { PagePlan, PlannedSnapshot } from '../../storage/contract.js';
 
 /** A plan's first snapshots, the segments that hold them, and what comes after. */
 export interface PlanPart {

@@ -1,5 +1,5 @@
 /** GET /score/:address, POST /score and GET /top-scores, from memory, in the turn of the request. */
-import type { TokenQueue } from '../../storage/seams.js';
+import type { TokenQueue } from '../../storage/contract.js';
 import type { AskedToken } from '../api/chain.js';
 import type { MarketHandlers } from '../api/handlers.js';
 import { KeptReply } from '../api/kept-reply.js';

@@ -1,6 +1,6 @@
 /** What a token's score is, or why it has none (data.md section 4, Status). */
 import type { Score, ScoreLadder } from '../../compute/scores/score.js';
-import type { SnapshotPlace, TokenDetails } from '../../storage/seams.js';
+import type { SnapshotRef, TokenDetails } from '../../storage/contract.js';
 import type { Chain } from '../../compute/market.js';
 import type { TokenStatus } from './score-fields.js';
 
@@ -8,7 +8,7 @@ import type { TokenStatus } from './score-fields.js';
 export interface ScoredLeg {
   chain: Chain;
   address: string;
-  place: SnapshotPlace;
+  place: SnapshotRef;
   priceUsd: number;
 }
 

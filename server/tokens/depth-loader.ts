@@ -5,10 +5,10 @@ import type { Market } from '../../compute/market.js';
 import {
   SegmentGoneError,
   type MarketSource,
-  type NewestPlaces,
-  type SnapshotPlace,
+  type NewestSnapshots,
+  type SnapshotRef,
   type TokenDetails,
-} from '../../storage/seams.js';
+} from '../../storage/contract.js';
 import { isSamePlace, type HeldDepth, type HeldSnapshot, type HeldToken } from './held-depth.js';
 import type { MarketState } from './market-state.js';
 
@@ -16,7 +16,7 @@ import type { MarketState } from './market-state.js';
 export const DEPTH_DELAY_S = 15 * 60;
 /** Reads of one batch: segments may be replaced by compaction while they are about to be read. */
 const MAX_READS = 5;
-const NO_PLACES: NewestPlaces = { newest: null, delayed: null, nextChangeS: null };
+const NO_PLACES: NewestSnapshots = { newest: null, delayed: null, nextChangeS: null };
 
 /** A token as it is in the store. */
 export interface LoadedToken {
@@ -28,7 +28,7 @@ export interface LoadedToken {
 }
 
 type Plan = Omit<LoadedToken, 'held'> & {
-  places: NewestPlaces;
+  places: NewestSnapshots;
   markets: readonly Market[];
   /** Snapshots that need not be read again. */
   kept: HeldSnapshot[];
@@ -38,7 +38,7 @@ type Plan = Omit<LoadedToken, 'held'> & {
 export interface LoadOptions {
   nowS: number;
   /** Where the snapshots lie, where that is known already; a token that lacks has none. */
-  places?: ReadonlyMap<number, NewestPlaces>;
+  places?: ReadonlyMap<number, NewestSnapshots>;
   /** Reads what is not held even where nothing has changed. */
   always?: boolean;
 }
@@ -69,7 +69,7 @@ export class DepthLoader {
     const { nowS, always = false } = options;
     const places =
       options.places === undefined
-        ? await this.source.newestPlaces(tokenId, nowS, DEPTH_DELAY_S)
+        ? await this.source.newestSnapshots(tokenId, nowS, DEPTH_DELAY_S)
         : (options.places.get(tokenId) ?? NO_PLACES);
     const details = this.source.tokenDetails(tokenId);
     if (details === null) return null;
@@ -126,12 +126,12 @@ export class DepthLoader {
   }
 }
 
-function isAt(place: SnapshotPlace, other: SnapshotPlace | null): boolean {
+function isAt(place: SnapshotRef, other: SnapshotRef | null): boolean {
   return other !== null && isSamePlace(place, other);
 }
 
 function snapshotAt(
-  place: SnapshotPlace | null,
+  place: SnapshotRef | null,
   { kept, markets }: Plan,
   picked: ReadonlyMap<number, ReadonlyMap<number, SnapshotCells>>,
 ): HeldSnapshot | null {

@@ -1,7 +1,7 @@
 /** Tokens' newest snapshots in memory, within a bound of bytes. */
 import { bytesOfCells, type SnapshotCells } from '../../compute/ladder/snapshot-cells.js';
 import type { Market } from '../../compute/market.js';
-import type { SnapshotPlace } from '../../storage/seams.js';
+import type { SnapshotRef } from '../../storage/contract.js';
 
 /**
  * Bytes of all snapshots held. A snapshot of 1,000 cells takes 12 KB: the newest and the delayed one
@@ -12,12 +12,12 @@ export const MAX_HELD_BYTES = 256 * 1024 * 1024;
 const SNAPSHOT_OVERHEAD_BYTES = 1024;
 
 /** A segment never changes: a snapshot that was written anew lies in another one. */
-export function isSamePlace(a: SnapshotPlace, b: SnapshotPlace): boolean {
+export function isSamePlace(a: SnapshotRef, b: SnapshotRef): boolean {
   return a.segmentId === b.segmentId && a.row === b.row;
 }
 
 export interface HeldSnapshot {
-  place: SnapshotPlace;
+  place: SnapshotRef;
   cells: SnapshotCells;
 }
 

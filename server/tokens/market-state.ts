@@ -11,14 +11,14 @@ import { binSums, supportUsdWithin, type BinSums } from '../../compute/ladder/bi
 import { binsOfBand } from '../../compute/ladder/ladder.js';
 import { marketMask } from '../../compute/ladder/snapshot-cells.js';
 import type { Chain, Market } from '../../compute/market.js';
-import type { SnapshotPlace, TokenDetails } from '../../storage/seams.js';
+import type { SnapshotRef, TokenDetails } from '../../storage/contract.js';
 import { isSamePlace } from './held-depth.js';
 import type { LoadedToken } from './depth-loader.js';
 import { standingOf, type AssetScore, type Standing } from '../scores/standing.js';
 
 /** A token's newest snapshot as far as scores, prices, flows and LP tools need it. */
 export interface NewestSnapshot {
-  place: SnapshotPlace;
+  place: SnapshotRef;
   priceUsd: number;
   ladder: ScoreLadder;
   /** All markets but perps: what flows move along. Of mainchain tokens alone, else null. */

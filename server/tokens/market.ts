@@ -3,7 +3,7 @@
  * itself, off the path of requests: after commits, and as time makes snapshots visible.
  */
 import type { ComputePool } from '../../compute/pool.js';
-import type { MarketSource, NewestPlaces } from '../../storage/seams.js';
+import type { MarketSource, NewestSnapshots } from '../../storage/contract.js';
 import type { ChainFilter } from '../api/chain.js';
 import type { Clock } from '../clock.js';
 import { Follower, LiveValue } from '../follower.js';
@@ -102,8 +102,8 @@ export class Market {
     this.ticking.unref();
     const { source, clock } = this.options;
     const nowS = clock.nowS();
-    const places = new Map<number, NewestPlaces>();
-    for await (const part of source.allNewestPlaces(nowS, DEPTH_DELAY_S)) {
+    const places = new Map<number, NewestSnapshots>();
+    for await (const part of source.allNewestSnapshots(nowS, DEPTH_DELAY_S)) {
       for (const [tokenId, found] of part) places.set(tokenId, found);
     }
     const batches = batchesOf(source.tokenIds());
@@ -159,7 +159,7 @@ export class Market {
 
   private async loadTokens(
     tokenIds: readonly number[],
-    places?: ReadonlyMap<number, NewestPlaces>,
+    places?: ReadonlyMap<number, NewestSnapshots>,
   ): Promise<void> {
     const nowS = this.options.clock.nowS();
     const loaded = await this.loader.load(tokenIds, { nowS, places });

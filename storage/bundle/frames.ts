@@ -1,12 +1,11 @@
 /** What a command hands to the store: one file of a dataset, read, validated and binned. */
-import type { MarketPlace } from '../../compute/ingest/run-builder.js';
 import type { OwnerNames } from '../../compute/holders/history.js';
+import type { MarketPlace } from '../../compute/ingest/run-builder.js';
 import type { Chain, Market, Tier } from '../../compute/market.js';
 import type { JoinMode } from '../../compute/segment/join.js';
 import type { EncodedSegment } from '../../compute/segment/split.js';
-import type { TokenRow } from '../catalog/token-row.js';
-import type { SqlValue } from '../duckdb/statements.js';
-import type { FlatDataset } from '../flat/tables.js';
+import type { FlatDataset, TokenRow } from '../contract.js';
+import type { SqlValue } from '../duckdb/connection.js';
 
 /** Another layout of the frames is another version; the store refuses one it does not know. */
 export const BUNDLE_VERSION = 2;

@@ -11,7 +11,7 @@ import { commitPrepared } from '../ingest/ingest.js';
 import type { Piece } from '../ingest/pieces.js';
 import { preparePieces } from '../ingest/prepare-depth.js';
 import { prepareTokenRows } from '../ingest/prepare-rows.js';
-import type { StoreOperations } from '../operations.js';
+import type { StoreOperations } from '../contract.js';
 import { fillFlat } from './flat.js';
 import { writeMarker, type DemoMarker } from './marker.js';
 import { SOURCE, tokensOf, type DemoRequest, type DemoTotals } from './request.js';

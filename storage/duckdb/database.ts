@@ -4,24 +4,32 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { DiskFullError } from '../errors.js';
-import { rowsOn, runOn, statementsOn } from './connection-statements.js';
-import { saysDiskFull } from './errors.js';
-import type { DatabaseOptions } from './instance-settings.js';
-import { claimFile, releaseFile } from './open-files.js';
-import { closeOpened, openAttached, openInMemory, type Opened } from './opening.js';
-import { chunksOn } from './result-chunks.js';
-import type {
-  ResultChunk,
-  SqlParameter,
-  SqlRow,
-  SqlValue,
-  Statements,
-  StoredValue,
-} from './statements.js';
-import { valuesOn } from './stored-values.js';
+import {
+  chunksOn,
+  type ResultChunk,
+  rowsOn,
+  runOn,
+  type SqlParameter,
+  type SqlRow,
+  type SqlValue,
+  type Statements,
+  statementsOn,
+  type StoredValue,
+} from './connection.js';
+import {
+  claimFile,
+  closeOpened,
+  type DatabaseOptions,
+  openAttached,
+  type Opened,
+  openInMemory,
+  releaseFile,
+  saysDiskFull,
+} from './opening.js';
+import { valuesOn } from './values.js';
 
-export { MAX_VALUE_BYTES } from './row-groups.js';
-export type { ResultChunk, SqlRow, SqlValue, Statements } from './statements.js';
+export { MAX_VALUE_BYTES } from './opening.js';
+export type { ResultChunk, SqlRow, SqlValue, Statements } from './connection.js';
 
 export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private reopening: Promise<void> | null = null;

@@ -1,10 +1,9 @@
 /** An instance of DuckDB with its connections: how it comes to be, and how it ends. */
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { stat } from 'node:fs/promises';
-import { namedError, saysDiskFull } from './errors.js';
-import { instanceSettings, type DatabaseOptions } from './instance-settings.js';
+import { realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { DiskFullError } from '../errors.js';
 import { Lanes } from './lanes.js';
-import { ROW_GROUP_ROWS } from './row-groups.js';
 
 /** Reading connections; below libuv's four threads, so that a full set starves nobody. */
 const READERS = 2;
@@ -132,3 +131,94 @@ export async function closeOpened(opened: Opened): Promise<void> {
 async function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
   return DuckDBInstance.create(':memory:', instanceSettings(options));
 }
+
+// Why a database cannot be opened or written, from what DuckDB says of it.
+
+/** Another process holds the file. */
+export class DatabaseLockedError extends Error {}
+/** The file is no database, or a damaged one. */
+export class DatabaseDamagedError extends Error {}
+
+/** What a failure to open the file, or to read it right behind that, says of it. */
+export function namedError(error: unknown, path: string): Error {
+  if (error instanceof DatabaseLockedError || error instanceof DatabaseDamagedError) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  if (saysDiskFull(text)) return new DiskFullError(path);
+  if (/set lock on file/i.test(text)) {
+    return new DatabaseLockedError(`${path} is in use by another process`);
+  }
+  if (/^IO Error|Serialization|not a valid DuckDB|corrupt|checksum/i.test(text)) {
+    const reason = text.split('\n')[0].replace(/^[A-Za-z ]*Error:\s*/, '');
+    return new DatabaseDamagedError(`${path} cannot be opened: ${reason}`);
+  }
+  return error instanceof Error ? error : new Error(text);
+}
+
+/** Whether DuckDB could not write for want of room. */
+export function saysDiskFull(text: string): boolean {
+  return /No space left|File too large|quota exceeded/i.test(text);
+}
+
+// Which database files this process has open.
+
+/**
+ * The system's locks keep other processes out, not this one, and two instances over one file lose
+ * rows.
+ */
+const openFiles = new Set<string>();
+
+/**
+ * Takes a file for one instance.
+ * @returns the name to give it back by
+ * @throws DatabaseLockedError while this process has it open
+ */
+export async function claimFile(file: string): Promise<string> {
+  const real = path.join(await realpath(path.dirname(file)), path.basename(file));
+  if (openFiles.has(real)) throw new DatabaseLockedError(`${file} is in use by this process`);
+  openFiles.add(real);
+  return real;
+}
+
+/** Gives back what claimFile returned. */
+export function releaseFile(real: string): void {
+  openFiles.delete(real);
+}
+
+// How DuckDB is set up, whatever it is to hold.
+
+/** Size of a log that no disk holds. */
+const NEVER = '1000TB';
+
+export interface DatabaseOptions {
+  memoryLimitMiB: number;
+  threads: number;
+  /** Where DuckDB may spill; without one it never writes beside the file. */
+  tempDirectory?: string;
+}
+
+/** Settings of an instance, as DuckDB names them. */
+export function instanceSettings(options: DatabaseOptions): Record<string, string> {
+  return {
+    memory_limit: `${options.memoryLimitMiB}MiB`,
+    threads: String(options.threads),
+    temp_directory: options.tempDirectory ?? '',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    // A row group is written out as soon as it is full; the default keeps five in memory.
+    write_buffer_row_group_count: '1',
+    wal_autocheckpoint: NEVER,
+    // Rows that a transaction has added are not counted, so that DuckDB would turn a join with them
+    // around and hash all of a table. Here the right side of a join is the smaller one.
+    disabled_optimizers: 'build_side_probe_side',
+  };
+}
+
+// How much DuckDB writes at a time.
+
+/** Rows of one row group: small, so that deleting a few segments rewrites few others. */
+export const ROW_GROUP_ROWS = 2048;
+/**
+ * Greatest bytes of one stored value: DuckDB holds a whole row group in memory before it writes it
+ * out, so that a transaction's peak is this times ROW_GROUP_ROWS, 128 MiB.
+ */
+export const MAX_VALUE_BYTES = 64 * 1024;

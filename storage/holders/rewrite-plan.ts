@@ -1,6 +1,6 @@
 /** Which stored blocks have to be written anew when snapshots come and others have aged. */
 import { isFullBlock } from '../../compute/holders/rewrite.js';
-import type { HolderBlockRef } from './rows.js';
+import type { HolderBlockRef } from './holder-blocks.js';
 
 /** Changes in the blocks that are rewritten at once: at 12 bytes each, 48 MiB. */
 const MAX_REWRITE_CHANGES = 4 * 1024 * 1024;

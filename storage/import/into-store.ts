@@ -5,7 +5,7 @@ import type { Piece } from '../ingest/pieces.js';
 import { preparePieces } from '../ingest/prepare-depth.js';
 import { prepareTokenRows } from '../ingest/prepare-rows.js';
 import type { FileReport, PreparedFile } from '../ingest/prepared.js';
-import type { SnapshotKey } from '../operations.js';
+import type { SnapshotKey } from '../contract.js';
 import { IMPORT_FORMAT_SPECS, type ImportFormat } from './formats.js';
 import { type ImportOptions, importRows } from './index.js';
 import { ImportReport } from './report.js';

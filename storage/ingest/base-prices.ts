@@ -1,6 +1,6 @@
 /** For --merge: the price of the snapshot that every row of a file is to be merged into. */
 import { InputError } from '../errors.js';
-import type { SnapshotKey, StoreOperations } from '../operations.js';
+import type { SnapshotKey, StoreOperations } from '../contract.js';
 import type { BasePrices } from './bin-pieces.js';
 import type { GatheredColumns } from './cell-gatherer.js';
 import type { Piece } from './pieces.js';

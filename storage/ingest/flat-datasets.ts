@@ -5,7 +5,8 @@ import { HOUR_S } from '../../compute/time.js';
 import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { DIRECTIONS } from '../../compute/orders/dca-order.js';
 import type { FlatRowValues } from '../bundle/frames.js';
-import { columnsOf, FLAT_TABLES, type FlatDataset } from '../flat/tables.js';
+import type { FlatDataset } from '../contract.js';
+import { columnsOf, FLAT_TABLES } from '../flat-tables.js';
 import { type FlatField, type FlatRow, type FlatValue, readFlatRow } from './flat-row.js';
 import { MAX_DECIMALS, MAX_EPOCH_S } from './token-fields.js';
 

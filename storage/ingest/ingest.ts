@@ -3,7 +3,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import { checkDirectory } from '../access.js';
 import { sweepStaging } from '../bundle/bundle.js';
 import { StoreChangedError } from '../errors.js';
-import type { StoreOperations } from '../operations.js';
+import type { StoreOperations } from '../contract.js';
 import { checkMerge, formatOf, type Dataset } from './datasets.js';
 import { prepareFile } from './prepare.js';
 import type { FileReport, PreparedFile } from './prepared.js';

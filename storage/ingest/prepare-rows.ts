@@ -2,11 +2,10 @@
 import { FaultLog, MAX_FAULTS } from '../../compute/ingest/faults.js';
 import type { BundleWriter } from '../bundle/bundle.js';
 import type { FlatRowValues } from '../bundle/frames.js';
-import type { TokenRow } from '../catalog/token-row.js';
-import type { FlatDataset } from '../flat/tables.js';
+import type { FlatDataset, TokenRow } from '../contract.js';
 import { FLAT_READERS } from './flat-datasets.js';
 import type { NumberedRow } from './flat-rows.js';
-import { withBundle, type BundleRequest, type PreparedFile } from './prepared.js';
+import { type BundleRequest, type PreparedFile, withBundle } from './prepared.js';
 import { refusal } from './refusal.js';
 import { readTokenRow } from './token-fields.js';
 

@@ -1,7 +1,7 @@
 /** Reads, validates and bins one file of a dataset into a bundle that a store can commit. */
 import { FaultLog } from '../../compute/ingest/faults.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { StoreOperations } from '../operations.js';
+import type { StoreOperations } from '../contract.js';
 import { loadBasePrices } from './base-prices.js';
 import type { Dataset, FileFormat } from './datasets.js';
 import { FLAT_READERS } from './flat-datasets.js';

@@ -1,6 +1,6 @@
 /** Which snapshot an unjudged row belongs to, whatever the spelling of its fields. */
 import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
-import type { SnapshotKey } from '../operations.js';
+import type { SnapshotKey } from '../contract.js';
 
 /** The fields that name a snapshot, as untrusted rows give them. */
 export interface RowHead {

@@ -1,7 +1,7 @@
 /** Dataset `tokens`: its fields and what makes a row of them. */
 import type { FaultLog } from '../../compute/ingest/faults.js';
 import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
-import { COVERAGES, type TokenRow } from '../catalog/token-row.js';
+import { COVERAGES, type TokenRow } from '../contract.js';
 import { type FlatField, readFlatRow } from './flat-row.js';
 
 /** Latest moment that 32 bits of epoch seconds hold; milliseconds are far beyond it. */

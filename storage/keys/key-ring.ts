@@ -1,28 +1,17 @@
 /** API keys: made, listed, rotated, revoked and verified. At rest only their HMAC digests. */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { open, readFile, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { IssuedKey, KeyRecord, KeyRequest, KeySource, KeyTier } from '../contract.js';
 import type { Database, SqlRow } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
 import { InputError } from '../errors.js';
-import type { KeyRecord, KeySource, KeyTier } from '../seams.js';
-import { isWellFormedKey, keyHint, newKey } from './key-format.js';
-import { loadPepper } from './pepper.js';
 
 /** Keys of one store, revoked ones included. */
 export const MAX_KEYS = 100_000;
 /** Texts of live keys that are remembered; past it all are forgotten, and hashed once more. */
 const MAX_VERIFIED_KEYS = 10_000;
-
-/** A key just made: the only time that its text is known. */
-export interface IssuedKey extends KeyRecord {
-  key: string;
-}
-
-export interface KeyRequest {
-  tier: KeyTier;
-  name: string | null;
-  requestsPerMinute: number | null;
-  monthlyQuota: number | null;
-}
 
 interface StoredKey {
   record: KeyRecord;
@@ -168,4 +157,84 @@ function storedKey(row: SqlRow): StoredKey {
     },
     digest: Buffer.from(digest as Uint8Array),
   };
+}
+
+// The text of an API key: prefix, random part, checksum.
+
+/** Says what the secret is, to people and to scanners of leaked secrets. */
+export const KEY_PREFIX = 'fathom_';
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 32 characters of base62: 190 bits. */
+const RANDOM_CHARS = 32;
+/** 62^6 exceeds 2^32: six characters hold any CRC32. */
+const CHECKSUM_CHARS = 6;
+const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
+
+/** A new key of cryptographic randomness. */
+export function newKey(): string {
+  const random = Array.from({ length: RANDOM_CHARS }, () => BASE62[randomInt(62)]).join('');
+  return KEY_PREFIX + random + checksum(random);
+}
+
+/** Whether the text has a key's shape and a right checksum: a typo is seen without any look-up. */
+export function isWellFormedKey(text: string): boolean {
+  if (!PATTERN.test(text)) return false;
+  const body = text.slice(KEY_PREFIX.length);
+  return checksum(body.slice(0, RANDOM_CHARS)) === body.slice(RANDOM_CHARS);
+}
+
+/** What lists show of a key: its prefix and its last four characters. */
+export function keyHint(key: string): string {
+  return `${KEY_PREFIX}…${key.slice(-4)}`;
+}
+
+function checksum(random: string): string {
+  let value = crc32(random);
+  let text = '';
+  for (let i = 0; i < CHECKSUM_CHARS; i++) {
+    text = BASE62[value % 62] + text;
+    value = Math.floor(value / 62);
+  }
+  return text;
+}
+
+// The secret that keys' digests are made with: a file beside the database, mode 0600.
+
+const PEPPER_FILE = 'pepper';
+const PEPPER_BYTES = 32;
+
+/**
+ * Reads a directory's pepper. Where no key depends on it yet (`required` is false), one that is
+ * missing or damaged is made anew.
+ * @throws InputError where it is required and cannot be had
+ */
+export async function loadPepper(directory: string, required: boolean): Promise<Buffer> {
+  const file = path.join(directory, PEPPER_FILE);
+  const found = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw new InputError(`${file} cannot be read (${error.code ?? 'unknown'})`);
+  });
+  if (found?.length === PEPPER_BYTES) return found;
+  if (required) {
+    throw new InputError(
+      `${file} is ${found === null ? 'missing' : 'damaged'}: without it no key of this store can be checked; restore it from a backup`,
+    );
+  }
+  const pepper = randomBytes(PEPPER_BYTES);
+  await writeWhole(file, pepper);
+  return pepper;
+}
+
+/** Puts a file in its place when it is whole and on the disk: keys made with it outlive a crash. */
+async function writeWhole(file: string, content: Buffer): Promise<void> {
+  const made = await open(`${file}.new`, 'w', 0o600);
+  try {
+    await made.writeFile(content);
+    await made.sync();
+  } finally {
+    await made.close();
+  }
+  await rename(`${file}.new`, file);
+  const directory = await open(path.dirname(file), 'r');
+  await directory.sync().finally(() => directory.close());
 }

@@ -1,9 +1,8 @@
 /** Pools and hours as DuckDB serves them. */
 import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
+import type { DlmmHourColumns, LpSource, TokenHourColumns } from '../contract.js';
 import type { Database, ResultChunk } from '../duckdb/database.js';
-import type { DlmmHourColumns, LpSource, TokenHourColumns } from '../seams.js';
-import { DoubleColumn, TextColumn, UintColumn } from '../flat/growing-columns.js';
-import { FLAT_TABLES, columnsOf } from '../flat/tables.js';
+import { columnsOf, DoubleColumn, FLAT_TABLES, TextColumn, UintColumn } from '../flat-tables.js';
 
 export class LpReader implements LpSource {
   constructor(private readonly database: Pick<Database, 'streamChunks'>) {}

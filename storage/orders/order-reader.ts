@@ -1,11 +1,10 @@
 /** The active orders as DuckDB serves them. */
+import type { Chain } from '../../compute/market.js';
 import type { DcaOrder, Direction } from '../../compute/orders/dca-order.js';
 import type { LimitOrder } from '../../compute/orders/limit-order.js';
-import type { Chain } from '../../compute/market.js';
+import type { OrderSource } from '../contract.js';
 import type { Database, ResultChunk } from '../duckdb/database.js';
-import type { OrderSource } from '../seams.js';
-import { SharedTexts } from '../flat/shared-texts.js';
-import { FLAT_TABLES, columnsOf } from '../flat/tables.js';
+import { columnsOf, FLAT_TABLES, SharedTexts } from '../flat-tables.js';
 
 /** Tokens named in one query; of more than that, the whole table is gone through. */
 const MAX_NAMED_TOKENS = 1000;

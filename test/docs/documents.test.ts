@@ -1,17 +1,17 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FLAT_DATASETS } from '../../storage/flat/tables.js';
+import { FLAT_DATASETS } from '../../storage/contract.js';
 import {
-  DOCUMENTS,
   codeSpans,
+  type Document,
   documentNamed,
+  DOCUMENTS,
   fathomWords,
   shellLines,
-  type Document,
 } from './documents.js';
 
 const run = promisify(execFile);

@@ -2,7 +2,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { encodeHolderBlock } from '../../compute/holders/history.js';
-import type { StoreChange } from '../../storage/seams.js';
+import type { StoreChange } from '../../storage/contract.js';
 import { DATABASE_FILE } from '../../storage/store.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { keptReference } from '../reference/holder-retention.js';

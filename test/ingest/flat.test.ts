@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { FLAT_DATASETS, type FlatDataset } from '../../storage/flat/tables.js';
+import { FLAT_DATASETS, type FlatDataset } from '../../storage/contract.js';
 import { PlainFlatStore } from '../reference/flat-store.js';
 import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
-import { FLAT_ROWS, HOUR, dcaRow, flatContents } from '../support/flat.js';
+import { dcaRow, FLAT_ROWS, flatContents, HOUR } from '../support/flat.js';
 import { closePool, ingest } from '../support/ingest.js';
-import { MINT, Scratch, lines, readJson } from '../support/scratch.js';
-import { writeRowsArrow, type Json } from '../support/tables.js';
+import { lines, MINT, readJson, Scratch } from '../support/scratch.js';
+import { type Json, writeRowsArrow } from '../support/tables.js';
 
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const OTHER_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';

@@ -7,7 +7,7 @@ import { startService } from '../../server/cli/commands/serve.js';
 import { onStore } from '../../server/cli/runtime.js';
 import { serveOptions } from '../../server/cli/settings.js';
 import { DEFAULT_PLANS, parsePlans } from '../../server/limits/plans.js';
-import type { IssuedKey, KeyRequest } from '../../storage/keys/key-ring.js';
+import type { IssuedKey, KeyRequest } from '../../storage/contract.js';
 import { checkedFetch } from '../support/conformance.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';

@@ -1,4 +1,4 @@
-import type { KeyRecord } from '../../storage/seams.js';
+import type { KeyRecord } from '../../storage/contract.js';
 
 /** A live premium key without figures of its own, or with `fields`. */
 export function keyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {

@@ -4,7 +4,7 @@ import { ApiError } from '../../server/http/errors.js';
 import type { Headers } from '../../server/http/exchange.js';
 import { type LimitClock, UNLIMITED } from '../../server/limits/buckets.js';
 import { Limiter } from '../../server/limits/limiter.js';
-import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/seams.js';
+import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
 import { keyRecord } from './key-record.js';
 
 const NOV_20_MS = Date.UTC(2026, 10, 20, 12);

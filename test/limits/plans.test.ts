@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RATE_BUCKETS } from '../../server/api/endpoint.js';
 import { DEFAULT_PLANS, parsePlans, planOfKey } from '../../server/limits/plans.js';
-import type { KeyRecord } from '../../storage/seams.js';
+import type { KeyRecord } from '../../storage/contract.js';
 import { keyRecord } from './key-record.js';
 
 const figures = (fields: Partial<KeyRecord>, plans = DEFAULT_PLANS) => {

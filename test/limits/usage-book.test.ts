@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
-import { migrate } from '../../storage/schema/migrations.js';
-import { UsageBook } from '../../storage/usage/usage-book.js';
+import { migrate } from '../../storage/migrations.js';
+import { UsageBook } from '../../storage/keys/usage.js';
 import { eventually } from '../support/raw-client.js';
 
 let directory: string;

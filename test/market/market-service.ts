@@ -1,6 +1,6 @@
 /** The service over a real store, with a clock that the test turns. */
 import { startPool, type ComputePool } from '../../compute/pool.js';
-import type { KeyRecord, KeyTier } from '../../storage/seams.js';
+import type { KeyRecord, KeyTier } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { startServer, type RunningServer } from '../../server/app.js';
 import type { Clock } from '../../server/clock.js';

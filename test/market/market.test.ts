@@ -1,9 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { newestPlaces } from '../../storage/catalog/newest.js';
 import { DEPTH_DELAY_S } from '../../server/tokens/depth-loader.js';
 import { HeldDepth } from '../../server/tokens/held-depth.js';
+import { newestSnapshots } from '../../storage/depth/directory.js';
 import {
+  type Cell,
   commitRows,
   commitTokens,
   DataDirectory,
@@ -11,7 +12,6 @@ import {
   openStore,
   orca,
   snapshot,
-  type Cell,
 } from '../support/stores.js';
 import { MarketService, NOW_S } from './market-service.js';
 
@@ -134,14 +134,14 @@ describe('the market in memory', () => {
     await commitTokens(store, [{ address: mintOf(9), price_usd: 1 }]);
     await store.settled();
     const all = new Map<number, unknown>();
-    for await (const part of store.market.allNewestPlaces(NOW_S, DEPTH_DELAY_S)) {
+    for await (const part of store.market.allNewestSnapshots(NOW_S, DEPTH_DELAY_S)) {
       for (const [tokenId, places] of part) all.set(tokenId, places);
     }
     expect([...all.keys()].sort()).toEqual([0, 1, 2]);
     for (const tokenId of [0, 1, 2]) {
       const directory = await directoryOf(store, tokenId);
       expect(directory.raw.length).toBeGreaterThan(1);
-      expect(all.get(tokenId)).toEqual(newestPlaces(directory, NOW_S, DEPTH_DELAY_S));
+      expect(all.get(tokenId)).toEqual(newestSnapshots(directory, NOW_S, DEPTH_DELAY_S));
     }
     expect([...store.market.tokenIds()]).toEqual([0, 1, 2, 3]);
     await store.close();

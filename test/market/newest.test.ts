@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TIERS, type Tier } from '../../compute/market.js';
-import type { Directory, SegmentRef } from '../../storage/catalog/directory.js';
-import { newestPlaces } from '../../storage/catalog/newest.js';
+import { type Tier, TIERS } from '../../compute/market.js';
+import { type Directory, newestSnapshots, type SegmentRef } from '../../storage/depth/directory.js';
 
 const DELAY_S = 900;
 
@@ -57,7 +56,7 @@ describe('the newest snapshots', () => {
   it('are the ones that a look at all of them finds', () => {
     fc.assert(
       fc.property(directories, fc.integer({ min: -10, max: 6000 }), (directory, nowS) => {
-        const found = newestPlaces(directory, nowS, DELAY_S);
+        const found = newestSnapshots(directory, nowS, DELAY_S);
         expect(found.newest).toEqual(newestAt(directory, nowS));
         expect(found.delayed).toEqual(newestAt(directory, nowS - DELAY_S));
       }),
@@ -68,9 +67,9 @@ describe('the newest snapshots', () => {
   it('stay the same until the moment that is told, and change then', () => {
     fc.assert(
       fc.property(directories, fc.integer({ min: 0, max: 6000 }), (directory, nowS) => {
-        const { nextChangeS, ...before } = newestPlaces(directory, nowS, DELAY_S);
+        const { nextChangeS, ...before } = newestSnapshots(directory, nowS, DELAY_S);
         const at = (momentS: number) => {
-          const { newest, delayed } = newestPlaces(directory, momentS, DELAY_S);
+          const { newest, delayed } = newestSnapshots(directory, momentS, DELAY_S);
           return { newest, delayed };
         };
         if (nextChangeS === null) {

@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
-import { MAX_QUEUED_TOKENS, WaitingTokens } from '../../storage/queue/waiting-tokens.js';
-import { migrate } from '../../storage/schema/migrations.js';
+import { MAX_QUEUED_TOKENS, WaitingTokens } from '../../storage/queue.js';
+import { migrate } from '../../storage/migrations.js';
 import { commitTokens, DataDirectory, MINT, openStore, OTHER_MINT } from '../support/stores.js';
 
 let directory: DataDirectory;

@@ -1,7 +1,8 @@
 /** Orders over a real store: what commits and the clock change. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BUNDLE_VERSION, type FlatRowValues } from '../../storage/bundle/frames.js';
-import { columnsOf, FLAT_TABLES, type FlatDataset } from '../../storage/flat/tables.js';
+import type { FlatDataset } from '../../storage/contract.js';
+import { columnsOf, FLAT_TABLES } from '../../storage/flat-tables.js';
 import { MarketService, NOW_S } from '../market/market-service.js';
 import type { Json } from '../support/conformance.js';
 import { commitFrames, commitRows, commitTokens, MINT, orca, snapshot } from '../support/stores.js';

@@ -1,5 +1,5 @@
 /** What a store holds of the flat datasets, as plain maps of rows by key. */
-import type { FlatDataset } from '../../storage/flat/tables.js';
+import type { FlatDataset } from '../../storage/contract.js';
 import type { FlatContents } from '../support/flat.js';
 import type { Json } from '../support/tables.js';
 

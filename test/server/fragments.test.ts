@@ -20,7 +20,7 @@ import type { PageIdentity } from '../../server/replay/caching.js';
 import { FRAGMENT_LIMITS, Fragments } from '../../server/replay/fragments/fragments.js';
 import { pageOfPlan } from '../../server/replay/fragments/stretches.js';
 import { partOfPlan } from '../../server/replay/selection.js';
-import type { DepthSource } from '../../storage/seams.js';
+import type { DepthSource } from '../../storage/contract.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import type { PlainStore } from '../reference/replay.js';
 import { MemoryDepth } from '../support/memory-depth.js';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
-import { SCHEMA_VERSION } from '../../storage/schema/migrations.js';
+import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { DATABASE_FILE } from '../../storage/store.js';
 import { fathom } from '../support/processes.js';
 import {

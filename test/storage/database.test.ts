@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fork } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
-import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/errors.js';
+import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/opening.js';
 import { run } from '../support/processes.js';
 
 const options = { memoryLimitMiB: 128, threads: 1 };

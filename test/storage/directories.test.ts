@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Directories, sizedDirectory } from '../../storage/catalog/directories.js';
-import { EMPTY_DIRECTORY, type Directory } from '../../storage/catalog/directory.js';
+import { Directories, sizedDirectory } from '../../storage/depth/directories.js';
+import { EMPTY_DIRECTORY, type Directory } from '../../storage/depth/directory.js';
 import type { Database, SqlRow } from '../../storage/duckdb/database.js';
 
 /** A directory of one segment, and the row that it is read from. */

@@ -2,10 +2,10 @@ import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { InputError } from '../../storage/errors.js';
-import { FLAT_TABLES } from '../../storage/flat/tables.js';
+import { FLAT_TABLES } from '../../storage/flat-tables.js';
 import { prepareFlatRows } from '../../storage/ingest/prepare-rows.js';
-import { listenForCommands } from '../../storage/control/server.js';
-import { noChange, type StoreChange } from '../../storage/seams.js';
+import { listenForCommands } from '../../storage/control.js';
+import { noChange, type StoreChange } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import {
   HOUR,

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { FlatDataset } from '../../storage/flat/tables.js';
-import { noChange, type StoreChange } from '../../storage/seams.js';
+import { type FlatDataset, noChange, type StoreChange } from '../../storage/contract.js';
 import { PlainFlatStore } from '../reference/flat-store.js';
-import { FLAT_ROWS, HOUR, commitFlat, flatContents } from '../support/flat.js';
-import { DataDirectory, EVM_TOKEN, MINT, OTHER_MINT, openStore } from '../support/stores.js';
+import { commitFlat, FLAT_ROWS, flatContents, HOUR } from '../support/flat.js';
+import { DataDirectory, EVM_TOKEN, MINT, openStore, OTHER_MINT } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
 
 /** More of them, for a long search: FATHOM_RUNS=500. */

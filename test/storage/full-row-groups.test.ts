@@ -2,12 +2,16 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import {
+  fillRowGroup,
+  PART_BYTES,
+  type PartRow,
+  readBlocks,
+  SegmentWriter,
+} from '../../storage/depth/segments.js';
 import { Database } from '../../storage/duckdb/database.js';
-import { ROW_GROUP_ROWS } from '../../storage/duckdb/row-groups.js';
-import { fillRowGroup, type PartRow } from '../../storage/full-row-groups.js';
-import { migrate } from '../../storage/schema/migrations.js';
-import { PART_BYTES, readBlocks } from '../../storage/segment-blocks.js';
-import { SegmentWriter } from '../../storage/segment-writer.js';
+import { ROW_GROUP_ROWS } from '../../storage/duckdb/opening.js';
+import { migrate } from '../../storage/migrations.js';
 import { DataDirectory } from '../support/stores.js';
 
 const one = Uint32Array.of(1);

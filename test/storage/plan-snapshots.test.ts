@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TIERS, type Tier } from '../../compute/market.js';
-import { planSnapshots, type Directory, type SegmentRef } from '../../storage/catalog/directory.js';
+import { planSnapshots, type Directory, type SegmentRef } from '../../storage/depth/directory.js';
 
 const END = 2 ** 32 - 1;
 const LENGTH_S = { raw: 0, '15m': 900, '1h': 3600 };

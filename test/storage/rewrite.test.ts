@@ -11,8 +11,8 @@ import {
   splitRun,
 } from '../../compute/segment/split.js';
 import { rewriteSegments, type RewriteResult } from '../../compute/segment/task.js';
-import type { SegmentRef } from '../../storage/catalog/directory.js';
-import { MAX_REWRITTEN, rewriteGroups } from '../../storage/commit/rewrite-groups.js';
+import type { SegmentRef } from '../../storage/depth/directory.js';
+import { MAX_REWRITTEN, rewriteGroups } from '../../storage/depth/depth-commit.js';
 import { MINT, snapshotsOf } from '../support/stores.js';
 
 interface PlainSnapshot {

@@ -2,10 +2,9 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { deleteSegments, readBlocks, SegmentWriter } from '../../storage/depth/segments.js';
 import { Database, MAX_VALUE_BYTES } from '../../storage/duckdb/database.js';
-import { migrate } from '../../storage/schema/migrations.js';
-import { deleteSegments, readBlocks } from '../../storage/segment-blocks.js';
-import { SegmentWriter } from '../../storage/segment-writer.js';
+import { migrate } from '../../storage/migrations.js';
 import { DataDirectory } from '../support/stores.js';
 
 let directory: DataDirectory;

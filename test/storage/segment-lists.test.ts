@@ -1,14 +1,20 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TIERS } from '../../compute/market.js';
-import { directoriesAround } from '../../storage/catalog/directories-around.js';
-import { type Directories, loadDirectory } from '../../storage/catalog/directories.js';
-import { firstT } from '../../storage/catalog/directory.js';
-import { newestPlaces } from '../../storage/catalog/newest.js';
-import { MAX_SEGMENT_LIST_BYTES, SegmentLists } from '../../storage/catalog/segment-lists.js';
-import { packRefs, unpackRefs } from '../../storage/catalog/segment-rows.js';
+import {
+  type Directories,
+  directoriesAround,
+  loadDirectory,
+} from '../../storage/depth/directories.js';
+import { firstT, newestSnapshots } from '../../storage/depth/directory.js';
+import {
+  MAX_SEGMENT_LIST_BYTES,
+  packRefs,
+  SegmentLists,
+  unpackRefs,
+} from '../../storage/depth/segment-lists.js';
 import type { Database, SqlValue } from '../../storage/duckdb/database.js';
-import { deleteSegments } from '../../storage/segment-blocks.js';
+import { deleteSegments } from '../../storage/depth/segments.js';
 import { openSegmentDatabase } from '../support/segment-database.js';
 import {
   commitRows,
@@ -57,7 +63,7 @@ async function expectSame(database: Database, lists: SegmentLists): Promise<void
       [3000, 1500],
       [1500, 600],
     ]) {
-      expect(newestPlaces(known, nowS, delayS)).toEqual(newestPlaces(whole, nowS, delayS));
+      expect(newestSnapshots(known, nowS, delayS)).toEqual(newestSnapshots(whole, nowS, delayS));
     }
   }
 }

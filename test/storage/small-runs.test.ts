@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/split.js';
-import { EMPTY_DIRECTORY, type SegmentRef } from '../../storage/catalog/directory.js';
-import { findSmallRun } from '../../storage/commit/compaction.js';
+import { EMPTY_DIRECTORY, type SegmentRef } from '../../storage/depth/directory.js';
+import { findSmallRun } from '../../storage/depth/compaction.js';
 
 /** Segments of so many snapshots each, all of one width. */
 function refsOf(snapshots: readonly number[], width: number): SegmentRef[] {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TIERS } from '../../compute/market.js';
-import { Directories, loadDirectory, sizedDirectory } from '../../storage/catalog/directories.js';
-import { type Directory, EMPTY_DIRECTORY, entryBytes } from '../../storage/catalog/directory.js';
-import { SegmentLists } from '../../storage/catalog/segment-lists.js';
-import { UnlistedSegments } from '../../storage/catalog/unlisted-segments.js';
+import { Directories, loadDirectory, sizedDirectory } from '../../storage/depth/directories.js';
+import { type Directory, EMPTY_DIRECTORY, entryBytes } from '../../storage/depth/directory.js';
+import { SegmentLists } from '../../storage/depth/segment-lists.js';
+import { UnlistedSegments } from '../../storage/depth/unlisted-segments.js';
 import type { Database, SqlRow, SqlValue } from '../../storage/duckdb/database.js';
-import { deleteSegments } from '../../storage/segment-blocks.js';
+import { deleteSegments } from '../../storage/depth/segments.js';
 import { openSegmentDatabase } from '../support/segment-database.js';
 import { DataDirectory } from '../support/stores.js';
 

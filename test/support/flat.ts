@@ -1,5 +1,5 @@
 /** Rows of the flat datasets, and what a store holds of them. */
-import type { FlatDataset } from '../../storage/flat/tables.js';
+import type { FlatDataset } from '../../storage/contract.js';
 import { prepareFlatRows } from '../../storage/ingest/prepare-rows.js';
 import type { Store } from '../../storage/store.js';
 import { EVM_TOKEN, MINT } from './stores.js';

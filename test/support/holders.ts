@@ -7,7 +7,7 @@ import {
   type OwnerNames,
 } from '../../compute/holders/history.js';
 import { BUNDLE_VERSION, type HoldersFrame } from '../../storage/bundle/frames.js';
-import type { HolderSource } from '../../storage/seams.js';
+import type { HolderSource } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { commitFrames } from './stores.js';
 

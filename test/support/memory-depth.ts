@@ -13,7 +13,7 @@ import {
   type PagePlan,
   type PlanRequest,
   type TokenRecord,
-} from '../../storage/seams.js';
+} from '../../storage/contract.js';
 import { runOf } from '../compute/replay-stores.js';
 import type { PlainSnapshot, PlainStore } from '../reference/replay.js';
 

@@ -4,7 +4,7 @@ import {
   type HolderSnapshot,
   type OwnerNames,
 } from '../../compute/holders/history.js';
-import type { HolderBlocks, HolderSource } from '../../storage/seams.js';
+import type { HolderBlocks, HolderSource } from '../../storage/contract.js';
 import type { HolderRow } from '../reference/holders.js';
 import { holderSnapshot } from './holders.js';
 

@@ -1,6 +1,6 @@
 /** Pools and hours kept in memory. */
 import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
-import type { DlmmHourColumns, LpSource, TokenHourColumns } from '../../storage/seams.js';
+import type { DlmmHourColumns, LpSource, TokenHourColumns } from '../../storage/contract.js';
 
 export interface PoolHour {
   pubkey: string;

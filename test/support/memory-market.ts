@@ -2,12 +2,12 @@
 import { TIERS, type Chain } from '../../compute/market.js';
 import type {
   MarketSource,
-  NewestPlaces,
+  NewestSnapshots,
   QueuedToken,
-  SnapshotPlace,
+  SnapshotRef,
   TokenDetails,
   TokenQueue,
-} from '../../storage/seams.js';
+} from '../../storage/contract.js';
 import type { MemoryDepth } from './memory-depth.js';
 
 /** Fields that a tokens row of a test may set. */
@@ -50,9 +50,9 @@ export class MemoryMarket implements MarketSource {
     return this.depth.tokens()[tokenId - 1].store.markets;
   }
 
-  newestPlaces(tokenId: number, nowS: number, delayS: number): Promise<NewestPlaces> {
+  newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots> {
     const { places } = this.depth.tokens()[tokenId - 1];
-    const all = [...places].map(([{ t, tier }, place]): SnapshotPlace => ({ ...place, t, tier }));
+    const all = [...places].map(([{ t, tier }, place]): SnapshotRef => ({ ...place, t, tier }));
     all.sort((a, b) => b.t - a.t || TIERS.indexOf(a.tier) - TIERS.indexOf(b.tier));
     const newestBy = (atS: number) => all.find(({ t }) => t <= atS) ?? null;
     const next = all.filter(({ t }) => t > nowS).at(-1);
@@ -63,9 +63,9 @@ export class MemoryMarket implements MarketSource {
     });
   }
 
-  async *allNewestPlaces(nowS: number, delayS: number) {
-    const all = new Map<number, NewestPlaces>();
-    for (const id of this.tokenIds()) all.set(id, await this.newestPlaces(id, nowS, delayS));
+  async *allNewestSnapshots(nowS: number, delayS: number) {
+    const all = new Map<number, NewestSnapshots>();
+    for (const id of this.tokenIds()) all.set(id, await this.newestSnapshots(id, nowS, delayS));
     yield all;
   }
 

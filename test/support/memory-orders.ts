@@ -1,7 +1,7 @@
 /** Active orders kept in memory, as a store serves them: in no order. */
 import type { DcaOrder } from '../../compute/orders/dca-order.js';
 import type { LimitOrder } from '../../compute/orders/limit-order.js';
-import type { OrderSource } from '../../storage/seams.js';
+import type { OrderSource } from '../../storage/contract.js';
 
 /** Orders of one batch of all. */
 const BATCH = 1000;

@@ -1,5 +1,5 @@
 /** Counts of calls, kept in memory. */
-import type { UsageCounter, UsageSource } from '../../storage/seams.js';
+import type { UsageCounter, UsageSource } from '../../storage/contract.js';
 
 export class MemoryUsage implements UsageSource {
   private readonly counters = new Map<string, UsageCounter>();

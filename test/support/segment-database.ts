@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { Database } from '../../storage/duckdb/database.js';
-import { migrate } from '../../storage/schema/migrations.js';
+import { migrate } from '../../storage/migrations.js';
 import type { DataDirectory } from './stores.js';
 
 /** Opens the directory's database, made where there is none. */

@@ -1,7 +1,11 @@
 /** `fathom keys create|list|rotate|revoke` */
+import {
+  type IssuedKey,
+  KEY_TIERS,
+  type KeyRecord,
+  type KeyTier,
+} from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
-import type { IssuedKey } from '../../../storage/keys/key-ring.js';
-import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../../storage/seams.js';
 import { readFlags, wholeNumber } from '../flags.js';
 import { printJson, printLine, tell } from '../output.js';
 import { onStore } from '../runtime.js';

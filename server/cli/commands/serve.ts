@@ -3,7 +3,7 @@ import path from 'node:path';
 import { startPool } from '../../../compute/pool.js';
 import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
 import { sweepStaging } from '../../../storage/bundle/bundle.js';
-import { listenForCommands } from '../../../storage/control/server.js';
+import { listenForCommands } from '../../../storage/control.js';
 import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
 import { holderHandlers } from '../../holders/handlers.js';

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { demoTokens, DEMO_SEED } from '../../../compute/demo/market.js';
-import type { StoreOperations } from '../../../storage/operations.js';
+import type { StoreOperations } from '../../../storage/contract.js';
 import { withStore } from '../../../storage/access.js';
 import { readMarker } from '../../../storage/demo/marker.js';
 import { rewriteSegments, type RewriteInput } from '../../../compute/segment/task.js';

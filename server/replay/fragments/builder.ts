@@ -1,7 +1,7 @@
 /** Makes packs beside the pages: in one task at a time, so that most of the pool is left to pages. */
 import { openPack, type Pack } from '../../../compute/fragments/pack.js';
 import type { ComputePool, RunTask } from '../../../compute/pool.js';
-import { SegmentGoneError, type DepthSource } from '../../../storage/seams.js';
+import { SegmentGoneError, type DepthSource } from '../../../storage/contract.js';
 import { nameOf, type PackKey } from './key.js';
 
 /** Packs that may wait to be made; what is asked for beyond that is asked for again. */

@@ -5,7 +5,7 @@ import type { ComputePool } from '../../../compute/pool.js';
 import { DEFAULT_BAND } from '../../../compute/ladder/ladder.js';
 import { PAGE_LIMITS } from '../../../compute/replay/page.js';
 import { hasFilter } from '../../../compute/replay/query.js';
-import type { DepthSource, PagePlan } from '../../../storage/seams.js';
+import type { DepthSource, PagePlan } from '../../../storage/contract.js';
 import type { Log } from '../../log.js';
 import type { PageIdentity } from '../caching.js';
 import { PackBuilder } from './builder.js';

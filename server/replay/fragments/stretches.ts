@@ -1,7 +1,7 @@
 /** Which snapshots of a plan a page of fragments holds, by segment. */
 import { PAGE_LIMITS } from '../../../compute/replay/page.js';
 import type { PackGroup } from '../../../compute/fragments/pack.js';
-import type { PagePlan } from '../../../storage/seams.js';
+import type { PagePlan } from '../../../storage/contract.js';
 
 /** Neighbouring snapshots of one segment of a plan: `first <= row < end`. */
 export interface PlanStretch {

@@ -1,0 +1,139 @@
+/** Applies a bundle's frames, one transaction's worth. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { readBundle } from './bundle/bundle.js';
+import {
+  BUNDLE_VERSION,
+  type Frame,
+  type HeaderFrame,
+  type MarketsFrame,
+} from './bundle/frames.js';
+import type { TokenRow } from './contract.js';
+import { InputError } from './errors.js';
+import type { FlatCommit } from './flat-tables.js';
+import type { HolderCommit } from './holders/holder-commit.js';
+import type { DepthCommit } from './depth/depth-commit.js';
+import type { Stage } from './depth/stage.js';
+
+/** Rows that are put before other work of the process gets its turn. */
+const ROWS_A_TURN = 256;
+
+/** What one transaction's frames are applied to. */
+export interface CommitParts {
+  stage: Stage;
+  depth: DepthCommit;
+  flat: FlatCommit;
+  holders: HolderCommit;
+}
+
+/**
+ * Applies every frame of a staged bundle.
+ * @returns the number of segments that were added
+ * @throws InputError naming the file where its rows contradict the store
+ */
+export async function applyBundle(
+  directory: string,
+  name: string,
+  parts: CommitParts,
+): Promise<number> {
+  let application: Application | null = null;
+  for await (const frame of readBundle(directory, name)) {
+    if (frame.kind === 'header') application = new Application(checkedHeader(frame), parts);
+    else if (application === null) throw new Error('a bundle whose first frame is no header');
+    else await application.apply(frame);
+  }
+  if (application === null) throw new Error('a bundle without a header');
+  await application.finish();
+  return application.segments;
+}
+
+/** One bundle on its way into a stage. */
+class Application {
+  segments = 0;
+  private readonly lines = new Map<TokenRow, number>();
+
+  constructor(
+    private readonly header: HeaderFrame,
+    private readonly parts: CommitParts,
+  ) {}
+
+  async apply(frame: Exclude<Frame, HeaderFrame>): Promise<void> {
+    const { file, mode } = this.header;
+    const { stage, depth, flat, holders } = this.parts;
+    switch (frame.kind) {
+      case 'markets':
+        return this.applyMarkets(frame);
+      case 'segment':
+        this.segments++;
+        return named(file, () => depth.add(frame, mode));
+      case 'tokens':
+        for (const [i, { line, row }] of frame.rows.entries()) {
+          if (i % ROWS_A_TURN === ROWS_A_TURN - 1) await nextTurn();
+          await named(`${file}:${line}`, () => stage.putRow(row));
+          this.lines.set(row, line);
+        }
+        return;
+      case 'rows':
+        return named(file, () => flat.add(frame.dataset, frame.rows));
+      case 'holders':
+        return named(file, () => holders.add(frame));
+      case 'end':
+        return;
+    }
+  }
+
+  private async applyMarkets({ chain, address, markets, places }: MarketsFrame): Promise<void> {
+    const { file } = this.header;
+    const { stage } = this.parts;
+    await named(file, () => void stage.token(chain, address));
+    const token = stage.token(chain, address);
+    for (const [i, market] of markets.entries()) {
+      const work = async () => void (await stage.marketIndexes(token, [market]));
+      const place = places?.[i];
+      if (place === undefined) await named(file, work);
+      else await named(`${file}:${place.line}`, work, place.prefix);
+    }
+  }
+
+  /** @throws InputError where what all rows make together cannot be */
+  async finish(): Promise<void> {
+    this.checkLegs();
+    await named(this.header.file, () => this.parts.flat.finish());
+    await named(this.header.file, () => this.parts.holders.finish());
+  }
+
+  private checkLegs(): void {
+    const conflict = this.parts.stage.legConflict();
+    if (conflict === null) return;
+    const { asset, rows } = conflict;
+    const line = this.lines.get(rows[1]) ?? this.lines.get(rows[0]);
+    throw new InputError(
+      `${this.header.file}${line === undefined ? '' : `:${line}`}: asset: ${asset} would have two ${rows[0].chain} legs, ${rows[0].address} and ${rows[1].address}`,
+    );
+  }
+}
+
+function checkedHeader(frame: HeaderFrame): HeaderFrame {
+  if (frame.version !== BUNDLE_VERSION) {
+    throw new InputError(
+      `the command speaks version ${frame.version} of the hand-over, the store ${BUNDLE_VERSION}: run both with one version of Fathom`,
+    );
+  }
+  return frame;
+}
+
+/**
+ * Puts the place in front of what is wrong there.
+ * @param prefix what the row at that place has in front of a market's fields
+ */
+async function named(
+  place: string,
+  work: () => void | Promise<void>,
+  prefix = 'markets.',
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new InputError(`${place}: ${error.message.replace(/^markets\./, prefix)}`);
+  }
+}

@@ -1,0 +1,366 @@
+/**
+ * The contract of `storage`: what the server and the commands may ask of it, and the records that both
+ * sides pass. DuckDB stands behind it today; nothing reaches around it.
+ */
+import type { OwnerNames } from '../compute/holders/history.js';
+import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
+import type { Chain, Market, Tier } from '../compute/market.js';
+import type { DcaOrder } from '../compute/orders/dca-order.js';
+import type { LimitOrder } from '../compute/orders/limit-order.js';
+import type { StoredBlock } from '../compute/segment/stored-block.js';
+
+export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
+export type Coverage = (typeof COVERAGES)[number];
+
+/** A row of dataset `tokens`. A token that only snapshots have named has nulls beside its address. */
+export interface TokenRow {
+  chain: Chain;
+  address: string;
+  symbol: string | null;
+  name: string | null;
+  icon: string | null;
+  decimals: number | null;
+  asset: string | null;
+  coverage: Coverage;
+  price_usd: number | null;
+  mcap: number | null;
+  liquidity_usd: number | null;
+  /** Epoch seconds. */
+  last_refresh: number | null;
+}
+
+/** The row of a token that only snapshots have named: its coverage is `full`. */
+export function bareTokenRow(chain: Chain, address: string): TokenRow {
+  return {
+    chain,
+    address,
+    symbol: null,
+    name: null,
+    icon: null,
+    decimals: null,
+    asset: null,
+    coverage: 'full',
+    price_usd: null,
+    mcap: null,
+    liquidity_usd: null,
+    last_refresh: null,
+  };
+}
+
+/** A token that a row of `tokens` or a snapshot has named. */
+export interface TokenRecord {
+  tokenId: number;
+  chain: Chain;
+  address: string;
+  symbol: string | null;
+  name: string | null;
+  /** Tokens with the same asset are legs of one asset. */
+  asset: string | null;
+}
+
+/** One visible snapshot of a plan: row `row` of segment `segmentIds[segment]`. */
+export interface PlannedSnapshot {
+  segment: number;
+  row: number;
+  t: number;
+  tier: Tier;
+  /** Cells of the snapshot in the default band, ungrouped. */
+  bandCells: number;
+}
+
+/** The next visible snapshots of a token from a moment on, ascending in `t`. */
+export interface PagePlan {
+  /** Ids in the order that `PlannedSnapshot.segment` indexes. */
+  segmentIds: number[];
+  snapshots: PlannedSnapshot[];
+  /** `t` of the first visible snapshot after the planned ones within the window, or null. */
+  nextT: number | null;
+  /** The token's markets in order of first arrival; segments' market columns index it. */
+  markets: readonly Market[];
+}
+
+export interface PlanRequest {
+  tokenId: number;
+  /** Epoch seconds: `fromS <= t < toS`. */
+  fromS: number;
+  toS: number;
+  /** The service's now: later snapshots are not visible. */
+  nowS: number;
+  /** At most this many snapshots are planned. */
+  maxSnapshots: number;
+}
+
+/** A planned segment was replaced since: plan again. */
+export class SegmentGoneError extends Error {}
+
+export interface DepthSource {
+  /** The token's record, or null where nothing has named it. `address` is in canonical form. */
+  token(chain: Chain, address: string): TokenRecord | null;
+  /** The asset's leg on mainchain for an evmchain token that has one, else null. */
+  mainchainLeg(token: TokenRecord): TokenRecord | null;
+  plan(request: PlanRequest): Promise<PagePlan>;
+  /**
+   * The segments' LZ4 blocks in the order of `ids`, each in an ArrayBuffer of its own.
+   * @throws SegmentGoneError
+   */
+  readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
+  /**
+   * The same, unchecked: the caller checks the blocks against their checksums in another thread.
+   * @throws SegmentGoneError
+   */
+  readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
+  /** CRC-32 by segment id, for those of the segments that are stored. */
+  segmentChecksums(ids: readonly number[]): Promise<Map<number, number>>;
+}
+
+/** All that is known of a token; what no data has named is null. */
+export interface TokenDetails extends TokenRecord {
+  icon: string | null;
+  decimals: number | null;
+  coverage: Coverage;
+  /** Of the row in `tokens`; a snapshot's price takes precedence. */
+  priceUsd: number | null;
+  mcap: number | null;
+  liquidityUsd: number | null;
+  lastRefreshS: number | null;
+}
+
+/** A stored snapshot: row `row` of a segment. */
+export interface SnapshotRef {
+  segmentId: number;
+  row: number;
+  t: number;
+  tier: Tier;
+}
+
+/** A token's newest snapshots at a moment. */
+export interface NewestSnapshots {
+  newest: SnapshotRef | null;
+  /** The newest that is at least `delayS` old. */
+  delayed: SnapshotRef | null;
+  /** When the clock alone makes another snapshot one of them; null: not before a commit. */
+  nextChangeS: number | null;
+}
+
+/** Every token and its newest snapshots, from which the server builds its state in memory. */
+export interface MarketSource {
+  /** Ids of all tokens, ascending; ids that a commit adds meanwhile may be missing. */
+  tokenIds(): Iterable<number>;
+  /** Whether anything has named the token. `address` is in canonical form. */
+  hasRecord(chain: Chain, address: string): boolean;
+  tokenDetails(tokenId: number): TokenDetails | null;
+  /** The token's markets in order of first arrival; segments' market columns index it. */
+  markets(tokenId: number): readonly Market[];
+  newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots>;
+  /** The same for every token that has a snapshot, some thousands at a time. */
+  allNewestSnapshots(
+    nowS: number,
+    delayS: number,
+  ): AsyncIterable<ReadonlyMap<number, NewestSnapshots>>;
+  /** As DepthSource has it. @throws SegmentGoneError */
+  readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
+}
+
+/** What a commit changed, told once readers see it. */
+export interface StoreChange {
+  /** Tokens whose row or depth changed. */
+  tokenIds: readonly number[];
+  /** Mints whose DCA orders changed. */
+  dcaTokens: readonly string[];
+  /** Addresses (either chain's) whose limit orders changed. */
+  limitTokens: readonly string[];
+  /** Mints whose holder snapshots changed. */
+  holderTokens: readonly string[];
+  /** Whether any DLMM pool, any hour of one, any hour of a token changed. */
+  dlmmPools: boolean;
+  dlmmHours: boolean;
+  tokenHours: boolean;
+}
+
+/** A change of nothing. */
+export function noChange(): StoreChange {
+  return {
+    tokenIds: [],
+    dcaTokens: [],
+    limitTokens: [],
+    holderTokens: [],
+    dlmmPools: false,
+    dlmmHours: false,
+    tokenHours: false,
+  };
+}
+
+/** The datasets whose rows stand in a table of the same name. */
+export const FLAT_DATASETS = [
+  'dca_orders',
+  'limit_orders',
+  'dlmm_pools',
+  'dlmm_hours',
+  'token_hours',
+] as const;
+export type FlatDataset = (typeof FLAT_DATASETS)[number];
+
+/** The active orders: those that are neither closed nor used up. */
+export interface OrderSource {
+  dcaOrders(tokenAddresses: readonly string[]): Promise<DcaOrder[]>;
+  /** Some thousands at a time, in no order. */
+  allDcaOrders(): AsyncIterable<DcaOrder[]>;
+  limitOrders(tokenAddresses: readonly string[]): Promise<LimitOrder[]>;
+  allLimitOrders(): AsyncIterable<LimitOrder[]>;
+}
+
+/** Hours of pools as columns; row i is index i of each. */
+export interface DlmmHourColumns {
+  pubkeys: string[];
+  /** Index into `pubkeys`. */
+  pool: Uint32Array;
+  /** Start of the hour, epoch seconds. */
+  hour: Uint32Array;
+  feesUsd: Float64Array;
+  volumeUsd: Float64Array;
+  tvlUsd: Float64Array;
+}
+
+/** Hours of mainchain tokens as columns; row i is index i of each. */
+export interface TokenHourColumns {
+  addresses: string[];
+  /** Index into `addresses`. */
+  token: Uint32Array;
+  /** Start of the hour, epoch seconds. */
+  hour: Uint32Array;
+  organicVolumeUsd: Float64Array;
+}
+
+export interface LpSource {
+  dlmmPools(): Promise<DlmmPool[]>;
+  /** Rows of hours `fromHourS <= hour <= toHourS`, in no order. */
+  dlmmHours(fromHourS: number, toHourS: number): Promise<DlmmHourColumns>;
+  /** The same of mainchain tokens. */
+  tokenHours(fromHourS: number, toHourS: number): Promise<TokenHourColumns>;
+}
+
+/** Tokens' holder history, as thinning has left it. */
+export interface HolderSource {
+  /** Times of a mint's stored snapshots, ascending; empty where it has none. */
+  times(tokenAddress: string): Promise<Uint32Array>;
+  /**
+   * The stored blocks that hold the snapshots at `times`, and the names of their owners, for
+   * compute's decodeHolderBlock.
+   */
+  read(tokenAddress: string, times: readonly number[]): Promise<HolderBlocks>;
+}
+
+export interface HolderBlocks {
+  names: OwnerNames;
+  /** Each in an ArrayBuffer of its own. */
+  blocks: Uint8Array[];
+}
+
+/** A token that was requested before the store had a record of it, and waits for data. */
+export interface QueuedToken {
+  chain: Chain;
+  address: string;
+  /** Epoch seconds of the first request. */
+  requestedAtS: number;
+  requests: number;
+}
+
+export interface TokenQueue {
+  /**
+   * Counts a request for a token without a record, and writes the count within a second.
+   * @returns whether the token is new in the queue
+   */
+  request(chain: Chain, address: string): boolean;
+  /** The tokens that wait, oldest first. */
+  list(): QueuedToken[];
+}
+
+export const KEY_TIERS = ['premium', 'enterprise'] as const;
+export type KeyTier = (typeof KEY_TIERS)[number];
+
+/** A key as it is listed, without its text. */
+export interface KeyRecord {
+  id: string;
+  name: string | null;
+  tier: KeyTier;
+  /** Prefix and last four characters of the key. */
+  hint: string;
+  /** Requests a minute in place of the plan's figures: null = the plan's, Infinity = unlimited. */
+  requestsPerMinute: number | null;
+  /** Calls a month in place of the plan's: null = the plan's, Infinity = unlimited. */
+  monthlyQuota: number | null;
+  createdAtS: number;
+  revokedAtS: number | null;
+}
+
+export interface KeyRequest {
+  tier: KeyTier;
+  name: string | null;
+  requestsPerMinute: number | null;
+  monthlyQuota: number | null;
+}
+
+/** A key just made: the only time that its text is known. */
+export interface IssuedKey extends KeyRecord {
+  key: string;
+}
+
+export interface KeySource {
+  /** The live key with this text, or null: unknown, revoked or mistyped. */
+  verify(key: string): KeyRecord | null;
+}
+
+/** Calls of one key in one UTC month. */
+export interface UsageCounter {
+  readonly calls: number;
+  /** Counts at once, and writes the count within a second. */
+  add(calls: number): void;
+}
+
+export interface UsageSource {
+  /** The count of a key in a month, as 202611; the same object for the same month. */
+  counter(keyId: string, month: number): UsageCounter;
+}
+
+/** Names one token's snapshots of one tier. */
+export interface TierKey {
+  chain: Chain;
+  address: string;
+  tier: Tier;
+}
+
+/** Names one snapshot. */
+export interface SnapshotKey extends TierKey {
+  t: number;
+}
+
+/** What committing a bundle changed. */
+export interface CommitReport {
+  tokens: number;
+  segments: number;
+}
+
+/** What a command may ask of a store, whether it opened it itself or a running server keeps it. */
+export interface StoreOperations {
+  /** Commits a finished bundle of the staging folder in one transaction. */
+  commit(bundle: string): Promise<CommitReport>;
+  /** Price of each stored snapshot, NaN where there is none. */
+  snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array>;
+  /** Times of the stored snapshots of one token and tier, ascending. */
+  snapshotTimes(key: TierKey): Promise<Uint32Array>;
+  /** How much is stored. */
+  summary(): Promise<StoreSummary>;
+  createKey(request: KeyRequest): Promise<IssuedKey>;
+  listKeys(): Promise<KeyRecord[]>;
+  rotateKey(id: string): Promise<IssuedKey>;
+  revokeKey(id: string): Promise<KeyRecord>;
+  /** The tokens that wait for data, oldest first. */
+  listQueue(): Promise<QueuedToken[]>;
+}
+
+export interface StoreSummary {
+  schemaVersion: number;
+  tokens: number;
+  segments: number;
+  cells: number;
+}

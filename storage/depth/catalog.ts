@@ -1,0 +1,147 @@
+/** Tokens, their markets and the venues of a store, held in memory and changed by commits alone. */
+import {
+  type Chain,
+  type ExchangeType,
+  type Market,
+  marketKey,
+  type MarketType,
+  venueKey,
+} from '../../compute/market.js';
+import type { Coverage, TokenRow } from '../contract.js';
+import type { Database, SqlRow } from '../duckdb/database.js';
+
+/** Tokens with a record; a store with more is refused at the commit that would exceed it. */
+export const MAX_TOKENS = 1_000_000;
+
+/** One token of the store. Replaced as a whole by the commit that changes it. */
+export interface TokenEntry {
+  readonly tokenId: number;
+  readonly row: TokenRow;
+  /** In order of first arrival. */
+  readonly markets: readonly Market[];
+  /** Market key -> index. */
+  readonly marketIndexes: ReadonlyMap<string, number>;
+}
+
+/** Key of a token within the catalogue. */
+export const tokenKey = (chain: Chain, address: string): string => `${chain}:${address}`;
+
+export class Catalog {
+  private readonly byKey = new Map<string, TokenEntry>();
+  private readonly byId = new Map<number, TokenEntry>();
+  private readonly legs = new Map<string, Map<Chain, TokenEntry>>();
+  private readonly venues = new Map<string, MarketType>();
+  private nextId = 0;
+
+  /** Reads the whole catalogue of a database. */
+  static async load(database: Database): Promise<Catalog> {
+    const catalog = new Catalog();
+    const markets = new Map<number, Market[]>();
+    const marketRows = await database.rows(
+      'SELECT token_id, source, exchange_type, type, address, pair FROM markets ORDER BY token_id, market_idx',
+    );
+    for (const [tokenId, ...columns] of marketRows) {
+      const list = markets.get(tokenId as number) ?? [];
+      list.push(marketOfColumns(columns));
+      markets.set(tokenId as number, list);
+    }
+    const tokenRows = await database.rows(
+      `SELECT token_id, chain, address, symbol, name, icon, decimals, asset, coverage, price_usd,
+              mcap, liquidity_usd, last_refresh FROM tokens`,
+    );
+    for (const [tokenId, ...columns] of tokenRows) {
+      catalog.put(
+        tokenEntry(tokenId as number, rowOfColumns(columns), markets.get(tokenId as number) ?? []),
+      );
+    }
+    return catalog;
+  }
+
+  token(chain: Chain, address: string): TokenEntry | undefined {
+    return this.byKey.get(tokenKey(chain, address));
+  }
+
+  tokenById(tokenId: number): TokenEntry | undefined {
+    return this.byId.get(tokenId);
+  }
+
+  /** The token of `chain` among the legs of an asset. */
+  leg(asset: string, chain: Chain): TokenEntry | undefined {
+    return this.legs.get(asset)?.get(chain);
+  }
+
+  /** The one type that a venue's markets have, or undefined where no market of it is known. */
+  venueType(key: string): MarketType | undefined {
+    return this.venues.get(key);
+  }
+
+  get tokenCount(): number {
+    return this.byKey.size;
+  }
+
+  /** The id that the next new token gets. */
+  get nextTokenId(): number {
+    return this.nextId;
+  }
+
+  /** Puts a token in, over an earlier state of it. */
+  put(entry: TokenEntry): void {
+    const key = tokenKey(entry.row.chain, entry.row.address);
+    const before = this.byKey.get(key);
+    if (before !== undefined && before.row.asset !== null) {
+      const legs = this.legs.get(before.row.asset);
+      if (legs?.get(entry.row.chain) === before) legs.delete(entry.row.chain);
+    }
+    this.byKey.set(key, entry);
+    this.byId.set(entry.tokenId, entry);
+    this.nextId = Math.max(this.nextId, entry.tokenId + 1);
+    if (entry.row.asset !== null) {
+      const legs = this.legs.get(entry.row.asset) ?? new Map<Chain, TokenEntry>();
+      legs.set(entry.row.chain, entry);
+      this.legs.set(entry.row.asset, legs);
+    }
+    for (const market of entry.markets.slice(before?.markets.length ?? 0)) {
+      this.venues.set(venueKey(market.source), market.type);
+    }
+  }
+}
+
+/** An entry with its look-up by market key. */
+export function tokenEntry(tokenId: number, row: TokenRow, markets: readonly Market[]): TokenEntry {
+  return {
+    tokenId,
+    row,
+    markets,
+    marketIndexes: new Map(markets.map((market, index) => [marketKey(market), index])),
+  };
+}
+
+function marketOfColumns(columns: SqlRow): Market {
+  const [source, exchangeType, type, address, pair] = columns;
+  return {
+    source: source as string,
+    exchangeType: exchangeType as ExchangeType,
+    type: type as MarketType,
+    address: address as string | null,
+    pair: pair as string | null,
+  };
+}
+
+function rowOfColumns(columns: SqlRow): TokenRow {
+  const [chain, address, symbol, name, icon, decimals, asset, coverage, price, mcap, liquidity, t] =
+    columns;
+  return {
+    chain: chain as Chain,
+    address: address as string,
+    symbol: symbol as string | null,
+    name: name as string | null,
+    icon: icon as string | null,
+    decimals: decimals as number | null,
+    asset: asset as string | null,
+    coverage: coverage as Coverage,
+    price_usd: price as number | null,
+    mcap: mcap as number | null,
+    liquidity_usd: liquidity as number | null,
+    last_refresh: t as number | null,
+  };
+}

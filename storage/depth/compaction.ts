@@ -1,0 +1,72 @@
+/** Joins the small segments that live ingest leaves into segments of the usual size. */
+import { TIERS } from '../../compute/market.js';
+import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/split.js';
+import type { Directory, SegmentRef, TierDirectory } from './directory.js';
+
+/** Neighbouring tiny segments that are worth joining into one that is not full. */
+export const COMPACT_SEGMENTS = 8;
+/** Segments joined at once, so that one join never takes long. */
+const MAX_JOINED = 64;
+/**
+ * How full (1: no more fits) a segment is at most that is joined into one that is not full either,
+ * the smallest first: what is joined again and again is written again and again, and the file keeps
+ * a copy each time until DuckDB makes room. A segment of a collector's single snapshots is written
+ * twice, or three times where snapshots are tiny.
+ */
+const TINY_SHARES = [1 / 128, 1 / 16];
+/** A fuller segment stays as it is. */
+const SMALL_SHARE = 1 / 2;
+
+/** A run of neighbouring small segments: `from <= i < to` of its tier. */
+export interface SmallRun {
+  tier: SegmentRef['tier'];
+  from: number;
+  to: number;
+}
+
+/** The first run of small neighbours in a directory that is worth joining, or null. */
+export function findSmallRun(directory: Directory): SmallRun | null {
+  for (const tier of TIERS) {
+    const run = fillingRun(directory[tier]) ?? tinyRun(directory[tier]);
+    if (run !== null) return { tier, ...run };
+  }
+  return null;
+}
+
+type Run = Pick<SmallRun, 'from' | 'to'>;
+
+/** Small neighbours that make a full segment together. */
+function fillingRun(segments: TierDirectory): Run | null {
+  let from = 0;
+  let filled = 0;
+  for (let i = 0; i < segments.length; i++) {
+    const share = shareOf(segments[i]);
+    if (share > SMALL_SHARE) {
+      from = i + 1;
+      filled = 0;
+      continue;
+    }
+    filled += share;
+    if (filled >= 1) return { from, to: i + 1 };
+    if (i + 1 - from === MAX_JOINED) filled -= shareOf(segments[from++]);
+  }
+  return null;
+}
+
+/** Many neighbours that are tiny. */
+function tinyRun(segments: TierDirectory): Run | null {
+  for (const most of TINY_SHARES) {
+    for (let from = 0, i = 0; i <= segments.length; i++) {
+      const fits = i < segments.length && shareOf(segments[i]) <= most && i - from < MAX_JOINED;
+      if (fits) continue;
+      if (i - from >= COMPACT_SEGMENTS) return { from, to: i };
+      from = i < segments.length && shareOf(segments[i]) <= most ? i : i + 1;
+    }
+  }
+  return null;
+}
+
+/** How full a segment is. */
+function shareOf({ cells, times }: SegmentRef): number {
+  return Math.max(cells / MAX_SEGMENT_CELLS, times.length / MAX_SEGMENT_SNAPSHOTS);
+}

@@ -1,0 +1,179 @@
+/** Lays segments over the stored ones of their token and tier, within one transaction. */
+import type { Tier } from '../../compute/market.js';
+import type { EncodedSegment } from '../../compute/segment/split.js';
+import type { RewriteInput, RewriteResult } from '../../compute/segment/task.js';
+import type { SegmentFrame } from '../bundle/frames.js';
+import type { Database } from '../duckdb/database.js';
+import { InputError, StoreChangedError } from '../errors.js';
+import { firstSegmentFrom, firstT, type SegmentRef, type TierDirectory } from './directory.js';
+import { deleteSegments, readBlocks } from './segments.js';
+import type { Stage, StagedToken } from './stage.js';
+
+/** Runs compute's rewriteSegments, in a pool where there is one. */
+export type Rewrite = (input: RewriteInput) => Promise<RewriteResult>;
+
+export class DepthCommit {
+  constructor(
+    private readonly stage: Stage,
+    private readonly ids: SegmentIds,
+    private readonly rewrite: Rewrite,
+  ) {}
+
+  /**
+   * Adds one segment's snapshots: in mode `replace` over those of the same `t`, in mode `merge`
+   * market by market into them.
+   * @throws StoreChangedError where the price that a merge was binned against is not the stored one
+   * @throws InputError where a merged snapshot would hold too much, or a market contradicts the store
+   */
+  async add(frame: SegmentFrame, mode: RewriteInput['mode']): Promise<void> {
+    const token = this.stage.token(frame.chain, frame.address);
+    const map = await this.stage.marketIndexes(token, frame.markets);
+    const marketMap = map.some((index, i) => index !== i) ? map : null;
+    const directory = (await this.stage.directory(token))[frame.tier];
+    let shift = 0;
+    for (const group of rewriteGroups(directory, frame.segment.times)) {
+      const before = directory.length;
+      const at = { ...group, from: group.from + shift, to: group.to + shift };
+      await this.addGroup(token, frame, at, mode, marketMap);
+      shift += directory.length - before;
+    }
+  }
+
+  /** Joins neighbouring segments `from <= i < to` of a tier into larger ones. */
+  async join(token: StagedToken, tier: Tier, from: number, to: number): Promise<void> {
+    const replaced = (await this.stage.directory(token))[tier].slice(from, to);
+    const result = await this.rewrite({
+      stored: await this.blocksOf(replaced),
+      added: null,
+      mode: 'replace',
+    });
+    if (result.status !== 'done') throw new Error('joining stored segments cannot conflict');
+    await this.put(token, tier, from, replaced, result.segments);
+  }
+
+  private async addGroup(
+    token: StagedToken,
+    { chain, tier, address, segment }: SegmentFrame,
+    { fromRow, toRow, from, to }: RewriteGroup,
+    mode: RewriteInput['mode'],
+    marketMap: Uint16Array | null,
+  ): Promise<void> {
+    const isWhole = toRow - fromRow === segment.times.length;
+    if (isWhole && from === to && marketMap === null && mode === 'replace') {
+      await this.put(token, tier, from, [], [segment]);
+      return;
+    }
+    const replaced = (await this.stage.directory(token))[tier].slice(from, to);
+    const result = await this.rewrite({
+      stored: await this.blocksOf(replaced),
+      added: { block: segment.block, fromRow, toRow, marketMap },
+      mode,
+    });
+    switch (result.status) {
+      case 'done':
+        await this.put(token, tier, from, replaced, result.segments);
+        return;
+      case 'unchanged':
+        return;
+      case 'price-conflict':
+        throw new StoreChangedError(result.t);
+      case 'too-large':
+        throw new InputError(
+          `markets: the snapshot of ${address} (${chain}) at ${result.t} (${tier}) would hold more than ${result.limit} after merging`,
+        );
+    }
+  }
+
+  private async put(
+    token: StagedToken,
+    tier: Tier,
+    at: number,
+    replaced: readonly SegmentRef[],
+    segments: readonly EncodedSegment[],
+  ): Promise<void> {
+    const { tokenId } = token;
+    const refs: SegmentRef[] = [];
+    for (const segment of segments) {
+      const segmentId = this.ids.next();
+      await this.stage.segments.add({ segmentId, tokenId, tier }, segment);
+      const { cells, times, bandCells } = segment;
+      refs.push({ segmentId, tier, cells, times, bandCells });
+    }
+    const old = idsOf(replaced);
+    await this.stage.segments.settle(old);
+    await deleteSegments(this.stage.tx, old);
+    await this.stage.unlist(token, replaced);
+    const directory = await this.stage.directory(token);
+    directory[tier].splice(at, replaced.length, ...refs);
+  }
+
+  private async blocksOf(refs: readonly SegmentRef[]): Promise<Uint8Array[]> {
+    const ids = idsOf(refs);
+    await this.stage.segments.settle(ids);
+    const blocks = await readBlocks(this.stage.tx, ids);
+    return refs.map(({ segmentId }) => {
+      const block = blocks.get(segmentId);
+      if (block === undefined) throw new Error(`segment ${segmentId} is in no table`);
+      return block;
+    });
+  }
+}
+
+const idsOf = (refs: readonly SegmentRef[]): number[] => refs.map(({ segmentId }) => segmentId);
+
+// Which stored segments an added one has to be brought together with.
+
+/** Stored segments that are rewritten at once: bounds the memory of one rewrite. */
+export const MAX_REWRITTEN = 16;
+
+/** Rows `fromRow <= row < toRow` of the added segment and stored segments `from <= i < to`. */
+export interface RewriteGroup {
+  fromRow: number;
+  toRow: number;
+  /** Also the place of what is made of them; equal to `to` where nothing stored is touched. */
+  from: number;
+  to: number;
+}
+
+/**
+ * Groups an added segment's snapshots by the stored segments whose span they fall into. A stored
+ * segment that none falls into is in no group: however far apart the snapshots of a file lie, what
+ * is stored between them is not rewritten.
+ * @param times ascending
+ */
+export function rewriteGroups(stored: TierDirectory, times: Uint32Array): RewriteGroup[] {
+  const groups: RewriteGroup[] = [];
+  let group: RewriteGroup | null = null;
+  for (const [row, t] of times.entries()) {
+    const at = firstSegmentFrom(stored, t);
+    const end = at < stored.length && firstT(stored[at]) <= t ? at + 1 : at;
+    if (group !== null && at <= group.to && end - group.from <= MAX_REWRITTEN) {
+      group.to = Math.max(group.to, end);
+      group.toRow = row + 1;
+    } else {
+      group = { fromRow: row, toRow: row + 1, from: at, to: end };
+      groups.push(group);
+    }
+  }
+  return groups;
+}
+
+/** Hands out segment ids, each once in a store's life in this process. */
+export class SegmentIds {
+  private constructor(private last: number) {}
+
+  static async load(database: Database, listedId: number): Promise<SegmentIds> {
+    const [[last]] = await database.rows('SELECT max(segment_id) FROM segments');
+    // An id that is listed must not come again, even where its segment is gone.
+    return new SegmentIds(Math.max((last as number | null) ?? 0, listedId));
+  }
+
+  /** The last one that was handed out. */
+  get latest(): number {
+    return this.last;
+  }
+
+  next(): number {
+    return ++this.last;
+  }
+}

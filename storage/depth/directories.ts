@@ -1,0 +1,235 @@
+/** Loads tokens' directories when they are first asked for and keeps the latest used in memory. */
+import { type Tier, TIERS } from '../../compute/market.js';
+import { UnlistedSegments } from './unlisted-segments.js';
+import type { Database, SqlRow, Statements } from '../duckdb/database.js';
+import {
+  type Directory,
+  EMPTY_DIRECTORY,
+  entryBytes,
+  firstT,
+  type SegmentRef,
+} from './directory.js';
+import { refOfColumns, SegmentLists, unpackRefs, unpackRefsAround } from './segment-lists.js';
+
+/** Bytes of all directories kept in memory. */
+export const MAX_CACHED_BYTES = 128 * 1024 * 1024;
+
+/** A directory and what it takes of MAX_CACHED_BYTES. */
+export interface SizedDirectory {
+  directory: Directory;
+  bytes: number;
+}
+
+interface Load {
+  directory: Promise<Directory>;
+}
+
+export class Directories {
+  /** Least recently used first. */
+  private readonly cached = new Map<number, SizedDirectory>();
+  private readonly loading = new Map<number, Load>();
+  private committing: { tokenIds: ReadonlySet<number>; ended: Promise<void> } | null = null;
+  private cachedBytes = 0;
+
+  constructor(
+    private readonly database: Database,
+    readonly lists: SegmentLists = SegmentLists.none(),
+    private readonly unlisted: UnlistedSegments = UnlistedSegments.unknown(),
+  ) {}
+
+  /** A token's directory as last published. */
+  async get(tokenId: number): Promise<Directory> {
+    const hit = this.cached.get(tokenId);
+    if (hit !== undefined) {
+      this.cached.delete(tokenId);
+      this.cached.set(tokenId, hit);
+      return hit.directory;
+    }
+    let load = this.loading.get(tokenId);
+    if (load === undefined) {
+      load = this.load(tokenId);
+      this.loading.set(tokenId, load);
+    }
+    return load.directory;
+  }
+
+  /**
+   * Marks tokens as being committed until the function that it returns is called, after publish() or
+   * a rollback. A directory of theirs that is loaded meanwhile may hold segments whose markets the
+   * catalogue has not got yet: its readers get it once both are published.
+   */
+  beginCommit(tokenIds: Iterable<number>): () => void {
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    this.committing = { tokenIds: new Set(tokenIds), ended };
+    return () => {
+      this.committing = null;
+      end();
+    };
+  }
+
+  /** Puts what a commit made of a token's directory in place of what was known. */
+  publish(tokenId: number, sized: SizedDirectory): void {
+    this.unlisted.publish(tokenId, sized.directory, this.lists.listedId);
+    this.keep(tokenId, sized);
+  }
+
+  /** Makes segments that a transaction has listed known as such. To be called before the next one. */
+  async publishListed(listedId: number): Promise<void> {
+    this.lists.publish(listedId);
+    await this.unlisted.settle(this.database, listedId);
+  }
+
+  private keep(tokenId: number, sized: SizedDirectory): void {
+    this.loading.delete(tokenId);
+    const before = this.cached.get(tokenId);
+    if (before !== undefined) this.cachedBytes -= before.bytes;
+    this.cached.delete(tokenId);
+    this.cached.set(tokenId, sized);
+    this.cachedBytes += sized.bytes;
+    for (const [oldest, { bytes: freed }] of this.cached) {
+      if (this.cachedBytes <= MAX_CACHED_BYTES || oldest === tokenId) break;
+      this.cached.delete(oldest);
+      this.cachedBytes -= freed;
+    }
+  }
+
+  private load(tokenId: number): Load {
+    const load: Load = { directory: Promise.resolve(EMPTY_DIRECTORY) };
+    const read = async (): Promise<Directory> => {
+      const directory = await this.read(tokenId);
+      if (this.committing?.tokenIds.has(tokenId) === true) {
+        await this.committing.ended;
+        return this.loading.get(tokenId) === load ? read() : this.get(tokenId);
+      }
+      // A commit that published meanwhile knows better than what was read before it.
+      if (this.loading.get(tokenId) !== load) return this.get(tokenId);
+      this.keep(tokenId, sizedDirectory(directory));
+      return directory;
+    };
+    load.directory = read().finally(() => {
+      if (this.loading.get(tokenId) === load) this.loading.delete(tokenId);
+    });
+    return load;
+  }
+
+  /**
+   * Reads a directory. A commit of the token that comes in between what is known and the lists leaves
+   * a hole in it: load() does not take it then.
+   */
+  private async read(tokenId: number): Promise<Directory> {
+    const { listedId } = this.lists;
+    const unlisted = this.unlisted.of(tokenId);
+    if (unlisted === null) return loadDirectory(this.database, tokenId, listedId);
+    if (listedId === 0) return directoryOf(unlisted);
+    const rows = await this.database.rows(`${LISTS_OF} ${tokenId}`);
+    return directoryOf([...unlisted, ...rows.flatMap((row) => refsOfRow(row, unpackRefs))]);
+  }
+}
+
+/** A token's lists, as refsOfRow() takes them. */
+const LISTS_OF = 'SELECT NULL, tier, NULL, data, NULL FROM segment_lists WHERE token_id =';
+
+/**
+ * Reads a token's directory, within a transaction or outside.
+ * @param listedId segments up to this id stand in lists; later ones may, where the lists have grown
+ * meanwhile
+ */
+export async function loadDirectory(
+  statements: Pick<Statements, 'rows'>,
+  tokenId: number,
+  listedId: number,
+): Promise<Directory> {
+  const unlisted = `SELECT segment_id, tier, cells, times, band_cells FROM segments
+    WHERE token_id = ${tokenId}`;
+  // In one statement: no commit comes in between.
+  const rows = await statements.rows(
+    listedId === 0
+      ? unlisted
+      : `${unlisted} AND segment_id > ${listedId}
+         UNION ALL ${LISTS_OF} ${tokenId}`,
+  );
+  return directoryOf(rows.flatMap((columns) => refsOfRow(columns, unpackRefs)));
+}
+
+/** Entries from columns segment_id, tier, cells, times, band_cells; a list's stand in `times`. */
+export function refsOfRow(columns: SqlRow, unpack: typeof unpackRefs): SegmentRef[] {
+  const [segmentId, tier, , data] = columns;
+  if (segmentId !== null) return [refOfColumns(columns)];
+  return unpack(TIERS[tier as number], data as Uint8Array);
+}
+
+/** A directory of some of a token's segments, in whatever order they come, some of them twice. */
+export function directoryOf(segments: readonly SegmentRef[]): Directory {
+  const refs = [...segments].sort((a, b) => firstT(a) - firstT(b));
+  const ofTier = (tier: Tier): SegmentRef[] => {
+    const own = refs.filter((ref) => ref.tier === tier);
+    return own.filter((ref, i) => i === 0 || ref.segmentId !== own[i - 1].segmentId);
+  };
+  return { raw: ofTier('raw'), '15m': ofTier('15m'), '1h': ofTier('1h') };
+}
+
+/** With what it takes in memory. */
+export function sizedDirectory(directory: Directory): SizedDirectory {
+  let bytes = 0;
+  for (const tier of TIERS) {
+    for (const ref of directory[tier]) bytes += entryBytes(ref.times.length);
+  }
+  return { directory, bytes };
+}
+
+// The few segments of every token that hold its newest snapshots: what a server starts from.
+
+/** First time of a segment, from the little-endian bytes of its `times`. */
+const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2))::UBIGINT`;
+
+/**
+ * Directories of the tokens `firstId <= id <= lastId`, cut to the segments that decide which
+ * snapshot is the newest at each of the moments and which is the next one after it: of each tier the
+ * last segment that begins by then, and the one that follows, with some of their neighbours. Tokens
+ * without segments are left out.
+ * @param listedId as loadDirectory() takes it
+ */
+export async function directoriesAround(
+  statements: Pick<Statements, 'rows'>,
+  [firstId, lastId]: readonly [number, number],
+  momentsS: readonly number[],
+  listedId: number,
+): Promise<Map<number, Directory>> {
+  const tokens = `token_id BETWEEN ${firstId} AND ${lastId}`;
+  const isWanted = (id: string, first: string): string => {
+    const wanted = momentsS.flatMap((momentS) => [
+      `arg_max(${id}, ${first}) FILTER (WHERE ${first} <= ${momentS})`,
+      `arg_min(${id}, ${first}) FILTER (WHERE ${first} > ${momentS})`,
+    ]);
+    return `SELECT DISTINCT unnest([${wanted.join(', ')}]) AS ${id}`;
+  };
+  // In one statement: no commit comes in between.
+  const rows = await statements.rows(
+    `WITH firsts AS (
+       SELECT segment_id, token_id, tier, ${FIRST_TIME} AS first
+       FROM (SELECT segment_id, token_id, tier, left(hex(times), 8) AS h FROM segments
+             WHERE segment_id > ${listedId} AND ${tokens})
+     ), wanted AS (
+       ${isWanted('segment_id', 'first')} FROM firsts GROUP BY token_id, tier
+     ), wanted_lists AS (
+       ${isWanted('list_id', 'first_t')} FROM segment_lists WHERE ${tokens} GROUP BY token_id, tier
+     )
+     SELECT token_id, segment_id, tier, cells, times, band_cells
+     FROM segments SEMI JOIN wanted USING (segment_id) WHERE segment_id > ${listedId}
+     UNION ALL
+     SELECT token_id, NULL, tier, NULL, data, NULL
+     FROM segment_lists SEMI JOIN wanted_lists USING (list_id)`,
+  );
+  return byToken(rows, momentsS);
+}
+
+function byToken(rows: readonly SqlRow[], momentsS: readonly number[]): Map<number, Directory> {
+  const refs = new Map<number, SegmentRef[]>();
+  for (const [tokenId, ...columns] of rows) {
+    const list = refs.get(tokenId as number) ?? [];
+    list.push(...refsOfRow(columns, (tier, data) => unpackRefsAround(tier, data, momentsS)));
+    refs.set(tokenId as number, list);
+  }
+  return new Map(Array.from(refs, ([tokenId, list]) => [tokenId, directoryOf(list)]));
+}

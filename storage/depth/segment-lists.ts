@@ -1,0 +1,273 @@
+/**
+ * Lists of segments: the older entries of the table of segments once more, many of one token and tier
+ * in a row. New segments of all tokens lie in turn in their table, so that the entries of one token
+ * are all over it; whoever wants them finds the old ones in a few lists, and looks for the others
+ * among the newest rows alone, however many are stored.
+ */
+import { type Tier, TIERS } from '../../compute/market.js';
+import type { Database, SqlRow, SqlValue, Statements } from '../duckdb/database.js';
+import { firstT, type SegmentRef } from './directory.js';
+
+/** Greatest bytes of a list. */
+export const MAX_SEGMENT_LIST_BYTES = 16 * 1024;
+/** Newest segments that stand in no list, so that those that are soon joined never come into one. */
+export const UNLISTED_SEGMENTS = 16 * 1024;
+/** Segments that are listed in one transaction. */
+const LISTED_AT_ONCE = 64 * 1024;
+const META_KEY = 'listed_segments';
+
+/** A stored list without its entries. Those of a token and tier cover times one after the other. */
+interface List {
+  listId: number;
+  tokenId: number;
+  tier: Tier;
+  firstS: number;
+}
+
+/** A list's place, what comes into it and what goes. */
+interface Edit {
+  /** null: there is no list of the token and tier yet. */
+  list: List | null;
+  tokenId: number;
+  tier: Tier;
+  refs: SegmentRef[];
+}
+
+export class SegmentLists {
+  private constructor(
+    /** Every segment up to this id stands in a list, no later one does. */
+    private listed: number,
+    private lastListId: number,
+  ) {}
+
+  /** Where nothing is listed. */
+  static none(): SegmentLists {
+    return new SegmentLists(0, 0);
+  }
+
+  static async load(database: Pick<Database, 'rows'>): Promise<SegmentLists> {
+    const rows = await database.rows('SELECT value FROM meta WHERE key = ?', [META_KEY]);
+    const [[last]] = await database.rows('SELECT max(list_id) FROM segment_lists');
+    const listed = rows.length === 0 ? 0 : Number(rows[0][0]);
+    return new SegmentLists(listed, (last as number | null) ?? 0);
+  }
+
+  get listedId(): number {
+    return this.listed;
+  }
+
+  /** Up to which id segments should be listed now; null where it is not worth it yet. */
+  due(lastSegmentId: number): number | null {
+    if (lastSegmentId - this.listed < 2 * UNLISTED_SEGMENTS) return null;
+    return Math.min(this.listed + LISTED_AT_ONCE, lastSegmentId - UNLISTED_SEGMENTS);
+  }
+
+  /** Lists the segments up to `toId`. To be followed by publish() once that has been committed. */
+  async add(tx: Statements, toId: number): Promise<void> {
+    const rows = await tx.rows(
+      `SELECT token_id, segment_id, tier, cells, times, band_cells FROM segments
+       WHERE segment_id > ${this.listed} AND segment_id <= ${toId}`,
+    );
+    const lists = await readLists(tx, new Set(rows.map(([tokenId]) => tokenId as number)));
+    const edits = new Map<string, Edit>();
+    for (const [tokenId, ...columns] of rows) {
+      const ref = refOfColumns(columns);
+      editAt(edits, lists, tokenId as number, ref).refs.push(ref);
+    }
+    await this.write(tx, [...edits.values()], new Set());
+    await tx.run('DELETE FROM meta WHERE key = ?', [META_KEY]);
+    await tx.run('INSERT INTO meta VALUES (?, ?)', [META_KEY, String(toId)]);
+  }
+
+  publish(listedId: number): void {
+    this.listed = listedId;
+  }
+
+  /** Takes segments of a token out of the lists, those that stand in one. */
+  async remove(tx: Statements, tokenId: number, refs: readonly SegmentRef[]): Promise<void> {
+    const removed = refs.filter(({ segmentId }) => segmentId <= this.listed);
+    if (removed.length === 0) return;
+    const lists = await readLists(tx, new Set([tokenId]));
+    const edits = new Map<string, Edit>();
+    for (const ref of removed) editAt(edits, lists, tokenId, ref);
+    const ids = new Set(removed.map(({ segmentId }) => segmentId));
+    await this.write(tx, [...edits.values()], ids);
+  }
+
+  /** Puts new lists in the place of those that are edited. */
+  private async write(
+    tx: Statements,
+    edits: readonly Edit[],
+    removed: ReadonlySet<number>,
+  ): Promise<void> {
+    const before = await takeLists(tx, edits);
+    const rows: SqlValue[][] = [];
+    for (const { list, tokenId, tier, refs } of edits) {
+      const stored = list === null ? [] : (before.get(list.listId) ?? []);
+      const left = [...stored, ...refs].filter(({ segmentId }) => !removed.has(segmentId));
+      left.sort((a, b) => firstT(a) - firstT(b));
+      for (const piece of piecesOf(left)) {
+        const place = [++this.lastListId, tokenId, TIERS.indexOf(tier), firstT(piece[0])];
+        rows.push([...place, packRefs(piece)]);
+      }
+    }
+    if (rows.length > 0) await tx.append('segment_lists', rows);
+  }
+}
+
+/** The lists of tokens, by token and tier, ascending in time. */
+async function readLists(
+  tx: Statements,
+  tokenIds: ReadonlySet<number>,
+): Promise<Map<string, List[]>> {
+  const lists = new Map<string, List[]>();
+  if (tokenIds.size === 0) return lists;
+  const rows = await tx.rows(
+    `SELECT list_id, token_id, tier, first_t FROM segment_lists
+     WHERE token_id IN (${[...tokenIds].join(',')}) ORDER BY first_t`,
+  );
+  for (const [listId, tokenId, tierIndex, firstS] of rows as number[][]) {
+    const tier = TIERS[tierIndex];
+    const key = placeKey(tokenId, tier);
+    lists.set(key, [...(lists.get(key) ?? []), { listId, tokenId, tier, firstS }]);
+  }
+  return lists;
+}
+
+/** The edit of the list that an entry belongs into. */
+function editAt(
+  edits: Map<string, Edit>,
+  lists: ReadonlyMap<string, readonly List[]>,
+  tokenId: number,
+  ref: SegmentRef,
+): Edit {
+  const key = placeKey(tokenId, ref.tier);
+  const ofTier = lists.get(key) ?? [];
+  const list = ofTier.findLast(({ firstS }) => firstS <= firstT(ref)) ?? ofTier[0] ?? null;
+  const editKey = `${key}:${list?.listId ?? ''}`;
+  const edit = edits.get(editKey) ?? { list, tokenId, tier: ref.tier, refs: [] };
+  edits.set(editKey, edit);
+  return edit;
+}
+
+const placeKey = (tokenId: number, tier: Tier): string => `${tokenId}:${tier}`;
+
+/** Deletes the lists that are edited. @returns their entries, by list */
+async function takeLists(
+  tx: Statements,
+  edits: readonly Edit[],
+): Promise<Map<number, SegmentRef[]>> {
+  const taken = edits.flatMap(({ list }) => list ?? []);
+  if (taken.length === 0) return new Map();
+  const among = `list_id IN (${taken.map(({ listId }) => listId).join(',')})`;
+  const rows = await tx.rows(`SELECT list_id, tier, data FROM segment_lists WHERE ${among}`);
+  await tx.run(`DELETE FROM segment_lists WHERE ${among}`);
+  return new Map(
+    rows.map(([listId, tier, data]) => [
+      listId as number,
+      unpackRefs(TIERS[tier as number], data as Uint8Array),
+    ]),
+  );
+}
+
+/** Cuts entries into lists within the limit. */
+function piecesOf(refs: readonly SegmentRef[]): SegmentRef[][] {
+  const pieces: SegmentRef[][] = [];
+  let bytes = Infinity;
+  for (const ref of refs) {
+    if (bytes + packedBytes(ref) > MAX_SEGMENT_LIST_BYTES) {
+      pieces.push([]);
+      bytes = 0;
+    }
+    pieces[pieces.length - 1].push(ref);
+    bytes += packedBytes(ref);
+  }
+  return pieces;
+}
+
+// Segments' entries as they are stored: one in a row of columns, or many packed into one value.
+
+/** Words of a packed entry before its times: id (low, high), cells, snapshots. */
+const HEAD_WORDS = 4;
+const WORD_BYTES = 4;
+const TWO_32 = 2 ** 32;
+
+/** An entry from columns segment_id, tier, cells, times, band_cells. */
+export function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow): SegmentRef {
+  return {
+    segmentId: segmentId as number,
+    tier: TIERS[tier as number],
+    cells: cells as number,
+    times: uint32Of(times as Uint8Array),
+    bandCells: uint32Of(bandCells as Uint8Array),
+  };
+}
+
+/** Bytes of an entry among others. */
+export function packedBytes({ times }: SegmentRef): number {
+  return WORD_BYTES * (HEAD_WORDS + 2 * times.length);
+}
+
+/** Entries of one tier as 32-bit words: each its head, its times, its cells in the default band. */
+export function packRefs(refs: readonly SegmentRef[]): Uint8Array {
+  const words = new Uint32Array(refs.reduce((sum, ref) => sum + packedBytes(ref), 0) / WORD_BYTES);
+  let at = 0;
+  for (const { segmentId, cells, times, bandCells } of refs) {
+    words.set([segmentId % TWO_32, Math.floor(segmentId / TWO_32), cells, times.length], at);
+    words.set(times, at + HEAD_WORDS);
+    words.set(bandCells, at + HEAD_WORDS + times.length);
+    at += HEAD_WORDS + 2 * times.length;
+  }
+  return new Uint8Array(words.buffer);
+}
+
+/** What packRefs() packed; the columns are views of one copy. @throws Error where it was cut */
+export function unpackRefs(tier: Tier, bytes: Uint8Array): SegmentRef[] {
+  const words = uint32Of(bytes);
+  return Array.from(entriesOf(words), (at) => refAt(words, at, tier));
+}
+
+/**
+ * Of what packRefs() packed, ascending in time, the entries that are last to begin by one of the
+ * moments, and those that follow them.
+ */
+export function unpackRefsAround(
+  tier: Tier,
+  bytes: Uint8Array,
+  momentsS: readonly number[],
+): SegmentRef[] {
+  const words = uint32Of(bytes);
+  const entries = entriesOf(words);
+  const wanted = new Set<number>();
+  for (const momentS of momentsS) {
+    const after = entries.findIndex((at) => words[at + HEAD_WORDS] > momentS);
+    const next = after === -1 ? entries.length : after;
+    for (const i of [next - 1, next]) if (i >= 0 && i < entries.length) wanted.add(entries[i]);
+  }
+  return Array.from(wanted, (at) => refAt(words, at, tier));
+}
+
+/** Where the entries begin. */
+function entriesOf(words: Uint32Array): number[] {
+  const entries: number[] = [];
+  let at = 0;
+  for (; at < words.length; at += HEAD_WORDS + 2 * words[at + HEAD_WORDS - 1]) entries.push(at);
+  if (at !== words.length) throw new Error('a list of segments is damaged');
+  return entries;
+}
+
+function refAt(words: Uint32Array, at: number, tier: Tier): SegmentRef {
+  const snapshots = words[at + HEAD_WORDS - 1];
+  const from = at + HEAD_WORDS;
+  return {
+    segmentId: words[at] + words[at + 1] * TWO_32,
+    tier,
+    cells: words[at + 2],
+    times: words.subarray(from, from + snapshots),
+    bandCells: words.subarray(from + snapshots, from + 2 * snapshots),
+  };
+}
+
+function uint32Of(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(bytes.slice().buffer);
+}

@@ -1,0 +1,291 @@
+/** What a transaction is about to change, kept apart from the catalogue until it has committed. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type Chain,
+  type Market,
+  marketKey,
+  type MarketType,
+  MAX_MARKETS_PER_TOKEN,
+  type Tier,
+  venueKey,
+} from '../../compute/market.js';
+import { bareTokenRow, type TokenRow } from '../contract.js';
+import type { SqlValue, Statements } from '../duckdb/database.js';
+import { InputError } from '../errors.js';
+import { type Catalog, MAX_TOKENS, tokenEntry, type TokenEntry, tokenKey } from './catalog.js';
+import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';
+import type { SegmentRef } from './directory.js';
+import { SegmentWriter } from './segments.js';
+
+/** A token as the transaction leaves it. */
+export interface StagedToken {
+  readonly tokenId: number;
+  row: TokenRow;
+  /** Whether the store has no record of it yet. */
+  readonly isNew: boolean;
+  /** Whether its row is not as the store has it. */
+  isRowChanged: boolean;
+  readonly markets: Market[];
+  readonly marketIndexes: Map<string, number>;
+  /** Null until its depth is touched. */
+  directory: Record<Tier, SegmentRef[]> | null;
+}
+
+/** What a token is published as. */
+interface PreparedToken {
+  entry: TokenEntry;
+  directory: SizedDirectory | null;
+}
+
+/** Tokens that are made ready before other work of the process gets its turn. */
+const TOKENS_A_TURN = 128;
+
+export class Stage {
+  private readonly tokens = new Map<string, StagedToken>();
+  private readonly venues = new Map<string, MarketType>();
+  /** New segments' way into their tables. */
+  readonly segments: SegmentWriter;
+  private readonly writer: CatalogWriter;
+  private newTokens = 0;
+  private prepared: PreparedToken[] = [];
+
+  constructor(
+    private readonly catalog: Catalog,
+    private readonly directories: Directories,
+    readonly tx: Statements,
+  ) {
+    this.segments = new SegmentWriter(tx);
+    this.writer = new CatalogWriter(tx);
+  }
+
+  /**
+   * The staged state of a token; a token without a record gets one.
+   * @throws InputError where the store would have too many tokens
+   */
+  token(chain: Chain, address: string): StagedToken {
+    const key = tokenKey(chain, address);
+    const staged = this.tokens.get(key) ?? this.stageToken(chain, address);
+    this.tokens.set(key, staged);
+    return staged;
+  }
+
+  /**
+   * Two tokens of one chain that would be legs of one asset, or null. To be asked when every row of
+   * the transaction is put: a row may free the place that an earlier one takes.
+   */
+  legConflict(): { asset: string; rows: [TokenRow, TokenRow] } | null {
+    const legs = new Map<string, TokenRow>();
+    for (const { row } of this.tokens.values()) {
+      if (row.asset === null) continue;
+      const place = `${row.chain}:${row.asset}`;
+      const other = legs.get(place) ?? this.unstagedLeg(row.asset, row.chain);
+      if (other !== undefined) return { asset: row.asset, rows: [other, row] };
+      legs.set(place, row);
+    }
+    return null;
+  }
+
+  /** Puts a token's row over what is known of it. */
+  putRow(row: TokenRow): void {
+    const staged = this.token(row.chain, row.address);
+    if (isSameRow(staged.row, row)) return;
+    staged.row = row;
+    staged.isRowChanged = true;
+  }
+
+  /**
+   * Indexes of markets within their token, new ones appended in the order given.
+   * @throws InputError where a market contradicts the store, or a token has too many
+   */
+  async marketIndexes(token: StagedToken, markets: readonly Market[]): Promise<Uint16Array> {
+    const indexes = new Uint16Array(markets.length);
+    for (const [i, market] of markets.entries()) {
+      this.checkVenue(market);
+      const key = marketKey(market);
+      let index = token.marketIndexes.get(key);
+      if (index === undefined) {
+        index = token.markets.length;
+        if (index >= MAX_MARKETS_PER_TOKEN) {
+          throw new InputError(
+            `markets: ${token.row.address} would have more than ${MAX_MARKETS_PER_TOKEN} markets`,
+          );
+        }
+        token.markets.push(market);
+        token.marketIndexes.set(key, index);
+        await this.writer.market(token.tokenId, index, market);
+      }
+      checkExchangeType(token.markets[index], market);
+      indexes[i] = index;
+    }
+    return indexes;
+  }
+
+  /** The token's directory, to be changed by the transaction. */
+  async directory(token: StagedToken): Promise<Record<Tier, SegmentRef[]>> {
+    if (token.directory === null) {
+      const stored = await this.directories.get(token.tokenId);
+      token.directory = {
+        raw: [...stored.raw],
+        '15m': [...stored['15m']],
+        '1h': [...stored['1h']],
+      };
+    }
+    return token.directory;
+  }
+
+  /** Takes segments that the transaction removes out of the lists where they stand in one. */
+  unlist(token: StagedToken, refs: readonly SegmentRef[]): Promise<void> {
+    return this.directories.lists.remove(this.tx, token.tokenId, refs);
+  }
+
+  /** Writes what is still held back, and makes ready what is published: the last thing before the commit. */
+  async write(): Promise<void> {
+    await this.writer.tokens([...this.tokens.values()].filter((token) => token.isRowChanged));
+    await this.writer.finish();
+    await this.segments.flush();
+    await this.prepare();
+  }
+
+  /**
+   * Makes the committed state the one that readers see, all of it in one turn: what takes long has
+   * been done by write().
+   */
+  publish(): void {
+    for (const { entry, directory } of this.prepared) {
+      this.catalog.put(entry);
+      if (directory !== null) this.directories.publish(entry.tokenId, directory);
+    }
+  }
+
+  private async prepare(): Promise<void> {
+    this.prepared = [];
+    for (const { tokenId, row, markets, directory } of this.tokens.values()) {
+      if (this.prepared.length % TOKENS_A_TURN === TOKENS_A_TURN - 1) await nextTurn();
+      const entry = tokenEntry(tokenId, row, markets);
+      this.prepared.push({ entry, directory: directory && sizedDirectory(directory) });
+    }
+  }
+
+  /** Ids of the tokens that the transaction touched. */
+  get touched(): number[] {
+    return Array.from(this.tokens.values(), ({ tokenId }) => tokenId);
+  }
+
+  private stageToken(chain: Chain, address: string): StagedToken {
+    const stored = this.catalog.token(chain, address);
+    if (stored !== undefined) {
+      return {
+        tokenId: stored.tokenId,
+        row: stored.row,
+        isNew: false,
+        isRowChanged: false,
+        markets: [...stored.markets],
+        marketIndexes: new Map(stored.marketIndexes),
+        directory: null,
+      };
+    }
+    if (this.catalog.tokenCount + this.newTokens >= MAX_TOKENS) {
+      throw new InputError(`address: the store would have more than ${MAX_TOKENS} tokens`);
+    }
+    return {
+      tokenId: this.catalog.nextTokenId + this.newTokens++,
+      row: bareTokenRow(chain, address),
+      isNew: true,
+      isRowChanged: true,
+      markets: [],
+      marketIndexes: new Map(),
+      directory: { raw: [], '15m': [], '1h': [] },
+    };
+  }
+
+  private unstagedLeg(asset: string, chain: Chain): TokenRow | undefined {
+    const stored = this.catalog.leg(asset, chain);
+    if (stored === undefined) return undefined;
+    return this.tokens.has(tokenKey(chain, stored.row.address)) ? undefined : stored.row;
+  }
+
+  private checkVenue(market: Market): void {
+    const key = venueKey(market.source);
+    const known = this.venues.get(key) ?? this.catalog.venueType(key);
+    if (known === undefined) this.venues.set(key, market.type);
+    else if (known !== market.type) {
+      throw new InputError(
+        `markets.type: venue ${key} is ${known} in the store, not ${market.type}`,
+      );
+    }
+  }
+}
+
+/** A venue's type says nothing of its exchange type, and a stored market keeps the one it has. */
+function checkExchangeType(known: Market, market: Market): void {
+  if (known.exchangeType === market.exchangeType) return;
+  throw new InputError(
+    `markets.exchange_type: ${market.source} ${market.address ?? market.pair ?? ''} is ${known.exchangeType} in the store, not ${market.exchangeType}`,
+  );
+}
+
+function isSameRow(a: TokenRow, b: TokenRow): boolean {
+  return (Object.keys(a) as (keyof TokenRow)[]).every((name) => a[name] === b[name]);
+}
+
+// Gathers rows of the catalogue's tables and writes many at once.
+
+/** Rows written at once. One by one they cost DuckDB a block of memory each. */
+const ROWS_AT_ONCE = 1000;
+
+type Table = 'tokens' | 'markets';
+
+export class CatalogWriter {
+  private readonly waiting: Record<Table, SqlValue[][]> = { tokens: [], markets: [] };
+
+  constructor(private readonly tx: Statements) {}
+
+  /** Appends a market to its token's. */
+  async market(tokenId: number, index: number, market: Market): Promise<void> {
+    const { source, exchangeType, type, address, pair } = market;
+    await this.add('markets', [tokenId, index, source, exchangeType, type, address, pair]);
+  }
+
+  /** Writes tokens' rows, each over an earlier state of it where there is one. */
+  async tokens(rows: readonly { tokenId: number; row: TokenRow; isNew: boolean }[]): Promise<void> {
+    const old = rows.filter(({ isNew }) => !isNew).map(({ tokenId }) => tokenId);
+    for (let i = 0; i < old.length; i += ROWS_AT_ONCE) {
+      const ids = old.slice(i, i + ROWS_AT_ONCE).join(',');
+      await this.tx.run(`DELETE FROM tokens WHERE token_id IN (${ids})`);
+    }
+    for (const { tokenId, row } of rows) await this.add('tokens', valuesOf(tokenId, row));
+  }
+
+  /** Writes what still waits. */
+  async finish(): Promise<void> {
+    await this.write('tokens');
+    await this.write('markets');
+  }
+
+  private async add(table: Table, values: SqlValue[]): Promise<void> {
+    if (this.waiting[table].push(values) >= ROWS_AT_ONCE) await this.write(table);
+  }
+
+  private async write(table: Table): Promise<void> {
+    const rows = this.waiting[table].splice(0);
+    if (rows.length > 0) await this.tx.append(table, rows);
+  }
+}
+
+function valuesOf(tokenId: number, row: TokenRow): SqlValue[] {
+  return [
+    tokenId,
+    row.chain,
+    row.address,
+    row.symbol,
+    row.name,
+    row.icon,
+    row.decimals,
+    row.asset,
+    row.coverage,
+    row.price_usd,
+    row.mcap,
+    row.liquidity_usd,
+    row.last_refresh,
+  ];
+}
