@@ -14,7 +14,7 @@ async function main(words: readonly string[]): Promise<number> {
   const machine = machineFacts();
   const head = ownTree();
   tell(`building ${options.rev}`);
-  const base = await treeOf(options.rev);
+  const base = await treeOf(options.rev, options.ownBenchmarks);
   const comparison = await compareBuilds([base.side], [head.side], options, tell);
   const revisions = { base: base.revision, head: head.revision };
   process.stdout.write(`${tableOf(comparison, revisions, options)}\n`);

@@ -4,7 +4,7 @@ import { BenchUsageError, namesFlag, readBenchFlags, wholeFlag } from '../flags.
 import { LOADED_GROUPS, type LoadedGroupName } from '../groups.js';
 import { DEFAULT_THRESHOLD, MIN_PAIRS } from './verdict.js';
 
-export const USAGE = `npm run bench:compare -- REV [--only GROUP,GROUP] [--turns N] [--turn-ms N] [--threshold N] [--allow-other-results] [--json FILE]
+export const USAGE = `npm run bench:compare -- REV [--only GROUP,GROUP] [--turns N] [--turn-ms N] [--threshold N] [--allow-other-results] [--own-benchmarks] [--json FILE]
   REV          a commit, a branch or a tag: what this build is compared with
   --only       groups: ${LOADED_GROUPS.join(', ')}
   --turns N    turns that each build takes at each case; default 21, at least ${MIN_PAIRS}
@@ -13,6 +13,9 @@ export const USAGE = `npm run bench:compare -- REV [--only GROUP,GROUP] [--turns
   --allow-other-results
                a case that gives another result than at REV, or that this build no longer has, is told
                but does not fail: for a change that means to
+  --own-benchmarks
+               REV is measured by its own benchmarks: for a change that moves what they import; cases
+               are compared by name
   --json FILE  where the results go; default bench/results/compare.json
 Exit status:
   0  cases were compared: none is slower, no counter grew, every result is REV's
@@ -32,6 +35,7 @@ export interface CompareOptions {
   /** 0.05 is 5%. */
   threshold: number;
   allowOtherResults: boolean;
+  ownBenchmarks: boolean;
   jsonFile: string;
 }
 
@@ -45,6 +49,7 @@ export function readCompareOptions(words: readonly string[]): CompareOptions {
       'turn-ms': { type: 'string', default: '60' },
       threshold: { type: 'string', default: String(DEFAULT_THRESHOLD * 100) },
       'allow-other-results': { type: 'boolean', default: false },
+      'own-benchmarks': { type: 'boolean', default: false },
       json: { type: 'string', default: path.join('bench', 'results', 'compare.json') },
     },
   });
@@ -57,6 +62,7 @@ export function readCompareOptions(words: readonly string[]): CompareOptions {
     turnMs: wholeFlag('--turn-ms', values['turn-ms'], 0, MAX_TURN_MS),
     threshold: wholeFlag('--threshold', threshold, 0, MAX_THRESHOLD_PCT) / 100,
     allowOtherResults: values['allow-other-results'],
+    ownBenchmarks: values['own-benchmarks'],
     jsonFile: path.resolve(json),
   };
 }

@@ -1,4 +1,4 @@
-/** A build of another revision: its product, under this revision's benchmarks. */
+/** A build of another revision, under this revision's benchmarks or its own. */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { cp, rm, symlink } from 'node:fs/promises';
@@ -28,21 +28,24 @@ export function ownTree(): BuiltTree {
 }
 
 /**
- * Checks a revision out into a temporary folder and builds it with the benchmarks of this one; the
- * folder goes when this process ends.
+ * Checks a revision out into a temporary folder and builds it; the folder goes when this process
+ * ends.
+ * @param ownBenchmarks keeps the revision's benchmarks instead of putting this build's in
  * @throws BenchUsageError where git knows no such revision
  * @throws BenchFailure where it does not build
  */
-export async function treeOf(rev: string): Promise<BuiltTree> {
+export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltTree> {
   const commit = commitOf(rev);
   const { path: directory } = await temporaryFolder('fathom-compare-');
   await extract(commit, directory);
-  // The same benchmarks on both sides: what differs is the product alone.
-  await rm(path.join(directory, 'bench'), { recursive: true, force: true });
-  await cp(path.join(ROOT, 'bench'), path.join(directory, 'bench'), {
-    recursive: true,
-    filter: (source) => path.basename(source) !== 'results',
-  });
+  if (!ownBenchmarks) {
+    // The same benchmarks on both sides: what differs is the product alone.
+    await rm(path.join(directory, 'bench'), { recursive: true, force: true });
+    await cp(path.join(ROOT, 'bench'), path.join(directory, 'bench'), {
+      recursive: true,
+      filter: (source) => path.basename(source) !== 'results',
+    });
+  }
   await provideModules(directory);
   const compiler = path.join(directory, 'node_modules/typescript/bin/tsc');
   // Benchmarks may name what an older product lacks: they are built all the same, and those that
