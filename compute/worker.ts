@@ -1,47 +1,46 @@
 /** What a pool thread runs: every export is a task, called by its name with one plain input. */
 import { threadId } from 'node:worker_threads';
-import { transferablesOf, type BinnedBatch } from './ingest/batch.js';
-import { packCellColumns as cellColumns, type CellColumnsInput } from './ingest/cell-columns.js';
-import { packCellLines as cellLines } from './ingest/cell-lines.js';
-import {
-  binSnapshotLines as snapshotLines,
-  binSnapshotRows as snapshotRows,
-  type BatchOptions,
-  type SnapshotLines,
-} from './ingest/snapshot-lines.js';
-import { simulateDemo as simulate, type DemoUnitInput } from './demo/task.js';
-import {
-  rankPressure as rank,
-  transferablesOfRanking,
-  type PressureInput,
-  type PressureRanking,
-} from './orders/pressure.js';
-import type { HolderFlow } from './holders/flow.js';
-import { flowOfBlocks, type HolderFlowInput } from './holders/task.js';
+import { type DemoUnitInput, simulateDemo as simulate } from './demo/task.js';
 import { buildPack, type PackInput } from './fragments/build.js';
+import { holderFlow as flow, type HolderFlow, type HolderFlowInput } from './holders/flow.js';
 import {
-  rewriteHolderBlocks as rewriteHolders,
   type EncodedHolderBlock,
   type HolderRewrite,
+  rewriteHolderBlocks as rewriteHolders,
 } from './holders/rewrite.js';
-import { dlmmBoard as board, type DlmmBoard, type DlmmBoardInput } from './lp/dlmm-board.js';
+import { type BinnedBatch, transferablesOf } from './ingest/batch.js';
+import { type CellColumnsInput, packCellColumns as cellColumns } from './ingest/cell-columns.js';
+import { packCellLines as cellLines } from './ingest/cell-lines.js';
 import {
-  feeDensityBoards as density,
+  type BatchOptions,
+  binSnapshotLines as snapshotLines,
+  binSnapshotRows as snapshotRows,
+  type SnapshotLines,
+} from './ingest/snapshot-lines.js';
+import { type SnapshotCells, transferablesOfCells } from './ladder/snapshot-cells.js';
+import { type DlmmBoard, dlmmBoard as board, type DlmmBoardInput } from './lp/dlmm-board.js';
+import {
   type FeeDensityBoards,
+  feeDensityBoards as density,
   type FeeDensityInput,
 } from './lp/fee-density.js';
-import { poolRanges as ranges, type PoolRanges, type PoolRangesInput } from './lp/pool-range.js';
-import { priceHours as prices, type HourPrices, type PriceHoursInput } from './lp/price-range.js';
+import { type PoolRanges, poolRanges as ranges, type PoolRangesInput } from './lp/pool-range.js';
+import { type HourPrices, priceHours as prices, type PriceHoursInput } from './lp/price-range.js';
+import {
+  type PressureInput,
+  type PressureRanking,
+  rankPressure as rank,
+  transferablesOfRanking,
+} from './orders/pressure.js';
 import { moved } from './pool.js';
-import { renderPage as render, type RenderInput, type RenderResult } from './replay/task.js';
-import { transferablesOfCells, type SnapshotCells } from './ladder/snapshot-cells.js';
-import { pickSnapshots as pick, type PickInput } from './segment/pick.js';
+import { type RenderInput, renderPage as render, type RenderResult } from './replay/task.js';
+import { type PickInput, pickSnapshots as pick } from './segment/pick.js';
 import {
   encodeRuns as encode,
-  rewriteSegments as rewrite,
   type JoinedSegments,
   type RewriteInput,
   type RewriteResult,
+  rewriteSegments as rewrite,
 } from './segment/task.js';
 
 /** Answers with the thread's id: it has started and takes tasks. */
@@ -120,7 +119,7 @@ export function rankPressure(input: PressureInput): { ranking: PressureRanking; 
 
 /** What a token's largest holders did; the columns are moved to the caller. */
 export function holderFlow(input: HolderFlowInput): HolderFlow | null {
-  return movedColumns(flowOfBlocks(input));
+  return movedColumns(flow(input));
 }
 
 /** One base token's pools in the range of its price; the columns are moved to the caller. */

@@ -2,7 +2,7 @@
  * The contract of `storage`: what the server and the commands may ask of it, and the records that both
  * sides pass. DuckDB stands behind it today; nothing reaches around it.
  */
-import type { OwnerNames } from '../compute/holders/history.js';
+import type { OwnerNames } from '../compute/holders/owners.js';
 import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
 import type { DcaOrder } from '../compute/orders/dca-order.js';

@@ -1,10 +1,10 @@
 /** Holders and orders as NDJSON, and what of them a store holds. */
-import { decodeHolderBlock } from '../../compute/holders/history.js';
 import { hash, keyOf, normal } from '../../compute/demo/hash.js';
 import { base58Address } from '../../compute/demo/identity.js';
+import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import type { Store } from '../../storage/store.js';
 import { benchOrders } from '../data/orders.js';
-import { BENCH_SEED, START_S, benchAddress } from '../data/pages.js';
+import { BENCH_SEED, benchAddress, START_S } from '../data/pages.js';
 import { TextFile } from './depth-lines.js';
 import type { Contents, Written } from './inputs.js';
 

@@ -1,37 +1,38 @@
 /** Writes holder blocks. */
 import { crc32 } from 'node:zlib';
-import { MAX_PLAIN_BYTES, lz4Compress } from '../segment/lz4.js';
+import { lz4Compress, MAX_PLAIN_BYTES } from '../segment/lz4.js';
 import { changesOfBlock } from './block-decoder.js';
 import {
+  type Changes,
   CHECKSUM_BYTES,
   FORMAT,
   HEAD_WORDS,
-  MAX_OWNER_ID,
+  type HolderSnapshot,
   layoutOf,
-  type Changes,
-} from './block-layout.js';
-import { writePlanes } from './byte-planes.js';
-import type { HolderSnapshot } from './history.js';
+  MAX_OWNER_ID,
+  writePlanes,
+} from './block-format.js';
 
-/** Packs snapshots into one block, one after the other. */
+/** Encodes snapshots into one block, one after the other. */
 export class HolderBlockEncoder {
-  /** Changes in all, those of the first snapshot too. */
+  /** How many changes the snapshots have in all, the first one's included. */
   changes = 0;
-  /** Changes of the first snapshot: its owners. */
+  /** How many the first snapshot has: its owners. */
   firstChanges = 0;
   readonly times: number[] = [];
-  private readonly parts: Changes[] = [];
+  /** By snapshot. */
+  private readonly added: Changes[] = [];
   private last: HolderSnapshot = { t: -1, owner: new Uint32Array(0), balance: new Float64Array(0) };
 
   /**
-   * Goes on where a block ends, without its snapshots being worked out one by one.
+   * An encoder that goes on where a block ends.
    * @throws Error where the block is damaged
    */
   static resume(block: Uint8Array): HolderBlockEncoder {
     const encoder = new HolderBlockEncoder();
-    const { times, parts, last } = changesOfBlock(block);
+    const { times, changes, last } = changesOfBlock(block);
     encoder.last = last;
-    for (const [s, part] of parts.entries()) encoder.push(times[s], part);
+    changes.forEach((added, s) => encoder.push(times[s], added));
     return encoder;
   }
 
@@ -47,7 +48,7 @@ export class HolderBlockEncoder {
 
   /** The block, in an ArrayBuffer of its own. @throws Error without a snapshot, or with too much */
   finish(): Uint8Array<ArrayBuffer> {
-    if (this.parts.length === 0) throw new Error('a holder block holds at least one snapshot');
+    if (this.added.length === 0) throw new Error('a holder block holds at least one snapshot');
     const packed = lz4Compress(this.plain());
     const block = new Uint8Array(CHECKSUM_BYTES + packed.length);
     new DataView(block.buffer).setUint32(0, crc32(packed), true);
@@ -55,26 +56,26 @@ export class HolderBlockEncoder {
     return block;
   }
 
-  private push(t: number, part: Changes): void {
-    this.parts.push(part);
+  private push(t: number, added: Changes): void {
+    this.added.push(added);
     this.times.push(t);
-    this.changes += part.owner.length;
-    if (this.parts.length === 1) this.firstChanges = part.owner.length;
+    this.changes += added.owner.length;
+    if (this.added.length === 1) this.firstChanges = added.owner.length;
   }
 
   private plain(): Uint8Array {
-    const owners = distinctOwners(this.parts);
-    const layout = layoutOf(this.parts.length, owners.length, this.changes);
+    const owners = distinctOwners(this.added);
+    const layout = layoutOf(this.added.length, owners.length, this.changes);
     if (layout.end > MAX_PLAIN_BYTES) throw new Error('a holder block of too many changes');
     const plain = new Uint8Array(layout.end);
     const head = new Uint32Array(plain.buffer, 0, HEAD_WORDS);
-    head.set([FORMAT, this.parts.length, owners.length, this.changes]);
-    new Uint32Array(plain.buffer, layout.times, this.parts.length).set(this.times);
-    new Uint32Array(plain.buffer, layout.counts, this.parts.length).set(
-      this.parts.map(({ owner }) => owner.length),
+    head.set([FORMAT, this.added.length, owners.length, this.changes]);
+    new Uint32Array(plain.buffer, layout.times, this.added.length).set(this.times);
+    new Uint32Array(plain.buffer, layout.counts, this.added.length).set(
+      this.added.map(({ owner }) => owner.length),
     );
     writePlanes(gapsOf(owners), plain, layout.ownerGaps);
-    writePlanes(this.placeGaps(owners), plain, layout.placeGaps);
+    writePlanes(this.indexGaps(owners), plain, layout.indexGaps);
     writePlanes(this.joined('low'), plain, layout.low);
     writePlanes(this.joined('high'), plain, layout.high);
     return plain;
@@ -83,22 +84,22 @@ export class HolderBlockEncoder {
   private joined(half: 'low' | 'high'): Uint32Array {
     const words = new Uint32Array(this.changes);
     let at = 0;
-    for (const part of this.parts) {
-      words.set(part[half], at);
-      at += part.owner.length;
+    for (const changes of this.added) {
+      words.set(changes[half], at);
+      at += changes.owner.length;
     }
     return words;
   }
 
-  private placeGaps(owners: Uint32Array): Uint32Array {
+  private indexGaps(owners: Uint32Array): Uint32Array {
     const gaps = new Uint32Array(this.changes);
     let at = 0;
-    for (const { owner } of this.parts) {
+    for (const { owner } of this.added) {
       let before = -1;
       for (let i = 0; i < owner.length; i++) {
-        const place = placeFrom(owners, owner[i], before + 1);
-        gaps[at++] = place - before;
-        before = place;
+        const index = indexFrom(owners, owner[i], before + 1);
+        gaps[at++] = index - before;
+        before = index;
       }
     }
     return gaps;
@@ -106,8 +107,8 @@ export class HolderBlockEncoder {
 }
 
 /**
- * Packs snapshots of one token, ascending in t, into one block; every balance comes back bit for bit.
- * @throws Error where they are none, not ascending, or not what HolderSnapshot says
+ * Encodes snapshots of one token, ascending in t, as one block; every balance comes back bit for bit.
+ * @throws Error where there is none, or they are not ascending, or not what HolderSnapshot says
  */
 export function encodeHolderBlock(snapshots: readonly HolderSnapshot[]): Uint8Array {
   const encoder = new HolderBlockEncoder();
@@ -128,7 +129,7 @@ function checkSnapshot({ t, owner, balance }: HolderSnapshot, before: number): v
   }
 }
 
-/** Walks both snapshots by owner. */
+/** Merges both snapshots by owner. */
 function changesOf(before: HolderSnapshot, after: HolderSnapshot): Changes {
   const most = before.owner.length + after.owner.length;
   const owner = new Uint32Array(most);
@@ -163,12 +164,12 @@ function bitsOf(balance: Float64Array): Uint32Array {
 
 /** Every owner that changes, ascending. */
 function distinctOwners([first, ...others]: readonly Changes[]): Uint32Array {
-  // Mostly the first snapshot has all but a few of them.
+  // The first snapshot usually has all but a few of them.
   const fresh: number[] = [];
   for (const { owner } of others) {
-    for (let i = 0, place = 0; i < owner.length; i++) {
-      place = placeFrom(first.owner, owner[i], place);
-      if (first.owner[place] !== owner[i]) fresh.push(owner[i]);
+    for (let i = 0, index = 0; i < owner.length; i++) {
+      index = indexFrom(first.owner, owner[i], index);
+      if (first.owner[index] !== owner[i]) fresh.push(owner[i]);
     }
   }
   if (fresh.length === 0) return first.owner;
@@ -191,8 +192,8 @@ function gapsOf(owners: Uint32Array): Uint32Array {
   return gaps;
 }
 
-/** Place at or behind `from` of an owner in the list, or where it would stand. */
-function placeFrom(owners: Uint32Array, owner: number, from: number): number {
+/** Index of an owner in the list, at or behind `from`; of one that is missing, where it would be. */
+function indexFrom(owners: Uint32Array, owner: number, from: number): number {
   if (owners[from] === owner) return from;
   let low = from;
   let high = owners.length;

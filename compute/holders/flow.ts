@@ -1,17 +1,20 @@
-/** Holder flow: what a token's largest holders did (data.md section 4, Holder flow). */
-import type { HolderSnapshot, OwnerNames } from './history.js';
-import type { DayPlan, FlowPlan } from './needed.js';
+/** Holder flow: what a token's largest holders did (docs/definitions.md#holder-flow). */
+import { decodeHolderBlock } from './block-decoder.js';
+import type { HolderSnapshot } from './block-format.js';
 import {
+  type DayPlan,
+  type FlowPlan,
   HOLDER_TIERS,
   HOLDER_WINDOWS,
-  MAX_RANKED,
-  SUMMARY_WINDOWS,
-  TIER_SIZES,
   type HolderTier,
   type HolderWindow,
+  MAX_RANKED,
+  neededTimes,
+  SUMMARY_WINDOWS,
   type SummaryWindow,
-} from './periods.js';
-import { balanceOf, largestHolders, ownerName, type RankedHolders } from './ranking.js';
+  TIER_SIZES,
+} from './flow-plan.js';
+import { compareNames, ownerName, type OwnerNames } from './owners.js';
 
 /** Changes of a tier's holders from one snapshot to another; amounts in tokens. */
 export interface FlowSums {
@@ -53,14 +56,29 @@ export interface HolderFlow {
   dayChanges: Float64Array;
 }
 
+export interface HolderFlowInput {
+  plan: FlowPlan;
+  /** Encoded by encodeHolderBlock; they hold the snapshots of the plan, and perhaps others. */
+  blocks: readonly Uint8Array[];
+  /** Of all owners in the blocks. */
+  names: OwnerNames;
+}
+
 /** Snapshots by their time. */
-export type SnapshotsAt = ReadonlyMap<number, HolderSnapshot>;
+type SnapshotsAt = ReadonlyMap<number, HolderSnapshot>;
 
 /**
- * Works a plan out.
- * @param snapshots has every one of neededTimes(plan)
+ * The pool's task: the holder flow of a plan.
+ * @returns null where the blocks lack a snapshot of the plan: the store has changed since it was made
+ * @throws Error where a block is damaged
  */
-export function holderFlow(plan: FlowPlan, snapshots: SnapshotsAt, names: OwnerNames): HolderFlow {
+export function holderFlow({ plan, blocks, names }: HolderFlowInput): HolderFlow | null {
+  const times = neededTimes(plan);
+  const snapshots = new Map<number, HolderSnapshot>();
+  for (const block of blocks) {
+    for (const snapshot of decodeHolderBlock(block, times)) snapshots.set(snapshot.t, snapshot);
+  }
+  if (times.some((t) => !snapshots.has(t))) return null;
   const newest = largestHolders(atTime(snapshots, plan.newestS), names, MAX_RANKED);
   const base = (window: HolderWindow) => snapshotOf(snapshots, plan.bases[window]);
   return {
@@ -86,7 +104,7 @@ function tierFlows({ owner, balance }: RankedHolders, base: HolderSnapshot | nul
   if (base === null) return NO_FLOWS;
   const sums = { accumulating: 0, newWallets: 0, inflow: 0, outflow: 0 };
   let rank = 0;
-  // Each tier has those of the one before, and some more.
+  // Each tier includes the one before.
   const flows = HOLDER_TIERS.map((tier) => {
     for (; rank < Math.min(TIER_SIZES[tier], owner.length); rank++) {
       const before = balanceOf(base, owner[rank]);
@@ -159,4 +177,50 @@ function atTime(snapshots: SnapshotsAt, t: number): HolderSnapshot {
   const snapshot = snapshots.get(t);
   if (snapshot === undefined) throw new Error(`the holder snapshot of ${t} was not read`);
   return snapshot;
+}
+
+/** Some holders of a snapshot, the largest balance first; parallel columns. */
+export interface RankedHolders {
+  owner: Uint32Array;
+  balance: Float64Array;
+}
+
+/**
+ * The `limit` largest holders, those with the same balance by their address (bytes) ascending.
+ * One pass over the balances: only those that may be among the largest are ever sorted.
+ */
+export function largestHolders(
+  { owner, balance }: HolderSnapshot,
+  names: OwnerNames,
+  limit: number,
+): RankedHolders {
+  const before = (a: number, b: number): number =>
+    balance[b] - balance[a] || compareNames(names, owner[a], owner[b]);
+  // Rows; sorted and cut back to `limit` whenever there are twice as many.
+  let best: number[] = [];
+  let least = -Infinity;
+  for (let row = 0; row < balance.length; row++) {
+    // One that ties with the least stays: its name may come before.
+    if (balance[row] < least) continue;
+    if (best.push(row) < 2 * limit) continue;
+    best = best.sort(before).slice(0, limit);
+    least = balance[best[limit - 1]];
+  }
+  best = best.sort(before).slice(0, limit);
+  return {
+    owner: Uint32Array.from(best, (row) => owner[row]),
+    balance: Float64Array.from(best, (row) => balance[row]),
+  };
+}
+
+/** What an owner holds in a snapshot; 0 where it is not in it. */
+export function balanceOf({ owner, balance }: HolderSnapshot, id: number): number {
+  let from = 0;
+  let to = owner.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (owner[middle] < id) from = middle + 1;
+    else to = middle;
+  }
+  return owner[from] === id ? balance[from] : 0;
 }

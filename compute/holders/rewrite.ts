@@ -1,14 +1,18 @@
-/** Lays holder snapshots over stored ones and cuts the result into blocks: a task of the pool. */
+/**
+ * Holder snapshots laid over stored ones and cut into blocks, a task of the pool; and which snapshots
+ * stay as they age (docs/definitions.md#holder-retention).
+ */
+import { DAY_S, HOUR_S } from '../time.js';
 import { holderSnapshots, timesOfBlock } from './block-decoder.js';
 import { HolderBlockEncoder } from './block-encoder.js';
-import type { HolderSnapshot } from './history.js';
+import type { HolderSnapshot } from './block-format.js';
 
-/** A block is closed with so many snapshots: an hour of minutes. */
+/** A block with this many snapshots is full: an hour of minutes. */
 const MAX_BLOCK_SNAPSHOTS = 64;
-/** Changes behind the first snapshot that never close a block. */
+/** A block with fewer changes after its first snapshot is never full because of them. */
 const MIN_CLOSING_CHANGES = 1024;
 
-/** What tells whether another snapshot goes into a block. */
+/** What decides whether another snapshot goes into a block. */
 export interface BlockSize {
   /** Snapshots. */
   snapshots: number;
@@ -25,7 +29,7 @@ export interface EncodedHolderBlock extends Omit<BlockSize, 'snapshots'> {
   times: Uint32Array<ArrayBuffer>;
 }
 
-/** Snapshots to be laid over stored ones. */
+/** New snapshots to lay over stored ones. */
 export interface AddedHolders {
   block: Uint8Array;
   /** The block's owner numbers -> the token's. */
@@ -37,17 +41,17 @@ export interface HolderRewrite {
   stored: Uint8Array[];
   /** In place of stored snapshots of the same t. */
   added: AddedHolders | null;
-  /** What becomes of the stored blocks' owner numbers, ascending with them; null: they stay. */
+  /** The token's new owner numbers by old one, in the same order; null: they stay. */
   renumbered: Uint32Array | null;
   /** Times of the snapshots that go into the result; others are left out. */
   times: Uint32Array;
-  /** Whether there is a result even where nothing is added that is not stored. */
+  /** Whether there is a result even where everything added is stored already. */
   always: boolean;
 }
 
 /**
- * Whether a block takes no more: what it grows by is written again with each snapshot that is added,
- * so that its changes may make up as much as its first snapshot.
+ * Whether a block takes no more snapshots. All its changes are written again with each snapshot that
+ * is added, so they may grow as large as its first snapshot.
  */
 export function isFullBlock({ snapshots, changes, firstChanges }: BlockSize): boolean {
   return (
@@ -65,10 +69,10 @@ export function rewriteHolderBlocks(input: HolderRewrite): EncodedHolderBlock[] 
   const added = input.added === null ? none() : renumberedBlock(input.added, times);
   let next = added.next();
   const packer = new BlockPacker();
-  const resumed = resumedBlocks(input, next.done ? Infinity : next.value.t);
-  if (resumed > 0) packer.resume(input.stored[0]);
+  const resumes = canResume(input, next.done ? Infinity : next.value.t);
+  if (resumes) packer.resume(input.stored[0]);
   let isChanged = input.always;
-  for (const stored of storedSnapshots(input, resumed, times)) {
+  for (const stored of storedSnapshots(input, resumes ? 1 : 0, times)) {
     for (; !next.done && next.value.t < stored.t; next = added.next()) {
       packer.add(next.value);
       isChanged = true;
@@ -86,19 +90,18 @@ export function rewriteHolderBlocks(input: HolderRewrite): EncodedHolderBlock[] 
   return isChanged ? packer.finish() : null;
 }
 
-/** How many of the stored blocks, from the first, are gone on with as they are: one or none. */
-function resumedBlocks({ stored, renumbered, times }: HolderRewrite, firstAdded: number): number {
-  if (stored.length === 0 || renumbered !== null) return 0;
+/** Whether the first stored block stays as it is, so that the result can go on from it. */
+function canResume({ stored, renumbered, times }: HolderRewrite, firstAdded: number): boolean {
+  if (stored.length === 0 || renumbered !== null) return false;
   const first = timesOfBlock(stored[0]);
-  const stays = first.every((t, i) => t === times[i]) && first[first.length - 1] < firstAdded;
-  return stays ? 1 : 0;
+  return first.every((t, i) => t === times[i]) && first[first.length - 1] < firstAdded;
 }
 
 class BlockPacker {
   private readonly blocks: EncodedHolderBlock[] = [];
   private encoder = new HolderBlockEncoder();
 
-  /** Takes the snapshots of a block that is the first. */
+  /** Goes on from a block, which becomes the first. */
   resume(block: Uint8Array): void {
     this.encoder = HolderBlockEncoder.resume(block);
   }
@@ -137,25 +140,25 @@ function* storedSnapshots(
   }
 }
 
-/** Snapshots of a block under the token's owner numbers, which ascend in another order. */
+/** Snapshots of a block with the token's owner numbers, whose order differs. */
 function* renumberedBlock(
   { block, ids }: AddedHolders,
   times: readonly number[],
 ): Generator<HolderSnapshot> {
   const sorted = ids.slice().sort();
-  const placeOf = new Uint32Array(sorted.length === 0 ? 0 : sorted[sorted.length - 1] + 1);
-  for (let place = 0; place < sorted.length; place++) placeOf[sorted[place]] = place;
+  const indexOf = new Uint32Array(sorted.length === 0 ? 0 : sorted[sorted.length - 1] + 1);
+  for (let index = 0; index < sorted.length; index++) indexOf[sorted[index]] = index;
   const balances = new Float64Array(ids.length);
   for (const snapshot of holderSnapshots(block, times)) {
     balances.fill(0);
     const count = snapshot.owner.length;
-    for (let i = 0; i < count; i++) balances[placeOf[ids[snapshot.owner[i]]]] = snapshot.balance[i];
+    for (let i = 0; i < count; i++) balances[indexOf[ids[snapshot.owner[i]]]] = snapshot.balance[i];
     const owner = new Uint32Array(count);
     const balance = new Float64Array(count);
-    for (let place = 0, i = 0; i < count; place++) {
-      if (balances[place] === 0) continue;
-      owner[i] = sorted[place];
-      balance[i++] = balances[place];
+    for (let index = 0, i = 0; i < count; index++) {
+      if (balances[index] === 0) continue;
+      owner[i] = sorted[index];
+      balance[i++] = balances[index];
     }
     yield { t: snapshot.t, owner, balance };
   }
@@ -167,4 +170,47 @@ function isSame(a: HolderSnapshot, b: HolderSnapshot): boolean {
     if (a.owner[i] !== b.owner[i] || a.balance[i] !== b.balance[i]) return false;
   }
   return true;
+}
+
+/** Of the newest `zones` spans of `zoneS` seconds with a snapshot, every snapshot or the last is kept. */
+interface Retention {
+  zoneS: number;
+  zones: number;
+  keeps: 'every' | 'last';
+}
+
+/**
+ * Two days whole, nine days by the hour, 33 days by six hours: enough for windows to begin where they
+ * should, to 1% of their length, and for a sparkline of 30 days with the day before it. Then a year by
+ * the day, for a clock that is frozen in the past (as far back as replay goes, and a sparkline more).
+ * Hours without a snapshot do not count, so that rare snapshots are kept long and one of a wrong time
+ * displaces no more than one hour of others.
+ */
+export const RETENTION: readonly Retention[] = [
+  { zoneS: HOUR_S, zones: 2 * 24 + 1, keeps: 'every' },
+  { zoneS: HOUR_S, zones: 9 * 24, keeps: 'last' },
+  { zoneS: 6 * HOUR_S, zones: 33 * 4, keeps: 'last' },
+  { zoneS: DAY_S, zones: 400, keeps: 'last' },
+];
+
+/**
+ * Those of a token's times that are kept, ascending. Thinning after each snapshot, in any order, keeps
+ * the same times as thinning once at the end.
+ * @param times ascending, epoch seconds
+ */
+export function keptTimes(times: ArrayLike<number>): number[] {
+  const kept: number[] = [];
+  const states = RETENTION.map((retention) => ({ ...retention, zone: -1, seen: 0 }));
+  for (let i = times.length - 1; i >= 0; i--) {
+    let isKept = false;
+    for (const state of states) {
+      const zone = Math.floor(times[i] / state.zoneS);
+      const isLast = zone !== state.zone;
+      if (isLast) state.seen++;
+      state.zone = zone;
+      isKept ||= state.seen <= state.zones && (isLast || state.keeps === 'every');
+    }
+    if (isKept) kept.push(times[i]);
+  }
+  return kept.reverse();
 }

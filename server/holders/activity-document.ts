@@ -8,7 +8,7 @@ import {
   flowDays,
   type HolderTier,
   type SummaryWindow,
-} from '../../compute/holders/periods.js';
+} from '../../compute/holders/flow-plan.js';
 import type { WHALE_SECTIONS, getWhaleActivity } from './get-whale-activity.js';
 import type { flowSparkline, flowSummary } from './whale-fields.js';
 

@@ -4,7 +4,7 @@ import {
   HOLDER_TIERS,
   MAX_RANKED,
   SUMMARY_WINDOWS,
-} from '../../compute/holders/periods.js';
+} from '../../compute/holders/flow-plan.js';
 import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {

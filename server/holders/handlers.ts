@@ -1,5 +1,5 @@
 /** GET and POST /whale-activity. */
-import { FLOW_DAYS, HOLDER_TIERS } from '../../compute/holders/periods.js';
+import { FLOW_DAYS, HOLDER_TIERS } from '../../compute/holders/flow-plan.js';
 import { WHALE_SECTIONS } from './get-whale-activity.js';
 import { BATCH_SECTIONS } from './post-whale-activity.js';
 import type { HolderHandlers } from '../api/handlers.js';

@@ -1,6 +1,6 @@
 /** The flows of tokens' holders: worked out in the pool when asked for, and kept while they hold. */
 import type { HolderFlow } from '../../compute/holders/flow.js';
-import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/needed.js';
+import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/flow-plan.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import type { HolderSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';

@@ -6,7 +6,7 @@ import {
   SUMMARY_WINDOWS,
   type HolderTier,
   type SummaryWindow,
-} from '../../compute/holders/periods.js';
+} from '../../compute/holders/flow-plan.js';
 import { count, document, nullable, number } from '../api/schemas.js';
 
 /** What holder flow is, for the descriptions of its endpoints. */

@@ -1,5 +1,5 @@
 /** What a command hands to the store: one file of a dataset, read, validated and binned. */
-import type { OwnerNames } from '../../compute/holders/history.js';
+import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { MarketPlace } from '../../compute/ingest/run-builder.js';
 import type { Chain, Market, Tier } from '../../compute/market.js';
 import type { JoinMode } from '../../compute/segment/join.js';

@@ -1,6 +1,6 @@
 /** Holder blocks and owners' names in their tables. */
+import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { BlockSize, EncodedHolderBlock } from '../../compute/holders/rewrite.js';
-import type { OwnerNames } from '../../compute/holders/history.js';
 import type { Statements } from '../duckdb/database.js';
 import { isOneOf, joinedParts, partsOf } from '../duckdb/values.js';
 import { unpackNames, type OwnerChunk } from './owner-names.js';

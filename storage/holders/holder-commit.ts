@@ -1,14 +1,18 @@
 /** Lays holder snapshots over the stored ones and thins what has aged, within one transaction. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ownersOfBlock } from '../../compute/holders/block-decoder.js';
-import { MAX_OWNERS_PER_TOKEN } from '../../compute/holders/limits.js';
-import { noNames, OwnerTable, pickNames } from '../../compute/holders/owner-table.js';
-import type {
-  EncodedHolderBlock,
-  HolderRewrite,
-  rewriteHolderBlocks,
+import {
+  MAX_OWNERS_PER_TOKEN,
+  noNames,
+  OwnerTable,
+  pickNames,
+} from '../../compute/holders/owners.js';
+import {
+  keptTimes,
+  type EncodedHolderBlock,
+  type HolderRewrite,
+  type rewriteHolderBlocks,
 } from '../../compute/holders/rewrite.js';
-import { keptTimes } from '../../compute/holders/thinning.js';
 import type { HoldersFrame } from '../bundle/frames.js';
 import type { Statements } from '../duckdb/database.js';
 import { InputError } from '../errors.js';

@@ -1,7 +1,7 @@
 /** Holder history as DuckDB serves it. */
 import type { Database } from '../duckdb/database.js';
 import type { HolderBlocks, HolderSource } from '../contract.js';
-import { noNames } from '../../compute/holders/owner-table.js';
+import { noNames } from '../../compute/holders/owners.js';
 import type { HolderRegistry } from './holder-tokens.js';
 import { readNamesAndBlocks, readRefs } from './holder-blocks.js';
 

@@ -1,5 +1,5 @@
 /** The tokens with holder snapshots, in memory, and the numbers that stand for them in the tables. */
-import type { OwnerTable } from '../../compute/holders/owner-table.js';
+import type { OwnerTable } from '../../compute/holders/owners.js';
 import type { Database } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
 import type { HolderBlockRef } from './holder-blocks.js';

@@ -3,7 +3,7 @@
  * one's length, then their characters.
  */
 import { crc32 } from 'node:zlib';
-import type { OwnerNames } from '../../compute/holders/history.js';
+import type { OwnerNames } from '../../compute/holders/owners.js';
 import { MAX_VALUE_BYTES } from '../duckdb/database.js';
 
 const COUNT_BYTES = 4;

@@ -1,6 +1,6 @@
 /** Dataset `holders`: its fields and what makes a row of them. */
 import type { FaultLog } from '../../compute/ingest/faults.js';
-import { MAX_OWNER_LENGTH } from '../../compute/holders/limits.js';
+import { MAX_OWNER_LENGTH } from '../../compute/holders/owners.js';
 import { chainOfAddress } from '../../compute/market.js';
 import { readFlatRow, type FlatField } from './flat-row.js';
 import { MAX_EPOCH_S } from './token-fields.js';

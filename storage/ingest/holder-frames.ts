@@ -1,6 +1,6 @@
 /** Packs a file's holder snapshots into frames. */
 import { HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
-import type { HolderSnapshot } from '../../compute/holders/history.js';
+import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { HoldersFrame } from '../bundle/frames.js';
 import type { FileOwners } from './holder-owners.js';
 

@@ -3,15 +3,16 @@
  * closed, and packed with others of its token, as soon as a row of another one comes. Rows that come
  * later still are kept until the end of the file and then put to it.
  */
+import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
+import type { HolderSnapshot } from '../../compute/holders/block-format.js';
+import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
 import type { FaultLog } from '../../compute/ingest/faults.js';
-import { decodeHolderBlock, type HolderSnapshot } from '../../compute/holders/history.js';
-import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/limits.js';
 import type { BundleWriter, FramePlace } from '../bundle/bundle.js';
 import type { HoldersFrame } from '../bundle/frames.js';
 import { HolderColumns } from './holder-columns.js';
 import type { HolderRow } from './holder-fields.js';
 import { framesOf } from './holder-frames.js';
-import { MAX_OWNERS_PER_FILE, FileOwners } from './holder-owners.js';
+import { FileOwners, MAX_OWNERS_PER_FILE } from './holder-owners.js';
 
 /** Snapshots of one file. */
 export const MAX_SNAPSHOTS_PER_FILE = 1_000_000;

@@ -1,5 +1,5 @@
 /** The owners that a file names, by number. */
-import type { OwnerNames } from '../../compute/holders/history.js';
+import type { OwnerNames } from '../../compute/holders/owners.js';
 
 /** Owners that one file names, at about 150 bytes each: 600 MB. */
 export const MAX_OWNERS_PER_FILE = 4_000_000;

@@ -1,9 +1,8 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ownersOfBlock } from '../../compute/holders/block-decoder.js';
-import { HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
-import { decodeHolderBlock, encodeHolderBlock } from '../../compute/holders/history.js';
+import { decodeHolderBlock, ownersOfBlock } from '../../compute/holders/block-decoder.js';
+import { encodeHolderBlock, HolderBlockEncoder } from '../../compute/holders/block-encoder.js';
 import { lz4Compress, lz4Decompress } from '../../compute/segment/lz4.js';
 import { histories, holderSnapshot } from '../support/holders.js';
 

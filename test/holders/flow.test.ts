@@ -1,13 +1,12 @@
 /** The kernel of holder flow against a plain reading of its definition. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { flowOfBlocks } from '../../compute/holders/task.js';
-import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/needed.js';
-import { DAY_S } from '../../compute/holders/periods.js';
-import { largestHolders } from '../../compute/holders/ranking.js';
+import { DAY_S } from '../../compute/time.js';
+import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/flow-plan.js';
+import { holderFlow, largestHolders } from '../../compute/holders/flow.js';
 import { whaleDocument, type WhaleDocument } from '../../server/holders/activity-document.js';
 import { WHALE_SECTIONS } from '../../server/holders/get-whale-activity.js';
-import { plainHolderFlow, type HolderRow } from '../reference/holders.js';
+import { type HolderRow, plainHolderFlow } from '../reference/holders.js';
 import { holderSnapshot } from '../support/holders.js';
 import { MemoryHolders, namesOf } from '../support/memory-holders.js';
 
@@ -26,7 +25,7 @@ async function activityOf(rows: readonly HolderRow[], nowS: number): Promise<Wha
   const plan = flowPlan(await holders.times(MINT), nowS);
   if (plan === null) return null;
   const stored = await holders.read(MINT, neededTimes(plan));
-  return whaleDocument(MINT, flowOfBlocks({ plan, ...stored }), EVERYTHING);
+  return whaleDocument(MINT, holderFlow({ plan, ...stored }), EVERYTHING);
 }
 
 async function expectAsDefined(rows: readonly HolderRow[], nowS = NOW_S): Promise<void> {
@@ -156,7 +155,7 @@ describe('holder flow', () => {
     const plan = flowPlan(Uint32Array.of(NOW_S - DAY_S, NOW_S), NOW_S);
     if (plan === null) throw new Error('no plan');
     const stored = await holders.read(MINT, [NOW_S]);
-    expect(flowOfBlocks({ plan, ...stored })).toBeNull();
+    expect(holderFlow({ plan, ...stored })).toBeNull();
   });
 });
 

@@ -1,8 +1,8 @@
 /** How flows are kept, shared and worked out anew; in the real pool's tasks, on this thread. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { holderFlow, type HolderFlowInput } from '../../compute/holders/flow.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { Scheduler, type Work } from '../../compute/scheduler.js';
-import { flowOfBlocks, type HolderFlowInput } from '../../compute/holders/task.js';
 import { HolderFlows, type TokenFlow } from '../../server/holders/holder-flows.js';
 import { createLog } from '../../server/log.js';
 import { MemoryHolders } from '../support/memory-holders.js';
@@ -33,7 +33,7 @@ afterEach(() => flows.close());
 function makeFlows(maxKept?: number): HolderFlows {
   const run = (_: string, input: HolderFlowInput) => {
     tasks++;
-    return Promise.resolve(flowOfBlocks(input));
+    return Promise.resolve(holderFlow(input));
   };
   const scheduler = new Scheduler(1);
   const pool = {

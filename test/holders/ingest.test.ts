@@ -5,7 +5,7 @@ import { tableFromArrays, tableToIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FaultLog } from '../../compute/ingest/faults.js';
-import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/limits.js';
+import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
 import { HolderGatherer, MAX_SCATTERED_ROWS } from '../../storage/ingest/holder-gatherer.js';
 import { prepareHolderRows } from '../../storage/ingest/prepare-holders.js';
 import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';

@@ -1,13 +1,13 @@
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { encodeHolderBlock } from '../../compute/holders/history.js';
+import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
 import type { StoreChange } from '../../storage/contract.js';
-import { DATABASE_FILE } from '../../storage/store.js';
 import { Database } from '../../storage/duckdb/database.js';
+import { DATABASE_FILE } from '../../storage/store.js';
 import { keptReference } from '../reference/holder-retention.js';
-import { commitHolders, holderSnapshot, storedHolders, type Held } from '../support/holders.js';
-import { DataDirectory, MINT, OTHER_MINT, openStore } from '../support/stores.js';
+import { commitHolders, type Held, holderSnapshot, storedHolders } from '../support/holders.js';
+import { DataDirectory, MINT, openStore, OTHER_MINT } from '../support/stores.js';
 
 const HOUR_S = 3600;
 const START = 1_794_600_000 - (1_794_600_000 % HOUR_S);

@@ -1,11 +1,9 @@
 /** Holder snapshots made for tests, committed and read back. */
 import fc from 'fast-check';
-import {
-  decodeHolderBlock,
-  encodeHolderBlock,
-  type HolderSnapshot,
-  type OwnerNames,
-} from '../../compute/holders/history.js';
+import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
+import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
+import type { HolderSnapshot } from '../../compute/holders/block-format.js';
+import type { OwnerNames } from '../../compute/holders/owners.js';
 import { BUNDLE_VERSION, type HoldersFrame } from '../../storage/bundle/frames.js';
 import type { HolderSource } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';

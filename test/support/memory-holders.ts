@@ -1,9 +1,7 @@
 /** Holder history in memory, in blocks of the real codec. */
-import {
-  encodeHolderBlock,
-  type HolderSnapshot,
-  type OwnerNames,
-} from '../../compute/holders/history.js';
+import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
+import type { HolderSnapshot } from '../../compute/holders/block-format.js';
+import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { HolderBlocks, HolderSource } from '../../storage/contract.js';
 import type { HolderRow } from '../reference/holders.js';
 import { holderSnapshot } from './holders.js';

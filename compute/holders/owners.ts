@@ -1,11 +1,42 @@
-/** Owners' names by number and numbers by name, without a string for each. */
-import type { OwnerNames } from './history.js';
+/** Owners of holder snapshots: their names by number and numbers by name, without a string for each. */
+
+/** The owners of a token by their number, which never changes. */
+export interface OwnerNames {
+  /** `offsets[id]..offsets[id + 1]` are the bytes of owner `id`; one more than there are owners. */
+  offsets: Uint32Array;
+  /** ASCII. */
+  bytes: Uint8Array;
+}
+
+/** Owners of one snapshot. */
+export const MAX_OWNERS_PER_SNAPSHOT = 1_000_000;
+/** Owners that all stored snapshots of one token name, about 200 MB of names. */
+export const MAX_OWNERS_PER_TOKEN = 4_000_000;
+/** Characters of an owner. */
+export const MAX_OWNER_LENGTH = 64;
+
+/** An owner's address. */
+export function ownerName({ offsets, bytes }: OwnerNames, id: number): string {
+  return String.fromCharCode(...bytes.subarray(offsets[id], offsets[id + 1]));
+}
+
+/** Orders owners by their address (bytes). */
+export function compareNames({ offsets, bytes }: OwnerNames, a: number, b: number): number {
+  const lengthA = offsets[a + 1] - offsets[a];
+  const lengthB = offsets[b + 1] - offsets[b];
+  const shared = Math.min(lengthA, lengthB);
+  for (let i = 0; i < shared; i++) {
+    const difference = bytes[offsets[a] + i] - bytes[offsets[b] + i];
+    if (difference !== 0) return difference;
+  }
+  return lengthA - lengthB;
+}
 
 /** FNV-1a. */
 const HASH_START = 0x811c_9dc5;
 const HASH_FACTOR = 0x0100_0193;
 
-/** Numbers names in the order of their arrival. */
+/** Numbers owners in the order in which their names arrive. */
 export class OwnerTable {
   private bytes: Uint8Array;
   private offsets: Uint32Array;
@@ -36,7 +67,7 @@ export class OwnerTable {
     return { offsets, bytes: this.bytes.subarray(0, offsets[this.count]) };
   }
 
-  /** How many of the names the table has not got. */
+  /** How many of the names the table lacks. */
   countNew(names: OwnerNames): number {
     let fresh = 0;
     for (let i = 0; i + 1 < names.offsets.length; i++) {
@@ -45,7 +76,7 @@ export class OwnerTable {
     return fresh;
   }
 
-  /** The number of each name; names that are new get the next ones. */
+  /** The number of each name; new names get the next ones. */
   numbersOf(names: OwnerNames): Uint32Array {
     const numbers = new Uint32Array(names.offsets.length - 1);
     this.number(names, 0, numbers.length, numbers);
@@ -91,7 +122,7 @@ export class OwnerTable {
     this.hashes[id] = hashOf(bytes, start, end);
     this.count++;
     if (2 * this.count > this.slots.length) this.index();
-    else this.place(id);
+    else this.insert(id);
     return id;
   }
 
@@ -99,10 +130,10 @@ export class OwnerTable {
     let slots = this.slots.length;
     while (slots < 4 * this.count) slots *= 2;
     this.slots = new Uint32Array(slots);
-    for (let id = 0; id < this.count; id++) this.place(id);
+    for (let id = 0; id < this.count; id++) this.insert(id);
   }
 
-  private place(id: number): void {
+  private insert(id: number): void {
     const mask = this.slots.length - 1;
     let slot = this.hashes[id] & mask;
     while (this.slots[slot] !== 0) slot = (slot + 1) & mask;

@@ -1,7 +1,40 @@
-/** Which stored snapshots the flow of a token's holders is worked out from. */
-import { DAY_S, HOLDER_WINDOWS, WINDOW_LENGTHS_S, flowDays, type HolderWindow } from './periods.js';
+/**
+ * The windows, days and tiers of holder flow (docs/definitions.md#holder-flow), and which stored
+ * snapshots a token's flow is worked out from.
+ */
+import { DAY_S } from '../time.js';
 
-/** The snapshots, by time in epoch seconds; null: there is none. */
+/** How many of the largest holders each tier has, ascending. */
+export const TIER_SIZES = { top20: 20, top50: 50, top100: 100 } as const;
+export type HolderTier = keyof typeof TIER_SIZES;
+export const HOLDER_TIERS = Object.keys(TIER_SIZES) as [HolderTier, ...HolderTier[]];
+/** The largest tier: only this many holders are ranked. */
+export const MAX_RANKED = TIER_SIZES.top100;
+
+/** Seconds back from the newest snapshot. */
+export const WINDOW_LENGTHS_S = {
+  '1d': DAY_S,
+  '7d': 7 * DAY_S,
+  '14d': 14 * DAY_S,
+  '30d': 30 * DAY_S,
+} as const;
+/** Windows of a wallet's change of balance. */
+export type HolderWindow = keyof typeof WINDOW_LENGTHS_S;
+export const HOLDER_WINDOWS = Object.keys(WINDOW_LENGTHS_S) as HolderWindow[];
+/** Windows of the summary. */
+export const SUMMARY_WINDOWS = ['1d', '7d', '30d'] as const satisfies HolderWindow[];
+export type SummaryWindow = (typeof SUMMARY_WINDOWS)[number];
+
+/** UTC days of a sparkline; the last one is the newest snapshot's. */
+export const FLOW_DAYS = 30;
+
+/** Starts of the FLOW_DAYS UTC days up to the newest snapshot's, ascending, epoch seconds. */
+export function flowDays(newestS: number): number[] {
+  const lastS = newestS - (newestS % DAY_S);
+  return Array.from({ length: FLOW_DAYS }, (_, i) => lastS - (FLOW_DAYS - 1 - i) * DAY_S);
+}
+
+/** Times of the snapshots that a flow needs, epoch seconds; null: there is none. */
 export interface FlowPlan {
   newestS: number;
   /** The newest one at or before the newest's time less the window. */
