@@ -2,21 +2,21 @@
 import { randomUUID } from 'node:crypto';
 import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/contract.js';
-import { admitUnanswered } from './api/admission.js';
-import { docsRoutes } from './api/docs/routes.js';
+import { docsRoutes } from './api/docs.js';
 import type { FlowHandlers, HolderHandlers, LpHandlers, MarketHandlers } from './api/handlers.js';
-import { unlimited, type PlanCheck } from './api/plan.js';
-import { apiRoutes } from './api/routes.js';
+import { type PlanCheck, unlimited } from './api/endpoint.js';
+import { admitUnanswered, apiRoutes } from './api/routes.js';
 import type { Clock } from './clock.js';
+import { ENDPOINTS } from './endpoints.js';
 import { Budget } from './http/budget.js';
 import { createRouter, type Route } from './http/router.js';
-import { HTTP_LIMITS, startHttpServer, type HttpLimits } from './http/server.js';
+import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import type { Log } from './log.js';
 import type { Fragments } from './replay/fragments/fragments.js';
 import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/handler.js';
 import { SegmentColumns } from './replay/segment-columns.js';
 
-export { BASE_PATH } from './endpoints.js';
+export { BASE_PATH } from './api/endpoint.js';
 
 export interface ServerOptions {
   depth: DepthSource;
@@ -74,8 +74,9 @@ function routesOf({ depth, keys, pool, clock, ...options }: ServerOptions): Rout
   const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag };
   const getReplay = replayHandler(replay);
   const api = apiRoutes(
+    ENDPOINTS,
     { ...market, ...flow, ...holders, ...lp, getReplay },
     { keys, checkPlan, evmChainId },
   );
-  return [...api, ...docsRoutes()];
+  return [...api, ...docsRoutes(Object.values(ENDPOINTS))];
 }

@@ -13,8 +13,6 @@ import { getWhaleActivity } from './holders/get-whale-activity.js';
 import { postScore } from './scores/post-score.js';
 import { postWhaleActivity } from './holders/post-whale-activity.js';
 
-export const BASE_PATH = '/api/v1';
-
 export const ENDPOINTS = {
   getScore,
   postScore,

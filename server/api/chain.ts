@@ -3,7 +3,8 @@
  * come in the order invalid_chain, chain_not_supported, chain_mismatch.
  */
 import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
-import { ApiError, excerpt, invalidAddress } from '../http/errors.js';
+import { ApiError } from '../http/errors.js';
+import { excerpt } from './errors.js';
 
 /** Which chains' rows a request is about. */
 export type ChainFilter = Chain | 'all';
@@ -197,4 +198,15 @@ function chainMismatch(
   return new ApiError(400, 'chain_mismatch', message, {
     fields: { chain: sent, resolved_chain: chain, address, ...named },
   });
+}
+
+const ADDRESS_FORMS: Readonly<Record<Chain, string>> = {
+  mainchain: 'a base58 mint of 32-44 characters',
+  evmchain: '0x and 40 hex digits',
+};
+
+/** Something that should be an address of one of the chains and is none. */
+function invalidAddress(name: string, value: string, chains: readonly Chain[]): ApiError {
+  const expected = `expected ${chains.map((chain) => ADDRESS_FORMS[chain]).join(' or ')}`;
+  return new ApiError(400, 'invalid_address', `${name}: ${expected}; was '${excerpt(value)}'`);
 }

@@ -1,14 +1,27 @@
 /**
- * What an endpoint is. The route table is a list of these; parsing, validation, types, limits and
- * the API's description all come from it.
+ * What an endpoint is: parsing, validation, types, limits and the API's description all come from its
+ * specification. And what plans see of a call.
  */
 import type { Static, TObject, TSchema } from 'typebox';
 import type { KeyRecord, KeyTier } from '../../storage/contract.js';
-import type { Exchange, Headers } from '../http/exchange.js';
+import type { Headers } from '../http/errors.js';
+import type { Exchange } from '../http/exchange.js';
 import type { AddressRule, AskedToken, ChainFilter, ChainRule } from './chain.js';
-import type { ErrorCode } from './error-codes.js';
-import type { KeptReply } from './kept-reply.js';
-import type { Tag } from './tags.js';
+import type { ErrorCode } from './errors.js';
+import type { KeptReply } from './replies.js';
+
+export const BASE_PATH = '/api/v1';
+
+/** The groups in which the API's description lists endpoints. */
+export const TAGS = [
+  { name: 'Scores', description: 'Liquidity scores of tokens.' },
+  { name: 'Depth', description: 'Support and resistance by price level, now and over time.' },
+  { name: 'Orders', description: 'Orders that wait to be filled.' },
+  { name: 'Holders', description: 'What large holders do.' },
+  { name: 'Liquidity providing', description: 'Where liquidity earns fees.' },
+] as const;
+
+export type Tag = (typeof TAGS)[number]['name'];
 
 /** What requests draw on; a plan gives each bucket its figure. */
 export const RATE_BUCKETS = [
@@ -34,7 +47,7 @@ export interface EndpointSpec {
   readonly tier: KeyTier;
   /** Calls of the monthly quota that a 2xx costs; `tokens`: as many as tokens were asked for. */
   readonly quotaCost: 1 | 'tokens';
-  /** Every one of them is drawn on by a call. */
+  /** A call draws on each of them. */
   readonly rateBuckets: readonly RateBucket[];
   readonly chain: ChainRule;
   /**
@@ -54,12 +67,12 @@ export interface EndpointSpec {
   readonly prepares?: readonly string[];
 }
 
-/** Names the type of a spec to its letter. */
+/** Keeps the literal types of a specification. */
 export function defineEndpoint<const E extends EndpointSpec>(spec: E): E {
   return spec;
 }
 
-/** A request that may be answered: its key known, its plan asked, its parameters checked. */
+/** An admitted request: its key and plan are known, its parameters checked. */
 export interface Call<E extends EndpointSpec = EndpointSpec> {
   readonly key: KeyRecord;
   /** Query parameters by name, defaults filled in; what was not sent is undefined. */
@@ -80,7 +93,7 @@ export interface Call<E extends EndpointSpec = EndpointSpec> {
   readonly tokens: readonly AskedToken[];
   /** Items of a batch that are no addresses, as sent. Where the endpoint lists none: empty. */
   readonly invalidAddresses: readonly string[];
-  /** For handlers that work on after their client has gone, and for prepared replies. */
+  /** For work that ends when the client goes, and for prepared replies. */
   readonly exchange: Exchange;
 }
 
@@ -108,3 +121,36 @@ export type Reply<E extends EndpointSpec> = E extends { prepares: readonly strin
  * of the event loop.
  */
 export type Handler<E extends EndpointSpec> = (call: Call<E>) => Reply<E> | Promise<Reply<E>>;
+
+/** A handler for every endpoint of a table: without one of them it does not compile. */
+export type Handlers<Table extends Readonly<Record<string, EndpointSpec>>> = {
+  readonly [Id in keyof Table]: Handler<Table[Id]>;
+};
+
+/**
+ * Called once a call, after authentication and before its parameters are read. Draws on the
+ * call's rate buckets and holds what it costs of the quota.
+ * @throws ApiError 403 or 429, with the headers that go with it
+ */
+export type PlanCheck = (key: KeyRecord, endpoint: LimitedEndpoint) => PlanGrant;
+
+/** What plans see of an endpoint. */
+export type LimitedEndpoint = Pick<EndpointSpec, 'tier' | 'quotaCost' | 'rateBuckets'>;
+
+/** Permission to go on with a call. */
+export interface PlanGrant {
+  /**
+   * Where the call's cost is the number of its tokens: told once that is known.
+   * @throws ApiError 429 where the quota has less left
+   */
+  costs(tokens: number): void;
+  /**
+   * Called once, as the reply's head is written, or with null where the client has gone without
+   * one: charges a 2xx, gives back what else was held.
+   * @returns the plan's headers for this reply, X-API-Tier excepted
+   */
+  settle(status: number | null): Headers;
+}
+
+/** Permits every call, for services without limits. */
+export const unlimited: PlanCheck = () => ({ costs() {}, settle: () => [] });

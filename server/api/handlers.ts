@@ -1,20 +1,20 @@
-/** A handler for every endpoint of the table: one that lacks does not compile. */
-import type { Handler } from './endpoint.js';
+/** The handlers of the API's endpoints, by the part of the service that answers them. */
 import type { Endpoints } from '../endpoints.js';
+import type { Handlers } from './endpoint.js';
 
-export type Handlers = { readonly [Id in keyof Endpoints]: Handler<Endpoints[Id]> };
+type ApiHandlers = Handlers<Endpoints>;
 
 /** The endpoints that the market's state in memory answers. */
 export type MarketHandlers = Pick<
-  Handlers,
+  ApiHandlers,
   'getScore' | 'postScore' | 'getTopScores' | 'getMarketDepth'
 >;
 
 /** The endpoints that the orders in memory answer. */
-export type FlowHandlers = Pick<Handlers, 'getDcaPressure' | 'getDcaOrders' | 'getLimitOrders'>;
+export type FlowHandlers = Pick<ApiHandlers, 'getDcaPressure' | 'getDcaOrders' | 'getLimitOrders'>;
 
 /** The endpoints that are answered from the flows of tokens' holders. */
-export type HolderHandlers = Pick<Handlers, 'getWhaleActivity' | 'postWhaleActivity'>;
+export type HolderHandlers = Pick<ApiHandlers, 'getWhaleActivity' | 'postWhaleActivity'>;
 
 /** The endpoints that the boards of pools and of fee density answer. */
-export type LpHandlers = Pick<Handlers, 'getDlmm' | 'getDlmmPools' | 'getLpCheatSheet'>;
+export type LpHandlers = Pick<ApiHandlers, 'getDlmm' | 'getDlmmPools' | 'getLpCheatSheet'>;

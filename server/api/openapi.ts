@@ -1,11 +1,22 @@
-/** The API's description (OpenAPI 3.1), made from the route table. */
-import { BATCH_MISMATCH, ERROR_SCHEMAS } from './openapi-errors.js';
-import { operationOf } from './openapi-operation.js';
-import { RESPONSE_HEADERS } from './openapi-headers.js';
-import { BASE_PATH, ENDPOINTS } from '../endpoints.js';
-import { TAGS } from './tags.js';
+/** The API's description (OpenAPI 3.1), made from the table of endpoints. */
+import type { TSchema } from 'typebox';
+import { CHAINS } from '../../compute/market.js';
+import { bodySchema } from './parameters.js';
+import type { ChainRule } from './chain.js';
+import { BASE_PATH, TAGS, type EndpointSpec } from './endpoint.js';
+import {
+  BATCH_MISMATCH,
+  ERROR_CODES,
+  ERROR_SCHEMAS,
+  PLAIN_ERROR,
+  schemaName,
+  type ErrorCode,
+} from './errors.js';
+import { isRequired } from './query.js';
+import { MEDIA_TYPES } from './replies.js';
+import { tokenAddress } from './schemas.js';
 
-/** Of the API, not of the program: raised by every addition (api.md 9). */
+/** Of the API, not of the program: raised by every addition. */
 export const API_VERSION = '1.2.0';
 
 const INTRODUCTION = [
@@ -18,10 +29,51 @@ const INTRODUCTION = [
     '`method_not_allowed` with `Allow`; their bodies are `error`, `message` and `error_code`.',
 ].join('\n\n');
 
+const whole = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } });
+const text = (description: string) => ({ description, schema: { type: 'string' } });
+const UNLIMITED = '2147483647: unlimited.';
+
+const RESPONSE_HEADERS = {
+  'X-Request-Id': text('Names the request in the logs of the service.'),
+  'X-API-Tier': {
+    description: "The key's tier.",
+    schema: { type: 'string', enum: ['premium', 'enterprise'] },
+  },
+  'X-RateLimit-Limit': whole(`Requests that the bucket allows at once. ${UNLIMITED}`),
+  'X-RateLimit-Remaining': whole(`Requests left in it now. ${UNLIMITED}`),
+  'X-RateLimit-Reset': whole('When it is full again, Unix epoch seconds.'),
+  'X-Quota-Limit': whole(`Calls a month (UTC). ${UNLIMITED}`),
+  'X-Quota-Used': whole('Calls used this month, this one included.'),
+  'X-Quota-Remaining': whole(`Calls left this month. ${UNLIMITED}`),
+  'X-Quota-Reset': whole('When the next month begins, Unix epoch seconds.'),
+  'RateLimit-Policy': text('Every bucket that the request drew on: its figure and seconds.'),
+  RateLimit: text('What is left in each of them, and the seconds until it is full.'),
+  'Retry-After': whole('Seconds after which to try again.'),
+  ETag: text('Names this page in this form, where the window lies in the past.'),
+  'Repr-Digest': text(
+    'Digest of the body as sent (RFC 9530), where `Want-Repr-Digest` asks for `sha-256` or `sha-512`.',
+  ),
+} as const;
+
+type HeaderName = keyof typeof RESPONSE_HEADERS;
+
+const PLAN_HEADERS: readonly HeaderName[] = [
+  'X-API-Tier',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Quota-Limit',
+  'X-Quota-Used',
+  'X-Quota-Remaining',
+  'X-Quota-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
+];
+
 /** Makes the description; plain data, the same every time. */
-export function describeApi() {
+export function describeApi(endpoints: readonly EndpointSpec[]) {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const endpoint of Object.values(ENDPOINTS)) {
+  for (const endpoint of endpoints) {
     const path = endpoint.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operationOf(endpoint) };
   }
@@ -54,13 +106,181 @@ export function describeApi() {
   };
 }
 
-export type ApiDescription = ReturnType<typeof describeApi>;
-
 /** The error schemas that operations refer to. */
 function usedSchemas(paths: unknown): Record<string, unknown> {
   const text = JSON.stringify(paths);
-  const schemas = Object.entries({ ...ERROR_SCHEMAS, ...BATCH_MISMATCH });
+  const schemas = Object.entries({
+    ...ERROR_SCHEMAS,
+    [BATCH_MISMATCH.name]: BATCH_MISMATCH.schema,
+  });
   return Object.fromEntries(
     schemas.filter(([name]) => text.includes(`#/components/schemas/${name}"`)),
+  );
+}
+
+interface Described extends TSchema {
+  type?: string;
+  description?: string;
+  deprecated?: boolean;
+}
+
+function operationOf(endpoint: EndpointSpec) {
+  return {
+    operationId: endpoint.operationId,
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    description: `${endpoint.description}\n\n${limitsText(endpoint)}`,
+    parameters: parametersOf(endpoint),
+    ...(endpoint.body === null ? {} : { requestBody: requestBodyOf(endpoint, endpoint.body) }),
+    responses: { 200: success(endpoint), ...notModified(endpoint), ...errorResponses(endpoint) },
+  };
+}
+
+function limitsText({ tier, quotaCost, rateBuckets }: EndpointSpec): string {
+  const cost = quotaCost === 'tokens' ? 'as many calls as tokens are asked for' : 'one call';
+  const who = tier === 'enterprise' ? 'Enterprise only' : 'Premium and Enterprise';
+  const buckets = `the rate limit ${rateBuckets.map((name) => `\`${name}\``).join(' and ')}`;
+  return `${who}. Costs ${cost} of the monthly quota; draws on ${buckets}.`;
+}
+
+function parametersOf({ path, query, chain }: EndpointSpec) {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+  const inPath = names.map((name) => parameter(name, 'path', true, tokenAddress));
+  const inQuery = Object.entries(query.properties).map(([name, schema]) =>
+    parameter(name, 'query', isRequired(schema), schema),
+  );
+  return [...inPath, ...chainParameter(chain), ...inQuery];
+}
+
+/** What is said of the parameter stands beside its schema, not in it. */
+function parameter(name: string, where: 'path' | 'query', required: boolean, schema: Described) {
+  const { description, deprecated, ...rest } = schema;
+  return {
+    name,
+    in: where,
+    required,
+    ...(description === undefined ? {} : { description }),
+    ...(deprecated === true ? { deprecated } : {}),
+    ...(schema.type === 'array' ? { style: 'form', explode: false } : {}),
+    schema: rest,
+  };
+}
+
+function chainParameter(rule: ChainRule) {
+  if (rule.kind === 'none' || rule.kind === 'batch') return [];
+  return [parameter('chain', 'query', false, chainSchema(rule))];
+}
+
+function chainSchema(rule: ChainRule): Described {
+  const keys = { type: 'string', enum: [...rule.supported, 'all'] };
+  const numeric = rule.kind === 'address' && rule.numericIds === true;
+  const id = {
+    type: 'string',
+    pattern: '^[1-9][0-9]*$',
+    description: 'numeric id of the EVM chain',
+  };
+  const values = numeric ? { anyOf: [keys, id] } : keys;
+  const fallback = rule.kind === 'list' ? { default: 'mainchain' } : {};
+  return { ...values, ...fallback, description: chainText(rule) };
+}
+
+function chainText(rule: ChainRule): string {
+  const all =
+    rule.supported.length === 1 ? ` \`all\` is the same as \`${rule.supported[0]}\`.` : '';
+  switch (rule.kind) {
+    case 'list':
+      return `The chains to list.${all}`;
+    case 'filter':
+      return "The legs of the asset to list; the address' own chain unless sent.";
+    case 'address':
+      return `The address decides the chain; one that contradicts it is \`chain_mismatch\`.${all}`;
+    case 'batch':
+      return `The chain of every address; unless sent, each is on its own.${all}`;
+    case 'none':
+      return '';
+  }
+}
+
+function requestBodyOf({ chain }: EndpointSpec, body: NonNullable<EndpointSpec['body']>) {
+  const schema = bodySchema(body);
+  const properties = { ...schema.properties, chain: chainSchema(chain) };
+  return { required: true, content: { 'application/json': { schema: { ...schema, properties } } } };
+}
+
+function success({ response, prepares = [] }: EndpointSpec) {
+  const content = Object.fromEntries<unknown>([
+    ...MEDIA_TYPES.map((type) => [type, { schema: response }] as const),
+    ...prepares.map((type) => [type, { schema: {} }] as const),
+  ]);
+  const more = prepares.length > 0 ? (['ETag', 'Repr-Digest'] as const) : [];
+  return { description: 'The answer.', headers: headersOf(200, more), content };
+}
+
+/** Only replies that are prepared carry a tag. */
+function notModified({ prepares }: EndpointSpec) {
+  if (prepares === undefined) return {};
+  const description = 'The page that `If-None-Match` names still holds. Free of charge.';
+  return { 304: { description, headers: headersOf(304, ['ETag']) } };
+}
+
+/** Every error code with which an endpoint may reply. */
+function errorCodesOf({ chain, query, body, errors }: EndpointSpec): ErrorCode[] {
+  const codes: ErrorCode[] = [];
+  const hasChain = chain.kind !== 'none';
+  const oneAddress = 'at' in chain || (chain.kind === 'list' && chain.scope !== undefined);
+  if (hasChain) codes.push('invalid_chain');
+  if (chain.supported.length < CHAINS.length) codes.push('chain_not_supported');
+  if (chain.kind === 'address' || chain.kind === 'batch') codes.push('chain_mismatch');
+  // A chain in the query may be sent repeatedly.
+  const inQuery = hasChain && chain.kind !== 'batch';
+  if (inQuery || Object.keys(query.properties).length > 0) codes.push('invalid_parameter');
+  if (oneAddress || (chain.kind === 'batch' && chain.invalid === 'refused')) {
+    codes.push('invalid_address');
+  }
+  if (body !== null) codes.push('invalid_body', 'payload_too_large', 'unsupported_media_type');
+  codes.push(...errors, 'not_acceptable', 'internal_error', 'replay_busy');
+  return [...new Set(codes)];
+}
+
+/** The error responses of an endpoint, by status. */
+function errorResponses(endpoint: EndpointSpec): Record<string, unknown> {
+  const codes = errorCodesOf(endpoint);
+  const responses: Record<string, unknown> = {
+    401: plainResponse(401, 'The API key is missing or invalid.'),
+    429: plainResponse(429, 'The rate limit or the monthly quota is exceeded.'),
+  };
+  if (endpoint.tier === 'enterprise') {
+    responses[403] = plainResponse(403, 'The tier of the key does not include this endpoint.');
+  }
+  for (const status of new Set(codes.map((code) => ERROR_CODES[code].status))) {
+    const ofStatus = codes.filter((code) => ERROR_CODES[code].status === status);
+    const described = ofStatus.map((code) => `\`${code}\`: ${ERROR_CODES[code].description}`);
+    const names = ofStatus.map((code) =>
+      code === 'chain_mismatch' && 'namesOffenders' in endpoint.chain
+        ? BATCH_MISMATCH.name
+        : schemaName(code),
+    );
+    responses[status] = response(status, described.join(' '), names);
+  }
+  return responses;
+}
+
+function plainResponse(status: number, description: string) {
+  return response(status, description, [PLAIN_ERROR]);
+}
+
+function response(status: number, description: string, schemas: readonly string[]) {
+  const references = schemas.map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  const schema = references.length === 1 ? references[0] : { oneOf: references };
+  return { description, headers: headersOf(status), content: { 'application/json': { schema } } };
+}
+
+/** References to the headers of a reply with this status. */
+function headersOf(status: number, more: readonly HeaderName[] = []) {
+  const names: HeaderName[] = ['X-Request-Id'];
+  if (status !== 401) names.push(...PLAN_HEADERS);
+  if (status === 429 || status === 503) names.push('Retry-After');
+  return Object.fromEntries(
+    [...names, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   );
 }

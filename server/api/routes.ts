@@ -1,19 +1,21 @@
-/** From the route table to routes: the rules that every endpoint shares, in their order. */
-import type { KeySource } from '../../storage/contract.js';
-import { invalidParameter } from '../http/errors.js';
+/** From endpoints to routes: the rules that every endpoint shares, in their order. */
+import type { KeyRecord, KeySource } from '../../storage/contract.js';
+import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import { QueryParameters } from '../http/query.js';
 import type { Route } from '../http/router.js';
-import { admit } from './admission.js';
-import { compileBody, requireJson, type BodyValues } from './body-values.js';
-import { DEFAULT_EVM_CHAIN_ID, resolveChain, type AddressRule, type ChainRule } from './chain.js';
-import { replyDocument } from './encode.js';
-import type { Call, EndpointSpec, Handler, PreparedReply } from './endpoint.js';
-import { negotiateForm, smallForms, type SmallForms } from './forms.js';
-import type { Handlers } from './handlers.js';
-import type { PlanCheck, PlanGrant } from './plan.js';
-import { compileQuery } from './query-values.js';
-import { BASE_PATH, ENDPOINTS } from '../endpoints.js';
+import { parameterReader, requireJson } from './parameters.js';
+import { DEFAULT_EVM_CHAIN_ID } from './chain.js';
+import {
+  BASE_PATH,
+  type Call,
+  type EndpointSpec,
+  type Handlers,
+  type LimitedEndpoint,
+  type PlanCheck,
+  type PlanGrant,
+  type PreparedReply,
+} from './endpoint.js';
+import { negotiateForm, replyDocument, smallForms, type SmallForms } from './replies.js';
 
 /** Far more than the longest batch of addresses takes. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -25,32 +27,34 @@ export interface ApiOptions {
   evmChainId?: number;
 }
 
-/** What a request says beside its key. */
-type Parameters<E extends EndpointSpec> = Omit<Call<E>, 'key' | 'exchange'>;
-/** Handlers look alike to what calls them; `Handlers` has checked each against its endpoint. */
+/** A handler as its caller sees it; `Handlers` has checked each against its endpoint. */
 type AnyHandler = (call: Call) => unknown;
 
 /** The API's routes: one an endpoint, each with its handler. */
-export function apiRoutes(handlers: Handlers, options: ApiOptions): Route[] {
-  return Object.entries(ENDPOINTS).map(([id, endpoint]) =>
-    endpointRoute<EndpointSpec>(endpoint, handlers[id as keyof Handlers] as AnyHandler, options),
+export function apiRoutes<E extends Readonly<Record<string, EndpointSpec>>>(
+  endpoints: E,
+  handlers: Handlers<E>,
+  options: ApiOptions,
+): Route[] {
+  return Object.entries(endpoints).map(([id, endpoint]) =>
+    endpointRoute(endpoint, handlers[id] as AnyHandler, options),
   );
 }
 
 /** The route of one endpoint. */
-export function endpointRoute<E extends EndpointSpec>(
-  endpoint: E,
-  handler: Handler<E> | AnyHandler,
+function endpointRoute(
+  endpoint: EndpointSpec,
+  handler: AnyHandler,
   { keys, checkPlan, evmChainId = DEFAULT_EVM_CHAIN_ID }: ApiOptions,
 ): Route {
-  const readParameters = parameterReader<EndpointSpec>(endpoint, evmChainId);
+  const readParameters = parameterReader(endpoint, evmChainId);
   const forms = smallForms(endpoint.maxAgeS ?? null);
   const serve = (context: Served, body: Uint8Array | null): void | Promise<void> => {
     const { exchange, key, grant, pathAddress } = context;
     const asked = readParameters(exchange, pathAddress, body);
     const { chain, token, tokens, invalidAddresses, query } = asked;
     if (endpoint.quotaCost === 'tokens') grant.costs(tokens.length);
-    // Field by field, here and below: V8 gives what is spread a place among what lasts.
+    // Field by field: V8 allocates spread objects among long-lived ones.
     const call = { chain, token, tokens, invalidAddresses, query, body: asked.body, key, exchange };
     return answer(endpoint, handler, call, forms);
   };
@@ -75,71 +79,6 @@ interface Served {
   pathAddress: string | null;
 }
 
-/** Makes the function that reads and checks what a request of the endpoint asks for. */
-export function parameterReader<E extends EndpointSpec>(
-  { query: querySchema, body: bodySchema, chain: rule }: E,
-  evmChainId: number,
-): (
-  exchange: Pick<Exchange, 'query'>,
-  pathAddress: string | null,
-  body: Uint8Array | null,
-) => Parameters<E> {
-  const readQuery = compileQuery(querySchema);
-  const readBody = bodySchema && compileBody(bodySchema);
-  return ({ query }, pathAddress, bytes) => {
-    const body = readBody && bytes ? readBody(bytes) : null;
-    const sent = new QueryParameters(query);
-    const question = chainQuestion(rule, sent, pathAddress, body);
-    const { chain, token, tokens, invalidAddresses } = resolveChain(rule, question, evmChainId);
-    return {
-      chain,
-      token,
-      tokens,
-      invalidAddresses,
-      query: readQuery(sent),
-      body,
-    } as Parameters<E>;
-  };
-}
-
-function chainQuestion(
-  rule: ChainRule,
-  sent: QueryParameters,
-  pathAddress: string | null,
-  body: BodyValues | null,
-) {
-  const none: readonly string[] = [];
-  switch (rule.kind) {
-    case 'batch':
-      return {
-        chain: body?.chain ?? null,
-        address: null,
-        addresses: (body?.[rule.name] ?? none) as readonly string[],
-      };
-    case 'list':
-      return {
-        chain: sent.getText('chain'),
-        address: rule.scope === undefined ? null : sent.get(rule.scope),
-        addresses: none,
-      };
-    case 'none':
-      return { chain: null, address: addressAt(rule.at, sent, pathAddress), addresses: none };
-    case 'address':
-    case 'filter':
-      return {
-        chain: sent.getText('chain'),
-        address: addressAt(rule.at, sent, pathAddress),
-        addresses: none,
-      };
-  }
-}
-
-function addressAt(at: AddressRule, sent: QueryParameters, pathAddress: string | null): string {
-  const address = at.in === 'path' ? pathAddress : sent.get(at.name);
-  if (address === null) throw invalidParameter(at.name, 'expected an address, was not sent');
-  return address;
-}
-
 /** Negotiates before the handler works, and replies in the same turn where it does not wait. */
 function answer(
   endpoint: EndpointSpec,
@@ -160,4 +99,53 @@ function answer(
     return reply.then((document: object) => replyDocument(exchange, document, form));
   }
   return replyDocument(exchange, reply as object, form);
+}
+
+/**
+ * Admits a request: its reply, whatever it will be, has the headers of the key's plan.
+ * @throws ApiError 401, 403, 429
+ */
+function admit(
+  exchange: Exchange,
+  endpoint: LimitedEndpoint,
+  keys: KeySource,
+  checkPlan: PlanCheck,
+): { key: KeyRecord; grant: PlanGrant } {
+  const key = authenticate(keys, exchange.header('x-api-key'));
+  exchange.belongsTo(key.id);
+  exchange.addHeader('X-API-Tier', key.tier);
+  const grant = checkPlan(key, endpoint);
+  exchange.settleWith((status) => grant.settle(status));
+  return { key, grant };
+}
+
+/** What requests with a path or method that the API does not have draw on. */
+const NO_ENDPOINT: LimitedEndpoint = { tier: 'premium', quotaCost: 1, rateBuckets: ['general'] };
+
+/** Requires a key for requests below the API's path that no endpoint answers. */
+export function admitUnanswered(
+  keys: KeySource,
+  checkPlan: PlanCheck,
+): (exchange: Exchange) => void {
+  return (exchange) => {
+    if (exchange.path.startsWith(`${BASE_PATH}/`)) admit(exchange, NO_ENDPOINT, keys, checkPlan);
+  };
+}
+
+/** A longer key is none of ours, and not worth hashing. */
+const MAX_KEY_CHARS = 256;
+
+/**
+ * The request's key.
+ * @throws ApiError 401
+ */
+function authenticate(keys: KeySource, header: string): KeyRecord {
+  if (header === '') throw unauthorized('Missing API key: send it in the x-api-key header');
+  const key = header.length <= MAX_KEY_CHARS ? keys.verify(header) : null;
+  if (key === null) throw unauthorized('Invalid API key');
+  return key;
+}
+
+function unauthorized(message: string): ApiError {
+  return new ApiError(401, null, message, { headers: [['WWW-Authenticate', 'ApiKey']] });
 }

@@ -1,17 +1,16 @@
 /** GET /market-depth, from memory, in the turn of the request. */
 import type { Static } from 'typebox';
-import { depthLevels, depthSummary, type DepthQuery } from '../../compute/depth/price-levels.js';
+import { depthLevels, type DepthQuery, depthSummary } from '../../compute/depth/price-levels.js';
 import type { KeyRecord } from '../../storage/contract.js';
-import type { getMarketDepth } from './market-depth.js';
 import type { Call } from '../api/endpoint.js';
+import { excerpt, invalidParameter } from '../api/errors.js';
 import type { MarketHandlers } from '../api/handlers.js';
-import { KeptReplies } from '../api/kept-replies.js';
-import type { KeptReply } from '../api/kept-reply.js';
-import { excerpt, invalidParameter } from '../http/errors.js';
+import { KeptReplies, type KeptReply } from '../api/replies.js';
 import type { HeldToken } from '../tokens/held-depth.js';
 import { knownToken } from '../tokens/known-token.js';
-import type { Market } from '../tokens/market.js';
 import { currentPriceUsd, type TokenState } from '../tokens/market-state.js';
+import type { Market } from '../tokens/market.js';
+import type { getMarketDepth } from './market-depth.js';
 
 /** Levels of all replies that are kept: some 200 bytes each with their encoded forms. */
 const MAX_KEPT_LEVELS = 200_000;

@@ -3,7 +3,7 @@ import { FLOW_DAYS, HOLDER_TIERS } from '../../compute/holders/flow-plan.js';
 import { WHALE_SECTIONS } from './get-whale-activity.js';
 import { BATCH_SECTIONS } from './post-whale-activity.js';
 import type { HolderHandlers } from '../api/handlers.js';
-import { KeptReplies } from '../api/kept-replies.js';
+import { KeptReplies } from '../api/replies.js';
 import {
   coverage,
   sparklineOf,

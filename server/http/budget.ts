@@ -1,24 +1,69 @@
+/** Bounds on what is in use at a time: a plain count, and bytes of replies by key. */
+
 /** A count of something scarce that is taken and given back, never beyond its limit. */
 export class Budget {
-  private ownTaken = 0;
-  readonly limit: number;
+  private takenNow = 0;
 
-  constructor(limit: number) {
-    this.limit = limit;
-  }
+  constructor(readonly limit: number) {}
 
   get taken(): number {
-    return this.ownTaken;
+    return this.takenNow;
   }
 
   /** Takes `amount`, or nothing and says false where it would exceed the limit. */
   take(amount: number): boolean {
-    if (this.ownTaken + amount > this.limit) return false;
-    this.ownTaken += amount;
+    if (this.takenNow + amount > this.limit) return false;
+    this.takenNow += amount;
     return true;
   }
 
   give(amount: number): void {
-    this.ownTaken -= amount;
+    this.takenNow -= amount;
+  }
+}
+
+export interface BytesInFlightLimits {
+  /** Over all clients. */
+  maxBytesInFlight: number;
+  /** Of one key's clients. */
+  maxBytesInFlightPerKey: number;
+}
+
+/**
+ * Bytes of replies that clients have yet to take, bounded over all clients and for each key: a client
+ * that requests much and reads nothing leaves room for the others.
+ */
+export class BytesInFlight {
+  private readonly all: Budget;
+  private readonly maxPerKey: number;
+  /** Keys with bytes in flight, by id. */
+  private readonly keys = new Map<string, Budget>();
+
+  constructor({ maxBytesInFlight, maxBytesInFlightPerKey }: BytesInFlightLimits) {
+    this.all = new Budget(maxBytesInFlight);
+    this.maxPerKey = maxBytesInFlightPerKey;
+  }
+
+  /** Takes room for a reply, or none and says false; `keyId` is null for a client without a key. */
+  take(keyId: string | null, bytes: number): boolean {
+    if (bytes === 0) return true;
+    if (keyId === null) return this.all.take(bytes);
+    const own = this.keys.get(keyId) ?? new Budget(this.maxPerKey);
+    if (!own.take(bytes)) return false;
+    if (this.all.take(bytes)) {
+      this.keys.set(keyId, own);
+      return true;
+    }
+    own.give(bytes);
+    return false;
+  }
+
+  give(keyId: string | null, bytes: number): void {
+    if (bytes === 0) return;
+    this.all.give(bytes);
+    const own = keyId === null ? undefined : this.keys.get(keyId);
+    if (keyId === null || own === undefined) return;
+    own.give(bytes);
+    if (own.taken === 0) this.keys.delete(keyId);
   }
 }

@@ -1,7 +1,6 @@
-/** What a client is told when a request fails (api.md 7, data.md 4 'Errors'). */
-import type { Chain } from '../../compute/market.js';
-import type { ErrorCode } from '../api/error-codes.js';
-import type { Headers } from './exchange.js';
+/** What a client is told when a request fails (docs/definitions.md#errors). */
+
+export type Headers = readonly (readonly [name: string, value: string])[];
 
 export interface ApiErrorOptions {
   /** Fields of the body beside error, message and error_code. */
@@ -20,7 +19,7 @@ export class ApiError extends Error {
   /** Without `errorCode` the body is `{error: message}` alone, as for 401, 403 and 429. */
   constructor(
     status: number,
-    errorCode: ErrorCode | null,
+    errorCode: string | null,
     message: string,
     { fields = {}, headers = [] }: ApiErrorOptions = {},
   ) {
@@ -51,35 +50,12 @@ const REASON_PHRASES: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-const ADDRESS_FORMS: Readonly<Record<Chain, string>> = {
-  mainchain: 'a base58 mint of 32-44 characters',
-  evmchain: '0x and 40 hex digits',
-};
-
 /** The words that go with a status. */
 export function reasonPhrase(status: number): string {
   return REASON_PHRASES[status] ?? 'Unknown';
 }
 
-/** A parameter with a bad value; `expectation` completes the sentence that begins with its name. */
-export function invalidParameter(parameter: string, expectation: string): ApiError {
-  return new ApiError(400, 'invalid_parameter', `${parameter}: ${expectation}`, {
-    fields: { parameter },
-  });
-}
-
-/** Something that should be an address of one of the chains and is none. */
-export function invalidAddress(name: string, value: string, chains: readonly Chain[]): ApiError {
-  const expected = `expected ${chains.map((chain) => ADDRESS_FORMS[chain]).join(' or ')}`;
-  return new ApiError(400, 'invalid_address', `${name}: ${expected}; was '${excerpt(value)}'`);
-}
-
-/** As much of a bad value as an error message repeats. */
-export function excerpt(value: string): string {
-  return value.length <= 40 ? value : `${value.slice(0, 40)}...`;
-}
-
-/** No resources for this page now: come back in a second (api.md 7). No quota is used. */
+/** No resources for this page now: come back in a second. No quota is used. */
 export function replayBusy(): ApiError {
   return new ApiError(503, 'replay_busy', 'Replay is temporarily busy, retry in 1 second', {
     headers: [['Retry-After', '1']],

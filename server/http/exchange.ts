@@ -3,14 +3,11 @@
  * the exchange itself does not once the client has gone. What is needed of `req`, which is dead
  * after the handler returns, is copied as the exchange is made.
  */
-import type { BytesInFlight } from './bytes-in-flight.js';
-import { reasonPhrase, replayBusy, type ApiError } from './errors.js';
-import { readBody } from './body.js';
+import type { BytesInFlight } from './budget.js';
+import { ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
 import type { UwsRequest, UwsResponse } from './uws.js';
 
-export type Headers = readonly (readonly [name: string, value: string])[];
-
-/** Request headers that anything asks for; the others are not read. */
+/** Request headers that the service reads. */
 const REQUEST_HEADERS = [
   'x-api-key',
   'accept',
@@ -18,31 +15,31 @@ const REQUEST_HEADERS = [
   'if-none-match',
   'want-repr-digest',
 ] as const;
-/** Those that say what a body is. */
+/** Headers of a request with a body. */
 const BODY_HEADERS = ['content-type', 'content-encoding'] as const;
 export type RequestHeader = (typeof REQUEST_HEADERS)[number] | (typeof BODY_HEADERS)[number];
 
 /**
- * Told once how a request ended: its reply's status as the head is written, null where the client
- * has gone without a reply.
+ * Called once when a request ends: with its reply's status as the head is written, or with null where
+ * the client has gone without a reply.
  * @returns headers for that reply
  */
 export type Settle = (status: number | null) => Headers;
 
 /**
- * uWebSockets.js cuts a connection 10 s after the kernel last took bytes, which a slow client with
- * large socket buffers reaches while it reads. So its timer is wound up this often, and the stall
- * limit decides.
+ * uWebSockets.js cuts a connection 10 s after the kernel last took bytes, which happens to a slow
+ * client with large socket buffers while it reads. Its timer is reset this often, so that the stall
+ * limit alone decides.
  */
 const REWIND_MS = 4_000;
 /** Bodies up to this are not counted against the bytes in flight, so that errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
-/** What exchanges share: the server's bounds and its ear. */
+/** What the server shares with its exchanges. */
 export interface ExchangeHost {
   /** Bytes of replies that the kernel has not taken yet. */
   bytesInFlight: BytesInFlight;
-  /** A reply of which the kernel takes no byte for so long is given up. */
+  /** A reply is given up when the kernel has taken none of its bytes for this long. */
   stallLimitMs: number;
   /** Whether the server closes: replies then tell clients not to reuse the connection. */
   closing(): boolean;
@@ -62,8 +59,8 @@ export class Exchange {
   private readonly requestHeaders: Partial<Record<RequestHeader, string>> = {};
   private readonly replyHeaders: (readonly [string, string])[];
   private state: 'open' | 'sending' | 'ended' = 'open';
-  private ownAborted = false;
-  private ownCancel: Int32Array | null = null;
+  private isAborted = false;
+  private cancelFlag: Int32Array | null = null;
   private settle: Settle | null = null;
   private keyId: string | null = null;
   private gone: (() => void) | null = null;
@@ -87,19 +84,19 @@ export class Exchange {
 
   /** The client has gone, or was given up. */
   get aborted(): boolean {
-    return this.ownAborted;
+    return this.isAborted;
   }
 
-  /** A reply has been handed over, or nobody waits for one any more. */
+  /** A reply has been handed over, or the client has gone. */
   get answered(): boolean {
     return this.state !== 'open';
   }
 
   /** A flag in shared memory for work in other threads: element 0 is 1 once the client has gone. */
   get cancel(): Int32Array {
-    this.ownCancel ??= new Int32Array(new SharedArrayBuffer(4));
-    if (this.ownAborted) Atomics.store(this.ownCancel, 0, 1);
-    return this.ownCancel;
+    this.cancelFlag ??= new Int32Array(new SharedArrayBuffer(4));
+    if (this.isAborted) Atomics.store(this.cancelFlag, 0, 1);
+    return this.cancelFlag;
   }
 
   /** A request header's value, '' where it was not sent. */
@@ -117,7 +114,7 @@ export class Exchange {
     this.keyId = keyId;
   }
 
-  /** Has `settle` told how this request ends; there is one such listener. */
+  /** Calls `settle` when this request ends; there is one such listener. */
   settleWith(settle: Settle): void {
     this.settle = settle;
   }
@@ -148,8 +145,7 @@ export class Exchange {
 
   /**
    * Replies, once; later calls and calls after the client has gone do nothing. The bytes of `body`
-   * must not change any more. Where replies in flight leave no room for it, the client is told to come
-   * back.
+   * must not change any more. Where replies in flight leave no room for it, the client gets a 503.
    *
    * @param body null where the status has none (304)
    */
@@ -230,8 +226,8 @@ export class Exchange {
   }
 
   private onAborted(): void {
-    this.ownAborted = true;
-    if (this.ownCancel) Atomics.store(this.ownCancel, 0, 1);
+    this.isAborted = true;
+    if (this.cancelFlag) Atomics.store(this.cancelFlag, 0, 1);
     this.gone?.();
     this.end();
   }
@@ -245,4 +241,26 @@ export class Exchange {
     this.host.bytesInFlight.give(this.keyId, this.countedBytes);
     this.host.onEnd(this);
   }
+}
+
+/**
+ * Collects a request's body. A body that is cut short never settles: its client has gone.
+ * @throws ApiError 413 as soon as it exceeds `maxBytes`; the rest is read and dropped
+ */
+function readBody(res: UwsResponse, maxBytes: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    res.onData((chunk, isLast) => {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes) {
+        chunks.length = 0;
+        reject(new ApiError(413, 'payload_too_large', `body: expected at most ${maxBytes} bytes`));
+        return;
+      }
+      // The chunk's memory is the library's again as soon as this returns.
+      chunks.push(Buffer.from(Buffer.from(chunk)));
+      if (isLast) resolve(Buffer.concat(chunks));
+    });
+  });
 }

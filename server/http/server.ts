@@ -1,7 +1,7 @@
 /** The HTTP side of the service as a whole: exchanges in, their count and bytes bounded, and an end. */
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../log.js';
-import { BytesInFlight, type BytesInFlightLimits } from './bytes-in-flight.js';
+import { BytesInFlight, type BytesInFlightLimits } from './budget.js';
 import { Exchange, type ExchangeHost } from './exchange.js';
 import { listen } from './uws.js';
 

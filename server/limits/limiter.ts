@@ -1,16 +1,15 @@
 /** The limits of every key: checked once a call, and told of the call's end. */
 import { LRUCache } from 'lru-cache';
 import type { KeyRecord, KeyTier, UsageSource } from '../../storage/contract.js';
-import type { PlanCheck, PlanGrant } from '../api/plan.js';
-import { ApiError } from '../http/errors.js';
-import type { Headers } from '../http/exchange.js';
+import type { PlanCheck, PlanGrant } from '../api/endpoint.js';
+import { ApiError, type Headers } from '../http/errors.js';
 import {
-  KeyLimits,
-  limitText,
-  systemLimitClock,
   type Bucket,
+  KeyLimits,
   type LimitClock,
+  limitText,
   type MonthAccount,
+  systemLimitClock,
 } from './buckets.js';
 import { DEFAULT_PLANS, type Plans } from './plans.js';
 

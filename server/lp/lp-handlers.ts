@@ -6,7 +6,7 @@ import type { Call } from '../api/endpoint.js';
 import { DEFAULT_MIN_TVL_USD, MAX_BOARD_ROWS, type getDlmmPools } from './dlmm-pools.js';
 import type { getLpCheatSheet } from './lp-cheat-sheet.js';
 import type { LpHandlers } from '../api/handlers.js';
-import { KeptReplies } from '../api/kept-replies.js';
+import { KeptReplies } from '../api/replies.js';
 import type { MarketState } from '../tokens/market-state.js';
 import type { DensityBoard } from './density-board-builder.js';
 import type { LpTools } from './lp-tools.js';

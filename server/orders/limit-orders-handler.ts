@@ -1,23 +1,22 @@
 /** GET /limit-orders, from memory, in the turn of the request. */
 import type { Static } from 'typebox';
+import { CHAINS } from '../../compute/market.js';
 import {
-  nearestOrders,
   type LadderLeg,
+  nearestOrders,
   type NearOrder,
 } from '../../compute/orders/limit-ladder.js';
-import { CHAINS } from '../../compute/market.js';
 import type { ChainFilter } from '../api/chain.js';
-import { DEFAULT_LOW_CHANGE, type getLimitOrders } from './limit-orders.js';
 import type { Call } from '../api/endpoint.js';
+import { invalidParameter } from '../api/errors.js';
 import type { FlowHandlers } from '../api/handlers.js';
-import { KeptReplies } from '../api/kept-replies.js';
-import { invalidParameter } from '../http/errors.js';
+import { KeptReplies, Versions } from '../api/replies.js';
 import { knownToken } from '../tokens/known-token.js';
-import type { Market } from '../tokens/market.js';
 import { currentPriceUsd, type TokenState } from '../tokens/market-state.js';
+import type { Market } from '../tokens/market.js';
 import { ordersTokenInfo } from '../tokens/token-info.js';
-import { Versions } from '../versions.js';
-import { REPLY_OVERHEAD_ORDERS, MAX_KEPT_ORDERS } from './kept-orders.js';
+import { MAX_KEPT_ORDERS, REPLY_OVERHEAD_ORDERS } from './kept-orders.js';
+import { DEFAULT_LOW_CHANGE, type getLimitOrders } from './limit-orders.js';
 import type { OrderFlow } from './order-flow.js';
 
 export interface LimitOrdersServices {

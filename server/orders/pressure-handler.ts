@@ -5,7 +5,7 @@ import { rankOf, topOrdersOf, type PressureRanking } from '../../compute/orders/
 import type { getDcaPressure } from './dca-pressure.js';
 import type { Call } from '../api/endpoint.js';
 import type { FlowHandlers } from '../api/handlers.js';
-import { KeptReplies } from '../api/kept-replies.js';
+import { KeptReplies } from '../api/replies.js';
 import { boardTokenInfo } from '../tokens/token-info.js';
 import { dcaOrderDocument } from './dca-order-document.js';
 import { MAX_KEPT_ORDERS, REPLY_OVERHEAD_ORDERS } from './kept-orders.js';

@@ -1,8 +1,8 @@
 /** Ranges of market cap and Support Liquidity that a request keeps tokens by. */
 import type { Static, TObject } from 'typebox';
-import type { tokenRanges } from '../tokens/size-range-fields.js';
-import { invalidParameter } from '../http/errors.js';
+import { invalidParameter } from '../api/errors.js';
 import type { TokenState } from '../tokens/market-state.js';
+import type { tokenRanges } from '../tokens/size-range-fields.js';
 
 /** The parameters as read; what was not sent is undefined. */
 export type RangeParameters = Static<TObject<typeof tokenRanges>>;

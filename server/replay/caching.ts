@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { RenderInput } from '../../compute/replay/task.js';
 import type { PagePlan } from '../../storage/contract.js';
-import type { Headers } from '../http/exchange.js';
+import type { Headers } from '../http/errors.js';
 
 /** Collectors deliver late: a window that ended less than this ago may still get snapshots. */
 const SETTLED_AFTER_S = 3600;

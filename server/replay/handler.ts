@@ -12,7 +12,7 @@ import type { Handler, PreparedReply } from '../api/endpoint.js';
 import type { Endpoints } from '../endpoints.js';
 import type { Clock } from '../clock.js';
 import type { Budget } from '../http/budget.js';
-import { VARY } from '../api/forms.js';
+import { VARY } from '../api/replies.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import {

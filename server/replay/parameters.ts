@@ -1,17 +1,18 @@
 /** The parameters of GET /replay/:address (api.md 4.13, data.md 4 'Replay'). */
 import type { Static } from 'typebox';
 import {
+  type BinRange,
+  binsOfBand,
   DEFAULT_BAND,
   DEFAULT_MAX_PCT,
   DEFAULT_MIN_PCT,
-  binsOfBand,
-  type BinRange,
 } from '../../compute/ladder/ladder.js';
 import type { Chain, MarketType } from '../../compute/market.js';
 import type { ReplayFilter, ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
 import type { AskedToken } from '../api/chain.js';
+import { invalidParameter } from '../api/errors.js';
 import type { Endpoints } from '../endpoints.js';
-import { ApiError, invalidParameter } from '../http/errors.js';
+import { ApiError } from '../http/errors.js';
 
 /** Data older than this is not served. */
 export const WINDOW_LIMIT_S = 365 * 86_400;

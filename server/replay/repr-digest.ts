@@ -1,6 +1,6 @@
 /** Repr-Digest: a digest of a page's bytes as sent, for clients that ask for one (RFC 9530). */
 import { webcrypto } from 'node:crypto';
-import type { Headers } from '../http/exchange.js';
+import type { Headers } from '../http/errors.js';
 
 /** Names of the header's algorithms, the one to take of equals first, as Web Crypto calls them. */
 const ALGORITHMS = { 'sha-256': 'SHA-256', 'sha-512': 'SHA-512' } as const;

@@ -1,8 +1,9 @@
 /** The forms in which a replay page is sent, and which of them a request gets. */
 import { canEncode, type ContentEncoding } from '../../compute/replay/compress.js';
 import type { PageFormat } from '../../compute/replay/task.js';
-import { notAcceptable } from '../api/forms.js';
-import type { Exchange, Headers } from '../http/exchange.js';
+import { notAcceptable } from '../api/replies.js';
+import type { Headers } from '../http/errors.js';
+import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
 
 /** Arrow's streaming format. */

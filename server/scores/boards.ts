@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { CHAINS, type Chain } from '../../compute/market.js';
 import type { ChainFilter } from '../api/chain.js';
 import { TOP_SCORES, type getTopScores } from './top-scores.js';
-import { KeptReply } from '../api/kept-reply.js';
+import { KeptReply } from '../api/replies.js';
 import { currentPriceUsd, type MarketState, type TokenState } from '../tokens/market-state.js';
 
 type Board = Static<(typeof getTopScores)['response']>;

@@ -2,7 +2,7 @@
 import type { TokenQueue } from '../../storage/contract.js';
 import type { AskedToken } from '../api/chain.js';
 import type { MarketHandlers } from '../api/handlers.js';
-import { KeptReply } from '../api/kept-reply.js';
+import { KeptReply } from '../api/replies.js';
 import type { Log } from '../log.js';
 import type { Market } from '../tokens/market.js';
 import type { TokenState } from '../tokens/market-state.js';

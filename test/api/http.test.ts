@@ -1,7 +1,7 @@
 import zlib from 'node:zlib';
 import { unpack } from 'msgpackr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COMPRESS_ABOVE_BYTES } from '../../server/api/forms.js';
+import { COMPRESS_ABOVE_BYTES } from '../../server/api/replies.js';
 import { MAX_BODY_BYTES } from '../../server/api/routes.js';
 import { checkedFetch } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { LimitedEndpoint } from '../../server/api/plan.js';
-import { ApiError } from '../../server/http/errors.js';
-import type { Headers } from '../../server/http/exchange.js';
+import type { LimitedEndpoint } from '../../server/api/endpoint.js';
+import { ApiError, type Headers } from '../../server/http/errors.js';
 import { type LimitClock, UNLIMITED } from '../../server/limits/buckets.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';

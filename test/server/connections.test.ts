@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Budget } from '../../server/http/budget.js';
-import { BytesInFlight } from '../../server/http/bytes-in-flight.js';
+import { Budget, BytesInFlight } from '../../server/http/budget.js';
 import { createRouter, type Route } from '../../server/http/router.js';
-import { HTTP_LIMITS, startHttpServer, type HttpServer } from '../../server/http/server.js';
+import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { createLog } from '../../server/log.js';
-import { RawClient, eventually, requestText } from '../support/raw-client.js';
+import { eventually, RawClient, requestText } from '../support/raw-client.js';
 
 const BIG_BYTES = 48 * 1024 * 1024;
 /** Bytes that show where in the body they stand. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { binsOfBand } from '../../compute/ladder/ladder.js';
-import { ApiError } from '../../server/http/errors.js';
-import { parameterReader } from '../../server/api/routes.js';
+import { parameterReader } from '../../server/api/parameters.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
+import { ApiError } from '../../server/http/errors.js';
 import { replayRequest } from '../../server/replay/parameters.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';

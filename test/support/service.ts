@@ -1,40 +1,39 @@
 /** A really started service over data in memory, for tests that talk to it over sockets. */
-import { startPool, type ComputePool } from '../../compute/pool.js';
+import { type ComputePool, startPool } from '../../compute/pool.js';
 import type { WorkLimits } from '../../compute/scheduler.js';
-import { RATE_BUCKETS } from '../../server/api/endpoint.js';
+import { type PlanCheck, RATE_BUCKETS } from '../../server/api/endpoint.js';
 import type {
   FlowHandlers,
   HolderHandlers,
   LpHandlers,
   MarketHandlers,
 } from '../../server/api/handlers.js';
-import type { PlanCheck } from '../../server/api/plan.js';
-import { startServer, type RunningServer } from '../../server/app.js';
-import { frozenClock, type Clock } from '../../server/clock.js';
-import { flowHandlers } from '../../server/orders/handlers.js';
-import { OrderFlow } from '../../server/orders/order-flow.js';
+import { type RunningServer, startServer } from '../../server/app.js';
+import { type Clock, frozenClock } from '../../server/clock.js';
+import { DEFAULT_NATIVE } from '../../server/depth/depth-handler.js';
 import { holderHandlers } from '../../server/holders/handlers.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
-import { lpHandlers } from '../../server/lp/lp-handlers.js';
-import { LpTools } from '../../server/lp/lp-tools.js';
-import { defaultQuoteTokens } from '../../server/lp/quote-tokens.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
 import { createLog } from '../../server/log.js';
-import { DEFAULT_NATIVE } from '../../server/depth/depth-handler.js';
-import { marketHandlers } from '../../server/tokens/handlers.js';
-import { Market } from '../../server/tokens/market.js';
+import { lpHandlers } from '../../server/lp/lp-handlers.js';
+import { LpTools } from '../../server/lp/lp-tools.js';
+import { defaultQuoteTokens } from '../../server/lp/quote-tokens.js';
+import { flowHandlers } from '../../server/orders/handlers.js';
+import { OrderFlow } from '../../server/orders/order-flow.js';
 import { Fragments, type FragmentsOptions } from '../../server/replay/fragments/fragments.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
+import { marketHandlers } from '../../server/tokens/handlers.js';
+import { Market } from '../../server/tokens/market.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { checkedFetch } from './conformance.js';
-import { MemoryLp } from './memory-lp.js';
-import { MemoryOrders } from './memory-orders.js';
-import { MemoryHolders } from './memory-holders.js';
-import { MemoryUsage } from './memory-usage.js';
-import { MemoryMarket, MemoryQueue, type DetailsOf } from './memory-market.js';
 import { MemoryDepth, MemoryKeys } from './memory-depth.js';
+import { MemoryHolders } from './memory-holders.js';
+import { MemoryLp } from './memory-lp.js';
+import { type DetailsOf, MemoryMarket, MemoryQueue } from './memory-market.js';
+import { MemoryOrders } from './memory-orders.js';
+import { MemoryUsage } from './memory-usage.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
 /** A token whose page holds 288 snapshots of 347 cells. */

@@ -1,8 +1,87 @@
-/** Reads query parameters by their schemas: text in, typed values out, or one clear error. */
+/** Query strings: the parameters that a request sent, read by their schemas. */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import { excerpt, invalidParameter } from '../http/errors.js';
-import type { QueryParameters } from '../http/query.js';
 import { InstantError, parseInstant } from '../../compute/time.js';
+import { excerpt, invalidParameter } from './errors.js';
+
+/** `name=value` pairs of a request: far more than any endpoint has parameters. */
+const MAX_PAIRS = 256;
+
+/** The parameters of one request, each sent at most once; decoded when they are read. */
+export class QueryParameters {
+  /** Raw value by decoded name; of one sent repeatedly the number of times. */
+  private readonly raw = new Map<string, string | number>();
+
+  /**
+   * @param query the query string without its question mark
+   * @throws ApiError 400 where a name's percent-encoding is malformed, or there are too many pairs
+   */
+  constructor(query: string) {
+    let pairs = 0;
+    for (let start = 0; start < query.length;) {
+      let end = query.indexOf('&', start);
+      if (end < 0) end = query.length;
+      if (end > start) {
+        if (++pairs > MAX_PAIRS) throw tooManyPairs();
+        this.take(query, start, end);
+      }
+      start = end + 1;
+    }
+  }
+
+  private take(query: string, start: number, end: number): void {
+    const equals = query.indexOf('=', start);
+    const nameEnd = equals < 0 || equals > end ? end : equals;
+    const rawName = query.slice(start, nameEnd);
+    const name = decode(rawName);
+    if (name === null) throw malformed(rawName);
+    const before = this.raw.get(name);
+    if (before !== undefined) this.raw.set(name, typeof before === 'number' ? before + 1 : 2);
+    else this.raw.set(name, nameEnd === end ? '' : query.slice(nameEnd + 1, end));
+  }
+
+  /**
+   * A parameter's text, perhaps empty, or null where it was not sent.
+   * @throws ApiError 400 where it was sent more than once, or with malformed encoding
+   */
+  getText(name: string): string | null {
+    const raw = this.raw.get(name);
+    if (raw === undefined) return null;
+    if (typeof raw === 'number') {
+      throw invalidParameter(name, `expected once, was sent ${raw} times`);
+    }
+    const value = decode(raw);
+    if (value === null) throw malformed(name);
+    return value;
+  }
+
+  /**
+   * A parameter's value, or null where it was not sent.
+   * @throws ApiError 400 where it was sent empty, more than once, or with malformed encoding
+   */
+  get(name: string): string | null {
+    const value = this.getText(name);
+    if (value === '') throw invalidParameter(name, 'expected a value, was sent empty');
+    return value;
+  }
+}
+
+function tooManyPairs() {
+  return invalidParameter('query', `expected at most ${MAX_PAIRS} parameters`);
+}
+
+function malformed(name: string) {
+  return invalidParameter(excerpt(name), 'expected UTF-8 in well-formed percent-encoding');
+}
+
+/** Form decoding (a plus is a space); null where the percent-encoding is malformed. */
+function decode(text: string): string | null {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
 
 /** Makes a parameter's value of its text, which is not empty. @throws ApiError 400 */
 type ValueReader = (text: string) => unknown;

@@ -1,6 +1,8 @@
-/** Every error code of the API with its status and the fields of its body beyond the common three. */
+/** The error codes of the API, their schemas, and errors that several endpoints throw. */
 import Type, { type TSchema } from 'typebox';
 import { CHAINS } from '../../compute/market.js';
+import { ApiError, reasonPhrase } from '../http/errors.js';
+import { document } from './schemas.js';
 
 export interface ErrorCodeSpec {
   status: number;
@@ -13,6 +15,7 @@ const supportedChains = Type.Array(Type.Enum([...CHAINS], { type: 'string' }), {
   description: 'The chain keys that the endpoint covers; `all` is always understood beside them.',
 });
 
+/** Every error code with its status and the fields of its body beyond the common three. */
 export const ERROR_CODES = {
   invalid_chain: {
     status: 400,
@@ -62,3 +65,59 @@ export const ERROR_CODES = {
 } as const satisfies Record<string, ErrorCodeSpec>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Of 401, 403 and 429. */
+export const PLAIN_ERROR = 'PlainError';
+
+/** `invalid_chain` as a schema's name: InvalidChainError. */
+export function schemaName(code: ErrorCode): string {
+  return `${code.replace(/(^|_)(\w)/g, (_, _dash, letter: string) => letter.toUpperCase())}Error`;
+}
+
+function errorSchema(code: ErrorCode, more: Record<string, TSchema> = {}) {
+  const { status, description, ...rest } = ERROR_CODES[code];
+  const fields: Record<string, TSchema> = 'fields' in rest ? rest.fields : {};
+  return document(
+    {
+      error: Type.Literal(reasonPhrase(status)),
+      message: Type.String({ description: 'What is wrong, for people.' }),
+      error_code: Type.Literal(code),
+      ...fields,
+      ...more,
+    },
+    { description },
+  );
+}
+
+const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
+
+/** Schemas by name, of every error that the service replies with. */
+export const ERROR_SCHEMAS: Readonly<Record<string, TSchema>> = {
+  [PLAIN_ERROR]: document(
+    { error: Type.String() },
+    { description: 'What is wrong, for people; of a 429 with the seconds to wait.' },
+  ),
+  ...Object.fromEntries(CODES.map((code) => [schemaName(code), errorSchema(code)])),
+};
+
+/** chain_mismatch of an endpoint that names every offender of a batch. */
+export const BATCH_MISMATCH = {
+  name: 'BatchChainMismatchError',
+  schema: errorSchema('chain_mismatch', {
+    mismatched_addresses: Type.Array(Type.String(), {
+      description: 'Every address that contradicts the chain.',
+    }),
+  }),
+};
+
+/** A parameter with a bad value; `expectation` completes the sentence that begins with its name. */
+export function invalidParameter(parameter: string, expectation: string): ApiError {
+  return new ApiError(400, 'invalid_parameter', `${parameter}: ${expectation}`, {
+    fields: { parameter },
+  });
+}
+
+/** As much of a bad value as an error message repeats. */
+export function excerpt(value: string): string {
+  return value.length <= 40 ? value : `${value.slice(0, 40)}...`;
+}

@@ -1,0 +1,138 @@
+/** The API's description, and a page that shows it and makes calls: Swagger UI, from its own package. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import type { Headers } from '../http/errors.js';
+import { negotiateEncoding } from '../http/negotiation.js';
+import type { Route } from '../http/router.js';
+import { BASE_PATH, type EndpointSpec } from './endpoint.js';
+import { API_VERSION, describeApi } from './openapi.js';
+import { KeptReply, negotiateForm, replyDocument } from './replies.js';
+
+const DESCRIPTION_PATH = `${BASE_PATH}/openapi.json`;
+const DOCS_PATH = '/docs';
+/** Files of the package that the page loads, by name. */
+const FILES = {
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+} as const;
+
+/** What the viewer's own style lacks: narrow screens, and groups that read as headings. */
+const STYLE = `
+body { margin: 0; background: #fafafa; }
+noscript { display: block; margin: 2rem; font-family: sans-serif; }
+.swagger-ui .wrapper { padding: 0 16px; }
+@media (max-width: 640px) {
+  .swagger-ui .wrapper { padding: 0 8px; }
+  .swagger-ui .opblock-tag { flex-wrap: wrap; font-size: 18px; }
+  .swagger-ui .opblock-tag small { flex-basis: 100%; order: 2; padding: 0; }
+  .swagger-ui .opblock .opblock-summary-path { max-width: none; word-break: break-word; }
+  .swagger-ui .opblock .opblock-summary-path-description-wrapper { gap: 2px 8px; }
+  .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap; gap: 8px; }
+  .swagger-ui .table-container { overflow-x: auto; padding: 8px; }
+  .swagger-ui .scheme-container .schemes { padding: 0; }
+}
+`;
+
+const SCRIPT = `
+SwaggerUIBundle({
+  url: '${DESCRIPTION_PATH}',
+  dom_id: '#docs',
+  deepLinking: true,
+  defaultModelsExpandDepth: -1,
+  displayRequestDuration: true,
+  validatorUrl: null,
+});
+`;
+
+const PAGE = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Fathom API ${API_VERSION}</title>
+<link rel="icon" type="image/png" href="${DOCS_PATH}/favicon-32x32.png">
+<link rel="stylesheet" href="${DOCS_PATH}/swagger-ui.css"><style>${STYLE}</style></head>
+<body><div id="docs"></div>
+<noscript>This page needs JavaScript. The description itself: <a href="${DESCRIPTION_PATH}">${DESCRIPTION_PATH}</a></noscript>
+<script src="${DOCS_PATH}/swagger-ui-bundle.js"></script><script>${SCRIPT}</script>
+</body></html>
+`;
+
+/** The page loads and calls this server alone, and runs no script but the viewer and its start. */
+const POLICY = [
+  "default-src 'none'",
+  `script-src 'self' ${hashSource(SCRIPT)}`,
+  `style-src 'self' ${hashSource(STYLE)}`,
+  // The viewer's style holds its icons.
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const PAGE_HEADERS: Headers = [
+  ['Content-Type', 'text/html; charset=utf-8'],
+  ['Content-Security-Policy', POLICY],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Cache-Control', 'no-cache'],
+];
+
+/** The description and the page: open to everyone. */
+export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
+  // As it is served: schemas carry marks of their library that JSON leaves out.
+  const description = JSON.parse(JSON.stringify(describeApi(endpoints))) as object;
+  const kept = new KeptReply(description);
+  const page = Buffer.from(PAGE);
+  return [
+    {
+      method: 'GET',
+      path: DESCRIPTION_PATH,
+      handle: ({ exchange }) => replyDocument(exchange, kept, negotiateForm(exchange)),
+    },
+    {
+      method: 'GET',
+      path: DOCS_PATH,
+      handle: ({ exchange }) => exchange.reply(200, PAGE_HEADERS, page),
+    },
+    ...Object.entries(FILES).map(([name, type]) => fileRoute(name, type)),
+  ];
+}
+
+/** Serves a file of the package: read and compressed at the first request, then kept. */
+function fileRoute(name: string, type: string): Route {
+  let loaded: Promise<{ plain: Buffer; gzip: Buffer }> | null = null;
+  const headers: Headers = [
+    ['Content-Type', type],
+    ['X-Content-Type-Options', 'nosniff'],
+    ['Cache-Control', 'public, max-age=3600'],
+    ['Vary', 'Accept-Encoding'],
+  ];
+  return {
+    method: 'GET',
+    path: `${DOCS_PATH}/${name}`,
+    async handle({ exchange }) {
+      loaded ??= load(name);
+      const { plain, gzip } = await loaded;
+      if (negotiateEncoding(exchange.header('accept-encoding'), ['gzip']) !== 'gzip') {
+        exchange.reply(200, headers, plain);
+      } else {
+        exchange.reply(200, [...headers, ['Content-Encoding', 'gzip']], gzip);
+      }
+    },
+  };
+}
+
+async function load(name: string): Promise<{ plain: Buffer; gzip: Buffer }> {
+  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
+  const plain = await readFile(path.join(path.dirname(manifest), name));
+  return { plain, gzip: await promisify<Buffer, Buffer>(zlib.gzip)(plain) };
+}
+
+/** Allows an inline script or style of exactly this text. */
+function hashSource(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}

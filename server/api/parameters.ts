@@ -1,0 +1,146 @@
+/** What a request asks for: its address, chain, query parameters and JSON body, read and checked. */
+import { TextDecoder } from 'node:util';
+import Type, { type TObject } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { TLocalizedValidationError } from 'typebox/error';
+import { ApiError } from '../http/errors.js';
+import type { Exchange } from '../http/exchange.js';
+import { resolveChain, type AddressRule, type ChainRule } from './chain.js';
+import type { Call, EndpointSpec } from './endpoint.js';
+import { excerpt, invalidParameter } from './errors.js';
+import { compileQuery, QueryParameters } from './query.js';
+
+/** What a request says beside its key. */
+type Parameters<E extends EndpointSpec> = Omit<Call<E>, 'key' | 'exchange'>;
+
+/** Makes the function that reads and checks what a request of the endpoint asks for. */
+export function parameterReader<E extends EndpointSpec>(
+  { query: querySchema, body: bodySchema, chain: rule }: E,
+  evmChainId: number,
+): (
+  exchange: Pick<Exchange, 'query'>,
+  pathAddress: string | null,
+  body: Uint8Array | null,
+) => Parameters<E> {
+  const readQuery = compileQuery(querySchema);
+  const readBody = bodySchema && compileBody(bodySchema);
+  return ({ query }, pathAddress, bytes) => {
+    const body = readBody && bytes ? readBody(bytes) : null;
+    const sent = new QueryParameters(query);
+    const question = chainQuestion(rule, sent, pathAddress, body);
+    const { chain, token, tokens, invalidAddresses } = resolveChain(rule, question, evmChainId);
+    const values = { chain, token, tokens, invalidAddresses, query: readQuery(sent), body };
+    return values as Parameters<E>;
+  };
+}
+
+function chainQuestion(
+  rule: ChainRule,
+  sent: QueryParameters,
+  pathAddress: string | null,
+  body: BodyValues | null,
+) {
+  const none: readonly string[] = [];
+  switch (rule.kind) {
+    case 'batch':
+      return {
+        chain: body?.chain ?? null,
+        address: null,
+        addresses: (body?.[rule.name] ?? none) as readonly string[],
+      };
+    case 'list':
+      return {
+        chain: sent.getText('chain'),
+        address: rule.scope === undefined ? null : sent.get(rule.scope),
+        addresses: none,
+      };
+    case 'none':
+      return { chain: null, address: addressAt(rule.at, sent, pathAddress), addresses: none };
+    case 'address':
+    case 'filter':
+      return {
+        chain: sent.getText('chain'),
+        address: addressAt(rule.at, sent, pathAddress),
+        addresses: none,
+      };
+  }
+}
+
+function addressAt(at: AddressRule, sent: QueryParameters, pathAddress: string | null): string {
+  const address = at.in === 'path' ? pathAddress : sent.get(at.name);
+  if (address === null) throw invalidParameter(at.name, 'expected an address, was not sent');
+  return address;
+}
+
+/** A body's media type: JSON, which is UTF-8 whether it says so or not. */
+const JSON_TYPE = /^application\/json *(; *charset="?utf-8"? *)?$/i;
+
+/** @throws ApiError 415 */
+export function requireJson(contentType: string, contentEncoding: string): void {
+  if (!JSON_TYPE.test(contentType.trim())) {
+    throw unsupported(`Content-Type: expected application/json; was '${excerpt(contentType)}'`);
+  }
+  if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
+    throw unsupported(`Content-Encoding: expected none; was '${excerpt(contentEncoding)}'`);
+  }
+}
+
+function unsupported(message: string): ApiError {
+  return new ApiError(415, 'unsupported_media_type', message);
+}
+
+/** A body of the shape that its schema says, with `chain` beside it. */
+type BodyValues = Record<string, unknown> & { chain?: string };
+
+/** The schema of a whole body: its endpoint's fields, and `chain`. */
+export function bodySchema({ properties }: TObject): TObject {
+  return Type.Object({ ...properties, chain: Type.Optional(Type.String()) });
+}
+
+/** Makes the function that reads an endpoint's body; fields that it does not have are passed over. */
+function compileBody(schema: TObject): (bytes: Uint8Array) => BodyValues {
+  const validator = Compile(bodySchema(schema));
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  return (bytes) => {
+    const value = parseJson(utf8, bytes);
+    if (validator.Check(value)) return value;
+    throw invalidBody(explain(validator.Errors(value)[0]));
+  };
+}
+
+function parseJson(utf8: TextDecoder, bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw invalidBody('body: expected UTF-8');
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The engine's own words would be of no use to the client, and differ between engines.
+    throw invalidBody('body: expected a JSON document');
+  }
+}
+
+function invalidBody(message: string): ApiError {
+  return new ApiError(400, 'invalid_body', message);
+}
+
+function explain(fault: TLocalizedValidationError): string {
+  const field = fieldName(fault.instancePath);
+  switch (fault.keyword) {
+    case 'required':
+      return `${fault.params.requiredProperties[0]}: expected a value, was not sent`;
+    case 'enum':
+      return `${field}: expected any of ${fault.params.allowedValues.join(', ')}`;
+    default:
+      return `${field}: ${fault.message}`;
+  }
+}
+
+/** `/addresses/3` as people write it: `addresses[3]`. */
+function fieldName(pointer: string): string {
+  if (pointer === '') return 'body';
+  return pointer.slice(1).replace(/\/(\d+)/g, '[$1]');
+}

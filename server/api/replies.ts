@@ -1,0 +1,227 @@
+/** Replies of moderate size: their forms, which of them a request gets, and their bytes. */
+import { promisify } from 'node:util';
+import zlib, { type BrotliOptions, type ZlibOptions } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
+import { Packr } from 'msgpackr';
+import { ApiError, type Headers } from '../http/errors.js';
+import type { Exchange } from '../http/exchange.js';
+import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
+
+/** Offers, the ones that are preferred first. */
+export const MEDIA_TYPES = ['application/json', 'application/msgpack'] as const;
+const ENCODINGS = ['br', 'gzip'] as const;
+type MediaType = (typeof MEDIA_TYPES)[number];
+
+/** Shorter bodies fit into one packet as they are: they are not compressed. */
+export const COMPRESS_ABOVE_BYTES = 1_400;
+/** Header texts whose meaning is remembered, of each header. */
+const MAX_REMEMBERED_HEADERS = 256;
+/** Longer bodies are compressed outside the event loop. */
+const MAX_SYNC_COMPRESS_BYTES = 64 * 1024;
+
+const GZIP: ZlibOptions = { level: 1 };
+const BROTLI: BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } };
+
+const gzip = promisify<Uint8Array, ZlibOptions, Buffer>(zlib.gzip);
+const brotli = promisify<Uint8Array, BrotliOptions, Buffer>(zlib.brotliCompress);
+
+/** Maps as every decoder knows them; what is undefined is left out, as in JSON. */
+const packr = new Packr({
+  useRecords: false,
+  variableMapSize: true,
+  skipValues: [undefined],
+} as ConstructorParameters<typeof Packr>[0]);
+
+export const VARY = ['Vary', 'Accept, Accept-Encoding'] as const;
+
+/** A coding that a request accepts; after `only`, it does not accept a body without one. */
+type Coding = 'identity' | (typeof ENCODINGS)[number] | `only ${(typeof ENCODINGS)[number]}`;
+
+/** One form of a small reply; there is one object for each. */
+interface SmallBodyForm {
+  readonly mediaType: MediaType;
+  readonly encoding: 'identity' | (typeof ENCODINGS)[number];
+  /** Bodies up to this are sent as they are. */
+  readonly compressAbove: number;
+  /** Headers of a body that is compressed. */
+  readonly headers: Headers;
+  /** Headers of one that is not. */
+  readonly plainHeaders: Headers;
+}
+
+/** Every form of one endpoint's replies. */
+export type SmallForms = Readonly<Record<MediaType, Readonly<Record<Coding, SmallBodyForm>>>>;
+
+/** @param maxAgeS seconds that a client may keep the reply; null: it may not */
+export function smallForms(maxAgeS: number | null): SmallForms {
+  const cacheControl = maxAgeS === null ? 'no-store' : `private, max-age=${maxAgeS}`;
+  const ofType = (mediaType: MediaType) => {
+    const plainHeaders: Headers = [
+      ['Content-Type', mediaType],
+      ['Cache-Control', cacheControl],
+      VARY,
+    ];
+    const form = (
+      encoding: SmallBodyForm['encoding'],
+      compressAbove: number,
+      headers: Headers = [...plainHeaders, ['Content-Encoding', encoding]],
+    ): SmallBodyForm => ({ mediaType, encoding, compressAbove, headers, plainHeaders });
+    return {
+      identity: form('identity', Infinity, plainHeaders),
+      br: form('br', COMPRESS_ABOVE_BYTES),
+      gzip: form('gzip', COMPRESS_ABOVE_BYTES),
+      'only br': form('br', -1),
+      'only gzip': form('gzip', -1),
+    };
+  };
+  return {
+    'application/json': ofType('application/json'),
+    'application/msgpack': ofType('application/msgpack'),
+  };
+}
+
+const NOT_CACHED = smallForms(null);
+
+/** The meaning of a header's text, remembered for the few texts that clients send. */
+function remembering<T extends string>(read: (header: string) => T): (header: string) => T {
+  const known = new LRUCache<string, T>({ max: MAX_REMEMBERED_HEADERS });
+  return (header) => {
+    let meaning = known.get(header);
+    if (meaning === undefined) {
+      meaning = read(header);
+      known.set(header, meaning);
+    }
+    return meaning;
+  };
+}
+
+const acceptedType = remembering((accept) => negotiateMediaType(accept, MEDIA_TYPES) ?? 'none');
+const acceptedCoding = remembering((acceptEncoding): Coding | 'none' => {
+  const encoding = negotiateEncoding(acceptEncoding, ENCODINGS) ?? 'none';
+  if (encoding === 'none' || encoding === 'identity') return encoding;
+  return negotiateEncoding(acceptEncoding, []) === null ? `only ${encoding}` : encoding;
+});
+
+/**
+ * The form that the request's Accept and Accept-Encoding prefer.
+ * @throws ApiError 406
+ */
+export function negotiateForm(exchange: Exchange, forms: SmallForms = NOT_CACHED): SmallBodyForm {
+  const mediaType = acceptedType(exchange.header('accept'));
+  if (mediaType === 'none') throw notAcceptable('Accept', MEDIA_TYPES);
+  const coding = acceptedCoding(exchange.header('accept-encoding'));
+  if (coding === 'none') throw notAcceptable('Accept-Encoding', [...ENCODINGS, 'identity']);
+  return forms[mediaType][coding];
+}
+
+/** The request accepts none of the forms that there are. */
+export function notAcceptable(header: string, offers: readonly string[]): ApiError {
+  return new ApiError(406, 'not_acceptable', `${header}: expected any of ${offers.join(', ')}`);
+}
+
+/** A reply that many requests get: each form of it is encoded once. */
+export class KeptReply<T = unknown> {
+  /** Encoded bodies by form, filled as requests need them. */
+  readonly encoded = new Map<SmallBodyForm, { plain: boolean; body: Uint8Array }>();
+
+  /** @param document must not change any more */
+  constructor(readonly document: T) {}
+}
+
+/** Replies that are kept while what they depend on lasts, within a bound. */
+export class KeptReplies<T> {
+  private readonly replies: LRUCache<string, KeptReply<T>>;
+
+  /**
+   * @param sizeOf what a document counts, in a unit of the caller's
+   * @param maxSize the same of all replies that are kept
+   */
+  constructor({ sizeOf, maxSize }: { sizeOf: (document: T) => number; maxSize: number }) {
+    // A size has to be a positive whole number.
+    const sizeCalculation = ({ document }: KeptReply<T>) => Math.max(1, sizeOf(document));
+    this.replies = new LRUCache({ maxSize, sizeCalculation });
+  }
+
+  /** The reply under a key that names everything it depends on; null: it is to be made. */
+  find(key: string): KeptReply<T> | null {
+    return this.replies.get(key) ?? null;
+  }
+
+  /** Keeps a document under such a key, unless it alone exceeds the bound. */
+  put(key: string, document: T): KeptReply<T> {
+    const reply = new KeptReply(document);
+    this.replies.set(key, reply);
+    return reply;
+  }
+
+  /** The kept reply, else one that is made now. */
+  get(key: string, make: () => T): KeptReply<T> {
+    return this.find(key) ?? this.put(key, make());
+  }
+}
+
+/** Numbers for objects that are replaced and never changed, to name a state of them in a key. */
+export class Versions {
+  private readonly numbers = new WeakMap<object, number>();
+  private last = 0;
+
+  /** The same number for the same object, another one for any other; 0 for null. */
+  of(object: object | null): number {
+    if (object === null) return 0;
+    let number = this.numbers.get(object);
+    if (number === undefined) {
+      number = ++this.last;
+      this.numbers.set(object, number);
+    }
+    return number;
+  }
+}
+
+/** Replies 200 with a document in a form of it. */
+export function replyDocument(
+  exchange: Exchange,
+  reply: object,
+  form: SmallBodyForm,
+): void | Promise<void> {
+  if (reply instanceof KeptReply) return replyKept(exchange, reply, form);
+  const body = serialize(reply, form.mediaType);
+  if (body.length <= form.compressAbove) {
+    exchange.reply(200, form.plainHeaders, body);
+    return;
+  }
+  const compressed = compress(body, form);
+  if (compressed instanceof Promise) return compressed.then((bytes) => send(exchange, form, bytes));
+  send(exchange, form, compressed);
+}
+
+function send(exchange: Exchange, form: SmallBodyForm, compressed: Uint8Array): void {
+  exchange.reply(200, form.headers, compressed);
+}
+
+/** Encodes at the first request, whatever the length: later ones find it done. */
+function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): void {
+  let encoded = kept.encoded.get(form);
+  if (encoded === undefined) {
+    const body = serialize(kept.document, form.mediaType);
+    const plain = body.length <= form.compressAbove;
+    encoded = { plain, body: plain ? body : compressNow(body, form) };
+    kept.encoded.set(form, encoded);
+  }
+  exchange.reply(200, encoded.plain ? form.plainHeaders : form.headers, encoded.body);
+}
+
+/** A document's bytes; MessagePack carries exactly what JSON does. */
+function serialize(document: unknown, mediaType: MediaType): Uint8Array {
+  return mediaType === 'application/json'
+    ? Buffer.from(JSON.stringify(document))
+    : packr.pack(document);
+}
+
+function compress(body: Uint8Array, form: SmallBodyForm): Uint8Array | Promise<Uint8Array> {
+  if (body.length <= MAX_SYNC_COMPRESS_BYTES) return compressNow(body, form);
+  return form.encoding === 'br' ? brotli(body, BROTLI) : gzip(body, GZIP);
+}
+
+function compressNow(body: Uint8Array, form: SmallBodyForm): Uint8Array {
+  return form.encoding === 'br' ? zlib.brotliCompressSync(body, BROTLI) : zlib.gzipSync(body, GZIP);
+}
