@@ -9,9 +9,8 @@ import { getMarketDepth } from './depth/market-depth.js';
 import { getReplay } from './replay/replay.js';
 import { getScore } from './scores/get-score.js';
 import { getTopScores } from './scores/top-scores.js';
-import { getWhaleActivity } from './holders/get-whale-activity.js';
+import { getWhaleActivity, postWhaleActivity } from './holders/whale-activity.js';
 import { postScore } from './scores/post-score.js';
-import { postWhaleActivity } from './holders/post-whale-activity.js';
 
 export const ENDPOINTS = {
   getScore,

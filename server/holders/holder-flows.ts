@@ -1,23 +1,31 @@
-/** The flows of tokens' holders: worked out in the pool when asked for, and kept while they hold. */
-import type { HolderFlow } from '../../compute/holders/flow.js';
+/** Holder flows by token: worked out in the pool on request, and kept while they hold. */
+import { LRUCache } from 'lru-cache';
 import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/flow-plan.js';
+import type { HolderFlow } from '../../compute/holders/flow.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import type { HolderSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
+import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
 
-/** Flows that are kept: some 100 KB each. Past it the ones asked for least recently are let go. */
+/** Flows that are kept, some 100 KB each; the least recently requested ones are dropped. */
 export const MAX_KEPT_FLOWS = 512;
-/** After an ingest, flows that were asked for within this time are worked out before they are again. */
+/** After an ingest, flows requested within this time are worked out before the next request. */
 export const ASKED_LATELY_MS = 15 * 60_000;
 /** Reads of one token: stored snapshots may be thinned while they are about to be read. */
 const MAX_READS = 5;
 
 /** A token's flow as of a moment. */
 export interface TokenFlow {
-  /** Another number for every flow that was ever worked out. */
+  /** Differs from flow to flow. */
   revision: number;
   flow: HolderFlow;
+}
+
+interface Reading {
+  current: TokenFlow | null;
+  /** When the clock alone changes it; null: never. */
+  nextVisibleS: number | null;
 }
 
 interface KeptFlow extends Reading {
@@ -27,16 +35,10 @@ interface KeptFlow extends Reading {
   askedMs: number;
 }
 
-interface Reading {
-  current: TokenFlow | null;
-  /** When the clock alone makes it another one; null: never. */
-  nextVisibleS: number | null;
-}
-
-/** A flow that is being worked out; all who ask for it meanwhile share it. */
+/** A flow that is being worked out; all requests meanwhile share it. */
 interface Job {
   started: boolean;
-  /** Holders have changed since it was started. */
+  /** Holders have changed since it started. */
   stale: boolean;
   result: Promise<TokenFlow | null>;
 }
@@ -50,15 +52,26 @@ export interface HolderFlowsOptions {
 }
 
 export class HolderFlows {
-  /** By mint, the least recently asked for first. */
-  private readonly kept = new Map<string, KeptFlow>();
+  private readonly kept: LRUCache<string, KeptFlow>;
   private readonly jobs = new Map<string, Job>();
-  private readonly toFollow = new Set<string>();
-  private following: Promise<void> | null = null;
+  /** Works out stale flows one by one, so that requests do not wait behind them. */
+  private readonly follower: Follower<string>;
   private revisions = 0;
-  private closed = false;
 
-  constructor(private readonly options: HolderFlowsOptions) {}
+  constructor(private readonly options: HolderFlowsOptions) {
+    this.kept = new LRUCache({ max: options.maxKept ?? MAX_KEPT_FLOWS });
+    this.follower = new Follower({
+      work: async ([tokenAddress]) => {
+        if (this.kept.peek(tokenAddress)?.stale) await this.work(tokenAddress);
+      },
+      failure: 'a holder flow could not be worked out',
+      keyField: 'token_address',
+      log: options.log,
+      // It stays stale, and the next request tries again.
+      retryAfterMs: null,
+    });
+    this.follower.start();
+  }
 
   /** Flows that are kept. */
   get keptFlows(): number {
@@ -66,14 +79,12 @@ export class HolderFlows {
   }
 
   /**
-   * The flow of a mint's holders now: at once where it is kept; null: no snapshot is visible.
-   * @throws Error where what is stored is damaged
+   * The current flow of a mint's holders, at once where it is kept; null: no snapshot is visible.
+   * @throws Error where the stored data are damaged
    */
   get(tokenAddress: string): TokenFlow | null | Promise<TokenFlow | null> {
     const kept = this.kept.get(tokenAddress);
     if (kept === undefined) return this.work(tokenAddress);
-    this.kept.delete(tokenAddress);
-    this.kept.set(tokenAddress, kept);
     kept.askedMs = performance.now();
     return this.holds(kept) ? kept.current : this.work(tokenAddress);
   }
@@ -84,50 +95,27 @@ export class HolderFlows {
     for (const tokenAddress of tokenAddresses) {
       const job = this.jobs.get(tokenAddress);
       if (job?.started) job.stale = true;
-      const kept = this.kept.get(tokenAddress);
+      const kept = this.kept.peek(tokenAddress);
       if (kept === undefined) continue;
       kept.stale = true;
-      if (kept.askedMs >= latelyMs) this.toFollow.add(tokenAddress);
+      if (kept.askedMs >= latelyMs) this.follower.touch([tokenAddress]);
       else this.kept.delete(tokenAddress);
     }
-    if (this.toFollow.size === 0 || this.closed) return;
-    this.following ??= this.follow().finally(() => {
-      this.following = null;
-      // What was touched between the last look and now.
-      this.touch([]);
-    });
   }
 
   /** Resolves when the flows that changes have made stale are worked out anew. */
-  async settled(): Promise<void> {
-    while (this.following !== null) await this.following;
+  settled(): Promise<void> {
+    return this.follower.settled();
   }
 
   /** Follows changes no more, and waits for what is under way. */
   async close(): Promise<void> {
-    this.closed = true;
-    await this.following;
+    await this.follower.close();
     await Promise.allSettled(Array.from(this.jobs.values(), ({ result }) => result));
   }
 
   private holds({ stale, nextVisibleS: nextS }: KeptFlow): boolean {
     return !stale && (nextS === null || this.options.clock.nowS() < nextS);
-  }
-
-  /** One by one, so that what is asked for meanwhile does not wait behind them. Never rejects. */
-  private async follow(): Promise<void> {
-    for (const tokenAddress of this.toFollow) {
-      this.toFollow.delete(tokenAddress);
-      if (this.closed) return;
-      if (this.kept.get(tokenAddress)?.stale !== true) continue;
-      try {
-        await this.work(tokenAddress);
-      } catch (error) {
-        // It stays stale: the next request tries again, and is told.
-        const fields = { token_address: tokenAddress };
-        this.options.log.error('a holder flow could not be worked out', fields, error);
-      }
-    }
   }
 
   private work(tokenAddress: string): Promise<TokenFlow | null> {
@@ -145,7 +133,7 @@ export class HolderFlows {
     before: Job | undefined,
   ): Promise<TokenFlow | null> {
     try {
-      // Of one token, one at a time: at most one runs and another waits, however often it changes.
+      // Of one token, at most one job runs and another waits, however often it changes.
       await before?.result.catch(() => undefined);
       return await this.options.pool.schedule('board', 'holderFlow', async (run) => {
         job.started = true;
@@ -163,14 +151,11 @@ export class HolderFlows {
       this.kept.delete(tokenAddress);
       return;
     }
-    // One that was worked out in the background has been asked for no more lately than before.
-    const askedMs = this.kept.get(tokenAddress)?.askedMs ?? performance.now();
-    this.kept.set(tokenAddress, { current, nextVisibleS: nextS, stale: false, askedMs });
-    const maxKept = this.options.maxKept ?? MAX_KEPT_FLOWS;
-    for (const oldest of this.kept.keys()) {
-      if (this.kept.size <= maxKept) break;
-      this.kept.delete(oldest);
-    }
+    const fresh = { current, nextVisibleS: nextS, stale: false };
+    // Work in the background does not count as a request.
+    const kept = this.kept.peek(tokenAddress);
+    if (kept !== undefined) Object.assign(kept, fresh);
+    else this.kept.set(tokenAddress, { ...fresh, askedMs: performance.now() });
   }
 
   private async read(tokenAddress: string, run: RunTask): Promise<Reading> {

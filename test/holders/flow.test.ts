@@ -4,8 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { DAY_S } from '../../compute/time.js';
 import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/flow-plan.js';
 import { holderFlow, largestHolders } from '../../compute/holders/flow.js';
-import { whaleDocument, type WhaleDocument } from '../../server/holders/activity-document.js';
-import { WHALE_SECTIONS } from '../../server/holders/get-whale-activity.js';
+import {
+  FLOW_SECTIONS,
+  flowDocument,
+  type FlowDocument,
+} from '../../server/holders/whale-activity.js';
 import { type HolderRow, plainHolderFlow } from '../reference/holders.js';
 import { holderSnapshot } from '../support/holders.js';
 import { MemoryHolders, namesOf } from '../support/memory-holders.js';
@@ -13,19 +16,19 @@ import { MemoryHolders, namesOf } from '../support/memory-holders.js';
 const MINT = 'So11111111111111111111111111111111111111112';
 const NOW_S = 1_794_659_696;
 const EVERYTHING = {
-  sections: new Set(WHALE_SECTIONS),
+  sections: new Set(FLOW_SECTIONS),
   walletLimit: 100,
   walletActivity: true,
 };
 
 /** Everything that a reply may show, by the kernel, from blocks; null: without coverage. */
-async function activityOf(rows: readonly HolderRow[], nowS: number): Promise<WhaleDocument | null> {
+async function activityOf(rows: readonly HolderRow[], nowS: number): Promise<FlowDocument | null> {
   const holders = new MemoryHolders();
   holders.set(MINT, rows);
   const plan = flowPlan(await holders.times(MINT), nowS);
   if (plan === null) return null;
   const stored = await holders.read(MINT, neededTimes(plan));
-  return whaleDocument(MINT, holderFlow({ plan, ...stored }), EVERYTHING);
+  return flowDocument(MINT, holderFlow({ plan, ...stored }), EVERYTHING);
 }
 
 async function expectAsDefined(rows: readonly HolderRow[], nowS = NOW_S): Promise<void> {

@@ -8,7 +8,7 @@ import { createLog } from '../../server/log.js';
 import { DEFAULT_NATIVE } from '../../server/depth/depth-handler.js';
 import { flowHandlers } from '../../server/orders/handlers.js';
 import { OrderFlow } from '../../server/orders/order-flow.js';
-import { holderHandlers } from '../../server/holders/handlers.js';
+import { holderHandlers } from '../../server/holders/whale-activity.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
 import { marketHandlers } from '../../server/tokens/handlers.js';
 import { lpHandlers } from '../../server/lp/lp-handlers.js';

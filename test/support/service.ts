@@ -11,7 +11,7 @@ import type {
 import { type RunningServer, startServer } from '../../server/app.js';
 import { type Clock, frozenClock } from '../../server/clock.js';
 import { DEFAULT_NATIVE } from '../../server/depth/depth-handler.js';
-import { holderHandlers } from '../../server/holders/handlers.js';
+import { holderHandlers } from '../../server/holders/whale-activity.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';

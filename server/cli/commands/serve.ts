@@ -6,7 +6,7 @@ import { sweepStaging } from '../../../storage/bundle/bundle.js';
 import { listenForCommands } from '../../../storage/control.js';
 import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
-import { holderHandlers } from '../../holders/handlers.js';
+import { holderHandlers } from '../../holders/whale-activity.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
 import { Limiter } from '../../limits/limiter.js';
 import { createLog } from '../../log.js';

@@ -1,0 +1,177 @@
+/**
+ * The sections of whale activity: the schema of each beside the function that makes it from a token's
+ * holder flow.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+import {
+  FLOW_DAYS,
+  HOLDER_TIERS,
+  MAX_RANKED,
+  SUMMARY_WINDOWS,
+  flowDays,
+  type HolderTier,
+  type SummaryWindow,
+} from '../../compute/holders/flow-plan.js';
+import type { FlowSums, HolderFlow, TierFlows } from '../../compute/holders/flow.js';
+import { count, document, integer, nullable, number, text } from '../api/schemas.js';
+
+export const hasCoverage = Type.Boolean({
+  description: 'Whether there is a visible snapshot of the holders.',
+});
+export const lastSnapshotAt = nullable(
+  Type.String(),
+  'Time of the newest visible snapshot, ISO 8601 in UTC; null without coverage.',
+);
+
+/** Whether, and as of when, a token's holders are known; `flow` null: they are not. */
+export function coverageOf(flow: HolderFlow | null) {
+  return {
+    has_coverage: flow !== null,
+    last_snapshot_at: flow === null ? null : new Date(flow.newestS * 1000).toISOString(),
+  };
+}
+
+const perTier = <S extends TSchema>(schema: S) =>
+  document(Object.fromEntries(HOLDER_TIERS.map((tier) => [tier, schema])) as Record<HolderTier, S>);
+const perWindow = <S extends TSchema>(schema: S) =>
+  document(
+    Object.fromEntries(SUMMARY_WINDOWS.map((window) => [window, schema])) as Record<
+      SummaryWindow,
+      S
+    >,
+  );
+
+const amounts = {
+  net: number('Sum of `inflow` and `outflow`, tokens'),
+  inflow: number('Sum of the positive changes of balance, tokens'),
+  outflow: number('Sum of the negative changes of balance, tokens; at most 0'),
+};
+const accumulating = count('Wallets of the tier that held something before and hold more now');
+const newWallets = count('Wallets of the tier that held nothing before');
+const utcDay = Type.String({
+  description: 'UTC day, YYYY-MM-DD',
+  pattern: '^\\d{4,}-\\d\\d-\\d\\d$',
+});
+
+export const flowSummary = document({
+  accumulating: perTier(perWindow(accumulating)),
+  new_wallets: perTier(perWindow(newWallets)),
+  net_flow: perTier(perWindow(document(amounts))),
+});
+
+/** Counts and amounts by tier and window. */
+export function summaryOf({ summary }: HolderFlow): Static<typeof flowSummary> {
+  const table = <V>(valueOf: (sums: FlowSums) => V) =>
+    byTier(
+      (tier) =>
+        Object.fromEntries(
+          SUMMARY_WINDOWS.map((window) => [window, valueOf(summary[window][tier])]),
+        ) as Record<SummaryWindow, V>,
+    );
+  return {
+    accumulating: table((sums) => sums.accumulating),
+    new_wallets: table((sums) => sums.newWallets),
+    net_flow: table(({ net, inflow, outflow }) => ({ net, inflow, outflow })),
+  };
+}
+
+export const flowSparkline = perTier(
+  Type.Array(document({ day: utcDay, accumulating, new_wallets: newWallets, ...amounts }), {
+    minItems: FLOW_DAYS,
+    maxItems: FLOW_DAYS,
+    description: 'One item a day, ascending.',
+  }),
+);
+
+/** Counts and amounts by tier and day. */
+export function sparklineOf({ newestS, days }: HolderFlow): Static<typeof flowSparkline> {
+  const names = dayNames(newestS);
+  const item = (flows: TierFlows, tier: HolderTier, day: string) => {
+    const { accumulating, newWallets, net, inflow, outflow } = flows[tier];
+    return { day, accumulating, new_wallets: newWallets, net, inflow, outflow };
+  };
+  return byTier((tier) => days.map((flows, i) => item(flows, tier, names[i])));
+}
+
+const balanceChange = document({
+  tokens: number('Change of the balance, tokens; 0 where no snapshot is that old'),
+  pct: nullable(
+    Type.Number(),
+    'The change as a fraction of the balance before, 0.25 is 25%; null where that was 0, or where no ' +
+      'snapshot is that old.',
+  ),
+});
+const activityItem = document({
+  day: utcDay,
+  balance: nullable(
+    Type.Number(),
+    "Balance in the day's last snapshot, tokens, 0 for an owner who is not in it; null where the day " +
+      'has no snapshot.',
+  ),
+  change: number(
+    'Change against the last snapshot of any earlier day, tokens; 0 where either is missing',
+  ),
+});
+
+export const flowWallets = Type.Array(
+  document({
+    rank: integer('1 for the largest balance; ties by address'),
+    owner: text("The wallet's address"),
+    balance: number('Balance in the newest snapshot, tokens'),
+    balance_change: document({
+      '1d': balanceChange,
+      '7d': balanceChange,
+      '14d': balanceChange,
+      '30d': balanceChange,
+    }),
+    activity: Type.Optional(
+      Type.Array(activityItem, {
+        minItems: FLOW_DAYS,
+        maxItems: FLOW_DAYS,
+        description:
+          "With `wallet_activity=true`: one item a day, ascending, up to the newest snapshot's.",
+      }),
+    ),
+  }),
+  { maxItems: MAX_RANKED },
+);
+type Wallet = Static<typeof flowWallets>[number];
+
+/** The largest holders, by rank. */
+export function walletsOf(flow: HolderFlow, limit: number, withActivity: boolean): Wallet[] {
+  const names = dayNames(flow.newestS);
+  return flow.wallets.slice(0, limit).map(({ owner, balance, changes }, index) => ({
+    rank: index + 1,
+    owner,
+    balance,
+    balance_change: changes,
+    ...(withActivity ? { activity: activityOf(flow, index, names) } : {}),
+  }));
+}
+
+function activityOf(
+  { dayBalances, dayChanges }: HolderFlow,
+  wallet: number,
+  names: readonly string[],
+): NonNullable<Wallet['activity']> {
+  return names.map((day, i) => {
+    const balance = dayBalances[wallet * FLOW_DAYS + i];
+    return {
+      day,
+      balance: Number.isNaN(balance) ? null : balance,
+      change: dayChanges[wallet * FLOW_DAYS + i],
+    };
+  });
+}
+
+/** The days of a sparkline, YYYY-MM-DD. */
+function dayNames(newestS: number): string[] {
+  return flowDays(newestS).map((startS) => new Date(startS * 1000).toISOString().slice(0, 10));
+}
+
+function byTier<V>(valueOf: (tier: HolderTier) => V): Record<HolderTier, V> {
+  return Object.fromEntries(HOLDER_TIERS.map((tier) => [tier, valueOf(tier)])) as Record<
+    HolderTier,
+    V
+  >;
+}

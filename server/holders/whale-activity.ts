@@ -1,0 +1,230 @@
+/** GET and POST /whale-activity: what the largest holders of tokens did (docs/definitions.md#holder-flow). */
+import Type, { type Static } from 'typebox';
+import {
+  FLOW_DAYS,
+  HOLDER_TIERS,
+  MAX_RANKED,
+  SUMMARY_WINDOWS,
+} from '../../compute/holders/flow-plan.js';
+import type { HolderFlow } from '../../compute/holders/flow.js';
+import { defineEndpoint, type Handler } from '../api/endpoint.js';
+import { KeptReplies } from '../api/replies.js';
+import { chainKey, count, document, flag, list, tokenAddress, word } from '../api/schemas.js';
+import { CHAIN_RULES } from '../chain-rules.js';
+import {
+  coverageOf,
+  flowSparkline,
+  flowSummary,
+  flowWallets,
+  hasCoverage,
+  lastSnapshotAt,
+  sparklineOf,
+  summaryOf,
+  walletsOf,
+} from './flow-sections.js';
+import type { HolderFlows, TokenFlow } from './holder-flows.js';
+
+/** The sections of a reply. */
+export const FLOW_SECTIONS = ['summary', 'sparkline', 'wallets'] as const;
+/** Those that a batch may have: wallets are for single tokens. */
+const BATCH_SECTIONS = ['summary', 'sparkline'] as const;
+const WALLET_LIMITS = [20, 50, 100] as const;
+/** Items that `include` may have: repeated ones count once. */
+const MAX_INCLUDE_ITEMS = 100;
+/** Tokens of one POST. */
+const MAX_BATCH_TOKENS = 10;
+
+const HOLDER_FLOW_NOTES =
+  'Tiers are the first 20, 50 and 100 of the newest holder snapshot, ranked by balance, ties by address; ' +
+  'of a token with fewer holders, all of them. A window compares it with the newest snapshot at or before ' +
+  "its time less the window; an owner who is not in that one held 0. Where there is none, the window's " +
+  'counts and flows are 0. The sparkline compares the last snapshot of each of the 30 UTC days up to the ' +
+  "newest snapshot's with the last one of any earlier day, by that day's ranking; a day where either is " +
+  'missing has zeros. Amounts are in tokens.\n\n' +
+  'Snapshots of the last two days are all kept; older ones are thinned to the last of each UTC hour for ' +
+  'nine days, of each six hours for 33 days, of each day for 400: the 7-day window is exact to the hour, those of 14 and ' +
+  '30 days to six hours, the days of the sparkline wholly. A server whose clock is frozen more than two ' +
+  'days before the newest stored snapshot sees what is kept there.\n\n' +
+  'A token without a visible snapshot is no error: `has_coverage` is false and `last_snapshot_at` null.';
+
+const none = document({}, { description: 'Without coverage.' });
+
+export const getWhaleActivity = defineEndpoint({
+  operationId: 'getWhaleActivity',
+  method: 'GET',
+  path: '/whale-activity',
+  tag: 'Holders',
+  summary: 'What the largest holders of a token did',
+  description:
+    `Counts and flows of the largest holders over windows and days, and the holders themselves.\n\n` +
+    `${HOLDER_FLOW_NOTES} \`summary\` and \`sparkline\` are then \`{}\`, \`wallets\` is empty.\n\n` +
+    'One request a second, beside what the plan allows. Snapshots come about once a minute: a reply may ' +
+    'be kept as long, and its `Cache-Control` says so.',
+  maxAgeS: 60,
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general', 'whale-get'],
+  chain: CHAIN_RULES.getWhaleActivity,
+  query: Type.Object({
+    token_address: tokenAddress,
+    include: list(
+      word(FLOW_SECTIONS),
+      MAX_INCLUDE_ITEMS,
+      'Sections of the reply: `summary`, `sparkline`, `wallets`; all three where it is left out.',
+    ),
+    wallet_limit: word(WALLET_LIMITS, {
+      default: MAX_RANKED,
+      description: 'How many wallets are listed, at most.',
+    }),
+    wallet_activity: flag(`Whether each wallet has its balance on each of ${FLOW_DAYS} days.`),
+  }),
+  body: null,
+  response: document({
+    token_address: tokenAddress,
+    chain: chainKey,
+    has_coverage: hasCoverage,
+    last_snapshot_at: lastSnapshotAt,
+    windows: Type.Array(word(SUMMARY_WINDOWS), { description: 'The windows of `summary`.' }),
+    tiers: Type.Array(word(HOLDER_TIERS), { description: 'The tiers of holders.' }),
+    summary: Type.Optional(Type.Union([flowSummary, none])),
+    sparkline: Type.Optional(Type.Union([flowSparkline, none])),
+    wallets: Type.Optional(flowWallets),
+  }),
+  errors: [],
+});
+
+export const postWhaleActivity = defineEndpoint({
+  operationId: 'postWhaleActivity',
+  method: 'POST',
+  path: '/whale-activity',
+  tag: 'Holders',
+  summary: 'What the largest holders of up to 10 tokens did',
+  description:
+    "Counts and flows in the request's order, duplicates kept.\n\n" +
+    `${HOLDER_FLOW_NOTES} Its \`summary\` and \`sparkline\` are left out.\n\n` +
+    'Six requests a minute, beside what the plan allows. A call costs as many of the monthly quota as it ' +
+    'names tokens.',
+  tier: 'premium',
+  quotaCost: 'tokens',
+  rateBuckets: ['general', 'whale-post'],
+  chain: CHAIN_RULES.postWhaleActivity,
+  query: Type.Object({}),
+  body: Type.Object({
+    token_addresses: Type.Array(Type.String(), {
+      maxItems: MAX_BATCH_TOKENS,
+      description: 'Base58 mints.',
+    }),
+    include: Type.Optional(
+      Type.Array(word(BATCH_SECTIONS), {
+        description: 'Sections of each item; both where it is left out.',
+      }),
+    ),
+  }),
+  response: document({
+    chain: chainKey,
+    count: count('Items of `tokens`'),
+    tokens: Type.Array(
+      document({
+        token_address: tokenAddress,
+        chain: chainKey,
+        has_coverage: hasCoverage,
+        last_snapshot_at: lastSnapshotAt,
+        summary: Type.Optional(flowSummary),
+        sparkline: Type.Optional(flowSparkline),
+      }),
+      { maxItems: MAX_BATCH_TOKENS },
+    ),
+  }),
+  errors: [],
+});
+
+/** Wallets and days of all kept replies: some 300 bytes each with their encoded forms. */
+const MAX_KEPT_ITEMS = 250_000;
+/** What a wallet counts as beside its days: its changes are five times as long as a day. */
+const WALLET_ITEMS = 5;
+
+/** Makes the handlers that answer from the flows of tokens' holders. */
+export function holderHandlers(flows: HolderFlows): {
+  getWhaleActivity: Handler<typeof getWhaleActivity>;
+  postWhaleActivity: Handler<typeof postWhaleActivity>;
+} {
+  const replies = new KeptReplies<FlowDocument>({ sizeOf: itemsOf, maxSize: MAX_KEPT_ITEMS });
+  const reply = (address: string, found: TokenFlow | null, view: FlowView) =>
+    found === null
+      ? flowDocument(address, null, view)
+      : replies.get(replyKey(found, view), () => flowDocument(address, found.flow, view));
+  return {
+    getWhaleActivity({ token: { address }, query }) {
+      const view: FlowView = {
+        sections: new Set(query.include ?? FLOW_SECTIONS),
+        walletLimit: query.wallet_limit,
+        walletActivity: query.wallet_activity,
+      };
+      const found = flows.get(address);
+      if (!(found instanceof Promise)) return reply(address, found, view);
+      return found.then((flow) => reply(address, flow, view));
+    },
+
+    async postWhaleActivity({ tokens, body }) {
+      const sections = new Set(body.include ?? BATCH_SECTIONS);
+      const items = await Promise.all(
+        tokens.map(async ({ address }) => {
+          const flow = (await flows.get(address))?.flow ?? null;
+          return {
+            token_address: address,
+            chain: 'mainchain' as const,
+            ...coverageOf(flow),
+            ...(flow !== null && sections.has('summary') ? { summary: summaryOf(flow) } : {}),
+            ...(flow !== null && sections.has('sparkline') ? { sparkline: sparklineOf(flow) } : {}),
+          };
+        }),
+      );
+      return { chain: 'mainchain', count: items.length, tokens: items };
+    },
+  };
+}
+
+export type FlowDocument = Static<(typeof getWhaleActivity)['response']>;
+
+/** What a request wants to see of a flow. */
+export interface FlowView {
+  sections: ReadonlySet<(typeof FLOW_SECTIONS)[number]>;
+  walletLimit: number;
+  walletActivity: boolean;
+}
+
+/** The reply of a GET; `flow` null: without coverage. */
+export function flowDocument(
+  tokenAddress: string,
+  flow: HolderFlow | null,
+  { sections, walletLimit, walletActivity }: FlowView,
+): FlowDocument {
+  const reply: FlowDocument = {
+    token_address: tokenAddress,
+    chain: 'mainchain',
+    ...coverageOf(flow),
+    windows: [...SUMMARY_WINDOWS],
+    tiers: [...HOLDER_TIERS],
+  };
+  if (sections.has('summary')) reply.summary = flow === null ? {} : summaryOf(flow);
+  if (sections.has('sparkline')) reply.sparkline = flow === null ? {} : sparklineOf(flow);
+  if (sections.has('wallets')) {
+    reply.wallets = flow === null ? [] : walletsOf(flow, walletLimit, walletActivity);
+  }
+  return reply;
+}
+
+/** Names everything that a reply depends on: a revision is of one token at one time. */
+function replyKey({ revision }: TokenFlow, view: FlowView): string {
+  const { sections, walletLimit, walletActivity } = view;
+  const shown = FLOW_SECTIONS.filter((section) => sections.has(section));
+  // Without wallets, their parameters make no difference.
+  const wallets = sections.has('wallets') ? `${walletLimit} ${walletActivity}` : '';
+  return `${revision} ${shown.join()} ${wallets}`;
+}
+
+/** Wallets and days of a reply, about. */
+function itemsOf({ wallets = [] }: FlowDocument): number {
+  const days = wallets.reduce((sum, { activity = [] }) => sum + activity.length, 0);
+  return wallets.length * WALLET_ITEMS + days + HOLDER_TIERS.length * FLOW_DAYS;
+}
