@@ -1,13 +1,13 @@
 /** Long work on the event loop, cut into turns between which requests are served. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Work goes on this long before others have their turn. */
+/** How long a turn of work lasts. */
 const TURN_MS = 1.5;
 
 export class Turns {
   private untilMs = performance.now() + TURN_MS;
 
-  /** Call between two pieces of work: gives the turn away where it has lasted long enough. */
+  /** Call between two steps of the work: ends the turn where it has lasted long enough. */
   take(): Promise<void> | void {
     if (performance.now() < this.untilMs) return;
     return this.next();
@@ -17,4 +17,46 @@ export class Turns {
     await nextTurn();
     this.untilMs = performance.now() + TURN_MS;
   }
+}
+
+/** Items that are sorted, or merged, between two looks at the clock: less than a millisecond's work. */
+const ITEMS_AT_ONCE = 1024;
+
+/** A sorted copy, made in turns; stable, as Array's own sort is. */
+export async function sortInTurns<T>(
+  items: readonly T[],
+  compare: (a: T, b: T) => number,
+  turns: Turns,
+): Promise<T[]> {
+  let lists: T[][] = [];
+  for (let from = 0; from < items.length; from += ITEMS_AT_ONCE) {
+    lists.push(items.slice(from, from + ITEMS_AT_ONCE).sort(compare));
+    await turns.take();
+  }
+  while (lists.length > 1) {
+    const merged: T[][] = [];
+    for (let i = 0; i + 1 < lists.length; i += 2) {
+      merged.push(await merge(lists[i], lists[i + 1], compare, turns));
+    }
+    if (lists.length % 2 === 1) merged.push(lists[lists.length - 1]);
+    lists = merged;
+  }
+  return lists[0] ?? [];
+}
+
+async function merge<T>(
+  a: readonly T[],
+  b: readonly T[],
+  compare: (a: T, b: T) => number,
+  turns: Turns,
+): Promise<T[]> {
+  const merged: T[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < a.length || j < b.length) {
+    const takesA = j === b.length || (i < a.length && compare(a[i], b[j]) <= 0);
+    merged.push(takesA ? a[i++] : b[j++]);
+    if (merged.length % ITEMS_AT_ONCE === 0) await turns.take();
+  }
+  return merged;
 }

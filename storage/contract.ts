@@ -5,8 +5,8 @@
 import type { OwnerNames } from '../compute/holders/owners.js';
 import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
-import type { DcaOrder } from '../compute/orders/dca-order.js';
-import type { LimitOrder } from '../compute/orders/limit-order.js';
+import type { DcaOrder } from '../compute/orders/dca-orders.js';
+import type { LimitOrder } from '../compute/orders/limit-orders.js';
 import type { StoredBlock } from '../compute/segment/stored-block.js';
 
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;

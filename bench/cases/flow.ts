@@ -1,13 +1,13 @@
 /** The pressure board of 1,000 tokens with 200,000 orders: the kernel, and the board around it. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { rankPressure, type PressureRanking } from '../../compute/orders/pressure.js';
 import { startPool, type ComputePool } from '../../compute/pool.js';
 import { OrderBook } from '../../server/orders/order-book.js';
 import { PressureBoard } from '../../server/orders/pressure-board.js';
 import { PressureRows } from '../../server/orders/pressure-rows.js';
 import { createLog } from '../../server/log.js';
-import type { TokenState } from '../../server/tokens/market-state.js';
+import type { LiveToken } from '../../server/tokens/token-table.js';
 import { Turns } from '../../server/turns.js';
 import { benchCase, type BenchCase, type Extra } from '../case.js';
 import { FLOW_NOW_S, FLOW_ORDERS, FLOW_TOKENS, benchOrders, benchState } from '../data/orders.js';
@@ -29,7 +29,7 @@ interface Ranked {
 
 /** The board with its orders and tokens, as the service has it. */
 class FlowSubject {
-  readonly states: ReadonlyMap<string, TokenState>;
+  readonly states: ReadonlyMap<string, LiveToken>;
   readonly clock = { atS: FLOW_NOW_S, nowS: () => this.clock.atS };
   readonly book: OrderBook;
   readonly board: PressureBoard;

@@ -1,9 +1,9 @@
 /** Made-up DCA orders and the market that they are on, the same for a seed. */
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { hash, keyOf, normal, unit } from '../../compute/demo/hash.js';
 import { base58Address } from '../../compute/demo/identity.js';
 import type { BinSums } from '../../compute/ladder/bin-sums.js';
-import type { TokenState } from '../../server/tokens/market-state.js';
+import type { LiveToken } from '../../server/tokens/token-table.js';
 import { BENCH_SEED, START_S, benchAddress } from './pages.js';
 
 export const FLOW_TOKENS = 1_000;
@@ -63,7 +63,7 @@ export function benchOrders(token: number): DcaOrder[] {
 }
 
 /** A token with a ladder, as the market in memory has it. */
-export function benchState(token: number): TokenState {
+export function benchState(token: number): LiveToken {
   const spot = benchLadder(token);
   return {
     details: {

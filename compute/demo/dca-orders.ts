@@ -1,5 +1,5 @@
 /** The simulated market's DCA orders: opened, worked off a cycle at a time, closed. */
-import type { Direction } from '../orders/dca-order.js';
+import type { Direction } from '../orders/dca-orders.js';
 import type { AssetKind } from './assets.js';
 import { hash, keyOf, sizeDraw, unit } from './hash.js';
 import { base58Address } from './identity.js';

@@ -1,5 +1,5 @@
 /** The simulated market's limit orders: placed away from the price, filled as it comes to them. */
-import type { Direction } from '../orders/dca-order.js';
+import type { Direction } from '../orders/dca-orders.js';
 import type { Chain } from '../market.js';
 import type { AssetKind } from './assets.js';
 import { hash, keyOf, sizeDraw, unit } from './hash.js';

@@ -1,4 +1,4 @@
-import type { Direction } from '../orders/dca-order.js';
+import type { Direction } from '../orders/dca-orders.js';
 import type { Chain, ExchangeType, MarketType, Tier } from '../market.js';
 
 /** Rows as data.md section 3 lays them out: what `fathom ingest` would read. */

@@ -1,4 +1,4 @@
-/** The move of the price that a flow of orders would cause (data.md section 4, DCA). */
+/** How far a flow of orders would move the price (docs/definitions.md#price-impact). */
 import { binFactor } from '../ladder/ladder.js';
 import type { BinSums } from '../ladder/bin-sums.js';
 

@@ -1,7 +1,6 @@
-/** A token's DCA orders by what they are about to do (data.md section 4, DCA). */
+/** A token's DCA orders by what they are about to do (docs/definitions.md#dca-orders). */
 import type { BinSums } from '../ladder/bin-sums.js';
-import { usdNext } from './cycles.js';
-import type { DcaOrder } from './dca-order.js';
+import { type DcaOrder, usdNext } from './dca-orders.js';
 import { impactPct } from './impact.js';
 
 /** Flows of this long count. */
@@ -10,9 +9,9 @@ const HORIZON_S = 86_400;
 const NO_DEPTH = -1;
 
 /** What orders are ranked by: the size of the move that their flow alone would cause, or the flow. */
-export type OrderSize = 'pct_impact' | 'usd_flow';
+type OrderSize = 'pct_impact' | 'usd_flow';
 
-export interface RankingState {
+interface RankingState {
   /** The token's current price; null: none is known. */
   priceUsd: number | null;
   /** What flows move along; null: there is no depth. */

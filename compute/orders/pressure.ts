@@ -1,20 +1,53 @@
-/** The DCA pressure of every token at a moment, and the tokens' order by it (data.md section 4). */
+/**
+ * The DCA pressure of every token at a moment, and the tokens ranked by it
+ * (docs/definitions.md#dca-pressure). Orders and ladders come in memory that threads share.
+ */
 import type { BinSums } from '../ladder/bin-sums.js';
-import { HORIZONS_S, TIMEFRAMES, type Timeframe } from './cycles.js';
+import { cyclesBy, type DcaOrder, HORIZONS_S, type Timeframe, TIMEFRAMES } from './dca-orders.js';
 import { impactPct } from './impact.js';
-import { flowsOf, ORDER_COLUMNS, totalsOf } from './packed-orders.js';
-import { MAX_TOP_ORDERS, rankBothWays, topOrders } from './rank.js';
 
 export const PRESSURE_SORTS = ['usd', 'impact'] as const;
-export type PressureSort = (typeof PRESSURE_SORTS)[number];
+type PressureSort = (typeof PRESSURE_SORTS)[number];
 export const PRESSURE_DIRECTIONS = ['desc', 'asc'] as const;
-export type PressureDirection = (typeof PRESSURE_DIRECTIONS)[number];
+type PressureDirection = (typeof PRESSURE_DIRECTIONS)[number];
+/** The most orders that a board nests in a token. */
+export const MAX_TOP_ORDERS = 20;
+
+/**
+ * A token's orders as columns in one array: column `c` of `n` orders is
+ * `packed[c * n .. (c + 1) * n)`. Open ends of a range are infinite, SIDE is 1 (BUY) or -1 (SELL).
+ */
+const REMAINING = 0;
+const CYCLE = 1;
+const FREQUENCY = 2;
+const NEXT_CYCLE = 3;
+const MIN_USD = 4;
+const MAX_USD = 5;
+const SIDE = 6;
+const ORDER_COLUMNS = 7;
+
+/** A token's orders as `rankPressure` reads them. */
+export function packOrders(orders: readonly DcaOrder[]): Float64Array {
+  const n = orders.length;
+  const packed = new Float64Array(ORDER_COLUMNS * n);
+  for (let i = 0; i < n; i++) {
+    const order = orders[i];
+    packed[REMAINING * n + i] = order.remainingUsd;
+    packed[CYCLE * n + i] = order.cycleUsd;
+    packed[FREQUENCY * n + i] = order.cycleFrequencyS;
+    packed[NEXT_CYCLE * n + i] = order.nextCycleAtS;
+    packed[MIN_USD * n + i] = order.minUsd ?? -Infinity;
+    packed[MAX_USD * n + i] = order.maxUsd ?? Infinity;
+    packed[SIDE * n + i] = order.direction === 'BUY' ? 1 : -1;
+  }
+  return packed;
+}
 
 /** The tokens to rank, by address ascending: token `i` is index `i` of each column. */
 export interface PressureInput {
   /** The service's now, epoch seconds. */
   nowS: number;
-  /** Float64 blocks of packed orders, and of ladders: support, then resistance, cents by bin. */
+  /** Float64 values: packed orders, and ladders: support, then resistance, cents by bin. */
   orders: SharedArrayBuffer;
   ladders: SharedArrayBuffer;
   /** Index of the first value of the token's orders; how many orders. */
@@ -63,9 +96,9 @@ export function rankPressure(input: PressureInput): PressureRanking {
   for (let token = 0; token < tokens; token++) {
     const n = orderCount[token];
     const at = input.ordersAt[token];
-    const block = orders.subarray(at, at + ORDER_COLUMNS * n);
-    putTotals(ranking, token, block);
-    flowsOf(block, priceUsd[token], nowS, flows, nets);
+    const packed = orders.subarray(at, at + ORDER_COLUMNS * n);
+    putTotals(ranking, token, packed);
+    flowsOf(packed, priceUsd[token], nowS, flows, nets);
     const ladder = ladderOf(input, ladders, token);
     for (let f = 0; f < HORIZONS_S.length; f++) {
       const i = f * tokens + token;
@@ -126,12 +159,53 @@ function emptyRanking(nowS: number, tokens: number): PressureRanking {
   };
 }
 
-function putTotals(ranking: PressureRanking, token: number, block: Float64Array): void {
-  const totals = totalsOf(block);
-  ranking.buyCount[token] = totals.buyCount;
-  ranking.sellCount[token] = totals.sellCount;
-  ranking.totalBuyUsd[token] = totals.totalBuyUsd;
-  ranking.totalSellUsd[token] = totals.totalSellUsd;
+/** Totals of a token's orders, in range or not. */
+function putTotals(ranking: PressureRanking, token: number, packed: Float64Array): void {
+  const n = packed.length / ORDER_COLUMNS;
+  for (let i = 0; i < n; i++) {
+    const remainingUsd = packed[REMAINING * n + i];
+    if (packed[SIDE * n + i] > 0) {
+      ranking.buyCount[token]++;
+      ranking.totalBuyUsd[token] += remainingUsd;
+    } else {
+      ranking.sellCount[token]++;
+      ranking.totalSellUsd[token] += remainingUsd;
+    }
+  }
+}
+
+/**
+ * The orders' `usdNext` by timeframe: that of order `i` in timeframe `f` is `flows[f * n + i]`.
+ * @param priceUsd NaN where the token has no price
+ * @param flows at least `HORIZONS_S.length * n` long
+ * @param nets gets the sum of BUY minus SELL by timeframe
+ */
+function flowsOf(
+  packed: Float64Array,
+  priceUsd: number,
+  nowS: number,
+  flows: Float64Array,
+  nets: Float64Array,
+): void {
+  const n = packed.length / ORDER_COLUMNS;
+  nets.fill(0);
+  for (let i = 0; i < n; i++) {
+    // Neither holds where there is no price.
+    const inRange = packed[MIN_USD * n + i] <= priceUsd && priceUsd <= packed[MAX_USD * n + i];
+    if (!inRange) {
+      for (let f = 0; f < HORIZONS_S.length; f++) flows[f * n + i] = 0;
+      continue;
+    }
+    const frequencyS = packed[FREQUENCY * n + i];
+    const sinceFirstS = nowS - packed[NEXT_CYCLE * n + i];
+    const fired = cyclesBy(sinceFirstS, frequencyS);
+    for (let f = 0; f < HORIZONS_S.length; f++) {
+      const cycles = cyclesBy(sinceFirstS + HORIZONS_S[f], frequencyS) - fired;
+      const usd = Math.min(packed[REMAINING * n + i], packed[CYCLE * n + i] * cycles);
+      flows[f * n + i] = usd;
+      nets[f] += packed[SIDE * n + i] * usd;
+    }
+  }
 }
 
 function ladderOf(
@@ -165,4 +239,37 @@ function rankTokens({ netUsd, netPct, ranks }: PressureRanking, tokens: number):
 /** Which of the ranks is the descending one of a sort and timeframe; the ascending one follows. */
 function rankAt(sort: number, timeframe: number): number {
   return (sort * TIMEFRAMES.length + timeframe) * PRESSURE_DIRECTIONS.length;
+}
+
+/**
+ * Ranks by value, the largest and the smallest first, equals by index; `NaN` is null, and last in
+ * both.
+ * @param desc, asc get the indexes of `values`, as many as there are
+ */
+export function rankBothWays(values: Float64Array, desc: Uint32Array, asc: Uint32Array): void {
+  let known = 0;
+  for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i])) desc[known++] = i;
+  let last = known;
+  for (let i = 0; i < values.length; i++) if (Number.isNaN(values[i])) desc[last++] = i;
+  asc.set(desc);
+  desc.subarray(0, known).sort((a, b) => values[b] - values[a] || a - b);
+  asc.subarray(0, known).sort((a, b) => values[a] - values[b] || a - b);
+}
+
+/**
+ * The indexes of the largest values, at most MAX_TOP_ORDERS, the largest first, equals by index.
+ * @param into gets them from index `at` on
+ */
+export function topOrders(values: Float64Array, into: Uint32Array, at: number): void {
+  let found = 0;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    let place = at + found;
+    if (found === MAX_TOP_ORDERS) {
+      if (value <= values[into[place - 1]]) continue;
+      place--;
+    } else found++;
+    for (; place > at && values[into[place - 1]] < value; place--) into[place] = into[place - 1];
+    into[place] = i;
+  }
 }

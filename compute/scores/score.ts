@@ -1,4 +1,4 @@
-/** The liquidity score of an asset (data.md section 4, Score). Pure, and cheap enough for a loop. */
+/** The liquidity score of an asset (docs/definitions.md#score). */
 import { MAX_BIN, MIN_BIN, binFactor } from '../ladder/ladder.js';
 import type { SnapshotCells } from '../ladder/snapshot-cells.js';
 import type { Market } from '../market.js';

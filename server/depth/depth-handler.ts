@@ -1,6 +1,6 @@
 /** GET /market-depth, from memory, in the turn of the request. */
 import type { Static } from 'typebox';
-import { depthLevels, type DepthQuery, depthSummary } from '../../compute/depth/price-levels.js';
+import { depthLevels, type DepthQuery, depthSummary } from '../../compute/depth/market-depth.js';
 import type { KeyRecord } from '../../storage/contract.js';
 import type { Call } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
@@ -8,8 +8,8 @@ import type { MarketHandlers } from '../api/handlers.js';
 import { KeptReplies, type KeptReply } from '../api/replies.js';
 import type { HeldToken } from '../tokens/held-depth.js';
 import { knownToken } from '../tokens/known-token.js';
-import { currentPriceUsd, type TokenState } from '../tokens/market-state.js';
-import type { Market } from '../tokens/market.js';
+import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { getMarketDepth } from './market-depth.js';
 
 /** Levels of all replies that are kept: some 200 bytes each with their encoded forms. */
@@ -30,8 +30,8 @@ export const DEFAULT_NATIVE: NativeCurrency = {
   mint: 'So11111111111111111111111111111111111111112',
 };
 
-export interface DepthServices {
-  market: Market;
+export interface MarketDepthServices {
+  tokens: LiveTokens;
   native: NativeCurrency;
   /** Whether a key gets delayed depth whatever it asks for. */
   isDelayed?: (key: KeyRecord) => boolean;
@@ -46,14 +46,14 @@ interface DepthRequest extends DepthQuery {
 }
 
 /** Makes the handler of GET /market-depth. */
-export function depthHandler(services: DepthServices): MarketHandlers['getMarketDepth'] {
-  const { market } = services;
+export function depthHandler(services: MarketDepthServices): MarketHandlers['getMarketDepth'] {
+  const { tokens: market } = services;
   const replies = new KeptReplies<DepthDocument>({
     sizeOf: ({ depth_data: levels }) => levels.length + REPLY_OVERHEAD_LEVELS,
     maxSize: MAX_KEPT_LEVELS,
   });
   const reply = (
-    token: TokenState,
+    token: LiveToken,
     request: DepthRequest,
     held: HeldToken,
   ): KeptReply<DepthDocument> =>
@@ -73,7 +73,7 @@ export function depthHandler(services: DepthServices): MarketHandlers['getMarket
 }
 
 /** @throws ApiError 400 invalid_parameter */
-function depthRequest({ query, key }: DepthCall, services: DepthServices): DepthRequest {
+function depthRequest({ query, key }: DepthCall, services: MarketDepthServices): DepthRequest {
   const { low_pct_change: lowChange, high_pct_change: highChange } = query;
   if (lowChange > highChange) {
     throw invalidParameter(
@@ -92,7 +92,7 @@ function depthRequest({ query, key }: DepthCall, services: DepthServices): Depth
   };
 }
 
-function usdPerUnit(currency: string, { market, native }: DepthServices): number {
+function usdPerUnit(currency: string, { tokens: market, native }: MarketDepthServices): number {
   if (currency === 'USD') return 1;
   if (currency !== native.code) {
     throw invalidParameter(
@@ -100,7 +100,7 @@ function usdPerUnit(currency: string, { market, native }: DepthServices): number
       `expected USD or ${native.code}; was '${excerpt(currency)}'`,
     );
   }
-  const token = market.state.token(native.mint);
+  const token = market.table.token(native.mint);
   const priceUsd = token && currentPriceUsd(token);
   if (priceUsd === null || priceUsd <= 0) {
     throw invalidParameter('currency', `no price of ${native.code} is known now; USD is served`);
@@ -108,7 +108,7 @@ function usdPerUnit(currency: string, { market, native }: DepthServices): number
   return priceUsd;
 }
 
-function replyKey({ details, revision }: TokenState, request: DepthRequest): string {
+function replyKey({ details, revision }: LiveToken, request: DepthRequest): string {
   return [
     details.tokenId,
     revision,
@@ -122,7 +122,7 @@ function replyKey({ details, revision }: TokenState, request: DepthRequest): str
   ].join(' ');
 }
 
-function depthDocument(token: TokenState, request: DepthRequest, held: HeldToken): DepthDocument {
+function depthDocument(token: LiveToken, request: DepthRequest, held: HeldToken): DepthDocument {
   const { details, standing } = token;
   const snapshot = request.delayed ? held.delayed : held.newest;
   const cells = snapshot?.cells ?? null;

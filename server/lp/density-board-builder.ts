@@ -12,14 +12,14 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { LpSource, TokenHourColumns } from '../../storage/contract.js';
 import { MAX_DENSITY_ROWS } from './lp-cheat-sheet.js';
 import type { Clock } from '../clock.js';
-import type { MarketState, NewestSnapshot } from '../tokens/market-state.js';
+import type { TokenTable, NewestSnapshot } from '../tokens/token-table.js';
 import { Turns } from '../turns.js';
 import type { RangeBook } from './range-book.js';
 import { FIRST_RANGES_WAIT_MS, RANGES_WAIT_MS } from './waits.js';
 
 export interface DensityServices {
   source: Pick<LpSource, 'tokenHours'>;
-  state: Pick<MarketState, 'token'>;
+  state: Pick<TokenTable, 'token'>;
   ranges: RangeBook;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;

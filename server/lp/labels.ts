@@ -1,11 +1,11 @@
 /** Whether the names that boards show of tokens have changed. */
-import type { MarketState } from '../tokens/market-state.js';
+import type { TokenTable } from '../tokens/token-table.js';
 
 export class Labels {
   private readonly known = new Map<string, string>();
   private changes = 0;
 
-  constructor(private readonly state: Pick<MarketState, 'token'>) {}
+  constructor(private readonly state: Pick<TokenTable, 'token'>) {}
 
   /** Grows whenever a token's symbol, name or icon is another one. */
   get revision(): number {

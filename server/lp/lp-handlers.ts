@@ -7,7 +7,7 @@ import { DEFAULT_MIN_TVL_USD, MAX_BOARD_ROWS, type getDlmmPools } from './dlmm-p
 import type { getLpCheatSheet } from './lp-cheat-sheet.js';
 import type { LpHandlers } from '../api/handlers.js';
 import { KeptReplies } from '../api/replies.js';
-import type { MarketState } from '../tokens/market-state.js';
+import type { TokenTable } from '../tokens/token-table.js';
 import type { DensityBoard } from './density-board-builder.js';
 import type { LpTools } from './lp-tools.js';
 import type { PoolBoard } from './pool-board.js';
@@ -31,7 +31,7 @@ const MANY_POOLS_EVERY_MS = 500;
 
 export interface LpServices {
   lp: LpTools;
-  state: Pick<MarketState, 'token'>;
+  state: Pick<TokenTable, 'token'>;
   /** Mints, the one that is quote before all others first. */
   quotes: readonly string[];
 }

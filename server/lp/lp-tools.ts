@@ -6,7 +6,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { DepthSource, LpSource, StoreChange } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import type { Market } from '../tokens/market.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
 import { DensityBoardBuilder, type DensityBoard } from './density-board-builder.js';
 import { Labels } from './labels.js';
 import { LiveBoard } from './live-board.js';
@@ -21,7 +21,7 @@ const TICK_MS = 1000;
 export interface LpOptions {
   source: LpSource;
   depth: DepthSource;
-  market: Pick<Market, 'state' | 'onLoad'>;
+  tokens: Pick<LiveTokens, 'table' | 'onLoad'>;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
   log: Log;
@@ -42,11 +42,11 @@ export class LpTools {
   private started = false;
 
   constructor(private readonly options: LpOptions) {
-    const { market, log } = options;
+    const { tokens, log } = options;
     const ranges = new RangeBook({ ...options, onChange: (request) => this.follow(request) });
-    const services = { ...options, state: market.state, ranges };
+    const services = { ...options, state: tokens.table, ranges };
     this.ranges = ranges;
-    this.labels = new Labels(market.state);
+    this.labels = new Labels(tokens.table);
     this.poolBuilder = new PoolBoardBuilder(services);
     this.densityBuilder = new DensityBoardBuilder(services);
     this.pools = new LiveBoard({
@@ -59,7 +59,7 @@ export class LpTools {
       build: () => this.densityBuilder.build(),
       log,
     });
-    market.onLoad((addresses) => this.load(addresses));
+    tokens.onLoad((addresses) => this.load(addresses));
   }
 
   /** The board of DLMM pools as it stands; a promise only before the first one is built. */
@@ -120,7 +120,7 @@ export class LpTools {
   /** The market has loaded tokens: after a commit, or because of what time has made visible. */
   private load(addresses: readonly string[]): void {
     this.labels.look(addresses);
-    const { state } = this.options.market;
+    const { table: state } = this.options.tokens;
     const touched = addresses.filter((address) => {
       const token = state.token(address);
       if (token === null) return false;

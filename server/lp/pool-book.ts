@@ -1,7 +1,6 @@
 /** The DLMM pools of the store in memory. */
 import { boardPools, type BoardPools, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
-import { sortInTurns } from '../sort-in-turns.js';
-import type { Turns } from '../turns.js';
+import { sortInTurns, type Turns } from '../turns.js';
 
 /** Nothing of it changes: other pools are another book. */
 export interface PoolBook {

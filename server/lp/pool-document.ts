@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { CHIP_KEYS, type ChipKey, chipLeaders } from '../../compute/lp/dlmm-board.js';
 import { baseAndQuote, type DlmmPool, poolPrice } from '../../compute/lp/dlmm-pool.js';
 import type { AskedToken } from '../api/chain.js';
-import { currentPriceUsd, type MarketState } from '../tokens/market-state.js';
+import { currentPriceUsd, type TokenTable } from '../tokens/token-table.js';
 import { CHIP_DEFINITIONS } from './chips.js';
 import type { getDlmmPools } from './dlmm-pools.js';
 import type { getDlmm } from './dlmm.js';
@@ -16,7 +16,7 @@ type PoolDocument = PoolsDocument['pools'][number];
 /** Pools of one reply, those that lead excepted: there is no page after it. */
 export const MAX_TOKEN_POOLS = 2000;
 
-type State = Pick<MarketState, 'token'>;
+type State = Pick<TokenTable, 'token'>;
 
 /** The figures of a row that are in `stats_1h` and on the board. */
 function figuresOf({ period, row }: BoardRow) {

@@ -1,16 +1,20 @@
 /** A DCA order as a document of the API. */
 import type { Static } from 'typebox';
-import { isInRange, TIMEFRAMES, usdNextByTimeframe } from '../../compute/orders/cycles.js';
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
+import {
+  type DcaOrder,
+  isInRange,
+  TIMEFRAMES,
+  usdNextByTimeframe,
+} from '../../compute/orders/dca-orders.js';
+import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
 import type { dcaOrder } from './dca-order-fields.js';
-import { currentPriceUsd, type TokenState } from '../tokens/market-state.js';
 
 export type DcaOrderDocument = Static<typeof dcaOrder>;
 
 /** An active order of `token`; its flows count from `nowS` on, the service's now. */
 export function dcaOrderDocument(
   order: DcaOrder,
-  token: TokenState,
+  token: LiveToken,
   nowS: number,
 ): DcaOrderDocument {
   const { depositedUsd, remainingUsd, minUsd, maxUsd } = order;

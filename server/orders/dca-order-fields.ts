@@ -1,7 +1,6 @@
 /** A DCA order as GET /dca-orders lists it and GET /dca-pressure nests it (api.md 2.6). */
 import Type from 'typebox';
-import { DIRECTIONS } from '../../compute/orders/dca-order.js';
-import { TIMEFRAMES, type Timeframe } from '../../compute/orders/cycles.js';
+import { DIRECTIONS, type Timeframe, TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import { document, nullable, number, text, tokenSymbol, usd, word } from '../api/schemas.js';
 
 type Flows<T> = Record<`usd_next_${Timeframe}`, T>;

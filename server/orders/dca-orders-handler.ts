@@ -1,13 +1,13 @@
 /** GET /dca-orders, from memory. */
 import type { Static } from 'typebox';
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
 import type { FlowHandlers } from '../api/handlers.js';
 import { KeptReplies, type KeptReply, Versions } from '../api/replies.js';
 import type { Clock } from '../clock.js';
 import { knownToken } from '../tokens/known-token.js';
-import { currentPriceUsd, type TokenState } from '../tokens/market-state.js';
-import type { Market } from '../tokens/market.js';
+import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
 import { ordersTokenInfo } from '../tokens/token-info.js';
 import { Turns } from '../turns.js';
 import { dcaOrderDocument } from './dca-order-document.js';
@@ -20,7 +20,7 @@ import { isWithinRanges, readTokenRanges } from './token-ranges.js';
 const ORDERS_AT_ONCE = 2_000;
 
 export interface DcaOrdersServices {
-  market: Market;
+  tokens: LiveTokens;
   orders: Pick<OrderFlow, 'orderBook'>;
   clock: Clock;
 }
@@ -29,7 +29,7 @@ type DcaOrdersDocument = Static<(typeof getDcaOrders)['response']>;
 type DcaOrdersReply = KeptReply<DcaOrdersDocument>;
 
 interface Wanted {
-  token: TokenState;
+  token: LiveToken;
   /** Those of the token; none where it lies outside a range. */
   orders: readonly DcaOrder[];
   sort: DcaOrdersSort;
@@ -41,11 +41,11 @@ const NONE: readonly DcaOrder[] = [];
 
 /** Makes the handler of GET /dca-orders. */
 export function dcaOrdersHandler(services: DcaOrdersServices): FlowHandlers['getDcaOrders'] {
-  const { market, orders, clock } = services;
+  const { tokens: market, orders, clock } = services;
   const replies = new DcaReplies();
   return ({ token: asked, query }) => {
     const ranges = readTokenRanges(query);
-    const reply = (token: TokenState): DcaOrdersReply | Promise<DcaOrdersReply> =>
+    const reply = (token: LiveToken): DcaOrdersReply | Promise<DcaOrdersReply> =>
       replies.get({
         token,
         orders: isWithinRanges(token, ranges)

@@ -1,13 +1,16 @@
 import Type, { type TSchema } from 'typebox';
-import { TIMEFRAMES, type Timeframe } from '../../compute/orders/cycles.js';
-import { PRESSURE_DIRECTIONS, PRESSURE_SORTS } from '../../compute/orders/pressure.js';
-import { MAX_TOP_ORDERS } from '../../compute/orders/rank.js';
-import { CHAIN_RULES } from '../chain-rules.js';
+import { type Timeframe, TIMEFRAMES } from '../../compute/orders/dca-orders.js';
+import {
+  MAX_TOP_ORDERS,
+  PRESSURE_DIRECTIONS,
+  PRESSURE_SORTS,
+} from '../../compute/orders/pressure.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import { count, document, flag, most, nullable, usd, word } from '../api/schemas.js';
-import { dcaOrder } from './dca-order-fields.js';
-import { boardToken } from '../tokens/token-info-fields.js';
+import { CHAIN_RULES } from '../chain-rules.js';
 import { tokenRanges } from '../tokens/size-range-fields.js';
+import { boardToken } from '../tokens/token-info-fields.js';
+import { dcaOrder } from './dca-order-fields.js';
 
 const MAX_TOKENS = 50;
 const DEFAULT_TOKENS = 20;

@@ -3,11 +3,11 @@ import {
   compareByPrice,
   limitLadder,
   type LimitLadder,
-} from '../../compute/orders/limit-ladder.js';
-import type { LimitOrder } from '../../compute/orders/limit-order.js';
+} from '../../compute/orders/limit-orders.js';
+import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type { OrderSource } from '../../storage/contract.js';
 import type { Log } from '../log.js';
-import { sortInTurns } from '../sort-in-turns.js';
+import { sortInTurns } from '../turns.js';
 import type { Turns } from '../turns.js';
 import { FollowedOrders } from './followed-orders.js';
 

@@ -5,22 +5,22 @@ import {
   type LadderLeg,
   nearestOrders,
   type NearOrder,
-} from '../../compute/orders/limit-ladder.js';
+} from '../../compute/orders/limit-orders.js';
 import type { ChainFilter } from '../api/chain.js';
 import type { Call } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import type { FlowHandlers } from '../api/handlers.js';
 import { KeptReplies, Versions } from '../api/replies.js';
 import { knownToken } from '../tokens/known-token.js';
-import { currentPriceUsd, type TokenState } from '../tokens/market-state.js';
-import type { Market } from '../tokens/market.js';
+import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
 import { ordersTokenInfo } from '../tokens/token-info.js';
 import { MAX_KEPT_ORDERS, REPLY_OVERHEAD_ORDERS } from './kept-orders.js';
 import { DEFAULT_LOW_CHANGE, type getLimitOrders } from './limit-orders.js';
 import type { OrderFlow } from './order-flow.js';
 
 export interface LimitOrdersServices {
-  market: Market;
+  tokens: LiveTokens;
   orders: Pick<OrderFlow, 'limitBook'>;
 }
 
@@ -29,7 +29,7 @@ type LimitOrdersQuery = Call<typeof getLimitOrders>['query'];
 
 /** Makes the handler of GET /limit-orders. */
 export function limitOrdersHandler({
-  market,
+  tokens: market,
   orders,
 }: LimitOrdersServices): FlowHandlers['getLimitOrders'] {
   const versions = new Versions();
@@ -37,7 +37,7 @@ export function limitOrdersHandler({
     sizeOf: ({ orders }) => orders.length + REPLY_OVERHEAD_ORDERS,
     maxSize: MAX_KEPT_ORDERS,
   });
-  const reply = (token: TokenState, chain: ChainFilter, query: LimitOrdersQuery) => {
+  const reply = (token: LiveToken, chain: ChainFilter, query: LimitOrdersQuery) => {
     const legs = legsOf(market, token, chain);
     const ladders = legs.map((leg) => orders.limitBook.get(leg.details.address));
     const { low_pct_change: low, high_pct_change: high, limit } = query;
@@ -50,7 +50,7 @@ export function limitOrdersHandler({
       limit,
     ].join(' ');
     return replies.get(key, () => {
-      const known = legs.flatMap((leg, i): (LadderLeg & { token: TokenState })[] => {
+      const known = legs.flatMap((leg, i): (LadderLeg & { token: LiveToken })[] => {
         const ladder = ladders[i];
         const priceUsd = currentPriceUsd(leg);
         return ladder === null || priceUsd === null ? [] : [{ token: leg, ladder, priceUsd }];
@@ -80,9 +80,9 @@ export function limitOrdersHandler({
 }
 
 /** The asset's legs on the chains that are asked for. */
-function legsOf(market: Market, token: TokenState, chain: ChainFilter): TokenState[] {
+function legsOf(market: LiveTokens, token: LiveToken, chain: ChainFilter): LiveToken[] {
   const chains = chain === 'all' ? CHAINS : [chain];
-  return chains.flatMap((each) => market.state.leg(token, each) ?? []);
+  return chains.flatMap((each) => market.table.leg(token, each) ?? []);
 }
 
 /** @throws ApiError 400 invalid_parameter */
@@ -94,7 +94,7 @@ function checkRange({ low_pct_change: low, high_pct_change: high }: LimitOrdersQ
 
 function orderDocument(
   { order, pctAway }: NearOrder,
-  { token, priceUsd }: { token: TokenState; priceUsd: number },
+  { token, priceUsd }: { token: LiveToken; priceUsd: number },
 ): LimitOrdersDocument['orders'][number] {
   const isBuy = order.direction === 'BUY';
   return {

@@ -1,8 +1,8 @@
 /** The active DCA orders in memory: each mint's by `dcaAddress`. */
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { OrderSource } from '../../storage/contract.js';
 import type { Log } from '../log.js';
-import { sortInTurns } from '../sort-in-turns.js';
+import { sortInTurns } from '../turns.js';
 import type { Turns } from '../turns.js';
 import { FollowedOrders } from './followed-orders.js';
 

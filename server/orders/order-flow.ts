@@ -3,7 +3,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { OrderSource, StoreChange } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import type { Market } from '../tokens/market.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
 import { LimitBook } from './limit-book.js';
 import { OrderBook } from './order-book.js';
 import { PressureBoard } from './pressure-board.js';
@@ -11,7 +11,7 @@ import { PressureBoard } from './pressure-board.js';
 export interface OrderFlowOptions {
   source: OrderSource;
   /** Started before the orders are. */
-  market: Pick<Market, 'state' | 'onLoad'>;
+  tokens: Pick<LiveTokens, 'table' | 'onLoad'>;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
   log: Log;
@@ -26,8 +26,8 @@ export class OrderFlow {
     this.orderBook = new OrderBook(options);
     this.limitBook = new LimitBook(options);
     const { orderBook } = this;
-    const { market } = options;
-    this.pressure = new PressureBoard({ ...options, orderBook, state: market.state });
+    const { tokens: market } = options;
+    this.pressure = new PressureBoard({ ...options, orderBook, state: market.table });
     orderBook.onChange((addresses) => this.pressure.touch(addresses));
     market.onLoad((addresses) => this.pressure.touch(addresses));
   }

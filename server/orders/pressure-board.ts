@@ -7,7 +7,7 @@ import type { PressureRanking } from '../../compute/orders/pressure.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import { LiveValue } from '../follower.js';
-import type { MarketState } from '../tokens/market-state.js';
+import type { TokenTable } from '../tokens/token-table.js';
 import { Turns } from '../turns.js';
 import type { OrderBook } from './order-book.js';
 import { PressureRows, type PressureRow } from './pressure-rows.js';
@@ -24,7 +24,7 @@ const MAX_PAUSE_MS = 6_000;
 const RETRY_AFTER_MS = 1_000;
 
 export interface PressureOptions {
-  state: Pick<MarketState, 'token'>;
+  state: Pick<TokenTable, 'token'>;
   /** Whoever makes the board has its changes, and the market's, told to `touch`. */
   orderBook: Pick<OrderBook, 'orders' | 'tokens'>;
   pool: Pick<ComputePool, 'run'>;

@@ -1,6 +1,6 @@
 /** GET /dca-pressure, from the board that stands. */
 import type { Static } from 'typebox';
-import { TIMEFRAMES } from '../../compute/orders/cycles.js';
+import { TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import { rankOf, topOrdersOf, type PressureRanking } from '../../compute/orders/pressure.js';
 import type { getDcaPressure } from './dca-pressure.js';
 import type { Call } from '../api/endpoint.js';

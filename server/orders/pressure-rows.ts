@@ -1,16 +1,15 @@
 /** The tokens of the pressure board, and their orders and ladders in memory that threads share. */
-import { packOrders } from '../../compute/orders/packed-orders.js';
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
-import type { PressureInput } from '../../compute/orders/pressure.js';
 import type { BinSums } from '../../compute/ladder/bin-sums.js';
-import { currentPriceUsd, type MarketState, type TokenState } from '../tokens/market-state.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
+import { packOrders, type PressureInput } from '../../compute/orders/pressure.js';
+import { currentPriceUsd, type TokenTable, type LiveToken } from '../tokens/token-table.js';
 import type { Turns } from '../turns.js';
 import type { OrderBook } from './order-book.js';
-import { SharedBlocks, type Block } from './shared-blocks.js';
+import { type Block, SharedBlocks } from './shared-blocks.js';
 
 /** A token on the board, as it was when the row was made; rows are replaced, never changed. */
 export interface PressureRow {
-  readonly token: TokenState;
+  readonly token: LiveToken;
   readonly orders: readonly DcaOrder[];
   readonly ordersBlock: Block;
   readonly ladder: BinSums | null;
@@ -28,7 +27,7 @@ export class PressureRows {
   private joined = false;
 
   constructor(
-    private readonly state: Pick<MarketState, 'token'>,
+    private readonly state: Pick<TokenTable, 'token'>,
     private readonly book: Pick<OrderBook, 'orders'>,
   ) {}
 

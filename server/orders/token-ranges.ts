@@ -1,7 +1,7 @@
 /** Ranges of market cap and Support Liquidity that a request keeps tokens by. */
 import type { Static, TObject } from 'typebox';
 import { invalidParameter } from '../api/errors.js';
-import type { TokenState } from '../tokens/market-state.js';
+import type { LiveToken } from '../tokens/token-table.js';
 import type { tokenRanges } from '../tokens/size-range-fields.js';
 
 /** The parameters as read; what was not sent is undefined. */
@@ -28,7 +28,7 @@ export function readTokenRanges(query: RangeParameters): TokenRanges {
 
 /** Whether a token lies within every range that was sent; what is not known of it does not. */
 export function isWithinRanges(
-  { details, newest }: Pick<TokenState, 'details' | 'newest'>,
+  { details, newest }: Pick<LiveToken, 'details' | 'newest'>,
   { mcap, liquidity }: TokenRanges,
 ): boolean {
   return isWithin(details.mcap, mcap) && isWithin(newest?.supportLiquidityUsd ?? null, liquidity);

@@ -4,15 +4,15 @@ import { CHAINS, type Chain } from '../../compute/market.js';
 import type { ChainFilter } from '../api/chain.js';
 import { TOP_SCORES, type getTopScores } from './top-scores.js';
 import { KeptReply } from '../api/replies.js';
-import { currentPriceUsd, type MarketState, type TokenState } from '../tokens/market-state.js';
+import { currentPriceUsd, type TokenTable, type LiveToken } from '../tokens/token-table.js';
 
 type Board = Static<(typeof getTopScores)['response']>;
 
 /** The best of the tokens seen so far, best first. */
 class Ranking {
-  readonly tokens: TokenState[] = [];
+  readonly tokens: LiveToken[] = [];
 
-  add(token: TokenState): void {
+  add(token: LiveToken): void {
     const { tokens } = this;
     let at = tokens.length;
     while (at > 0 && isBetter(token, tokens[at - 1])) at--;
@@ -22,10 +22,10 @@ class Ranking {
   }
 }
 
-const scoreOf = ({ standing }: TokenState): number => standing.asset?.score.score ?? 0;
+const scoreOf = ({ standing }: LiveToken): number => standing.asset?.score.score ?? 0;
 
 /** By score, ties by address ascending. */
-function isBetter(a: TokenState, b: TokenState): boolean {
+function isBetter(a: LiveToken, b: LiveToken): boolean {
   const difference = scoreOf(a) - scoreOf(b);
   return difference > 0 || (difference === 0 && a.details.address < b.details.address);
 }
@@ -40,7 +40,7 @@ export const EMPTY_BOARDS: TopScoreBoards = {
 };
 
 /** Ranks every token: one pass, however many there are. */
-export function topScoreBoards(state: MarketState): TopScoreBoards {
+export function topScoreBoards(state: TokenTable): TopScoreBoards {
   const own = Object.fromEntries(CHAINS.map((chain) => [chain, new Ranking()])) as Record<
     Chain,
     Ranking
@@ -59,12 +59,12 @@ export function topScoreBoards(state: MarketState): TopScoreBoards {
 }
 
 /** Of an asset's available legs the mainchain one stands for it, where there is one. */
-function standsForAsset(token: TokenState, state: MarketState): boolean {
+function standsForAsset(token: LiveToken, state: TokenTable): boolean {
   if (token.details.chain === 'mainchain') return true;
   return state.leg(token, 'mainchain')?.standing.status !== 'available';
 }
 
-function boardOf(chain: ChainFilter, tokens: readonly TokenState[]): KeptReply<Board> {
+function boardOf(chain: ChainFilter, tokens: readonly LiveToken[]): KeptReply<Board> {
   return new KeptReply<Board>({
     chain,
     count: tokens.length,

@@ -10,13 +10,13 @@ import {
 import type { AskedToken } from '../api/chain.js';
 import type { getScore } from './get-score.js';
 import type { scoreExplanation } from './score-explanation.js';
-import { currentPriceUsd, type TokenState } from '../tokens/market-state.js';
+import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
 import type { AssetScore, Standing } from './standing.js';
 
 export type ScoreDocument = Static<(typeof getScore)['response']>;
 
 /** A token with a record. */
-export function scoreDocument(token: TokenState): ScoreDocument {
+export function scoreDocument(token: LiveToken): ScoreDocument {
   const { address, chain, symbol, name } = token.details;
   return document({ address, chain }, symbol, name, currentPriceUsd(token), token.standing);
 }

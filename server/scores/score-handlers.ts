@@ -4,8 +4,8 @@ import type { AskedToken } from '../api/chain.js';
 import type { MarketHandlers } from '../api/handlers.js';
 import { KeptReply } from '../api/replies.js';
 import type { Log } from '../log.js';
-import type { Market } from '../tokens/market.js';
-import type { TokenState } from '../tokens/market-state.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
+import type { LiveToken } from '../tokens/token-table.js';
 import {
   explain,
   scoreDocument,
@@ -15,7 +15,7 @@ import {
 import { BEING_LOADED, NOT_INDEXED, QUEUED } from './standing.js';
 
 export interface ScoreServices {
-  market: Market;
+  tokens: LiveTokens;
   queue: TokenQueue;
   log: Log;
 }
@@ -29,10 +29,10 @@ interface KeptScore {
 export function scoreHandlers(
   services: ScoreServices,
 ): Pick<MarketHandlers, 'getScore' | 'postScore' | 'getTopScores'> {
-  const { market } = services;
+  const { tokens: market } = services;
   // A token's reply is encoded once for as long as nothing of it changes.
-  const kept = new WeakMap<TokenState, KeptScore>();
-  const keptScore = (token: TokenState): KeptReply<ScoreDocument> => {
+  const kept = new WeakMap<LiveToken, KeptScore>();
+  const keptScore = (token: LiveToken): KeptReply<ScoreDocument> => {
     const known = kept.get(token);
     if (known?.revision === token.revision) return known.reply;
     const reply = new KeptReply(scoreDocument(token));
@@ -41,10 +41,10 @@ export function scoreHandlers(
   };
   return {
     getScore({ token: asked, query }) {
-      const own = market.state.token(asked.address);
+      const own = market.table.token(asked.address);
       if (own === null) return unknown(services, asked, query.explain);
       // A bridged leg of an asset with a mainchain leg is answered as that mint.
-      const token = market.state.leg(own, 'mainchain') ?? own;
+      const token = market.table.leg(own, 'mainchain') ?? own;
       if (!query.explain) return keptScore(token);
       const { asset } = token.standing;
       return { ...scoreDocument(token), explain: asset && explain(asset) };
@@ -73,7 +73,7 @@ function unknown(services: ScoreServices, asked: AskedToken, explained: boolean)
 
 /** A token of a batch, under its own address and chain. */
 function batchItem(services: ScoreServices, asked: AskedToken) {
-  const token = services.market.state.token(asked.address);
+  const token = services.tokens.table.token(asked.address);
   const standing = token?.standing ?? askForData(services, asked);
   return {
     address: asked.address,
@@ -85,7 +85,7 @@ function batchItem(services: ScoreServices, asked: AskedToken) {
 }
 
 /** The standing of a token that is not in memory; a mint that nothing has named is queued. */
-function askForData({ market, queue, log }: ScoreServices, { chain, address }: AskedToken) {
+function askForData({ tokens: market, queue, log }: ScoreServices, { chain, address }: AskedToken) {
   if (market.hasRecord(chain, address)) return BEING_LOADED;
   if (chain === 'evmchain') return NOT_INDEXED;
   if (queue.request(chain, address)) log.info('token queued', { chain, address });

@@ -10,7 +10,7 @@ import {
   type TokenDetails,
 } from '../../storage/contract.js';
 import { isSamePlace, type HeldDepth, type HeldSnapshot, type HeldToken } from './held-depth.js';
-import type { MarketState } from './market-state.js';
+import type { TokenTable } from './token-table.js';
 
 /** With `delayed=true`, depth is at least so old (data.md section 4, Market depth). */
 export const DEPTH_DELAY_S = 15 * 60;
@@ -48,7 +48,7 @@ export class DepthLoader {
     private readonly source: MarketSource,
     private readonly pool: Pick<ComputePool, 'run'>,
     private readonly held: HeldDepth,
-    private readonly state: MarketState,
+    private readonly state: TokenTable,
   ) {}
 
   /** The tokens as they are now. @throws Error where a segment is damaged */

@@ -1,10 +1,10 @@
 /** The `token` block of lists and of one token's orders. */
 import type { Static } from 'typebox';
 import type { boardToken, ordersToken } from './token-info-fields.js';
-import { currentPriceUsd, type TokenState } from './market-state.js';
+import { currentPriceUsd, type LiveToken } from './token-table.js';
 
 /** The block on boards of tokens: with its icon. */
-export function boardTokenInfo(token: TokenState): Static<typeof boardToken> {
+export function boardTokenInfo(token: LiveToken): Static<typeof boardToken> {
   const { address, chain, symbol, name, icon, mcap, liquidityUsd } = token.details;
   return {
     address,
@@ -19,7 +19,7 @@ export function boardTokenInfo(token: TokenState): Static<typeof boardToken> {
 }
 
 /** The block beside one token's orders: with its score and the time of its price. */
-export function ordersTokenInfo(token: TokenState): Static<typeof ordersToken> {
+export function ordersTokenInfo(token: LiveToken): Static<typeof ordersToken> {
   const { details, newest, standing } = token;
   const { address, chain, symbol, name, mcap, liquidityUsd, lastRefreshS } = details;
   return {

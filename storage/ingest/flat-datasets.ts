@@ -3,7 +3,7 @@ import type { FaultLog } from '../../compute/ingest/faults.js';
 import { MAX_BIN_STEP_BP } from '../../compute/ingest/limits.js';
 import { HOUR_S } from '../../compute/time.js';
 import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
-import { DIRECTIONS } from '../../compute/orders/dca-order.js';
+import { DIRECTIONS } from '../../compute/orders/dca-orders.js';
 import type { FlatRowValues } from '../bundle/frames.js';
 import type { FlatDataset } from '../contract.js';
 import { columnsOf, FLAT_TABLES } from '../flat-tables.js';

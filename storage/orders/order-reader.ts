@@ -1,7 +1,7 @@
 /** The active orders as DuckDB serves them. */
 import type { Chain } from '../../compute/market.js';
-import type { DcaOrder, Direction } from '../../compute/orders/dca-order.js';
-import type { LimitOrder } from '../../compute/orders/limit-order.js';
+import type { DcaOrder, Direction } from '../../compute/orders/dca-orders.js';
+import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type { OrderSource } from '../contract.js';
 import type { Database, ResultChunk } from '../duckdb/database.js';
 import { columnsOf, FLAT_TABLES, SharedTexts } from '../flat-tables.js';

@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LargestOrders } from '../../compute/orders/largest-orders.js';
-import { compareByPrice, limitLadder, nearestOrders } from '../../compute/orders/limit-ladder.js';
-import type { LimitOrder } from '../../compute/orders/limit-order.js';
 import type { BinSums } from '../../compute/ladder/bin-sums.js';
-import { plainDcaOrders, plainLimitOrders, type PlainBin } from '../reference/orders.js';
+import { LargestOrders } from '../../compute/orders/largest-orders.js';
+import {
+  compareByPrice,
+  limitLadder,
+  type LimitOrder,
+  nearestOrders,
+} from '../../compute/orders/limit-orders.js';
+import { type PlainBin, plainDcaOrders, plainLimitOrders } from '../reference/orders.js';
 import { dcaOrder, dcaOrders, limitOrder, limitOrders } from '../support/orders.js';
 
 const NOW_S = 1_794_659_696;

@@ -14,7 +14,7 @@ import { marketHandlers } from '../../server/tokens/handlers.js';
 import { lpHandlers } from '../../server/lp/lp-handlers.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
 import { defaultQuoteTokens } from '../../server/lp/quote-tokens.js';
-import { Market } from '../../server/tokens/market.js';
+import { LiveTokens } from '../../server/tokens/live-tokens.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { MemoryKeys } from '../support/memory-depth.js';
 import { DataDirectory, openStore } from '../support/stores.js';
@@ -29,7 +29,7 @@ export class MarketService {
     readonly directory: DataDirectory,
     readonly store: Store,
     readonly pool: ComputePool,
-    readonly market: Market,
+    readonly tokens: LiveTokens,
     readonly orders: OrderFlow,
     readonly holderFlows: HolderFlows,
     readonly lp: LpTools,
@@ -64,13 +64,13 @@ export class MarketService {
     const clock: Clock = { nowS: () => time.nowS };
     const logged: string[] = [];
     const log = createLog((line) => void logged.push(line));
-    const market = new Market({ source: store.market, pool, clock, log, maxHeldBytes });
-    const orders = new OrderFlow({ source: store.orders, market, pool, clock, log });
+    const tokens = new LiveTokens({ source: store.market, pool, clock, log, maxHeldBytes });
+    const orders = new OrderFlow({ source: store.orders, tokens, pool, clock, log });
     const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
     const lp = new LpTools({
       source: store.lp,
       depth: store.depth,
-      market,
+      tokens,
       pool,
       clock,
       log,
@@ -78,12 +78,12 @@ export class MarketService {
     });
     const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
     store.onChange((change) => {
-      market.touch(change.tokenIds);
+      tokens.touch(change.tokenIds);
       lp.change(change);
       orders.touch(change);
       holderFlows.touch(change.holderTokens);
     });
-    await market.start();
+    await tokens.start();
     await orders.start();
     lp.start();
     const isDelayed = ({ id }: KeyRecord): boolean => id === delayedId;
@@ -91,15 +91,15 @@ export class MarketService {
       depth: store.depth,
       keys,
       market: marketHandlers({
-        market,
+        tokens,
         queue: store.queue,
         log,
         native: DEFAULT_NATIVE,
         isDelayed,
       }),
-      flow: flowHandlers({ market, orders, clock }),
+      flow: flowHandlers({ tokens, orders, clock }),
       holders: holderHandlers(holderFlows),
-      lp: lpHandlers({ lp, state: market.state, quotes }),
+      lp: lpHandlers({ lp, state: tokens.table, quotes }),
       pool,
       clock,
       host: '127.0.0.1',
@@ -110,7 +110,7 @@ export class MarketService {
       directory,
       store,
       pool,
-      market,
+      tokens,
       orders,
       holderFlows,
       lp,
@@ -143,15 +143,15 @@ export class MarketService {
   /** Turns the clock, and waits until the market has followed. */
   async turnTo(nowS: number): Promise<void> {
     this.time.nowS = nowS;
-    this.market.tick();
-    await this.market.settled();
+    this.tokens.tick();
+    await this.tokens.settled();
     this.orders.pressure.tick();
     await this.orders.settled();
   }
 
   async stop({ keepDirectory = false } = {}): Promise<void> {
     await this.server.close();
-    await this.market.close();
+    await this.tokens.close();
     await this.orders.close();
     await this.holderFlows.close();
     await this.lp.close();

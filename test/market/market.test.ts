@@ -36,32 +36,32 @@ afterEach(async () => {
   service = null;
 });
 
-describe('the market in memory', () => {
+describe('tokens in memory', () => {
   it('stays within its bound of bytes, and reads what it has put out when it is asked for', async () => {
     const maxHeldBytes = 40_000;
     service = await MarketService.start({ maxHeldBytes });
-    const { store, market } = service;
+    const { store, tokens } = service;
     const count = 60;
     for (let n = 0; n < count; n++) {
       await commitRows(store, [snapshot(NOW_S - 1, [orca(wide(40))], { address: mintOf(n) })]);
     }
-    await market.settled();
-    expect(market.state.tokenCount).toBe(count);
-    expect(market.held.heldBytes).toBeLessThanOrEqual(maxHeldBytes);
-    expect(market.held.heldTokens).toBeLessThan(count / 2);
+    await tokens.settled();
+    expect(tokens.table.tokenCount).toBe(count);
+    expect(tokens.held.heldBytes).toBeLessThanOrEqual(maxHeldBytes);
+    expect(tokens.held.heldTokens).toBeLessThan(count / 2);
     // All of them have their scores, and all of them their depth.
     for (let n = 0; n < count; n++) {
       const { body } = await service.get(`/market-depth?token_address=${mintOf(n)}`);
       expect(body.depth_data).toHaveLength(81);
       expect(body.service_score).toBeGreaterThan(0);
-      expect(market.held.heldBytes).toBeLessThanOrEqual(maxHeldBytes);
+      expect(tokens.held.heldBytes).toBeLessThanOrEqual(maxHeldBytes);
     }
     expect((await service.get('/top-scores')).body.count).toBe(50);
     // One that has been put out follows its data all the same.
     await commitRows(store, [
       snapshot(NOW_S, [orca([[0, 9, 9]])], { address: mintOf(0), price_usd: 3 }),
     ]);
-    await market.settled();
+    await tokens.settled();
     const { body } = await service.get(`/market-depth?token_address=${mintOf(0)}`);
     expect([body.price, body.depth_data.length]).toEqual([3, 1]);
   });
@@ -110,7 +110,7 @@ describe('the market in memory', () => {
     console.log(
       `${count} tokens of 802 cells, newest and delayed: ready in ${Math.round(tookMs)} ms`,
     );
-    expect(service.market.held.heldTokens).toBe(count);
+    expect(service.tokens.held.heldTokens).toBe(count);
     const { body } = await service.get('/top-scores');
     expect(body.count).toBe(50);
     expect(tookMs).toBeLessThan(4000);
@@ -150,18 +150,18 @@ describe('the market in memory', () => {
 
   it('follows commits that come while segments are joined under it', async () => {
     service = await MarketService.start();
-    const { store, market } = service;
+    const { store, tokens } = service;
     const address = mintOf(1);
     for (let n = 0; n < 60; n++) {
       await commitRows(store, [snapshot(NOW_S - 1000 + n, [orca([[0, 100 + n, 0]])], { address })]);
       if (n % 7 === 0) {
-        await market.settled();
+        await tokens.settled();
         const { body } = await service.get(`/market-depth?token_address=${address}`);
         expect(body.depth_data[0].support).toBe(100 + n);
       }
     }
     await store.settled();
-    await market.settled();
+    await tokens.settled();
     const { body } = await service.get(`/market-depth?token_address=${address}`);
     expect(body.depth_data[0].support).toBe(159);
     const delayed = await service.get(`/market-depth?token_address=${address}&delayed=true`);
@@ -186,14 +186,14 @@ describe('the market in memory', () => {
 
   it('logs a damaged segment, and goes on with the other tokens', async () => {
     service = await MarketService.start();
-    const { store, market } = service;
+    const { store, tokens } = service;
     for (const t of [NOW_S - 9, NOW_S - 8]) {
       await commitRows(
         store,
         [1, 2].map((n) => snapshot(t, [orca([[0, 5000 - n, 0]])], { address: mintOf(n) })),
       );
     }
-    await market.settled();
+    await tokens.settled();
     const before = (await service.get(`/score/${mintOf(1)}`)).body;
     const { database } = store as unknown as { database: { run(sql: string): Promise<void> } };
     await database.run('UPDATE segments SET crc32 = crc32 - 1 WHERE token_id = 0');

@@ -6,7 +6,7 @@ import {
   isInRange,
   TIMEFRAMES,
   usdNext,
-} from '../../compute/orders/cycles.js';
+} from '../../compute/orders/dca-orders.js';
 import { PLAIN_TIMEFRAMES, plainInRange, plainUsdNext } from '../reference/flow.js';
 import { NOW_S, dcaOrderOf, plainOrders, plainPrice } from './orders.js';
 

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TIMEFRAMES } from '../../compute/orders/cycles.js';
+import { TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import { checkReply, type Json } from '../support/conformance.js';
 import { HAS_EXAMPLES, exampleFile, expectedReplies } from '../support/examples.js';
 import { closePool, ingest as ingestHere } from '../support/ingest.js';

@@ -1,6 +1,6 @@
 /** The service over a few tokens in memory, with the orders that a test gives it. */
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
-import type { LimitOrder } from '../../compute/orders/limit-order.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
+import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type { PlainStore } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';

@@ -1,6 +1,6 @@
 /** Random DCA orders and tokens with orders, and plain ones as Fathom keeps them. */
 import fc from 'fast-check';
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { PlainDcaOrder, PlainFlowToken } from '../reference/flow.js';
 import { plainMarkets } from '../scores/ladders.js';
 

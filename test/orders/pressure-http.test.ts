@@ -1,7 +1,7 @@
 /** GET /dca-pressure over sockets, against what the plain reference gives. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TIMEFRAMES } from '../../compute/orders/cycles.js';
+import { TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import {
   plainInRange,
   plainPressure,

@@ -1,27 +1,28 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
-import { TIMEFRAMES } from '../../compute/orders/cycles.js';
+import { type DcaOrder, TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import {
+  MAX_TOP_ORDERS,
   PRESSURE_DIRECTIONS,
   PRESSURE_SORTS,
+  type PressureRanking,
+  rankBothWays,
   rankOf,
   rankPressure,
+  topOrders,
   topOrdersOf,
-  type PressureRanking,
 } from '../../compute/orders/pressure.js';
-import { MAX_TOP_ORDERS, rankBothWays, topOrders } from '../../compute/orders/rank.js';
-import { PressureRows, type PressureRow } from '../../server/orders/pressure-rows.js';
-import type { TokenState } from '../../server/tokens/market-state.js';
+import { type PressureRow, PressureRows } from '../../server/orders/pressure-rows.js';
+import type { LiveToken } from '../../server/tokens/token-table.js';
 import { Turns } from '../../server/turns.js';
-import { plainPressure, plainRank, type PlainFlowToken } from '../reference/flow.js';
+import { type PlainFlowToken, plainPressure, plainRank } from '../reference/flow.js';
 import { expectClose } from './close.js';
-import { NOW_S, dcaOrdersOf, plainTokens } from './orders.js';
+import { dcaOrdersOf, NOW_S, plainTokens } from './orders.js';
 import { tokenStateOf } from './tokens.js';
 
 /** Tokens and orders as the market and the order book hold them, and the rows that follow them. */
 class Board {
-  readonly states = new Map<string, TokenState>();
+  readonly states = new Map<string, LiveToken>();
   readonly orders = new Map<string, readonly DcaOrder[]>();
   readonly rows = new PressureRows(
     { token: (address) => this.states.get(address) ?? null },

@@ -1,13 +1,13 @@
 /** Plain tokens as the market in memory has them. */
 import { binSums } from '../../compute/ladder/bin-sums.js';
 import { marketMask } from '../../compute/ladder/snapshot-cells.js';
-import type { NewestSnapshot, TokenState } from '../../server/tokens/market-state.js';
+import type { NewestSnapshot, LiveToken } from '../../server/tokens/token-table.js';
 import { NOW_S } from './orders.js';
 import { plainSupportLiquidity, type PlainFlowToken } from '../reference/flow.js';
 import { cellsOf, marketsOf } from '../scores/ladders.js';
 
 /** @param revision another one for another state */
-export function tokenStateOf(plain: PlainFlowToken, revision: number): TokenState {
+export function tokenStateOf(plain: PlainFlowToken, revision: number): LiveToken {
   const { address, price, markets, mcap } = plain;
   return {
     details: {

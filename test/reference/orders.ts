@@ -1,6 +1,6 @@
 /** Order endpoints as data.md section 4 reads, plainly and slowly. */
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
-import type { LimitOrder } from '../../compute/orders/limit-order.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
+import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 
 export interface PlainLeg {
   orders: readonly LimitOrder[];

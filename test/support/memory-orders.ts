@@ -1,6 +1,6 @@
 /** Active orders kept in memory, as a store serves them: in no order. */
-import type { DcaOrder } from '../../compute/orders/dca-order.js';
-import type { LimitOrder } from '../../compute/orders/limit-order.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
+import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type { OrderSource } from '../../storage/contract.js';
 
 /** Orders of one batch of all. */

@@ -1,7 +1,7 @@
 /** Orders for tests, and random ones that tie often. */
 import fc from 'fast-check';
-import { DIRECTIONS, type DcaOrder } from '../../compute/orders/dca-order.js';
-import type { LimitOrder } from '../../compute/orders/limit-order.js';
+import { DIRECTIONS, type DcaOrder } from '../../compute/orders/dca-orders.js';
+import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 
 export function limitOrder(fields: Partial<LimitOrder> = {}): LimitOrder {
   return {

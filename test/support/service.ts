@@ -25,7 +25,7 @@ import { OrderFlow } from '../../server/orders/order-flow.js';
 import { Fragments, type FragmentsOptions } from '../../server/replay/fragments/fragments.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import { marketHandlers } from '../../server/tokens/handlers.js';
-import { Market } from '../../server/tokens/market.js';
+import { LiveTokens } from '../../server/tokens/live-tokens.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { checkedFetch } from './conformance.js';
 import { MemoryDepth, MemoryKeys } from './memory-depth.js';
@@ -154,22 +154,30 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const clock = options.clock ?? frozenClock(NOW_S);
   const queue = new MemoryQueue();
   const source = new MemoryMarket(depth, options.details);
-  const market = new Market({ source, pool, clock, log });
-  await market.start();
+  const tokens = new LiveTokens({ source, pool, clock, log });
+  await tokens.start();
   depth.reads.length = 0;
   const orderSource = options.orderSource ?? new MemoryOrders();
-  const orders = new OrderFlow({ source: orderSource, market, pool, clock, log });
+  const orders = new OrderFlow({ source: orderSource, tokens, pool, clock, log });
   await orders.start();
-  const flow = flowHandlers({ market, orders, clock });
+  const flow = flowHandlers({ tokens, orders, clock });
   const holderSource = options.holderSource ?? new MemoryHolders();
   const holderFlows = new HolderFlows({ source: holderSource, pool, clock, log });
   const holders = holderHandlers(holderFlows);
   const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
   const lpSource = options.lpSource ?? new MemoryLp();
-  const lpTools = new LpTools({ source: lpSource, depth, market, pool, clock, log, quotes });
+  const lpTools = new LpTools({
+    source: lpSource,
+    depth,
+    tokens,
+    pool,
+    clock,
+    log,
+    quotes,
+  });
   lpTools.start();
-  const lp = lpHandlers({ lp: lpTools, state: market.state, quotes });
-  const handlers = marketHandlers({ market, queue, log, native: DEFAULT_NATIVE });
+  const lp = lpHandlers({ lp: lpTools, state: tokens.table, quotes });
+  const handlers = marketHandlers({ tokens, queue, log, native: DEFAULT_NATIVE });
   const fragments = options.fragments && new Fragments({ pool, depth, log, ...options.fragments });
   const server = await startServer({
     depth,
@@ -224,7 +232,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     async stop() {
       await server.close();
       await fragments?.close();
-      await market.close();
+      await tokens.close();
       await orders.close();
       await holderFlows.close();
       await lpTools.close();

@@ -18,7 +18,7 @@ import { Fragments, FRAGMENTS_FOLDER } from '../../replay/fragments/fragments.js
 import { SegmentColumns } from '../../replay/segment-columns.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { marketHandlers } from '../../tokens/handlers.js';
-import { Market } from '../../tokens/market.js';
+import { LiveTokens } from '../../tokens/live-tokens.js';
 import { SERVE_HELP, SERVE_USAGE, serveOptions, type ServeOptions } from '../settings.js';
 import { stopSignal, storeOptions } from '../runtime.js';
 
@@ -65,8 +65,8 @@ export async function startService(
     closing.push(() => store.close());
     await sweepStaging(directory, Date.now());
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
-    const market = new Market({ source: store.market, pool, clock, log });
-    closing.push(() => market.close());
+    const tokens = new LiveTokens({ source: store.market, pool, clock, log });
+    closing.push(() => tokens.close());
     const folder = path.join(directory, FRAGMENTS_FOLDER);
     const fragments = new Fragments({
       pool,
@@ -76,14 +76,14 @@ export async function startService(
       limits: options.fragments,
     });
     closing.push(() => fragments.close());
-    const orders = new OrderFlow({ source: store.orders, market, pool, clock, log });
+    const orders = new OrderFlow({ source: store.orders, tokens, pool, clock, log });
     closing.push(() => orders.close());
     const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
     closing.push(() => holderFlows.close());
     const lp = new LpTools({
       source: store.lp,
       depth: store.depth,
-      market,
+      tokens,
       pool,
       clock,
       log,
@@ -91,14 +91,14 @@ export async function startService(
     });
     closing.push(() => lp.close());
     store.onChange((change) => {
-      market.touch(change.tokenIds);
+      tokens.touch(change.tokenIds);
       lp.change(change);
       orders.touch(change);
       holderFlows.touch(change.holderTokens);
     });
     const control = await listenForCommands(directory, store, onError('a command failed'));
     closing.push(() => control.close());
-    await market.start();
+    await tokens.start();
     await orders.start();
     // Not awaited: requests that come before the first boards wait for them.
     lp.start();
@@ -107,14 +107,14 @@ export async function startService(
       depth: store.depth,
       keys: store.keys,
       market: marketHandlers({
-        market,
+        tokens,
         queue: store.queue,
         log,
         native,
         isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
       }),
-      flow: flowHandlers({ market, orders, clock }),
-      lp: lpHandlers({ lp, state: market.state, quotes }),
+      flow: flowHandlers({ tokens, orders, clock }),
+      lp: lpHandlers({ lp, state: tokens.table, quotes }),
       holders: holderHandlers(holderFlows),
       evmChainId,
       checkPlan: new Limiter({ usage: store.usage, plans }).check,

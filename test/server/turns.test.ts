@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { sortInTurns } from '../../server/sort-in-turns.js';
-import { Turns } from '../../server/turns.js';
+import { sortInTurns, Turns } from '../../server/turns.js';
 
 interface Item {
   key: number;

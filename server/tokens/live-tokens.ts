@@ -12,7 +12,7 @@ import { Alarms } from './alarms.js';
 import { EMPTY_BOARDS, topScoreBoards, type TopScoreBoards } from '../scores/boards.js';
 import { DEPTH_DELAY_S, DepthLoader } from './depth-loader.js';
 import { HeldDepth, MAX_HELD_BYTES, isSamePlace, type HeldToken } from './held-depth.js';
-import { MarketState, type TokenState } from './market-state.js';
+import { TokenTable, type LiveToken } from './token-table.js';
 
 /** Tokens that are loaded at once, with a read and a task of the pool for all of them. */
 const TOKENS_AT_ONCE = 16;
@@ -21,7 +21,7 @@ const LOADS_AT_START = 4;
 /** How often the clock is looked at. */
 const TICK_MS = 1000;
 
-export interface MarketOptions {
+export interface LiveTokensOptions {
   source: MarketSource;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
@@ -32,8 +32,8 @@ export interface MarketOptions {
 /** Told of the tokens that have just been loaded: whatever is served of them may be another. */
 export type LoadListener = (addresses: readonly string[]) => void;
 
-export class Market {
-  readonly state = new MarketState();
+export class LiveTokens {
+  readonly table = new TokenTable();
   readonly held: HeldDepth;
   private readonly boards: LiveValue<TopScoreBoards>;
   private readonly alarms = new Alarms();
@@ -44,9 +44,9 @@ export class Market {
   private readonly reading = new Map<number, Promise<HeldToken>>();
   private readonly loadListeners: LoadListener[] = [];
 
-  constructor(private readonly options: MarketOptions) {
+  constructor(private readonly options: LiveTokensOptions) {
     this.held = new HeldDepth(options.maxHeldBytes ?? MAX_HELD_BYTES);
-    this.loader = new DepthLoader(options.source, options.pool, this.held, this.state);
+    this.loader = new DepthLoader(options.source, options.pool, this.held, this.table);
     this.follower = new Follower({
       work: (tokenIds) => this.loadTokens(tokenIds),
       failure: 'a token could not be loaded',
@@ -55,7 +55,7 @@ export class Market {
       batchKeys: TOKENS_AT_ONCE,
     });
     this.boards = new LiveValue({
-      build: () => Promise.resolve({ value: topScoreBoards(this.state) }),
+      build: () => Promise.resolve({ value: topScoreBoards(this.table) }),
       failure: 'the boards of scores could not be ranked',
       log: options.log,
     });
@@ -77,12 +77,12 @@ export class Market {
   }
 
   /** The token's newest snapshots where they are held; null: loadDepth() reads them. */
-  depth({ details: { tokenId } }: TokenState): HeldToken | null {
+  depth({ details: { tokenId } }: LiveToken): HeldToken | null {
     return this.held.get(tokenId);
   }
 
   /** Reads the snapshots of a token that is not held: one that the bound has put out. */
-  loadDepth({ details: { tokenId } }: TokenState): Promise<HeldToken> {
+  loadDepth({ details: { tokenId } }: LiveToken): Promise<HeldToken> {
     let reading = this.reading.get(tokenId);
     if (reading === undefined) {
       reading = this.readDepth(tokenId).finally(() => this.reading.delete(tokenId));
@@ -151,7 +151,7 @@ export class Market {
     const [{ held }] = await this.loader.load([tokenId], { nowS, always: true });
     if (held === null) throw new Error(`token ${tokenId} has not been read`);
     // A commit may have come in between: only what agrees with the scores is held.
-    const known = this.state.tokenById(tokenId)?.newest?.place ?? null;
+    const known = this.table.tokenById(tokenId)?.newest?.place ?? null;
     const agrees = known === null || held.newest === null || isSamePlace(known, held.newest.place);
     if (agrees) this.held.put(tokenId, held);
     return held;
@@ -167,7 +167,7 @@ export class Market {
       if (held !== null) this.held.put(details.tokenId, held);
       this.alarms.set(details.tokenId, nextChangeS);
     }
-    this.state.put(loaded, nowS);
+    this.table.put(loaded, nowS);
     const addresses = loaded.map(({ details }) => details.address);
     for (const listener of this.loadListeners) listener(addresses);
     this.boards.request();

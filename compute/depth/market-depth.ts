@@ -1,4 +1,4 @@
-/** A snapshot as price levels with totals (data.md section 4, Market depth). Pure. */
+/** A snapshot as price levels with totals (docs/definitions.md#market-depth). */
 import { BIN_COUNT, MIN_BIN, binFactor, binsOfBand, type BinRange } from '../ladder/ladder.js';
 import type { SnapshotCells } from '../ladder/snapshot-cells.js';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../market.js';
 
 /** Which exchange type's markets are kept. */
-export type DepthFilter = ExchangeType | 'ALL';
+type DepthFilter = ExchangeType | 'ALL';
 
 export interface DepthQuery {
   exchangeType: DepthFilter;
@@ -22,7 +22,7 @@ export interface DepthQuery {
 }
 
 /** What one bin holds; amounts in the query's currency. */
-export interface DepthLevel {
+interface DepthLevel {
   price: number;
   /** Without constant-product. */
   support: number;
@@ -31,7 +31,7 @@ export interface DepthLevel {
   constant_product: number;
 }
 
-export interface DepthSummary {
+interface DepthSummary {
   by_exchange_type: { exchange_type: ExchangeType; support: number; resistance: number }[];
   by_source: { source: string; support: number; resistance: number }[];
   constant_product: number;
@@ -46,7 +46,7 @@ export function binsOfChange(lowChange: number, highChange: number): BinRange {
 }
 
 /** Whether the market is the one into which a token's constant-product pools are summed. */
-export const isConstantProduct = (market: Market): boolean =>
+const isConstantProduct = (market: Market): boolean =>
   venueKey(market.source) === CONSTANT_PRODUCT_MARKET.source;
 
 const isKept = (market: Market, filter: DepthFilter): boolean =>

@@ -1,5 +1,26 @@
-/** What DCA orders will trade in the time to come (data.md section 4, DCA). */
-import type { DcaOrder } from './dca-order.js';
+/** DCA orders, which trade a fixed amount every cycle (docs/definitions.md#dca-cycles). */
+
+export const DIRECTIONS = ['BUY', 'SELL'] as const;
+export type Direction = (typeof DIRECTIONS)[number];
+
+/** A row of dataset `dca_orders` that is active: not closed, and `remainingUsd > 0`. */
+export interface DcaOrder {
+  dcaAddress: string;
+  /** A mint: DCA orders are mainchain's. */
+  tokenAddress: string;
+  direction: Direction;
+  pairedSymbol: string;
+  depositedUsd: number;
+  remainingUsd: number;
+  cycleUsd: number;
+  /** Seconds between two cycles, > 0. */
+  cycleFrequencyS: number;
+  /** Epoch seconds of the first cycle that counts; it may lie in the past. */
+  nextCycleAtS: number;
+  /** Prices between which the order is active, both included; null: open. */
+  minUsd: number | null;
+  maxUsd: number | null;
+}
 
 /** The timeframes of flow projections, shortest first: the suffixes of the API's fields. */
 export const TIMEFRAMES = ['5_min', '30_min', '1_hr', '6_hr', '24_hr'] as const;
@@ -12,8 +33,8 @@ export const HORIZONS_S = [300, 1_800, 3_600, 21_600, 86_400] as const;
 const MAX_CYCLES = Number.MAX_SAFE_INTEGER;
 
 /**
- * How many k >= 0 have `k * cycleFrequencyS <= sinceFirstS`: cycles up to a moment so many seconds
- * after the first one (negative: before it).
+ * How many k >= 0 have `k * cycleFrequencyS <= sinceFirstS`: cycles up to a moment that lies
+ * `sinceFirstS` seconds after the first one (negative: before it).
  *
  * Division of whole numbers below 2^53 never rounds up to the next whole one, so the floor of the
  * quotient is exact for whole seconds, however far back or ahead the first cycle lies. More than
@@ -21,7 +42,7 @@ const MAX_CYCLES = Number.MAX_SAFE_INTEGER;
  */
 export function cyclesBy(sinceFirstS: number, cycleFrequencyS: number): number {
   if (sinceFirstS < 0) return 0;
-  // Of a fraction of a second the quotient may be off by a rounding: it is held against the product.
+  // For fractions of a second the quotient may be rounded: the product decides.
   let last = Math.floor(sinceFirstS / cycleFrequencyS);
   if (last * cycleFrequencyS > sinceFirstS) last--;
   else if ((last + 1) * cycleFrequencyS <= sinceFirstS) last++;
@@ -51,7 +72,7 @@ export function isInRange(
 }
 
 /** The fields of an order that its flow follows from. */
-export type FlowingOrder = Pick<
+type FlowingOrder = Pick<
   DcaOrder,
   'remainingUsd' | 'cycleUsd' | 'cycleFrequencyS' | 'nextCycleAtS' | 'minUsd' | 'maxUsd'
 >;

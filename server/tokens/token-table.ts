@@ -29,7 +29,7 @@ export interface NewestSnapshot {
   supportLiquidityUsd: number;
 }
 
-export interface TokenState {
+export interface LiveToken {
   readonly details: TokenDetails;
   readonly newest: NewestSnapshot | null;
   readonly standing: Standing;
@@ -40,7 +40,7 @@ export interface TokenState {
 /** Bins with `0.75 <= 1.01^b <= 1.25`. */
 const SUPPORT_LIQUIDITY_BINS = binsOfBand(-25, 25);
 
-interface Entry extends TokenState {
+interface Row extends LiveToken {
   details: TokenDetails;
   newest: NewestSnapshot | null;
   standing: Standing;
@@ -48,27 +48,27 @@ interface Entry extends TokenState {
 }
 
 /** `price_usd` of the newest snapshot, else of the tokens row; null without either. */
-export function currentPriceUsd({ newest, details }: TokenState): number | null {
+export function currentPriceUsd({ newest, details }: LiveToken): number | null {
   return newest?.priceUsd ?? details.priceUsd;
 }
 
-export class MarketState {
+export class TokenTable {
   /** By address in canonical form: no two chains share one. */
-  private readonly byAddress = new Map<string, Entry>();
-  private readonly byId = new Map<number, Entry>();
-  private readonly assets = new Map<string, Map<Chain, Entry>>();
+  private readonly byAddress = new Map<string, Row>();
+  private readonly byId = new Map<number, Row>();
+  private readonly assets = new Map<string, Map<Chain, Row>>();
   private revisions = 0;
 
-  token(address: string): TokenState | null {
+  token(address: string): LiveToken | null {
     return this.byAddress.get(address) ?? null;
   }
 
-  tokenById(tokenId: number): TokenState | null {
+  tokenById(tokenId: number): LiveToken | null {
     return this.byId.get(tokenId) ?? null;
   }
 
   /** The asset's leg on `chain`, the token itself included; null where it has none. */
-  leg({ details: { asset, chain: own, address } }: TokenState, chain: Chain): TokenState | null {
+  leg({ details: { asset, chain: own, address } }: LiveToken, chain: Chain): LiveToken | null {
     if (own === chain) return this.token(address);
     return asset === null ? null : (this.assets.get(asset)?.get(chain) ?? null);
   }
@@ -77,15 +77,15 @@ export class MarketState {
     return this.byId.size;
   }
 
-  all(): Iterable<TokenState> {
+  all(): Iterable<LiveToken> {
     return this.byId.values();
   }
 
   /** Takes tokens as they have been loaded, and works their assets' scores out anew. */
   put(tokens: readonly LoadedToken[], nowS: number): void {
-    const toScore = new Set<Entry>();
+    const toScore = new Set<Row>();
     for (const loaded of tokens) this.putToken(loaded, toScore);
-    const scored = new Set<Entry>();
+    const scored = new Set<Row>();
     for (const entry of toScore) {
       if (scored.has(entry)) continue;
       const legs = this.legsOf(entry);
@@ -98,11 +98,11 @@ export class MarketState {
     }
   }
 
-  private putToken({ details, held }: LoadedToken, toScore: Set<Entry>): void {
+  private putToken({ details, held }: LoadedToken, toScore: Set<Row>): void {
     const before = this.byId.get(details.tokenId);
     const newest =
       held === null ? (before?.newest ?? null) : newestOf(details, held, before?.newest);
-    const entry: Entry = before ?? {
+    const entry: Row = before ?? {
       details,
       newest,
       standing: standingOf(details, null, null),
@@ -127,21 +127,21 @@ export class MarketState {
     }
   }
 
-  private legsOf(entry: Entry): Entry[] {
+  private legsOf(entry: Row): Row[] {
     const { asset } = entry.details;
     return asset === null ? [entry] : [...(this.assets.get(asset)?.values() ?? [])];
   }
 
-  private join(entry: Entry): void {
+  private join(entry: Row): void {
     const { asset, chain } = entry.details;
     if (asset === null) return;
-    const legs = this.assets.get(asset) ?? new Map<Chain, Entry>();
+    const legs = this.assets.get(asset) ?? new Map<Chain, Row>();
     legs.set(chain, entry);
     this.assets.set(asset, legs);
   }
 
   /** Takes a token out of its asset. @returns the legs that stay */
-  private leave(entry: Entry): Entry[] {
+  private leave(entry: Row): Row[] {
     const { asset, chain } = entry.details;
     const legs = asset === null ? undefined : this.assets.get(asset);
     if (asset === null || legs === undefined) return [];
@@ -179,12 +179,12 @@ function newestOf(
 }
 
 /** The score that the asset's legs have; null where none has one. */
-function assetOf(legs: readonly Entry[]): AssetScore | null {
+function assetOf(legs: readonly Row[]): AssetScore | null {
   return legs.find(({ standing }) => standing.asset !== null)?.standing.asset ?? null;
 }
 
 /** One score from the newest snapshot of each leg with full coverage; null where none has one. */
-function scoreAsset(legs: readonly Entry[], nowS: number): AssetScore | null {
+function scoreAsset(legs: readonly Row[], nowS: number): AssetScore | null {
   const full = legs.flatMap(({ details, newest }) =>
     details.coverage === 'full' && newest !== null ? [{ details, newest }] : [],
   );

@@ -1,5 +1,26 @@
-/** A leg's limit orders by price, and the walk from the current price outward (data.md section 4). */
-import type { LimitOrder } from './limit-order.js';
+/** A leg's limit orders by price, and those nearest to its price (docs/definitions.md#limit-orders). */
+import type { Chain } from '../market.js';
+import type { Direction } from './dca-orders.js';
+
+/** A row of dataset `limit_orders` that is active: not closed, and `remainingUsd > 0`. */
+export interface LimitOrder {
+  orderAddress: string;
+  chain: Chain;
+  tokenAddress: string;
+  direction: Direction;
+  /** Name of the order platform, as given. */
+  platform: string;
+  pairedSymbol: string;
+  /** Wallet address. */
+  maker: string;
+  /** > 0. */
+  usdPrice: number;
+  remainingUsd: number;
+  /** Fraction that has been filled. */
+  pctComplete: number;
+  /** Epoch seconds. */
+  createdAtS: number;
+}
 
 /** Active orders of one leg, in levels: those of one price. */
 export interface LimitLadder {
@@ -26,7 +47,7 @@ export interface NearOrder {
   readonly pctAway: number;
 }
 
-export interface NearQuery {
+interface NearQuery {
   /** The range of `pctAway`, both ends included, compared as they are. */
   readonly lowChange: number;
   readonly highChange: number;
