@@ -80,9 +80,10 @@ describe('A database whose log ends within a commit', () => {
       ends.push(statSync(log).size);
     }
     const last = ends[2];
+    const spread = Number(process.env.FATHOM_RUNS ?? 10);
     const cuts = new Set([
-      ...Array.from({ length: 24 }, (_, i) => i),
-      ...Array.from({ length: 30 }, (_, i) => Math.floor((i * (last - 1)) / 29)),
+      ...[0, 1, 7, 14, 19, 20, 21, 22, 23],
+      ...Array.from({ length: spread }, (_, i) => Math.floor((i * (last - 1)) / (spread - 1))),
       ...Array.from({ length: 5 }, (_, i) => last - ends[1] - 2 + i),
     ]);
     for (const cutBytes of cuts) {
@@ -109,14 +110,18 @@ describe('A database whose log ends within a commit', () => {
 });
 
 describe('A store whose log ends within a commit', () => {
+  /** A log longer than this has rows in it, which would rather stand in row groups of the file. */
+  const MAX_LOG_BYTES = 64 * 1024;
+
   /**
-   * Every cut leaves what was there before the commit, which then goes through; the whole log, what
-   * is there behind it.
+   * Every cut leaves what was there before the commit, which then goes through; the whole log leaves
+   * what the commit made. All that `contents` shows of the commit is in `again` too.
    */
   async function expectAllOrNothing(
     before: (store: Store) => Promise<unknown>,
     commit: (store: Store) => Promise<unknown>,
     contents: (store: Store) => Promise<unknown>,
+    again = commit,
   ): Promise<void> {
     const first = await openStore(directory.path);
     await before(first);
@@ -124,6 +129,9 @@ describe('A store whose log ends within a commit', () => {
     const store = await openStore(directory.path);
     const old = await contents(store);
     await commit(store);
+    expect(statSync(path.join(directory.path, 'fathom.duckdb.wal')).size).toBeLessThan(
+      MAX_LOG_BYTES,
+    );
     const committed = await contents(store);
     expect(committed).not.toEqual(old);
     for (const cutBytes of [0, ...CUTS]) {
@@ -134,7 +142,7 @@ describe('A store whose log ends within a commit', () => {
           cutBytes === 0 ? committed : old,
         );
         if (cutBytes === 1) {
-          await commit(cut);
+          await again(cut);
           expect(await contents(cut)).toEqual(committed);
         }
         await cut.close();
@@ -167,20 +175,23 @@ describe('A store whose log ends within a commit', () => {
         ['two', 1],
       ]),
     ];
-    const mints = [MINT, ...Array.from({ length: 2100 }, (_, i) => `mint-${i}`)];
+    const mints = [MINT, ...Array.from({ length: 2050 }, (_, i) => `mint-${i}`)];
+    const shown = [MINT, mints[1], mints[2050]];
+    const commitTo = (store: Store, tokens: string[]) =>
+      commitHolders(
+        store,
+        tokens.map((mint) => [mint, new Map([held(2), held(3)])]),
+      );
     await expectAllOrNothing(
       (store) => commitHolders(store, [[MINT, new Map([held(1)])]]),
-      (store) =>
-        commitHolders(
-          store,
-          mints.map((mint) => [mint, new Map([held(2), held(3)])]),
-        ),
+      (store) => commitTo(store, mints),
       async (store) =>
         Promise.all(
-          [MINT, mints[1], mints[2100]].map(async (mint) =>
+          shown.map(async (mint) =>
             [...(await storedHolders(store.holders, mint))].map(([t, owners]) => [t, ...owners]),
           ),
         ),
+      (store) => commitTo(store, shown),
     );
   });
 
@@ -197,7 +208,7 @@ describe('A store whose log ends within a commit', () => {
       Array.from({ length: count }, (_, i) => snapshot(60_000 + 60 * i, [orca(noise(seed + i))]));
     await expectAllOrNothing(
       (store) => commitRows(store, minutes(20, 1)),
-      (store) => commitRows(store, minutes(2400, 9)),
+      (store) => commitRows(store, minutes(1300, 9)),
       async (store) => {
         const all = await storedSnapshots(store, tokenOf(store));
         return JSON.stringify(all).length;
