@@ -1,6 +1,6 @@
 /**
- * The eight rules of the chain parameter (api.md 4.0), driven by what an endpoint declares. Checks
- * come in the order invalid_chain, chain_not_supported, chain_mismatch.
+ * The eight rules of the chain parameter (docs/definitions.md#chain-rules), driven by what an endpoint
+ * declares. Checks come in the order invalid_chain, chain_not_supported, chain_mismatch.
  */
 import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { ApiError } from '../http/errors.js';

@@ -21,20 +21,21 @@ const FILES = {
   'favicon-32x32.png': 'image/png',
 } as const;
 
-/** What the viewer's own style lacks: narrow screens, and groups that read as headings. */
+/** Adapts the viewer to narrow screens, and hides the column of links, of which there are none. */
 const STYLE = `
 body { margin: 0; background: #fafafa; }
 noscript { display: block; margin: 2rem; font-family: sans-serif; }
 .swagger-ui .wrapper { padding: 0 16px; }
+.swagger-ui .response-col_links { display: none; }
 @media (max-width: 640px) {
   .swagger-ui .wrapper { padding: 0 8px; }
-  .swagger-ui .opblock-tag { flex-wrap: wrap; font-size: 18px; }
-  .swagger-ui .opblock-tag small { flex-basis: 100%; order: 2; padding: 0; }
   .swagger-ui .opblock .opblock-summary-path { max-width: none; word-break: break-word; }
   .swagger-ui .opblock .opblock-summary-path-description-wrapper { gap: 2px 8px; }
   .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap; gap: 8px; }
   .swagger-ui .table-container { overflow-x: auto; padding: 8px; }
-  .swagger-ui .scheme-container .schemes { padding: 0; }
+  .swagger-ui .opblock-tag { display: grid; grid-template-columns: 1fr auto; font-size: 18px; }
+  .swagger-ui .opblock-tag small { grid-row: 2; padding: 0; }
+  .swagger-ui .response-col_status { width: auto; padding-right: 8px; }
 }
 `;
 

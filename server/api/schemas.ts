@@ -19,8 +19,8 @@ export function nullable<S extends TSchema>(schema: S, description?: string) {
 }
 
 /**
- * An object of a reply. It is open: fields are added without a new major version, and what was made
- * from an older description has to take them (api.md 9).
+ * An object of a reply. It is open: fields are added without a new major version, and clients made from
+ * an older description have to ignore them.
  */
 export function document<P extends TProperties>(properties: P, options: TSchemaOptions = {}) {
   return Type.Object(properties, options);

@@ -1,6 +1,5 @@
 import Type from 'typebox';
-import { EXCHANGE_TYPES } from '../../compute/market.js';
-import { CHAIN_RULES } from '../chain-rules.js';
+import { CHAINS, EXCHANGE_TYPES } from '../../compute/market.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {
   bounded,
@@ -46,7 +45,7 @@ export const getMarketDepth = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['market-depth'],
-  chain: CHAIN_RULES.getMarketDepth,
+  chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: CHAINS },
   query: Type.Object({
     token_address: tokenAddress,
     exchange_type: exchangeType,

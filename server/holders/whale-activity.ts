@@ -10,7 +10,6 @@ import type { HolderFlow } from '../../compute/holders/flow.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { KeptReplies } from '../api/replies.js';
 import { chainKey, count, document, flag, list, tokenAddress, word } from '../api/schemas.js';
-import { CHAIN_RULES } from '../chain-rules.js';
 import {
   coverageOf,
   flowSparkline,
@@ -64,7 +63,7 @@ export const getWhaleActivity = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general', 'whale-get'],
-  chain: CHAIN_RULES.getWhaleActivity,
+  chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: ['mainchain'] },
   query: Type.Object({
     token_address: tokenAddress,
     include: list(
@@ -107,7 +106,7 @@ export const postWhaleActivity = defineEndpoint({
   tier: 'premium',
   quotaCost: 'tokens',
   rateBuckets: ['general', 'whale-post'],
-  chain: CHAIN_RULES.postWhaleActivity,
+  chain: { kind: 'batch', name: 'token_addresses', supported: ['mainchain'], invalid: 'refused' },
   query: Type.Object({}),
   body: Type.Object({
     token_addresses: Type.Array(Type.String(), {

@@ -1,7 +1,6 @@
 import Type from 'typebox';
 import { DLMM_SORTS } from '../../compute/lp/dlmm-board.js';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
-import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {
   bounded,
@@ -39,7 +38,7 @@ export const getDlmmPools = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
-  chain: CHAIN_RULES.getDlmmPools,
+  chain: { kind: 'list', supported: ['mainchain'], scope: 'mint' },
   query: Type.Object({
     period: word(DLMM_PERIODS, { default: '1h', description: 'Hours that are summed.' }),
     sort: word(DLMM_SORTS, {

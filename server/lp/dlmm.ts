@@ -1,6 +1,5 @@
 import Type from 'typebox';
 import { CHIP_KEYS } from '../../compute/lp/dlmm-board.js';
-import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {
   chainKey,
@@ -39,7 +38,7 @@ export const getDlmm = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
-  chain: CHAIN_RULES.getDlmm,
+  chain: { kind: 'address', at: { in: 'path', name: 'address' }, supported: ['mainchain'] },
   query: Type.Object({}),
   body: null,
   response: document({

@@ -1,6 +1,5 @@
 import Type from 'typebox';
 import { LP_DENOMINATORS, LP_WINDOWS } from '../../compute/lp/fee-density.js';
-import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {
   chainKey,
@@ -37,7 +36,7 @@ export const getLpCheatSheet = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
-  chain: CHAIN_RULES.getLpCheatSheet,
+  chain: { kind: 'list', supported: ['mainchain'] },
   query: Type.Object({
     window: word(LP_WINDOWS, { default: '1h', description: 'Hours of volume.' }),
     denominator: word(LP_DENOMINATORS, {

@@ -1,5 +1,4 @@
 import Type from 'typebox';
-import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import { count, document, most, tokenAddress, word } from '../api/schemas.js';
 import { dcaOrder } from './dca-order-fields.js';
@@ -24,7 +23,7 @@ export const getDcaOrders = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
-  chain: CHAIN_RULES.getDcaOrders,
+  chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: ['mainchain'] },
   query: Type.Object({
     token_address: tokenAddress,
     sort_by: word(SORTS, {

@@ -7,7 +7,6 @@ import {
 } from '../../compute/orders/pressure.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import { count, document, flag, most, nullable, usd, word } from '../api/schemas.js';
-import { CHAIN_RULES } from '../chain-rules.js';
 import { tokenRanges } from '../tokens/size-range-fields.js';
 import { boardToken } from '../tokens/token-info-fields.js';
 import { dcaOrder } from './dca-order-fields.js';
@@ -48,7 +47,7 @@ export const getDcaPressure = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['dca-pressure'],
-  chain: CHAIN_RULES.getDcaPressure,
+  chain: { kind: 'list', supported: ['mainchain'] },
   query: Type.Object({
     sort_by: word(PRESSURE_SORTS, {
       default: 'usd',

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { CHAIN_RULES } from '../chain-rules.js';
+import { CHAINS } from '../../compute/market.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {
   bounded,
@@ -58,7 +58,7 @@ export const getLimitOrders = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
-  chain: CHAIN_RULES.getLimitOrders,
+  chain: { kind: 'filter', at: { in: 'query', name: 'token_address' }, supported: CHAINS },
   query: Type.Object({
     token_address: tokenAddress,
     low_pct_change: bounded(MIN_CHANGE, MAX_CHANGE, {

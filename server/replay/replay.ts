@@ -1,9 +1,8 @@
 import Type from 'typebox';
 import { DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder/ladder.js';
-import { EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
+import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { REPLAY_GROUPS } from '../../compute/replay/query.js';
-import { CHAIN_RULES } from '../chain-rules.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {
   bounded,
@@ -85,7 +84,7 @@ export const getReplay = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
-  chain: CHAIN_RULES.getReplay,
+  chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: Type.Object({
     from: instant('Start of the window (inclusive). Default: 24 hours before `to`.'),
     to: instant('End of the window (exclusive). Default: now.'),

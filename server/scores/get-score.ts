@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { CHAIN_RULES } from '../chain-rules.js';
+import { CHAINS } from '../../compute/market.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {
   chainKey,
@@ -26,7 +26,12 @@ export const getScore = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
-  chain: CHAIN_RULES.getScore,
+  chain: {
+    kind: 'address',
+    at: { in: 'path', name: 'address' },
+    supported: CHAINS,
+    numericIds: true,
+  },
   query: Type.Object({
     explain: flag(
       'Adds `explain`: what the score is made of, so that anyone can work it out anew.',

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { CHAIN_RULES } from '../chain-rules.js';
+import { CHAINS } from '../../compute/market.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import { chainKey, count, document, tokenAddress, tokenSymbol } from '../api/schemas.js';
 import { serviceScore, tokenStatus } from './score-fields.js';
@@ -19,7 +19,13 @@ export const postScore = defineEndpoint({
   tier: 'enterprise',
   quotaCost: 1,
   rateBuckets: ['general'],
-  chain: CHAIN_RULES.postScore,
+  chain: {
+    kind: 'batch',
+    name: 'addresses',
+    supported: CHAINS,
+    invalid: 'listed',
+    namesOffenders: true,
+  },
   query: Type.Object({}),
   body: Type.Object({
     addresses: Type.Array(Type.String(), {

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { CHAIN_RULES } from '../chain-rules.js';
+import { CHAINS } from '../../compute/market.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import {
   chainFilter,
@@ -27,7 +27,7 @@ export const getTopScores = defineEndpoint({
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
-  chain: CHAIN_RULES.getTopScores,
+  chain: { kind: 'list', supported: CHAINS },
   query: Type.Object({}),
   body: null,
   response: document({

@@ -1,6 +1,5 @@
 /** The chain parameter over HTTP: every served endpoint, kind of address and chain value. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHAIN_RULES } from '../../server/chain-rules.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import {
   ADDRESSES,
@@ -27,7 +26,7 @@ afterAll(() => service.stop());
 
 function request(id: Id, kind: AddressKind, chain: string | null): Promise<Response> {
   const { method, path } = ENDPOINTS[id];
-  const rule = CHAIN_RULES[id];
+  const rule = ENDPOINTS[id].chain;
   const address = ADDRESSES[kind];
   if (method === 'POST') {
     const addresses = address === null ? [] : [address];
@@ -43,7 +42,7 @@ function request(id: Id, kind: AddressKind, chain: string | null): Promise<Respo
 const ids = Object.keys(ENDPOINTS) as Id[];
 const cases = ids.flatMap((id) => {
   const kinds: AddressKind[] =
-    CHAIN_RULES[id].kind === 'list' ? ['none'] : ['mint', 'leg', 'invalid'];
+    ENDPOINTS[id].chain.kind === 'list' ? ['none'] : ['mint', 'leg', 'invalid'];
   return kinds.flatMap((kind) => CHAIN_VALUES.map((chain) => [id, kind, chain] as const));
 });
 

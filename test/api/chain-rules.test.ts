@@ -1,6 +1,6 @@
-/** The rules of api.md 4.0 over every endpoint, kind of address and chain value. */
+/** The chain rules (docs/definitions.md#chain-rules) over every endpoint, kind of address and chain value. */
 import { describe, expect, it } from 'vitest';
-import { CHAIN_RULES } from '../../server/chain-rules.js';
+import { ENDPOINTS } from '../../server/endpoints.js';
 import { resolveChain, type ChainQuestion, type ChainRule } from '../../server/api/chain.js';
 import { ApiError } from '../../server/http/errors.js';
 import {
@@ -43,10 +43,10 @@ function kindsOf(rule: ChainRule): AddressKind[] {
 
 describe('the chain parameter', () => {
   it('has a rule for every endpoint of the table', () => {
-    expect(Object.keys(CHAIN_RULES).sort()).toEqual(Object.keys(TABLE).sort());
+    expect(Object.keys(ENDPOINTS).sort()).toEqual(Object.keys(TABLE).sort());
   });
 
-  const cases = Object.entries<ChainRule>(CHAIN_RULES).flatMap(([id, rule]) =>
+  const cases = Object.entries<{ chain: ChainRule }>(ENDPOINTS).flatMap(([id, { chain: rule }]) =>
     kindsOf(rule).flatMap((kind) => CHAIN_VALUES.map((chain) => [id, kind, chain, rule] as const)),
   );
 
@@ -63,8 +63,8 @@ describe('the chain parameter', () => {
 
   it('reads the EVM chain by the id that is configured', () => {
     const question = { chain: '8453', address: LEG, addresses: [] };
-    expect(resolveChain(CHAIN_RULES.getScore, question, 8453).chain).toBe('evmchain');
-    const mint = () => resolveChain(CHAIN_RULES.getScore, { ...question, address: MINT }, 8453);
+    expect(resolveChain(ENDPOINTS.getScore.chain, question, 8453).chain).toBe('evmchain');
+    const mint = () => resolveChain(ENDPOINTS.getScore.chain, { ...question, address: MINT }, 8453);
     expect(mint).toThrow(/address of mainchain, not of 8453/);
   });
 });
@@ -75,7 +75,7 @@ describe('a batch', () => {
 
   it('keeps order and duplicates, each address on its own chain', () => {
     const addresses = [LEG, MINT, 'x', LEG.toLowerCase(), MINT];
-    const answer = resolveChain(CHAIN_RULES.postScore, { ...question, addresses }, EVM_ID);
+    const answer = resolveChain(ENDPOINTS.postScore.chain, { ...question, addresses }, EVM_ID);
     const leg = { chain: 'evmchain', address: LEG.toLowerCase() };
     const mint = { chain: 'mainchain', address: MINT };
     expect(answer.tokens).toEqual([leg, mint, leg, mint]);
@@ -84,7 +84,7 @@ describe('a batch', () => {
 
   it('names every address that contradicts its chain', () => {
     const addresses = [LEG, MINT, 'x', other];
-    const body = outcome(CHAIN_RULES.postScore, { ...question, chain: 'evmchain', addresses });
+    const body = outcome(ENDPOINTS.postScore.chain, { ...question, chain: 'evmchain', addresses });
     expect(body).toMatchObject({
       error_code: 'chain_mismatch',
       chain: 'evmchain',
@@ -97,13 +97,13 @@ describe('a batch', () => {
   it('of a mainchain endpoint takes no 0x address, whatever the chain', () => {
     for (const chain of [null, 'all', 'mainchain']) {
       const addresses = [MINT, LEG];
-      const body = outcome(CHAIN_RULES.postWhaleActivity, { ...question, chain, addresses });
+      const body = outcome(ENDPOINTS.postWhaleActivity.chain, { ...question, chain, addresses });
       expect(body).toMatchObject({ error_code: 'chain_not_supported', chain: 'evmchain' });
     }
   });
 
   it('may be empty', () => {
-    const answer = resolveChain(CHAIN_RULES.postScore, { ...question, addresses: [] }, EVM_ID);
+    const answer = resolveChain(ENDPOINTS.postScore.chain, { ...question, addresses: [] }, EVM_ID);
     expect(answer.tokens).toEqual([]);
   });
 });
