@@ -5,7 +5,7 @@ const wrapped = {
   'uWebSockets.js': 'server/http/uws.ts',
   '@duckdb/node-api': 'storage/duckdb/*.ts',
   'lz4-napi': 'compute/segment/lz4.ts',
-  piscina: 'compute/pool.ts',
+  piscina: 'compute/{pool,worker}.ts',
 };
 
 const importRules = (extra = []) => ({

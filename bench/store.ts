@@ -1,7 +1,7 @@
 /** A store of the bench's own, filled the way an ingest fills one. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { encodeRuns, rewriteSegments } from '../compute/segment/task.js';
+import { encodeRuns, rewriteSegments } from '../compute/segment/rewrite.js';
 import { BundleWriter } from '../storage/bundle/bundle.js';
 import { BUNDLE_VERSION } from '../storage/bundle/frames.js';
 import { DATABASE_FILE, Store } from '../storage/store.js';

@@ -1,7 +1,7 @@
-/** The one module that knows Piscina: a fixed set of worker threads that run worker.ts' tasks. */
+/** A fixed set of worker threads that run the tasks of worker.ts; no other module knows Piscina. */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
+import { Piscina } from 'piscina';
 import { Scheduler, workLimits, type Client, type Work, type WorkLimits } from './scheduler.js';
 import type * as worker from './worker.js';
 
@@ -207,12 +207,6 @@ export class ComputePool {
     }
     await this.piscina.destroy();
   }
-}
-
-/** Wraps a task's result so that the buffers in it are moved to the caller, not copied. */
-export function moved<T>(result: T, buffers: ArrayBuffer[]): T {
-  const wrapped = { [transferableSymbol]: buffers, [valueSymbol]: result };
-  return Piscina.move(wrapped as never) as T;
 }
 
 /** The built worker, also where this module itself runs from its TypeScript source. */

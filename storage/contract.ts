@@ -7,7 +7,7 @@ import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
 import type { DcaOrder } from '../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../compute/orders/limit-orders.js';
-import type { StoredBlock } from '../compute/segment/stored-block.js';
+import type { StoredBlock } from '../compute/segment/segment.js';
 
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
 export type Coverage = (typeof COVERAGES)[number];

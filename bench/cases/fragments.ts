@@ -1,12 +1,11 @@
 /** Pages from fragments: packs made of a page's segments, and the page put together from them. */
 import { assemblePage, type FragmentPage } from '../../compute/fragments/assemble.js';
 import { buildPack } from '../../compute/fragments/build.js';
-import { PACK_CODINGS, type Pack, type PackCoding } from '../../compute/fragments/pack.js';
-import { encodePage } from '../../compute/replay/task.js';
-import { buildPage } from '../../compute/replay/page.js';
+import { type Pack, PACK_CODINGS, type PackCoding } from '../../compute/fragments/pack.js';
 import { compressPage } from '../../compute/replay/compress.js';
-import { encodeSegment } from '../../compute/segment/segment.js';
-import { splitRun } from '../../compute/segment/split.js';
+import { buildPage } from '../../compute/replay/page.js';
+import { encodePage } from '../../compute/replay/render.js';
+import { encodeSegment, splitRun } from '../../compute/segment/segment.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';
 import { digestOf } from '../digest.js';

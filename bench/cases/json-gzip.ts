@@ -1,7 +1,6 @@
 /** A built page as text and compressed in one go. */
-import { gzipJson } from '../../compute/replay/json-gzip.js';
 import { buildPage } from '../../compute/replay/page.js';
-import { encodePage } from '../../compute/replay/task.js';
+import { encodePage, gzipJson } from '../../compute/replay/render.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';
 import { digestOf } from '../digest.js';

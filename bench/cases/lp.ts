@@ -7,14 +7,13 @@ import {
   type FeeDensityInput,
   type FeeDensityRows,
 } from '../../compute/lp/fee-density.js';
-import { DLMM_PERIODS, LONGEST_PERIOD_H, hourOf } from '../../compute/lp/hours.js';
-import { poolRanges, poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
-import { priceHours, type HourPrices } from '../../compute/lp/price-range.js';
+import { DLMM_PERIODS, hourOf, LONGEST_PERIOD_H } from '../../compute/lp/hours.js';
+import { poolRanges, type PoolRanges, poolsOfMarkets } from '../../compute/lp/pool-range.js';
+import { type HourPrices, priceHours } from '../../compute/lp/price-range.js';
+import { encodeSegment, splitRun } from '../../compute/segment/segment.js';
 import { HOUR_S } from '../../compute/time.js';
-import { encodeSegment } from '../../compute/segment/segment.js';
-import { splitRun } from '../../compute/segment/split.js';
 import { benchCase, type BenchCase } from '../case.js';
-import { BENCH_SEED, START_S, benchAddress, tokenHistory } from '../data/pages.js';
+import { BENCH_SEED, benchAddress, START_S, tokenHistory } from '../data/pages.js';
 import { digestOf } from '../digest.js';
 
 /** A day of a busy token, a snapshot a minute. */

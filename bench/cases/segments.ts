@@ -1,8 +1,7 @@
 /** Segments of a page: encoded, decoded, joined. */
-import { joinRuns } from '../../compute/segment/join.js';
+import { joinRuns } from '../../compute/segment/merge.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
-import { decodeSegment, encodeSegment } from '../../compute/segment/segment.js';
-import { sliceRun, splitRun } from '../../compute/segment/split.js';
+import { decodeSegment, encodeSegment, sliceRun, splitRun } from '../../compute/segment/segment.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';
 import { digestOf, digestOfRun, digestOfRuns } from '../digest.js';

@@ -1,7 +1,7 @@
 /** The steps of a cold page on their own, in this process: read, hand over, render. */
 import type { ComputePool } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import { renderPage, type RenderInput, type RenderResult } from '../../compute/replay/task.js';
+import { renderPage, type RenderInput, type RenderResult } from '../../compute/replay/render.js';
 import type { PagePlan, PlanRequest } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { benchCase, type BenchCase } from '../case.js';

@@ -1,10 +1,10 @@
 /** Made-up DCA orders and the market that they are on, the same for a seed. */
-import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { hash, keyOf, normal, unit } from '../../compute/demo/hash.js';
 import { base58Address } from '../../compute/demo/identity.js';
-import type { BinSums } from '../../compute/ladder/bin-sums.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
+import type { BinSums } from '../../compute/segment/snapshots.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';
-import { BENCH_SEED, START_S, benchAddress } from './pages.js';
+import { BENCH_SEED, benchAddress, START_S } from './pages.js';
 
 export const FLOW_TOKENS = 1_000;
 export const FLOW_ORDERS = 200_000;

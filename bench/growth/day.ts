@@ -1,6 +1,6 @@
 /** A day of a collector's small commits, compaction behind them, and what the file is like after it. */
 import path from 'node:path';
-import { describeSegment, sliceRun } from '../../compute/segment/split.js';
+import { describeSegment, sliceRun } from '../../compute/segment/segment.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { DATABASE_FILE, type Store } from '../../storage/store.js';
 import { PAGE_A, tokenHistory } from '../data/pages.js';

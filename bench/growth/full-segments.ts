@@ -1,11 +1,17 @@
 /** Stores of so many cells in full segments, committed as an ingest commits them. */
-import { sliceRun, splitRun, describeSegment } from '../../compute/segment/split.js';
+import { describeSegment, sliceRun, splitRun } from '../../compute/segment/segment.js';
 import { BundleWriter } from '../../storage/bundle/bundle.js';
 import { BUNDLE_VERSION, type Frame, type SegmentFrame } from '../../storage/bundle/frames.js';
 import type { Store } from '../../storage/store.js';
-import { EVERY_S, PAGE_A, START_S, benchAddress, tokenHistory } from '../data/pages.js';
-import type { TokenHistory } from '../data/pages.js';
-import { makeStore, type GrowthStore, type StoreShape } from './growth-store.js';
+import {
+  benchAddress,
+  EVERY_S,
+  PAGE_A,
+  START_S,
+  tokenHistory,
+  type TokenHistory,
+} from '../data/pages.js';
+import { type GrowthStore, makeStore, type StoreShape } from './growth-store.js';
 
 /** Histories that all tokens share, each under its own address and markets: drawing is what takes time. */
 const BASES = 8;

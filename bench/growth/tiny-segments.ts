@@ -7,14 +7,13 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { lz4Compress } from '../../compute/segment/lz4.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
-import { decodeSegment } from '../../compute/segment/segment.js';
-import { describeSegment } from '../../compute/segment/split.js';
+import { decodeSegment, describeSegment } from '../../compute/segment/segment.js';
+import { bareTokenRow } from '../../storage/contract.js';
 import { Database, type SqlValue } from '../../storage/duckdb/database.js';
 import { DATABASE_FILE } from '../../storage/store.js';
-import { bareTokenRow } from '../../storage/contract.js';
-import { EVERY_S, START_S, benchAddress, tokenHistory, type PageShape } from '../data/pages.js';
+import { benchAddress, EVERY_S, type PageShape, START_S, tokenHistory } from '../data/pages.js';
 import { commitFrames } from './full-segments.js';
-import { makeStore, type GrowthStore, type StoreShape } from './growth-store.js';
+import { type GrowthStore, makeStore, type StoreShape } from './growth-store.js';
 
 /** Cells of a tiny snapshot. */
 const TINY: PageShape = { name: 'tiny', snapshots: 1, markets: 2, cells: 8 };

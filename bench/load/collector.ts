@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPool, type ComputePool } from '../../compute/pool.js';
-import type { RewriteInput } from '../../compute/segment/task.js';
+import type { RewriteInput } from '../../compute/segment/rewrite.js';
 import { withStore } from '../../storage/access.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';

@@ -1,19 +1,87 @@
-/** The codes of a block's symbols, which blocks that follow may have again. */
+/** Deflate's alphabets (RFC 1951, 3.2.5): which symbol stands for a length or a distance. */
 import { BitWriter, DEFLATE_SLACK_BYTES } from './bit-writer.js';
-import { writeCodeLengths } from './code-lengths.js';
 import { canonicalCodes, codeLengths, MAX_CODE_BITS } from './huffman.js';
-import {
-  DISTANCE_EXTRA_BITS,
-  DISTANCE_SYMBOLS,
-  LENGTH_EXTRA,
-  LENGTH_EXTRA_BITS,
-  LENGTH_SYMBOL,
-  LENGTH_SYMBOL_EXTRA_BITS,
-  LITERAL_SYMBOLS,
-  MAX_MATCH_BYTES,
-  MIN_MATCH_BYTES,
-} from './symbols.js';
-import { BYTES, FIRST_DIGIT, LITERAL_TOKENS, PAIRS } from './tokens.js';
+
+export const MIN_MATCH_BYTES = 3;
+export const MAX_MATCH_BYTES = 258;
+export const MAX_DISTANCE_BYTES = 32_768;
+
+/** Literals, the end of a block and lengths; distances. */
+export const LITERAL_SYMBOLS = 286;
+export const DISTANCE_SYMBOLS = 30;
+export const END_OF_BLOCK = 256;
+const FIRST_LENGTH_SYMBOL = 257;
+
+/** By length, 3 to 258: its symbol, how many bits follow the symbol's code, and their value. */
+export const LENGTH_SYMBOL = new Uint16Array(MAX_MATCH_BYTES + 1);
+export const LENGTH_EXTRA_BITS = new Uint8Array(MAX_MATCH_BYTES + 1);
+export const LENGTH_EXTRA = new Uint8Array(MAX_MATCH_BYTES + 1);
+
+/** By symbol: bits that follow a length's code. */
+export const LENGTH_SYMBOL_EXTRA_BITS = new Uint8Array(LITERAL_SYMBOLS);
+
+/** By symbol: bits that follow its code, and the shortest distance that it stands for. */
+export const DISTANCE_EXTRA_BITS = new Uint8Array(DISTANCE_SYMBOLS);
+export const DISTANCE_BASE = new Uint16Array(DISTANCE_SYMBOLS);
+
+/** By distance - 1 below 256, by (distance - 1) >> 7 behind that. */
+const NEAR = 256;
+const NEAR_SYMBOL = new Uint8Array(NEAR);
+const FAR_SYMBOL = new Uint8Array(MAX_DISTANCE_BYTES >> 7);
+
+/** Symbol of a distance, 1 to 32,768. */
+export function distanceSymbol(distance: number): number {
+  const d = distance - 1;
+  return d < NEAR ? NEAR_SYMBOL[d] : FAR_SYMBOL[d >> 7];
+}
+
+function fillLengths(): void {
+  let length = MIN_MATCH_BYTES;
+  for (let symbol = FIRST_LENGTH_SYMBOL; symbol < LITERAL_SYMBOLS - 1; symbol++) {
+    const step = symbol - FIRST_LENGTH_SYMBOL;
+    const extraBits = step < 8 ? 0 : (step >> 2) - 1;
+    LENGTH_SYMBOL_EXTRA_BITS[symbol] = extraBits;
+    for (let extra = 0; extra < 1 << extraBits; extra++, length++) {
+      LENGTH_SYMBOL[length] = symbol;
+      LENGTH_EXTRA_BITS[length] = extraBits;
+      LENGTH_EXTRA[length] = extra;
+    }
+  }
+  // The longest has a symbol of its own.
+  LENGTH_SYMBOL[MAX_MATCH_BYTES] = LITERAL_SYMBOLS - 1;
+  LENGTH_EXTRA_BITS[MAX_MATCH_BYTES] = 0;
+  LENGTH_EXTRA[MAX_MATCH_BYTES] = 0;
+}
+
+function fillDistances(): void {
+  let distance = 1;
+  for (let symbol = 0; symbol < DISTANCE_SYMBOLS; symbol++) {
+    const extraBits = symbol < 4 ? 0 : (symbol >> 1) - 1;
+    DISTANCE_EXTRA_BITS[symbol] = extraBits;
+    DISTANCE_BASE[symbol] = distance;
+    for (let extra = 0; extra < 1 << extraBits; extra++, distance++) {
+      const d = distance - 1;
+      if (d < NEAR) NEAR_SYMBOL[d] = symbol;
+      else FAR_SYMBOL[d >> 7] = symbol;
+    }
+  }
+}
+
+fillLengths();
+fillDistances();
+
+// What stands for a text's bytes before they are coded, 16 bits each.
+
+/** The sixteen characters from `,` on: comma, minus, point, slash, digits, colon, semicolon. */
+export const FIRST_DIGIT = 44;
+/** Tokens below are three of them, from here on two, from BYTES on any one byte. */
+export const PAIRS = 16 ** 3;
+export const BYTES = PAIRS + 16 ** 2;
+export const LITERAL_TOKENS = BYTES + 256;
+/** A match: this and its length; the token after it is the distance - 1. */
+export const MATCH = 0x8000;
+
+// The codes of a block's symbols, which blocks that follow may have again.
 
 /** A distance's code and the 13 bits after it are put down at once, 24 bits at most. */
 const MAX_DISTANCE_CODE_BITS = 11;
@@ -173,4 +241,84 @@ function halve(sums: Uint32Array): void {
 function covers(lengths: Uint8Array, counts: Uint32Array): boolean {
   for (let s = 0; s < counts.length; s++) if (counts[s] > 0 && lengths[s] === 0) return false;
   return true;
+}
+
+// The head of a deflate block: its codes, by the lengths of their symbols (RFC 1951, 3.2.7).
+
+const MAX_LENGTH_CODE_BITS = 7;
+/** Order in which the lengths of the code lengths' own code are written. */
+const LENGTH_CODE_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+const REPEAT_LAST = 16;
+const REPEAT_ZERO = 17;
+const REPEAT_ZERO_LONG = 18;
+
+const runSymbols = new Uint8Array(LITERAL_SYMBOLS + DISTANCE_SYMBOLS);
+const runExtras = new Uint8Array(LITERAL_SYMBOLS + DISTANCE_SYMBOLS);
+const bothLengths = new Uint8Array(LITERAL_SYMBOLS + DISTANCE_SYMBOLS);
+const runCounts = new Uint32Array(LENGTH_CODE_ORDER.length);
+const runLengths = new Uint8Array(LENGTH_CODE_ORDER.length);
+const runCodes = new Uint16Array(LENGTH_CODE_ORDER.length);
+
+/** Writes the lengths of a block's two codes, runs of equal ones shortened, in a code of their own. */
+export function writeCodeLengths(
+  writer: BitWriter,
+  symbolLengths: Uint8Array,
+  distanceLengths: Uint8Array,
+): void {
+  const literals = usedLengths(symbolLengths, END_OF_BLOCK + 1);
+  const distances = usedLengths(distanceLengths, 1);
+  bothLengths.set(symbolLengths);
+  bothLengths.set(distanceLengths.subarray(0, distances), literals);
+  const runs = findRuns(literals + distances);
+  codeLengths(runCounts, runLengths, MAX_LENGTH_CODE_BITS);
+  canonicalCodes(runLengths, runCodes);
+  let listed = LENGTH_CODE_ORDER.length;
+  while (listed > 4 && runLengths[LENGTH_CODE_ORDER[listed - 1]] === 0) listed--;
+  writer.put(literals - 257, 5);
+  writer.put(distances - 1, 5);
+  writer.put(listed - 4, 4);
+  for (let i = 0; i < listed; i++) writer.put(runLengths[LENGTH_CODE_ORDER[i]], 3);
+  for (let r = 0; r < runs; r++) {
+    const symbol = runSymbols[r];
+    writer.put(runCodes[symbol], runLengths[symbol]);
+    if (symbol === REPEAT_LAST) writer.put(runExtras[r], 2);
+    else if (symbol === REPEAT_ZERO) writer.put(runExtras[r], 3);
+    else if (symbol === REPEAT_ZERO_LONG) writer.put(runExtras[r], 7);
+  }
+}
+
+function usedLengths(lengths: Uint8Array, least: number): number {
+  let used = lengths.length;
+  while (used > least && lengths[used - 1] === 0) used--;
+  return used;
+}
+
+/** Puts `bothLengths[0..count)` as symbols and what follows them into the runs' arrays. */
+function findRuns(count: number): number {
+  runCounts.fill(0);
+  let runs = 0;
+  const add = (symbol: number, extra: number): void => {
+    runCounts[symbol]++;
+    runSymbols[runs] = symbol;
+    runExtras[runs++] = extra;
+  };
+  for (let at = 0; at < count;) {
+    const length = bothLengths[at];
+    let same = 1;
+    while (at + same < count && bothLengths[at + same] === length) same++;
+    at += same;
+    if (length > 0) {
+      add(length, 0);
+      same--;
+    }
+    while (same >= 3) {
+      const most = Math.min(same, length > 0 ? 6 : 138);
+      if (length > 0) add(REPEAT_LAST, most - 3);
+      else if (most <= 10) add(REPEAT_ZERO, most - 3);
+      else add(REPEAT_ZERO_LONG, most - 11);
+      same -= most;
+    }
+    for (; same > 0; same--) add(length, 0);
+  }
+  return runs;
 }

@@ -1,5 +1,5 @@
 /** Matches of any bytes, found by a hash of four of them: for text of which nothing else is known. */
-import type { MatchTaker } from './match-taker.js';
+import type { MatchTaker } from './encoder.js';
 
 const HASH_BITS = 13;
 const HASHED_BYTES = 4;

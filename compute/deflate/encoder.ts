@@ -1,12 +1,212 @@
-/** A text as deflate blocks, or as one gzip member (RFC 1952), from matches that the caller names. */
+/** Who takes a text from its beginning to its end, by where it repeats itself. */
 import zlib from 'node:zlib';
 import { BitWriter, DEFLATE_SLACK_BYTES } from './bit-writer.js';
-import { BlockCodes } from './block-codes.js';
-import { BLOCK_TOKENS, TokenBlock, writeBlock } from './block.js';
-import { GZIP_HEAD, GZIP_TRAILER_BYTES } from './gzip.js';
-import { checkMatch, type PieceEncoder } from './match-taker.js';
-import { distanceSymbol, MAX_DISTANCE_BYTES, MAX_MATCH_BYTES, MIN_MATCH_BYTES } from './symbols.js';
-import { BYTES, FIRST_DIGIT, MATCH, PAIRS } from './tokens.js';
+import {
+  BITS_MASK,
+  BITS_SHIFT,
+  BlockCodes,
+  BYTES,
+  DISTANCE_BASE,
+  DISTANCE_EXTRA_BITS,
+  DISTANCE_SYMBOLS,
+  distanceSymbol,
+  END_OF_BLOCK,
+  FIRST_DIGIT,
+  LENGTH_SYMBOL,
+  LITERAL_SYMBOLS,
+  LITERAL_TOKENS,
+  MATCH,
+  MAX_BLOCK_HEAD_BYTES,
+  MAX_DISTANCE_BYTES,
+  MAX_MATCH_BYTES,
+  MIN_MATCH_BYTES,
+  PAIRS,
+} from './block-codes.js';
+
+/** What lies between two matches is taken as it is. */
+export interface MatchTaker {
+  /** Up to here the text has been taken. */
+  readonly taken: number;
+  /** Matches reach back so many bytes at most. */
+  readonly maxDistance: number;
+  /** Begins a text; its bytes may still be written while it is taken. */
+  begin(text: Uint8Array<ArrayBuffer>): void;
+  /**
+   * Says that `text[from..from + length)` stands `distance` bytes before it as well.
+   *
+   * @param from at or after `taken`
+   * @param length 3 at least
+   * @param distance 1 to maxDistance, and not before the text
+   * @throws RangeError where it is none of these: better no text than another one
+   */
+  match(from: number, length: number, distance: number): void;
+}
+
+/** Makes pieces of a text, each of which ends at a byte's end and is not the last of its stream. */
+export interface PieceEncoder extends MatchTaker {
+  /** Takes the text up to `to` as it is. */
+  plain(to: number): void;
+  /** Leaves out the text up to `to`, as far as it is in no piece yet. */
+  skip(to: number): void;
+  /**
+   * Ends a piece of the text.
+   * @returns where its bytes end, among those of all pieces since begin(): see pieces()
+   */
+  endPiece(to: number): number;
+  /** Bytes of the pieces so far: a view that lasts until the next one is begun. */
+  pieces(): Uint8Array<ArrayBuffer>;
+}
+
+/** @throws RangeError where a match is none that a taker with this reach may be told of */
+export function checkMatch(
+  from: number,
+  distance: number,
+  { taken, maxDistance }: MatchTaker,
+): void {
+  if (from < taken || distance < 1 || distance > maxDistance || distance > from) {
+    throw new RangeError(`no match: ${distance} bytes before ${from}, ${taken} taken`);
+  }
+}
+
+// What stands around the deflate blocks of a gzip member (RFC 1952).
+
+/** Deflate, no name, no time, made under Unix. */
+export const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3);
+/** CRC-32 and length of the text. */
+export const GZIP_TRAILER_BYTES = 8;
+
+// Deflate blocks with codes of their own (RFC 1951, 3.2.7), from tokens: literals and matches. Page
+// text is mostly digits, so a token may stand for three literals at once: their codes are put
+// together when they are first needed.
+
+/** Tokens of a block. */
+export const BLOCK_TOKENS = 32_768;
+/** Of fewer tokens than this each is looked at, instead of how often each possible one occurs. */
+const FEW_TOKENS = 4096;
+const BLOCK_TYPE_DYNAMIC = 2;
+
+/** Tokens that wait to be written, and how often each symbol occurs among them. */
+export class TokenBlock {
+  readonly tokens = new Uint16Array(BLOCK_TOKENS);
+  readonly literalCounts = new Uint32Array(LITERAL_TOKENS);
+  readonly lengthCounts = new Uint32Array(MAX_MATCH_BYTES + 1);
+  readonly distanceCounts = new Uint32Array(DISTANCE_SYMBOLS);
+  used = 0;
+
+  clear(): void {
+    this.used = 0;
+    this.literalCounts.fill(0);
+    this.lengthCounts.fill(0);
+    this.distanceCounts.fill(0);
+  }
+}
+
+const symbolCounts = new Uint32Array(LITERAL_SYMBOLS);
+
+/** Writes the tokens as one block and clears them. */
+export function writeBlock(
+  writer: BitWriter,
+  block: TokenBlock,
+  codes: BlockCodes,
+  isLast: boolean,
+): void {
+  countSymbols(block);
+  const bodyBits = codes.take(symbolCounts, block.distanceCounts);
+  writer.reserve(MAX_BLOCK_HEAD_BYTES + Math.ceil(bodyBits / 8) + DEFLATE_SLACK_BYTES);
+  writer.put(isLast ? 1 : 0, 1);
+  writer.put(BLOCK_TYPE_DYNAMIC, 2);
+  codes.writeHead(writer);
+  writeTokens(writer, block, codes);
+  writer.put(codes.symbolCodes[END_OF_BLOCK], codes.symbolLengths[END_OF_BLOCK]);
+  block.clear();
+}
+
+function countSymbols(block: TokenBlock): void {
+  const { lengthCounts } = block;
+  symbolCounts.fill(0);
+  symbolCounts[END_OF_BLOCK] = 1;
+  if (block.used < FEW_TOKENS) countTokens(block);
+  else countLiterals(block);
+  for (let length = MIN_MATCH_BYTES; length <= MAX_MATCH_BYTES; length++) {
+    symbolCounts[LENGTH_SYMBOL[length]] += lengthCounts[length];
+  }
+}
+
+/** The literals' symbols, by each token. */
+function countTokens({ tokens, used }: TokenBlock): void {
+  for (let i = 0; i < used; i++) {
+    const token = tokens[i];
+    if (token >= MATCH) i++;
+    else if (token < PAIRS) {
+      symbolCounts[FIRST_DIGIT + (token >> 8)]++;
+      symbolCounts[FIRST_DIGIT + ((token >> 4) & 15)]++;
+      symbolCounts[FIRST_DIGIT + (token & 15)]++;
+    } else if (token < BYTES) {
+      symbolCounts[FIRST_DIGIT + ((token - PAIRS) >> 4)]++;
+      symbolCounts[FIRST_DIGIT + (token & 15)]++;
+    } else symbolCounts[token - BYTES]++;
+  }
+}
+
+/** The same, by how often each possible token occurs. */
+function countLiterals({ literalCounts }: TokenBlock): void {
+  for (let token = 0; token < PAIRS; token++) {
+    const count = literalCounts[token];
+    if (count === 0) continue;
+    symbolCounts[FIRST_DIGIT + (token >> 8)] += count;
+    symbolCounts[FIRST_DIGIT + ((token >> 4) & 15)] += count;
+    symbolCounts[FIRST_DIGIT + (token & 15)] += count;
+  }
+  for (let token = PAIRS; token < BYTES; token++) {
+    const count = literalCounts[token];
+    symbolCounts[FIRST_DIGIT + ((token - PAIRS) >> 4)] += count;
+    symbolCounts[FIRST_DIGIT + (token & 15)] += count;
+  }
+  for (let byte = 0; byte < 256; byte++) symbolCounts[byte] += literalCounts[BYTES + byte];
+}
+
+/** The hot loop: fewer than 8 bits wait in `bits`, up to 24 come to them, whole bytes go out. */
+function writeTokens(writer: BitWriter, { tokens, used }: TokenBlock, codes: BlockCodes): void {
+  const { view } = writer;
+  const { literalEntries, lengthEntries, distanceLengths, distanceCodes } = codes;
+  let { at, bits, count } = writer;
+  for (let i = 0; i < used; i++) {
+    const token = tokens[i];
+    let entry = token < MATCH ? literalEntries[token] : lengthEntries[token & (MATCH - 1)];
+    if (entry === 0) {
+      entry = codes.newEntry(token);
+      if (entry === 0) {
+        writer.at = at;
+        writer.bits = bits;
+        writer.count = count;
+        codes.putApart(writer, token);
+        ({ at, bits, count } = writer);
+        continue;
+      }
+    }
+    bits |= (entry & BITS_MASK) << count;
+    count += entry >>> BITS_SHIFT;
+    view.setInt32(at, bits, true);
+    at += count >> 3;
+    bits >>>= count & 24;
+    count &= 7;
+    if (token < MATCH) continue;
+    const distance = tokens[++i] + 1;
+    const symbol = distanceSymbol(distance);
+    const codeBits = distanceLengths[symbol];
+    bits |= (distanceCodes[symbol] | ((distance - DISTANCE_BASE[symbol]) << codeBits)) << count;
+    count += codeBits + DISTANCE_EXTRA_BITS[symbol];
+    view.setInt32(at, bits, true);
+    at += count >> 3;
+    bits >>>= count & 24;
+    count &= 7;
+  }
+  writer.at = at;
+  writer.bits = bits;
+  writer.count = count;
+}
+
+// A text as deflate blocks, or as one gzip member (RFC 1952), from matches that the caller names.
 
 /** Type of a stored block. */
 const BLOCK_TYPE_STORED = 0;

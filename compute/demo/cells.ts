@@ -1,6 +1,6 @@
 import { LadderAccumulator } from '../ingest/accumulator.js';
 import { addConstantProduct } from '../ingest/constant-product.js';
-import { MAX_BIN, MIN_BIN, centsOfUsd } from '../ladder/ladder.js';
+import { MAX_BIN, MIN_BIN, centsOfUsd } from '../ladder.js';
 import type { BookBody, CellLevel, ConstantProductBody } from './rows.js';
 
 function cellsOf(ladder: LadderAccumulator, first: number, last: number): CellLevel[] {

@@ -1,4 +1,4 @@
-import { binOfPrice } from '../ladder/ladder.js';
+import { binOfPrice } from '../ladder.js';
 import { CONSTANT_PRODUCT_MARKET, type Tier } from '../market.js';
 import { bookAt, WHOLE_BOOK, type Extent } from './book.js';
 import { cellsOfBook, cellsOfPools } from './cells.js';

@@ -1,13 +1,13 @@
 /** A snapshot as price levels with totals (docs/definitions.md#market-depth). */
-import { BIN_COUNT, MIN_BIN, binFactor, binsOfBand, type BinRange } from '../ladder/ladder.js';
-import type { SnapshotCells } from '../ladder/snapshot-cells.js';
+import { BIN_COUNT, binFactor, type BinRange, binsOfBand, MIN_BIN } from '../ladder.js';
 import {
   CONSTANT_PRODUCT_MARKET,
   EXCHANGE_TYPES,
-  venueKey,
   type ExchangeType,
   type Market,
+  venueKey,
 } from '../market.js';
+import type { SnapshotCells } from '../segment/snapshots.js';
 
 /** Which exchange type's markets are kept. */
 type DepthFilter = ExchangeType | 'ALL';

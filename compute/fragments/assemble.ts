@@ -1,12 +1,12 @@
 /** A page from packs: what it says of itself is worked out, its snapshots are only put together. */
 import zlib from 'node:zlib';
+import { GZIP_HEAD, GZIP_TRAILER_BYTES } from '../deflate/encoder.js';
 import type { Market } from '../market.js';
-import { encodeHead, PAGE_TAIL } from '../replay/json.js';
+import { slotsOfMarkets } from '../replay/cells.js';
 import type { PageSummary, ReplayEnvelope } from '../replay/envelope.js';
-import { facetsOfMarkets } from '../replay/facets.js';
+import { encodeHead, PAGE_TAIL } from '../replay/json.js';
+import { facetsOfMarkets } from '../replay/page.js';
 import type { ReplayQuery } from '../replay/query.js';
-import { slotsOfMarkets } from '../replay/slots.js';
-import { GZIP_HEAD, GZIP_TRAILER_BYTES } from '../deflate/gzip.js';
 import { BROTLI_COMMA, brotliEnvelope, lastBrotliBlocks } from './brotli.js';
 import { crcOfBoth, crcWithEnd } from './crc.js';
 import { DEFLATE_COMMA, deflateEnvelope, lastDeflateBlock } from './deflate.js';

@@ -1,7 +1,7 @@
 /** Pieces of a brotli stream (RFC 7932). Each ends at a byte's end and is not the last one. */
 import zlib from 'node:zlib';
-import { BrotliPieceEncoder } from '../brotli/piece-encoder.js';
-import type { PieceEncoder } from '../deflate/match-taker.js';
+import { BrotliPieceEncoder } from '../brotli/encoder.js';
+import type { PieceEncoder } from '../deflate/encoder.js';
 
 /** A window of 2^18 bytes reaches back over the widest snapshots that are put together. */
 const LGWIN = 18;

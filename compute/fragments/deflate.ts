@@ -1,7 +1,6 @@
 /** Pieces of a gzip member (RFC 1951, 1952). Each ends at a byte's end and is not the last one. */
 import zlib from 'node:zlib';
-import { DeflateEncoder } from '../deflate/encoder.js';
-import type { PieceEncoder } from '../deflate/match-taker.js';
+import { DeflateEncoder, type PieceEncoder } from '../deflate/encoder.js';
 
 const { Z_SYNC_FLUSH } = zlib.constants;
 

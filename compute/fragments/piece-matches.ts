@@ -1,15 +1,14 @@
 /** Follows the writing of a segment's snapshots and makes pieces of them, in both forms. */
 import { ByteMatcher } from '../deflate/byte-matches.js';
-import type { PieceEncoder } from '../deflate/match-taker.js';
-import { SeenAmounts, takeAmounts } from '../replay/amount-matches.js';
-import type { SnapshotColumns } from '../replay/json.js';
-import { PageMatcher } from '../replay/page-matches.js';
+import type { PieceEncoder } from '../deflate/encoder.js';
 import {
-  emptyMarks,
   type AmountRange,
+  emptyMarks,
+  type SnapshotColumns,
   type SnapshotMarks,
   type TextFollower,
-} from '../replay/text-marks.js';
+} from '../replay/json.js';
+import { PageMatcher, SeenAmounts, takeAmounts } from '../replay/matches.js';
 import type { Pieces } from './pack.js';
 
 /** No amounts: of a snapshot that nothing stands before. */

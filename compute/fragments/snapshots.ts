@@ -1,16 +1,17 @@
 /** The snapshots of a segment as text and as sums, the way the kernel of replay serves them. */
-import { DEFAULT_BAND } from '../ladder/ladder.js';
+import { DEFAULT_BAND } from '../ladder.js';
 import { TIERS } from '../market.js';
 import {
   appendGroups,
   appendMarkets,
   emptyCells,
+  emptyRanges,
+  findRanges,
   groupScratch,
+  type MarketRanges,
   type ServedCells,
 } from '../replay/cells.js';
-import { writeSnapshots } from '../replay/json.js';
-import { emptyRanges, findRanges, type MarketRanges } from '../replay/ranges.js';
-import type { TextFollower } from '../replay/text-marks.js';
+import { type TextFollower, writeSnapshots } from '../replay/json.js';
 import type { SnapshotRun } from '../segment/run.js';
 import type { PackContent, PackGroup } from './pack.js';
 

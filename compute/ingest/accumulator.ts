@@ -1,4 +1,4 @@
-import { BIN_COUNT, MAX_BIN, MIN_BIN, binFactor, binOfPrice } from '../ladder/ladder.js';
+import { BIN_COUNT, MAX_BIN, MIN_BIN, binFactor, binOfPrice } from '../ladder.js';
 
 /**
  * Share of its price by which a level has to lie within its bin's interval to need no logarithm:

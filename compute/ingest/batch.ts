@@ -1,6 +1,6 @@
-import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder/ladder.js';
+import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder.js';
 import { MAX_MARKETS_PER_TOKEN, type Market } from '../market.js';
-import { countCells } from '../segment/join.js';
+import { countCells } from '../segment/merge.js';
 import type { SnapshotRun } from '../segment/run.js';
 import type { MarketBlock } from './cell-store.js';
 import { FaultLog, type Fault } from './faults.js';

@@ -1,4 +1,4 @@
-import { MAX_BIN, MIN_BIN } from '../ladder/ladder.js';
+import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import { BatchBuilder, type BinnedBatch } from './batch.js';
 import { INTEGER, NOT_NEGATIVE } from './fields.js';
 import type { MarketFieldNames } from './market-fields.js';

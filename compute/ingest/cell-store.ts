@@ -1,4 +1,4 @@
-import { MAX_BIN, MIN_BIN, MIN_CELL_CENTS, centsOfUsd } from '../ladder/ladder.js';
+import { MAX_BIN, MIN_BIN, MIN_CELL_CENTS, centsOfUsd } from '../ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
 import type { NumberList } from './number-list.js';
 

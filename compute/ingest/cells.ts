@@ -1,4 +1,4 @@
-import { MAX_BIN, MIN_BIN } from '../ladder/ladder.js';
+import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
 import type { FaultLog } from './faults.js';
 import { INTEGER, NOT_NEGATIVE, isTuple, readList, type Fields } from './fields.js';

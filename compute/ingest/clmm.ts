@@ -1,4 +1,4 @@
-import { BIN_COUNT } from '../ladder/ladder.js';
+import { BIN_COUNT } from '../ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
 import { addLiquidityRange } from './constant-liquidity.js';
 import type { FaultLog } from './faults.js';

@@ -1,4 +1,4 @@
-import { BIN_COUNT, BIN_RATIO, MIN_BIN } from '../ladder/ladder.js';
+import { BIN_COUNT, BIN_RATIO, MIN_BIN } from '../ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
 
 /** Roots of the bins' edges relative to the snapshot's price: `sqrt(1.01^(b - 0.5))`. */

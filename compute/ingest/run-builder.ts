@@ -1,4 +1,4 @@
-import { MIN_BIN } from '../ladder/ladder.js';
+import { MIN_BIN } from '../ladder.js';
 import { type Market, marketKey, MAX_MARKETS_PER_TOKEN } from '../market.js';
 import { MAX_NARROW_CENTS, narrowCents, type RunKey, type SnapshotRun } from '../segment/run.js';
 import { CellStore, type MarketBlock } from './cell-store.js';

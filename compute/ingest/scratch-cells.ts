@@ -1,4 +1,4 @@
-import { BIN_COUNT, MIN_BIN } from '../ladder/ladder.js';
+import { BIN_COUNT, MIN_BIN } from '../ladder.js';
 import type { CellStore, MarketBlock } from './cell-store.js';
 
 /**

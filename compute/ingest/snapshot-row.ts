@@ -1,4 +1,4 @@
-import { MAX_CELLS_PER_SNAPSHOT } from '../ladder/ladder.js';
+import { MAX_CELLS_PER_SNAPSHOT } from '../ladder.js';
 import { CONSTANT_PRODUCT_MARKET, type Market, MAX_MARKETS_PER_TOKEN } from '../market.js';
 import { LadderAccumulator } from './accumulator.js';
 import type { BatchBuilder } from './batch.js';

@@ -1,5 +1,5 @@
 /** LP fee density (docs/definitions.md#fee-density): organic volume over near-price liquidity. */
-import { type BinSums, depthUsdWithin } from '../ladder/bin-sums.js';
+import { type BinSums, depthUsdWithin } from '../segment/snapshots.js';
 import { firstHourOf, hourIndex } from './hours.js';
 import { binsOfPrices, pricesOver, type HourPrices } from './price-range.js';
 import { inOrderOfAddress, rankOf } from './rank.js';

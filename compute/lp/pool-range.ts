@@ -2,7 +2,7 @@
  * `rangeTvl` (docs/definitions.md#price-range): the depth of a base token's pools in the range that
  * its price travelled, for each period of the DLMM board and for each hour by itself.
  */
-import { BIN_COUNT, MIN_BIN } from '../ladder/ladder.js';
+import { BIN_COUNT, MIN_BIN } from '../ladder.js';
 import type { Market } from '../market.js';
 import type { SnapshotRun } from '../segment/run.js';
 import { HOUR_S } from '../time.js';

@@ -2,7 +2,7 @@
  * The range that a token's price travelled (docs/definitions.md#price-range): its least and greatest
  * price by hour and over several hours, and the bins of a snapshot that lie in such a range.
  */
-import { BIN_COUNT, BIN_RATIO, MIN_BIN, binFactor, type BinRange } from '../ladder/ladder.js';
+import { BIN_COUNT, BIN_RATIO, MIN_BIN, binFactor, type BinRange } from '../ladder.js';
 import type { Selection } from '../replay/page.js';
 import type { SnapshotRun } from '../segment/run.js';
 import { decodeSegment } from '../segment/segment.js';

@@ -1,6 +1,6 @@
 /** How far a flow of orders would move the price (docs/definitions.md#price-impact). */
-import { binFactor } from '../ladder/ladder.js';
-import type { BinSums } from '../ladder/bin-sums.js';
+import { binFactor } from '../ladder.js';
+import type { BinSums } from '../segment/snapshots.js';
 
 /**
  * `net_pct`: how far, in percent, a net flow of `netUsd` would move the price on a ladder. Buying

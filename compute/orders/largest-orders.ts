@@ -1,5 +1,5 @@
 /** A token's DCA orders by what they are about to do (docs/definitions.md#dca-orders). */
-import type { BinSums } from '../ladder/bin-sums.js';
+import type { BinSums } from '../segment/snapshots.js';
 import { type DcaOrder, usdNext } from './dca-orders.js';
 import { impactPct } from './impact.js';
 

@@ -2,7 +2,7 @@
  * The DCA pressure of every token at a moment, and the tokens ranked by it
  * (docs/definitions.md#dca-pressure). Orders and ladders come in memory that threads share.
  */
-import type { BinSums } from '../ladder/bin-sums.js';
+import type { BinSums } from '../segment/snapshots.js';
 import { cyclesBy, type DcaOrder, HORIZONS_S, type Timeframe, TIMEFRAMES } from './dca-orders.js';
 import { impactPct } from './impact.js';
 
@@ -134,13 +134,6 @@ export function topOrdersOf(
 ): Uint32Array {
   const at = (TIMEFRAMES.indexOf(timeframe) * buyCount.length + token) * MAX_TOP_ORDERS;
   return top.subarray(at, at + Math.min(limit, MAX_TOP_ORDERS, buyCount[token] + sellCount[token]));
-}
-
-/** Buffers of a ranking, to be moved. */
-export function transferablesOfRanking(ranking: PressureRanking): ArrayBuffer[] {
-  return Object.values(ranking).flatMap((column: number | Uint32Array | Float64Array) =>
-    typeof column === 'number' ? [] : [column.buffer as ArrayBuffer],
-  );
 }
 
 function emptyRanking(nowS: number, tokens: number): PressureRanking {

@@ -13,25 +13,25 @@
  *   rows, those without any cell too
  */
 import {
+  type Data,
+  type DataType,
   Dictionary,
   Field,
   Float64,
   Int16,
   Int32,
   Int8,
+  makeData,
   RecordBatch,
   Schema,
   Struct,
   Table,
+  tableToIPC,
   Uint32,
   Utf8,
   Vector,
-  makeData,
-  tableToIPC,
-  type Data,
-  type DataType,
 } from 'apache-arrow';
-import { TIERS, type Market } from '../market.js';
+import { type Market, TIERS } from '../market.js';
 import { pageHead, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
 

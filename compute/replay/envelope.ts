@@ -1,5 +1,5 @@
-/** Everything of a replay reply but its snapshots, in api.md's order of keys. */
-import { BIN_RATIO } from '../ladder/ladder.js';
+/** Everything of a replay reply but its snapshots. */
+import { BIN_RATIO } from '../ladder.js';
 import type { Chain } from '../market.js';
 import type { Page } from './page.js';
 

@@ -4,6 +4,8 @@ import {
   MAX_AMOUNT_BYTES,
   MAX_BIN_BYTES,
   MAX_INDEX_BYTES,
+  roomFor,
+  type TextRoom,
   writeAmounts,
   writeAscii,
   writeBins,
@@ -13,8 +15,6 @@ import {
 } from './digits.js';
 import { indexKey, pageHead, type PageSummary, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
-import type { TextFollower } from './text-marks.js';
-import { roomFor, type TextRoom } from './text-room.js';
 
 /** A cell's four numbers, each with its comma. */
 const MAX_CELL_BYTES = MAX_INDEX_BYTES + MAX_BIN_BYTES + 2 * MAX_AMOUNT_BYTES;
@@ -207,4 +207,61 @@ function closeArray(view: DataView, at: number, hasItems: boolean): number {
 /** Epoch seconds reach past 2^31. */
 function writeTime({ out, view }: TextRoom, at: number, t: number): number {
   return t < 0x8000_0000 ? writeUint(view, at, t) : writeAscii(out, at, String(t));
+}
+
+// Where the parts of a page's text stand, for who follows its writing.
+
+/** One snapshot's amounts of a column: those of cells `from <= i < to` of the page. */
+export interface AmountRange {
+  from: number;
+  to: number;
+  /** Where the amount of cell `from + k` begins in the text. */
+  at: Int32Array;
+}
+
+/** Where the parts of a snapshot's text begin, and its amounts. */
+export interface SnapshotMarks {
+  start: number;
+  /** The key of the tier. */
+  tier: number;
+  /** The arrays of indexes and bins, their keys included. */
+  places: number;
+  supportKey: number;
+  resistanceKey: number;
+  end: number;
+  /** Whether the cells stand where those of the last snapshot do. */
+  samePlaces: boolean;
+  support: AmountRange;
+  resistance: AmountRange;
+}
+
+export function emptyMarks(): SnapshotMarks {
+  return {
+    start: 0,
+    tier: 0,
+    places: 0,
+    supportKey: 0,
+    resistanceKey: 0,
+    end: 0,
+    samePlaces: false,
+    support: { from: 0, to: 0, at: new Int32Array(0) },
+    resistance: { from: 0, to: 0, at: new Int32Array(0) },
+  };
+}
+
+/** Says which cells' amounts stand in a range, and makes room for where they begin. */
+export function setRange(range: AmountRange, from: number, to: number): void {
+  range.from = from;
+  range.to = to;
+  if (range.at.length < to - from) range.at = new Int32Array(2 * (to - from));
+}
+
+/** Is told where things stand while a page is written. */
+export interface TextFollower {
+  /** The text stands up to the bracket that opens the snapshots. */
+  begin(text: Uint8Array<ArrayBuffer>, headEnd: number): void;
+  /** What the marks of the next snapshot are put into, which has the cells `from <= i < to`. */
+  marksFor(from: number, to: number): SnapshotMarks;
+  /** Snapshot `s` stands, and its marks are set. */
+  follow(columns: SnapshotColumns, s: number): void;
 }

@@ -4,9 +4,9 @@
  */
 import { Packr } from 'msgpackr';
 import { TIERS } from '../market.js';
+import { roomFor } from './digits.js';
 import { indexKey, pageHead, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
-import { roomFor } from './text-room.js';
 
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 

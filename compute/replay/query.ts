@@ -1,5 +1,5 @@
 /** What a replay page is asked for (api.md 4.13), after the server has checked it. */
-import type { BinRange } from '../ladder/ladder.js';
+import type { BinRange } from '../ladder.js';
 import type { MarketType } from '../market.js';
 
 export const REPLAY_GROUPS = ['market', 'venue', 'type', 'all'] as const;

@@ -1,7 +1,7 @@
 /** The liquidity score of an asset (docs/definitions.md#score). */
-import { MAX_BIN, MIN_BIN, binFactor } from '../ladder/ladder.js';
-import type { SnapshotCells } from '../ladder/snapshot-cells.js';
+import { binFactor, MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { Market } from '../market.js';
+import type { SnapshotCells } from '../segment/snapshots.js';
 
 /** Names the formula below; another formula gets another name. */
 export const SCORE_FORMULA = 'fathom.score.1';

@@ -1,4 +1,4 @@
-import type { Chain, Tier } from '../market.js';
+import { type Chain, type Tier, TIERS } from '../market.js';
 
 /** Cents of a run: 32 bits where every cell fits, else doubles that hold whole cents exactly. */
 export type CentsColumn = Uint32Array | Float64Array;
@@ -55,4 +55,120 @@ export function narrowCents(cents: ArrayLike<number>, length: number): CentsColu
   const column = widest > MAX_NARROW_CENTS ? new Float64Array(length) : new Uint32Array(length);
   for (let i = 0; i < length; i++) column[i] = cents[i];
   return column;
+}
+
+// Runs in memory that threads share: written once by the thread that decoded the segment, read by all
+// where they lie. A place is the owner's to give and to take back; nothing here knows who reads it.
+// Layout, every column at a multiple of 8: int32 state (READY once all is written), snapshots, cells,
+// tier, and 1 where support, resistance are wide; then the columns in the order of RunColumns.
+
+/** Where a run lies, or is to be left. */
+export interface SharedPlace {
+  memory: SharedArrayBuffer;
+  /** A multiple of PLACE_ALIGNMENT. */
+  offset: number;
+  bytes: number;
+}
+
+export const PLACE_ALIGNMENT = 8;
+
+const HEADER_WORDS = 6;
+const EMPTY = 0;
+const READY = 1;
+
+/** Marks a place as holding nothing yet. */
+export function clearPlace(place: SharedPlace): void {
+  Atomics.store(headerOf(place), 0, EMPTY);
+}
+
+/** Whether a place holds a whole run. */
+export function isFilled(place: SharedPlace): boolean {
+  return Atomics.load(headerOf(place), 0) === READY;
+}
+
+/**
+ * Leaves a run at a cleared place, or nothing where it is too small. One with the plain bytes of the
+ * run's segment is large enough: those hold the same columns and more.
+ */
+export function leaveRun(run: RunColumns, place: SharedPlace): void {
+  const snapshots = run.t.length;
+  const cells = run.cellOffsets[snapshots];
+  const shape: RunShape = {
+    snapshots,
+    cells,
+    tier: TIERS.indexOf(run.tier),
+    wideSupport: isWide(run.supportCents),
+    wideResistance: isWide(run.resistanceCents),
+  };
+  if (bytesOf(shape) > place.bytes) return;
+  const columns = columnsAt(place, shape);
+  columns.t.set(run.t);
+  columns.priceUsd.set(run.priceUsd);
+  columns.cellOffsets.set(run.cellOffsets.subarray(0, snapshots + 1));
+  columns.market.set(run.market.subarray(0, cells));
+  columns.bin.set(run.bin.subarray(0, cells));
+  columns.supportCents.set(run.supportCents.subarray(0, cells));
+  columns.resistanceCents.set(run.resistanceCents.subarray(0, cells));
+  const header = headerOf(place);
+  header.set([snapshots, cells, shape.tier, shape.wideSupport, shape.wideResistance], 1);
+  Atomics.store(header, 0, READY);
+}
+
+/**
+ * The run that a place holds, its columns where they lie.
+ * @throws Error where it holds none
+ */
+export function runAt(place: SharedPlace): RunColumns {
+  if (!isFilled(place)) throw new Error('no run lies at this place');
+  const [, snapshots, cells, tier, wideSupport, wideResistance] = headerOf(place);
+  return columnsAt(place, { snapshots, cells, tier, wideSupport, wideResistance });
+}
+
+/** What a header says of a run. */
+interface RunShape {
+  snapshots: number;
+  cells: number;
+  /** Index into TIERS. */
+  tier: number;
+  /** 1 for 64 bits a cell, 0 for 32. */
+  wideSupport: number;
+  wideResistance: number;
+}
+
+function headerOf({ memory, offset }: SharedPlace): Int32Array {
+  return new Int32Array(memory, offset, HEADER_WORDS);
+}
+
+function isWide(cents: CentsColumn): number {
+  return cents instanceof Float64Array ? 1 : 0;
+}
+
+const aligned = (bytes: number): number => Math.ceil(bytes / PLACE_ALIGNMENT) * PLACE_ALIGNMENT;
+
+/** Bytes of each column in their order, as they lie. */
+function columnBytes({ snapshots, cells, wideSupport, wideResistance }: RunShape): number[] {
+  const widths = [4 * snapshots, 8 * snapshots, 4 * (snapshots + 1), 2 * cells, 2 * cells];
+  return [...widths, 4 * cells * (1 + wideSupport), 4 * cells * (1 + wideResistance)].map(aligned);
+}
+
+function bytesOf(shape: RunShape): number {
+  return columnBytes(shape).reduce((sum, bytes) => sum + bytes, aligned(4 * HEADER_WORDS));
+}
+
+function columnsAt({ memory, offset }: SharedPlace, shape: RunShape): RunColumns {
+  const { snapshots, cells } = shape;
+  let at = offset + aligned(4 * HEADER_WORDS);
+  const starts = columnBytes(shape).map((bytes) => (at += bytes) - bytes);
+  const cents = (start: number, wide: number): CentsColumn =>
+    wide === 1 ? new Float64Array(memory, start, cells) : new Uint32Array(memory, start, cells);
+  return {
+    tier: TIERS[shape.tier],
+    t: new Uint32Array(memory, starts[0], snapshots),
+    priceUsd: new Float64Array(memory, starts[1], snapshots),
+    cellOffsets: new Int32Array(memory, starts[2], snapshots + 1),
+    market: new Uint16Array(memory, starts[3], cells),
+    bin: new Int16Array(memory, starts[4], cells),
+    supportCents: cents(starts[5], shape.wideSupport),
+    resistanceCents: cents(starts[6], shape.wideResistance),
+  };
 }

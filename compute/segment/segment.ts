@@ -1,30 +1,54 @@
-/**
- * Segments: a run of one token's snapshots as one Arrow record batch, one row a snapshot, its cells
- * a list. The IPC stream is complete in itself: any Arrow reader opens it after LZ4.
- */
+/** Blocks as they come out of a store, each with what it is to be held against. */
+import { crc32 } from 'node:zlib';
 import {
+  type Data,
+  type DataType,
   Field,
   Float64,
   Int16,
   List,
+  makeData,
   RecordBatch,
   Schema,
   Struct,
   Table,
+  tableFromIPC,
+  tableToIPC,
   Uint16,
   Uint32,
   Uint64,
-  makeData,
-  tableFromIPC,
-  tableToIPC,
-  type Data,
-  type DataType,
 } from 'apache-arrow';
+import { DEFAULT_BAND } from '../ladder.js';
 import type { Chain, Tier } from '../market.js';
-import { lz4DecompressInto } from './lz4-into.js';
-import { lz4Compress, lz4Decompress, statedPlainBytes } from './lz4.js';
-import type { PlainRoom } from './plain-room.js';
-import { narrowCents, type CentsColumn, type RunKey, type SnapshotRun } from './run.js';
+import {
+  lz4Compress,
+  lz4Decompress,
+  lz4DecompressInto,
+  type PlainRoom,
+  statedPlainBytes,
+} from './lz4.js';
+import { type CentsColumn, narrowCents, type RunKey, type SnapshotRun } from './run.js';
+
+export interface StoredBlock {
+  segmentId: number;
+  block: Uint8Array;
+  /** Of the block as it was written. */
+  crc32: number;
+}
+
+/**
+ * The block.
+ * @throws Error where its checksum does not fit
+ */
+export function checkedBlock({ segmentId, block, crc32: written }: StoredBlock): Uint8Array {
+  if (crc32(block) !== written) {
+    throw new Error(`segment ${segmentId} is damaged: its checksum does not fit`);
+  }
+  return block;
+}
+
+// Segments: a run of one token's snapshots as one Arrow record batch, one row a snapshot, its cells
+// a list. The IPC stream is complete in itself: any Arrow reader opens it after LZ4.
 
 /** Value of the schema's `format` metadata; another value is another layout. */
 export const SEGMENT_FORMAT = 'fathom.segment.1';
@@ -165,4 +189,73 @@ function centsColumn(values: Uint32Array | BigUint64Array): CentsColumn {
   const cents = new Float64Array(values.length);
   for (let i = 0; i < cents.length; i++) cents[i] = halves[2 * i] + halves[2 * i + 1] * TWO_32;
   return narrowCents(cents, cents.length);
+}
+
+// Cuts a run into segments of the size that pages read well, and describes them for the index.
+
+/** A segment is closed before it would hold more cells, unless one snapshot alone does. */
+export const MAX_SEGMENT_CELLS = 16_384;
+/** Snapshots of a full page: no reader wants more from one segment. */
+export const MAX_SEGMENT_SNAPSHOTS = 288;
+
+/** A segment's block and what the index keeps beside it. */
+export interface EncodedSegment {
+  /** LZ4 block around the Arrow stream. */
+  block: Uint8Array;
+  /** Epoch seconds of its snapshots, ascending. */
+  times: Uint32Array;
+  /** Cells of each snapshot in the default band, ungrouped. */
+  bandCells: Uint32Array;
+  /** Cells in all. */
+  cells: number;
+}
+
+/** Splits a run greedily into segments within the limits above, in order. */
+export function splitRun(run: SnapshotRun): SnapshotRun[] {
+  const pieces: SnapshotRun[] = [];
+  for (let first = 0; first < run.t.length;) {
+    let last = first + 1;
+    while (
+      last < run.t.length &&
+      last - first < MAX_SEGMENT_SNAPSHOTS &&
+      run.cellOffsets[last + 1] - run.cellOffsets[first] <= MAX_SEGMENT_CELLS
+    ) {
+      last++;
+    }
+    pieces.push(sliceRun(run, first, last));
+    first = last;
+  }
+  return pieces;
+}
+
+/** Snapshots `first <= s < last` of a run; the columns are views. */
+export function sliceRun(run: SnapshotRun, first: number, last: number): SnapshotRun {
+  const from = run.cellOffsets[first];
+  const to = run.cellOffsets[last];
+  return {
+    ...run,
+    t: run.t.slice(first, last),
+    priceUsd: run.priceUsd.slice(first, last),
+    cellOffsets: run.cellOffsets.slice(first, last + 1).map((offset) => offset - from),
+    market: run.market.subarray(from, to),
+    bin: run.bin.subarray(from, to),
+    supportCents: run.supportCents.subarray(from, to),
+    resistanceCents: run.resistanceCents.subarray(from, to),
+  };
+}
+
+/** Encodes a run, as one segment, with its index entry. */
+export function describeSegment(run: SnapshotRun): EncodedSegment {
+  const bandCells = new Uint32Array(run.t.length);
+  for (let s = 0; s < run.t.length; s++) {
+    for (let c = run.cellOffsets[s]; c < run.cellOffsets[s + 1]; c++) {
+      if (run.bin[c] >= DEFAULT_BAND.first && run.bin[c] <= DEFAULT_BAND.last) bandCells[s]++;
+    }
+  }
+  return {
+    block: encodeSegment(run),
+    times: Uint32Array.from(run.t),
+    bandCells,
+    cells: run.cellOffsets[run.t.length],
+  };
 }

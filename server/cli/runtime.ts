@@ -3,7 +3,7 @@
  * not need is loaded when it is first used.
  */
 import type { ComputePool } from '../../compute/pool.js';
-import type { RewriteInput } from '../../compute/segment/task.js';
+import type { RewriteInput } from '../../compute/segment/rewrite.js';
 import { withStore } from '../../storage/access.js';
 import type { UseStore } from '../../storage/ingest/ingest.js';
 import type { StoreOperations } from '../../storage/contract.js';
@@ -35,7 +35,7 @@ export function onStore<T>(
   body: (store: StoreOperations) => Promise<T>,
 ): Promise<T> {
   const rewrite = async (input: RewriteInput) => {
-    const { rewriteSegments } = await import('../../compute/segment/task.js');
+    const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
   return withStore(dataDirectory(data), { rewrite }, body);

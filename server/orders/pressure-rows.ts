@@ -1,8 +1,8 @@
 /** The tokens of the pressure board, and their orders and ladders in memory that threads share. */
-import type { BinSums } from '../../compute/ladder/bin-sums.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { packOrders, type PressureInput } from '../../compute/orders/pressure.js';
-import { currentPriceUsd, type TokenTable, type LiveToken } from '../tokens/token-table.js';
+import type { BinSums } from '../../compute/segment/snapshots.js';
+import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 import type { Turns } from '../turns.js';
 import type { OrderBook } from './order-book.js';
 import { type Block, SharedBlocks } from './shared-blocks.js';

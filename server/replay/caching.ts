@@ -1,6 +1,6 @@
 /** How long a client may keep a replay page, and how it asks whether its copy still holds. */
 import { createHash } from 'node:crypto';
-import type { RenderInput } from '../../compute/replay/task.js';
+import type { RenderInput } from '../../compute/replay/render.js';
 import type { PagePlan } from '../../storage/contract.js';
 import type { Headers } from '../http/errors.js';
 

@@ -6,7 +6,7 @@ import {
   DEFAULT_BAND,
   DEFAULT_MAX_PCT,
   DEFAULT_MIN_PCT,
-} from '../../compute/ladder/ladder.js';
+} from '../../compute/ladder.js';
 import type { Chain, MarketType } from '../../compute/market.js';
 import type { ReplayFilter, ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
 import type { AskedToken } from '../api/chain.js';

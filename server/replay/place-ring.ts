@@ -3,7 +3,7 @@
  * oldest ones. The memory is there from the start, so nothing that is kept can exceed it, whoever
  * still holds a view of it.
  */
-import { PLACE_ALIGNMENT, type SharedPlace } from '../../compute/segment/shared-run.js';
+import { PLACE_ALIGNMENT, type SharedPlace } from '../../compute/segment/run.js';
 
 /** A place and how many tasks work on it: until none does it is not given to another. */
 export interface RingPlace extends SharedPlace {

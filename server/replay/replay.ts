@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder/ladder.js';
+import { DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder.js';
 import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { REPLAY_GROUPS } from '../../compute/replay/query.js';

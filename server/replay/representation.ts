@@ -1,6 +1,6 @@
 /** The forms in which a replay page is sent, and which of them a request gets. */
 import { canEncode, type ContentEncoding } from '../../compute/replay/compress.js';
-import type { PageFormat } from '../../compute/replay/task.js';
+import type { PageFormat } from '../../compute/replay/render.js';
 import { notAcceptable } from '../api/replies.js';
 import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';

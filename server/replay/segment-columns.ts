@@ -3,10 +3,10 @@
  * that all threads share, where workers read them as they lie; the others are read from storage.
  */
 import { TaskOverdueError } from '../../compute/pool.js';
-import type { SegmentInput } from '../../compute/replay/task.js';
+import type { SegmentInput } from '../../compute/replay/render.js';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
-import { checkedBlock, type StoredBlock } from '../../compute/segment/stored-block.js';
-import { clearPlace, isFilled, type SharedPlace } from '../../compute/segment/shared-run.js';
+import { checkedBlock, type StoredBlock } from '../../compute/segment/segment.js';
+import { clearPlace, isFilled, type SharedPlace } from '../../compute/segment/run.js';
 import type { DepthSource } from '../../storage/contract.js';
 import { PlaceRing, type RingPlace } from './place-ring.js';
 

@@ -1,6 +1,6 @@
 /** Reads tokens' newest snapshots out of the store; segments are decoded in the pool. */
 import type { ComputePool } from '../../compute/pool.js';
-import type { SnapshotCells } from '../../compute/ladder/snapshot-cells.js';
+import type { SnapshotCells } from '../../compute/segment/snapshots.js';
 import type { Market } from '../../compute/market.js';
 import {
   SegmentGoneError,

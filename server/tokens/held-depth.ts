@@ -1,5 +1,5 @@
 /** Tokens' newest snapshots in memory, within a bound of bytes. */
-import { bytesOfCells, type SnapshotCells } from '../../compute/ladder/snapshot-cells.js';
+import { bytesOfCells, type SnapshotCells } from '../../compute/segment/snapshots.js';
 import type { Market } from '../../compute/market.js';
 import type { SnapshotRef } from '../../storage/contract.js';
 

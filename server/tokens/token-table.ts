@@ -1,20 +1,24 @@
 /** Every token with its price and its standing, prepared so that a request only looks it up. */
+import { binsOfBand } from '../../compute/ladder.js';
+import type { Chain, Market } from '../../compute/market.js';
 import {
-  MAX_LEG_AGE_S,
   isScored,
+  MAX_LEG_AGE_S,
   mergeLadders,
   scoreLadder,
-  scoreOfLadder,
   type ScoreLadder,
+  scoreOfLadder,
 } from '../../compute/scores/score.js';
-import { binSums, supportUsdWithin, type BinSums } from '../../compute/ladder/bin-sums.js';
-import { binsOfBand } from '../../compute/ladder/ladder.js';
-import { marketMask } from '../../compute/ladder/snapshot-cells.js';
-import type { Chain, Market } from '../../compute/market.js';
+import {
+  binSums,
+  type BinSums,
+  marketMask,
+  supportUsdWithin,
+} from '../../compute/segment/snapshots.js';
 import type { SnapshotRef, TokenDetails } from '../../storage/contract.js';
-import { isSamePlace } from './held-depth.js';
+import { type AssetScore, type Standing, standingOf } from '../scores/standing.js';
 import type { LoadedToken } from './depth-loader.js';
-import { standingOf, type AssetScore, type Standing } from '../scores/standing.js';
+import { isSamePlace } from './held-depth.js';
 
 /** A token's newest snapshot as far as scores, prices, flows and LP tools need it. */
 export interface NewestSnapshot {

@@ -2,8 +2,8 @@
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { MarketPlace } from '../../compute/ingest/run-builder.js';
 import type { Chain, Market, Tier } from '../../compute/market.js';
-import type { JoinMode } from '../../compute/segment/join.js';
-import type { EncodedSegment } from '../../compute/segment/split.js';
+import type { JoinMode } from '../../compute/segment/merge.js';
+import type { EncodedSegment } from '../../compute/segment/segment.js';
 import type { FlatDataset, TokenRow } from '../contract.js';
 import type { SqlValue } from '../duckdb/connection.js';
 

@@ -1,6 +1,6 @@
 /** Joins the small segments that live ingest leaves into segments of the usual size. */
 import { TIERS } from '../../compute/market.js';
-import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/split.js';
+import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/segment.js';
 import type { Directory, SegmentRef, TierDirectory } from './directory.js';
 
 /** Neighbouring tiny segments that are worth joining into one that is not full. */

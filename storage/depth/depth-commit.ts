@@ -1,7 +1,7 @@
 /** Lays segments over the stored ones of their token and tier, within one transaction. */
 import type { Tier } from '../../compute/market.js';
-import type { EncodedSegment } from '../../compute/segment/split.js';
-import type { RewriteInput, RewriteResult } from '../../compute/segment/task.js';
+import type { EncodedSegment } from '../../compute/segment/segment.js';
+import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
 import type { SegmentFrame } from '../bundle/frames.js';
 import type { Database } from '../duckdb/database.js';
 import { InputError, StoreChangedError } from '../errors.js';

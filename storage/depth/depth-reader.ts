@@ -1,7 +1,6 @@
 /** The first seam as DuckDB serves it: a token's segments by time. */
 import type { Chain, Market } from '../../compute/market.js';
-import { decodeSegment } from '../../compute/segment/segment.js';
-import type { StoredBlock } from '../../compute/segment/stored-block.js';
+import { decodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
   type DepthSource,
   type MarketSource,

@@ -6,8 +6,11 @@
  */
 import { crc32 } from 'node:zlib';
 import { type Tier, TIERS } from '../../compute/market.js';
-import type { EncodedSegment } from '../../compute/segment/split.js';
-import { checkedBlock, type StoredBlock } from '../../compute/segment/stored-block.js';
+import {
+  checkedBlock,
+  type EncodedSegment,
+  type StoredBlock,
+} from '../../compute/segment/segment.js';
 import type { SqlValue, Statements } from '../duckdb/database.js';
 import { ROW_GROUP_ROWS } from '../duckdb/opening.js';
 import { isOneOf, partsOf } from '../duckdb/values.js';

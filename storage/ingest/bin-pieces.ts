@@ -1,7 +1,7 @@
 /** Bins a file's pieces in the pool, several at once, and gives the results in the file's order. */
 import type { BinnedBatch } from '../../compute/ingest/batch.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { JoinMode } from '../../compute/segment/join.js';
+import type { JoinMode } from '../../compute/segment/merge.js';
 import type { GatheredColumns } from './cell-gatherer.js';
 import type { Piece } from './pieces.js';
 

@@ -1,5 +1,5 @@
 /** A file on its way into a bundle that a store can commit. */
-import type { JoinMode } from '../../compute/segment/join.js';
+import type { JoinMode } from '../../compute/segment/merge.js';
 import { BundleWriter } from '../bundle/bundle.js';
 import { BUNDLE_VERSION } from '../bundle/frames.js';
 import { DiskFullError, isDiskFull } from '../errors.js';

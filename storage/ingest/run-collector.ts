@@ -3,9 +3,9 @@ import { marketKey, type Market } from '../../compute/market.js';
 import { transferablesOf, type BinnedBatch } from '../../compute/ingest/batch.js';
 import type { MarketPlace, RunPart } from '../../compute/ingest/run-builder.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { JoinMode, MarketRun } from '../../compute/segment/join.js';
+import type { JoinMode, MarketRun } from '../../compute/segment/merge.js';
 import { emptyRun } from '../../compute/segment/run.js';
-import { MAX_SEGMENT_CELLS } from '../../compute/segment/split.js';
+import { MAX_SEGMENT_CELLS } from '../../compute/segment/segment.js';
 import type { BundleWriter } from '../bundle/bundle.js';
 
 /** Cells of one token and tier that are worth encoding at once. */

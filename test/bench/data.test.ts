@@ -4,7 +4,7 @@ import { cellColumns } from '../../bench/data/columns.js';
 import { PAGE_A, PAGE_B, tokenHistory } from '../../bench/data/pages.js';
 import { packCellColumns } from '../../compute/ingest/cell-columns.js';
 import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
-import { DEFAULT_BAND, MIN_CELL_CENTS } from '../../compute/ladder/ladder.js';
+import { DEFAULT_BAND, MIN_CELL_CENTS } from '../../compute/ladder.js';
 import { venueKey } from '../../compute/market.js';
 
 const OPTIONS = { firstLine: 1, mode: 'replace' } as const;

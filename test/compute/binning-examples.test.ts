@@ -8,7 +8,7 @@ import { addClmm, readClmm } from '../../compute/ingest/clmm.js';
 import { addDlmm, readDlmm } from '../../compute/ingest/dlmm.js';
 import { FaultLog } from '../../compute/ingest/faults.js';
 import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
-import { MIN_BIN, binsOfBand } from '../../compute/ladder/ladder.js';
+import { MIN_BIN, binsOfBand } from '../../compute/ladder.js';
 import { venueKey, type Market } from '../../compute/market.js';
 import * as reference from '../reference/binning.js';
 

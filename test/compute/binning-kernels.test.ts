@@ -7,7 +7,7 @@ import { addConstantProduct, readConstantProduct } from '../../compute/ingest/co
 import { addDlmm, readDlmm } from '../../compute/ingest/dlmm.js';
 import { FaultLog } from '../../compute/ingest/faults.js';
 import type { Fields } from '../../compute/ingest/fields.js';
-import { MIN_BIN } from '../../compute/ladder/ladder.js';
+import { MIN_BIN } from '../../compute/ladder.js';
 import * as reference from '../reference/binning.js';
 
 const positive = (min: number, max: number) =>

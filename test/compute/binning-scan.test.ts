@@ -8,7 +8,7 @@ import type { IngestMode } from '../../compute/ingest/run-builder.js';
 import { binSnapshotLines } from '../../compute/ingest/snapshot-lines.js';
 import { SnapshotRowBinner } from '../../compute/ingest/snapshot-row.js';
 import { SnapshotScanner } from '../../compute/ingest/snapshot-scanner.js';
-import { MIN_BIN, binOfPrice } from '../../compute/ladder/ladder.js';
+import { MIN_BIN, binOfPrice } from '../../compute/ladder.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const scanner = new SnapshotScanner();

@@ -1,7 +1,7 @@
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BrotliPieceEncoder } from '../../compute/brotli/piece-encoder.js';
+import { BrotliPieceEncoder } from '../../compute/brotli/encoder.js';
 import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
 import { brotliEnvelope, lastBrotliBlocks } from '../../compute/fragments/brotli.js';
 

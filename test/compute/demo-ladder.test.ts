@@ -7,7 +7,7 @@ import {
   type DemoToken,
 } from '../../compute/demo/market.js';
 import { fairPrice } from '../../compute/demo/price.js';
-import { DEFAULT_BAND } from '../../compute/ladder/ladder.js';
+import { DEFAULT_BAND } from '../../compute/ladder.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 
 const UNTIL_S = 1_794_659_696;

@@ -1,8 +1,7 @@
 /** The kernels over the small market as a real store serves it, against the numbers beside it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { binSums } from '../../compute/ladder/bin-sums.js';
-import { cellsOfRun, marketMask } from '../../compute/ladder/snapshot-cells.js';
 import { dlmmBoard, type DlmmBoard } from '../../compute/lp/dlmm-board.js';
+import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
 import {
   type Denominators,
   denominatorsOf,
@@ -13,10 +12,10 @@ import {
 } from '../../compute/lp/fee-density.js';
 import { type DlmmPeriod, hoursInSight } from '../../compute/lp/hours.js';
 import { joinRanges, poolRanges, poolsOfMarkets } from '../../compute/lp/pool-range.js';
-import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
 import { priceHours, type PriceHoursInput } from '../../compute/lp/price-range.js';
 import type { Market } from '../../compute/market.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
+import { binSums, cellsOfRun, marketMask } from '../../compute/segment/snapshots.js';
 import type { Store } from '../../storage/store.js';
 import { exampleRows, expectedReplies, HAS_EXAMPLES } from '../support/examples.js';
 import {

@@ -1,7 +1,5 @@
 /** Random pools, hours and snapshots for the tests of the LP tools, and the kernels driven over them. */
 import fc from 'fast-check';
-import { binSums, type BinSums } from '../../compute/ladder/bin-sums.js';
-import { cellsOfRun, marketMask } from '../../compute/ladder/snapshot-cells.js';
 import { dlmmBoard, type DlmmBoard, type PoolHours } from '../../compute/lp/dlmm-board.js';
 import { boardPools, type BoardPools } from '../../compute/lp/dlmm-pool.js';
 import { hoursInSight, thisHour } from '../../compute/lp/hours.js';
@@ -15,6 +13,7 @@ import type { PriceHoursInput } from '../../compute/lp/price-range.js';
 import type { Market } from '../../compute/market.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
+import { binSums, type BinSums, cellsOfRun, marketMask } from '../../compute/segment/snapshots.js';
 import type {
   PlainMarketplace,
   PlainPool,

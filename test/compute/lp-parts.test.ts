@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_BIN, MIN_BIN } from '../../compute/ladder/ladder.js';
+import { MAX_BIN, MIN_BIN } from '../../compute/ladder.js';
 import { chipLeaders } from '../../compute/lp/dlmm-board.js';
 import { baseAndQuote, poolPrice } from '../../compute/lp/dlmm-pool.js';
 import { hoursInSight, thisHour } from '../../compute/lp/hours.js';

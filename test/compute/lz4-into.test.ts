@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lz4DecompressInto } from '../../compute/segment/lz4-into.js';
-import { lz4Compress, lz4Decompress } from '../../compute/segment/lz4.js';
-import { PlainRoom } from '../../compute/segment/plain-room.js';
+import {
+  lz4Compress,
+  lz4Decompress,
+  lz4DecompressInto,
+  PlainRoom,
+} from '../../compute/segment/lz4.js';
 
 const MARGIN = 32;
 const MARK = 0xa5;

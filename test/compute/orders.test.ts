@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { BinSums } from '../../compute/ladder/bin-sums.js';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
 import {
   compareByPrice,
@@ -8,6 +7,7 @@ import {
   type LimitOrder,
   nearestOrders,
 } from '../../compute/orders/limit-orders.js';
+import type { BinSums } from '../../compute/segment/snapshots.js';
 import { type PlainBin, plainDcaOrders, plainLimitOrders } from '../reference/orders.js';
 import { dcaOrder, dcaOrders, limitOrder, limitOrders } from '../support/orders.js';
 

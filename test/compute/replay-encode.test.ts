@@ -2,21 +2,20 @@ import { tableFromIPC, type Vector } from 'apache-arrow';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeArrow } from '../../compute/replay/arrow.js';
-import { MAX_AMOUNT_BYTES, writeAmounts } from '../../compute/replay/digits.js';
+import { MAX_AMOUNT_BYTES, roomFor, writeAmounts } from '../../compute/replay/digits.js';
 import { encodeJson } from '../../compute/replay/json.js';
 import { encodeMsgpack } from '../../compute/replay/msgpack.js';
-import { roomFor } from '../../compute/replay/text-room.js';
-import { PAGE_LIMITS, type Page } from '../../compute/replay/page.js';
+import { type Page, PAGE_LIMITS } from '../../compute/replay/page.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
-import { usdText, type PlainStore } from '../reference/replay.js';
+import { type PlainStore, usdText } from '../reference/replay.js';
 import {
-  MINT,
-  START_T,
   envelopeOf,
   kernelPage,
+  MINT,
   pageLimits,
   plainRequest,
   requests,
+  START_T,
   stores,
   supplies,
 } from './replay-stores.js';

@@ -3,23 +3,23 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GzipEncoder } from '../../compute/deflate/encoder.js';
 import type { ReplayEnvelope } from '../../compute/replay/envelope.js';
-import { gzipJson, plainGzipJson, type GzippedText } from '../../compute/replay/json-gzip.js';
 import { encodeJson, writeJson } from '../../compute/replay/json.js';
-import { PageMatcher } from '../../compute/replay/page-matches.js';
-import { PAGE_LIMITS, type Page } from '../../compute/replay/page.js';
+import { PageMatcher } from '../../compute/replay/matches.js';
+import { type Page, PAGE_LIMITS } from '../../compute/replay/page.js';
+import { gzipJson, type GzippedText, plainGzipJson } from '../../compute/replay/render.js';
 import type { PlainStore } from '../reference/replay.js';
+import { type Cents, type LadderShape, ladderStore, moving, sequence } from './ladder-store.js';
 import {
-  MINT,
-  START_T,
   envelopeOf,
   kernelPage,
+  MINT,
   pageLimits,
   plainRequest,
   requests,
+  START_T,
   stores,
   supplies,
 } from './replay-stores.js';
-import { ladderStore, moving, sequence, type Cents, type LadderShape } from './ladder-store.js';
 
 const encoder = new GzipEncoder();
 const matcher = new PageMatcher(encoder, false);

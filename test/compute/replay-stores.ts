@@ -1,6 +1,6 @@
 /** Random small stores and requests for the tests of replay, and the kernel driven over them. */
 import fc from 'fast-check';
-import { binsOfBand } from '../../compute/ladder/ladder.js';
+import { binsOfBand } from '../../compute/ladder.js';
 import { TIERS, type Chain } from '../../compute/market.js';
 import { buildPage, type Page, type PageLimits } from '../../compute/replay/page.js';
 import type { ReplayQuery } from '../../compute/replay/query.js';

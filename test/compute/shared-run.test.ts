@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
-import type { RunColumns } from '../../compute/segment/run.js';
+import {
+  clearPlace,
+  isFilled,
+  leaveRun,
+  runAt,
+  type RunColumns,
+} from '../../compute/segment/run.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
-import { clearPlace, isFilled, leaveRun, runAt } from '../../compute/segment/shared-run.js';
 import { runsOf, stores } from './replay-stores.js';
 
 const MARGIN = 64;

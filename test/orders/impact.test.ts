@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { impactPct } from '../../compute/orders/impact.js';
-import { binSums, type BinSums } from '../../compute/ladder/bin-sums.js';
-import { marketMask } from '../../compute/ladder/snapshot-cells.js';
+import { binSums, type BinSums, marketMask } from '../../compute/segment/snapshots.js';
 import { plainImpact } from '../reference/flow.js';
 import type { PlainLadderMarket } from '../reference/score.js';
 import { cellsOf, marketsOf, plainMarkets } from '../scores/ladders.js';

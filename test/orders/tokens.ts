@@ -1,10 +1,9 @@
 /** Plain tokens as the market in memory has them. */
-import { binSums } from '../../compute/ladder/bin-sums.js';
-import { marketMask } from '../../compute/ladder/snapshot-cells.js';
-import type { NewestSnapshot, LiveToken } from '../../server/tokens/token-table.js';
-import { NOW_S } from './orders.js';
-import { plainSupportLiquidity, type PlainFlowToken } from '../reference/flow.js';
+import { binSums, marketMask } from '../../compute/segment/snapshots.js';
+import type { LiveToken, NewestSnapshot } from '../../server/tokens/token-table.js';
+import { type PlainFlowToken, plainSupportLiquidity } from '../reference/flow.js';
 import { cellsOf, marketsOf } from '../scores/ladders.js';
+import { NOW_S } from './orders.js';
 
 /** @param revision another one for another state */
 export function tokenStateOf(plain: PlainFlowToken, revision: number): LiveToken {

@@ -1,6 +1,6 @@
 /** Random ladders, and plain ones as the columns that Fathom keeps. */
 import fc from 'fast-check';
-import type { SnapshotCells } from '../../compute/ladder/snapshot-cells.js';
+import type { SnapshotCells } from '../../compute/segment/snapshots.js';
 import type { Market } from '../../compute/market.js';
 import { narrowCents } from '../../compute/segment/run.js';
 import type { PlainLadderMarket } from '../reference/score.js';

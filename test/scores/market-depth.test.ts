@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { binsOfChange, depthLevels, depthSummary } from '../../compute/depth/market-depth.js';
-import { binFactor } from '../../compute/ladder/ladder.js';
+import { binFactor } from '../../compute/ladder.js';
 import { referenceDepth } from '../reference/score.js';
 import { cellsOf, marketsOf, plainMarkets } from './ladders.js';
 

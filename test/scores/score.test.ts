@@ -1,18 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { SnapshotCells } from '../../compute/ladder/snapshot-cells.js';
-import { marketMask } from '../../compute/ladder/snapshot-cells.js';
 import {
   FIRST_SCORE_BIN,
-  LAST_SCORE_BIN,
   isScored,
+  LAST_SCORE_BIN,
   mergeLadders,
+  type Score,
   scoreLadder,
   scoreOfLadder,
   scoreWeight,
-  type Score,
 } from '../../compute/scores/score.js';
-import { referenceScore, type PlainLadderMarket, type PlainLeg } from '../reference/score.js';
+import { marketMask, type SnapshotCells } from '../../compute/segment/snapshots.js';
+import { type PlainLadderMarket, type PlainLeg, referenceScore } from '../reference/score.js';
 import { cellsOf, marketsOf, plainMarkets } from './ladders.js';
 
 const T = 1_794_659_696;

@@ -13,7 +13,7 @@ import zlib from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readPack, writePack } from '../../compute/fragments/pack.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
-import { renderPage } from '../../compute/replay/task.js';
+import { renderPage } from '../../compute/replay/render.js';
 import { serveOptions } from '../../server/cli/settings.js';
 import { createLog } from '../../server/log.js';
 import type { PageIdentity } from '../../server/replay/caching.js';

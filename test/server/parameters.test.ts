@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { binsOfBand } from '../../compute/ladder/ladder.js';
+import { binsOfBand } from '../../compute/ladder.js';
 import { parameterReader } from '../../server/api/parameters.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import { ApiError } from '../../server/http/errors.js';

@@ -7,7 +7,7 @@ import {
   type TaskInput,
 } from '../../compute/pool.js';
 import { PoolBusyError } from '../../compute/scheduler.js';
-import { binsOfBand } from '../../compute/ladder/ladder.js';
+import { binsOfBand } from '../../compute/ladder.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { runOf } from '../compute/replay-stores.js';
 import { niceValuesOf } from '../support/processes.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TaskOverdueError } from '../../compute/pool.js';
-import { renderPage, type SegmentInput } from '../../compute/replay/task.js';
+import { renderPage, type SegmentInput } from '../../compute/replay/render.js';
 import { serveOptions } from '../../server/cli/settings.js';
 import { PlaceRing, type RingPlace } from '../../server/replay/place-ring.js';
 import { COLUMN_BYTES, SegmentColumns } from '../../server/replay/segment-columns.js';

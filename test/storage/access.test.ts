@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { rewriteSegments } from '../../compute/segment/task.js';
+import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { openForServer, withStore } from '../../storage/access.js';
 import { packFrame } from '../../storage/bundle/codec.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';

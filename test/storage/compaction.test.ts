@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { rewriteSegments } from '../../compute/segment/task.js';
+import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { COMPACT_SEGMENTS } from '../../storage/depth/compaction.js';
 import { SegmentGoneError } from '../../storage/contract.js';
 import { DATABASE_FILE, type Store } from '../../storage/store.js';

@@ -1,18 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Market } from '../../compute/market.js';
-import { countCells, isTombstone, joinRuns, type MarketRun } from '../../compute/segment/join.js';
+import { countCells, isTombstone, joinRuns, type MarketRun } from '../../compute/segment/merge.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
-import { decodeSegment, encodeSegment } from '../../compute/segment/segment.js';
 import {
+  decodeSegment,
+  describeSegment,
+  encodeSegment,
   MAX_SEGMENT_CELLS,
   MAX_SEGMENT_SNAPSHOTS,
-  describeSegment,
   splitRun,
-} from '../../compute/segment/split.js';
-import { rewriteSegments, type RewriteResult } from '../../compute/segment/task.js';
-import type { SegmentRef } from '../../storage/depth/directory.js';
+} from '../../compute/segment/segment.js';
+import { type RewriteResult, rewriteSegments } from '../../compute/segment/rewrite.js';
 import { MAX_REWRITTEN, rewriteGroups } from '../../storage/depth/depth-commit.js';
+import type { SegmentRef } from '../../storage/depth/directory.js';
 import { MINT, snapshotsOf } from '../support/stores.js';
 
 interface PlainSnapshot {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/split.js';
+import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/segment.js';
 import { EMPTY_DIRECTORY, type SegmentRef } from '../../storage/depth/directory.js';
 import { findSmallRun } from '../../storage/depth/compaction.js';
 

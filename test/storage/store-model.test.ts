@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { DEFAULT_BAND } from '../../compute/ladder/ladder.js';
+import { DEFAULT_BAND } from '../../compute/ladder.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { TIERS } from '../../compute/market.js';
 import type { Store } from '../../storage/store.js';

@@ -1,7 +1,7 @@
 /** Ingest as the command does it, within the test's own process. */
 import { startPool, type ComputePool } from '../../compute/pool.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
-import { rewriteSegments } from '../../compute/segment/task.js';
+import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { withStore } from '../../storage/access.js';
 import { InputError } from '../../storage/errors.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';

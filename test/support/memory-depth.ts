@@ -1,17 +1,16 @@
 /** Depth and keys kept in memory: the seams of storage as plainly as they can be written. */
 import { crc32 } from 'node:zlib';
-import { binsOfBand } from '../../compute/ladder/ladder.js';
-import { TIERS, TIER_LENGTH_S, type Chain } from '../../compute/market.js';
-import { encodeSegment } from '../../compute/segment/segment.js';
-import type { StoredBlock } from '../../compute/segment/stored-block.js';
+import { binsOfBand } from '../../compute/ladder.js';
+import { type Chain, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
+import { encodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
-  SegmentGoneError,
   type DepthSource,
   type KeyRecord,
   type KeySource,
   type KeyTier,
   type PagePlan,
   type PlanRequest,
+  SegmentGoneError,
   type TokenRecord,
 } from '../../storage/contract.js';
 import { runOf } from '../compute/replay-stores.js';

@@ -6,7 +6,7 @@ import { demoTokens, DEMO_SEED } from '../../../compute/demo/market.js';
 import type { StoreOperations } from '../../../storage/contract.js';
 import { withStore } from '../../../storage/access.js';
 import { readMarker } from '../../../storage/demo/marker.js';
-import { rewriteSegments, type RewriteInput } from '../../../compute/segment/task.js';
+import { rewriteSegments, type RewriteInput } from '../../../compute/segment/rewrite.js';
 import { BASE_PATH } from '../../app.js';
 import { printLine, tell } from '../output.js';
 import { renewDemoKey } from '../demo-key.js';

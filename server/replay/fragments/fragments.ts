@@ -2,7 +2,7 @@
 import { assemblePage, cellsOf, type PackStretch } from '../../../compute/fragments/assemble.js';
 import type { Pack, PackForm } from '../../../compute/fragments/pack.js';
 import type { ComputePool } from '../../../compute/pool.js';
-import { DEFAULT_BAND } from '../../../compute/ladder/ladder.js';
+import { DEFAULT_BAND } from '../../../compute/ladder.js';
 import { PAGE_LIMITS } from '../../../compute/replay/page.js';
 import { hasFilter } from '../../../compute/replay/query.js';
 import type { DepthSource, PagePlan } from '../../../storage/contract.js';

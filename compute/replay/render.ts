@@ -1,24 +1,23 @@
 /** The pool's task: segments in, a reply's body out. */
+import { GzipEncoder } from '../deflate/encoder.js';
 import type { Market } from '../market.js';
-import { PlainRoom } from '../segment/plain-room.js';
-import type { RunColumns } from '../segment/run.js';
-import { decodeSegmentInto } from '../segment/segment.js';
-import { checkedBlock, type StoredBlock } from '../segment/stored-block.js';
-import { leaveRun, runAt, type SharedPlace } from '../segment/shared-run.js';
+import { PlainRoom } from '../segment/lz4.js';
+import { leaveRun, runAt, type RunColumns, type SharedPlace } from '../segment/run.js';
+import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
 import { encodeArrow } from './arrow.js';
+import { reusedCells } from './cells.js';
 import { compressPage, type ContentEncoding } from './compress.js';
 import type { ReplayEnvelope } from './envelope.js';
-import { reusedCells } from './cells.js';
 import { writeJson } from './json.js';
-import { gzipJson } from './json-gzip.js';
+import { PageMatcher } from './matches.js';
 import { writeMsgpack } from './msgpack.js';
 import {
-  PAGE_LIMITS,
-  ReplayCancelled,
   buildPage,
   type Page,
+  PAGE_LIMITS,
   type PageEnd,
   type PageLimits,
+  ReplayCancelled,
   type Selection,
 } from './page.js';
 import type { ReplayQuery } from './query.js';
@@ -142,4 +141,44 @@ function writePage(
 /** The same bytes where they fill their ArrayBuffer, else a copy. */
 function ownBytes(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+}
+
+// A page as JSON in one gzip member.
+
+/** Of fewer cells too little repeats itself to be worth two codes of their own. */
+const MIN_MATCHED_CELLS = 512;
+
+/** A body, and its length before it was compressed. */
+export interface GzippedText {
+  /** Owns its whole ArrayBuffer. */
+  body: Uint8Array<ArrayBuffer>;
+  plainBytes: number;
+}
+
+/** What the page that this thread works on is encoded in: used again for the next. */
+const encoder = new GzipEncoder();
+const matcher = new PageMatcher(encoder);
+
+/**
+ * Encodes a page by what is known of its text where that pays, else by zlib: which of the two
+ * follows from the page alone.
+ *
+ * @param onText called when the text is there and is about to be compressed; what it throws ends it
+ */
+export function gzipJson(
+  page: Page,
+  envelope: ReplayEnvelope,
+  onText: () => void = () => undefined,
+): GzippedText {
+  if (page.rowCount < MIN_MATCHED_CELLS) return plainGzipJson(page, envelope);
+  const text = writeJson(page, envelope, matcher);
+  onText();
+  const body = matcher.pays() ? encoder.end(text.length) : compressPage(text, 'gzip');
+  return { body, plainBytes: text.length };
+}
+
+/** The same by zlib alone. */
+export function plainGzipJson(page: Page, envelope: ReplayEnvelope): GzippedText {
+  const text = writeJson(page, envelope);
+  return { body: compressPage(text, 'gzip'), plainBytes: text.length };
 }

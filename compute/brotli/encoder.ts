@@ -1,17 +1,20 @@
 /** A text as pieces of a brotli stream (RFC 7932), from matches that the caller names. */
 import { BitWriter, DEFLATE_SLACK_BYTES } from '../deflate/bit-writer.js';
-import { checkMatch, type PieceEncoder } from '../deflate/match-taker.js';
+import { checkMatch, type PieceEncoder } from '../deflate/encoder.js';
 import {
   canLeaveDistanceOut,
   COMMAND_SYMBOLS,
   commandSymbol,
   COPIES,
   copyCode,
+  DISTANCE_SYMBOLS,
+  distanceExtra,
+  distanceExtraBits,
   insertCode,
   INSERTS,
-} from './commands.js';
-import { DISTANCE_SYMBOLS, distanceExtra, distanceExtraBits, LastDistances } from './distances.js';
-import { PrefixCode } from './prefix-code.js';
+  LastDistances,
+  PrefixCode,
+} from './codes.js';
 
 /** What a command takes in the list of them. */
 const INSERT = 0;

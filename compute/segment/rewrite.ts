@@ -1,16 +1,21 @@
 /** The pool's entry points for making segments. */
-import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder/ladder.js';
+import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder.js';
 import type { Market } from '../market.js';
 import {
-  PriceConflictError,
-  joinRuns,
-  remapMarkets,
   type JoinMode,
+  joinRuns,
   type MarketRun,
-} from './join.js';
+  PriceConflictError,
+  remapMarkets,
+} from './merge.js';
 import type { SnapshotRun } from './run.js';
-import { decodeSegment } from './segment.js';
-import { describeSegment, sliceRun, splitRun, type EncodedSegment } from './split.js';
+import {
+  decodeSegment,
+  describeSegment,
+  type EncodedSegment,
+  sliceRun,
+  splitRun,
+} from './segment.js';
 
 /** Segments ready to be stored, and the markets that they index. */
 export interface JoinedSegments {
