@@ -1,7 +1,7 @@
 /** What a pool thread runs: every export is a task, called by its name with one plain input. */
 import { threadId } from 'node:worker_threads';
 import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
-import * as demo from './demo/task.js';
+import * as demo from './demo/history.js';
 import * as fragments from './fragments/build.js';
 import * as flow from './holders/flow.js';
 import * as holders from './holders/rewrite.js';

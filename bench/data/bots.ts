@@ -1,6 +1,5 @@
 /** Made-up tokens that bots ask for: small ladders, a fresh snapshot each as often as one is wanted. */
-import { hash, keyOf, unit } from '../../compute/demo/hash.js';
-import { base58Address } from '../../compute/demo/identity.js';
+import { base58Address, hash, keyOf, unit } from '../../compute/demo/hash.js';
 import { BENCH_SEED } from './pages.js';
 
 const MARKETS = ['Binance', 'Coinbase', 'Orca', 'Meteora DLMM'] as const;

@@ -1,6 +1,5 @@
 /** Holders and orders as NDJSON, and what of them a store holds. */
-import { hash, keyOf, normal } from '../../compute/demo/hash.js';
-import { base58Address } from '../../compute/demo/identity.js';
+import { base58Address, hash, keyOf, normal } from '../../compute/demo/hash.js';
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import type { Store } from '../../storage/store.js';
 import { benchOrders } from '../data/orders.js';

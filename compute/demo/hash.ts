@@ -1,6 +1,6 @@
 /**
  * Hashed randomness: every draw of the demo is a pure function of a key and an index, so that any
- * moment of the simulated market can be worked out without the moments before it.
+ * moment of the simulated market can be computed without the moments before it.
  */
 
 const GOLDEN = 0x9e3779b1;
@@ -45,17 +45,13 @@ export function normal(h: number): number {
   return radius * Math.cos(((h & 0xffff) / 65_536) * 2 * Math.PI);
 }
 
-function table(name: string, draw: (key: number) => number): Float64Array {
-  const key = keyOf(0, name);
-  return Float64Array.from({ length: DRAW_COUNT }, (_, i) => draw(hash(key, i)));
-}
-
 const SIZE_SIGMA = 0.85;
 const SIZE_TAIL_SHARE = 0.03;
 const SIZE_TAIL_ALPHA = 1.3;
 
 /** Order sizes about 1: lognormal, and one in thirty-three from a Pareto tail. */
-const SIZES = table('sizes', (key) => {
+const SIZES = Float64Array.from({ length: DRAW_COUNT }, (_, i) => {
+  const key = hash(keyOf(0, 'sizes'), i);
   const body = Math.exp(SIZE_SIGMA * normal(key));
   const tail = unit(hash(key, 1));
   if (tail >= SIZE_TAIL_SHARE) return body;
@@ -65,4 +61,30 @@ const SIZES = table('sizes', (key) => {
 /** A heavy-tailed size with a median of about 1. */
 export function sizeDraw(h: number): number {
   return SIZES[h >>> (32 - DRAW_BITS)];
+}
+
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+
+/** A base58 address of 32 bytes, made from a name: the same in every demo, whatever its seed. */
+export function base58Address(name: string): string {
+  const hex = hexOf(name, 32);
+  let text = '';
+  for (let value = BigInt(`0x${hex}`); value > 0n; value /= 58n) {
+    text = BASE58[Number(value % 58n)] + text;
+  }
+  // Each leading zero byte is written as one '1'.
+  const leading = Math.floor((/^0*/.exec(hex)?.[0].length ?? 0) / 2);
+  return '1'.repeat(leading) + text;
+}
+
+/** A `0x` address made from a name. */
+export function evmAddress(name: string): string {
+  return `0x${hexOf(name, 20)}`;
+}
+
+function hexOf(name: string, bytes: number): string {
+  const key = keyOf(0, name);
+  return Array.from({ length: bytes }, (_, i) =>
+    (hash(key, i) & 0xff).toString(16).padStart(2, '0'),
+  ).join('');
 }

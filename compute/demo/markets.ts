@@ -1,166 +1,228 @@
-import type { Chain } from '../market.js';
-import { NATIVE_SYMBOL, type AssetKind } from './assets.js';
+/** Where the tokens of the simulated market trade: kinds of tokens, venues, and single markets. */
+import type { Chain, ExchangeType, MarketType } from '../market.js';
 import type { BookProfile } from './book.js';
-import type { ClmmProfile } from './clmm.js';
-import type { ConstantProductProfile } from './constant-product.js';
-import type { DlmmProfile } from './dlmm.js';
-import { between, hash, keyOf, unit } from './hash.js';
-import { base58Address, evmAddress } from './identity.js';
+import { base58Address, between, evmAddress, hash, keyOf, unit } from './hash.js';
+import type { PoolProfile } from './pools.js';
 import type { PriceModel } from './price.js';
-import type { MarketHead } from './rows.js';
-import { priceStep, sizeStep } from './tick.js';
-import type { VenueSlot } from './venues.js';
 
-/** A pool's fee and the price of its other side. */
-interface PoolTerms {
-  key: number;
-  feeBp: number;
-  quote: PriceModel | null;
+/** A market's identity as a row states it. */
+export interface MarketHead {
+  source: string;
+  exchange_type: ExchangeType;
+  type: MarketType;
+  address: string | null;
+  pair: string | null;
 }
 
 /** One market of a token with what its simulation needs. */
 export type DemoMarket = { head: MarketHead } & (
-  | { kind: 'book'; profile: BookProfile }
-  | { kind: 'limit_orders'; profile: BookProfile }
-  | { kind: 'clmm'; profile: ClmmProfile; terms: PoolTerms }
-  | { kind: 'dlmm'; profile: DlmmProfile; terms: PoolTerms }
-  | { kind: 'constant_product'; profile: ConstantProductProfile; terms: PoolTerms }
+  | { kind: 'book'; book: BookProfile }
+  | { kind: 'clmm' | 'dlmm' | 'constant_product'; pool: PoolProfile }
 );
 
-/** The leg of an asset whose markets are made. */
-export interface LegContext {
+/** How a token trades: it decides its venues, spreads and how often a price changes. */
+export type TokenKind = 'major' | 'liquid' | 'listed' | 'onchain' | 'stable' | 'dormant';
+
+/** One leg of an asset whose markets are made. */
+export interface Leg {
   chain: Chain;
   symbol: string;
-  kind: AssetKind;
+  kind: TokenKind;
+  /** Everything about this leg is drawn from this hash of the seed and its name. */
   key: number;
   decimals: number;
-  priceUsd: number;
   /** What all its pools hold together. */
   liquidityUsd: number;
-  price: PriceModel;
-  /** The chain's native coin, null for that coin itself. */
-  native: PriceModel | null;
 }
 
-const STABLE_DECIMALS = 6;
+export const NATIVE_SYMBOL: Readonly<Record<Chain, string>> = {
+  mainchain: 'SOL',
+  evmchain: 'WETH',
+};
 const NATIVE_DECIMALS: Readonly<Record<Chain, number>> = { mainchain: 9, evmchain: 18 };
+const STABLE_DECIMALS = 6;
 const QUOTE_IS_NATIVE_SHARE = 0.3;
 
-/** Reach and pace of the kinds of books: share of pools' liquidity per level, spread, reach. */
-const BOOKS = {
-  cex_spot: { share: 0.0035, spreadBp: 1, basisBp: 2, below: 0.62, above: 0.66, fill: 0.93 },
-  cex_perp: { share: 0.006, spreadBp: 0.8, basisBp: 6, below: 0.3, above: 0.28, fill: 0.96 },
-  onchain_limit_order: {
-    ...{ share: 0.0008, spreadBp: 5, basisBp: 4, below: 0.45, above: 0.5, fill: 0.55 },
+const SPOT = ['Binance', 'Coinbase', 'OKX', 'Bybit', 'Kraken', 'Gate', 'KuCoin', 'MEXC'];
+const PERP = ['Binance Futures', 'Hyperliquid', 'Bybit Perps', 'OKX Swaps'];
+
+/** Groups of venues by chain; a token trades at one after another of a group. */
+const VENUES = {
+  spot: { mainchain: SPOT, evmchain: SPOT },
+  perp: { mainchain: PERP, evmchain: PERP },
+  chainBook: { mainchain: ['Phoenix', 'OpenBook'], evmchain: [] },
+  chainOrders: { mainchain: ['Jupiter Limit Orders'], evmchain: ['1inch Limit Orders'] },
+  clmm: { mainchain: ['Orca', 'Raydium CLMM'], evmchain: ['Uniswap v3', 'PancakeSwap v3'] },
+  dlmm: { mainchain: ['Meteora DLMM'], evmchain: ['LFJ'] },
+  constant_product: {
+    mainchain: ['Raydium', 'PumpSwap', 'Meteora DAMM'],
+    evmchain: ['Uniswap v2', 'SushiSwap'],
   },
 } as const;
+type VenueGroup = keyof typeof VENUES;
+type PoolGroup = 'clmm' | 'dlmm' | 'constant_product';
+
+/** Books: a level's share of the leg's liquidity, spread, distance from the price, reach, pace. */
+const BOOKS = {
+  spot: { share: 0.0035, spreadBp: 1, basisBp: 2, reach: 0.64, fill: 0.93, pace: 1 },
+  perp: { share: 0.006, spreadBp: 0.8, basisBp: 6, reach: 0.29, fill: 0.96, pace: 1 },
+  chainBook: { share: 0.0008, spreadBp: 5, basisBp: 4, reach: 0.48, fill: 0.55, pace: 1 },
+  chainOrders: { share: 0.0016, spreadBp: 4, basisBp: 4, reach: 0.48, fill: 0.5, pace: 8 },
+} as const;
+
+const CLMM_TIERS = [
+  { feeBp: 5, step: 10 },
+  { feeBp: 30, step: 60 },
+  { feeBp: 100, step: 200 },
+] as const;
+const DLMM_STEPS = [25, 50, 80] as const;
+const CONSTANT_PRODUCT_FEE_BP = 25;
+
+/** Markets of a group; a fraction is the chance of one more. */
+type Listing = Partial<Record<VenueGroup, number>>;
+
+const LISTINGS: Readonly<Partial<Record<TokenKind, Listing>>> = {
+  major: {
+    ...{ spot: 6, perp: 3, chainBook: 2, chainOrders: 1 },
+    ...{ clmm: 2, dlmm: 2, constant_product: 1 },
+  },
+  liquid: {
+    ...{ spot: 3.5, perp: 2, chainBook: 1, chainOrders: 1 },
+    ...{ clmm: 1, dlmm: 1.5, constant_product: 0.25 },
+  },
+  listed: { spot: 1, clmm: 1, dlmm: 1, chainOrders: 0.5 },
+  stable: {},
+};
+/** A bridged leg, or a token that no exchange lists. */
+const POOLS_ALONE: Listing = { clmm: 1, dlmm: 0.9, chainOrders: 0.9 };
+const OLD_POOLS_ALONE: Listing = { constant_product: 1.3, dlmm: 0.7 };
+const OLD_POOLS_SHARE = 0.3;
 
 /** Extra spread and the pace of redraws: busy books change more levels between snapshots. */
-const PACE: Readonly<Record<AssetKind, { spread: number; redrawS: number }>> = {
+const PACE: Readonly<Partial<Record<TokenKind, { spread: number; redrawS: number }>>> = {
   major: { spread: 1, redrawS: 1_100 },
   liquid: { spread: 2.5, redrawS: 1_300 },
   listed: { spread: 6, redrawS: 360 },
-  onchain: { spread: 12, redrawS: 900 },
-  stable: { spread: 1, redrawS: 900 },
-  dormant: { spread: 1, redrawS: 900 },
 };
+const POOLS_PACE = { spread: 6, redrawS: 900 };
 
-function bookProfile(leg: LegContext, slot: VenueSlot, key: number, rank: number): BookProfile {
-  const usual = BOOKS[slot.type === 'onchain_pool' ? 'onchain_limit_order' : slot.type];
-  // Small tokens' books are shallow: makers stay near the price.
-  const reach = leg.kind === 'listed' ? 0.6 : 1;
-  const sparse = slot.kind === 'limit_orders';
-  // The first venue of a slot is the biggest; the rest follow a power law.
+export function isBusy(kind: TokenKind): boolean {
+  return kind === 'major' || kind === 'liquid';
+}
+
+/**
+ * The markets of a leg, each at a venue of its own where the group has enough.
+ * @param isHome false for the bridged leg of an asset, which trades in pools alone
+ * @param native the chain's native coin, null for that coin itself
+ */
+export function marketsOf(
+  leg: Leg,
+  isHome: boolean,
+  price: PriceModel,
+  native: PriceModel | null,
+): DemoMarket[] {
+  const pools = unit(hash(leg.key, 3)) < OLD_POOLS_SHARE ? OLD_POOLS_ALONE : POOLS_ALONE;
+  const listing = (isHome && LISTINGS[leg.kind]) || pools;
+  return (Object.keys(listing) as VenueGroup[]).flatMap((group) => {
+    const sources = VENUES[group][leg.chain];
+    if (sources.length === 0) return [];
+    const groupKey = keyOf(leg.key, group);
+    const count = Math.floor((listing[group] ?? 0) + unit(groupKey));
+    // The best-known venues come first; a small token may be listed at any of them.
+    const first = leg.kind === 'major' ? 0 : hash(groupKey, 1);
+    return Array.from({ length: count }, (_, rank): DemoMarket => {
+      const source = sources[(first + rank) % sources.length];
+      const key = hash(keyOf(leg.key, source), rank);
+      const name = `${leg.chain} ${leg.symbol} ${source} ${rank}`;
+      return group in BOOKS
+        ? bookMarket(leg, group as keyof typeof BOOKS, source, name, key, rank, price)
+        : poolMarket(leg, group as PoolGroup, source, name, key, price, native);
+    });
+  });
+}
+
+function addressOn(chain: Chain, name: string): string {
+  return chain === 'mainchain' ? base58Address(name) : evmAddress(name);
+}
+
+function bookMarket(
+  leg: Leg,
+  group: keyof typeof BOOKS,
+  source: string,
+  name: string,
+  key: number,
+  rank: number,
+  price: PriceModel,
+): DemoMarket {
+  const { share, spreadBp, basisBp, reach, fill, pace } = BOOKS[group];
+  const { spread, redrawS } = PACE[leg.kind] ?? POOLS_PACE;
+  const isCex = group === 'spot' || group === 'perp';
+  // The first venue of a group is the biggest; the rest follow a power law.
   const size = Math.pow(rank + 1, -0.8) * (0.7 + 0.6 * unit(hash(key, 11)));
-  return {
+  // Small tokens' books are shallow: makers stay near the price.
+  const ownReach = reach * (leg.kind === 'listed' ? 0.6 : 1);
+  const priceUsd = Math.exp(price.lnBase);
+  const book: BookProfile = {
     key,
     tokenKey: leg.key,
-    levelUsd: leg.liquidityUsd * usual.share * size * (sparse ? 2 : 1),
-    halfSpreadBp: usual.spreadBp * PACE[leg.kind].spread * (0.7 + 0.8 * unit(hash(key, 12))),
-    basisBp: usual.basisBp,
-    depthBelow: usual.below * reach * (0.6 + 0.5 * unit(hash(key, 13))),
-    depthAbove: usual.above * reach * (0.6 + 0.5 * unit(hash(key, 14))),
-    fill: sparse ? 0.35 : usual.fill,
-    redrawS: PACE[leg.kind].redrawS * (sparse ? 8 : 1),
-    tick: priceStep(leg.priceUsd),
-    lot: sizeStep(leg.priceUsd),
+    levelUsd: leg.liquidityUsd * share * size,
+    halfSpreadBp: spreadBp * spread * (0.7 + 0.8 * unit(hash(key, 12))),
+    basisBp,
+    below: ownReach * (0.6 + 0.5 * unit(hash(key, 13))),
+    above: ownReach * (0.6 + 0.5 * unit(hash(key, 14))),
+    fill,
+    redrawS: redrawS * pace,
+    // A tick is two basis points at most, a lot ten cents' worth.
+    ticksPerUnit: stepsPerUnit(priceUsd * 2e-4),
+    lotsPerUnit: stepsPerUnit(0.1 / priceUsd),
   };
-}
-
-const CLMM_TIERS = [
-  { feeBp: 5, tickSpacing: 10 },
-  { feeBp: 30, tickSpacing: 60 },
-  { feeBp: 100, tickSpacing: 200 },
-] as const;
-const DLMM_STEPS = [25, 50, 80] as const;
-
-function pool(leg: LegContext, slot: VenueSlot, key: number, head: MarketHead): DemoMarket {
-  const isNative = leg.native !== null && unit(hash(key, 21)) < QUOTE_IS_NATIVE_SHARE;
-  const quote = isNative ? leg.native : null;
-  const quoteDecimals = isNative ? NATIVE_DECIMALS[leg.chain] : STABLE_DECIMALS;
-  head.pair = `${leg.symbol}/${isNative ? NATIVE_SYMBOL[leg.chain] : 'USDC'}`;
-  const tokenIsFirst = unit(hash(key, 22)) < 0.7;
-  const tvlUsd = leg.liquidityUsd * (0.15 + 0.4 * unit(hash(key, 23)));
-  const decimals = tokenIsFirst ? [leg.decimals, quoteDecimals] : [quoteDecimals, leg.decimals];
-  const busy = leg.kind === 'major' || leg.kind === 'liquid';
-  const common = { key, price: leg.price, quote, tvlUsd };
-  const terms = { key: hash(key, 24), quote };
-  if (slot.kind === 'clmm') {
-    const tier = CLMM_TIERS[busy ? between(hash(key, 25), 0, 1) : between(hash(key, 25), 1, 2)];
-    const profile: ClmmProfile = {
-      ...common,
-      positions: between(hash(key, 26), busy ? 70 : 24, busy ? 110 : 60),
-      tickSpacing: tier.tickSpacing,
-      token: tokenIsFirst ? 0 : 1,
-      decimals0: decimals[0],
-      decimals1: decimals[1],
-    };
-    return { head, kind: 'clmm', profile, terms: { ...terms, feeBp: tier.feeBp } };
-  }
-  if (slot.kind === 'dlmm') {
-    const binStep = busy ? 20 : DLMM_STEPS[between(hash(key, 27), 0, 2)];
-    const profile: DlmmProfile = {
-      ...common,
-      positions: between(hash(key, 28), busy ? 50 : 20, busy ? 90 : 50),
-      binStep,
-      reachBins: between(hash(key, 29), 32, 69),
-      token: tokenIsFirst ? 'x' : 'y',
-      decimalsX: decimals[0],
-      decimalsY: decimals[1],
-    };
-    return { head, kind: 'dlmm', profile, terms: { ...terms, feeBp: binStep / 2 } };
-  }
-  const profile = { key, tvlUsd, basePriceUsd: leg.priceUsd };
-  return { head, kind: 'constant_product', profile, terms: { ...terms, feeBp: 25 } };
-}
-
-function headOf(leg: LegContext, slot: VenueSlot, source: string, rank: number): MarketHead {
-  const isCex = slot.type === 'cex_spot' || slot.type === 'cex_perp';
-  const name = `${leg.chain} ${leg.symbol} ${source} ${rank}`;
-  const address = leg.chain === 'mainchain' ? base58Address(name) : evmAddress(name);
-  const quoted = slot.type === 'cex_perp' ? '-PERP' : isCex ? '/USDT' : '/USDC';
-  return {
+  const head: MarketHead = {
     source,
     exchange_type: isCex ? 'CEX' : 'DEX',
-    type: slot.type,
-    address: isCex ? null : address,
-    pair: `${leg.symbol}${quoted}`,
+    type: group === 'spot' ? 'cex_spot' : group === 'perp' ? 'cex_perp' : 'onchain_limit_order',
+    address: isCex ? null : addressOn(leg.chain, name),
+    pair: `${leg.symbol}${group === 'perp' ? '-PERP' : isCex ? '/USDT' : '/USDC'}`,
   };
+  return { head, kind: 'book', book };
 }
 
-/** The markets of one slot: each at a venue of its own. */
-export function marketsOfSlot(leg: LegContext, slot: VenueSlot): DemoMarket[] {
-  const slotKey = keyOf(leg.key, `${slot.kind} ${slot.type}`);
-  if (unit(slotKey) >= slot.chance) return [];
-  // The best-known venues come first; a small token may be listed at any of them.
-  const first = leg.kind === 'major' ? 0 : hash(slotKey, 1);
-  return Array.from({ length: slot.count }, (_, rank): DemoMarket => {
-    const source = slot.sources[(first + rank) % slot.sources.length];
-    const key = keyOf(leg.key, source);
-    const head = headOf(leg, slot, source, rank);
-    if (slot.kind === 'book' || slot.kind === 'limit_orders') {
-      return { head, kind: slot.kind, profile: bookProfile(leg, slot, key, rank) };
-    }
-    return pool(leg, slot, key, head);
-  });
+function stepsPerUnit(largestStep: number): number {
+  return 10 ** Math.max(0, Math.ceil(-Math.log10(largestStep)));
+}
+
+function poolMarket(
+  leg: Leg,
+  kind: PoolGroup,
+  source: string,
+  name: string,
+  key: number,
+  price: PriceModel,
+  native: PriceModel | null,
+): DemoMarket {
+  const isNative = native !== null && unit(hash(key, 21)) < QUOTE_IS_NATIVE_SHARE;
+  const busy = isBusy(leg.kind);
+  const pool: PoolProfile = {
+    key,
+    price,
+    quote: isNative ? native : null,
+    tvlUsd: leg.liquidityUsd * (0.15 + 0.4 * unit(hash(key, 23))),
+    positions: between(hash(key, 26), busy ? 65 : 24, busy ? 105 : 60),
+    isFirst: unit(hash(key, 22)) < 0.7,
+    tokenDecimals: leg.decimals,
+    quoteDecimals: isNative ? NATIVE_DECIMALS[leg.chain] : STABLE_DECIMALS,
+    ...gridOf(kind, busy, hash(key, 25)),
+  };
+  const head: MarketHead = {
+    ...{ source, exchange_type: 'DEX', type: 'onchain_pool' },
+    address: addressOn(leg.chain, name),
+    pair: `${leg.symbol}/${isNative ? NATIVE_SYMBOL[leg.chain] : 'USDC'}`,
+  };
+  return { head, kind, pool };
+}
+
+function gridOf(kind: PoolGroup, busy: boolean, h: number): Pick<PoolProfile, 'feeBp' | 'step'> {
+  if (kind === 'clmm') return CLMM_TIERS[busy ? between(h, 0, 1) : between(h, 1, 2)];
+  if (kind === 'constant_product') return { feeBp: CONSTANT_PRODUCT_FEE_BP, step: 0 };
+  const step = busy ? 20 : DLMM_STEPS[between(h, 0, 2)];
+  return { feeBp: step / 2, step };
 }

@@ -1,157 +1,137 @@
-import { type Chain, CHAINS } from '../market.js';
-import { DEMO_ASSETS, NATIVE_SYMBOL, type AssetKind, type DemoAsset } from './assets.js';
-import { between, hash, keyOf, unit } from './hash.js';
-import { base58Address, evmAddress } from './identity.js';
-import { marketsOfSlot, type DemoMarket } from './markets.js';
-import { TRADE_SLOT_S } from './path.js';
-import { fairPrice, type PriceModel } from './price.js';
-import type { DemoTokenRow } from './rows.js';
-import { venueSlots } from './venues.js';
+/** The tokens of the simulated market: assets with a leg on one chain or on both. */
+import { CHAINS, type Chain } from '../market.js';
+import { base58Address, between, evmAddress, hash, keyOf } from './hash.js';
+import {
+  isBusy,
+  marketsOf,
+  NATIVE_SYMBOL,
+  type DemoMarket,
+  type Leg,
+  type TokenKind,
+} from './markets.js';
+import { fairPrice, TRADE_SLOT_S, type PriceModel } from './price.js';
+
+/** The market that `fathom demo` shows unless told otherwise. */
+export const DEMO_SEED = 20_261;
+
+export const NATIVE_MINT = 'So11111111111111111111111111111111111111112';
+export const USDC_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 
 /** One leg of an asset: a token of the demo with its markets. */
-export interface DemoToken {
+export interface DemoToken extends Leg {
   /** Position in `demoTokens`: with the seed it names the token to another thread. */
   index: number;
-  /** Everything about this leg is drawn from this hash of the seed and its name. */
-  key: number;
-  chain: Chain;
   address: string;
-  symbol: string;
   name: string;
-  kind: AssetKind;
-  decimals: number;
   /** Name shared by the legs of an asset that has two; null for the rest. */
   asset: string | null;
   coverage: 'full' | 'depth_only' | 'excluded';
   /** Coins in circulation; 0 where nothing is known. */
   supply: number;
-  liquidityUsd: number;
   /** Null where the token has no price. */
   price: PriceModel | null;
-  /** Raw snapshots are taken every so many seconds, at `t % cadenceS === offsetS`. */
+  /** Raw snapshots are taken at `t % cadenceS === offsetS`. */
   cadenceS: number;
   offsetS: number;
   /** Empty where the token has no depth. */
   markets: DemoMarket[];
 }
 
-/** Share of its raw snapshots that see a trade, hence a new price, since the one before. */
-const TRADED_SHARE: Readonly<Record<AssetKind, number>> = {
-  major: 1,
-  liquid: 1,
-  listed: 0.6,
-  onchain: 0.52,
-  stable: 1,
-  dormant: 1,
+/** symbol, name, kind, chains, USD price, market value in USD, daily volatility in percent. */
+type AssetLine = readonly [string, string, TokenKind, 'm' | 'e' | 'me', number, number, number];
+
+/** The ones with the most venues first. */
+const ASSETS: readonly AssetLine[] = [
+  ['SOL', 'Wrapped SOL', 'major', 'me', 168, 91e9, 3.1],
+  ['WETH', 'Wrapped Ether', 'major', 'e', 3_420, 410e9, 2.6],
+  ['TIDE', 'Tidewater', 'liquid', 'me', 2.36, 1.9e9, 3.7],
+  ['HELM', 'Helmsman', 'liquid', 'me', 0.418, 880e6, 4.8],
+  ['BRYN', 'Bryn Protocol', 'liquid', 'me', 11.7, 1.2e9, 4.4],
+  ['SEXT', 'Sextant', 'liquid', 'me', 0.0734, 420e6, 4],
+  ['GROG', 'Grog', 'liquid', 'm', 0.0000218, 960e6, 6],
+  ['KELP', 'Kelp Forest', 'liquid', 'm', 0.86, 310e6, 5],
+  ['ORCA8', 'Eight Orcas', 'liquid', 'm', 4.05, 270e6, 4.6],
+  ['FJORD', 'Fjord Finance', 'liquid', 'e', 1.44, 540e6, 4.3],
+  ['CALDR', 'Caldera Labs', 'liquid', 'e', 27.3, 690e6, 4],
+  ['BUOY', 'Buoy', 'listed', 'me', 0.192, 96e6, 5.5],
+  ['ANCH', 'Anchorage', 'listed', 'me', 1.07, 120e6, 4.6],
+  ['LUFF', 'Luff', 'listed', 'me', 0.0231, 71e6, 6.2],
+  ['KEEL', 'Keel Network', 'listed', 'me', 3.28, 140e6, 4.9],
+  ['SPRAY', 'Spray', 'listed', 'me', 0.00412, 44e6, 7],
+  ['TRAWL', 'Trawler DAO', 'listed', 'me', 0.615, 58e6, 5.8],
+  ['REEF', 'Reef Markets', 'listed', 'me', 0.0087, 39e6, 6],
+  ['NARWL', 'Narwhal', 'listed', 'm', 0.054, 63e6, 7.5],
+  ['GULL', 'Gull', 'listed', 'm', 0.00031, 35e6, 8],
+  ['HARBR', 'Harbor Yield', 'listed', 'm', 7.9, 82e6, 4.1],
+  ['MAST', 'Mast', 'listed', 'm', 0.33, 47e6, 5.7],
+  ['PLUMB', 'Plumb Oracle', 'listed', 'm', 1.83, 66e6, 4.7],
+  ['BILGE', 'Bilge', 'onchain', 'm', 0.0000091, 9.1e6, 11],
+  ['BARN', 'Barnacle', 'onchain', 'm', 0.00187, 18e6, 9],
+  ['SQUID', 'Tiny Squid', 'onchain', 'm', 0.0126, 12e6, 10],
+  ['PUFFR', 'Puffer', 'onchain', 'm', 0.00074, 7.4e6, 12],
+  ['CRABZ', 'Crab Rave', 'onchain', 'm', 0.000153, 15e6, 11],
+  ['KRILL', 'Krill', 'onchain', 'm', 0.0000027, 2.7e6, 13],
+  ['OTTR', 'Otter', 'onchain', 'm', 0.0402, 40e6, 9],
+  ['MANTA2', 'Second Manta', 'onchain', 'm', 0.0066, 6.6e6, 10],
+  ['WHIRL', 'Whirl', 'onchain', 'm', 0.29, 22e6, 7],
+  ['DRIFTR', 'Drifter', 'onchain', 'm', 0.0915, 14e6, 8],
+  ['PEARL', 'Pearl Index', 'onchain', 'm', 5.6, 11e6, 5],
+  ['CLAM', 'Clam', 'onchain', 'm', 0.00055, 3.9e6, 12],
+  ['EELS', 'Electric Eels', 'onchain', 'm', 0.0032, 8.2e6, 10],
+  ['SALTY', 'Salty', 'onchain', 'm', 0.0179, 5.3e6, 10],
+  ['FOGHN', 'Foghorn', 'onchain', 'm', 0.00098, 4.4e6, 11],
+  ['ABYSS', 'Abyss', 'onchain', 'e', 0.74, 33e6, 6.5],
+  ['TRENCH', 'Trench', 'onchain', 'e', 0.0211, 13e6, 9],
+  ['LEVIA', 'Leviathan', 'onchain', 'e', 12.9, 52e6, 5.4],
+  ['SIREN', 'Siren', 'onchain', 'e', 0.00263, 9.7e6, 11],
+  ['MURK', 'Murk', 'onchain', 'e', 0.000086, 4.1e6, 12],
+  ['BATHY', 'Bathysphere', 'onchain', 'e', 2.15, 19e6, 6],
+  ['COVE', 'Cove Credit', 'onchain', 'e', 0.98, 27e6, 4.5],
+  // Priced and listed but not scored.
+  ['USDC', 'USD Coin', 'stable', 'm', 1, 38e9, 0],
+  // Known and nothing else: no price, no depth.
+  ['WRECK', 'Old Wreck', 'dormant', 'm', 0, 0, 0],
+];
+
+/** Real mints, where clients know a token by them. */
+const MINTS: Readonly<Record<string, string>> = { SOL: NATIVE_MINT, USDC: USDC_MINT };
+const COVERAGE: Readonly<Record<string, DemoToken['coverage']>> = {
+  ...{ FOGHN: 'depth_only', USDC: 'excluded' },
 };
-const BETA: Readonly<Record<AssetKind, number>> = {
-  major: 1,
-  liquid: 1.25,
-  listed: 1.2,
-  onchain: 0.8,
-  stable: 0,
-  dormant: 0,
+const KNOWN_DECIMALS: Readonly<Record<string, number>> = { SOL: 9, USDC: 6 };
+const MAIN_DECIMALS = [6, 9, 6, 8] as const;
+const EVM_DECIMALS = 18;
+
+/** Share of a leg's raw snapshots that see a trade, hence a new price, since the one before. */
+const TRADED_SHARE: Readonly<Partial<Record<TokenKind, number>>> = { listed: 0.6, onchain: 0.5 };
+
+/** Share of the common walk in a kind's prices. */
+const BETA: Readonly<Record<TokenKind, number>> = {
+  ...{ major: 1, liquid: 1.25, listed: 1.2, onchain: 0.8, stable: 0, dormant: 0 },
 };
-/** What pools hold together: `LIQUIDITY * mcap^0.6`, the bridged leg's a quarter of it. */
+/** How far a bridged leg's price strays from its asset's. */
+const BRIDGED_BP = 6;
+/** What pools hold together: `LIQUIDITY_FACTOR * mcap^0.6`, the bridged leg's a quarter of it. */
 const LIQUIDITY_FACTOR = 11;
 const LIQUIDITY_POWER = 0.6;
 const BRIDGED_SHARE = 0.25;
 const EVM_CADENCE_S = 120;
-const DECIMALS: Readonly<Record<Chain, readonly number[]>> = {
-  mainchain: [6, 9, 6, 8],
-  evmchain: [18],
-};
-const KNOWN_DECIMALS: Readonly<Record<string, number>> = { SOL: 9, USDC: 6 };
-
-function cadence(kind: AssetKind, chain: Chain, key: number): number {
-  if (chain === 'evmchain') return EVM_CADENCE_S;
-  const busy = kind === 'major' || kind === 'liquid';
-  return busy ? between(key, 18, 20) * 5 : between(key, 12, 20) * 5;
-}
-
-/** Chance of a trade in a slot of which `cadenceS` hold several. */
-function tradeChance(share: number, cadenceS: number): number {
-  return 1 - Math.pow(1 - share, TRADE_SLOT_S / cadenceS);
-}
-
-function priceModel(
-  asset: DemoAsset,
-  seed: number,
-  legKey: number,
-  isHome: boolean,
-  cadenceS: number,
-): PriceModel {
-  return {
-    assetKey: keyOf(seed, `asset ${asset.symbol}`),
-    marketKey: keyOf(seed, 'market'),
-    legKey,
-    lnBase: Math.log(asset.priceUsd),
-    dayVolatility: asset.dayVolatilityPct / 100,
-    beta: BETA[asset.kind],
-    legBp: isHome ? 0 : 6,
-    tradeChance: tradeChance(TRADED_SHARE[isHome ? asset.kind : 'onchain'], cadenceS),
-  };
-}
-
-function legOf(asset: DemoAsset, chain: Chain, seed: number, natives: Natives): DemoToken {
-  const isHome = chain === asset.chains[0];
-  const key = keyOf(keyOf(seed, chain), asset.symbol);
-  const name = `${chain} ${asset.symbol}`;
-  const address = chain === 'mainchain' ? (asset.mint ?? base58Address(name)) : evmAddress(name);
-  const options = DECIMALS[chain];
-  const known = chain === 'mainchain' ? KNOWN_DECIMALS[asset.symbol] : undefined;
-  const decimals = known ?? options[keyOf(0, name) % options.length];
-  const cadenceS = cadence(asset.kind, chain, hash(key, 1));
-  const price = asset.priceUsd > 0 ? priceModel(asset, seed, key, isHome, cadenceS) : null;
-  const whole = LIQUIDITY_FACTOR * Math.pow(asset.mcapUsd, LIQUIDITY_POWER);
-  const token: DemoToken = {
-    index: -1,
-    key,
-    ...{ chain, address, symbol: asset.symbol, name: asset.name, kind: asset.kind, decimals },
-    asset: asset.chains.length > 1 ? asset.symbol.toLowerCase() : null,
-    coverage: asset.coverage,
-    supply: asset.priceUsd > 0 ? asset.mcapUsd / asset.priceUsd : 0,
-    liquidityUsd: isHome ? whole : whole * BRIDGED_SHARE,
-    ...{ price, cadenceS, offsetS: hash(key, 2) % cadenceS, markets: [] },
-  };
-  if (price === null) return token;
-  const native = asset.symbol === NATIVE_SYMBOL[chain] ? null : natives[chain];
-  const leg = { ...token, priceUsd: asset.priceUsd, price, native };
-  const pick = unit(hash(key, 3));
-  token.markets = venueSlots(asset.kind, chain, isHome, pick).flatMap((slot) =>
-    marketsOfSlot(leg, slot),
-  );
-  return token;
-}
-
-type Natives = Record<Chain, PriceModel | null>;
-
-/** The price models of the chains' native coins, in which some pools are quoted. */
-function nativeModels(seed: number): Natives {
-  const model = (chain: Chain) => {
-    const asset = DEMO_ASSETS.find(({ symbol }) => symbol === NATIVE_SYMBOL[chain]);
-    if (asset === undefined) return null;
-    return priceModel(asset, seed, keyOf(keyOf(seed, chain), asset.symbol), true, EVM_CADENCE_S);
-  };
-  return { mainchain: model('mainchain'), evmchain: model('evmchain') };
-}
 
 /**
  * The tokens of the demo, the widest first. Addresses, names and decimals do not depend on the
  * seed; venues, prices and books do.
  */
 export function demoTokens(seed: number): DemoToken[] {
-  const natives = nativeModels(seed);
-  return DEMO_ASSETS.flatMap((asset) =>
-    CHAINS.filter((chain) => asset.chains.includes(chain)).map((chain) =>
-      legOf(asset, chain, seed, natives),
+  return ASSETS.flatMap((asset) =>
+    CHAINS.filter((chain) => asset[3].includes(chain[0])).map((chain) =>
+      tokenOf(asset, chain, seed),
     ),
   ).map((token, index) => ({ ...token, index }));
 }
 
 /** The rows of dataset `tokens` as a collector would hand them over at `untilS`. */
-export function demoTokenRows(seed: number, untilS: number): DemoTokenRow[] {
-  return demoTokens(seed).map((token): DemoTokenRow => {
+export function demoTokenRows(seed: number, untilS: number) {
+  return demoTokens(seed).map((token) => {
     const price = token.price === null ? null : fairPrice(token.price, untilS);
     return {
       chain: token.chain,
@@ -168,4 +148,51 @@ export function demoTokenRows(seed: number, untilS: number): DemoTokenRow[] {
       last_refresh: untilS,
     };
   });
+}
+
+function tokenOf(asset: AssetLine, chain: Chain, seed: number): DemoToken {
+  const [symbol, name, kind, chains, priceUsd, mcapUsd] = asset;
+  const isHome = chain[0] === chains[0];
+  const isMain = chain === 'mainchain';
+  const key = keyOf(keyOf(seed, chain), symbol);
+  const legName = `${chain} ${symbol}`;
+  const cadenceS = isMain ? between(hash(key, 1), isBusy(kind) ? 18 : 12, 20) * 5 : EVM_CADENCE_S;
+  const price = priceUsd > 0 ? priceModel(asset, chain, seed, cadenceS) : null;
+  const decimals =
+    KNOWN_DECIMALS[symbol] ?? MAIN_DECIMALS[keyOf(0, legName) % MAIN_DECIMALS.length];
+  const liquidityUsd = LIQUIDITY_FACTOR * Math.pow(mcapUsd, LIQUIDITY_POWER);
+  const leg: Leg = {
+    ...{ chain, symbol, kind, key },
+    decimals: isMain ? decimals : EVM_DECIMALS,
+    liquidityUsd: isHome ? liquidityUsd : liquidityUsd * BRIDGED_SHARE,
+  };
+  // Some pools are quoted in the chain's native coin.
+  const native = ASSETS.find(([other]) => other === NATIVE_SYMBOL[chain]);
+  const isNative = native === undefined || native === asset;
+  const quote = isNative ? null : priceModel(native, chain, seed, EVM_CADENCE_S);
+  return {
+    ...leg,
+    ...{ index: -1, name, price, cadenceS, offsetS: hash(key, 2) % cadenceS },
+    address: isMain ? (MINTS[symbol] ?? base58Address(legName)) : evmAddress(legName),
+    asset: chains.length > 1 ? symbol.toLowerCase() : null,
+    coverage: COVERAGE[symbol] ?? 'full',
+    supply: priceUsd > 0 ? mcapUsd / priceUsd : 0,
+    markets: price === null ? [] : marketsOf(leg, isHome, price, quote),
+  };
+}
+
+function priceModel(asset: AssetLine, chain: Chain, seed: number, cadenceS: number): PriceModel {
+  const [symbol, , kind, chains, priceUsd, , dayVolatilityPct] = asset;
+  const isHome = chain[0] === chains[0];
+  const tradedShare = TRADED_SHARE[isHome ? kind : 'onchain'] ?? 1;
+  return {
+    assetKey: keyOf(seed, `asset ${symbol}`),
+    marketKey: keyOf(seed, 'market'),
+    legKey: keyOf(keyOf(seed, chain), symbol),
+    lnBase: Math.log(priceUsd),
+    dayVolatility: dayVolatilityPct / 100,
+    beta: BETA[kind],
+    legBp: isHome ? 0 : BRIDGED_BP,
+    tradeChance: 1 - Math.pow(1 - tradedShare, TRADE_SLOT_S / cadenceS),
+  };
 }

@@ -1,31 +1,79 @@
 /** Fills a store with the simulated market's history and carries it on, by the ingest path. */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { demoFlatChanges, demoFlatRows, type DemoRows } from '../../compute/demo/flat.js';
 import {
   DEMO_RAW_S,
   demoPlan,
   demoSnapshotTimes,
-  demoTokenRows,
-  type DemoToken,
   type DemoUnit,
-} from '../../compute/demo/market.js';
-import { commitPrepared } from '../ingest/ingest.js';
+} from '../../compute/demo/history.js';
+import { demoTokenRows, demoTokens, type DemoToken } from '../../compute/demo/tokens.js';
+import type { ComputePool } from '../../compute/pool.js';
+import { InputError } from '../errors.js';
+import type { NumberedRow } from '../ingest/flat-rows.js';
+import { commitPrepared, type UseStore } from '../ingest/ingest.js';
 import type { Piece } from '../ingest/pieces.js';
 import { preparePieces } from '../ingest/prepare-depth.js';
-import { prepareTokenRows } from '../ingest/prepare-rows.js';
-import type { StoreOperations } from '../contract.js';
-import { fillFlat } from './flat.js';
-import { writeMarker, type DemoMarker } from './marker.js';
-import { SOURCE, tokensOf, type DemoRequest, type DemoTotals } from './request.js';
+import { prepareHolderRows } from '../ingest/prepare-holders.js';
+import { prepareFlatRows, prepareTokenRows } from '../ingest/prepare-rows.js';
+import type { FileReport } from '../ingest/prepared.js';
 
+/** The file that says that a data directory holds the simulated market, and which one. */
+const MARKER_FILE = 'demo.json';
+/** What faults call the simulation where a file would be named. */
+const SOURCE = 'simulated market';
 /** Units that are committed together; the first commits are small, so that pages are there soon. */
 const UNITS_A_COMMIT = 6;
 /** A pause longer than this is not filled in whole. */
 const MAX_GAP_S = DEMO_RAW_S;
 
-/** How far a fill has come. */
-interface Filling {
-  done: number;
-  of: number;
-  totals: DemoTotals;
+export interface DemoMarker {
+  seed: number;
+  /** The end of the history, in epoch seconds. */
+  untilS: number;
+  /** Whether the whole history has been filled in. */
+  filled: boolean;
+  /** Up to when orders, holders and the other flat datasets were collected after the fill. */
+  collectedS?: number;
+}
+
+export interface DemoRequest {
+  directory: string;
+  pool: ComputePool;
+  useStore: UseStore;
+  /** Which tokens are simulated; without it all of them. */
+  only?: (token: DemoToken) => boolean;
+  /** Called after every commit of depth: units done and to do, and what has been stored so far. */
+  onProgress?: (done: number, of: number, stored: DemoTotals) => void;
+  signal?: AbortSignal;
+}
+
+/** Rows, snapshots and cells that a fill has stored. */
+export type DemoTotals = Omit<FileReport, 'file'>;
+
+/**
+ * The directory's marker, or null where it holds no simulated market.
+ * @throws InputError where the marker is damaged
+ */
+export async function readMarker(directory: string): Promise<DemoMarker | null> {
+  const file = path.join(directory, MARKER_FILE);
+  const text = await readFile(file, 'utf8').catch(() => null);
+  if (text === null) return null;
+  try {
+    const marker = JSON.parse(text) as DemoMarker;
+    if (Number.isInteger(marker.seed) && Number.isInteger(marker.untilS)) return marker;
+  } catch {
+    // Damaged: said below.
+  }
+  throw new InputError(`${file}: expected the demo's marker`);
+}
+
+export async function writeMarker(directory: string, marker: DemoMarker): Promise<void> {
+  const file = path.join(directory, MARKER_FILE);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await writeFile(`${file}.new`, `${JSON.stringify(marker)}\n`);
+  await rename(`${file}.new`, file);
 }
 
 /**
@@ -34,37 +82,45 @@ interface Filling {
  */
 export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {
   const { directory, useStore } = request;
+  const { seed, untilS } = marker;
   await writeMarker(directory, marker);
-  const tokens = tokensOf(request, marker.seed);
-  const rows = demoTokenRows(marker.seed, marker.untilS);
-  await commitPrepared(useStore, () =>
-    prepareTokenRows(
-      { directory, file: SOURCE, mode: 'replace' },
-      rows.map((row, i) => ({ line: i + 1, row })),
-    ),
-  );
+  const tokens = tokensOf(request, seed);
+  const rows = demoTokenRows(seed, untilS);
+  await commitPrepared(useStore, () => prepareTokenRows(bundleOf(request), numbered(rows)));
   const missing = await useStore(async (store) => {
     const units: DemoUnit[] = [];
-    for (const unit of demoPlan(tokens, marker.untilS)) {
-      if (!(await isStored(unit, store))) units.push(unit);
+    for (const unit of demoPlan(tokens, untilS)) {
+      const { token, tier, fromS, toS } = unit;
+      const { chain, address } = token;
+      const stored = new Set(await store.snapshotTimes({ chain, address, tier }));
+      const isStored = demoSnapshotTimes(token, fromS, toS, tier).every((t) => stored.has(t));
+      if (!isStored) units.push(unit);
     }
     return units;
   });
-  const others = await fillFlat(request, marker, 'others');
+  const flat = demoFlatRows(tokens, untilS);
+  const isHolders = ({ dataset }: DemoRows) => dataset === 'holders';
+  const isPresent = ({ tier, toS }: DemoUnit) => tier === 'raw' && toS > untilS;
+  const present = missing.filter(isPresent);
+  const past = missing.filter((unit) => !isPresent(unit));
+  const totals: DemoTotals = { rows: rows.length, snapshots: 0, cells: 0, droppedLevels: 0 };
+  const progress = (units: number) => request.onProgress?.(units, missing.length, totals);
   // The present first, then the wallets, which are many, then the rest of the past.
-  const present = missing.filter(({ tier, toS }) => tier === 'raw' && toS > marker.untilS);
-  const past = missing.filter((unit) => !present.includes(unit));
-  const filling = nothingYet(missing.length);
-  await commitUnits(request, marker.seed, present, filling);
-  const holders = await fillFlat(request, marker, 'holders');
-  await commitUnits(request, marker.seed, past, filling);
-  filling.totals.rows += rows.length + others + holders;
+  totals.rows += await commitFlat(
+    request,
+    flat.filter((one) => !isHolders(one)),
+  );
+  await commitUnits(request, seed, present, UNITS_A_COMMIT, totals, progress);
+  totals.rows += await commitFlat(request, flat.filter(isHolders));
+  await commitUnits(request, seed, past, UNITS_A_COMMIT, totals, (done) =>
+    progress(present.length + done),
+  );
   if (request.signal?.aborted !== true) await writeMarker(directory, { ...marker, filled: true });
-  return filling.totals;
+  return totals;
 }
 
 /**
- * Brings the market from where the store ends up to `nowS`, a day at most.
+ * Brings the market's depth from where the store ends up to `nowS`, a day at most.
  * @returns what was stored
  */
 export async function carryOn(
@@ -72,58 +128,70 @@ export async function carryOn(
   seed: number,
   nowS: number,
 ): Promise<DemoTotals> {
-  const tokens = tokensOf(request, seed).filter(({ markets }) => markets.length > 0);
   const units = await request.useStore(async (store) => {
     const due: DemoUnit[] = [];
-    for (const token of tokens) {
-      const times = await store.snapshotTimes({ ...keyOf(token), tier: 'raw' });
-      const last = times.length === 0 ? 0 : times[times.length - 1];
-      const unit = nextUnit(token, Math.max(last + 1, nowS - MAX_GAP_S), nowS + 1);
-      if (unit !== null) due.push(unit);
+    for (const token of tokensOf(request, seed)) {
+      const { chain, address } = token;
+      const last = (await store.snapshotTimes({ chain, address, tier: 'raw' })).at(-1) ?? 0;
+      const unit: DemoUnit = {
+        ...{ token, tier: 'raw', fromS: Math.max(last + 1, nowS - MAX_GAP_S), toS: nowS + 1 },
+      };
+      if (demoSnapshotTimes(token, unit.fromS, unit.toS, 'raw').length > 0) due.push(unit);
     }
     return due;
   });
-  const filling = nothingYet(units.length);
-  // All of them together: the present is not to come in pieces.
-  await commitUnits(request, seed, units, filling, units.length);
-  return filling.totals;
+  const totals: DemoTotals = { rows: 0, snapshots: 0, cells: 0, droppedLevels: 0 };
+  // In one commit: readers see all tokens at one moment.
+  await commitUnits(request, seed, units, units.length, totals);
+  return totals;
 }
 
-function nothingYet(of: number): Filling {
-  return { done: 0, of, totals: { rows: 0, snapshots: 0, cells: 0, droppedLevels: 0 } };
+/**
+ * Commits the orders, holders, pools and hours that changed since the market was last collected.
+ * @returns the marker as it now stands
+ */
+export async function collectFlat(
+  request: DemoRequest,
+  marker: DemoMarker,
+  nowS: number,
+): Promise<DemoMarker> {
+  const sinceS = marker.collectedS ?? marker.untilS;
+  if (nowS <= sinceS) return marker;
+  await commitFlat(request, demoFlatChanges(tokensOf(request, marker.seed), sinceS, nowS));
+  const collected = { ...marker, collectedS: nowS };
+  await writeMarker(request.directory, collected);
+  return collected;
 }
 
-function nextUnit(token: DemoToken, fromS: number, toS: number): DemoUnit | null {
-  const due = fromS < toS && demoSnapshotTimes(token, fromS, toS, 'raw').length > 0;
-  return due ? { token, tier: 'raw', fromS, toS } : null;
+function tokensOf({ only = () => true }: DemoRequest, seed: number): DemoToken[] {
+  return demoTokens(seed).filter(only);
 }
 
-/** Commits units, some together; `filling` goes on with them. */
+function bundleOf({ directory }: DemoRequest) {
+  return { directory, file: SOURCE, mode: 'replace' as const };
+}
+
+/** Commits units, some together, and adds what they hold to `totals`. */
 async function commitUnits(
   request: DemoRequest,
   seed: number,
   units: readonly DemoUnit[],
-  filling: Filling,
-  unitsACommit: number = UNITS_A_COMMIT,
+  unitsACommit: number,
+  totals: DemoTotals,
+  onCommit?: (done: number) => void,
 ): Promise<void> {
-  const { totals } = filling;
-  const { directory, pool, useStore } = request;
   for (let first = 0; first < units.length; first += unitsACommit) {
-    if (request.signal?.aborted === true) break;
+    if (request.signal?.aborted === true) return;
     const some = units.slice(first, first + unitsACommit);
-    const report = await commitPrepared(useStore, () =>
-      preparePieces(
-        { directory, file: SOURCE, mode: 'replace', pool, together: false },
-        unitPieces(seed, some),
-        null,
-      ),
+    const target = { ...bundleOf(request), pool: request.pool, together: false };
+    const report = await commitPrepared(request.useStore, () =>
+      preparePieces(target, unitPieces(seed, some), null),
     );
     totals.rows += report.rows;
     totals.snapshots += report.snapshots;
     totals.cells += report.cells;
     totals.droppedLevels += report.droppedLevels;
-    filling.done += some.length;
-    request.onProgress?.(filling.done, filling.of, totals);
+    onCommit?.(first + some.length);
   }
 }
 
@@ -136,12 +204,22 @@ async function* unitPieces(seed: number, units: readonly DemoUnit[]): AsyncGener
   }
 }
 
-async function isStored(unit: DemoUnit, store: StoreOperations): Promise<boolean> {
-  const { token, tier, fromS, toS } = unit;
-  const times = new Set(await store.snapshotTimes({ ...keyOf(token), tier }));
-  return demoSnapshotTimes(token, fromS, toS, tier).every((t) => times.has(t));
+/** @returns the number of rows */
+async function commitFlat(request: DemoRequest, datasets: readonly DemoRows[]): Promise<number> {
+  let committed = 0;
+  for (const { dataset, rows } of datasets) {
+    if (request.signal?.aborted === true) break;
+    const report = await commitPrepared(request.useStore, () =>
+      dataset === 'holders'
+        ? prepareHolderRows(bundleOf(request), numbered(rows()))
+        : prepareFlatRows(bundleOf(request), dataset, numbered(rows())),
+    );
+    committed += report.rows;
+  }
+  return committed;
 }
 
-function keyOf({ chain, address }: DemoToken): Pick<DemoToken, 'chain' | 'address'> {
-  return { chain, address };
+function* numbered(rows: Iterable<object>): Iterable<NumberedRow> {
+  let line = 0;
+  for (const row of rows) yield { line: ++line, row };
 }

@@ -1,6 +1,6 @@
 /** Cuts a file of a depth dataset into pieces that the pool's workers read and bin on their own. */
 import type { FaultLog } from '../../compute/ingest/faults.js';
-import type { DemoUnitInput } from '../../compute/demo/task.js';
+import type { DemoUnitInput } from '../../compute/demo/history.js';
 import { readLineChunks } from '../lines.js';
 import { arrowCells } from './arrow-cells.js';
 import { arrowRows } from './arrow-file.js';

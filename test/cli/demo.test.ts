@@ -2,11 +2,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoSnapshotTimes, demoTokens } from '../../compute/demo/market.js';
-import { carryOn, fillDemo } from '../../storage/demo/fill.js';
-import { collectFlat } from '../../storage/demo/flat.js';
-import { readMarker, writeMarker } from '../../storage/demo/marker.js';
-import type { DemoRequest } from '../../storage/demo/request.js';
+import { demoSnapshotTimes } from '../../compute/demo/history.js';
+import { demoTokens } from '../../compute/demo/tokens.js';
+import {
+  carryOn,
+  collectFlat,
+  fillDemo,
+  readMarker,
+  writeMarker,
+  type DemoRequest,
+} from '../../storage/demo/fill.js';
 import {
   cleanUp,
   fathom,

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  DEMO_SEED,
   demoSnapshotRow,
   demoSnapshotTimes,
-  demoTokens,
   type DemoSnapshotRow,
-} from '../../compute/demo/market.js';
+} from '../../compute/demo/history.js';
+import { DEMO_SEED, demoTokens } from '../../compute/demo/tokens.js';
 
 const UNTIL_S = 1_794_659_696;
 const traded = demoTokens(DEMO_SEED).filter((token) => token.markets.length > 0);

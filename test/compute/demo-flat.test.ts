@@ -2,15 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FaultLog } from '../../compute/ingest/faults.js';
-import {
-  DEMO_SEED,
-  demoFlatChanges,
-  demoFlatRows,
-  demoTokenRows,
-  demoTokens,
-  type DemoRows,
-} from '../../compute/demo/market.js';
-import type { DemoDcaOrderRow, DemoHolderRow, DemoLimitOrderRow } from '../../compute/demo/rows.js';
+import { demoFlatChanges, demoFlatRows, type DemoRows } from '../../compute/demo/flat.js';
+import { DEMO_SEED, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
+import type { DemoHolderRow } from '../../compute/demo/flat.js';
+import type { DemoDcaOrderRow, DemoLimitOrderRow } from '../../compute/demo/orders.js';
 import { FLAT_READERS } from '../../storage/ingest/flat-datasets.js';
 
 const UNTIL_S = 1_794_659_696;

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
-import {
-  demoSnapshotRow,
-  demoSnapshotTimes,
-  demoTokens,
-  type DemoToken,
-} from '../../compute/demo/market.js';
+import { demoSnapshotRow, demoSnapshotTimes } from '../../compute/demo/history.js';
+import { demoTokens, type DemoToken } from '../../compute/demo/tokens.js';
 import { fairPrice } from '../../compute/demo/price.js';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';

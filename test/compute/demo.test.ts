@@ -4,14 +4,11 @@ import {
   DEMO_15M_S,
   DEMO_1H_S,
   DEMO_RAW_S,
-  DEMO_SEED,
   demoPlan,
   demoSnapshotRow,
   demoSnapshotTimes,
-  type DemoToken,
-  demoTokenRows,
-  demoTokens,
-} from '../../compute/demo/market.js';
+} from '../../compute/demo/history.js';
+import { DEMO_SEED, type DemoToken, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
 import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 import {
   canonicalAddress,

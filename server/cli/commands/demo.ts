@@ -1,14 +1,19 @@
 /** `fathom demo` */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEMO_SEED } from '../../../compute/demo/market.js';
-import { carryOn, fillDemo } from '../../../storage/demo/fill.js';
-import { collectFlat } from '../../../storage/demo/flat.js';
-import { type DemoMarker, readMarker } from '../../../storage/demo/marker.js';
-import type { DemoRequest, DemoTotals } from '../../../storage/demo/request.js';
+import { DEMO_SEED } from '../../../compute/demo/tokens.js';
+import {
+  carryOn,
+  collectFlat,
+  fillDemo,
+  readMarker,
+  type DemoMarker,
+  type DemoRequest,
+  type DemoTotals,
+} from '../../../storage/demo/fill.js';
 import { InputError, UsageError } from '../../../storage/errors.js';
-import type { UseStore } from '../../../storage/ingest/ingest.js';
-import { renewDemoKey } from '../demo-key.js';
-import { readFlags, dataDirectory, instant, wholeNumber } from '../flags.js';
+
+import type { IssuedKey, StoreOperations } from '../../../storage/contract.js';
+import { dataDirectory, instant, readFlags, wholeNumber } from '../flags.js';
 import { count, printJson, printLine, Progress, tell } from '../output.js';
 import { stopSignal, storeThrough, withPool } from '../runtime.js';
 
@@ -18,9 +23,11 @@ export const command = { usage: DEMO_USAGE, run: demo };
 const MAX_SEED = 0x7fff_ffff;
 /** The live collector looks at its clock this often. */
 const COLLECT_EVERY_MS = 5000;
+/** Name of the key that the demo prints; a new one replaces it at every start. */
+const DEMO_KEY_NAME = 'demo';
 
 /** @throws UsageError | InputError */
-export async function demo(words: readonly string[]): Promise<void> {
+async function demo(words: readonly string[]): Promise<void> {
   const { flags, rest } = readFlags(words, {
     data: 'text',
     seed: 'text',
@@ -30,41 +37,46 @@ export async function demo(words: readonly string[]): Promise<void> {
   });
   if (rest.length > 0) throw new UsageError(`demo: unexpected ${rest[0]}`);
   const directory = dataDirectory(flags.data);
-  const seed =
-    flags.seed === undefined ? DEMO_SEED : wholeNumber(flags.seed, '--seed', 0, MAX_SEED);
-  const untilS = flags.until === undefined ? nowS() : Math.floor(instant(flags.until, '--until'));
+  const wanted: DemoMarker = {
+    seed: flags.seed === undefined ? DEMO_SEED : wholeNumber(flags.seed, '--seed', 0, MAX_SEED),
+    untilS: flags.until === undefined ? nowS() : Math.floor(instant(flags.until, '--until')),
+    filled: false,
+  };
+  /** Whether a fill that was cut off is the one to go on with: another market must be named. */
+  const isWanted = ({ seed, untilS, filled }: DemoMarker) =>
+    !filled &&
+    (flags.until === undefined || untilS === wanted.untilS) &&
+    (seed === wanted.seed || (flags.seed === undefined && flags.until === undefined));
   await withPool(async (pool) => {
-    const request = { directory, pool, useStore: storeThrough(directory, pool) };
-    if (flags.live) return keepAlive(request, seed, untilS);
-    const marker = (await interruptedFill(directory, flags)) ?? { seed, untilS, filled: false };
-    const totals = await fillEmpty(request, marker);
-    const issued = await request.useStore(renewDemoKey);
-    tell(totalsText(totals));
-    const { seed: ownSeed, untilS: until } = marker;
-    if (flags.json) printJson({ seed: ownSeed, until, ...jsonTotals(totals), key: issued.key });
-    else printLine(issued.key);
+    const request: DemoRequest = { directory, pool, useStore: storeThrough(directory, pool) };
+    const begun = await readMarker(directory);
+    const resumed = begun !== null && (flags.live || isWanted(begun)) ? begun : null;
+    if (resumed === null) await refuseUnlessEmpty(request);
+    const marker = resumed ?? wanted;
+    if (flags.live) return keepAlive(request, marker);
+    const { rows, snapshots, cells } = await fillWithProgress(request, marker);
+    const { key } = await request.useStore(renewDemoKey);
+    tell(`${count(rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells`);
+    const { seed, untilS: until } = marker;
+    if (flags.json) printJson({ seed, until, rows, snapshots, cells, key });
+    else printLine(key);
   });
 }
 
-/** The marker of a fill that was cut off, to be gone on with unless another market is asked for. */
-async function interruptedFill(
-  directory: string,
-  { seed, until }: { seed?: string; until?: string },
-): Promise<DemoMarker | null> {
-  const marker = await readMarker(directory);
-  if (marker === null || marker.filled || until !== undefined) return null;
-  return seed === undefined || Number(seed) === marker.seed ? marker : null;
+/** Makes a fresh demo key and revokes the ones before it. */
+export async function renewDemoKey(store: StoreOperations): Promise<IssuedKey> {
+  for (const { id, name, revokedAtS } of await store.listKeys()) {
+    if (name === DEMO_KEY_NAME && revokedAtS === null) await store.revokeKey(id);
+  }
+  return store.createKey({
+    tier: 'enterprise',
+    name: DEMO_KEY_NAME,
+    requestsPerMinute: null,
+    monthlyQuota: null,
+  });
 }
 
-/** Fills an empty directory, or goes on with the fill that the directory's marker names. */
-async function fillEmpty(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {
-  const begun = await readMarker(request.directory);
-  const goesOn = begun?.seed === marker.seed && begun.untilS === marker.untilS && !begun.filled;
-  if (!goesOn) await refuseUnlessEmpty(request.useStore, request.directory);
-  return fillWithProgress(request, marker);
-}
-
-async function refuseUnlessEmpty(useStore: UseStore, directory: string): Promise<void> {
+async function refuseUnlessEmpty({ directory, useStore }: DemoRequest): Promise<void> {
   const { tokens } = await useStore((store) => store.summary());
   if (tokens > 0) {
     throw new InputError(
@@ -73,41 +85,23 @@ async function refuseUnlessEmpty(useStore: UseStore, directory: string): Promise
   }
 }
 
-/**
- * Fills an empty directory (or one whose fill was interrupted), then carries the market on until a
- * signal comes. A directory with anybody's own data is left alone.
- */
-async function keepAlive(request: DemoRequest, seed: number, untilS: number): Promise<void> {
+/** Completes the fill where it was cut off, then carries the market on until a signal comes. */
+async function keepAlive(request: DemoRequest, marker: DemoMarker): Promise<void> {
   const ending = new AbortController();
   void stopSignal().then(() => ending.abort());
-  const live: DemoRequest = { ...request, signal: ending.signal };
-  const { directory, useStore } = request;
-  let marker = await readMarker(directory);
-  if (marker === null) {
-    await refuseUnlessEmpty(useStore, directory);
-    marker = { seed, untilS, filled: false };
-  }
-  // What came first is looked at first: the present, then the rest of the past.
-  await carryOnUnlessFresh(live, marker.seed, marker.filled);
+  const { signal } = ending;
+  const live: DemoRequest = { ...request, signal };
   if (!marker.filled) await fillWithProgress(live, marker);
-  marker = { ...marker, filled: true };
-  while (!ending.signal.aborted) {
+  let collected = { ...marker, filled: true };
+  while (!signal.aborted) {
     const t = nowS();
     await carryOn(live, marker.seed, t);
-    marker = await collectFlat(live, marker, t);
-    await sleep(COLLECT_EVERY_MS, undefined, { signal: ending.signal }).catch(() => undefined);
+    collected = await collectFlat(live, collected, t);
+    await sleep(COLLECT_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Closes the gap to now where the history stands already; a fill brings the present by itself. */
-async function carryOnUnlessFresh(request: DemoRequest, seed: number, filled: boolean) {
-  if (filled) await carryOn(request, seed, nowS());
-}
-
-async function fillWithProgress(
-  request: DemoRequest,
-  marker: { seed: number; untilS: number; filled: boolean },
-): Promise<DemoTotals> {
+async function fillWithProgress(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {
   const progress = new Progress();
   const onProgress: DemoRequest['onProgress'] = (done, of, { cells }) =>
     progress.bar(done / of, `${done} of ${of} pieces of history, ${count(cells)} cells`);
@@ -116,14 +110,6 @@ async function fillWithProgress(
   } finally {
     progress.end();
   }
-}
-
-function totalsText({ rows, snapshots, cells }: DemoTotals): string {
-  return `${count(rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells`;
-}
-
-function jsonTotals({ rows, snapshots, cells }: DemoTotals): object {
-  return { rows, snapshots, cells };
 }
 
 function nowS(): number {

@@ -2,16 +2,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { demoTokens, DEMO_SEED } from '../../../compute/demo/market.js';
-import type { StoreOperations } from '../../../storage/contract.js';
-import { withStore } from '../../../storage/access.js';
-import { readMarker } from '../../../storage/demo/marker.js';
-import { rewriteSegments, type RewriteInput } from '../../../compute/segment/rewrite.js';
+import { demoTokens, DEMO_SEED } from '../../../compute/demo/tokens.js';
+import { readMarker } from '../../../storage/demo/fill.js';
 import { BASE_PATH } from '../../app.js';
 import { printLine, tell } from '../output.js';
-import { renewDemoKey } from '../demo-key.js';
-import { stopSignal } from '../runtime.js';
+import { onStore, stopSignal } from '../runtime.js';
 import { serveOptions } from '../settings.js';
+import { renewDemoKey } from './demo.js';
 import { startService } from './serve.js';
 
 const START_USAGE = 'fathom start [flags of serve]: serve, with the demo market kept alive';
@@ -29,7 +26,7 @@ export async function start(words: readonly string[]): Promise<void> {
   const service = await startService(options);
   const stopped = stopSignal();
   const collector = await startCollector(options.directory);
-  const { key } = await throughServer(options.directory, renewDemoKey);
+  const { key } = await onStore(options.directory, renewDemoKey);
   // The line to try is printed when it has something to show.
   await firstData(options.directory);
   const [{ address }] = demoTokens(DEMO_SEED);
@@ -45,7 +42,7 @@ export async function start(words: readonly string[]): Promise<void> {
 
 /** The collector is a process of its own: it comes to the store as any collector does. */
 async function startCollector(directory: string): Promise<ChildProcess | null> {
-  const summary = await throughServer(directory, (store) => store.summary());
+  const summary = await onStore(directory, (store) => store.summary());
   if (summary.tokens > 0 && (await readMarker(directory)) === null) {
     tell('The data directory holds data of its own: the demo market stays out of it.');
     return null;
@@ -56,23 +53,14 @@ async function startCollector(directory: string): Promise<ChildProcess | null> {
   });
 }
 
-/** Waits until the store holds a snapshot, for FIRST_DATA_MS at the most. */
+/** Waits until the store holds a snapshot, for at most FIRST_DATA_MS. */
 async function firstData(directory: string): Promise<void> {
   const deadline = Date.now() + FIRST_DATA_MS;
   while (Date.now() < deadline) {
-    const { cells } = await throughServer(directory, (store) => store.summary());
+    const { cells } = await onStore(directory, (store) => store.summary());
     if (cells > 0) return;
     await sleep(FIRST_DATA_POLL_MS);
   }
-}
-
-/** Asks the server of this very process, as any command would. */
-function throughServer<T>(
-  directory: string,
-  body: (store: StoreOperations) => Promise<T>,
-): Promise<T> {
-  const rewrite = (input: RewriteInput) => Promise.resolve(rewriteSegments(input));
-  return withStore(directory, { rewrite }, body);
 }
 
 async function stopCollector(collector: ChildProcess | null): Promise<void> {
