@@ -271,6 +271,12 @@ export class LiveValue<T extends object> {
     return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
   }
 
+  /** Calls `use` with the value as it stands, at once; before the first one is built, with that one. */
+  use<R>(use: (value: T) => R): R | Promise<R> {
+    const value = this.get();
+    return value instanceof Promise ? value.then(use) : use(value);
+  }
+
   /** Has it built anew from all that is known after this call: soon, and in the background. */
   request(): void {
     this.follower.touch(['value']);

@@ -30,6 +30,14 @@ export function poolPrice({
   return Math.pow(1 + binStep / 10_000, activeId) * Math.pow(10, tokenXDecimals - tokenYDecimals);
 }
 
+const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const USDT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
+
+/** The quote tokens unless others are configured: dollars, then the native token. */
+export function defaultQuoteTokens(nativeMint: string): readonly string[] {
+  return [USDC, USDT, nativeMint];
+}
+
 type PoolMints = Pick<DlmmPool, 'tokenXMint' | 'tokenYMint'>;
 
 /**

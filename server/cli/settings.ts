@@ -9,7 +9,7 @@ import { UsageError } from '../../storage/errors.js';
 import { DEFAULT_EVM_CHAIN_ID } from '../api/chain.js';
 import { DEFAULT_NATIVE, type NativeCurrency } from '../depth/depth-handler.js';
 import { DEFAULT_PLANS, parsePlans, type Plans } from '../limits/plans.js';
-import { defaultQuoteTokens } from '../lp/quote-tokens.js';
+import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { FRAGMENT_LIMITS, type FragmentLimits } from '../replay/fragments/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
 import { instant, readFlags, wholeNumber } from './flags.js';

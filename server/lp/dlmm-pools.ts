@@ -1,7 +1,10 @@
-import Type from 'typebox';
+/** GET /dlmm-pools: the board of DLMM pools (docs/definitions.md#dlmm-pools). */
+import Type, { type Static } from 'typebox';
 import { DLMM_SORTS } from '../../compute/lp/dlmm-board.js';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
-import { defineEndpoint } from '../api/endpoint.js';
+import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
+import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
+import { KeptReplies } from '../api/replies.js';
 import {
   bounded,
   chainKey,
@@ -14,15 +17,23 @@ import {
   tokenSymbol,
   word,
 } from '../api/schemas.js';
-import { POOL_FRESHNESS, poolFigures, rangeCeiling } from './dlmm-fields.js';
+import type { TokenTable } from '../tokens/token-table.js';
+import type { LpTools } from './lp-tools.js';
+import type { BoardRow, PoolBoard } from './pool-board.js';
+import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
 
 /** Rows of a reply. */
 export const MAX_BOARD_ROWS = 500;
-export const MAX_MIN_TVL_USD = 10_000_000;
+const MAX_MIN_TVL_USD = 10_000_000;
 /** The floor where none is sent and the board is not one token's. */
-export const DEFAULT_MIN_TVL_USD = 10_000;
+const DEFAULT_MIN_TVL_USD = 10_000;
 
 const { fees, volume, tvl, ...ratios } = poolFigures;
+const rangeCeiling = nullable(
+  number('Yield'),
+  'Range yield of a liquidity provider that rebalances perfectly: the sum over hours of fees over the ' +
+    "liquidity in that hour's own range; null where no hour has such liquidity.",
+);
 
 export const getDlmmPools = defineEndpoint({
   operationId: 'getDlmmPools',
@@ -93,3 +104,74 @@ export const getDlmmPools = defineEndpoint({
   }),
   errors: [],
 });
+
+/** Rows of all kept replies, each some 1 KB with its encoded forms. */
+const MAX_KEPT_ROWS = 50_000;
+/** What a reply counts as beside its rows. */
+const REPLY_OVERHEAD_ROWS = 2;
+
+export interface DlmmPoolsServices {
+  lp: Pick<LpTools, 'poolBoard' | 'labelRevision'>;
+  tokens: Pick<TokenTable, 'token'>;
+  /** Mints, the one that is quote before all others first. */
+  quotes: readonly string[];
+}
+
+export function dlmmPoolsHandler({
+  lp,
+  tokens,
+  quotes,
+}: DlmmPoolsServices): Handler<typeof getDlmmPools> {
+  const replies = new KeptReplies<BoardDocument>({
+    sizeOf: ({ data }) => data.length + REPLY_OVERHEAD_ROWS,
+    maxSize: MAX_KEPT_ROWS,
+  });
+  return (call) =>
+    lp.poolBoard.use((board) => {
+      const { chain, period, sort, minTvlUsd, mint } = boardQuery(call);
+      const key = [board.revision, lp.labelRevision, chain, period, sort, minTvlUsd, mint].join();
+      return replies.get(key, () => {
+        const rows = board.best({ period, sort, minTvlUsd, mint, maxRows: MAX_BOARD_ROWS });
+        const data = rows.map((row) => rowDocument(row, board, quotes, tokens));
+        const echo = { chain: 'mainchain' as const, period, sort, minTvl: minTvlUsd, mint };
+        return { ...echo, count: data.length, data };
+      });
+    });
+}
+
+function boardQuery({ chain, query, token }: Call<typeof getDlmmPools>) {
+  const mint = token?.address ?? null;
+  const minTvlUsd = query.minTvl ?? (mint === null ? DEFAULT_MIN_TVL_USD : 0);
+  return { chain, period: query.period, sort: query.sort, minTvlUsd, mint };
+}
+
+type BoardDocument = Static<(typeof getDlmmPools)['response']>;
+
+function rowDocument(
+  at: BoardRow,
+  board: PoolBoard,
+  quotes: readonly string[],
+  tokens: DlmmPoolsServices['tokens'],
+): BoardDocument['data'][number] {
+  const index = at.period.pool[at.row];
+  const pool = board.book.pools[index];
+  const { baseMint, quoteMint } = baseAndQuote(pool, quotes);
+  const base = tokens.token(baseMint)?.details;
+  const { fees, volume, tvl, ...ratios } = figuresOf(at);
+  return {
+    address: pool.pubkey,
+    baseSymbol: base?.symbol ?? null,
+    quoteSymbol: tokens.token(quoteMint)?.details.symbol ?? null,
+    baseMint,
+    quoteMint,
+    tokenIcon: base?.icon ?? null,
+    tvl,
+    binStep: pool.binStep,
+    baseFeePct: pool.baseFeePct,
+    volume,
+    fees,
+    ...ratios,
+    rangeCeiling: orNull(at.period.rangeCeiling[at.row]),
+    tokenPoolCount: board.poolsOfBase(index),
+  };
+}

@@ -1,6 +1,10 @@
-import Type from 'typebox';
-import { CHIP_KEYS } from '../../compute/lp/dlmm-board.js';
-import { defineEndpoint } from '../api/endpoint.js';
+/** GET /dlmm/:address: the DLMM pools of one token, and those that lead (docs/definitions.md#chips). */
+import Type, { type Static } from 'typebox';
+import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-board.js';
+import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
+import type { AskedToken } from '../api/chain.js';
+import { defineEndpoint, type Handler } from '../api/endpoint.js';
+import { KeptReplies } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -12,7 +16,13 @@ import {
   tokenSymbol,
   word,
 } from '../api/schemas.js';
-import { POOL_FRESHNESS, poolFigures } from './dlmm-fields.js';
+import { currentPriceUsd, type TokenTable } from '../tokens/token-table.js';
+import type { LpTools } from './lp-tools.js';
+import type { PoolBoard } from './pool-board.js';
+import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
+
+/** Pools of a reply, beside those that lead: there are no further pages. */
+export const MAX_TOKEN_POOLS = 2000;
 
 const icon = nullable(Type.String(), 'URL of its icon; null where none is known.');
 const decimals = integer('Decimals of the token, as the pool has them');
@@ -32,7 +42,7 @@ export const getDlmm = defineEndpoint({
   summary: 'DLMM pools of one token',
   description:
     'Pools that hold the token on either side, the greatest `total_liquidity_usd` first, those ' +
-    'without one last, ties by pubkey: the first 500, and those that lead. A token without pools, with a record or without, has none. ' +
+    'without one last, ties by pubkey: the first 2,000, and those that lead. A token without pools, with a record or without, has none. ' +
     '`stats_1h` are the figures of this hour: the one that contains now or, until any known pool has a row ' +
     `there, the one before. ${POOL_FRESHNESS} Prices are those of now, half a second old at the most.`,
   tier: 'premium',
@@ -106,3 +116,156 @@ export const getDlmm = defineEndpoint({
   }),
   errors: [],
 });
+
+/** The mark of the pool that leads a key. */
+const CHIP_DEFINITIONS: readonly { key: ChipKey; label: string; tip: string }[] = [
+  {
+    key: 'feesPerAvgTvl',
+    label: 'Best fees per TVL',
+    tip: "The most fees this hour for each dollar of the pool's TVL, of this token's pools.",
+  },
+  {
+    key: 'rangeYield',
+    label: 'Best range yield',
+    tip: "The most fees this hour for each dollar of liquidity within the prices that the hour went through, of this token's pools.",
+  },
+  { key: 'fees', label: 'Most fees', tip: "The most fees this hour, of this token's pools." },
+];
+
+/** Pools of all kept replies, each some 1 KB with its encoded forms. */
+const MAX_KEPT_POOLS = 50_000;
+/** The reply of a token with more pools than this is kept for a moment. */
+const MANY_POOLS = 100;
+const MANY_POOLS_EVERY_MS = 500;
+
+export interface DlmmServices {
+  lp: Pick<LpTools, 'poolBoard'>;
+  tokens: Pick<TokenTable, 'token'>;
+}
+
+export function dlmmHandler({ lp, tokens }: DlmmServices): Handler<typeof getDlmm> {
+  const replies = new KeptReplies<PoolsDocument>({
+    sizeOf: ({ pools }) => pools.length,
+    maxSize: MAX_KEPT_POOLS,
+  });
+  return ({ token }) =>
+    lp.poolBoard.use((board) => {
+      const make = () => poolsDocument(token, board, tokens);
+      const pools = board.book.ofMint.get(token.address)?.length ?? 0;
+      if (pools <= MANY_POOLS) return make();
+      const moment = Math.floor(performance.now() / MANY_POOLS_EVERY_MS);
+      return replies.get([board.revision, moment, token.address].join(), make);
+    });
+}
+
+type PoolsDocument = Static<(typeof getDlmm)['response']>;
+type PoolDocument = PoolsDocument['pools'][number];
+type Tokens = DlmmServices['tokens'];
+
+interface PricedPool {
+  index: number;
+  pool: DlmmPool;
+  /** Both reserves, USD; null where one has no price. */
+  totalUsd: number | null;
+}
+
+function poolsDocument(asked: AskedToken, board: PoolBoard, tokens: Tokens): PoolsDocument {
+  const indexes = board.book.ofMint.get(asked.address) ?? [];
+  const leaders = leadersOf(board, indexes);
+  const pubkeyOf = (index: number) => board.book.pools[index].pubkey;
+  const led = new Set(Object.values(leaders));
+  const pools = indexes
+    .map((index): PricedPool => {
+      const pool = board.book.pools[index];
+      return { index, pool, totalUsd: totalUsd(pool, tokens) };
+    })
+    .sort(byLiquidity)
+    .filter(({ index }, i) => i < MAX_TOKEN_POOLS || led.has(index));
+  return {
+    address: asked.address,
+    chain: asked.chain,
+    period: '1h',
+    pools: pools.map((priced) => ({
+      ...poolDocument(priced, board, tokens),
+      chips: CHIP_DEFINITIONS.filter(({ key }) => leaders[key] === priced.index).map(
+        ({ label }) => label,
+      ),
+    })),
+    chips: {
+      definitions: CHIP_DEFINITIONS.map((definition) => ({ ...definition })),
+      leaders: Object.fromEntries(
+        Object.entries(leaders).map(([key, index]) => [key, pubkeyOf(index)]),
+      ),
+    },
+  };
+}
+
+/** By key, the index of the pool that leads; a key that no pool leads is left out. */
+function leadersOf(board: PoolBoard, indexes: readonly number[]): Partial<Record<ChipKey, number>> {
+  const hour = board.period('1h');
+  if (hour === null) return {};
+  const rows = indexes.flatMap((index) => board.rowOf('1h', index)?.row ?? []);
+  const leaders: Partial<Record<ChipKey, number>> = {};
+  const rowOfKey = chipLeaders(hour, rows);
+  for (const key of CHIP_KEYS) {
+    const row = rowOfKey[key];
+    if (row !== undefined) leaders[key] = hour.pool[row];
+  }
+  return leaders;
+}
+
+function poolDocument(
+  { index, pool, totalUsd }: PricedPool,
+  board: PoolBoard,
+  tokens: Tokens,
+): Omit<PoolDocument, 'chips'> {
+  const [x, y] = [tokens.token(pool.tokenXMint), tokens.token(pool.tokenYMint)];
+  const [priceX, priceY] = [x && currentPriceUsd(x), y && currentPriceUsd(y)];
+  const row = board.rowOf('1h', index);
+  return {
+    pubkey: pool.pubkey,
+    bin_step: pool.binStep,
+    active_id: pool.activeId,
+    token_x_mint: pool.tokenXMint,
+    token_x_symbol: x?.details.symbol ?? null,
+    token_x_icon: x?.details.icon ?? null,
+    token_x_decimals: pool.tokenXDecimals,
+    token_x_price: priceX,
+    token_y_mint: pool.tokenYMint,
+    token_y_symbol: y?.details.symbol ?? null,
+    token_y_icon: y?.details.icon ?? null,
+    token_y_decimals: pool.tokenYDecimals,
+    token_y_price: priceY,
+    pool_price: orNull(poolPrice(pool)),
+    base_fee_pct: pool.baseFeePct,
+    dynamic_fee_pct: pool.dynamicFeePct,
+    reserve_x: pool.reserveX,
+    reserve_x_usd: usd(pool.reserveX, priceX),
+    reserve_y: pool.reserveY,
+    reserve_y_usd: usd(pool.reserveY, priceY),
+    total_liquidity_usd: totalUsd,
+    num_positions: pool.numPositions,
+    num_wallets: pool.numWallets,
+    stats_1h: row && figuresOf(row),
+  };
+}
+
+function usd(amount: number, priceUsd: number | null): number | null {
+  return priceUsd === null ? null : amount * priceUsd;
+}
+
+function totalUsd(pool: DlmmPool, tokens: Tokens): number | null {
+  const side = (mint: string, reserve: number) => {
+    const token = tokens.token(mint);
+    return token && usd(reserve, currentPriceUsd(token));
+  };
+  const x = side(pool.tokenXMint, pool.reserveX);
+  const y = side(pool.tokenYMint, pool.reserveY);
+  return x === null || y === null ? null : x + y;
+}
+
+/** The most liquid first, those without a price last, ties in the order of the book. */
+function byLiquidity({ totalUsd: a }: PricedPool, { totalUsd: b }: PricedPool): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return b - a;
+}

@@ -1,6 +1,8 @@
-import Type from 'typebox';
+/** GET /lp-cheat-sheet: tokens by LP fee density (docs/definitions.md#fee-density). */
+import Type, { type Static } from 'typebox';
 import { LP_DENOMINATORS, LP_WINDOWS } from '../../compute/lp/fee-density.js';
-import { defineEndpoint } from '../api/endpoint.js';
+import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
+import { KeptReplies } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -15,8 +17,10 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
+import type { TokenTable } from '../tokens/token-table.js';
+import { MAX_DENSITY_ROWS, type FeeDensityBoard } from './fee-density-board.js';
+import type { LpTools } from './lp-tools.js';
 
-export const MAX_DENSITY_ROWS = 100;
 const DEFAULT_DENSITY_ROWS = 25;
 
 export const getLpCheatSheet = defineEndpoint({
@@ -72,3 +76,55 @@ export const getLpCheatSheet = defineEndpoint({
   }),
   errors: [],
 });
+
+/** Rows of all kept replies, each some 1 KB with its encoded forms. */
+const MAX_KEPT_ROWS = 50_000;
+/** What a reply counts as beside its rows. */
+const REPLY_OVERHEAD_ROWS = 2;
+
+export interface LpCheatSheetServices {
+  lp: Pick<LpTools, 'feeDensity' | 'labelRevision'>;
+  tokens: Pick<TokenTable, 'token'>;
+}
+
+export function lpCheatSheetHandler({
+  lp,
+  tokens,
+}: LpCheatSheetServices): Handler<typeof getLpCheatSheet> {
+  const replies = new KeptReplies<FeeDensityDocument>({
+    sizeOf: ({ data }) => data.length + REPLY_OVERHEAD_ROWS,
+    maxSize: MAX_KEPT_ROWS,
+  });
+  return ({ query }) =>
+    lp.feeDensity.use((board) => {
+      const { window, denominator, limit } = query;
+      const key = [board.revision, lp.labelRevision, window, denominator, limit].join();
+      return replies.get(key, () => feeDensityDocument(board, query, tokens));
+    });
+}
+
+type FeeDensityDocument = Static<(typeof getLpCheatSheet)['response']>;
+
+function feeDensityDocument(
+  { boards, addresses }: FeeDensityBoard,
+  { window, denominator, limit }: Call<typeof getLpCheatSheet>['query'],
+  tokens: LpCheatSheetServices['tokens'],
+): FeeDensityDocument {
+  const rows = boards[window][denominator];
+  const data = Array.from(rows.token.subarray(0, limit), (index, row) => {
+    const address = addresses[index];
+    const details = tokens.token(address)?.details;
+    return {
+      rank: row + 1,
+      address,
+      chain: 'mainchain' as const,
+      symbol: details?.symbol ?? null,
+      name: details?.name ?? null,
+      icon: details?.icon ?? null,
+      organic_volume: rows.organicVolumeUsd[row],
+      denom_liquidity_usd: rows.denominatorUsd[row],
+      fee_density: rows.feeDensity[row],
+    };
+  });
+  return { chain: 'mainchain', window, denominator, limit, count: data.length, data };
+}

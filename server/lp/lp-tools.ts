@@ -1,17 +1,15 @@
 /**
  * The LP tools: the board of DLMM pools and those of fee density, kept ready. They follow the store,
- * the market and the clock by themselves, off the path of requests.
+ * the tokens and the clock by themselves, off the path of requests.
  */
 import type { ComputePool } from '../../compute/pool.js';
 import type { DepthSource, LpSource, StoreChange } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
+import { LiveValue } from '../follower.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
-import { DensityBoardBuilder, type DensityBoard } from './density-board-builder.js';
-import { Labels } from './labels.js';
-import { LiveBoard } from './live-board.js';
-import { PoolBoardBuilder } from './pool-board-builder.js';
-import type { PoolBoard } from './pool-board.js';
+import { FeeDensityBuilder, type FeeDensityBoard } from './fee-density-board.js';
+import { PoolBoardBuilder, type PoolBoard } from './pool-board.js';
 import { RangeBook } from './range-book.js';
 import type { RangeRequest } from './token-depth.js';
 
@@ -30,108 +28,114 @@ export interface LpOptions {
 }
 
 export class LpTools {
-  readonly labels: Labels;
+  readonly poolBoard: LiveValue<PoolBoard>;
+  readonly feeDensity: LiveValue<FeeDensityBoard>;
   private readonly ranges: RangeBook;
   private readonly poolBuilder: PoolBoardBuilder;
-  private readonly densityBuilder: DensityBoardBuilder;
-  private readonly pools: LiveBoard<PoolBoard>;
-  private readonly density: LiveBoard<DensityBoard>;
+  private readonly feeDensityBuilder: FeeDensityBuilder;
   private ticking: NodeJS.Timeout | null = null;
-  /** Ids of the tokens of commits that the market has not loaded yet. */
+  /** Ids of tokens that were committed and are not loaded yet. */
   private readonly committed = new Set<number>();
+  /** By token, its symbol, name and icon as boards show them. */
+  private readonly labels = new Map<string, string>();
+  private labelChanges = 0;
   private started = false;
 
   constructor(private readonly options: LpOptions) {
     const { tokens, log } = options;
-    const ranges = new RangeBook({ ...options, onChange: (request) => this.follow(request) });
-    const services = { ...options, state: tokens.table, ranges };
+    const ranges = new RangeBook({ ...options, onChange: (request) => this.useRanges(request) });
+    const services = { ...options, tokens: tokens.table, ranges };
     this.ranges = ranges;
-    this.labels = new Labels(tokens.table);
     this.poolBuilder = new PoolBoardBuilder(services);
-    this.densityBuilder = new DensityBoardBuilder(services);
-    this.pools = new LiveBoard({
-      name: 'the board of DLMM pools',
+    this.feeDensityBuilder = new FeeDensityBuilder(services);
+    this.poolBoard = new LiveValue({
       build: () => this.poolBuilder.build(),
+      failure: 'the board of DLMM pools could not be built',
       log,
     });
-    this.density = new LiveBoard({
-      name: 'the boards of fee density',
-      build: () => this.densityBuilder.build(),
+    this.feeDensity = new LiveValue({
+      build: () => this.feeDensityBuilder.build(),
+      failure: 'the boards of fee density could not be built',
       log,
     });
     tokens.onLoad((addresses) => this.load(addresses));
   }
 
-  /** The board of DLMM pools as it stands; a promise only before the first one is built. */
-  poolBoard(): PoolBoard | Promise<PoolBoard> {
-    return this.pools.get();
+  /** Grows whenever a token's symbol, name or icon changes. */
+  get labelRevision(): number {
+    return this.labelChanges;
   }
 
-  /** The boards of fee density, likewise. */
-  densityBoard(): DensityBoard | Promise<DensityBoard> {
-    return this.density.get();
-  }
-
-  /** Begins with the first boards, once the market has been started, and follows from now on. */
+  /** Begins with the first boards, once the tokens are loaded, and follows from now on. */
   start(): void {
     this.started = true;
     this.ticking = setInterval(() => this.tick(), TICK_MS);
     this.ticking.unref();
-    this.pools.request();
-    this.density.request();
+    this.poolBoard.request();
+    this.feeDensity.request();
   }
 
   /** Takes note of a commit. */
-  change(change: StoreChange): void {
-    this.poolBuilder.change(change);
-    if (change.tokenHours) this.densityBuilder.change();
-    for (const tokenId of change.tokenIds) this.committed.add(tokenId);
+  change({ dlmmPools, dlmmHours, tokenHours, tokenIds }: StoreChange): void {
+    if (dlmmPools) this.poolBuilder.changePools();
+    if (dlmmHours) this.poolBuilder.hours.change();
+    if (tokenHours) this.feeDensityBuilder.hours.change();
+    for (const tokenId of tokenIds) this.committed.add(tokenId);
     if (!this.started) return;
-    if (change.dlmmPools || change.dlmmHours) this.pools.request();
-    if (change.tokenHours) this.density.request();
+    if (dlmmPools || dlmmHours) this.poolBoard.request();
+    if (tokenHours) this.feeDensity.request();
   }
 
   /** Looks at the clock. */
   tick(): void {
-    if (this.poolBuilder.isOfAnotherHour()) this.pools.request();
-    if (this.densityBuilder.isOfAnotherHour()) this.density.request();
+    if (this.poolBuilder.hours.isOfAnotherHour()) this.poolBoard.request();
+    if (this.feeDensityBuilder.hours.isOfAnotherHour()) this.feeDensity.request();
   }
 
-  /** Resolves when the boards hold everything that they have been told of. */
+  /** Resolves when the boards show every change so far. */
   async settled(): Promise<void> {
-    await Promise.all([this.pools.settled(), this.density.settled()]);
+    await Promise.all([this.poolBoard.settled(), this.feeDensity.settled()]);
     await this.ranges.settled();
-    await Promise.all([this.pools.settled(), this.density.settled()]);
+    await Promise.all([this.poolBoard.settled(), this.feeDensity.settled()]);
   }
 
   /** Stops following, and waits for what is under way. */
   async close(): Promise<void> {
     if (this.ticking !== null) clearInterval(this.ticking);
-    const ended = this.ranges.close();
-    await Promise.all([ended, this.pools.close(), this.density.close()]);
+    await Promise.all([this.ranges.close(), this.poolBoard.close(), this.feeDensity.close()]);
   }
 
-  /** Ranges of a token are known anew. */
-  private follow({ pubkeys, wantsPrices }: RangeRequest): void {
-    if (pubkeys.length > 0 && !this.poolBuilder.waitsForRanges) this.pools.request();
-    if (wantsPrices && !this.densityBuilder.waitsForRanges) this.density.request();
+  /** Renews the boards that show a token's new ranges. */
+  private useRanges({ pubkeys, wantsPrices }: RangeRequest): void {
+    if (pubkeys.length > 0 && !this.poolBuilder.waitsForRanges) this.poolBoard.request();
+    if (wantsPrices && !this.feeDensityBuilder.waitsForRanges) this.feeDensity.request();
   }
 
-  /** The market has loaded tokens: after a commit, or because of what time has made visible. */
+  /** Tokens have been loaded: after a commit, or because time has made snapshots visible. */
   private load(addresses: readonly string[]): void {
-    this.labels.look(addresses);
-    const { table: state } = this.options.tokens;
-    const touched = addresses.filter((address) => {
-      const token = state.token(address);
-      if (token === null) return false;
-      const isCommitted = this.committed.delete(token.details.tokenId);
-      return isCommitted || this.ranges.isBefore(address, token.newest?.place.t ?? 0);
-    });
+    const { table } = this.options.tokens;
+    const touched: string[] = [];
+    for (const address of addresses) {
+      const token = table.token(address);
+      if (token === null) continue;
+      const { tokenId, symbol, name, icon } = token.details;
+      this.noteLabel(address, JSON.stringify([symbol, name, icon]));
+      const isCommitted = this.committed.delete(tokenId);
+      if (isCommitted || this.ranges.isBefore(address, token.newest?.place.t ?? 0)) {
+        touched.push(address);
+      }
+    }
     if (!this.started) return;
     this.ranges.touch(touched);
-    // Where a look at the token's ranges is about to end, that one has the lists renewed.
+    // A token whose ranges are about to be read renews the board then.
     const isNew = (address: string): boolean =>
-      this.densityBuilder.hasNewDepth(address) && !this.ranges.isNext(address);
-    if (addresses.some(isNew)) this.density.request();
+      this.feeDensityBuilder.hasNewDepth(address) && !this.ranges.isNext(address);
+    if (addresses.some(isNew)) this.feeDensity.request();
+  }
+
+  private noteLabel(address: string, label: string): void {
+    if (this.labels.get(address) === label) return;
+    this.labels.set(address, label);
+    this.labelChanges++;
   }
 }

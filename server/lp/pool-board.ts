@@ -1,9 +1,14 @@
-/** The board of DLMM pools as it stands: what requests look up. */
+/** The board of DLMM pools in memory: the pools, their rows by period, and how they are put together. */
 import type { BoardPeriod, DlmmBoard, DlmmSort } from '../../compute/lp/dlmm-board.js';
-import type { DlmmPeriod } from '../../compute/lp/hours.js';
-import type { PoolBook } from './pool-book.js';
-
-const NO_ROW = -1;
+import { boardPools, type BoardPools, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
+import { hourOf, thisHour, type DlmmPeriod } from '../../compute/lp/hours.js';
+import { joinRanges } from '../../compute/lp/pool-range.js';
+import type { ComputePool } from '../../compute/pool.js';
+import type { DlmmHourColumns, LpSource } from '../../storage/contract.js';
+import type { Clock } from '../clock.js';
+import { sortInTurns, Turns } from '../turns.js';
+import { HoursInSight } from './hours-in-sight.js';
+import type { RangeBook } from './range-book.js';
 
 /** A pool on the board: row `row` of a period. */
 export interface BoardRow {
@@ -14,16 +19,18 @@ export interface BoardRow {
 export interface RowQuery {
   period: DlmmPeriod;
   sort: DlmmSort;
-  /** USD; a row's TVL is this at the least. */
+  /** USD; rows with less TVL are left out. */
   minTvlUsd: number;
-  /** Pools that hold this mint, on either side; null: all. */
+  /** Only pools that hold this mint, on either side; null: all. */
   mint: string | null;
   maxRows: number;
 }
 
-/** Nothing of it changes: other data are another board. */
+const NO_ROW = -1;
+
+/** Immutable: other data are another board. */
 export class PoolBoard {
-  /** Row of the period by pool, where it has been asked for. */
+  /** Row by pool, of the periods that have been looked up. */
   private readonly rows = new Map<DlmmPeriod, Int32Array>();
 
   /**
@@ -38,8 +45,8 @@ export class PoolBoard {
 
   /** The best rows, by `sort` descending, those without a value last, ties by address. */
   best({ period: name, sort, minTvlUsd, mint, maxRows }: RowQuery): BoardRow[] {
-    const period = this.board?.periods[name];
-    if (period === undefined) return [];
+    const period = this.period(name);
+    if (period === null) return [];
     const wanted = mint === null ? null : new Set(this.book.ofMint.get(mint) ?? []);
     const found: BoardRow[] = [];
     for (const row of period.order[sort]) {
@@ -52,8 +59,8 @@ export class PoolBoard {
 
   /** A pool's row of a period; null where it has no hour in it. */
   rowOf(name: DlmmPeriod, pool: number): BoardRow | null {
-    const period = this.board?.periods[name];
-    if (period === undefined) return null;
+    const period = this.period(name);
+    if (period === null) return null;
     let rows = this.rows.get(name);
     if (rows === undefined) {
       rows = new Int32Array(this.book.pools.length).fill(NO_ROW);
@@ -68,8 +75,167 @@ export class PoolBoard {
     return this.board?.periods[name] ?? null;
   }
 
-  /** Pools of the store that share the pool's base token, itself included. */
+  /** How many pools share the pool's base token, itself included. */
   poolsOfBase(pool: number): number {
     return this.board?.poolsOfBase[this.book.columns.base[pool]] ?? 0;
   }
+}
+
+/** The DLMM pools of the store. Immutable: other pools are another book. */
+interface PoolBook {
+  /** Ascending by pubkey. */
+  pools: readonly DlmmPool[];
+  /** The same pools as the board's task takes them. */
+  columns: BoardPools;
+  /** Indexes of the pools that hold a mint, on either side, ascending. */
+  ofMint: ReadonlyMap<string, readonly number[]>;
+  indexOf: ReadonlyMap<string, number>;
+}
+
+async function makePoolBook(
+  unordered: readonly DlmmPool[],
+  quotes: readonly string[],
+): Promise<PoolBook> {
+  const turns = new Turns();
+  const pools = await sortInTurns(unordered, (a, b) => (a.pubkey < b.pubkey ? -1 : 1), turns);
+  const ofMint = new Map<string, number[]>();
+  const indexOf = new Map<string, number>();
+  for (const [index, { pubkey, tokenXMint, tokenYMint }] of pools.entries()) {
+    indexOf.set(pubkey, index);
+    for (const mint of new Set([tokenXMint, tokenYMint])) pushTo(ofMint, mint, index);
+    await turns.take();
+  }
+  return { pools, columns: boardPools(pools, quotes), ofMint, indexOf };
+}
+
+function pushTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
+
+export interface PoolBoardServices {
+  source: Pick<LpSource, 'dlmmPools' | 'dlmmHours'>;
+  ranges: RangeBook;
+  pool: Pick<ComputePool, 'run'>;
+  clock: Clock;
+  /** Mints, the one that is quote before all others first. */
+  quotes: readonly string[];
+}
+
+/** Builds the board from the stored pools and hours; the pool's threads do the work itself. */
+export class PoolBoardBuilder {
+  readonly hours: HoursInSight<DlmmHourColumns>;
+  private book: PoolBook = {
+    pools: [],
+    columns: boardPools([], []),
+    ofMint: new Map(),
+    indexOf: new Map(),
+  };
+  private hasNewPools = true;
+  private revisions = 0;
+  private waiting = false;
+
+  constructor(private readonly services: PoolBoardServices) {
+    const { source, clock } = services;
+    this.hours = new HoursInSight(clock, async (firstHourS, lastHourS) =>
+      sharedColumns(await source.dlmmHours(firstHourS, lastHourS)),
+    );
+  }
+
+  /** Takes note of a commit of pools; the next build reads them. */
+  changePools(): void {
+    this.hasNewPools = true;
+  }
+
+  /** Whether a build is under way that has not looked at ranges yet. */
+  get waitsForRanges(): boolean {
+    return this.waiting;
+  }
+
+  /** @throws Error where the store or the pool fails; the next build starts over with that */
+  async build(): Promise<{ value: PoolBoard; costMs: number }> {
+    const { ranges, pool } = this.services;
+    let startMs = performance.now();
+    const nowS = this.services.clock.nowS();
+    const book = await this.readPools();
+    const hours = await this.hours.read(nowS);
+    const revision = ++this.revisions;
+    const indexes = await indexesOf(book, hours.pubkeys);
+    const thisHourS = thisHour(nowS, (hourS) =>
+      hours.hour.some((rowHourS, i) => rowHourS === hourS && indexes[hours.pool[i]] >= 0),
+    );
+    // Also for the hour that becomes this hour with the first row of a pool.
+    const thisHours = [...new Set([thisHourS, hourOf(nowS)])];
+    ranges.wantPools(poolsByBase(book, indexes), thisHours);
+    const loadMs = performance.now() - startMs;
+    this.waiting = true;
+    await ranges.ready({ first: revision === 1 });
+    this.waiting = false;
+    startMs = performance.now();
+    const board =
+      book.pools.length === 0 || hours.hour.length === 0
+        ? null
+        : await pool.run('dlmmBoard', {
+            pools: book.columns,
+            hours,
+            ranges: joinRanges(ranges.poolRanges(thisHourS), thisHourS),
+            thisHourS,
+          });
+    const costMs = loadMs + performance.now() - startMs;
+    return { value: new PoolBoard(revision, book, board), costMs };
+  }
+
+  private async readPools(): Promise<PoolBook> {
+    if (!this.hasNewPools) return this.book;
+    this.hasNewPools = false;
+    try {
+      const { source, quotes } = this.services;
+      this.book = await makePoolBook(await source.dlmmPools(), quotes);
+      return this.book;
+    } catch (error) {
+      this.hasNewPools = true;
+      throw error;
+    }
+  }
+}
+
+/** The columns in memory that the pool's threads read without a copy. */
+async function sharedColumns(hours: DlmmHourColumns): Promise<DlmmHourColumns> {
+  const turns = new Turns();
+  const shared = { ...hours };
+  for (const name of ['pool', 'hour'] as const) {
+    shared[name] = new Uint32Array(new SharedArrayBuffer(hours[name].byteLength));
+    shared[name].set(hours[name]);
+    await turns.take();
+  }
+  for (const name of ['feesUsd', 'volumeUsd', 'tvlUsd'] as const) {
+    shared[name] = new Float64Array(new SharedArrayBuffer(hours[name].byteLength));
+    shared[name].set(hours[name]);
+    await turns.take();
+  }
+  return shared;
+}
+
+/** Indexes of the pools that `pubkeys` name; -1 for one that is not in the book. */
+async function indexesOf({ indexOf }: PoolBook, pubkeys: readonly string[]): Promise<Int32Array> {
+  const turns = new Turns();
+  const indexes = new Int32Array(pubkeys.length);
+  for (let i = 0; i < pubkeys.length; i++) {
+    indexes[i] = indexOf.get(pubkeys[i]) ?? -1;
+    await turns.take();
+  }
+  return indexes;
+}
+
+/** Pubkeys of the pools at `indexes`, by base token, ascending; -1 is left out. */
+function poolsByBase(
+  { pools, columns: { base, baseMints } }: PoolBook,
+  indexes: Int32Array,
+): Map<string, string[]> {
+  const byBase = new Map<string, string[]>();
+  for (const index of indexes.filter((i) => i >= 0).sort()) {
+    pushTo(byBase, baseMints[base[index]], pools[index].pubkey);
+  }
+  return byBase;
 }

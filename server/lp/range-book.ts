@@ -6,62 +6,64 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseTokenRanges } from '../../compute/lp/pool-range.js';
 import type { HourPrices } from '../../compute/lp/price-range.js';
 import type { Clock } from '../clock.js';
+import { Follower } from '../follower.js';
 import {
   readTokenDepth,
-  type DepthServices,
   type RangeRequest,
   type TokenDepth,
+  type TokenDepthServices,
 } from './token-depth.js';
 
-/** While a token's depth keeps coming, so many times what a look costs lies between two. */
-const PAUSE_FACTOR = 10;
-/** The longest of these pauses. */
-const MAX_PAUSE_MS = 15_000;
-/** After a quiet time a token may be looked at so many times without a pause. */
-const BURST = 3;
-/** After each of them readers have a thread for so many times what it took. */
+/** After each token readers have a thread for this many times what its work took. */
 const REST_FACTOR = 3;
-/** So many tokens are looked at in a moment. */
+/** The next so many tokens are worked on in a moment. */
 const NEXT_TOKENS = 4;
-/** How often tokens in a pause are looked for. */
-const WAKE_MS = 100;
 /** A token that could not be read is tried again after this. */
 const RETRY_AFTER_MS = 10_000;
+/** How long a board waits for the ranges of tokens that are new on it, before it goes without. */
+const READY_WAIT_MS = 500;
+/** The same for the first board after the start, when all are new. */
+const FIRST_READY_WAIT_MS = 5_000;
 
-interface Wanted {
+interface WantedRanges {
   pubkeys: readonly string[];
   prices: boolean;
 }
 
-const NOTHING_WANTED: Wanted = { pubkeys: [], prices: false };
+const NOTHING_WANTED: WantedRanges = { pubkeys: [], prices: false };
 
-export interface RangeBookOptions extends DepthServices {
+export interface RangeBookOptions extends TokenDepthServices {
   clock: Clock;
-  /** Told of each token that has been looked at, and what for. */
+  /** Called with what a token was read for, each time it has been read. */
   onChange: (request: RangeRequest) => void;
 }
 
 export class RangeBook {
-  private readonly wanted = new Map<string, Wanted>();
+  private readonly wanted = new Map<string, WantedRanges>();
   private thisHours: readonly number[] = [];
   private readonly known = new Map<string, TokenDepth>();
-  /** Tokens to be looked at, in their order. */
-  private readonly due = new Set<string>();
-  /** The same at a time (performance.now) to come. */
-  private readonly delayed = new Map<string, number>();
-  /** By token, when its looks are paid for (each puts that off), and its last pause. */
-  private readonly debts = new Map<string, { paidMs: number; pauseMs: number }>();
-  /** Tokens of which something is wanted that is not known. */
+  /** Tokens of which something wanted is not known. */
   private readonly lacking = new Set<string>();
   private waiting: (() => void)[] = [];
-  private timer: NodeJS.Timeout | null = null;
-  private following: Promise<void> | null = null;
+  /** Paced: a token whose depth keeps coming gets a bounded share of the time. */
+  private readonly follower: Follower<string>;
   private closed = false;
 
-  constructor(private readonly options: RangeBookOptions) {}
+  constructor(private readonly options: RangeBookOptions) {
+    this.follower = new Follower({
+      work: ([address]) => this.follow(address),
+      failure: "a token's ranges could not be read",
+      keyField: 'address',
+      log: options.log,
+      paced: true,
+      retryAfterMs: RETRY_AFTER_MS,
+    });
+    this.follower.start();
+  }
 
   /**
-   * Says which pools' ranges are wanted: by base token, in place of what was wanted before.
+   * Says which pools' ranges are wanted, in place of those before.
+   * @param pubkeysOf by base token
    * @param thisHours hours that may be 'this hour' of the pools
    */
   wantPools(pubkeysOf: ReadonlyMap<string, readonly string[]>, thisHours: readonly number[]): void {
@@ -71,43 +73,35 @@ export class RangeBook {
     });
   }
 
-  /** Says of which tokens prices are wanted, in place of those before. */
+  /** Says which tokens' prices are wanted, in place of those before. */
   wantPrices(addresses: readonly string[]): void {
     const asked = new Set(addresses);
     this.want(addresses, ({ pubkeys }, address) => ({ pubkeys, prices: asked.has(address) }));
   }
 
   /** Takes note of tokens whose depth has changed. */
-  touch(addresses: Iterable<string>): void {
-    const nowMs = performance.now();
-    for (const address of addresses) {
-      if (!this.wanted.has(address) || this.due.has(address)) continue;
-      const { paidMs, pauseMs } = this.debts.get(address) ?? { paidMs: 0, pauseMs: 0 };
-      const atMs = Math.min(paidMs - (BURST - 1) * pauseMs, nowMs + MAX_PAUSE_MS);
-      if (atMs <= nowMs) this.due.add(address);
-      else if (!this.delayed.has(address)) this.delayed.set(address, atMs);
-    }
-    this.follow();
-    this.wakeLater();
+  touch(addresses: readonly string[]): void {
+    this.follower.touch(addresses.filter((address) => this.wanted.has(address)));
   }
 
-  /** Whether a token was looked at last when a snapshot of `t` was not visible yet. */
+  /** Whether a token was read last when a snapshot of `t` was not visible yet. */
   isBefore(address: string, t: number): boolean {
     const known = this.known.get(address);
     return known !== undefined && known.request.nowS < t;
   }
 
-  /** Whether a token is about to be looked at. */
+  /** Whether a token is about to be read. */
   isNext(address: string): boolean {
-    return this.due.size <= NEXT_TOKENS && this.due.has(address);
+    const { due } = this.follower;
+    return due.size <= NEXT_TOKENS && due.has(address);
   }
 
-  /** A token's prices in sight; null where it has none, or has not been looked at yet. */
+  /** A token's prices in sight; null where it has none, or has not been read yet. */
   prices(address: string): HourPrices | null {
     return this.known.get(address)?.prices ?? null;
   }
 
-  /** What is known of pools' ranges for one this hour. */
+  /** The known ranges of pools for one this hour. */
   poolRanges(thisHourS: number): BaseTokenRanges[] {
     const found: BaseTokenRanges[] = [];
     for (const { request, ranges } of this.known.values()) {
@@ -117,34 +111,33 @@ export class RangeBook {
     return found;
   }
 
-  /** Resolves when something is known of all that is wanted, at the latest after `waitMs`. */
-  async ready(waitMs: number): Promise<void> {
+  /** Resolves when something is known of all that is wanted, or when a board has waited long enough. */
+  async ready({ first }: { first: boolean }): Promise<void> {
     if (this.lacking.size === 0) return;
-    const ending = new AbortController();
-    const known = new Promise<void>((resolve) => this.waiting.push(resolve));
-    const late = sleep(waitMs, undefined, { signal: ending.signal }).catch(() => undefined);
-    await Promise.race([known, late]);
-    ending.abort();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, first ? FIRST_READY_WAIT_MS : READY_WAIT_MS);
+      this.waiting.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
-  /** Looks at once at all that waits, and resolves when that is done. */
-  async settled(): Promise<void> {
-    for (const address of [...this.delayed.keys()]) this.makeDue(address);
-    this.follow();
-    while (this.following !== null) await this.following;
+  /** Reads at once all that was touched, and resolves when that is done. */
+  settled(): Promise<void> {
+    return this.follower.settled();
   }
 
-  /** Looks at no more tokens, and waits for what is under way. */
+  /** Reads no more tokens, and waits for what is under way. */
   async close(): Promise<void> {
     this.closed = true;
-    if (this.timer !== null) clearTimeout(this.timer);
     this.wake();
-    await this.following;
+    await this.follower.close();
   }
 
   private want(
     addresses: readonly string[],
-    change: (before: Wanted, address: string) => Wanted,
+    change: (before: WantedRanges, address: string) => WantedRanges,
   ): void {
     for (const address of new Set([...addresses, ...this.wanted.keys()])) {
       const wanted = change(this.wanted.get(address) ?? NOTHING_WANTED, address);
@@ -153,25 +146,17 @@ export class RangeBook {
         this.wanted.set(address, wanted);
         if (!this.lacks(address)) continue;
         this.lacking.add(address);
-        this.makeDue(address);
+        this.follower.touchNow([address]);
       }
     }
     if (this.lacking.size === 0) this.wake();
-    this.follow();
   }
 
   private forget(address: string): void {
     this.wanted.delete(address);
     this.known.delete(address);
-    this.due.delete(address);
-    this.delayed.delete(address);
-    this.debts.delete(address);
     this.lacking.delete(address);
-  }
-
-  private makeDue(address: string): void {
-    this.delayed.delete(address);
-    this.due.add(address);
+    this.follower.forget(address);
   }
 
   private lacks(address: string): boolean {
@@ -187,75 +172,36 @@ export class RangeBook {
     return !isSame || this.thisHours.some((hourS) => !had.thisHours.includes(hourS));
   }
 
-  /** Looks from time to time for tokens whose pause is over, for as long as there are any. */
-  private wakeLater(): void {
-    if (this.closed || this.timer !== null || this.delayed.size === 0) return;
-    this.timer = setTimeout(() => {
-      this.timer = null;
-      const nowMs = performance.now();
-      for (const [address, atMs] of this.delayed) if (atMs <= nowMs) this.makeDue(address);
-      this.follow();
-      this.wakeLater();
-    }, WAKE_MS);
-    this.timer.unref();
-  }
-
-  private follow(): void {
-    if (this.closed || this.following !== null || this.due.size === 0) return;
-    this.following = this.work().finally(() => {
-      this.following = null;
-      // What was touched between the last look and now.
-      this.follow();
-    });
-  }
-
-  private async work(): Promise<void> {
-    // Commits come in quick succession: those of one moment are one look.
-    await Promise.resolve();
-    for (const address of this.due) {
-      if (this.closed) return;
-      this.due.delete(address);
-      const startMs = performance.now();
-      const isNew = this.lacking.has(address);
-      await this.look(address);
-      if (isNew) continue;
-      const tookMs = performance.now() - startMs;
-      this.charge(address, tookMs);
-      if (this.due.size > 0 && !this.closed) await sleep(REST_FACTOR * tookMs);
-    }
-  }
-
-  /** Never rejects: a token that cannot be read is logged, and tried again later. */
-  private async look(address: string): Promise<void> {
+  /** @returns the time to charge the token with; null where a board waits for it */
+  private async follow(address: string): Promise<number | null> {
+    const startMs = performance.now();
+    const wasLacking = this.lacking.has(address);
     try {
-      const request = this.requestOf(address);
-      const found = await readTokenDepth(this.options, request);
-      if (!this.wanted.has(address)) return;
-      this.known.set(address, found);
-      if (this.lacks(address)) this.makeDue(address);
-      else this.lacking.delete(address);
-      this.options.onChange(request);
+      await this.read(address);
     } catch (error) {
-      if (this.closed) return;
-      this.options.log.error("a token's ranges could not be read", { address }, error);
-      this.delayed.set(address, performance.now() + RETRY_AFTER_MS);
-      this.wakeLater();
+      // Boards go without it.
       this.lacking.delete(address);
+      throw error;
+    } finally {
+      if (this.lacking.size === 0) this.wake();
     }
-    if (this.lacking.size === 0) this.wake();
+    if (wasLacking || this.lacking.has(address)) return null;
+    const tookMs = performance.now() - startMs;
+    if (this.follower.due.size > 0 && !this.closed) await sleep(REST_FACTOR * tookMs);
+    return tookMs;
   }
 
-  private charge(address: string, tookMs: number): void {
-    if (!this.wanted.has(address)) return;
-    const { paidMs } = this.debts.get(address) ?? { paidMs: 0 };
-    const pauseMs = Math.min(PAUSE_FACTOR * tookMs, MAX_PAUSE_MS);
-    this.debts.set(address, { paidMs: Math.max(paidMs, performance.now()) + pauseMs, pauseMs });
-  }
-
-  private requestOf(address: string): RangeRequest {
+  private async read(address: string): Promise<void> {
     const { pubkeys, prices } = this.wanted.get(address) ?? NOTHING_WANTED;
+    const { thisHours } = this;
     const nowS = this.options.clock.nowS();
-    return { address, pubkeys, wantsPrices: prices, thisHours: this.thisHours, nowS };
+    const request = { address, pubkeys, wantsPrices: prices, thisHours, nowS };
+    const found = await readTokenDepth(this.options, request);
+    if (!this.wanted.has(address)) return;
+    this.known.set(address, found);
+    if (this.lacks(address)) this.follower.touchNow([address]);
+    else this.lacking.delete(address);
+    this.options.onChange(request);
   }
 
   private wake(): void {

@@ -1,4 +1,4 @@
-/** A mint's depth in sight, for the tasks that look at where its price went. */
+/** Reads a mint's depth in sight, and has the pool work out where its price went. */
 import { hoursInSight } from '../../compute/lp/hours.js';
 import { HOUR_S } from '../../compute/time.js';
 import { poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
@@ -10,25 +10,25 @@ import type { Log } from '../log.js';
 
 /** Reads of one token: segments may be replaced by compaction while they are about to be read. */
 const MAX_READS = 5;
-/** Snapshots that are planned in one turn of the event loop. */
+/** Snapshots that are planned in one turn. */
 const SNAPSHOTS_AT_ONCE = 2_000;
 /** Cells of the default band in a token's day beyond which it has no ranges: some 200 MB of blocks. */
 const MAX_DAY_CELLS = 50_000_000;
 
-export interface DepthServices {
+export interface TokenDepthServices {
   depth: DepthSource;
   pool: Pick<ComputePool, 'run'>;
   log: Log;
 }
 
-/** What is to be known of a token. */
+/** What a board needs of a token. */
 export interface RangeRequest {
   address: string;
   /** Pools whose base token it is. */
   pubkeys: readonly string[];
   /** Hours that may be 'this hour' of the pools. */
   thisHours: readonly number[];
-  /** Whether its prices are asked for, whatever pools it has. */
+  /** Whether its prices are needed, even without pools. */
   wantsPrices: boolean;
   nowS: number;
 }
@@ -36,15 +36,14 @@ export interface RangeRequest {
 /** Where a token's price went, and its pools' depth there. */
 export interface TokenDepth {
   request: RangeRequest;
-  /** null where it has no snapshot in sight, or they have not been asked for. */
+  /** null where it has no snapshot in sight, or they are not needed. */
   prices: HourPrices | null;
-  /** By this hour; pool i of one is `request.pubkeys[i]`. None where no market is one of the pools. */
+  /** By this hour; pool i is `request.pubkeys[i]`. None where no market is one of the pools. */
   ranges: ReadonlyMap<number, PoolRanges>;
 }
 
-/** Reads a token's depth in sight and has it looked at in the pool. */
 export async function readTokenDepth(
-  services: DepthServices,
+  services: TokenDepthServices,
   request: RangeRequest,
 ): Promise<TokenDepth> {
   const nothing: TokenDepth = { request, prices: null, ranges: new Map() };
@@ -67,7 +66,7 @@ export async function readTokenDepth(
 
 /** @param poolOfMarket null where none of the markets is a pool */
 async function work(
-  { pool }: DepthServices,
+  { pool }: TokenDepthServices,
   request: RangeRequest,
   input: PriceHoursInput,
   poolOfMarket: Int32Array | null,
@@ -94,7 +93,7 @@ type PlannedSight = Omit<PriceHoursInput, 'blocks'> & {
 
 /** The snapshots in sight as replay serves them; null where there is none. */
 async function planSight(
-  { depth, log }: DepthServices,
+  { depth, log }: TokenDepthServices,
   { address, nowS }: RangeRequest,
 ): Promise<PlannedSight | null> {
   const record = depth.token('mainchain', address);

@@ -13,7 +13,7 @@ import { HolderFlows } from '../../server/holders/holder-flows.js';
 import { marketHandlers } from '../../server/tokens/handlers.js';
 import { lpHandlers } from '../../server/lp/lp-handlers.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
-import { defaultQuoteTokens } from '../../server/lp/quote-tokens.js';
+import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { LiveTokens } from '../../server/tokens/live-tokens.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { MemoryKeys } from '../support/memory-depth.js';
@@ -99,7 +99,7 @@ export class MarketService {
       }),
       flow: flowHandlers({ tokens, orders, clock }),
       holders: holderHandlers(holderFlows),
-      lp: lpHandlers({ lp, state: tokens.table, quotes }),
+      lp: lpHandlers({ lp, tokens: tokens.table, quotes }),
       pool,
       clock,
       host: '127.0.0.1',

@@ -19,7 +19,7 @@ import type { Plan } from '../../server/limits/plans.js';
 import { createLog } from '../../server/log.js';
 import { lpHandlers } from '../../server/lp/lp-handlers.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
-import { defaultQuoteTokens } from '../../server/lp/quote-tokens.js';
+import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { flowHandlers } from '../../server/orders/handlers.js';
 import { OrderFlow } from '../../server/orders/order-flow.js';
 import { Fragments, type FragmentsOptions } from '../../server/replay/fragments/fragments.js';
@@ -176,7 +176,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     quotes,
   });
   lpTools.start();
-  const lp = lpHandlers({ lp: lpTools, state: tokens.table, quotes });
+  const lp = lpHandlers({ lp: lpTools, tokens: tokens.table, quotes });
   const handlers = marketHandlers({ tokens, queue, log, native: DEFAULT_NATIVE });
   const fragments = options.fragments && new Fragments({ pool, depth, log, ...options.fragments });
   const server = await startServer({

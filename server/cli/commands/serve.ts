@@ -114,7 +114,7 @@ export async function startService(
         isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
       }),
       flow: flowHandlers({ tokens, orders, clock }),
-      lp: lpHandlers({ lp, state: tokens.table, quotes }),
+      lp: lpHandlers({ lp, tokens: tokens.table, quotes }),
       holders: holderHandlers(holderFlows),
       evmChainId,
       checkPlan: new Limiter({ usage: store.usage, plans }).check,

@@ -1,8 +1,9 @@
-/** Fields of DLMM pools, as their endpoints share them (api.md 2.9 and 2.10). */
+/** A pool's figures over a period, as the endpoints of DLMM pools show them: their schema and values. */
 import Type from 'typebox';
-import { nullable, number, usd } from '../api/schemas.js';
+import { nullable, usd } from '../api/schemas.js';
+import type { BoardRow } from './pool-board.js';
 
-/** How fresh what is prepared of pools is; part of the endpoints' descriptions. */
+/** How fresh the figures are; part of the endpoints' descriptions. */
 export const POOL_FRESHNESS =
   'Rows of pools and of hours count within a second of their ingest, and so does depth that comes after ' +
   'a quiet while. Where they keep coming, the board is renewed every 15 seconds at the latest, and ' +
@@ -35,9 +36,22 @@ export const poolFigures = {
   rangeYield: nullable(Type.Number(), '`fees` over `rangeTvl`; null where that is null.'),
 };
 
-/** The upper bound of range yield. */
-export const rangeCeiling = nullable(
-  number('Yield'),
-  'Range yield of a liquidity provider that rebalances perfectly: the sum over hours of fees over the ' +
-    "liquidity in that hour's own range; null where no hour has such liquidity.",
-);
+/** The figures of a pool's row. */
+export function figuresOf({ period, row }: BoardRow) {
+  return {
+    fees: period.fees[row],
+    volume: period.volume[row],
+    tvl: period.tvl[row],
+    effectiveFeeBps: orNull(period.effectiveFeeBps[row]),
+    feesPerAvgTvl: orNull(period.feesPerAvgTvl[row]),
+    captureShare: orNull(period.captureShare[row]),
+    feeCapture: orNull(period.feeCapture[row]),
+    rangeTvl: orNull(period.rangeTvl[row]),
+    rangeYield: orNull(period.rangeYield[row]),
+  };
+}
+
+/** Kernels' NaN stands for null. */
+export function orNull(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,119 @@
+/** The boards of LP fee density in memory, and how they are put together; the work itself is the pool's. */
+import {
+  denominatorsOf,
+  densityTokens,
+  feeDensityBoards,
+  type Denominators,
+  type FeeDensityBoards,
+} from '../../compute/lp/fee-density.js';
+import { thisHour } from '../../compute/lp/hours.js';
+import type { HourPrices } from '../../compute/lp/price-range.js';
+import type { ComputePool } from '../../compute/pool.js';
+import type { LpSource, TokenHourColumns } from '../../storage/contract.js';
+import type { Clock } from '../clock.js';
+import type { NewestSnapshot, TokenTable } from '../tokens/token-table.js';
+import { Turns } from '../turns.js';
+import { HoursInSight } from './hours-in-sight.js';
+import type { RangeBook } from './range-book.js';
+
+/** Rows of each board. */
+export const MAX_DENSITY_ROWS = 100;
+
+/** The boards of every window and denominator. Immutable: other data are another one. */
+export interface FeeDensityBoard {
+  /** Differs from board to board. */
+  revision: number;
+  /** `token` of the boards' rows indexes it. */
+  addresses: readonly string[];
+  boards: FeeDensityBoards;
+}
+
+export interface FeeDensityServices {
+  source: Pick<LpSource, 'tokenHours'>;
+  tokens: Pick<TokenTable, 'token'>;
+  ranges: RangeBook;
+  pool: Pick<ComputePool, 'run'>;
+  clock: Clock;
+}
+
+/** A token's denominators, and what they were worked out from. */
+interface KnownToken {
+  newest: NewestSnapshot;
+  prices: HourPrices | null;
+  thisHourS: number;
+  denominators: Denominators;
+}
+
+export class FeeDensityBuilder {
+  readonly hours: HoursInSight<TokenHourColumns>;
+  /** Tokens that have hours. */
+  private listed: ReadonlySet<string> = new Set();
+  private known = new Map<string, KnownToken>();
+  private revisions = 0;
+  private waiting = false;
+
+  constructor(private readonly services: FeeDensityServices) {
+    const { source, clock } = services;
+    this.hours = new HoursInSight(clock, (first, last) => source.tokenHours(first, last));
+  }
+
+  /** Whether a build is under way that has not looked at ranges yet. */
+  get waitsForRanges(): boolean {
+    return this.waiting;
+  }
+
+  /** Whether a token that has hours has another newest snapshot than on the board. */
+  hasNewDepth(address: string): boolean {
+    if (!this.listed.has(address)) return false;
+    const newest = this.services.tokens.token(address)?.newest ?? null;
+    return newest !== (this.known.get(address)?.newest ?? null);
+  }
+
+  /** @throws Error where the store or the pool fails; the next build starts over with that */
+  async build(): Promise<{ value: FeeDensityBoard; costMs: number }> {
+    const { ranges, pool, clock } = this.services;
+    let startMs = performance.now();
+    const nowS = clock.nowS();
+    const hours = await this.hours.read(nowS);
+    this.listed = new Set(hours.addresses);
+    ranges.wantPrices(hours.addresses);
+    const loadMs = performance.now() - startMs;
+    const revision = ++this.revisions;
+    this.waiting = true;
+    await ranges.ready({ first: revision === 1 });
+    this.waiting = false;
+    startMs = performance.now();
+    const thisHourS = thisHour(nowS, (hourS) => hours.hour.includes(hourS));
+    this.known = await this.workOut(hours.addresses, thisHourS);
+    const tokens = densityTokens(
+      Array.from(this.known, ([address, { denominators }]) => ({ address, denominators })),
+    );
+    const input = { tokens, hours, thisHourS, maxRows: MAX_DENSITY_ROWS };
+    const boards =
+      this.known.size === 0 ? feeDensityBoards(input) : await pool.run('feeDensityBoards', input);
+    const costMs = loadMs + performance.now() - startMs;
+    return { value: { revision, addresses: tokens.addresses, boards }, costMs };
+  }
+
+  /** The denominators of tokens with a snapshot; those of unchanged tokens are taken over. */
+  private async workOut(addresses: readonly string[], thisHourS: number) {
+    const { tokens, ranges } = this.services;
+    const turns = new Turns();
+    const known = new Map<string, KnownToken>();
+    for (const address of addresses) {
+      const newest = tokens.token(address)?.newest ?? null;
+      if (newest === null || newest.pools === null) continue;
+      const { priceUsd, pools } = newest;
+      const prices = ranges.prices(address);
+      const before = this.known.get(address);
+      const isSame =
+        before?.newest === newest && before.prices === prices && before.thisHourS === thisHourS;
+      const denominators = isSame
+        ? before.denominators
+        : denominatorsOf({ priceUsd, pools }, prices, thisHourS);
+      known.set(address, { newest, prices, thisHourS, denominators });
+      await turns.take();
+    }
+    return known;
+  }
+}
