@@ -16,8 +16,6 @@ import type { Fragments } from './replay/fragments/fragments.js';
 import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/handler.js';
 import { SegmentColumns } from './replay/segment-columns.js';
 
-export { BASE_PATH } from './api/endpoint.js';
-
 export interface ServerOptions {
   depth: DepthSource;
   keys: KeySource;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectToServer } from './control.js';
 import { InputError, StoreBusyError } from './errors.js';
 import type { StoreOperations } from './contract.js';
-import { Store, type StoreOptions } from './store.js';
+import type { Store, StoreOptions } from './store.js';
 
 /** How long a command waits for another one to let go of the store. */
 export const LOCK_WAIT_MS = 30_000;
@@ -37,8 +37,9 @@ export async function withStore<T>(
   }
 }
 
-/** Opens the store, or null while another process has it. */
+/** Opens the store, or null while another process has it. DuckDB is loaded only now. */
 async function openUnlessBusy(directory: string, options: StoreOptions): Promise<Store | null> {
+  const { Store } = await import('./store.js');
   try {
     return await Store.open(directory, options);
   } catch (error) {

@@ -16,7 +16,7 @@ export interface AddressRule {
 }
 
 export type ChainRule =
-  /** `chain` says which chains are listed, mainchain where it is absent; perhaps of one token. */
+  /** `chain` says which chains are listed, by default mainchain; `scope` names a parameter for one token. */
   | { readonly kind: 'list'; readonly supported: readonly Chain[]; readonly scope?: string }
   /** The address decides; `chain` only asserts. */
   | {
@@ -26,7 +26,7 @@ export type ChainRule =
       /** The EVM chain's numeric id means evmchain. */
       readonly numericIds?: true;
     }
-  /** `chain` says which of the asset's legs, whatever the address; its own where it is absent. */
+  /** `chain` says which of the asset's legs, by default the address' own. */
   | { readonly kind: 'filter'; readonly at: AddressRule; readonly supported: readonly Chain[] }
   /** There is no chain parameter. */
   | { readonly kind: 'none'; readonly at: AddressRule; readonly supported: readonly Chain[] }
@@ -35,7 +35,7 @@ export type ChainRule =
       readonly kind: 'batch';
       readonly name: string;
       readonly supported: readonly Chain[];
-      /** What an item that is no address does: fails the request, or is handed on. */
+      /** An item that is no address fails the request, or is passed to the handler. */
       readonly invalid: 'refused' | 'listed';
       /** A mismatch names every offender. */
       readonly namesOffenders?: true;
@@ -48,7 +48,7 @@ export interface AskedToken {
   readonly address: string;
 }
 
-/** What a request says of chains, as sent; null where it does not. */
+/** What a request says about chains, as sent; null where it does not. */
 export interface ChainQuestion {
   readonly chain: string | null;
   /** The address of an endpoint of one. */
@@ -205,7 +205,7 @@ const ADDRESS_FORMS: Readonly<Record<Chain, string>> = {
   evmchain: '0x and 40 hex digits',
 };
 
-/** Something that should be an address of one of the chains and is none. */
+/** A text that is no address of any of the chains. */
 function invalidAddress(name: string, value: string, chains: readonly Chain[]): ApiError {
   const expected = `expected ${chains.map((chain) => ADDRESS_FORMS[chain]).join(' or ')}`;
   return new ApiError(400, 'invalid_address', `${name}: ${expected}; was '${excerpt(value)}'`);

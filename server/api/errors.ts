@@ -117,7 +117,7 @@ export function invalidParameter(parameter: string, expectation: string): ApiErr
   });
 }
 
-/** As much of a bad value as an error message repeats. */
+/** The beginning of a bad value, for an error message. */
 export function excerpt(value: string): string {
   return value.length <= 40 ? value : `${value.slice(0, 40)}...`;
 }

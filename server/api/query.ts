@@ -83,13 +83,13 @@ function decode(text: string): string | null {
   }
 }
 
-/** Makes a parameter's value of its text, which is not empty. @throws ApiError 400 */
+/** Reads a parameter's value from its text, which is not empty. @throws ApiError 400 */
 type ValueReader = (text: string) => unknown;
 
 interface CompiledParameter {
   name: string;
   read: ValueReader;
-  /** What an absent one is: undefined where it is optional. */
+  /** The value where it was not sent: undefined where it is optional. */
   fallback: unknown;
   required: boolean;
 }
@@ -98,7 +98,7 @@ interface CompiledParameter {
 const DECIMAL = /^-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?$/;
 const WHOLE = /^-?\d{1,20}$/;
 
-/** A parameter's schema as these readers look at it. */
+/** The keywords of a parameter's schema that the readers use. */
 interface ParameterSchema extends TSchema {
   type?: string;
   format?: string;
@@ -196,7 +196,7 @@ function rangeText(minimum: number, maximum: number): string {
   return maximum === Infinity ? ` of at least ${minimum}` : ` from ${minimum} to ${maximum}`;
 }
 
-/** Comma-separated; an item that is repeated counts once. */
+/** Comma-separated; a repeated item counts once. */
 function listReader(name: string, { maxItems = 0, items = {} }: ParameterSchema): ValueReader {
   const read = items.enum
     ? wordReader(name, items.enum, 'expected any of')

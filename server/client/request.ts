@@ -1,7 +1,7 @@
 /** A replay client's request: a server, a token and replay's parameters; and how it may fail. */
 import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
-import { BASE_PATH } from '../app.js';
+import { BASE_PATH } from '../api/endpoint.js';
 
 /** Parameters of GET /replay/:address by name, as texts that the server checks. */
 export type ReplayParameters = Readonly<Record<string, string>>;

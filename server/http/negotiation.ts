@@ -1,4 +1,7 @@
-/** Which of its representations a request gets: Accept and Accept-Encoding (RFC 9110, 12.5). */
+/**
+ * Accept and Accept-Encoding: which representation a request gets (RFC 9110, 12.5). Parameters of an
+ * accepted media type, such as `charset`, do not exclude an offer without them.
+ */
 
 /** An element of a header with its weight: `gzip;q=0.5`. */
 interface Weighted {
@@ -30,7 +33,7 @@ export function negotiateMediaType<T extends string>(
 
 /**
  * The content coding that an Accept-Encoding header ranks highest; of equals the earlier offer.
- * `identity` is acceptable unless the header rules it out, yet any coding that it names comes first.
+ * `identity` is acceptable unless the header rules it out, but ranks below the codings it names.
  *
  * @param acceptEncoding the header, '' where there is none: identity
  * @returns null where none is acceptable
@@ -41,7 +44,7 @@ export function negotiateEncoding<T extends string>(
 ): T | 'identity' | null {
   if (acceptEncoding.trim() === '') return 'identity';
   const codings = parseWeighted(acceptEncoding);
-  // Another name of the same (RFC 9110, 8.4.1.3).
+  // An alias (RFC 9110, 8.4.1.3).
   for (const coding of codings) if (coding.value === 'x-gzip') coding.value = 'gzip';
   return best<T | 'identity'>([...offers, 'identity'], (offer) => {
     const weight = weightOf(codings, [offer, '*']);
@@ -73,7 +76,7 @@ function best<T>(offers: readonly T[], weigh: (offer: T) => number): T | null {
   return chosen;
 }
 
-/** Elements in lower case; parameters other than q are passed over, as are malformed elements. */
+/** Elements in lower case. Ignores malformed elements, and parameters other than q. */
 function parseWeighted(header: string): Weighted[] {
   const items: Weighted[] = [];
   for (const element of header.toLowerCase().split(',')) {

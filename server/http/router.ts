@@ -1,4 +1,4 @@
-/** Which handler answers a request: one table, one entry an endpoint. */
+/** Routes: which handler answers a request. */
 import type { Log } from '../log.js';
 import { ApiError } from './errors.js';
 import type { Exchange } from './exchange.js';
@@ -7,7 +7,7 @@ export type RouteMethod = 'GET' | 'POST';
 
 export interface RequestContext {
   exchange: Exchange;
-  /** The pattern's `:name` parts, percent-decoded; a part that can't be decoded is as sent. */
+  /** The path's `:name` segments, percent-decoded; one that can't be decoded is as sent. */
   params: Readonly<Record<string, string>>;
   /** The request's body, where the route takes one; rejects with ApiError 413. */
   body: Promise<Uint8Array> | null;
@@ -16,11 +16,11 @@ export interface RequestContext {
 export interface Route {
   /** A GET route answers HEAD too. */
   method: RouteMethod;
-  /** Path with `:name` for parts that vary; such a part is never empty. */
+  /** Path with `:name` for segments that vary; such a segment is never empty. */
   path: string;
-  /** Replies, or throws; an ApiError is told to the client as it is. */
+  /** Replies, or throws; an ApiError becomes the reply. */
   handle: (context: RequestContext) => void | Promise<void>;
-  /** Takes a request body of at most so many bytes. */
+  /** Bytes of a request body at most; left out: it takes none. */
   maxBodyBytes?: number;
 }
 
@@ -30,7 +30,7 @@ interface CompiledRoute extends Route {
 
 /**
  * Makes the function that answers every request, by `routes` or with an error. `onUnanswered` is
- * asked before a request that no route takes gets its 404 or 405; it may throw another ApiError.
+ * called before a request that no route takes gets its 404 or 405; it may throw another ApiError.
  */
 export function createRouter(
   routes: readonly Route[],
@@ -63,7 +63,7 @@ function dispatch(
     if (params === null) continue;
     if (route.method === method) {
       const body = route.maxBodyBytes === undefined ? null : exchange.readBody(route.maxBodyBytes);
-      // Whether the handler gets to it or not: a body that is too long is no unhandled rejection.
+      // The handler may end before it awaits the body: its rejection counts as handled.
       body?.catch(() => undefined);
       return route.handle({ exchange, params, body });
     }
@@ -74,7 +74,7 @@ function dispatch(
   throw new ApiError(404, 'not_found', 'There is no such endpoint');
 }
 
-/** The varying parts of a path that fits the pattern, else null. */
+/** The varying segments of a path that matches the pattern, else null. */
 function match(pattern: readonly string[], path: readonly string[]): Record<string, string> | null {
   if (pattern.length !== path.length) return null;
   const params: Record<string, string> = {};
@@ -101,7 +101,7 @@ function methodNotAllowed(allowed: readonly string[]): ApiError {
   });
 }
 
-/** A failure that is not meant for the client is logged under the request's id, and not told. */
+/** Any other failure than an ApiError is logged under the request's id; the client gets that id alone. */
 function replyFailure(exchange: Exchange, error: unknown, log: Log): void {
   if (error instanceof ApiError) {
     exchange.replyError(error);

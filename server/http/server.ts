@@ -1,4 +1,4 @@
-/** The HTTP side of the service as a whole: exchanges in, their count and bytes bounded, and an end. */
+/** The HTTP server: it takes requests, bounds the bytes of their replies, and drains when it closes. */
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../log.js';
 import { BytesInFlight, type BytesInFlightLimits } from './budget.js';
@@ -6,7 +6,7 @@ import { Exchange, type ExchangeHost } from './exchange.js';
 import { listen } from './uws.js';
 
 export interface HttpLimits extends BytesInFlightLimits {
-  /** A client that takes no byte of its reply for so long is cut off. */
+  /** A client that takes no byte of its reply for this long is cut off. */
   stallLimitMs: number;
   /** Closing waits this long for requests in progress. */
   drainLimitMs: number;
@@ -84,9 +84,9 @@ function idleOrLate(limitMs: number, onIdle: (resolve: () => void) => void): Pro
   });
 }
 
-/** Ids that no other run of the service gives: a random part of this one, and a count. */
+/** Ids that are unique among all processes: a random prefix of this one, and a count. */
 function requestIds(): () => string {
-  const run = randomBytes(6).toString('hex');
+  const prefix = randomBytes(6).toString('hex');
   let count = 0;
-  return () => `${run}-${(++count).toString(36)}`;
+  return () => `${prefix}-${(++count).toString(36)}`;
 }

@@ -1,4 +1,4 @@
-/** The one module that knows uWebSockets.js: listening, and the types of its request and response. */
+/** The one module that imports uWebSockets.js: listening, and the types of its request and response. */
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type * as Uws from 'uWebSockets.js';
@@ -6,13 +6,13 @@ import type * as Uws from 'uWebSockets.js';
 export type UwsResponse = Uws.HttpResponse;
 export type UwsRequest = Uws.HttpRequest;
 
-/** Request line and headers together; the library reads its own variable once, as it is loaded. */
+/** Request line and headers together. The library reads the variable once, when it is loaded. */
 const MAX_REQUEST_HEAD_BYTES = 16 * 1024;
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_REQUEST_HEAD_BYTES);
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
 
 export interface Listener {
-  /** The port that was taken, also where 0 asked for any. */
+  /** The port that was taken, also where 0 stood for any. */
   port: number;
   /** Takes no more connections; those that are open go on. Idempotent. */
   stopListening(): void;
@@ -67,7 +67,7 @@ export async function listen(
   };
 }
 
-/** uWebSockets.js does not say why it could not listen; Node's own server, asked the same, does. */
+/** uWebSockets.js does not say why it could not listen; Node's own server does. */
 function whyNot(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -82,7 +82,7 @@ function reason(host: string, port: number, code = 'for an unknown reason'): str
   const at = `port ${port} on ${host}`;
   switch (code) {
     case 'EADDRINUSE':
-      return inUse(host, port);
+      return `${at} is in use`;
     case 'EACCES':
       return `${at} needs more rights than this user has`;
     case 'EADDRNOTAVAIL':
@@ -92,8 +92,4 @@ function reason(host: string, port: number, code = 'for an unknown reason'): str
     default:
       return `${at} can't be listened on (${code})`;
   }
-}
-
-function inUse(host: string, port: number): string {
-  return `port ${port} on ${host} is in use`;
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { demoTokens, DEMO_SEED } from '../../../compute/demo/tokens.js';
 import { readMarker } from '../../../storage/demo/fill.js';
-import { BASE_PATH } from '../../app.js';
+import { BASE_PATH } from '../../api/endpoint.js';
 import { printLine, tell } from '../output.js';
 import { onStore, stopSignal } from '../runtime.js';
 import { serveOptions } from '../settings.js';
