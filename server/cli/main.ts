@@ -1,76 +1,7 @@
 #!/usr/bin/env node
-/** The `fathom` command. Exit status: 0 done, 1 failed and nothing half-done, 2 wrong usage. */
-import { UsageError } from '../../storage/errors.js';
-import {
-  PartlyDone,
-  failureDocument,
-  failureText,
-  printJson,
-  printLine,
-  tell,
-  tolerateClosedPipes,
-} from './output.js';
-
-interface Command {
-  usage: string;
-  /** What `--help` prints, where that is more than the usage. */
-  help?: string;
-  run: (words: readonly string[]) => Promise<void>;
-}
-
-/** A command's module is loaded when it is called: most commands need little of the program. */
-const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
-  serve: () => import('./commands/serve.js'),
-  ingest: () => import('./commands/ingest.js'),
-  keys: () => import('./commands/keys.js'),
-  queue: () => import('./commands/queue.js'),
-  import: () => import('./commands/import.js'),
-  replay: () => import('./commands/replay.js'),
-  demo: () => import('./commands/demo.js'),
-  start: () => import('./commands/start.js'),
-};
-
-const FAILED = 1;
-const WRONG_USAGE = 2;
-
-async function main(words: readonly string[]): Promise<number> {
-  const [name, ...rest] = words;
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    const modules = await Promise.all(Object.values(COMMANDS).map((load) => load()));
-    const text = modules.map(({ command }) => command.usage).join('\n');
-    if (name === undefined) tell(text);
-    else printLine(text);
-    return name === undefined ? WRONG_USAGE : 0;
-  }
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (load === undefined) {
-    tell(`fathom: unknown command ${name}; expected one of ${Object.keys(COMMANDS).join(', ')}`);
-    return WRONG_USAGE;
-  }
-  const { command } = await load();
-  if (rest.includes('--help') || rest.includes('-h')) {
-    printLine(command.help ?? command.usage);
-    return 0;
-  }
-  try {
-    await command.run(rest);
-    return 0;
-  } catch (error) {
-    return report(error, command, rest.includes('--json'));
-  }
-}
-
-/** Says what went wrong, to people, and with `--json` to programs. */
-function report(error: unknown, { usage }: Command, wantsJson: boolean): number {
-  if (wantsJson) printJson(failureDocument(error));
-  const cause = error instanceof PartlyDone ? error.cause : error;
-  if (cause instanceof UsageError) {
-    tell(`fathom: ${cause.message}\nusage: ${usage}`);
-    return WRONG_USAGE;
-  }
-  tell(failureText(cause));
-  return FAILED;
-}
+/** The `fathom` command as a process. */
+import { FAILED, runCommand } from './commands.js';
+import { failureText, tell, tolerateClosedPipes } from './output.js';
 
 /** Reports a failure that nothing awaited in one line, like any other. */
 function endAtOnce(error: unknown): void {
@@ -81,4 +12,4 @@ function endAtOnce(error: unknown): void {
 process.on('uncaughtException', endAtOnce);
 process.on('unhandledRejection', endAtOnce);
 tolerateClosedPipes();
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await runCommand(process.argv.slice(2));

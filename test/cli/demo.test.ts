@@ -15,6 +15,7 @@ import {
 import {
   cleanUp,
   fathom,
+  fathomProcess,
   newKey,
   replayBytes,
   temporaryDirectory,
@@ -159,7 +160,7 @@ describe('fathom demo', () => {
   });
 
   it('says what is wrong with its flags', async () => {
-    const ended = await fathom(['demo', '--until', 'soon', '--data', own]);
+    const ended = await fathomProcess(['demo', '--until', 'soon', '--data', own]);
     expect([ended.status, ended.stdout]).toEqual([2, '']);
     expect(ended.stderr).toMatch(/^fathom: --until: /);
     await withStoreOf(own, async (store) => expect((await store.summary()).tokens).toBe(0));

@@ -1,7 +1,14 @@
 /** The small market of the examples, from the command line to the wire, against expected.json. */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
+import {
+  cleanUp,
+  fathom,
+  newKey,
+  serveHere,
+  temporaryDirectory,
+  type Service,
+} from '../support/cli.js';
 import { HAS_EXAMPLES, exampleFile, expectedReplies } from '../support/examples.js';
 import type { Json } from '../support/tables.js';
 
@@ -76,7 +83,7 @@ function expectPage(page: Json, expected: Json): void {
 
 describe.runIf(HAS_EXAMPLES)('the small market', () => {
   const data = path.join(temporaryDirectory(), 'data');
-  let server: Server;
+  let server: Service;
   let key: string;
 
   beforeAll(async () => {
@@ -86,7 +93,7 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
       expect([status, stderr]).toEqual([0, expect.stringContaining(`${file}: `)]);
     }
     key = await newKey(data);
-    server = await serve(data, ['--port', '0', '--as-of', String(now)]);
+    server = await serveHere(data, ['--as-of', String(now)]);
   });
   afterAll(cleanUp);
 

@@ -8,6 +8,7 @@ import {
   becomes,
   cleanUp,
   fathom,
+  fathomProcess,
   newKey,
   serve,
   temporaryDirectory,
@@ -68,7 +69,7 @@ afterAll(cleanUp);
 describe('several files', () => {
   let ended: Ended;
   beforeAll(async () => {
-    ended = await fathom([
+    ended = await fathomProcess([
       'ingest',
       'snapshots',
       good,
@@ -121,7 +122,7 @@ describe('several files', () => {
     // The server keeps the store now, and shows what a command brings within a second.
     const later = file('later.ndjson', row(T + 400));
     const [done, refused] = [
-      await fathom(['ingest', 'snapshots', later, '--data', data]),
+      await fathomProcess(['ingest', 'snapshots', later, '--data', data]),
       await fathom(['ingest', 'snapshots', bad, '--data', data]),
     ];
     expect([done.status, done.stdout, refused.status, refused.stdout]).toEqual([0, '', 1, '']);

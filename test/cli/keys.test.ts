@@ -8,6 +8,7 @@ import {
   becomes,
   cleanUp,
   fathom,
+  fathomProcess,
   serve,
   temporaryDirectory,
   type Server,
@@ -57,7 +58,7 @@ describe('with the server stopped', () => {
   });
 
   it('create prints nothing but the key on stdout for people', async () => {
-    const ended = await keys('create', '--tier', 'premium');
+    const ended = await fathomProcess(['keys', 'create', '--tier', 'premium', '--data', data]);
     expect(ended.status).toBe(0);
     expect(ended.stdout).toMatch(/^\S{20,}\n$/);
     expect(ended.stderr).toContain('shown this once');
@@ -104,12 +105,13 @@ describe('with the server stopped', () => {
   });
 
   it('wrong usage and unknown ids have their own status', async () => {
-    const usage = await keys('create', '--json');
+    const usage = await fathomProcess(['keys', 'create', '--json', '--data', data]);
     expect([usage.status, JSON.parse(usage.stdout)]).toEqual([
       2,
       { error: '--tier: expected premium or enterprise' },
     ]);
-    const unknown = await keys('revoke', 'key_none', '--json');
+    const words = ['keys', 'revoke', 'key_none', '--json', '--data', data];
+    const unknown = await fathomProcess(words);
     expect([unknown.status, unknown.stderr]).toEqual([1, 'no key has the id key_none\n']);
     expect(JSON.parse(unknown.stdout)).toMatchObject({ error: 'no key has the id key_none' });
   });
@@ -136,7 +138,8 @@ describe('with the server running', () => {
   });
 
   it('rotate gives the key a new text, and the old one ends', async () => {
-    const rotated = await json('rotate', first.id);
+    const words = ['keys', 'rotate', first.id, '--json', '--data', data];
+    const rotated = JSON.parse((await fathomProcess(words)).stdout) as Json;
     const { id, name, tier, rpm, quota, created_at } = first;
     expect(rotated).toMatchObject({ id, name, tier, rpm, quota, created_at, revoked_at: null });
     expect(rotated.key).not.toBe(first.key);

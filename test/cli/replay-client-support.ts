@@ -6,6 +6,7 @@ import { vi } from 'vitest';
 import { replay } from '../../server/cli/commands/replay.js';
 import {
   fathom,
+  fathomProcess,
   newKey,
   serve,
   temporaryDirectory,
@@ -216,7 +217,7 @@ export function spawnReplay(
   words: readonly string[],
   address = MINT,
 ): Promise<Ended> {
-  return fathom(['replay', address, '--url', url, ...words], { env: { FATHOM_KEY: key } });
+  return fathomProcess(['replay', address, '--url', url, ...words], { env: { FATHOM_KEY: key } });
 }
 
 /** `fathom replay MINT`, to be killed. */

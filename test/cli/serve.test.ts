@@ -8,7 +8,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { THREAD_NICENESS } from '../../compute/pool.js';
 import { serveOptions } from '../../server/cli/settings.js';
 import { UsageError } from '../../storage/errors.js';
-import { cleanUp, fathom, newKey, serve, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import {
+  cleanUp,
+  fathomProcess,
+  newKey,
+  serve,
+  temporaryDirectory,
+  withStoreOf,
+} from '../support/cli.js';
 import { niceValuesOf } from '../support/processes.js';
 
 const directory = temporaryDirectory();
@@ -65,7 +72,7 @@ describe('a server', () => {
     const port = String(await freePort());
     const server = await serve(data, ['--port', port]);
     const other = path.join(directory, 'other');
-    const samePort = await fathom(['serve', '--data', other, '--port', port]);
+    const samePort = await fathomProcess(['serve', '--data', other, '--port', port]);
     expect([samePort.status, samePort.stdout, samePort.stderr]).toEqual([
       1,
       '',
@@ -73,7 +80,7 @@ describe('a server', () => {
     ]);
     // What failed has let go of its own directory.
     await withStoreOf(other, (store) => store.summary());
-    const sameData = await fathom(['serve', '--data', data, '--port', '0']);
+    const sameData = await fathomProcess(['serve', '--data', data, '--port', '0']);
     expect([sameData.status, sameData.stderr]).toEqual([
       1,
       `a Fathom server already runs on ${data}\n`,

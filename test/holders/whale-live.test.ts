@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { becomes, cleanUp, fathom, newKey, serve, temporaryDirectory } from '../support/cli.js';
+import { becomes, cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
 import { checkReply, type Json } from '../support/conformance.js';
 
 const EXAMPLES = path.resolve('..', 'shared', 'examples');
@@ -17,8 +17,7 @@ const PLANS = JSON.stringify({ enterprise: { rates: { 'whale-get': { requests: '
 
 async function start(directory: string, asOfS: number): Promise<(query: string) => Promise<Json>> {
   const key = await newKey(directory);
-  const words = ['--port', '0', '--as-of', String(asOfS)];
-  const server = await serve(directory, words, { env: { FATHOM_PLANS: PLANS } });
+  const server = await serveHere(directory, ['--as-of', String(asOfS)], { FATHOM_PLANS: PLANS });
   return async (query) => {
     const target = `/whale-activity?${query}`;
     const response = await server.get(target, key);

@@ -4,7 +4,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
+import {
+  cleanUp,
+  fathom,
+  newKey,
+  serveHere,
+  temporaryDirectory,
+  type Service,
+} from '../support/cli.js';
 import {
   CELL_FIELDS,
   cellsOfSnapshot,
@@ -27,7 +34,7 @@ const mint = (letter: string) => `${fixture.address.slice(0, -1)}${letter}`;
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
 const file = (name: string) => path.join(directory, name);
-let server: Server;
+let server: Service;
 let key: string;
 
 /** Two raw snapshots and a quarter-hourly one before them. */
@@ -184,7 +191,7 @@ beforeAll(async () => {
     cells: await ingestAll('cells', await writeCells()),
   };
   key = await newKey(data);
-  server = await serve(data, ['--port', '0', '--as-of', String(NOW)]);
+  server = await serveHere(data, ['--as-of', String(NOW)]);
 });
 afterAll(cleanUp);
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { RecordBatchFileWriter, Table, tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import { cleanUp, fathomProcess, temporaryDirectory } from '../support/cli.js';
 import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
 import { cellsOfSnapshot, writeCellsArrow, type CellRow } from '../support/tables.js';
 
@@ -164,7 +164,7 @@ describe('a large file', () => {
       hook,
       `process.on('exit', () => process.stderr.write('peak ' + process.resourceUsage().maxRSS + '\\n'));`,
     );
-    const ended = await fathom(['ingest', 'cells', name, '--data', file('many'), '--json'], {
+    const ended = await fathomProcess(['ingest', 'cells', name, '--data', file('many'), '--json'], {
       env: { NODE_OPTIONS: `--import ${hook}` },
     });
     expect(ended.status).toBe(0);

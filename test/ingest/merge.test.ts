@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, replayBytes, temporaryDirectory } from '../support/cli.js';
+import { cleanUp, fathomProcess, replayBytes, temporaryDirectory } from '../support/cli.js';
 import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
 import {
   cellsOfSnapshot,
@@ -210,7 +210,8 @@ describe('the command', () => {
     const [one, other] = [place('wire-1'), place('wire-2')];
     const [a, b] = [ndjson(first), ndjson(second)];
     const merge = async (data: string, files: string[]) => {
-      const ended = await fathom(['ingest', 'snapshots', ...files, '--merge', '--data', data]);
+      const words = ['ingest', 'snapshots', ...files, '--merge', '--data', data];
+      const ended = await fathomProcess(words);
       expect([ended.status, ended.stdout]).toEqual([0, '']);
     };
     await merge(one, [a, b]);

@@ -2,7 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { HAS_EXAMPLES, exampleFile, expectedReplies } from '../support/examples.js';
-import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
+import {
+  cleanUp,
+  fathom,
+  newKey,
+  serveHere,
+  temporaryDirectory,
+  type Service,
+} from '../support/cli.js';
 
 const DATASETS = ['tokens', 'snapshots', 'cells'];
 
@@ -17,14 +24,14 @@ interface Expected {
 
 describe.runIf(HAS_EXAMPLES)('the example market', () => {
   let expected: { now: number; names: Record<string, string>; score: Record<string, Expected> };
-  let server: Server;
+  let server: Service;
   let key: string;
 
   beforeAll(async () => {
     expected = expectedReplies();
     const directory = temporaryDirectory();
     key = await newKey(directory);
-    server = await serve(directory, ['--port', '0', '--as-of', String(expected.now)]);
+    server = await serveHere(directory, ['--as-of', String(expected.now)]);
     for (const dataset of DATASETS) {
       const { status, stderr } = await fathom([
         'ingest',

@@ -4,7 +4,14 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Json } from '../support/conformance.js';
-import { cleanUp, fathom, newKey, serve, temporaryDirectory } from '../support/cli.js';
+import {
+  cleanUp,
+  fathom,
+  fathomProcess,
+  newKey,
+  serve,
+  temporaryDirectory,
+} from '../support/cli.js';
 
 const MINT = 'A'.repeat(40);
 const OTHER = 'B'.repeat(40);
@@ -33,7 +40,7 @@ describe('a running server', () => {
       (await (await server.get(`/score/${address}`, key)).json()) as Json;
     const ingest = async (address: string, t: number): Promise<void> => {
       const file = snapshotFile(files, address, t);
-      const { status } = await fathom(['ingest', 'snapshots', file, '--data', directory]);
+      const { status } = await fathomProcess(['ingest', 'snapshots', file, '--data', directory]);
       expect(status).toBe(0);
     };
     expect(await scoreOf(MINT)).toMatchObject({ status: 'pending', service_score: null });
@@ -80,7 +87,7 @@ describe('fathom queue', () => {
     // A 0x token is not queued, and neither is what market-depth is asked for.
     await server.get(`/score/0x${'a'.repeat(40)}`, key);
     await server.get(`/market-depth?token_address=${'C'.repeat(40)}`, key);
-    const listed = await fathom(['queue', '--json', '--data', directory]);
+    const listed = await fathomProcess(['queue', '--json', '--data', directory]);
     expect(listed.status).toBe(0);
     const tokens = JSON.parse(listed.stdout) as Json[];
     expect(tokens.map((row) => [row.address, row.requests])).toEqual(

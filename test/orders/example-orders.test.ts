@@ -6,7 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkReply, type Json } from '../support/conformance.js';
 import { HAS_EXAMPLES, exampleFile, exampleRows, expectedReplies } from '../support/examples.js';
 import { closePool, ingest } from '../support/ingest.js';
-import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
+import {
+  cleanUp,
+  fathom,
+  newKey,
+  serveHere,
+  temporaryDirectory,
+  type Service,
+} from '../support/cli.js';
 
 const DATASETS = ['tokens', 'snapshots', 'cells', 'dca_orders', 'limit_orders'] as const;
 const TOLERANCE = 1e-6;
@@ -24,7 +31,7 @@ const close = (actual: number, expected: number): boolean =>
 
 describe.runIf(HAS_EXAMPLES)('the example orders', () => {
   let expected: Expected;
-  let server: Server;
+  let server: Service;
   let key: string;
   let directory: string;
 
@@ -35,7 +42,7 @@ describe.runIf(HAS_EXAMPLES)('the example orders', () => {
       await ingest(directory, dataset, [exampleFile(dataset)]);
     }
     key = await newKey(directory);
-    server = await serve(directory, ['--port', '0', '--as-of', String(expected.now)]);
+    server = await serveHere(directory, ['--as-of', String(expected.now)]);
   });
   afterAll(async () => {
     await cleanUp();

@@ -11,9 +11,9 @@ import {
   cleanUp,
   fathom,
   newKey,
-  serve,
+  serveHere,
   temporaryDirectory,
-  type Server,
+  type Service,
 } from '../support/cli.js';
 
 const DATASETS = ['tokens', 'snapshots', 'cells', 'dca_orders'] as const;
@@ -29,7 +29,7 @@ interface Expected {
 
 describe.runIf(HAS_EXAMPLES)('the example board', () => {
   let expected: Expected;
-  let server: Server;
+  let server: Service;
   let key: string;
   let directory: string;
 
@@ -39,7 +39,7 @@ describe.runIf(HAS_EXAMPLES)('the example board', () => {
     key = await newKey(directory);
     for (const dataset of DATASETS) await ingestHere(directory, dataset, [exampleFile(dataset)]);
     await closePool();
-    server = await serve(directory, ['--port', '0', '--as-of', String(expected.now)]);
+    server = await serveHere(directory, ['--as-of', String(expected.now)]);
   });
   afterAll(cleanUp);
 

@@ -1,10 +1,15 @@
-/** The built `fathom` command, really run as a process of its own. */
+/** The `fathom` command and its server: within this process, or as processes of their own. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { vi } from 'vitest';
+import { runCommand } from '../../server/cli/commands.js';
+import { startService } from '../../server/cli/commands/serve.js';
+import { serveOptions } from '../../server/cli/settings.js';
+import { createLog } from '../../server/log.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { Store } from '../../storage/store.js';
 
@@ -13,7 +18,7 @@ const MAIN = path.resolve('dist/server/cli/main.js');
 const DEADLINE_MS = 50_000;
 
 const directories: string[] = [];
-const servers: Server[] = [];
+const servers: Service[] = [];
 
 /** A new empty directory; cleanUp() removes it. */
 export function temporaryDirectory(): string {
@@ -55,8 +60,8 @@ function start(words: readonly string[], { env, cwd }: RunOptions): ChildProcess
   });
 }
 
-/** Runs a command to its end. */
-export function fathom(words: readonly string[], options: RunOptions = {}): Promise<Ended> {
+/** Runs the built command as a process, to its end. */
+export function fathomProcess(words: readonly string[], options: RunOptions = {}): Promise<Ended> {
   const child = start(words, options);
   return new Promise((resolve, reject) => {
     let stdout = '';
@@ -74,14 +79,45 @@ export function fathom(words: readonly string[], options: RunOptions = {}): Prom
   });
 }
 
-export interface Server {
+let running: Promise<unknown> = Promise.resolve();
+
+/** Runs a command within this process, after those before it: what it prints is caught. */
+export function fathom(words: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  const ended = running.then(() => runHere(words, env));
+  running = ended.catch(() => undefined);
+  return ended;
+}
+
+async function runHere(words: readonly string[], env: Record<string, string>): Promise<Ended> {
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const stdout = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const printed = (spy: typeof stderr) => spy.mock.calls.map(([chunk]) => String(chunk)).join('');
+  const before = process.env;
+  process.env = cleanEnvironment(env);
+  try {
+    const status = await runCommand(words);
+    return { status, stdout: printed(stdout), stderr: printed(stderr) };
+  } finally {
+    process.env = before;
+    stderr.mockRestore();
+    stdout.mockRestore();
+  }
+}
+
+/** What `fathom serve` starts. */
+export interface Service {
   url: string;
-  port: number;
-  pid: number;
   /** What it has logged so far. */
   logged(): string;
   /** GET of a path below /api/v1. */
   get(pathAndQuery: string, key: string): Promise<Response>;
+  stop(): Promise<unknown>;
+}
+
+/** `fathom serve` as a process. */
+export interface Server extends Service {
+  port: number;
+  pid: number;
   /** Sends a signal (SIGTERM) and waits for the end; a second call gives the first one's result. */
   stop(signal?: NodeJS.Signals): Promise<{ status: number | null; signal: string | null }>;
 }
@@ -130,6 +166,31 @@ export async function serve(
   return server;
 }
 
+/** Starts what `fathom serve` starts, within this process; the port is any free one. */
+export async function serveHere(
+  directory: string,
+  words: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<Service> {
+  const before = process.env;
+  process.env = cleanEnvironment(env);
+  const options = serveOptions(['--data', directory, '--port', '0', '--threads', '1', ...words]);
+  process.env = before;
+  let logged = '';
+  const log = createLog((line) => (logged += line));
+  const { url, close } = await startService(options, undefined, log);
+  let ended: Promise<void> | null = null;
+  const service: Service = {
+    url,
+    get: (pathAndQuery, key) =>
+      fetch(`${url}/api/v1${pathAndQuery}`, { headers: { 'x-api-key': key } }),
+    logged: () => logged,
+    stop: () => (ended ??= close()),
+  };
+  servers.push(service);
+  return service;
+}
+
 /** Opens a directory's store here for a moment. */
 export async function withStoreOf<T>(
   directory: string,
@@ -161,7 +222,7 @@ export async function replayBytes(
   asOf: number,
 ): Promise<string[]> {
   const key = await newKey(directory);
-  const server = await serve(directory, ['--port', '0', '--as-of', String(asOf)]);
+  const server = await serveHere(directory, ['--as-of', String(asOf)]);
   const answers: string[] = [];
   for (const query of queries) {
     const response = await server.get(`/replay/${query}`, key);

@@ -19,7 +19,7 @@ import {
   compressionRegistry,
   vectorFromArray,
 } from 'apache-arrow';
-import { compressFrameSync, decompressFrameSync } from 'lz4-napi';
+import { compressFrameSync } from 'lz4-napi';
 
 // What JSON holds, read without ceremony.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -83,13 +83,13 @@ function write(
   const table = new Table(Object.fromEntries(entries) as never);
   const options = lz4 ? { compressionType: CompressionType.LZ4_FRAME } : {};
   const Writer = form === 'file' ? RecordBatchFileWriter : RecordBatchStreamWriter;
+  // The program's own codec only reads, and is to be back when it reads the file.
+  const own = compressionRegistry.get(CompressionType.LZ4_FRAME);
+  const encode = (data: Uint8Array) => compressFrameSync(Buffer.from(data));
+  compressionRegistry.set(CompressionType.LZ4_FRAME, { encode });
   writeFileSync(file, Writer.writeAll(table, options).toUint8Array(true));
+  if (own !== null) compressionRegistry.set(CompressionType.LZ4_FRAME, own);
 }
-
-compressionRegistry.set(CompressionType.LZ4_FRAME, {
-  encode: (data) => compressFrameSync(Buffer.from(data)),
-  decode: (data) => decompressFrameSync(Buffer.from(data)),
-});
 
 const column = (rows: readonly Json[], name: string): unknown[] =>
   rows.map((row) => row[name] ?? null);

@@ -42,14 +42,15 @@ export async function serve(words: readonly string[]): Promise<void> {
 /**
  * Opens the store, starts the pool and the server, and listens for commands.
  * @param stop gives a start up that still waits for the store
+ * @param log standard error by default
  * @throws InputError | StoreBusyError | Error where the port is in use
  */
 export async function startService(
   options: ServeOptions,
   stop?: AbortSignal,
+  log = createLog(),
 ): Promise<RunningServer> {
   const { directory, host, port, asOfS, threads, plans, native, quotes, evmChainId } = options;
-  const log = createLog();
   const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
   const closing: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
