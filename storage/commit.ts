@@ -1,5 +1,6 @@
-/** Applies a bundle's frames, one transaction's worth. */
+/** Commits: what one transaction changes, and how a staged bundle is applied in one. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import { readBundle } from './bundle/bundle.js';
 import {
   BUNDLE_VERSION,
@@ -7,22 +8,95 @@ import {
   type HeaderFrame,
   type MarketsFrame,
 } from './bundle/frames.js';
-import type { TokenRow } from './contract.js';
+import { noChange, type StoreChange, type TokenRow } from './contract.js';
+import type { Catalog } from './depth/catalog.js';
+import { DepthCommit, type Rewrite } from './depth/depth-commit.js';
+import type { Directories } from './depth/directories.js';
+import { Stage } from './depth/stage.js';
+import type { Database } from './duckdb/database.js';
+import { Lanes } from './duckdb/lanes.js';
 import { InputError } from './errors.js';
-import type { FlatCommit } from './flat-tables.js';
-import type { HolderCommit } from './holders/holder-commit.js';
-import type { DepthCommit } from './depth/depth-commit.js';
-import type { Stage } from './depth/stage.js';
+import { FlatCommit } from './flat-tables.js';
+import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
+import type { HolderTokens } from './holders/holder-tokens.js';
 
-/** Rows that are put before other work of the process gets its turn. */
+/** Rows put in one turn. */
 const ROWS_A_TURN = 256;
 
-/** What one transaction's frames are applied to. */
+export interface CommitOptions {
+  /** Runs compute's rewriteSegments, in a pool where there is one. */
+  rewrite: Rewrite;
+  /** Runs compute's rewriteHolderBlocks; on this thread where it is left out. */
+  rewriteHolders?: RewriteHolders;
+}
+
+/** What a transaction changes the store with. */
 export interface CommitParts {
   stage: Stage;
   depth: DepthCommit;
   flat: FlatCommit;
   holders: HolderCommit;
+}
+
+const rewriteHere: RewriteHolders = (input) => Promise.resolve(rewriteHolderBlocks(input));
+
+/** Changes of a store: one transaction at a time, each seen by readers all at once. */
+export class Commits {
+  private readonly lane = new Lanes([null]);
+
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: Catalog,
+    private readonly directories: Directories,
+    private readonly holderTokens: HolderTokens,
+    private readonly options: CommitOptions,
+  ) {}
+
+  /**
+   * Runs `body` in one transaction; readers see what it changed as soon as this resolves. Where it
+   * throws the store is as it was.
+   */
+  run<T>(body: (parts: CommitParts) => Promise<T>): Promise<{ result: T; change: StoreChange }> {
+    return this.exclusive(async () => {
+      await this.database.shortenLog();
+      let endCommit = (): void => undefined;
+      try {
+        const { result, stage, flat, holders } = await this.database.transaction(async (tx) => {
+          const stage = new Stage(this.catalog, this.directories, tx);
+          const depth = new DepthCommit(stage, this.options.rewrite);
+          const flat = new FlatCommit(tx);
+          const holders = new HolderCommit({
+            tx,
+            tokens: this.holderTokens,
+            rewrite: this.options.rewriteHolders ?? rewriteHere,
+          });
+          const result = await body({ stage, depth, flat, holders });
+          await stage.write();
+          endCommit = this.directories.beginCommit(stage.touched);
+          return { result, stage, flat, holders };
+        });
+        stage.publish();
+        holders.publish();
+        const holderTokens = holders.changedTokens;
+        return {
+          result,
+          change: { ...noChange(), tokenIds: stage.touched, ...flat.change, holderTokens },
+        };
+      } finally {
+        endCommit();
+      }
+    });
+  }
+
+  /** Runs `body` while nothing is being committed. */
+  exclusive<T>(body: () => Promise<T>): Promise<T> {
+    return this.lane.use(body);
+  }
+
+  /** Waits for what runs, and refuses what waits. */
+  async close(): Promise<void> {
+    await this.lane.close();
+  }
 }
 
 /**

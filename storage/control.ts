@@ -1,17 +1,23 @@
-/** What a command and a running server say to each other over the data directory's socket. */
+/** The data directory's socket: a running server serves commands on the store that it has open. */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { FrameReader, MAX_FRAME_BYTES, packFrame, unpackBody } from './bundle/codec.js';
 import type { StoreOperations } from './contract.js';
-import { InputError, StoreBusyError, StoreChangedError } from './errors.js';
+import { InputError, StoreChangedError } from './errors.js';
 
 /** The socket's name within a data directory. */
 export const SOCKET_FILE = 'fathom.sock';
 /** Longest socket path that every system takes, in bytes. */
 const MAX_SOCKET_PATH_BYTES = 100;
+/** Commands connected at once. */
+const MAX_CONNECTIONS = 64;
+/** A request's greatest length: keys of snapshots to look up, never data. */
+const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
+/** Once the server ends, a command that has its reply may take this long to hang up. */
+const HANG_UP_MS = 1000;
 
-/** The operations of a store that may be asked for over the socket. */
+/** The operations of a store that commands may call over the socket. */
 export const OPERATIONS = [
   'commit',
   'snapshotPrices',
@@ -23,19 +29,18 @@ export const OPERATIONS = [
   'revokeKey',
   'listQueue',
 ] as const satisfies readonly (keyof StoreOperations)[];
-export type Operation = (typeof OPERATIONS)[number];
+type Operation = (typeof OPERATIONS)[number];
 
 export interface Request {
   operation: Operation;
   args: unknown[];
 }
 
-export type ErrorKind = 'input' | 'changed' | 'busy' | 'internal';
-
 export type Response =
-  { ok: true; result: unknown } | { ok: false; kind: ErrorKind; message: string; t: number };
+  | { ok: true; result: unknown }
+  | { ok: false; kind: 'input' | 'changed' | 'internal'; message: string; t: number };
 
-/** An error as the other side gets it. Internal ones keep their text to this side. */
+/** An error as the other side gets it; the text of an internal one stays on this side. */
 export function failure(error: unknown): Response {
   if (error instanceof InputError)
     return { ok: false, kind: 'input', message: error.message, t: 0 };
@@ -57,8 +62,6 @@ export function errorOf(response: Extract<Response, { ok: false }>): Error {
       return new InputError(response.message);
     case 'changed':
       return new StoreChangedError(response.t);
-    case 'busy':
-      return new StoreBusyError(response.message);
     case 'internal':
       return new Error(response.message);
   }
@@ -76,8 +79,6 @@ export async function socketPath(
   const handle = await open(directory, 'r');
   return { path: `/proc/self/fd/${handle.fd}/${SOCKET_FILE}`, handle };
 }
-
-// A command's end of the control socket.
 
 /** A store that a running server keeps, and the connection to it. */
 export interface RemoteStore extends StoreOperations {
@@ -109,20 +110,12 @@ function connect(file: string): Promise<Socket | null> {
 }
 
 function remoteStore(caller: Caller): RemoteStore {
-  const remote =
-    <K extends Operation>(operation: K) =>
-    (...args: Parameters<StoreOperations[K]>): ReturnType<StoreOperations[K]> =>
-      caller.call(operation, args) as ReturnType<StoreOperations[K]>;
+  const operations = OPERATIONS.map((operation) => [
+    operation,
+    (...args: unknown[]) => caller.call(operation, args),
+  ]);
   return {
-    commit: remote('commit'),
-    snapshotPrices: remote('snapshotPrices'),
-    snapshotTimes: remote('snapshotTimes'),
-    summary: remote('summary'),
-    createKey: remote('createKey'),
-    listKeys: remote('listKeys'),
-    rotateKey: remote('rotateKey'),
-    revokeKey: remote('revokeKey'),
-    listQueue: remote('listQueue'),
+    ...(Object.fromEntries(operations) as StoreOperations),
     close: () => caller.close(),
   };
 }
@@ -174,15 +167,6 @@ class Caller {
     this.waiting = null;
   }
 }
-
-// The running server's end of the control socket.
-
-/** Commands connected at once. */
-const MAX_CONNECTIONS = 64;
-/** A request's greatest length: keys of snapshots to look up, never data. */
-const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
-/** A command that has its answer may take this long to hang up once the server ends. */
-const HANG_UP_MS = 1000;
 
 export interface ControlServer {
   /** Stops accepting, waits for running requests, removes the socket. */

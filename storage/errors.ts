@@ -16,7 +16,7 @@ export class InputError extends Error {
   }
 }
 
-/** The store changed between reading from it and committing what was made of that: do it again. */
+/** The store changed between reading from it and committing: prepare the file again. */
 export class StoreChangedError extends Error {
   override readonly name = 'StoreChangedError';
 
@@ -25,19 +25,19 @@ export class StoreChangedError extends Error {
   }
 }
 
-/** The store cannot be had right now: another process keeps it. */
+/** The store cannot be opened right now: another process keeps it. */
 export class StoreBusyError extends Error {
   override readonly name = 'StoreBusyError';
 }
 
-/** The disk has no room for what was to be written; nothing of it was stored. */
+/** The disk is full; nothing of what was to be written was stored. */
 export class DiskFullError extends InputError {
-  constructor(place: string) {
-    super(`${place} cannot grow: its disk is full (or a limit of the system is reached)`);
+  constructor(file: string) {
+    super(`${file} cannot grow: its disk is full (or a limit of the system is reached)`);
   }
 }
 
-/** Whether a system call failed for want of room. */
+/** Whether a system call failed because the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';

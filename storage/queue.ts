@@ -1,27 +1,22 @@
 /**
- * Tokens that were asked for before anything has named them. Kept in memory, where they count at
- * once; written behind, within the second.
+ * The table `queue`: tokens requested before the store had a record of them, counted in memory and
+ * written behind.
  */
 import type { Chain } from '../compute/market.js';
-import type { Database, SqlValue } from './duckdb/database.js';
 import type { QueuedToken, TokenQueue } from './contract.js';
+import type { Database } from './duckdb/database.js';
+import type { SqlValue } from './duckdb/statements.js';
+import { WriteBehind } from './write-behind.js';
 
-/**
- * Tokens that wait at one time. One more takes the place of the one that was not asked for the
- * longest: whoever still wants that one asks again.
- */
+/** Tokens that wait at one time. One more displaces the one whose last request is the oldest. */
 export const MAX_QUEUED_TOKENS = 100_000;
-/** From a request to the start of its writing. */
-const WRITE_DELAY_MS = 250;
-/** Rows of one statement. */
-const MAX_STATEMENT_ROWS = 500;
 
-interface Entry extends QueuedToken {
+interface Waiting extends QueuedToken {
   lastRequestedAtS: number;
 }
 
 export interface WaitingTokensOptions {
-  /** Whether a token has a record, and thus waits no more. */
+  /** Whether a token has a record, so that it waits no more. */
   hasRecord: (chain: Chain, address: string) => boolean;
   /** Told of a write that failed; it is tried again. */
   onError: (error: unknown) => void;
@@ -31,13 +26,10 @@ export interface WaitingTokensOptions {
 }
 
 export class WaitingTokens implements TokenQueue {
-  /** By address, which no two chains share; the one asked for least recently first. */
-  private readonly entries = new Map<string, Entry>();
-  /** Addresses whose rows are not as the entries are. */
-  private dirty = new Set<string>();
-  private timer: NodeJS.Timeout | null = null;
-  private writing: Promise<void> = Promise.resolve();
-  private closed = false;
+  /** By address, which no two chains share; the one requested least recently first. */
+  private readonly entries = new Map<string, Waiting>();
+  /** By address: an entry that is gone has its row deleted. */
+  private readonly rows: WriteBehind<string>;
   private readonly nowS: () => number;
   private readonly maxTokens: number;
 
@@ -47,9 +39,13 @@ export class WaitingTokens implements TokenQueue {
   ) {
     this.nowS = options.nowS ?? (() => Math.floor(Date.now() / 1000));
     this.maxTokens = options.maxTokens ?? MAX_QUEUED_TOKENS;
+    this.rows = new WriteBehind({
+      write: (addresses) => this.write(addresses),
+      onError: options.onError,
+    });
   }
 
-  /** Loads the queue of a store; what has got a record since is taken off. */
+  /** Loads the queue of a store, without tokens that have got a record since. */
   static async load(
     database: Pick<Database, 'rows' | 'runAside'>,
     options: WaitingTokensOptions,
@@ -76,7 +72,7 @@ export class WaitingTokens implements TokenQueue {
     entry.lastRequestedAtS = nowS;
     this.entries.delete(address);
     this.entries.set(address, entry);
-    this.markDirty(address);
+    this.rows.mark(address);
     for (const oldest of this.entries.keys()) {
       if (this.entries.size <= this.maxTokens) break;
       this.remove(oldest);
@@ -93,64 +89,31 @@ export class WaitingTokens implements TokenQueue {
     })).sort((a, b) => a.requestedAtS - b.requestedAtS || (a.address < b.address ? -1 : 1));
   }
 
-  /** Takes those of the tokens off that have a record by now. */
+  /** Takes those of the tokens off the queue that have a record by now. */
   settle(tokens: Iterable<{ chain: Chain; address: string }>): void {
     for (const { chain, address } of tokens) {
       if (this.entries.has(address) && this.options.hasRecord(chain, address)) this.remove(address);
     }
   }
 
-  /** Resolves when all that was asked so far is written. @throws where that failed */
-  async flush(): Promise<void> {
-    if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = null;
-    const writing = this.writing.then(() => this.write());
-    // One write at a time, whether the one before failed or not.
-    this.writing = writing.catch(() => undefined);
-    await writing;
+  /** Resolves when all requests so far are written. @throws where that failed */
+  flush(): Promise<void> {
+    return this.rows.flush();
   }
 
-  /** Writes what is left. */
-  async close(): Promise<void> {
-    this.closed = true;
-    await this.flush();
+  /** Writes what is left; a failure is told to `onError`. */
+  close(): Promise<void> {
+    return this.rows.close();
   }
 
   private remove(address: string): void {
     this.entries.delete(address);
-    this.markDirty(address);
+    this.rows.mark(address);
   }
 
-  private markDirty(address: string): void {
-    this.dirty.add(address);
-    if (this.timer !== null || this.closed) return;
-    this.timer = setTimeout(() => {
-      this.timer = null;
-      this.flush().catch(this.options.onError);
-    }, WRITE_DELAY_MS);
-  }
-
-  private async write(): Promise<void> {
-    const addresses = [...this.dirty];
-    this.dirty = new Set();
-    for (let first = 0; first < addresses.length; first += MAX_STATEMENT_ROWS) {
-      try {
-        await this.writeRows(addresses.slice(first, first + MAX_STATEMENT_ROWS));
-      } catch (error) {
-        for (const address of addresses.slice(first)) this.markDirty(address);
-        throw error;
-      }
-    }
-  }
-
-  private async writeRows(addresses: readonly string[]): Promise<void> {
-    const kept: Entry[] = [];
-    const gone: string[] = [];
-    for (const address of addresses) {
-      const entry = this.entries.get(address);
-      if (entry === undefined) gone.push(address);
-      else kept.push(entry);
-    }
+  private async write(addresses: readonly string[]): Promise<void> {
+    const kept = addresses.flatMap((address) => this.entries.get(address) ?? []);
+    const gone = addresses.filter((address) => !this.entries.has(address));
     if (gone.length > 0) {
       const marks = gone.map(() => '?').join(', ');
       await this.database.runAside(`DELETE FROM queue WHERE address IN (${marks})`, gone);

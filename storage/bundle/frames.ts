@@ -5,7 +5,7 @@ import type { Chain, Market, Tier } from '../../compute/market.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import type { EncodedSegment } from '../../compute/segment/segment.js';
 import type { FlatDataset, TokenRow } from '../contract.js';
-import type { SqlValue } from '../duckdb/connection.js';
+import type { SqlValue } from '../duckdb/statements.js';
 
 /** Another layout of the frames is another version; the store refuses one it does not know. */
 export const BUNDLE_VERSION = 2;

@@ -8,7 +8,8 @@ import {
   venueKey,
 } from '../../compute/market.js';
 import type { Coverage, TokenRow } from '../contract.js';
-import type { Database, SqlRow } from '../duckdb/database.js';
+import type { Database } from '../duckdb/database.js';
+import type { SqlRow } from '../duckdb/statements.js';
 
 /** Tokens with a record; a store with more is refused at the commit that would exceed it. */
 export const MAX_TOKENS = 1_000_000;

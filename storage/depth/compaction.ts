@@ -8,35 +8,32 @@ export const COMPACT_SEGMENTS = 8;
 /** Segments joined at once, so that one join never takes long. */
 const MAX_JOINED = 64;
 /**
- * How full (1: no more fits) a segment is at most that is joined into one that is not full either,
- * the smallest first: what is joined again and again is written again and again, and the file keeps
- * a copy each time until DuckDB makes room. A segment of a collector's single snapshots is written
- * twice, or three times where snapshots are tiny.
+ * A segment up to this share of a full one is joined even into one that is not full, the smallest
+ * first. Each join writes its segments once more, and the file keeps the old copy until DuckDB makes
+ * room: this way a collector's single snapshot is written twice, or three times where it is tiny.
  */
 const TINY_SHARES = [1 / 128, 1 / 16];
 /** A fuller segment stays as it is. */
 const SMALL_SHARE = 1 / 2;
 
-/** A run of neighbouring small segments: `from <= i < to` of its tier. */
-export interface SmallRun {
+/** Neighbouring small segments: `from <= i < to` of their tier. */
+interface SmallSegments {
   tier: SegmentRef['tier'];
   from: number;
   to: number;
 }
 
-/** The first run of small neighbours in a directory that is worth joining, or null. */
-export function findSmallRun(directory: Directory): SmallRun | null {
+/** The first small neighbours in a directory that are worth joining, or null. */
+export function findSmallSegments(directory: Directory): SmallSegments | null {
   for (const tier of TIERS) {
-    const run = fillingRun(directory[tier]) ?? tinyRun(directory[tier]);
-    if (run !== null) return { tier, ...run };
+    const found = filling(directory[tier]) ?? tiny(directory[tier]);
+    if (found !== null) return { tier, ...found };
   }
   return null;
 }
 
-type Run = Pick<SmallRun, 'from' | 'to'>;
-
 /** Small neighbours that make a full segment together. */
-function fillingRun(segments: TierDirectory): Run | null {
+function filling(segments: TierDirectory): { from: number; to: number } | null {
   let from = 0;
   let filled = 0;
   for (let i = 0; i < segments.length; i++) {
@@ -54,7 +51,7 @@ function fillingRun(segments: TierDirectory): Run | null {
 }
 
 /** Many neighbours that are tiny. */
-function tinyRun(segments: TierDirectory): Run | null {
+function tiny(segments: TierDirectory): { from: number; to: number } | null {
   for (const most of TINY_SHARES) {
     for (let from = 0, i = 0; i <= segments.length; i++) {
       const fits = i < segments.length && shareOf(segments[i]) <= most && i - from < MAX_JOINED;

@@ -3,7 +3,6 @@ import type { Tier } from '../../compute/market.js';
 import type { EncodedSegment } from '../../compute/segment/segment.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
 import type { SegmentFrame } from '../bundle/frames.js';
-import type { Database } from '../duckdb/database.js';
 import { InputError, StoreChangedError } from '../errors.js';
 import { firstSegmentFrom, firstT, type SegmentRef, type TierDirectory } from './directory.js';
 import { deleteSegments, readBlocks } from './segments.js';
@@ -12,10 +11,21 @@ import type { Stage, StagedToken } from './stage.js';
 /** Runs compute's rewriteSegments, in a pool where there is one. */
 export type Rewrite = (input: RewriteInput) => Promise<RewriteResult>;
 
+/** Stored segments rewritten at once: bounds the memory of one rewrite. */
+export const MAX_REWRITTEN = 16;
+
+/** Rows `fromRow <= row < toRow` of the added segment and stored segments `from <= i < to`. */
+interface RewriteGroup {
+  fromRow: number;
+  toRow: number;
+  /** What is made of them goes here; equal to `to` where nothing stored is touched. */
+  from: number;
+  to: number;
+}
+
 export class DepthCommit {
   constructor(
     private readonly stage: Stage,
-    private readonly ids: SegmentIds,
     private readonly rewrite: Rewrite,
   ) {}
 
@@ -94,7 +104,7 @@ export class DepthCommit {
     const { tokenId } = token;
     const refs: SegmentRef[] = [];
     for (const segment of segments) {
-      const segmentId = this.ids.next();
+      const segmentId = this.stage.nextSegmentId();
       await this.stage.segments.add({ segmentId, tokenId, tier }, segment);
       const { cells, times, bandCells } = segment;
       refs.push({ segmentId, tier, cells, times, bandCells });
@@ -121,24 +131,10 @@ export class DepthCommit {
 
 const idsOf = (refs: readonly SegmentRef[]): number[] => refs.map(({ segmentId }) => segmentId);
 
-// Which stored segments an added one has to be brought together with.
-
-/** Stored segments that are rewritten at once: bounds the memory of one rewrite. */
-export const MAX_REWRITTEN = 16;
-
-/** Rows `fromRow <= row < toRow` of the added segment and stored segments `from <= i < to`. */
-export interface RewriteGroup {
-  fromRow: number;
-  toRow: number;
-  /** Also the place of what is made of them; equal to `to` where nothing stored is touched. */
-  from: number;
-  to: number;
-}
-
 /**
- * Groups an added segment's snapshots by the stored segments whose span they fall into. A stored
- * segment that none falls into is in no group: however far apart the snapshots of a file lie, what
- * is stored between them is not rewritten.
+ * Groups an added segment's snapshots by the stored segments whose span they fall into. Other stored
+ * segments are in no group: however far apart the snapshots of a file lie, the segments between them
+ * are not rewritten.
  * @param times ascending
  */
 export function rewriteGroups(stored: TierDirectory, times: Uint32Array): RewriteGroup[] {
@@ -156,24 +152,4 @@ export function rewriteGroups(stored: TierDirectory, times: Uint32Array): Rewrit
     }
   }
   return groups;
-}
-
-/** Hands out segment ids, each once in a store's life in this process. */
-export class SegmentIds {
-  private constructor(private last: number) {}
-
-  static async load(database: Database, listedId: number): Promise<SegmentIds> {
-    const [[last]] = await database.rows('SELECT max(segment_id) FROM segments');
-    // An id that is listed must not come again, even where its segment is gone.
-    return new SegmentIds(Math.max((last as number | null) ?? 0, listedId));
-  }
-
-  /** The last one that was handed out. */
-  get latest(): number {
-    return this.last;
-  }
-
-  next(): number {
-    return ++this.last;
-  }
 }

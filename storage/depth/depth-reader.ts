@@ -1,24 +1,30 @@
-/** The first seam as DuckDB serves it: a token's segments by time. */
+/** Tokens, their segments and their newest snapshots, as the catalogue and DuckDB serve them. */
 import type { Chain, Market } from '../../compute/market.js';
 import { decodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
+  SegmentGoneError,
   type DepthSource,
   type MarketSource,
   type NewestSnapshots,
   type PagePlan,
   type PlanRequest,
-  SegmentGoneError,
   type SnapshotKey,
+  type TierKey,
   type TokenDetails,
   type TokenRecord,
 } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { Catalog, TokenEntry } from './catalog.js';
-import { type Directories, directoriesAround } from './directories.js';
+import { directoriesAround, type Directories } from './directories.js';
 import { newestSnapshots, overlapping, planSnapshots } from './directory.js';
 import { readBlocks, readChecksums, readStoredBlocks } from './segments.js';
 
-export class DepthReader implements DepthSource {
+/** Tokens of one query for all newest snapshots. */
+const TOKENS_AT_ONCE = 5000;
+/** Reads of one segment's prices, each after a new look at the directory, before giving up. */
+const MAX_READS = 10;
+
+export class DepthReader implements DepthSource, MarketSource {
   constructor(
     private readonly database: Database,
     private readonly catalog: Catalog,
@@ -26,21 +32,18 @@ export class DepthReader implements DepthSource {
   ) {}
 
   token(chain: Chain, address: string): TokenRecord | null {
-    const entry = this.catalog.token(chain, address);
-    return entry === undefined ? null : tokenRecord(entry);
+    return tokenRecord(this.catalog.token(chain, address));
   }
 
   mainchainLeg(token: TokenRecord): TokenRecord | null {
     if (token.asset === null || token.chain === 'mainchain') return null;
-    const entry = this.catalog.leg(token.asset, 'mainchain');
-    return entry === undefined ? null : tokenRecord(entry);
+    return tokenRecord(this.catalog.leg(token.asset, 'mainchain'));
   }
 
   async plan(request: PlanRequest): Promise<PagePlan> {
     const directory = await this.directories.get(request.tokenId);
     // The markets are read after the directory: a commit in between only appends to them.
-    const markets = this.catalog.tokenById(request.tokenId)?.markets ?? [];
-    return { ...planSnapshots(directory, request), markets };
+    return { ...planSnapshots(directory, request), markets: this.markets(request.tokenId) };
   }
 
   async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
@@ -54,34 +57,6 @@ export class DepthReader implements DepthSource {
   segmentChecksums(ids: readonly number[]): Promise<Map<number, number>> {
     return readChecksums(this.database, ids);
   }
-}
-
-/** @throws SegmentGoneError */
-function inOrder<T>(ids: readonly number[], found: ReadonlyMap<number, T>): T[] {
-  return ids.map((id) => {
-    const one = found.get(id);
-    if (one === undefined) throw new SegmentGoneError(`segment ${id} was replaced`);
-    return one;
-  });
-}
-
-function tokenRecord(entry: TokenEntry): TokenRecord {
-  const { chain, address, symbol, name, asset } = entry.row;
-  return { tokenId: entry.tokenId, chain, address, symbol, name, asset };
-}
-
-// The tokens and their newest snapshots as DuckDB serves them.
-
-/** Tokens of one query at the start. */
-const TOKENS_AT_ONCE = 5000;
-
-export class MarketReader implements MarketSource {
-  constructor(
-    private readonly database: Database,
-    private readonly catalog: Catalog,
-    private readonly directories: Directories,
-    private readonly depth: DepthReader,
-  ) {}
 
   *tokenIds(): Iterable<number> {
     const end = this.catalog.nextTokenId;
@@ -95,23 +70,18 @@ export class MarketReader implements MarketSource {
   }
 
   tokenDetails(tokenId: number): TokenDetails | null {
-    const row = this.catalog.tokenById(tokenId)?.row;
-    if (row === undefined) return null;
-    const { chain, address, symbol, name, asset, icon, decimals, coverage, mcap } = row;
+    const entry = this.catalog.tokenById(tokenId);
+    if (entry === undefined) return null;
+    const { icon, decimals, coverage, price_usd, mcap, liquidity_usd, last_refresh } = entry.row;
     return {
-      tokenId,
-      chain,
-      address,
-      symbol,
-      name,
-      asset,
+      ...tokenRecord(entry),
       icon,
       decimals,
       coverage,
-      priceUsd: row.price_usd,
+      priceUsd: price_usd,
       mcap,
-      liquidityUsd: row.liquidity_usd,
-      lastRefreshS: row.last_refresh,
+      liquidityUsd: liquidity_usd,
+      lastRefreshS: last_refresh,
     };
   }
 
@@ -144,51 +114,68 @@ export class MarketReader implements MarketSource {
     }
   }
 
-  readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
-    return this.depth.readSegments(ids);
+  /** Times of the stored snapshots of one token and tier, ascending. */
+  async snapshotTimes({ chain, address, tier }: TierKey): Promise<Uint32Array> {
+    const token = this.catalog.token(chain, address);
+    if (token === undefined) return new Uint32Array(0);
+    const segments = (await this.directories.get(token.tokenId))[tier];
+    const times = new Uint32Array(segments.reduce((sum, segment) => sum + segment.times.length, 0));
+    let at = 0;
+    for (const segment of segments) {
+      times.set(segment.times, at);
+      at += segment.times.length;
+    }
+    return times;
   }
-}
 
-// Prices of stored snapshots, read from their segments.
-
-/** Reads of one segment's prices, each from a new look at the directory, before giving up. */
-const MAX_READS = 10;
-
-/** Price of each snapshot named, NaN where it is not stored. Neighbours share one read. */
-export async function snapshotPrices(
-  keys: readonly SnapshotKey[],
-  catalog: Catalog,
-  directories: Directories,
-  reader: DepthReader,
-): Promise<Float64Array> {
-  const prices = new Float64Array(keys.length).fill(NaN);
-  let segmentId = 0;
-  let priceAt = new Map<number, number>();
-  for (const [i, { chain, address, tier, t }] of keys.entries()) {
-    const token = catalog.token(chain, address);
-    if (token === undefined) continue;
-    for (let reads = 1; ; reads++) {
-      const directory = (await directories.get(token.tokenId))[tier];
-      const { from, to } = overlapping(directory, t, t);
-      if (from === to || !directory[from].times.includes(t)) break;
-      try {
-        if (directory[from].segmentId !== segmentId) {
-          priceAt = await readPrices(reader, directory[from].segmentId);
-          segmentId = directory[from].segmentId;
+  /** Price of each snapshot, NaN where it is not stored. Neighbours share one read. */
+  async snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array> {
+    const prices = new Float64Array(keys.length).fill(NaN);
+    let segmentId = 0;
+    let priceAt = new Map<number, number>();
+    for (const [i, { chain, address, tier, t }] of keys.entries()) {
+      const token = this.catalog.token(chain, address);
+      if (token === undefined) continue;
+      for (let reads = 1; ; reads++) {
+        const directory = (await this.directories.get(token.tokenId))[tier];
+        const { from, to } = overlapping(directory, t, t);
+        if (from === to || !directory[from].times.includes(t)) break;
+        try {
+          if (directory[from].segmentId !== segmentId) {
+            priceAt = await this.pricesIn(directory[from].segmentId);
+            segmentId = directory[from].segmentId;
+          }
+          prices[i] = priceAt.get(t) ?? NaN;
+          break;
+        } catch (error) {
+          // Small segments are joined in the background: look again where this one went.
+          if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
         }
-        prices[i] = priceAt.get(t) ?? NaN;
-        break;
-      } catch (error) {
-        // Small segments are joined in the background: look again where this one went.
-        if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
       }
     }
+    return prices;
   }
-  return prices;
+
+  private async pricesIn(segmentId: number): Promise<Map<number, number>> {
+    const [block] = await this.readSegments([segmentId]);
+    const run = decodeSegment(block);
+    return new Map(Array.from(run.t, (time, row) => [time, run.priceUsd[row]]));
+  }
 }
 
-async function readPrices(reader: DepthReader, segmentId: number): Promise<Map<number, number>> {
-  const [block] = await reader.readSegments([segmentId]);
-  const run = decodeSegment(block);
-  return new Map(Array.from(run.t, (time, row) => [time, run.priceUsd[row]]));
+/** @throws SegmentGoneError */
+function inOrder<T>(ids: readonly number[], found: ReadonlyMap<number, T>): T[] {
+  return ids.map((id) => {
+    const one = found.get(id);
+    if (one === undefined) throw new SegmentGoneError(`segment ${id} was replaced`);
+    return one;
+  });
+}
+
+function tokenRecord(entry: TokenEntry): TokenRecord;
+function tokenRecord(entry: TokenEntry | undefined): TokenRecord | null;
+function tokenRecord(entry: TokenEntry | undefined): TokenRecord | null {
+  if (entry === undefined) return null;
+  const { chain, address, symbol, name, asset } = entry.row;
+  return { tokenId: entry.tokenId, chain, address, symbol, name, asset };
 }

@@ -1,7 +1,9 @@
-/** Loads tokens' directories when they are first asked for and keeps the latest used in memory. */
+/** Tokens' directories: loaded on first use, the latest used kept in memory. */
+import { LRUCache } from 'lru-cache';
 import { type Tier, TIERS } from '../../compute/market.js';
 import { UnlistedSegments } from './unlisted-segments.js';
-import type { Database, SqlRow, Statements } from '../duckdb/database.js';
+import type { Database } from '../duckdb/database.js';
+import type { SqlRow, Statements } from '../duckdb/statements.js';
 import {
   type Directory,
   EMPTY_DIRECTORY,
@@ -12,7 +14,12 @@ import {
 import { refOfColumns, SegmentLists, unpackRefs, unpackRefsAround } from './segment-lists.js';
 
 /** Bytes of all directories kept in memory. */
-export const MAX_CACHED_BYTES = 128 * 1024 * 1024;
+const MAX_CACHED_BYTES = 128 * 1024 * 1024;
+
+/** First time of a segment, from the little-endian bytes of its `times`. */
+const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2))::UBIGINT`;
+/** A token's lists, as refsOfRow() takes them. */
+const LISTS_OF = 'SELECT NULL, tier, NULL, data, NULL FROM segment_lists WHERE token_id =';
 
 /** A directory and what it takes of MAX_CACHED_BYTES. */
 export interface SizedDirectory {
@@ -25,26 +32,40 @@ interface Load {
 }
 
 export class Directories {
-  /** Least recently used first. */
-  private readonly cached = new Map<number, SizedDirectory>();
+  private readonly cached = new LRUCache<number, Directory>({ maxSize: MAX_CACHED_BYTES });
   private readonly loading = new Map<number, Load>();
   private committing: { tokenIds: ReadonlySet<number>; ended: Promise<void> } | null = null;
-  private cachedBytes = 0;
 
   constructor(
     private readonly database: Database,
     readonly lists: SegmentLists = SegmentLists.none(),
     private readonly unlisted: UnlistedSegments = UnlistedSegments.unknown(),
+    private lastId = 0,
   ) {}
+
+  static async load(database: Database): Promise<Directories> {
+    const lists = await SegmentLists.load(database);
+    const [[last]] = await database.rows('SELECT max(segment_id) FROM segments');
+    // An id that is listed must not come again, even where its segment is gone.
+    const lastId = Math.max((last as number | null) ?? 0, lists.listedId);
+    const unlisted = await UnlistedSegments.load(database, lists.listedId);
+    return new Directories(database, lists, unlisted, lastId);
+  }
+
+  /** The last segment id that was handed out. */
+  get lastSegmentId(): number {
+    return this.lastId;
+  }
+
+  /** Hands out a segment id, each once while the store is open. */
+  nextSegmentId(): number {
+    return ++this.lastId;
+  }
 
   /** A token's directory as last published. */
   async get(tokenId: number): Promise<Directory> {
     const hit = this.cached.get(tokenId);
-    if (hit !== undefined) {
-      this.cached.delete(tokenId);
-      this.cached.set(tokenId, hit);
-      return hit.directory;
-    }
+    if (hit !== undefined) return hit;
     let load = this.loading.get(tokenId);
     if (load === undefined) {
       load = this.load(tokenId);
@@ -68,30 +89,21 @@ export class Directories {
     };
   }
 
-  /** Puts what a commit made of a token's directory in place of what was known. */
+  /** Replaces what was known of a token's directory with what a commit made of it. */
   publish(tokenId: number, sized: SizedDirectory): void {
     this.unlisted.publish(tokenId, sized.directory, this.lists.listedId);
     this.keep(tokenId, sized);
   }
 
-  /** Makes segments that a transaction has listed known as such. To be called before the next one. */
+  /** Makes segments that a transaction has listed known as such, before the next transaction. */
   async publishListed(listedId: number): Promise<void> {
     this.lists.publish(listedId);
     await this.unlisted.settle(this.database, listedId);
   }
 
-  private keep(tokenId: number, sized: SizedDirectory): void {
+  private keep(tokenId: number, { directory, bytes }: SizedDirectory): void {
     this.loading.delete(tokenId);
-    const before = this.cached.get(tokenId);
-    if (before !== undefined) this.cachedBytes -= before.bytes;
-    this.cached.delete(tokenId);
-    this.cached.set(tokenId, sized);
-    this.cachedBytes += sized.bytes;
-    for (const [oldest, { bytes: freed }] of this.cached) {
-      if (this.cachedBytes <= MAX_CACHED_BYTES || oldest === tokenId) break;
-      this.cached.delete(oldest);
-      this.cachedBytes -= freed;
-    }
+    this.cached.set(tokenId, directory, { size: Math.max(1, bytes) });
   }
 
   private load(tokenId: number): Load {
@@ -127,9 +139,6 @@ export class Directories {
   }
 }
 
-/** A token's lists, as refsOfRow() takes them. */
-const LISTS_OF = 'SELECT NULL, tier, NULL, data, NULL FROM segment_lists WHERE token_id =';
-
 /**
  * Reads a token's directory, within a transaction or outside.
  * @param listedId segments up to this id stand in lists; later ones may, where the lists have grown
@@ -153,14 +162,14 @@ export async function loadDirectory(
 }
 
 /** Entries from columns segment_id, tier, cells, times, band_cells; a list's stand in `times`. */
-export function refsOfRow(columns: SqlRow, unpack: typeof unpackRefs): SegmentRef[] {
+function refsOfRow(columns: SqlRow, unpack: typeof unpackRefs): SegmentRef[] {
   const [segmentId, tier, , data] = columns;
   if (segmentId !== null) return [refOfColumns(columns)];
   return unpack(TIERS[tier as number], data as Uint8Array);
 }
 
-/** A directory of some of a token's segments, in whatever order they come, some of them twice. */
-export function directoryOf(segments: readonly SegmentRef[]): Directory {
+/** A directory of a token's segments, given in any order, some of them twice. */
+function directoryOf(segments: readonly SegmentRef[]): Directory {
   const refs = [...segments].sort((a, b) => firstT(a) - firstT(b));
   const ofTier = (tier: Tier): SegmentRef[] => {
     const own = refs.filter((ref) => ref.tier === tier);
@@ -177,11 +186,6 @@ export function sizedDirectory(directory: Directory): SizedDirectory {
   }
   return { directory, bytes };
 }
-
-// The few segments of every token that hold its newest snapshots: what a server starts from.
-
-/** First time of a segment, from the little-endian bytes of its `times`. */
-const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2))::UBIGINT`;
 
 /**
  * Directories of the tokens `firstId <= id <= lastId`, cut to the segments that decide which

@@ -1,4 +1,4 @@
-/** Which snapshots of one token are stored, by tier, and which of them a reader sees. */
+/** Which snapshots of one token are stored, which of them a page shows, and which is the newest. */
 import { type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
 import type { NewestSnapshots, PagePlan, PlannedSnapshot, SnapshotRef } from '../contract.js';
 
@@ -30,7 +30,7 @@ export const EMPTY_DIRECTORY: Directory = { raw: [], '15m': [], '1h': [] };
 /** First `t` of a segment. */
 export const firstT = (segment: SegmentRef): number => segment.times[0];
 /** Last `t` of a segment. */
-export const lastT = (segment: SegmentRef): number => segment.times[segment.times.length - 1];
+const lastT = (segment: SegmentRef): number => segment.times[segment.times.length - 1];
 
 /** Index of the first segment that ends at or after `t`; the length where none does. */
 export function firstSegmentFrom(segments: TierDirectory, t: number): number {
@@ -57,7 +57,7 @@ export function overlapping(
 }
 
 /** Index of the first time at or after `t`. */
-export function firstRowFrom(times: Uint32Array, t: number): number {
+function firstRowFrom(times: Uint32Array, t: number): number {
   let low = 0;
   let high = times.length;
   while (low < high) {
@@ -91,7 +91,8 @@ class Cursor {
       : Infinity;
   }
 
-  get place(): { ref: SegmentRef; row: number } {
+  /** The snapshot it stands at. */
+  get snapshot(): { ref: SegmentRef; row: number } {
     return { ref: this.segments[this.segment], row: this.row };
   }
 
@@ -103,7 +104,7 @@ class Cursor {
 }
 
 /** `t` of the first snapshot at or after `t`, Infinity where there is none. */
-export function timeFrom(segments: TierDirectory, t: number): number {
+function timeFrom(segments: TierDirectory, t: number): number {
   const index = firstSegmentFrom(segments, t);
   return index === segments.length
     ? Infinity
@@ -113,7 +114,7 @@ export function timeFrom(segments: TierDirectory, t: number): number {
 /**
  * The next visible snapshots with `fromS <= t < toS`, at most `maxSnapshots`. A snapshot later than
  * `nowS` is not visible; a coarse one is hidden where a finer visible one of the token lies in
- * `[t, t + its length)`, inside the window or not (data.md section 4, Replay).
+ * `[t, t + its length)`, inside the window or not (docs/definitions.md#replay-tiers).
  */
 export function planSnapshots(
   directory: Directory,
@@ -132,7 +133,7 @@ export function planSnapshots(
     if (t >= end) return { segmentIds, snapshots, nextT: null };
     if (!isHidden(directory, cursor.tier, t, window.nowS)) {
       if (snapshots.length === window.maxSnapshots) return { segmentIds, snapshots, nextT: t };
-      const { ref, row } = cursor.place;
+      const { ref, row } = cursor.snapshot;
       let segment = indexes.get(ref.segmentId);
       if (segment === undefined) {
         segment = segmentIds.push(ref.segmentId) - 1;
@@ -153,11 +154,9 @@ function isHidden(directory: Directory, tier: Tier, t: number, nowS: number): bo
   return false;
 }
 
-// Which snapshot of a token is its newest at a moment, and when another one will be.
-
 /**
  * The newest snapshot at `nowS` and the newest that is at least `delayS` old by then: the greatest
- * `t`, of two tiers with the same one the finer (data.md section 4).
+ * `t`, of two tiers with the same one the finer (docs/definitions.md#current-price).
  */
 export function newestSnapshots(
   directory: Directory,

@@ -1,20 +1,25 @@
 /**
- * Lists of segments: the older entries of the table of segments once more, many of one token and tier
- * in a row. New segments of all tokens lie in turn in their table, so that the entries of one token
- * are all over it; whoever wants them finds the old ones in a few lists, and looks for the others
- * among the newest rows alone, however many are stored.
+ * The table `segment_lists`: the older entries of `segments` once more, many of one token and tier in
+ * a row. Tokens' segments are stored as they come, so that one token's entries are spread all over
+ * `segments`. A reader finds the old ones in a few lists, and the others among the newest rows, however
+ * many segments are stored.
  */
 import { type Tier, TIERS } from '../../compute/market.js';
-import type { Database, SqlRow, SqlValue, Statements } from '../duckdb/database.js';
+import type { Database } from '../duckdb/database.js';
+import type { SqlRow, SqlValue, Statements } from '../duckdb/statements.js';
 import { firstT, type SegmentRef } from './directory.js';
 
 /** Greatest bytes of a list. */
 export const MAX_SEGMENT_LIST_BYTES = 16 * 1024;
 /** Newest segments that stand in no list, so that those that are soon joined never come into one. */
-export const UNLISTED_SEGMENTS = 16 * 1024;
-/** Segments that are listed in one transaction. */
+const UNLISTED_SEGMENTS = 16 * 1024;
+/** Segments listed in one transaction. */
 const LISTED_AT_ONCE = 64 * 1024;
 const META_KEY = 'listed_segments';
+/** Words of a packed entry before its times: id (low, high), cells, snapshots. */
+const HEAD_WORDS = 4;
+const WORD_BYTES = 4;
+const TWO_32 = 2 ** 32;
 
 /** A stored list without its entries. Those of a token and tier cover times one after the other. */
 interface List {
@@ -24,7 +29,7 @@ interface List {
   firstS: number;
 }
 
-/** A list's place, what comes into it and what goes. */
+/** A list, and the entries that come into it. */
 interface Edit {
   /** null: there is no list of the token and tier yet. */
   list: List | null;
@@ -94,7 +99,7 @@ export class SegmentLists {
     await this.write(tx, [...edits.values()], ids);
   }
 
-  /** Puts new lists in the place of those that are edited. */
+  /** Replaces the lists that are edited with new ones. */
   private async write(
     tx: Statements,
     edits: readonly Edit[],
@@ -106,9 +111,9 @@ export class SegmentLists {
       const stored = list === null ? [] : (before.get(list.listId) ?? []);
       const left = [...stored, ...refs].filter(({ segmentId }) => !removed.has(segmentId));
       left.sort((a, b) => firstT(a) - firstT(b));
-      for (const piece of piecesOf(left)) {
-        const place = [++this.lastListId, tokenId, TIERS.indexOf(tier), firstT(piece[0])];
-        rows.push([...place, packRefs(piece)]);
+      for (const refs of cutToLists(left)) {
+        const listId = ++this.lastListId;
+        rows.push([listId, tokenId, TIERS.indexOf(tier), firstT(refs[0]), packRefs(refs)]);
       }
     }
     if (rows.length > 0) await tx.append('segment_lists', rows);
@@ -128,7 +133,7 @@ async function readLists(
   );
   for (const [listId, tokenId, tierIndex, firstS] of rows as number[][]) {
     const tier = TIERS[tierIndex];
-    const key = placeKey(tokenId, tier);
+    const key = tierKey(tokenId, tier);
     lists.set(key, [...(lists.get(key) ?? []), { listId, tokenId, tier, firstS }]);
   }
   return lists;
@@ -141,7 +146,7 @@ function editAt(
   tokenId: number,
   ref: SegmentRef,
 ): Edit {
-  const key = placeKey(tokenId, ref.tier);
+  const key = tierKey(tokenId, ref.tier);
   const ofTier = lists.get(key) ?? [];
   const list = ofTier.findLast(({ firstS }) => firstS <= firstT(ref)) ?? ofTier[0] ?? null;
   const editKey = `${key}:${list?.listId ?? ''}`;
@@ -150,7 +155,7 @@ function editAt(
   return edit;
 }
 
-const placeKey = (tokenId: number, tier: Tier): string => `${tokenId}:${tier}`;
+const tierKey = (tokenId: number, tier: Tier): string => `${tokenId}:${tier}`;
 
 /** Deletes the lists that are edited. @returns their entries, by list */
 async function takeLists(
@@ -171,26 +176,19 @@ async function takeLists(
 }
 
 /** Cuts entries into lists within the limit. */
-function piecesOf(refs: readonly SegmentRef[]): SegmentRef[][] {
-  const pieces: SegmentRef[][] = [];
+function cutToLists(refs: readonly SegmentRef[]): SegmentRef[][] {
+  const lists: SegmentRef[][] = [];
   let bytes = Infinity;
   for (const ref of refs) {
     if (bytes + packedBytes(ref) > MAX_SEGMENT_LIST_BYTES) {
-      pieces.push([]);
+      lists.push([]);
       bytes = 0;
     }
-    pieces[pieces.length - 1].push(ref);
+    lists[lists.length - 1].push(ref);
     bytes += packedBytes(ref);
   }
-  return pieces;
+  return lists;
 }
-
-// Segments' entries as they are stored: one in a row of columns, or many packed into one value.
-
-/** Words of a packed entry before its times: id (low, high), cells, snapshots. */
-const HEAD_WORDS = 4;
-const WORD_BYTES = 4;
-const TWO_32 = 2 ** 32;
 
 /** An entry from columns segment_id, tier, cells, times, band_cells. */
 export function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow): SegmentRef {
@@ -204,7 +202,7 @@ export function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow)
 }
 
 /** Bytes of an entry among others. */
-export function packedBytes({ times }: SegmentRef): number {
+function packedBytes({ times }: SegmentRef): number {
   return WORD_BYTES * (HEAD_WORDS + 2 * times.length);
 }
 

@@ -1,8 +1,7 @@
 /**
- * Segments' rows and blocks in their tables. A block that is not small is kept in parts: a row group
- * is written anew as a whole while it still fills up, and a read of one value goes through it, so that
- * both cost what a row group holds. Thousands of parts hold some megabytes, thousands of blocks a
- * hundred.
+ * The tables `segments` and `segment_parts`: entries and blocks. A block that is not small is kept in
+ * parts: a row group is written anew as a whole while it still fills up, and a read of one value goes
+ * through it, so that both cost what a row group holds: of parts some megabytes, of blocks a hundred.
  */
 import { crc32 } from 'node:zlib';
 import { type Tier, TIERS } from '../../compute/market.js';
@@ -11,25 +10,35 @@ import {
   type EncodedSegment,
   type StoredBlock,
 } from '../../compute/segment/segment.js';
-import type { SqlValue, Statements } from '../duckdb/database.js';
-import { ROW_GROUP_ROWS } from '../duckdb/opening.js';
-import { isOneOf, partsOf } from '../duckdb/values.js';
+import {
+  isOneOf,
+  partsOf,
+  ROW_GROUP_ROWS,
+  type SqlValue,
+  type Statements,
+} from '../duckdb/statements.js';
 
 /**
  * Greatest bytes of a block that stands in its entry's row: those of fresh runs, which compaction soon
  * takes away again, lie apart from what stays.
  */
-export const MAX_INLINE_BYTES = 16 * 1024;
+const MAX_INLINE_BYTES = 16 * 1024;
 /**
  * Bytes of a part. A row group of them is 4 MB: a checkpoint writes up to three anew where it joins
  * those that are not full, and the file keeps the room of what it wrote before. DuckDB keeps values of
  * more than 4,096 in blocks of their own.
  */
 export const PART_BYTES = 2000;
+/** No part is cut into smaller ones than this. */
+const LEAST_PART_BYTES = 200;
+/** Bytes of blocks that wait: they are handed over in one turn. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+/** Parts that stay back until the end: enough to cut them so that they fill a row group. */
+const HELD_PARTS = ROW_GROUP_ROWS / 4;
 
 /**
- * The blocks of those of the segments that are stored, by id, not yet held against their checksums.
- * Each is in an ArrayBuffer of its own.
+ * Blocks by segment id, of those that are stored, not yet checked against their checksums. Each is in
+ * an ArrayBuffer of its own.
  */
 export async function readStoredBlocks(
   statements: Pick<Statements, 'values'>,
@@ -62,7 +71,7 @@ export async function readBlocks(
   return new Map(Array.from(stored, ([id, one]) => [id, checkedBlock(one)]));
 }
 
-/** CRC-32 of the blocks of those of the segments that are stored, by id; no block is read. */
+/** CRC-32 by segment id, of those that are stored; no block is read. */
 export async function readChecksums(
   statements: Pick<Statements, 'rows'>,
   ids: readonly number[],
@@ -81,20 +90,14 @@ export async function deleteSegments(tx: Statements, ids: readonly number[]): Pr
 
 const areIn = (ids: readonly number[]): string => isOneOf('segment_id', ids);
 
-// Writes segments to their tables, many at once: one by one each costs ten times as much.
-
-/** Bytes of blocks that wait: they are handed over in one turn of the event loop. */
-const MAX_WAITING_BYTES = 1024 * 1024;
-/** Of these the last stay back until the end: enough to cut them so that they fill a row group. */
-const HELD_PARTS = ROW_GROUP_ROWS / 4;
-
-/** Where a new segment belongs. */
-export interface NewSegment {
+/** A new segment's id, token and tier. */
+interface NewSegment {
   segmentId: number;
   tokenId: number;
   tier: Tier;
 }
 
+/** Writes many segments at once: one by one each costs ten times as much. */
 export class SegmentWriter {
   private entries: SqlValue[][] = [];
   private parts: PartRow[] = [];
@@ -154,20 +157,15 @@ function bytesOf(column: Uint32Array): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 }
 
-// Has a transaction that adds more than a row group of parts end with a full one. DuckDB makes row
-// groups of its own of such an addition, the last one as full as it comes out, and a later checkpoint
-// puts those that are not full together with their neighbours: it writes megabytes anew for each, and
-// the file keeps the room of what they were, up to as much again as is stored.
-
 /** A part's segment, its number within the block, its bytes. */
 export type PartRow = [segmentId: number, part: number, bytes: Uint8Array];
 
-/** No part is cut into smaller ones than this. */
-const LEAST_PART_BYTES = 200;
-
 /**
- * The same blocks in so many more parts that, after `written` rows of the transaction, a row group
- * ends with the last one. As they are where that is not needed, or not to be had.
+ * Cuts blocks into more parts, so that after `written` rows of the transaction a row group ends with
+ * the last one; returns them as they are where that is not needed, or not possible. DuckDB makes row
+ * groups of their own of a long addition, the last one as full as it comes out, and a later checkpoint
+ * joins those that are not full with their neighbours: it writes megabytes anew for each, and the
+ * file keeps the space of the old ones, up to as much again as is stored.
  * @param rows ascending by segment and part; the first segment's earlier parts may be written already
  */
 export function fillRowGroup(rows: readonly PartRow[], written: number): PartRow[] {
@@ -181,22 +179,14 @@ export function fillRowGroup(rows: readonly PartRow[], written: number): PartRow
   let shift = 0;
   for (const [i, [segmentId, part, bytes]] of rows.entries()) {
     if (i === 0 || rows[i - 1][0] !== segmentId) shift = 0;
-    const pieces = 1 + Math.min(missing, more[i]);
-    for (const [p, piece] of evenly(bytes, pieces).entries()) {
-      cut.push([segmentId, part + shift + p, piece]);
+    const parts = 1 + Math.min(missing, more[i]);
+    for (let p = 0; p < parts; p++) {
+      const from = Math.floor((p * bytes.length) / parts);
+      const to = Math.floor(((p + 1) * bytes.length) / parts);
+      cut.push([segmentId, part + shift + p, bytes.subarray(from, to)]);
     }
-    missing -= pieces - 1;
-    shift += pieces - 1;
+    missing -= parts - 1;
+    shift += parts - 1;
   }
   return cut;
-}
-
-/** Cut into exactly so many pieces that differ by a byte at most. */
-function evenly(bytes: Uint8Array, pieces: number): Uint8Array[] {
-  return Array.from({ length: pieces }, (_, p) =>
-    bytes.subarray(
-      Math.floor((p * bytes.length) / pieces),
-      Math.floor(((p + 1) * bytes.length) / pieces),
-    ),
-  );
 }

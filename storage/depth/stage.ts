@@ -1,4 +1,4 @@
-/** What a transaction is about to change, kept apart from the catalogue until it has committed. */
+/** Tokens, markets and segments that a transaction changes, kept apart until it has committed. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Chain,
@@ -10,12 +10,17 @@ import {
   venueKey,
 } from '../../compute/market.js';
 import { bareTokenRow, type TokenRow } from '../contract.js';
-import type { SqlValue, Statements } from '../duckdb/database.js';
+import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
 import { type Catalog, MAX_TOKENS, tokenEntry, type TokenEntry, tokenKey } from './catalog.js';
 import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';
 import type { SegmentRef } from './directory.js';
 import { SegmentWriter } from './segments.js';
+
+/** Tokens made ready in one turn. */
+const TOKENS_A_TURN = 128;
+/** Rows of tokens or markets written at once. One by one they cost DuckDB a block of memory each. */
+const ROWS_AT_ONCE = 1000;
 
 /** A token as the transaction leaves it. */
 export interface StagedToken {
@@ -37,15 +42,11 @@ interface PreparedToken {
   directory: SizedDirectory | null;
 }
 
-/** Tokens that are made ready before other work of the process gets its turn. */
-const TOKENS_A_TURN = 128;
-
 export class Stage {
   private readonly tokens = new Map<string, StagedToken>();
   private readonly venues = new Map<string, MarketType>();
-  /** New segments' way into their tables. */
   readonly segments: SegmentWriter;
-  private readonly writer: CatalogWriter;
+  private marketRows: SqlValue[][] = [];
   private newTokens = 0;
   private prepared: PreparedToken[] = [];
 
@@ -55,7 +56,6 @@ export class Stage {
     readonly tx: Statements,
   ) {
     this.segments = new SegmentWriter(tx);
-    this.writer = new CatalogWriter(tx);
   }
 
   /**
@@ -71,16 +71,16 @@ export class Stage {
 
   /**
    * Two tokens of one chain that would be legs of one asset, or null. To be asked when every row of
-   * the transaction is put: a row may free the place that an earlier one takes.
+   * the transaction is put: a row may free the leg that an earlier one takes.
    */
   legConflict(): { asset: string; rows: [TokenRow, TokenRow] } | null {
     const legs = new Map<string, TokenRow>();
     for (const { row } of this.tokens.values()) {
       if (row.asset === null) continue;
-      const place = `${row.chain}:${row.asset}`;
-      const other = legs.get(place) ?? this.unstagedLeg(row.asset, row.chain);
+      const leg = `${row.chain}:${row.asset}`;
+      const other = legs.get(leg) ?? this.unstagedLeg(row.asset, row.chain);
       if (other !== undefined) return { asset: row.asset, rows: [other, row] };
-      legs.set(place, row);
+      legs.set(leg, row);
     }
     return null;
   }
@@ -112,7 +112,9 @@ export class Stage {
         }
         token.markets.push(market);
         token.marketIndexes.set(key, index);
-        await this.writer.market(token.tokenId, index, market);
+        const { source, exchangeType, type, address, pair } = market;
+        this.marketRows.push([token.tokenId, index, source, exchangeType, type, address, pair]);
+        if (this.marketRows.length >= ROWS_AT_ONCE) await this.writeMarkets();
       }
       checkExchangeType(token.markets[index], market);
       indexes[i] = index;
@@ -133,6 +135,10 @@ export class Stage {
     return token.directory;
   }
 
+  nextSegmentId(): number {
+    return this.directories.nextSegmentId();
+  }
+
   /** Takes segments that the transaction removes out of the lists where they stand in one. */
   unlist(token: StagedToken, refs: readonly SegmentRef[]): Promise<void> {
     return this.directories.lists.remove(this.tx, token.tokenId, refs);
@@ -140,8 +146,8 @@ export class Stage {
 
   /** Writes what is still held back, and makes ready what is published: the last thing before the commit. */
   async write(): Promise<void> {
-    await this.writer.tokens([...this.tokens.values()].filter((token) => token.isRowChanged));
-    await this.writer.finish();
+    await this.writeTokens();
+    await this.writeMarkets();
     await this.segments.flush();
     await this.prepare();
   }
@@ -155,6 +161,25 @@ export class Stage {
       this.catalog.put(entry);
       if (directory !== null) this.directories.publish(entry.tokenId, directory);
     }
+  }
+
+  /** Writes tokens' rows, each over an earlier state of it where there is one. */
+  private async writeTokens(): Promise<void> {
+    const changed = [...this.tokens.values()].filter((token) => token.isRowChanged);
+    const old = changed.filter(({ isNew }) => !isNew).map(({ tokenId }) => tokenId);
+    for (let i = 0; i < old.length; i += ROWS_AT_ONCE) {
+      const ids = old.slice(i, i + ROWS_AT_ONCE).join(',');
+      await this.tx.run(`DELETE FROM tokens WHERE token_id IN (${ids})`);
+    }
+    for (let i = 0; i < changed.length; i += ROWS_AT_ONCE) {
+      await this.tx.append('tokens', changed.slice(i, i + ROWS_AT_ONCE).map(tokenValues));
+    }
+  }
+
+  private async writeMarkets(): Promise<void> {
+    const rows = this.marketRows;
+    this.marketRows = [];
+    if (rows.length > 0) await this.tx.append('markets', rows);
   }
 
   private async prepare(): Promise<void> {
@@ -228,51 +253,7 @@ function isSameRow(a: TokenRow, b: TokenRow): boolean {
   return (Object.keys(a) as (keyof TokenRow)[]).every((name) => a[name] === b[name]);
 }
 
-// Gathers rows of the catalogue's tables and writes many at once.
-
-/** Rows written at once. One by one they cost DuckDB a block of memory each. */
-const ROWS_AT_ONCE = 1000;
-
-type Table = 'tokens' | 'markets';
-
-export class CatalogWriter {
-  private readonly waiting: Record<Table, SqlValue[][]> = { tokens: [], markets: [] };
-
-  constructor(private readonly tx: Statements) {}
-
-  /** Appends a market to its token's. */
-  async market(tokenId: number, index: number, market: Market): Promise<void> {
-    const { source, exchangeType, type, address, pair } = market;
-    await this.add('markets', [tokenId, index, source, exchangeType, type, address, pair]);
-  }
-
-  /** Writes tokens' rows, each over an earlier state of it where there is one. */
-  async tokens(rows: readonly { tokenId: number; row: TokenRow; isNew: boolean }[]): Promise<void> {
-    const old = rows.filter(({ isNew }) => !isNew).map(({ tokenId }) => tokenId);
-    for (let i = 0; i < old.length; i += ROWS_AT_ONCE) {
-      const ids = old.slice(i, i + ROWS_AT_ONCE).join(',');
-      await this.tx.run(`DELETE FROM tokens WHERE token_id IN (${ids})`);
-    }
-    for (const { tokenId, row } of rows) await this.add('tokens', valuesOf(tokenId, row));
-  }
-
-  /** Writes what still waits. */
-  async finish(): Promise<void> {
-    await this.write('tokens');
-    await this.write('markets');
-  }
-
-  private async add(table: Table, values: SqlValue[]): Promise<void> {
-    if (this.waiting[table].push(values) >= ROWS_AT_ONCE) await this.write(table);
-  }
-
-  private async write(table: Table): Promise<void> {
-    const rows = this.waiting[table].splice(0);
-    if (rows.length > 0) await this.tx.append(table, rows);
-  }
-}
-
-function valuesOf(tokenId: number, row: TokenRow): SqlValue[] {
+function tokenValues({ tokenId, row }: StagedToken): SqlValue[] {
   return [
     tokenId,
     row.chain,

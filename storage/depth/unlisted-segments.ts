@@ -1,7 +1,7 @@
 /**
- * The entries of all segments that stand in no list, in memory: the newest of every token. They lie
- * all over the newest part of their table, and to look for one token's there costs the more the more
- * is stored: DuckDB looks at what every row group holds.
+ * The entries of all segments that stand in no list, in memory: the newest of every token. They are
+ * spread over the newest rows of `segments`, and searching there for one token's costs more with every
+ * segment stored: DuckDB checks what every row group holds.
  */
 import { TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
@@ -15,10 +15,10 @@ import {
 import { refOfColumns } from './segment-lists.js';
 
 /**
- * Bytes of entries kept at most: more than those of full segments take that wait for a list. Where one
- * commit has brought more, the table is asked until they are listed.
+ * Greatest bytes of entries kept: more than full segments take that wait for a list. Where one commit
+ * has brought more, the table is read until they are listed.
  */
-export const MAX_KEPT_ENTRY_BYTES = 96 * 1024 * 1024;
+const MAX_KEPT_ENTRY_BYTES = 96 * 1024 * 1024;
 
 const NONE: readonly SegmentRef[] = [];
 
@@ -28,12 +28,12 @@ export class UnlistedSegments {
 
   private constructor(private readonly maxBytes: number) {}
 
-  /** Where nothing is kept: the table is asked. */
+  /** Keeps nothing: the table is read. */
   static unknown(): UnlistedSegments {
     return new UnlistedSegments(0);
   }
 
-  /** Reads them. To be called while nothing is being committed. */
+  /** Reads them, while nothing is being committed. */
   static async load(
     database: Pick<Database, 'rows'>,
     listedId: number,
@@ -44,7 +44,7 @@ export class UnlistedSegments {
     return unlisted;
   }
 
-  /** A token's, in no order; null where the table has to be asked. */
+  /** A token's, in no order; null where the table has to be read. */
   of(tokenId: number): readonly SegmentRef[] | null {
     return this.byToken === null ? null : (this.byToken.get(tokenId) ?? NONE);
   }
@@ -57,10 +57,7 @@ export class UnlistedSegments {
     if (this.bytes > this.maxBytes) this.byToken = null;
   }
 
-  /**
-   * Lets go of those that are listed now, up to this id. To be called while nothing is being
-   * committed.
-   */
+  /** Drops those that are listed now, up to this id, while nothing is being committed. */
   async settle(database: Pick<Database, 'rows'>, listedId: number): Promise<void> {
     if (this.byToken === null) return this.reload(database, listedId);
     for (const [tokenId, refs] of [...this.byToken]) {

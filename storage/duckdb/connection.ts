@@ -1,116 +1,142 @@
-/** What a database takes and gives, whoever stands behind it. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+/** One connection of DuckDB: statements one at a time, and values on their way in and out. */
 import {
+  BIGINT,
+  BLOB,
+  BOOLEAN,
+  DOUBLE,
+  DuckDBBlobValue,
+  JSDuckDBValueConverter,
+  LIST,
+  SQLNULL,
+  UINTEGER,
+  VARCHAR,
+  listValue,
   type DuckDBAppender,
+  type DuckDBBlobVector,
   type DuckDBConnection,
   type DuckDBDataChunk,
+  type DuckDBType,
+  type DuckDBValue,
   type DuckDBVector,
-  JSDuckDBValueConverter,
 } from '@duckdb/node-api';
-import { bindings, plainValue, valuesOn } from './values.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type {
+  ResultChunk,
+  SqlParameter,
+  SqlRow,
+  SqlValue,
+  Statements,
+  StoredValue,
+} from './statements.js';
 
-export type SqlValue = string | number | boolean | null | Uint8Array;
-/** What a statement may be given: a list comes as one value, of texts or of 32-bit numbers. */
-export type SqlParameter = SqlValue | readonly string[] | Uint32Array<ArrayBuffer>;
-/** A row of a result: BIGINTs come back as numbers, which every stored one fits. */
-export type SqlRow = (SqlValue | SqlRow)[];
-
-/** Rows of a result, at most a vector's worth. */
-export interface ResultChunk {
-  rowCount: number;
-  /** Reads a column's values by row: null, a text or a number (64-bit ones as bigint). */
-  reader(column: number): (row: number) => unknown;
-  /**
-   * A column of doubles without nulls, as DuckDB holds it: to be read before the next chunk is asked
-   * for.
-   */
-  doubles(column: number): Float64Array;
-  /** A column's values: lists as arrays, structs as objects, 64-bit integers as bigint. */
-  values(column: number): readonly unknown[];
-}
-
-/** A value that is kept in parts, and what stands beside its part 0. */
-export interface StoredValue {
-  /** In an ArrayBuffer of its own, which may be moved. */
-  bytes: Uint8Array<ArrayBuffer>;
-  checksum: number;
-}
-
-/** What a transaction's body may do. */
-export interface Statements {
-  run(sql: string, values?: readonly SqlParameter[]): Promise<void>;
-  rows(sql: string, values?: readonly SqlParameter[]): Promise<SqlRow[]>;
-  /**
-   * Values by key, from rows of key (BIGINT), part (INTEGER, from 0), data (BLOB) and checksum
-   * (UINTEGER, that of part 0 counts) in any order.
-   */
-  values(sql: string): Promise<Map<number, StoredValue>>;
-  /** As rows, a vector at a time; nothing else may be asked for before its end. */
-  chunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk>;
-  /** Appends small rows, their values in the table's order: hundreds of times faster than INSERT. */
-  append(table: string, rows: readonly (readonly SqlValue[])[]): Promise<void>;
-}
-
-// Statements on one connection, one at a time.
-
-/** What a transaction's body may do, on the connection that the transaction is on. */
-export function statementsOn(connection: DuckDBConnection): Statements {
-  return {
-    run: (sql, values = []) => runOn(connection, sql, values),
-    rows: (sql, values = []) => rowsOn(connection, sql, values),
-    values: (sql) => valuesOn(connection, sql),
-    chunks: (sql, values = []) => chunksOn(connection, sql, values),
-    append: (table, rows) => appendOn(connection, table, rows),
-  };
-}
-
-/** Runs a statement whose result nobody reads. */
-export async function runOn(
-  connection: DuckDBConnection,
-  sql: string,
-  values: readonly SqlParameter[],
-): Promise<void> {
-  await connection.run(sql, ...bindings(values));
-}
-
-/** Runs a query and reads all of its rows. */
-export async function rowsOn(
-  connection: DuckDBConnection,
-  sql: string,
-  values: readonly SqlParameter[],
-): Promise<SqlRow[]> {
-  const reader = await connection.runAndReadAll(sql, ...bindings(values));
-  return reader.getRows().map((row) => row.map(plainValue));
-}
-
-// Rows into a table without a statement each.
-
-/** Rows that are appended before other work of the process gets its turn. */
+/** Rows appended in one turn. */
 const ROWS_A_TURN = 1024;
+/** A shorter blob stands in the vector itself, whose memory is the chunk's; longer ones are copied. */
+const INLINE_BYTES = 12;
 
-/** Appends rows, their values in the table's order, to the transaction that the connection is in. */
-export async function appendOn(
-  connection: DuckDBConnection,
-  table: string,
-  rows: readonly (readonly SqlValue[])[],
-): Promise<void> {
-  // One for all of the rows: each keeps its memory until it is collected, closed or not.
-  const appender = await connection.createAppender(table);
-  try {
-    for (let first = 0; first < rows.length; first += ROWS_A_TURN) {
-      if (first > 0) await nextTurn();
-      for (const row of rows.slice(first, first + ROWS_A_TURN)) {
-        for (const value of row) appendTo(appender, value);
-        appender.endRow();
-      }
-      appender.flushSync();
-    }
-    appender.closeSync();
-  } catch (error) {
-    // Rows that it still holds would be written as it is collected, whatever transaction is on then.
-    appender.clear();
-    throw error;
+export class Connection implements Statements {
+  constructor(private readonly connection: DuckDBConnection) {}
+
+  async run(sql: string, values: readonly SqlParameter[] = []): Promise<void> {
+    await this.connection.run(sql, ...bindings(values));
   }
+
+  async rows(sql: string, values: readonly SqlParameter[] = []): Promise<SqlRow[]> {
+    const reader = await this.connection.runAndReadAll(sql, ...bindings(values));
+    return reader.getRows().map((row) => row.map(plainValue));
+  }
+
+  /**
+   * Each part is copied out of the result once and nothing is wrapped: a third less of the event
+   * loop's time than rows as such, and half the memory.
+   */
+  async values(sql: string): Promise<Map<number, StoredValue>> {
+    const result = await this.connection.run(sql);
+    const gathered = new Map<number, Gathered>();
+    for (let i = 0; i < result.chunkCount; i++) gather(result.getChunk(i), gathered);
+    return new Map(
+      Array.from(gathered, ([key, { parts, checksum }]) => [
+        key,
+        { bytes: joined(parts), checksum },
+      ]),
+    );
+  }
+
+  async *chunks(sql: string, values: readonly SqlParameter[] = []): AsyncGenerator<ResultChunk> {
+    const result = await this.connection.stream(sql, ...bindings(values));
+    let next = result.fetchChunk();
+    try {
+      for (;;) {
+        const chunk = await next;
+        if (chunk === null || chunk.rowCount === 0) return;
+        // DuckDB makes the next one while this one is read.
+        next = result.fetchChunk();
+        next.catch(() => undefined);
+        yield resultChunk(chunk);
+      }
+    } finally {
+      // The connection takes nothing else before that.
+      await next.catch(() => undefined);
+    }
+  }
+
+  /** To the transaction that the connection is in. */
+  async append(table: string, rows: readonly (readonly SqlValue[])[]): Promise<void> {
+    // One for all of the rows: each keeps its memory until it is collected, closed or not.
+    const appender = await this.connection.createAppender(table);
+    try {
+      for (let first = 0; first < rows.length; first += ROWS_A_TURN) {
+        if (first > 0) await nextTurn();
+        for (const row of rows.slice(first, first + ROWS_A_TURN)) {
+          for (const value of row) appendTo(appender, value);
+          appender.endRow();
+        }
+        appender.flushSync();
+      }
+      appender.closeSync();
+    } catch (error) {
+      // Rows that it still holds would be written as it is collected, whatever transaction is on then.
+      appender.clear();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.connection.closeSync();
+  }
+}
+
+/**
+ * A statement's parameters and a type for each, as the client takes them; nothing at all without
+ * parameters, so that the client has nothing to bind.
+ */
+function bindings(values: readonly SqlParameter[]): [DuckDBValue[]?, DuckDBType[]?] {
+  if (values.length === 0) return [];
+  return [values.map(parameterValue), values.map(parameterType)];
+}
+
+function parameterValue(value: SqlParameter): DuckDBValue {
+  if (isList(value)) return listValue(Array.from<string | number>(value));
+  if (value instanceof Uint8Array) return new DuckDBBlobValue(value);
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
+}
+
+function parameterType(value: SqlParameter): DuckDBType {
+  if (isList(value)) return LIST(value instanceof Uint32Array ? UINTEGER : VARCHAR);
+  if (value === null) return SQLNULL;
+  if (value instanceof Uint8Array) return BLOB;
+  switch (typeof value) {
+    case 'string':
+      return VARCHAR;
+    case 'boolean':
+      return BOOLEAN;
+    default:
+      return Number.isSafeInteger(value) ? BIGINT : DOUBLE;
+  }
+}
+
+function isList(value: SqlParameter): value is readonly string[] | Uint32Array<ArrayBuffer> {
+  return Array.isArray(value) || value instanceof Uint32Array;
 }
 
 /** By type: values that are wrapped first cost several times as much, and memory until much later. */
@@ -123,32 +149,30 @@ function appendTo(appender: DuckDBAppender, value: SqlValue): void {
   else appender.appendDouble(value);
 }
 
-// Results that are read a vector at a time.
-
 /**
- * Yields a query's rows while DuckDB makes the next ones; the connection takes nothing else before
- * the end, or before the caller gives up.
+ * A value of a result as the rest of the code knows it.
+ * @throws TypeError for a type that no query selects
  */
-export async function* chunksOn(
-  connection: DuckDBConnection,
-  sql: string,
-  values: readonly SqlParameter[],
-): AsyncGenerator<ResultChunk> {
-  const result = await connection.stream(sql, ...bindings(values));
-  let next = result.fetchChunk();
-  try {
-    for (;;) {
-      const chunk = await next;
-      if (chunk === null || chunk.rowCount === 0) return;
-      // DuckDB makes the next one while this one is read.
-      next = result.fetchChunk();
-      next.catch(() => undefined);
-      yield resultChunk(chunk);
-    }
-  } finally {
-    // The connection is not to be used for anything else before that.
-    await next.catch(() => undefined);
+function plainValue(value: DuckDBValue): SqlValue | SqlRow {
+  switch (typeof value) {
+    case 'bigint':
+      return Number(value);
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return value;
+    default:
+      break;
   }
+  if (value === null) return null;
+  if (value instanceof DuckDBBlobValue) {
+    const { buffer, byteOffset, byteLength } = value.bytes;
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  }
+  if (typeof value === 'object' && 'items' in value) {
+    return (value.items as DuckDBValue[]).map(plainValue);
+  }
+  throw new TypeError('a column of a type that no query of ours selects');
 }
 
 function resultChunk(chunk: DuckDBDataChunk): ResultChunk {
@@ -168,4 +192,43 @@ function doublesOf(vector: DuckDBVector): Float64Array {
   const { items } = vector as unknown as { items?: unknown };
   if (items instanceof Float64Array) return items;
   return Float64Array.from({ length: vector.itemCount }, (_, row) => vector.getItem(row) as number);
+}
+
+/** The parts of one value. */
+interface Gathered {
+  parts: Uint8Array[];
+  checksum: number;
+}
+
+function gather(chunk: DuckDBDataChunk, gathered: Map<number, Gathered>): void {
+  const keys = chunk.getColumnVector(0);
+  const numbers = chunk.getColumnVector(1);
+  const data = chunk.getColumnVector(2) as DuckDBBlobVector;
+  const checksums = chunk.getColumnVector(3);
+  for (let row = 0; row < chunk.rowCount; row++) {
+    const key = Number(keys.getItem(row));
+    const part = numbers.getItem(row) as number;
+    let value = gathered.get(key);
+    if (value === undefined) {
+      value = { parts: [], checksum: 0 };
+      gathered.set(key, value);
+    }
+    const bytes = data.getItemBytes(row) as Uint8Array;
+    value.parts[part] = bytes.length <= INLINE_BYTES ? bytes.slice() : bytes;
+    if (part === 0) value.checksum = checksums.getItem(row) as number;
+  }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  // A part that is missing is skipped: the checksum tells.
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  // Unlike new Uint8Array, it is not filled with zeros first; the buffer holds nothing else.
+  const { buffer } = Buffer.allocUnsafeSlow(bytes);
+  const value = new Uint8Array(buffer);
+  let at = 0;
+  parts.forEach((part) => {
+    value.set(part, at);
+    at += part.length;
+  });
+  return value;
 }

@@ -1,35 +1,34 @@
-/**
- * A Database is one instance of DuckDB over one file, with a fixed set of connections that each run
- * one statement at a time.
- */
-import type { DuckDBConnection } from '@duckdb/node-api';
+/** One instance of DuckDB over one file, with a fixed set of connections. */
+import { stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
 import { DiskFullError } from '../errors.js';
-import {
-  chunksOn,
-  type ResultChunk,
-  rowsOn,
-  runOn,
-  type SqlParameter,
-  type SqlRow,
-  type SqlValue,
-  type Statements,
-  statementsOn,
-  type StoredValue,
-} from './connection.js';
+import type { Connection } from './connection.js';
 import {
   claimFile,
   closeOpened,
-  type DatabaseOptions,
   openAttached,
-  type Opened,
   openInMemory,
   releaseFile,
   saysDiskFull,
+  type DatabaseOptions,
+  type Opened,
 } from './opening.js';
-import { valuesOn } from './values.js';
+import type {
+  ResultChunk,
+  SqlParameter,
+  SqlRow,
+  SqlValue,
+  Statements,
+  StoredValue,
+} from './statements.js';
 
-export { MAX_VALUE_BYTES } from './opening.js';
-export type { ResultChunk, SqlRow, SqlValue, Statements } from './connection.js';
+/** A shorter log is not worth a checkpoint. */
+const LOG_BYTES = 16 * 1024 * 1024;
+/** Greatest size of the log: DuckDB keeps in memory what stands in it alone. */
+const MAX_LOG_BYTES = 128 * 1024 * 1024;
+/** Free bytes that a checkpoint may need: for each byte of the log, and for the last row group. */
+const ROOM_PER_LOG_BYTE = 4;
+const SPARE_ROOM_BYTES = 32 * 1024 * 1024;
 
 export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private reopening: Promise<void> | null = null;
@@ -47,14 +46,14 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DatabaseLockedError while another process, or this one, has it open
    * @throws DatabaseDamagedError where the file cannot be read as a database
    */
-  static async openFile(path: string, options: DatabaseOptions): Promise<Database> {
-    const file = await claimFile(path);
+  static async openFile(file: string, options: DatabaseOptions): Promise<Database> {
+    const claimed = await claimFile(file);
     try {
       const open = (isReopened: boolean): Promise<Opened> =>
-        openAttached(path, options, isReopened);
-      return new Database(file, () => open(true), await open(false));
+        openAttached(file, options, isReopened);
+      return new Database(claimed, () => open(true), await open(false));
     } catch (error) {
-      releaseFile(file);
+      releaseFile(claimed);
       throw error;
     }
   }
@@ -69,8 +68,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * Runs one statement on the writing connection, outside any transaction.
    * @throws DiskFullError
    */
-  async run(sql: string, values: readonly SqlParameter[] = []): Promise<void> {
-    await this.use('writer', (connection) => runOn(connection, sql, values));
+  run(sql: string, values?: readonly SqlParameter[]): Promise<void> {
+    return this.use('writer', (connection) => connection.run(sql, values));
   }
 
   /**
@@ -78,18 +77,18 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * whose rows it must not touch.
    * @throws DiskFullError
    */
-  async runAside(sql: string, values: readonly SqlValue[] = []): Promise<void> {
-    await this.use('aside', (connection) => runOn(connection, sql, values));
+  runAside(sql: string, values?: readonly SqlValue[]): Promise<void> {
+    return this.use('aside', (connection) => connection.run(sql, values));
   }
 
-  /** Reads rows on one of the reading connections; it sees what is committed. */
-  async rows(sql: string, values: readonly SqlParameter[] = []): Promise<SqlRow[]> {
-    return this.use('readers', (connection) => rowsOn(connection, sql, values));
+  /** Reads committed rows on one of the reading connections. */
+  rows(sql: string, values?: readonly SqlParameter[]): Promise<SqlRow[]> {
+    return this.use('readers', (connection) => connection.rows(sql, values));
   }
 
   /** Reads values that are kept in parts, on one of the reading connections. */
-  async values(sql: string): Promise<Map<number, StoredValue>> {
-    return this.use('readers', (connection) => valuesOn(connection, sql));
+  values(sql: string): Promise<Map<number, StoredValue>> {
+    return this.use('readers', (connection) => connection.values(sql));
   }
 
   /**
@@ -101,7 +100,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     return this.use('writer', async (connection) => {
       await connection.run('BEGIN TRANSACTION');
       try {
-        const result = await body(statementsOn(connection));
+        const result = await body(connection);
         await connection.run('COMMIT');
         return result;
       } catch (error) {
@@ -113,18 +112,15 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Yields a query's rows a vector at a time, so that a large result never stands in memory; a chunk
-   * is to be read before the next is asked for. One result at a time is read so, others wait: whoever
-   * reads one must not ask for another before its end.
+   * Yields a query's rows a vector at a time, so that a large result never stands in memory; read a
+   * chunk before asking for the next. One result at a time is read this way and others wait, so its
+   * reader must not start another before its end.
    */
-  async *streamChunks(
-    sql: string,
-    values: readonly SqlParameter[] = [],
-  ): AsyncGenerator<ResultChunk> {
+  async *streamChunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk> {
     const opened = this.usable();
     const { lane: connection, giveBack } = await opened.streams.lend();
     try {
-      yield* chunksOn(connection, sql, values);
+      yield* connection.chunks(sql, values);
     } catch (error) {
       throw this.noticed(error, opened);
     } finally {
@@ -141,8 +137,28 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     // DuckDB refuses it while anything else writes, a small write aside too; by force it waits for
     // what a transaction that has just ended leaves to be done.
     await this.use('writer', (connection) =>
-      this.opened.aside.use(() => runOn(connection, 'FORCE CHECKPOINT store', [])),
+      this.opened.aside.use(() => connection.run('FORCE CHECKPOINT store')),
     );
+  }
+
+  /**
+   * Writes a long log into the file. To be called while nothing is being committed. Where the disk
+   * has too little room the log stays, and commits go on for as long as it may grow.
+   * @throws DiskFullError where it may not
+   */
+  async shortenLog(): Promise<void> {
+    if (this.file === null) return;
+    const logBytes = await stat(`${this.file}.wal`).then(
+      ({ size }) => size,
+      () => 0,
+    );
+    if (logBytes < LOG_BYTES) return;
+    const { bavail, bsize } = await statfs(path.dirname(this.file));
+    if (bavail * bsize >= logBytes * ROOM_PER_LOG_BYTE + SPARE_ROOM_BYTES) {
+      await this.checkpoint();
+    } else if (logBytes >= MAX_LOG_BYTES) {
+      throw new DiskFullError(this.file);
+    }
   }
 
   /** Waits for running statements, then closes; the file's log is written into it. */
@@ -155,7 +171,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   private async use<T>(
     lanes: 'readers' | 'writer' | 'aside',
-    body: (connection: DuckDBConnection) => Promise<T>,
+    body: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     const opened = this.usable();
     try {
@@ -168,12 +184,12 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private usable(): Opened {
     const { opened } = this;
     if (opened.invalidated) this.reopen();
-    // Nobody waits for it: whoever holds a connection may be what it waits for.
+    // Nobody waits for it: the caller may hold the very connection that it waits for.
     if (this.reopening !== null) throw new Error('the database is being opened anew');
     return opened;
   }
 
-  /** What a failure is to the caller, after what it means to the instance has been seen to. */
+  /** The error to be thrown for a failure, once the instance has been dealt with. */
   private noticed(error: unknown, opened: Opened): unknown {
     const text = error instanceof Error ? error.message : '';
     if (/has been invalidated/i.test(text)) opened.invalidated = true;

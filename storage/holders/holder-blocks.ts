@@ -1,11 +1,8 @@
-/** Holder blocks and owners' names in their tables. */
+/** The tables `holder_blocks` and `holder_block_parts`: a token's holder snapshots, compressed. */
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { BlockSize, EncodedHolderBlock } from '../../compute/holders/rewrite.js';
-import type { Statements } from '../duckdb/database.js';
-import { isOneOf, joinedParts, partsOf } from '../duckdb/values.js';
-import { unpackNames, type OwnerChunk } from './owner-names.js';
-
-type Rows = Pick<Statements, 'rows'>;
+import { isOneOf, partsOf, type Statements } from '../duckdb/statements.js';
+import { unpackNames } from './owner-names.js';
 
 /** A stored block's entry. */
 export interface HolderBlockRef extends Omit<BlockSize, 'snapshots'> {
@@ -15,7 +12,10 @@ export interface HolderBlockRef extends Omit<BlockSize, 'snapshots'> {
 }
 
 /** The entries of a token's blocks, ascending and without overlap. */
-export async function readRefs(statements: Rows, holderId: number): Promise<HolderBlockRef[]> {
+export async function readRefs(
+  statements: Pick<Statements, 'rows'>,
+  holderId: number,
+): Promise<HolderBlockRef[]> {
   const rows = await statements.rows(
     'SELECT block_id, times, changes, first_changes FROM holder_blocks WHERE holder_id = ?',
     [holderId],
@@ -57,86 +57,43 @@ export async function deleteBlocks(tx: Statements, ids: readonly number[]): Prom
   await tx.run(`DELETE FROM holder_block_parts WHERE ${isOneOf('block_id', ids)}`);
 }
 
+/** Blocks' parts as Statements.values() takes them; a block has its checksum within. */
+const partsIn = (ids: readonly number[]): string =>
+  `SELECT block_id, part, data, NULL::UINTEGER FROM holder_block_parts
+   WHERE ${ids.length === 0 ? 'false' : isOneOf('block_id', ids)}`;
+
 /** Those of the blocks that are stored, by id, each in an ArrayBuffer of its own. */
 export async function readBlocks(
-  statements: Rows,
+  statements: Pick<Statements, 'values'>,
   ids: readonly number[],
 ): Promise<Map<number, Uint8Array>> {
   if (ids.length === 0) return new Map();
-  const rows = await statements.rows(
-    `SELECT block_id, part, data FROM holder_block_parts WHERE ${isOneOf('block_id', ids)}`,
-  );
-  return blocksOf(rows as BlockPart[]);
+  const values = await statements.values(partsIn(ids));
+  return new Map(Array.from(values, ([id, { bytes }]) => [id, bytes]));
 }
 
 /** The token's names, and those of the blocks that are stored, as one commit left both. */
 export async function readNamesAndBlocks(
-  statements: Rows,
+  statements: Pick<Statements, 'values'>,
   holderId: number,
   ids: readonly number[],
 ): Promise<{ names: OwnerNames; blocks: Map<number, Uint8Array> }> {
-  const rows = await statements.rows(
-    `SELECT block_id AS id, part, data, NULL AS crc32
-     FROM holder_block_parts WHERE ${ids.length === 0 ? 'false' : isOneOf('block_id', ids)}
+  // Below 0 the key is that of a chunk of names.
+  const values = await statements.values(
+    `${partsIn(ids)}
      UNION ALL
-     SELECT first_owner, -1, data, crc32 FROM holder_owners WHERE holder_id = ?`,
-    [holderId],
+     SELECT -1 - first_owner::BIGINT, 0, data, crc32 FROM holder_owners WHERE holder_id = ${holderId}`,
   );
-  const isName = (part: unknown): boolean => part === -1;
-  const chunks = rows.filter(([, part]) => isName(part));
-  const parts = rows.filter(([, part]) => !isName(part));
+  const chunks = [...values].filter(([key]) => key < 0);
+  const blocks = [...values].filter(([key]) => key >= 0);
   return {
-    names: unpackNames(chunks.map(([first, , data, crc32]) => chunkOf(first, crc32, data))),
-    blocks: blocksOf(parts as unknown as BlockPart[]),
-  };
-}
-
-export async function readNames(statements: Rows, holderId: number): Promise<OwnerNames> {
-  const rows = await statements.rows(
-    'SELECT first_owner, crc32, data FROM holder_owners WHERE holder_id = ?',
-    [holderId],
-  );
-  return unpackNames(rows.map(([first, crc32, data]) => chunkOf(first, crc32, data)));
-}
-
-/** Puts chunks of names in place of the stored ones from the first of them on. */
-export async function writeChunks(
-  tx: Statements,
-  holderId: number,
-  chunks: readonly OwnerChunk[],
-): Promise<void> {
-  if (chunks.length === 0) return;
-  await tx.run('DELETE FROM holder_owners WHERE holder_id = ? AND first_owner >= ?', [
-    holderId,
-    chunks[0].firstOwner,
-  ]);
-  for (const { firstOwner, crc32, data } of chunks) {
-    await tx.run('INSERT INTO holder_owners VALUES (?, ?, ?, ?)', [
-      holderId,
-      firstOwner,
-      crc32,
-      data,
-    ]);
-  }
-}
-
-/** Columns block_id, part, data. */
-type BlockPart = [number, number, Uint8Array];
-
-function blocksOf(rows: readonly BlockPart[]): Map<number, Uint8Array> {
-  const parts = new Map<number, Uint8Array[]>();
-  for (const [blockId, part, data] of rows) {
-    const list = parts.get(blockId) ?? [];
-    parts.set(blockId, list);
-    list[part] = data;
-  }
-  return new Map(Array.from(parts, ([blockId, list]) => [blockId, joinedParts(list)]));
-}
-
-function chunkOf(firstOwner: unknown, crc32: unknown, data: unknown): OwnerChunk {
-  return {
-    firstOwner: firstOwner as number,
-    crc32: crc32 as number,
-    data: data as Uint8Array,
+    names: unpackNames(
+      chunks.map(([key, { bytes, checksum }]) => ({
+        firstOwner: -1 - key,
+        crc32: checksum,
+        data: bytes,
+      })),
+    ),
+    blocks: new Map(blocks.map(([id, { bytes }]) => [id, bytes])),
   };
 }

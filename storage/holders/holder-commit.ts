@@ -14,26 +14,38 @@ import {
   type rewriteHolderBlocks,
 } from '../../compute/holders/rewrite.js';
 import type { HoldersFrame } from '../bundle/frames.js';
-import type { Statements } from '../duckdb/database.js';
+import type { Statements } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
-import type { HolderRegistry, HolderState } from './holder-tokens.js';
-import { packNames } from './owner-names.js';
-import { type PlannedRewrite, planRewrites } from './rewrite-plan.js';
 import {
   deleteBlocks,
-  type HolderBlockRef,
   insertBlock,
   readBlocks,
-  readNames,
   readRefs,
-  writeChunks,
+  type HolderBlockRef,
 } from './holder-blocks.js';
+import type { HolderState, HolderTokens } from './holder-tokens.js';
+import { deleteNames, readNames, writeNames } from './owner-names.js';
+import { planRewrites, type PlannedRewrite } from './rewrite-plan.js';
 
 /** Owners of all tokens that a transaction holds in memory, at about 70 bytes each: 140 MiB. */
 const MAX_STAGED_OWNERS = 2 * 1024 * 1024;
 
-/** Names looked up before other work gets its turn: a millisecond or two. */
+/** Names looked up in one turn: a millisecond or two. */
 const NAMES_A_TURN = 16_384;
+/** Owners that a token may gain before those that no block names any more are dropped. */
+const SPARE_OWNERS = 4096;
+
+/** Runs compute's rewriteHolderBlocks, in a pool where there is one. */
+export type RewriteHolders = (
+  input: HolderRewrite,
+) => Promise<ReturnType<typeof rewriteHolderBlocks>>;
+
+/** What a token's history is written with. */
+interface HolderTools {
+  tx: Statements;
+  tokens: HolderTokens;
+  rewrite: RewriteHolders;
+}
 
 export class HolderCommit {
   private readonly staged = new Map<string, StagedHolders>();
@@ -42,7 +54,7 @@ export class HolderCommit {
 
   constructor(private readonly tools: HolderTools) {}
 
-  /** Mints whose stored snapshots are others than before. */
+  /** Mints whose stored snapshots have changed. */
   get changedTokens(): string[] {
     return [...this.changed];
   }
@@ -60,7 +72,7 @@ export class HolderCommit {
     const added = [...frame.times].filter((t) => kept.has(t));
     if (added.length === 0) return;
     const ids = await numbersOf(token, frame);
-    // From the last to the first: the earlier ones' places stay what they are.
+    // From the last to the first, so that the indexes of the earlier ones stay right.
     for (const rewrite of planRewrites(token.refs, added, kept).reverse()) {
       if (await this.rewrite(token, rewrite, frame, ids)) this.changed.add(frame.tokenAddress);
     }
@@ -74,11 +86,13 @@ export class HolderCommit {
     for (const token of this.staged.values()) await token.finish();
   }
 
-  /** Makes tokens that are new known to readers, once it has committed. */
+  /** Makes new tokens known to readers, once the transaction has committed. */
   publish(): void {
-    const { registry } = this.tools;
-    registry.publish(this.added);
-    for (const { holderId, state } of this.staged.values()) registry.states.keep(holderId, state);
+    const states = Array.from(
+      this.staged.values(),
+      ({ holderId, state }): [number, HolderState] => [holderId, state],
+    );
+    this.tools.tokens.publish(this.added, states);
   }
 
   /** @returns whether it changed anything */
@@ -109,7 +123,7 @@ export class HolderCommit {
   private async stage(tokenAddress: string): Promise<StagedHolders> {
     let token = this.staged.get(tokenAddress);
     if (token === undefined) {
-      const holderId = this.tools.registry.id(tokenAddress) ?? this.added.get(tokenAddress);
+      const holderId = this.tools.tokens.id(tokenAddress) ?? this.added.get(tokenAddress);
       token =
         holderId === undefined
           ? await this.create(tokenAddress)
@@ -120,8 +134,8 @@ export class HolderCommit {
   }
 
   private async load(holderId: number): Promise<HolderState> {
-    const { tx, registry } = this.tools;
-    const kept = registry.states.take(holderId);
+    const { tx, tokens } = this.tools;
+    const kept = tokens.takeState(holderId);
     if (kept !== undefined) return kept;
     const [[counted]] = await tx.rows(
       'SELECT counted_owners FROM holder_tokens WHERE holder_id = ?',
@@ -135,7 +149,7 @@ export class HolderCommit {
   }
 
   private async create(tokenAddress: string): Promise<StagedHolders> {
-    const holderId = this.tools.registry.nextTokenId(this.added.size);
+    const holderId = this.tools.tokens.nextTokenId(this.added.size);
     await this.tools.tx.run('INSERT INTO holder_tokens VALUES (?, ?, 0)', [holderId, tokenAddress]);
     this.added.set(tokenAddress, holderId);
     const owners = new OwnerTable(noNames());
@@ -169,24 +183,11 @@ async function numbersOf(token: StagedHolders, frame: HoldersFrame): Promise<Uin
   return numbers;
 }
 
-// One token's holder history as a transaction is about to leave it.
+/** One token's holder history as a transaction is about to leave it. */
+class StagedHolders {
+  /** Owners whose names are stored. */
+  private writtenOwners: number;
 
-/** Runs compute's rewriteHolderBlocks, in a pool where there is one. */
-export type RewriteHolders = (
-  input: HolderRewrite,
-) => Promise<ReturnType<typeof rewriteHolderBlocks>>;
-
-/** What a token's history is written with. */
-export interface HolderTools {
-  tx: Statements;
-  registry: HolderRegistry;
-  rewrite: RewriteHolders;
-}
-
-/** Owners that a token may gain before those that nothing names any more are looked for. */
-const SPARE_OWNERS = 4096;
-
-export class StagedHolders {
   constructor(
     private readonly tools: HolderTools,
     readonly holderId: number,
@@ -194,9 +195,6 @@ export class StagedHolders {
   ) {
     this.writtenOwners = state.owners.size;
   }
-
-  /** Owners whose names are in their table. */
-  private writtenOwners: number;
 
   get refs(): readonly HolderBlockRef[] {
     return this.state.refs;
@@ -219,10 +217,10 @@ export class StagedHolders {
 
   /** Puts blocks in place of the stored ones `from <= i < to`. */
   async replace(from: number, to: number, blocks: readonly EncodedHolderBlock[]): Promise<void> {
-    const { tx, registry } = this.tools;
+    const { tx, tokens } = this.tools;
     const refs: HolderBlockRef[] = [];
     for (const block of blocks) {
-      refs.push(await insertBlock(tx, this.holderId, registry.nextBlockId(), block));
+      refs.push(await insertBlock(tx, this.holderId, tokens.nextBlockId(), block));
     }
     const replaced = this.state.refs.splice(from, to - from, ...refs);
     await deleteBlocks(
@@ -231,10 +229,12 @@ export class StagedHolders {
     );
   }
 
-  /** Writes the names that are new, without those in no use once they may be many. */
+  /** Writes the new names; drops unused ones first where they may be many. */
   async finish(): Promise<void> {
     if (this.owners.size > 2 * this.state.countedOwners + SPARE_OWNERS) await this.dropUnused();
-    await this.writeNames();
+    if (this.writtenOwners === this.owners.size) return;
+    await writeNames(this.tools.tx, this.holderId, this.owners.names());
+    this.writtenOwners = this.owners.size;
   }
 
   /**
@@ -267,19 +267,6 @@ export class StagedHolders {
     }
     this.state.owners = new OwnerTable(pickNames(this.owners.names(), kept));
     this.writtenOwners = 0;
-    await this.tools.tx.run('DELETE FROM holder_owners WHERE holder_id = ?', [this.holderId]);
-  }
-
-  private async writeNames(): Promise<void> {
-    const { tx } = this.tools;
-    if (this.writtenOwners === this.owners.size) return;
-    // The last chunk is filled up, so that a few names at a time make no chunk each.
-    const [[last]] = await tx.rows(
-      'SELECT max(first_owner) FROM holder_owners WHERE holder_id = ?',
-      [this.holderId],
-    );
-    const from = (last as number | null) ?? 0;
-    await writeChunks(tx, this.holderId, packNames(this.owners.names(), from));
-    this.writtenOwners = this.owners.size;
+    await deleteNames(this.tools.tx, this.holderId);
   }
 }

@@ -1,15 +1,32 @@
-/** The tokens with holder snapshots, in memory, and the numbers that stand for them in the tables. */
+/**
+ * The table `holder_tokens`: tokens with holder snapshots, the numbers that stand for them in the
+ * other tables, and the histories that the latest commits touched.
+ */
+import { LRUCache } from 'lru-cache';
 import type { OwnerTable } from '../../compute/holders/owners.js';
 import type { Database } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
 import type { HolderBlockRef } from './holder-blocks.js';
 
 /** Tokens with holder snapshots that a store takes. */
-export const MAX_HOLDER_TOKENS = 100_000;
+const MAX_HOLDER_TOKENS = 100_000;
+/** Owners of all histories in memory, at about 70 bytes each: 70 MB. */
+const MAX_KEPT_OWNERS = 1_000_000;
 
-export class HolderRegistry {
+/** A token's blocks and owners as its last commit left them. */
+export interface HolderState {
+  refs: HolderBlockRef[];
+  owners: OwnerTable;
+  /** Owners when those in use were last counted. */
+  countedOwners: number;
+}
+
+export class HolderTokens {
   /** Of committed transactions alone. */
-  readonly states = new HolderStates();
+  private readonly states = new LRUCache<number, HolderState>({
+    maxSize: MAX_KEPT_OWNERS,
+    sizeCalculation: ({ owners }) => Math.max(1, owners.size),
+  });
 
   private constructor(
     private readonly ids: Map<string, number>,
@@ -17,11 +34,13 @@ export class HolderRegistry {
     private lastBlockId: number,
   ) {}
 
-  static async load(database: Database): Promise<HolderRegistry> {
+  static async load(database: Database): Promise<HolderTokens> {
     const tokens = await database.rows('SELECT token_address, holder_id FROM holder_tokens');
     const [[lastBlock]] = await database.rows('SELECT max(block_id) FROM holder_blocks');
     const ids = new Map(tokens as unknown as [string, number][]);
-    return new HolderRegistry(ids, Math.max(0, ...ids.values()), (lastBlock as number | null) ?? 0);
+    let lastTokenId = 0;
+    for (const id of ids.values()) lastTokenId = Math.max(lastTokenId, id);
+    return new HolderTokens(ids, lastTokenId, (lastBlock as number | null) ?? 0);
   }
 
   /** Undefined where no holder snapshot of the token has been committed. */
@@ -47,47 +66,19 @@ export class HolderRegistry {
     return ++this.lastBlockId;
   }
 
-  /** Makes tokens that a commit added known to readers. */
-  publish(added: ReadonlyMap<string, number>): void {
-    for (const [address, id] of added) this.ids.set(address, id);
-  }
-}
-
-// What the latest commits left of tokens' holder histories, so that the next ones need not read it.
-
-/** Owners of all states in memory, at about 70 bytes each: 70 MB. */
-const MAX_KEPT_OWNERS = 1_000_000;
-
-/** A token's blocks and owners as its last commit left them. */
-export interface HolderState {
-  refs: HolderBlockRef[];
-  owners: OwnerTable;
-  /** Owners when those in use were last counted. */
-  countedOwners: number;
-}
-
-export class HolderStates {
-  /** Least recently kept first. */
-  private readonly states = new Map<number, HolderState>();
-  private owners = 0;
-
-  /** Takes a state out: whoever changes it keeps the result, or nothing where that came to nothing. */
-  take(holderId: number): HolderState | undefined {
+  /**
+   * Takes a token's state out, where it is in memory: a commit changes it and publishes it again, or
+   * drops it when it fails.
+   */
+  takeState(holderId: number): HolderState | undefined {
     const state = this.states.get(holderId);
-    if (state !== undefined) {
-      this.states.delete(holderId);
-      this.owners -= state.owners.size;
-    }
+    this.states.delete(holderId);
     return state;
   }
 
-  keep(holderId: number, state: HolderState): void {
-    this.take(holderId);
-    this.states.set(holderId, state);
-    this.owners += state.owners.size;
-    for (const oldest of this.states.keys()) {
-      if (this.owners <= MAX_KEPT_OWNERS) break;
-      this.take(oldest);
-    }
+  /** Makes known what a commit added, and what it left of tokens' histories. */
+  publish(added: ReadonlyMap<string, number>, states: Iterable<[number, HolderState]>): void {
+    for (const [address, id] of added) this.ids.set(address, id);
+    for (const [holderId, state] of states) this.states.set(holderId, state);
   }
 }

@@ -1,16 +1,16 @@
 /**
- * Owners' names in chunks of at most one stored value: a u32 with their count, a byte with each
- * one's length, then their characters.
+ * The table `holder_owners`: owners' names in chunks of at most one stored value: a u32 with their
+ * count, a byte with each one's length, then their characters.
  */
 import { crc32 } from 'node:zlib';
 import type { OwnerNames } from '../../compute/holders/owners.js';
-import { MAX_VALUE_BYTES } from '../duckdb/database.js';
+import { MAX_VALUE_BYTES, type Statements } from '../duckdb/statements.js';
 
 const COUNT_BYTES = 4;
 /** Characters of a name: its length is a byte. */
-export const MAX_NAME_BYTES = 255;
+const MAX_NAME_BYTES = 255;
 
-export interface OwnerChunk {
+interface OwnerChunk {
   /** Number of its first owner. */
   firstOwner: number;
   crc32: number;
@@ -59,6 +59,54 @@ export function unpackNames(chunks: readonly OwnerChunk[]): OwnerNames {
   }
   if (at !== textBytes) throw damaged('lengths do not fit');
   return names;
+}
+
+/** The names of a token's owners. */
+export async function readNames(
+  statements: Pick<Statements, 'rows'>,
+  holderId: number,
+): Promise<OwnerNames> {
+  const rows = await statements.rows(
+    'SELECT first_owner, crc32, data FROM holder_owners WHERE holder_id = ?',
+    [holderId],
+  );
+  return unpackNames(
+    rows.map(([firstOwner, crc32, data]) => ({
+      firstOwner: firstOwner as number,
+      crc32: crc32 as number,
+      data: data as Uint8Array,
+    })),
+  );
+}
+
+/** Writes the names that are stored in part; the last chunk is filled up before another is begun. */
+export async function writeNames(
+  tx: Statements,
+  holderId: number,
+  names: OwnerNames,
+): Promise<void> {
+  const [[last]] = await tx.rows('SELECT max(first_owner) FROM holder_owners WHERE holder_id = ?', [
+    holderId,
+  ]);
+  const chunks = packNames(names, (last as number | null) ?? 0);
+  if (chunks.length === 0) return;
+  await tx.run('DELETE FROM holder_owners WHERE holder_id = ? AND first_owner >= ?', [
+    holderId,
+    chunks[0].firstOwner,
+  ]);
+  for (const { firstOwner, crc32, data } of chunks) {
+    await tx.run('INSERT INTO holder_owners VALUES (?, ?, ?, ?)', [
+      holderId,
+      firstOwner,
+      crc32,
+      data,
+    ]);
+  }
+}
+
+/** Removes the names of all of a token's owners. */
+export async function deleteNames(tx: Statements, holderId: number): Promise<void> {
+  await tx.run('DELETE FROM holder_owners WHERE holder_id = ?', [holderId]);
 }
 
 function countOf({ data, crc32: stated }: OwnerChunk): number {

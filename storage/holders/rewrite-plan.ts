@@ -1,11 +1,11 @@
-/** Which stored blocks have to be written anew when snapshots come and others have aged. */
+/** Which stored blocks are written anew when snapshots are added and others have aged. */
 import { isFullBlock } from '../../compute/holders/rewrite.js';
 import type { HolderBlockRef } from './holder-blocks.js';
 
 /** Changes in the blocks that are rewritten at once: at 12 bytes each, 48 MiB. */
 const MAX_REWRITE_CHANGES = 4 * 1024 * 1024;
 
-/** Stored blocks `from <= i < to`, in whose place the snapshots at `times` are put. */
+/** Stored blocks `from <= i < to`, which the snapshots at `times` replace. */
 export interface PlannedRewrite {
   from: number;
   to: number;
@@ -16,8 +16,8 @@ export interface PlannedRewrite {
   drops: boolean;
 }
 
-/** A stored block, or the place between two of them, and what is to stand there. */
-interface Part extends PlannedRewrite {
+/** A stored block, or the gap between two of them, and what is to stand there. */
+interface Candidate extends PlannedRewrite {
   changes: number;
 }
 
@@ -32,17 +32,17 @@ export function planRewrites(
   added: readonly number[],
   kept: ReadonlySet<number>,
 ): PlannedRewrite[] {
-  const rewrites: Part[] = [];
-  let current: Part | null = null;
-  for (const part of partsOf(refs, added, kept)) {
-    if (!part.adds && !part.drops) {
+  const rewrites: Candidate[] = [];
+  let current: Candidate | null = null;
+  for (const candidate of candidatesOf(refs, added, kept)) {
+    if (!candidate.adds && !candidate.drops) {
       current = null;
       continue;
     }
-    if (current !== null && current.changes + part.changes <= MAX_REWRITE_CHANGES) {
-      append(current, part);
+    if (current !== null && current.changes + candidate.changes <= MAX_REWRITE_CHANGES) {
+      append(current, candidate);
     } else {
-      current = { ...part };
+      current = { ...candidate };
       rewrites.push(current);
     }
   }
@@ -50,18 +50,18 @@ export function planRewrites(
   return rewrites;
 }
 
-function* partsOf(
+function* candidatesOf(
   refs: readonly HolderBlockRef[],
   added: readonly number[],
   kept: ReadonlySet<number>,
-): Generator<Part> {
+): Generator<Candidate> {
   let a = 0;
   const addedBefore = (t: number): number[] => {
     const first = a;
     while (a < added.length && added[a] < t) a++;
     return added.slice(first, a);
   };
-  const between = (at: number, times: number[]): Part[] =>
+  const between = (at: number, times: number[]): Candidate[] =>
     times.length === 0 ? [] : [{ from: at, to: at, times, adds: true, drops: false, changes: 0 }];
   const lead = addedBefore(refs.length === 0 ? Infinity : refs[0].times[0]);
   // The first block takes what comes before it, so that older ones coming last to first fill it.
@@ -98,12 +98,12 @@ function joinToBlocksBefore(refs: readonly HolderBlockRef[], rewrites: PlannedRe
   }
 }
 
-function append(into: Part, part: Part): void {
-  into.to = part.to;
-  into.times.push(...part.times);
-  into.adds ||= part.adds;
-  into.drops ||= part.drops;
-  into.changes += part.changes;
+function append(into: Candidate, candidate: Candidate): void {
+  into.to = candidate.to;
+  into.times.push(...candidate.times);
+  into.adds ||= candidate.adds;
+  into.drops ||= candidate.drops;
+  into.changes += candidate.changes;
 }
 
 function isFull({ times, changes, firstChanges }: HolderBlockRef): boolean {

@@ -6,7 +6,7 @@ import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.j
 import { DIRECTIONS } from '../../compute/orders/dca-orders.js';
 import type { FlatRowValues } from '../bundle/frames.js';
 import type { FlatDataset } from '../contract.js';
-import { columnsOf, FLAT_TABLES } from '../flat-tables.js';
+import { FLAT_TABLES } from '../flat-tables.js';
 import { type FlatField, type FlatRow, type FlatValue, readFlatRow } from './flat-row.js';
 import { MAX_DECIMALS, MAX_EPOCH_S } from './token-fields.js';
 
@@ -120,7 +120,7 @@ function flatReader(
   fields: readonly FlatField[],
   check: CheckRow = () => undefined,
 ): FlatReader {
-  const columns = columnsOf(FLAT_TABLES[dataset]);
+  const columns = FLAT_TABLES[dataset].columns;
   return {
     fields,
     read(given, faults) {

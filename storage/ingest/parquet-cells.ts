@@ -3,7 +3,7 @@
  * on a row's texts only where one of them changes: copying eight texts a row would cost more than
  * everything else that is done to it.
  */
-import type { ResultChunk } from '../duckdb/database.js';
+import type { ResultChunk } from '../duckdb/statements.js';
 import {
   CELL_COLUMNS,
   CELL_NUMBERS,

@@ -3,15 +3,30 @@ import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto
 import { open, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import type { IssuedKey, KeyRecord, KeyRequest, KeySource, KeyTier } from '../contract.js';
-import type { Database, SqlRow } from '../duckdb/database.js';
+import type { Database } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
+import type { SqlRow } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
 
 /** Keys of one store, revoked ones included. */
-export const MAX_KEYS = 100_000;
-/** Texts of live keys that are remembered; past it all are forgotten, and hashed once more. */
+const MAX_KEYS = 100_000;
+/** Texts of live keys that are remembered; others are hashed for each request. */
 const MAX_VERIFIED_KEYS = 10_000;
+
+/** Says what the secret is, to people and to scanners of leaked secrets. */
+const KEY_PREFIX = 'fathom_';
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 32 characters of base62: 190 bits. */
+const RANDOM_CHARS = 32;
+/** 62^6 exceeds 2^32: six characters hold any CRC32. */
+const CHECKSUM_CHARS = 6;
+const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
+
+/** The secret of the digests: a file beside the database, mode 0600. */
+const PEPPER_FILE = 'pepper';
+const PEPPER_BYTES = 32;
 
 interface StoredKey {
   record: KeyRecord;
@@ -22,7 +37,7 @@ export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
   private readonly byId = new Map<string, StoredKey>();
   /** Live keys by their text: a busy one is not hashed for every request. Any change empties it. */
-  private readonly verified = new Map<string, KeyRecord>();
+  private readonly verified = new LRUCache<string, KeyRecord>({ max: MAX_VERIFIED_KEYS });
   /** Changes one at a time: each starts from what the one before it has made of the key. */
   private readonly changes = new Lanes([null]);
 
@@ -55,7 +70,6 @@ export class KeyRing implements KeySource {
     const stored = this.byDigest.get(digest.toString('hex'));
     if (stored === undefined || !timingSafeEqual(stored.digest, digest)) return null;
     if (stored.record.revokedAtS !== null) return null;
-    if (this.verified.size >= MAX_VERIFIED_KEYS) this.verified.clear();
     this.verified.set(key, stored.record);
     return stored.record;
   }
@@ -159,32 +173,21 @@ function storedKey(row: SqlRow): StoredKey {
   };
 }
 
-// The text of an API key: prefix, random part, checksum.
-
-/** Says what the secret is, to people and to scanners of leaked secrets. */
-export const KEY_PREFIX = 'fathom_';
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 32 characters of base62: 190 bits. */
-const RANDOM_CHARS = 32;
-/** 62^6 exceeds 2^32: six characters hold any CRC32. */
-const CHECKSUM_CHARS = 6;
-const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
-
 /** A new key of cryptographic randomness. */
-export function newKey(): string {
+function newKey(): string {
   const random = Array.from({ length: RANDOM_CHARS }, () => BASE62[randomInt(62)]).join('');
   return KEY_PREFIX + random + checksum(random);
 }
 
 /** Whether the text has a key's shape and a right checksum: a typo is seen without any look-up. */
-export function isWellFormedKey(text: string): boolean {
+function isWellFormedKey(text: string): boolean {
   if (!PATTERN.test(text)) return false;
   const body = text.slice(KEY_PREFIX.length);
   return checksum(body.slice(0, RANDOM_CHARS)) === body.slice(RANDOM_CHARS);
 }
 
 /** What lists show of a key: its prefix and its last four characters. */
-export function keyHint(key: string): string {
+function keyHint(key: string): string {
   return `${KEY_PREFIX}…${key.slice(-4)}`;
 }
 
@@ -198,17 +201,12 @@ function checksum(random: string): string {
   return text;
 }
 
-// The secret that keys' digests are made with: a file beside the database, mode 0600.
-
-const PEPPER_FILE = 'pepper';
-const PEPPER_BYTES = 32;
-
 /**
  * Reads a directory's pepper. Where no key depends on it yet (`required` is false), one that is
  * missing or damaged is made anew.
  * @throws InputError where it is required and cannot be had
  */
-export async function loadPepper(directory: string, required: boolean): Promise<Buffer> {
+async function loadPepper(directory: string, required: boolean): Promise<Buffer> {
   const file = path.join(directory, PEPPER_FILE);
   const found = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;

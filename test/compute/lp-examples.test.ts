@@ -218,11 +218,11 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
   async function newestOf(address: string) {
     const tokenId = store.depth.token('mainchain', address)?.tokenId;
     if (tokenId === undefined) return null;
-    const { newest } = await store.market.newestSnapshots(tokenId, now, 900);
+    const { newest } = await store.depth.newestSnapshots(tokenId, now, 900);
     if (newest === null) return null;
     const [block] = await store.depth.readSegments([newest.segmentId]);
     const cells = cellsOfRun(decodeSegment(block), newest.row);
-    const mask = marketMask(store.market.markets(tokenId), ({ type }) => type === 'onchain_pool');
+    const mask = marketMask(store.depth.markets(tokenId), ({ type }) => type === 'onchain_pool');
     return { priceUsd: cells.priceUsd, pools: binSums(cells, mask) };
   }
 });

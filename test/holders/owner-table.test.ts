@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OwnerTable, noNames, pickNames } from '../../compute/holders/owners.js';
-import { MAX_VALUE_BYTES } from '../../storage/duckdb/database.js';
+import { noNames, OwnerTable, pickNames } from '../../compute/holders/owners.js';
+import { MAX_VALUE_BYTES } from '../../storage/duckdb/statements.js';
 import { packNames, unpackNames } from '../../storage/holders/owner-names.js';
 import { namesOf, textsOf } from '../support/holders.js';
 

@@ -64,7 +64,7 @@ export class MarketService {
     const clock: Clock = { nowS: () => time.nowS };
     const logged: string[] = [];
     const log = createLog((line) => void logged.push(line));
-    const tokens = new LiveTokens({ source: store.market, pool, clock, log, maxHeldBytes });
+    const tokens = new LiveTokens({ source: store.depth, pool, clock, log, maxHeldBytes });
     const orders = new OrderFlow({ source: store.orders, tokens, pool, clock, log });
     const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
     const lp = new LpTools({

@@ -134,7 +134,7 @@ describe('tokens in memory', () => {
     await commitTokens(store, [{ address: mintOf(9), price_usd: 1 }]);
     await store.settled();
     const all = new Map<number, unknown>();
-    for await (const part of store.market.allNewestSnapshots(NOW_S, DEPTH_DELAY_S)) {
+    for await (const part of store.depth.allNewestSnapshots(NOW_S, DEPTH_DELAY_S)) {
       for (const [tokenId, places] of part) all.set(tokenId, places);
     }
     expect([...all.keys()].sort()).toEqual([0, 1, 2]);
@@ -143,7 +143,7 @@ describe('tokens in memory', () => {
       expect(directory.raw.length).toBeGreaterThan(1);
       expect(all.get(tokenId)).toEqual(newestSnapshots(directory, NOW_S, DEPTH_DELAY_S));
     }
-    expect([...store.market.tokenIds()]).toEqual([0, 1, 2, 3]);
+    expect([...store.depth.tokenIds()]).toEqual([0, 1, 2, 3]);
     await store.close();
     directory.remove();
   });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BUNDLE_VERSION, type FlatRowValues } from '../../storage/bundle/frames.js';
 import type { FlatDataset } from '../../storage/contract.js';
-import { columnsOf, FLAT_TABLES } from '../../storage/flat-tables.js';
+import { FLAT_TABLES } from '../../storage/flat-tables.js';
 import { MarketService, NOW_S } from '../market/market-service.js';
 import type { Json } from '../support/conformance.js';
 import { commitFrames, commitRows, commitTokens, MINT, orca, snapshot } from '../support/stores.js';
@@ -40,7 +40,7 @@ const LIMIT = {
 };
 
 async function commit(dataset: FlatDataset, rows: Json[]): Promise<void> {
-  const columns = columnsOf(FLAT_TABLES[dataset]);
+  const columns = FLAT_TABLES[dataset].columns;
   await commitFrames(service.store, [
     { kind: 'header', version: BUNDLE_VERSION, file: `${dataset}.ndjson`, mode: 'replace' },
     {
@@ -100,7 +100,7 @@ it('follow the clock, second by second', async () => {
 it('go when they are used up', async () => {
   await commit('limit_orders', [{ ...LIMIT, order_address: 'two', usd_price: 4 }]);
   expect((await limit()).orders.map((order: Json) => order.order_address)).toEqual(['two', 'one']);
-  const columns = columnsOf(FLAT_TABLES.limit_orders);
+  const columns = FLAT_TABLES.limit_orders.columns;
   const gone = { ...LIMIT, order_address: 'two', remaining_usd: 0 } as Json;
   await commitFrames(service.store, [
     { kind: 'header', version: BUNDLE_VERSION, file: 'limit_orders.ndjson', mode: 'replace' },

@@ -26,7 +26,7 @@ async function contents(directory: string): Promise<unknown> {
   const found = await Promise.all(
     tokens.map(async (address) => ({
       token: store.depth.token('mainchain', address),
-      markets: store.market.markets(tokenOf(store, address)),
+      markets: store.depth.markets(tokenOf(store, address)),
       segments: (await segmentIds(store, address)).length,
       snapshots: await storedSnapshots(store, tokenOf(store, address)),
     })),

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Directories, sizedDirectory } from '../../storage/depth/directories.js';
 import { EMPTY_DIRECTORY, type Directory } from '../../storage/depth/directory.js';
-import type { Database, SqlRow } from '../../storage/duckdb/database.js';
+import type { Database } from '../../storage/duckdb/database.js';
+import type { SqlRow } from '../../storage/duckdb/statements.js';
 
 /** A directory of one segment, and the row that it is read from. */
 function directoryWith(segmentId: number): { directory: Directory; row: SqlRow } {

@@ -10,7 +10,7 @@ import {
   SegmentWriter,
 } from '../../storage/depth/segments.js';
 import { Database } from '../../storage/duckdb/database.js';
-import { ROW_GROUP_ROWS } from '../../storage/duckdb/opening.js';
+import { ROW_GROUP_ROWS } from '../../storage/duckdb/statements.js';
 import { migrate } from '../../storage/migrations.js';
 import { DataDirectory } from '../support/stores.js';
 

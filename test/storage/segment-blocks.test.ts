@@ -3,7 +3,8 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deleteSegments, readBlocks, SegmentWriter } from '../../storage/depth/segments.js';
-import { Database, MAX_VALUE_BYTES } from '../../storage/duckdb/database.js';
+import { Database } from '../../storage/duckdb/database.js';
+import { MAX_VALUE_BYTES } from '../../storage/duckdb/statements.js';
 import { migrate } from '../../storage/migrations.js';
 import { DataDirectory } from '../support/stores.js';
 

@@ -13,7 +13,8 @@ import {
   SegmentLists,
   unpackRefs,
 } from '../../storage/depth/segment-lists.js';
-import type { Database, SqlValue } from '../../storage/duckdb/database.js';
+import type { Database } from '../../storage/duckdb/database.js';
+import type { SqlValue } from '../../storage/duckdb/statements.js';
 import { deleteSegments } from '../../storage/depth/segments.js';
 import { openSegmentDatabase } from '../support/segment-database.js';
 import {
@@ -170,7 +171,7 @@ describe('Lists of segments', () => {
   it('take in what compaction leaves, beside commits that replace it', async () => {
     const open = async () => {
       const store = await openStore(directory.path);
-      const { lists } = (store as unknown as { directories: Directories }).directories;
+      const { lists } = (store.depth as unknown as { directories: Directories }).directories;
       // As it is with very many segments: all but the latest few.
       lists.due = (last) => (last - lists.listedId < 3 ? null : last - 1);
       return store;
@@ -194,7 +195,7 @@ describe('Lists of segments', () => {
     expect(await directoryOf(store, tokenOf(store))).toEqual(cached);
     const stored = await storedSnapshots(store, tokenOf(store));
     expect(new Map(stored.map(({ t, price }) => [t, price]))).toEqual(expected);
-    const { lists } = (store as unknown as { directories: Directories }).directories;
+    const { lists } = (store.depth as unknown as { directories: Directories }).directories;
     expect(lists.listedId).toBeGreaterThan(50);
     await store.close();
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/segment.js';
 import { EMPTY_DIRECTORY, type SegmentRef } from '../../storage/depth/directory.js';
-import { findSmallRun } from '../../storage/depth/compaction.js';
+import { findSmallSegments } from '../../storage/depth/compaction.js';
 
 /** Segments of so many snapshots each, all of one width. */
 function refsOf(snapshots: readonly number[], width: number): SegmentRef[] {
@@ -28,7 +28,7 @@ function collect(commits: number, width: number) {
   for (let i = 0; i < commits; i++) {
     segments = [...segments, 1];
     for (;;) {
-      const run = findSmallRun({ ...EMPTY_DIRECTORY, raw: refsOf(segments, width) });
+      const run = findSmallSegments({ ...EMPTY_DIRECTORY, raw: refsOf(segments, width) });
       if (run === null) break;
       const joined = segments.slice(run.from, run.to).reduce((sum, count) => sum + count, 0);
       const pieces = cut(joined, width);

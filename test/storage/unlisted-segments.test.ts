@@ -5,7 +5,8 @@ import { Directories, loadDirectory, sizedDirectory } from '../../storage/depth/
 import { type Directory, EMPTY_DIRECTORY, entryBytes } from '../../storage/depth/directory.js';
 import { SegmentLists } from '../../storage/depth/segment-lists.js';
 import { UnlistedSegments } from '../../storage/depth/unlisted-segments.js';
-import type { Database, SqlRow, SqlValue } from '../../storage/duckdb/database.js';
+import type { Database } from '../../storage/duckdb/database.js';
+import type { SqlRow, SqlValue } from '../../storage/duckdb/statements.js';
 import { deleteSegments } from '../../storage/depth/segments.js';
 import { openSegmentDatabase } from '../support/segment-database.js';
 import { DataDirectory } from '../support/stores.js';

@@ -199,7 +199,7 @@ export async function lookingAgain<T>(look: () => Promise<T>): Promise<T> {
 
 /** A token's directory as readers have it. */
 export function directoryOf(store: Store, tokenId: number): Promise<Directory> {
-  return (store as unknown as { directories: Directories }).directories.get(tokenId);
+  return (store.depth as unknown as { directories: Directories }).directories.get(tokenId);
 }
 
 /** A stored snapshot; cells as `[market, bin, support, resistance]` in cents. */

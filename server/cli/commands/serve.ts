@@ -66,7 +66,7 @@ export async function startService(
     closing.push(() => store.close());
     await sweepStaging(directory, Date.now());
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
-    const tokens = new LiveTokens({ source: store.market, pool, clock, log });
+    const tokens = new LiveTokens({ source: store.depth, pool, clock, log });
     closing.push(() => tokens.close());
     const folder = path.join(directory, FRAGMENTS_FOLDER);
     const fragments = new Fragments({

@@ -1,0 +1,70 @@
+/** What a database takes and gives, whoever stands behind it. */
+
+/** Rows of one row group: small, so that deleting a few segments rewrites few others. */
+export const ROW_GROUP_ROWS = 2048;
+/**
+ * Greatest bytes of one stored value: DuckDB holds a whole row group in memory before it writes it
+ * out, so that a transaction's peak is this times ROW_GROUP_ROWS, 128 MiB.
+ */
+export const MAX_VALUE_BYTES = 64 * 1024;
+
+export type SqlValue = string | number | boolean | null | Uint8Array;
+/** A statement's parameter: a list counts as one value, of texts or of 32-bit numbers. */
+export type SqlParameter = SqlValue | readonly string[] | Uint32Array<ArrayBuffer>;
+/** A row of a result: BIGINTs come back as numbers, which every stored one fits. */
+export type SqlRow = (SqlValue | SqlRow)[];
+
+/** Rows of a result, at most a vector's worth. */
+export interface ResultChunk {
+  rowCount: number;
+  /** Reads a column's values by row: null, a text or a number (64-bit ones as bigint). */
+  reader(column: number): (row: number) => unknown;
+  /** A column of doubles without nulls, as DuckDB holds it: read it before asking for the next chunk. */
+  doubles(column: number): Float64Array;
+  /** A column's values: lists as arrays, structs as objects, 64-bit integers as bigint. */
+  values(column: number): readonly unknown[];
+}
+
+/** A value that is kept in parts, and the checksum beside its part 0. */
+export interface StoredValue {
+  /** In an ArrayBuffer of its own, which may be moved. */
+  bytes: Uint8Array<ArrayBuffer>;
+  checksum: number;
+}
+
+/** What a transaction's body may do. */
+export interface Statements {
+  run(sql: string, values?: readonly SqlParameter[]): Promise<void>;
+  rows(sql: string, values?: readonly SqlParameter[]): Promise<SqlRow[]>;
+  /**
+   * Values by key, from rows of key (BIGINT), part (INTEGER, from 0), data (BLOB) and checksum
+   * (UINTEGER, that of part 0 counts) in any order.
+   */
+  values(sql: string): Promise<Map<number, StoredValue>>;
+  /** As rows, a vector at a time; the connection takes nothing else before the end. */
+  chunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk>;
+  /** Appends small rows, their values in the table's order: hundreds of times faster than INSERT. */
+  append(table: string, rows: readonly (readonly SqlValue[])[]): Promise<void>;
+}
+
+/** Cuts a value into parts of at most `partBytes`; at least one. */
+export function partsOf(bytes: Uint8Array, partBytes = MAX_VALUE_BYTES): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let from = 0;
+  do {
+    parts.push(bytes.subarray(from, from + partBytes));
+    from += partBytes;
+  } while (from < bytes.length);
+  return parts;
+}
+
+/** A condition that lets DuckDB skip row groups by the range of their ids; at least one id. */
+export function isOneOf(column: string, ids: readonly number[]): string {
+  let [low] = ids;
+  let [high] = ids;
+  for (const id of ids) {
+    low = Math.min(low, id);
+    high = Math.max(high, id);
+  }
+  return `${column} BETWEEN ${low} AND ${high} AND ${column} IN (${ids.join(',')})`;
+}

@@ -1,0 +1,93 @@
+/** The work that commits leave behind, done in the background. */
+import type { Commits } from './commit.js';
+import type { Catalog } from './depth/catalog.js';
+import { findSmallSegments } from './depth/compaction.js';
+import type { Directories } from './depth/directories.js';
+import type { Database } from './duckdb/database.js';
+
+/** How often the log is checked where no commit does: counts of calls make it grow too. */
+const LOG_CHECK_MS = 60_000;
+
+/** Joins small segments, lists old ones, and writes a long log into the file. */
+export class Housekeeping {
+  private readonly touched = new Set<number>();
+  private working: Promise<void> = Promise.resolve();
+  private readonly logCheck = setInterval(() => this.after([]), LOG_CHECK_MS).unref();
+  private closing = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: Catalog,
+    private readonly directories: Directories,
+    private readonly commits: Commits,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  /** Starts the work behind a commit that touched these tokens. */
+  after(tokenIds: readonly number[]): void {
+    for (const tokenId of tokenIds) this.touched.add(tokenId);
+    this.working = this.working.then(() => this.work());
+  }
+
+  /** Resolves when all work so far is done. */
+  async settled(): Promise<void> {
+    await this.working;
+  }
+
+  /** Waits for the step that runs, and leaves the rest. */
+  async close(): Promise<void> {
+    this.closing = true;
+    clearInterval(this.logCheck);
+    await this.working;
+  }
+
+  private async work(): Promise<void> {
+    for (const tokenId of this.touched) {
+      this.touched.delete(tokenId);
+      await this.repeat(() => this.joinSmallSegments(tokenId));
+    }
+    await this.repeat(() => this.listOldSegments());
+    await this.repeat(async () => {
+      await this.commits.exclusive(() => this.database.shortenLog());
+      return false;
+    });
+  }
+
+  /** Repeats a step for as long as there is more of it. */
+  private async repeat(step: () => Promise<boolean>): Promise<void> {
+    try {
+      while (!this.closing && (await step()));
+    } catch (error) {
+      this.onError(error);
+    }
+  }
+
+  /** @returns whether there were small segments to be joined */
+  private async joinSmallSegments(tokenId: number): Promise<boolean> {
+    const entry = this.catalog.tokenById(tokenId);
+    if (entry === undefined) return false;
+    // Checked before there is a transaction: most commits leave nothing to join.
+    if (findSmallSegments(await this.directories.get(tokenId)) === null) return false;
+    const { result } = await this.commits.run(async ({ stage, depth }) => {
+      const token = stage.token(entry.row.chain, entry.row.address);
+      const small = findSmallSegments(await stage.directory(token));
+      if (small !== null) await depth.join(token, small.tier, small.from, small.to);
+      return small !== null;
+    });
+    return result;
+  }
+
+  /** @returns whether there were segments to be listed */
+  private async listOldSegments(): Promise<boolean> {
+    const { lists } = this.directories;
+    if (lists.due(this.directories.lastSegmentId) === null) return false;
+    return this.commits.exclusive(async () => {
+      const toId = lists.due(this.directories.lastSegmentId);
+      if (toId === null) return false;
+      await this.database.shortenLog();
+      await this.database.transaction((tx) => lists.add(tx, toId));
+      await this.directories.publishListed(toId);
+      return true;
+    });
+  }
+}

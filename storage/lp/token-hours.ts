@@ -1,0 +1,40 @@
+/** The table `token_hours`: organic volume of each token, by hour. */
+import type { TokenHourColumns } from '../contract.js';
+import {
+  CodedTexts,
+  NumberColumn,
+  readColumns,
+  type FlatSource,
+  type FlatTable,
+} from '../flat-columns.js';
+
+export const TOKEN_HOURS: FlatTable = {
+  name: 'token_hours',
+  columns: ['chain', 'address', 'hour', 'organic_volume_usd'],
+  keyColumns: 3,
+  rising: 'hour',
+};
+
+/** Rows of mainchain tokens and hours `fromHourS <= hour <= toHourS`, in no order. */
+export async function tokenHours(
+  source: FlatSource,
+  fromHourS: number,
+  toHourS: number,
+): Promise<TokenHourColumns> {
+  const token = new CodedTexts();
+  const hour = NumberColumn.uints();
+  const volume = NumberColumn.doubles();
+  await readColumns(
+    source,
+    `SELECT address, hour, organic_volume_usd FROM token_hours
+     WHERE hour BETWEEN ? AND ? AND chain = 'mainchain'`,
+    [fromHourS, toHourS],
+    [token, hour, volume],
+  );
+  return {
+    addresses: token.texts,
+    token: token.codes.values,
+    hour: hour.values,
+    organicVolumeUsd: volume.values,
+  };
+}
