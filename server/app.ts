@@ -3,11 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/contract.js';
 import { docsRoutes } from './api/docs.js';
-import type { FlowHandlers, HolderHandlers, LpHandlers, MarketHandlers } from './api/handlers.js';
-import { type PlanCheck, unlimited } from './api/endpoint.js';
+import { type Handlers, type PlanCheck, unlimited } from './api/endpoint.js';
 import { admitUnanswered, apiRoutes } from './api/routes.js';
 import type { Clock } from './clock.js';
-import { ENDPOINTS } from './endpoints.js';
+import { ENDPOINTS, type Endpoints } from './endpoints.js';
 import { Budget } from './http/budget.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
@@ -19,10 +18,8 @@ import { SegmentColumns } from './replay/segment-columns.js';
 export interface ServerOptions {
   depth: DepthSource;
   keys: KeySource;
-  market: MarketHandlers;
-  holders: HolderHandlers;
-  flow: FlowHandlers;
-  lp: LpHandlers;
+  /** Of every endpoint but replay, which is made here. */
+  handlers: Omit<Handlers<Endpoints>, 'getReplay'>;
   /** Where it is left out, nothing is limited. */
   checkPlan?: PlanCheck;
   /** The EVM chain's numeric id. */
@@ -64,17 +61,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 function routesOf({ depth, keys, pool, clock, ...options }: ServerOptions): Route[] {
-  const { market, flow, holders, lp, checkPlan = unlimited, evmChainId } = options;
+  const { handlers, checkPlan = unlimited, evmChainId } = options;
   const { fragments, columns = new SegmentColumns(depth) } = options;
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
-  // A run of the service has one store; that a later run has the same one is not known.
+  // A later process may have another store under the same address.
   const storeTag = randomUUID();
   const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag };
   const getReplay = replayHandler(replay);
-  const api = apiRoutes(
-    ENDPOINTS,
-    { ...market, ...flow, ...holders, ...lp, getReplay },
-    { keys, checkPlan, evmChainId },
-  );
+  const api = apiRoutes(ENDPOINTS, { ...handlers, getReplay }, { keys, checkPlan, evmChainId });
   return [...api, ...docsRoutes(Object.values(ENDPOINTS))];
 }

@@ -2,9 +2,8 @@
 import type { Static } from 'typebox';
 import { depthLevels, type DepthQuery, depthSummary } from '../../compute/depth/market-depth.js';
 import type { KeyRecord } from '../../storage/contract.js';
-import type { Call } from '../api/endpoint.js';
+import type { Call, Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
-import type { MarketHandlers } from '../api/handlers.js';
 import { KeptReplies, type KeptReply } from '../api/replies.js';
 import type { HeldToken } from '../tokens/held-depth.js';
 import { knownToken } from '../tokens/known-token.js';
@@ -46,7 +45,7 @@ interface DepthRequest extends DepthQuery {
 }
 
 /** Makes the handler of GET /market-depth. */
-export function depthHandler(services: MarketDepthServices): MarketHandlers['getMarketDepth'] {
+export function depthHandler(services: MarketDepthServices): Handler<typeof getMarketDepth> {
   const { tokens: market } = services;
   const replies = new KeptReplies<DepthDocument>({
     sizeOf: ({ depth_data: levels }) => levels.length + REPLY_OVERHEAD_LEVELS,

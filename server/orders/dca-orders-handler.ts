@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
-import type { FlowHandlers } from '../api/handlers.js';
+import type { Handler } from '../api/endpoint.js';
 import { KeptReplies, type KeptReply, Versions } from '../api/replies.js';
 import type { Clock } from '../clock.js';
 import { knownToken } from '../tokens/known-token.js';
@@ -40,7 +40,7 @@ interface Wanted {
 const NONE: readonly DcaOrder[] = [];
 
 /** Makes the handler of GET /dca-orders. */
-export function dcaOrdersHandler(services: DcaOrdersServices): FlowHandlers['getDcaOrders'] {
+export function dcaOrdersHandler(services: DcaOrdersServices): Handler<typeof getDcaOrders> {
   const { tokens: market, orders, clock } = services;
   const replies = new DcaReplies();
   return ({ token: asked, query }) => {

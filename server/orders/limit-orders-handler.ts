@@ -7,9 +7,8 @@ import {
   type NearOrder,
 } from '../../compute/orders/limit-orders.js';
 import type { ChainFilter } from '../api/chain.js';
-import type { Call } from '../api/endpoint.js';
+import type { Call, Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import type { FlowHandlers } from '../api/handlers.js';
 import { KeptReplies, Versions } from '../api/replies.js';
 import { knownToken } from '../tokens/known-token.js';
 import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
@@ -31,7 +30,7 @@ type LimitOrdersQuery = Call<typeof getLimitOrders>['query'];
 export function limitOrdersHandler({
   tokens: market,
   orders,
-}: LimitOrdersServices): FlowHandlers['getLimitOrders'] {
+}: LimitOrdersServices): Handler<typeof getLimitOrders> {
   const versions = new Versions();
   const replies = new KeptReplies<LimitOrdersDocument>({
     sizeOf: ({ orders }) => orders.length + REPLY_OVERHEAD_ORDERS,

@@ -3,8 +3,7 @@ import type { Static } from 'typebox';
 import { TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import { rankOf, topOrdersOf, type PressureRanking } from '../../compute/orders/pressure.js';
 import type { getDcaPressure } from './dca-pressure.js';
-import type { Call } from '../api/endpoint.js';
-import type { FlowHandlers } from '../api/handlers.js';
+import type { Call, Handler } from '../api/endpoint.js';
 import { KeptReplies } from '../api/replies.js';
 import { boardTokenInfo } from '../tokens/token-info.js';
 import { dcaOrderDocument } from './dca-order-document.js';
@@ -25,7 +24,7 @@ type PressureDocument = Static<(typeof getDcaPressure)['response']>;
 type TokenDocument = PressureDocument['tokens'][number];
 
 /** Makes the handler of GET /dca-pressure. */
-export function pressureHandler({ orders }: PressureServices): FlowHandlers['getDcaPressure'] {
+export function pressureHandler({ orders }: PressureServices): Handler<typeof getDcaPressure> {
   let of: Pressure | null = null;
   let replies = emptyReplies();
   return ({ query }) => {

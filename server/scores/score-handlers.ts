@@ -1,7 +1,7 @@
 /** GET /score/:address, POST /score and GET /top-scores, from memory, in the turn of the request. */
 import type { TokenQueue } from '../../storage/contract.js';
 import type { AskedToken } from '../api/chain.js';
-import type { MarketHandlers } from '../api/handlers.js';
+import type { Handlers } from '../api/endpoint.js';
 import { KeptReply } from '../api/replies.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
@@ -13,6 +13,9 @@ import {
   type ScoreDocument,
 } from './score-document.js';
 import { BEING_LOADED, NOT_INDEXED, QUEUED } from './standing.js';
+import type { getScore } from './get-score.js';
+import type { postScore } from './post-score.js';
+import type { getTopScores } from './top-scores.js';
 
 export interface ScoreServices {
   tokens: LiveTokens;
@@ -26,9 +29,11 @@ interface KeptScore {
 }
 
 /** Makes the handlers of the score endpoints. */
-export function scoreHandlers(
-  services: ScoreServices,
-): Pick<MarketHandlers, 'getScore' | 'postScore' | 'getTopScores'> {
+export function scoreHandlers(services: ScoreServices): Handlers<{
+  getScore: typeof getScore;
+  postScore: typeof postScore;
+  getTopScores: typeof getTopScores;
+}> {
   const { tokens: market } = services;
   // A token's reply is encoded once for as long as nothing of it changes.
   const kept = new WeakMap<LiveToken, KeptScore>();

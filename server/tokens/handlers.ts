@@ -1,9 +1,8 @@
 /** The bots' endpoints over the market in memory. */
-import type { MarketHandlers } from '../api/handlers.js';
 import { depthHandler, type MarketDepthServices } from '../depth/depth-handler.js';
 import { scoreHandlers, type ScoreServices } from '../scores/score-handlers.js';
 
 /** Makes the handlers that the market's state answers. */
-export function marketHandlers(services: ScoreServices & MarketDepthServices): MarketHandlers {
+export function marketHandlers(services: ScoreServices & MarketDepthServices) {
   return { ...scoreHandlers(services), getMarketDepth: depthHandler(services) };
 }

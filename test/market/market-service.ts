@@ -90,16 +90,12 @@ export class MarketService {
     const server = await startServer({
       depth: store.depth,
       keys,
-      market: marketHandlers({
-        tokens,
-        queue: store.queue,
-        log,
-        native: DEFAULT_NATIVE,
-        isDelayed,
-      }),
-      flow: flowHandlers({ tokens, orders, clock }),
-      holders: holderHandlers(holderFlows),
-      lp: lpHandlers({ lp, tokens: tokens.table, quotes }),
+      handlers: {
+        ...marketHandlers({ tokens, queue: store.queue, log, native: DEFAULT_NATIVE, isDelayed }),
+        ...flowHandlers({ tokens, orders, clock }),
+        ...holderHandlers(holderFlows),
+        ...lpHandlers({ lp, tokens: tokens.table, quotes }),
+      },
       pool,
       clock,
       host: '127.0.0.1',

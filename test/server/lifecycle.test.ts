@@ -218,9 +218,9 @@ async function freePort(): Promise<number> {
 }
 
 async function startAt(service: TestService, host: string, port: number) {
-  const { pool, depth, market, flow, holders, lp } = service;
+  const { pool, depth, handlers } = service;
   const log = createLog(() => {});
   const clock = frozenClock(NOW_S);
   const keys = new MemoryKeys();
-  return startServer({ depth, keys, market, flow, holders, lp, pool, clock, host, port, log });
+  return startServer({ depth, keys, handlers, pool, clock, host, port, log });
 }

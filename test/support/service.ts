@@ -2,13 +2,7 @@
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import type { WorkLimits } from '../../compute/scheduler.js';
 import { type PlanCheck, RATE_BUCKETS } from '../../server/api/endpoint.js';
-import type {
-  FlowHandlers,
-  HolderHandlers,
-  LpHandlers,
-  MarketHandlers,
-} from '../../server/api/handlers.js';
-import { type RunningServer, startServer } from '../../server/app.js';
+import { startServer, type RunningServer, type ServerOptions } from '../../server/app.js';
 import { type Clock, frozenClock } from '../../server/clock.js';
 import { DEFAULT_NATIVE } from '../../server/depth/depth-handler.js';
 import { holderHandlers } from '../../server/holders/whale-activity.js';
@@ -95,15 +89,12 @@ export function steadyStore(
 
 export interface TestService {
   server: RunningServer;
+  handlers: ServerOptions['handlers'];
   pool: ComputePool;
   fragments: Fragments | undefined;
   depth: MemoryDepth;
   keys: MemoryKeys;
   queue: MemoryQueue;
-  market: MarketHandlers;
-  flow: FlowHandlers;
-  holders: HolderHandlers;
-  lp: LpHandlers;
   /** Told by `change`. */
   lpTools: LpTools;
   /** What holders' flows are made of; they are told by `holderFlows.touch`. */
@@ -160,10 +151,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const orderSource = options.orderSource ?? new MemoryOrders();
   const orders = new OrderFlow({ source: orderSource, tokens, pool, clock, log });
   await orders.start();
-  const flow = flowHandlers({ tokens, orders, clock });
   const holderSource = options.holderSource ?? new MemoryHolders();
   const holderFlows = new HolderFlows({ source: holderSource, pool, clock, log });
-  const holders = holderHandlers(holderFlows);
   const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
   const lpSource = options.lpSource ?? new MemoryLp();
   const lpTools = new LpTools({
@@ -176,16 +165,17 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     quotes,
   });
   lpTools.start();
-  const lp = lpHandlers({ lp: lpTools, tokens: tokens.table, quotes });
-  const handlers = marketHandlers({ tokens, queue, log, native: DEFAULT_NATIVE });
   const fragments = options.fragments && new Fragments({ pool, depth, log, ...options.fragments });
+  const handlers = {
+    ...marketHandlers({ tokens, queue, log, native: DEFAULT_NATIVE }),
+    ...flowHandlers({ tokens, orders, clock }),
+    ...holderHandlers(holderFlows),
+    ...lpHandlers({ lp: lpTools, tokens: tokens.table, quotes }),
+  };
   const server = await startServer({
     depth,
     keys,
-    market: handlers,
-    flow,
-    holders,
-    lp,
+    handlers,
     checkPlan: options.checkPlan ?? noLimits(),
     pool,
     fragments,
@@ -198,15 +188,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   });
   return {
     server,
+    handlers,
     pool,
     fragments,
     depth,
     keys,
     queue,
-    market: handlers,
-    flow,
-    holders,
-    lp,
     lpTools,
     holderSource,
     holderFlows,

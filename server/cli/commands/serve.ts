@@ -81,15 +81,8 @@ export async function startService(
     closing.push(() => orders.close());
     const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
     closing.push(() => holderFlows.close());
-    const lp = new LpTools({
-      source: store.lp,
-      depth: store.depth,
-      tokens,
-      pool,
-      clock,
-      log,
-      quotes,
-    });
+    const { depth } = store;
+    const lp = new LpTools({ source: store.lp, depth, tokens, pool, clock, log, quotes });
     closing.push(() => lp.close());
     store.onChange((change) => {
       tokens.touch(change.tokenIds);
@@ -107,16 +100,18 @@ export async function startService(
     const server = await startServer({
       depth: store.depth,
       keys: store.keys,
-      market: marketHandlers({
-        tokens,
-        queue: store.queue,
-        log,
-        native,
-        isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
-      }),
-      flow: flowHandlers({ tokens, orders, clock }),
-      lp: lpHandlers({ lp, tokens: tokens.table, quotes }),
-      holders: holderHandlers(holderFlows),
+      handlers: {
+        ...marketHandlers({
+          tokens,
+          queue: store.queue,
+          log,
+          native,
+          isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
+        }),
+        ...flowHandlers({ tokens, orders, clock }),
+        ...lpHandlers({ lp, tokens: tokens.table, quotes }),
+        ...holderHandlers(holderFlows),
+      },
       evmChainId,
       checkPlan: new Limiter({ usage: store.usage, plans }).check,
       pool,
