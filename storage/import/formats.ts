@@ -1,4 +1,5 @@
-/** The market-data formats that `fathom import` reads (data.md section 1), and their flags. */
+/** The market-data formats that an import reads, its options, and its report. */
+import type { Chain, MarketType } from '../../compute/market.js';
 
 export const IMPORT_FORMATS = [
   'tardis-incremental-l2',
@@ -12,60 +13,99 @@ export const IMPORT_FORMATS = [
 ] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
-/** Names of the flags, without their dashes. */
-export const IMPORT_FLAGS = [
-  'token',
-  'source',
-  'pair',
-  'type',
-  'quote-usd',
-  'every',
-  'at',
-  'contract-usd',
-] as const;
-export type ImportFlag = (typeof IMPORT_FLAGS)[number];
-
 /**
  * book: messages of one order book, sampled at moments. pools: states of pools, one snapshot for
- * those that share a time. tokens: lists of tokens.
+ * those that share a time. tokens: lists of tokens. The first two yield rows of the dataset
+ * `snapshots`, lists of `tokens`.
  */
 export type ImportKind = 'book' | 'pools' | 'tokens';
 
-export interface ImportFormatSpec {
-  kind: ImportKind;
-  /** The dataset whose rows the format yields. */
-  dataset: 'snapshots' | 'tokens';
-  needs: readonly ImportFlag[];
-  /** Besides what it needs. */
-  accepts: readonly ImportFlag[];
+/** Whose snapshots an import makes; `0x` addresses in lower case. */
+export interface ImportToken {
+  chain: Chain;
+  address: string;
 }
 
-const BOOK: ImportFormatSpec = {
-  kind: 'book',
-  dataset: 'snapshots',
-  needs: ['token'],
-  accepts: ['source', 'pair', 'type', 'quote-usd', 'every', 'contract-usd'],
-};
-const POOLS: ImportFormatSpec = {
-  kind: 'pools',
-  dataset: 'snapshots',
-  needs: ['token'],
-  accepts: ['source', 'quote-usd', 'at'],
-};
-const TOKENS: ImportFormatSpec = { kind: 'tokens', dataset: 'tokens', needs: [], accepts: [] };
+export interface ImportOptions {
+  /** What books and pools need. */
+  token?: ImportToken;
+  source?: string;
+  pair?: string;
+  type?: MarketType;
+  /** USD price of the unit that an order book is quoted in. */
+  quoteUsd: number;
+  /** USD prices of the tokens on the other side of pools, by canonical address. */
+  quoteUsdByAddress: Map<string, number>;
+  /** Whole seconds between two snapshots of an order book. */
+  everyS: number;
+  /** Epoch seconds of pool states that have no time. */
+  atS?: number;
+  /** Sizes of the book are contracts of that many USD. */
+  contractUsd?: number;
+}
 
-export const IMPORT_FORMAT_SPECS: Readonly<Record<ImportFormat, ImportFormatSpec>> = {
-  'tardis-incremental-l2': BOOK,
-  'tardis-book-snapshot': BOOK,
-  'binance-stream': BOOK,
-  'clmm-pools': POOLS,
-  'dlmm-bins': POOLS,
-  'cp-pairs': POOLS,
-  'solana-token-list': TOKENS,
-  'wormhole-csv': TOKENS,
-};
+/** The kind of a format, which decides its options. */
+export function kindOfFormat(format: ImportFormat): ImportKind {
+  switch (format) {
+    case 'tardis-incremental-l2':
+    case 'tardis-book-snapshot':
+    case 'binance-stream':
+      return 'book';
+    case 'clmm-pools':
+    case 'dlmm-bins':
+    case 'cp-pairs':
+      return 'pools';
+    case 'solana-token-list':
+    case 'wormhole-csv':
+      return 'tokens';
+  }
+}
 
-/** Whether a word of the command line names a format. */
-export function isImportFormat(word: string): word is ImportFormat {
-  return (IMPORT_FORMATS as readonly string[]).includes(word);
+/** Entries of each list that a report keeps; the rest are counted. */
+const MAX_REPORTED = 50;
+
+/** The first MAX_REPORTED of something, and how many there were. */
+export class Tally<T> {
+  count = 0;
+  readonly first: T[] = [];
+
+  add(item: T): void {
+    this.count++;
+    if (this.first.length < MAX_REPORTED) this.first.push(item);
+  }
+}
+
+/** Something about the feed at a time. */
+interface FeedNote {
+  /** Epoch seconds of the feed, with a fraction; null before the feed's first time. */
+  t: number | null;
+  reason: string;
+}
+
+/** An input entry that became no row or no link. */
+export interface LeftOut {
+  /** `file:line`, or `file` with the entry's number in a list. */
+  where: string;
+  /** What was left out: a pool, a mint, a contract. */
+  what: string;
+  reason: string;
+  /** The option that would have let it in: the USD price of this address, or a time. */
+  missing?: { quoteUsdOf: string } | 'atS';
+}
+
+/** What an import did, for people and for `--json`: its memory is bounded. */
+export class ImportReport {
+  /** Messages of an order book, pool states, or list entries read. */
+  messages = 0;
+  /** Rows of the dataset handed on. */
+  rows = 0;
+  /** Breaks after which the book was not used until it was whole again, and fresh starts. */
+  readonly gaps = new Tally<FeedNote>();
+  /** Messages whose time lies before that of the one before them; they are applied in file order. */
+  readonly outOfOrder = new Tally<FeedNote>();
+  /** Rows handed on whose best bid is at or above the best ask. */
+  readonly crossed = new Tally<FeedNote>();
+  /** Updates and snapshots that the book already held, or that came before any snapshot. */
+  oldMessages = 0;
+  readonly leftOut = new Tally<LeftOut>();
 }

@@ -1,6 +1,9 @@
+/** Rows of Tardis CSV files, read in place, and the market that they are of. */
+import type { MarketType } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { readLineChunks } from '../lines.js';
-import { parseDecimalBytes, parseIntegerBytes } from './decimal.js';
+import { parseDecimalBytes, parseIntegerBytes } from './fields.js';
+import type { BookMarket } from './order-book.js';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -201,4 +204,34 @@ export async function* readTardisRows(
       throw new InputError(`${path}:1: expected a header, found nothing`);
     }
   }
+}
+
+/** Names under which Tardis files exchanges (or their sections) that trade derivatives alone. */
+const DERIVATIVE_EXCHANGES: ReadonlySet<string> = new Set([
+  'binance-futures',
+  'binance-delivery',
+  'bitfinex-derivatives',
+  'bitget-futures',
+  'bitmex',
+  'bybit',
+  'crypto-com-derivatives',
+  'cryptofacilities',
+  'deribit',
+  'dydx',
+  'dydx-v4',
+  'gate-io-futures',
+  'huobi-dm',
+  'huobi-dm-linear-swap',
+  'huobi-dm-swap',
+  'hyperliquid',
+  'kucoin-futures',
+  'okex-futures',
+  'okex-swap',
+  'phemex',
+]);
+
+/** The market that a Tardis file says it is of: exchange as source, symbol as pair. */
+export function tardisMarket(row: Pick<TardisRow, 'exchange' | 'symbol'>): BookMarket {
+  const type: MarketType = DERIVATIVE_EXCHANGES.has(row.exchange) ? 'cex_perp' : 'cex_spot';
+  return { source: row.exchange, pair: row.symbol, type };
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { MAX_WAITING_LEVELS } from '../../storage/import/update-buffer.js';
+import { MAX_WAITING_LEVELS } from '../../storage/import/binance.js';
 import { replayPlainly, type PlainUpdate } from '../reference/order-book.js';
 import { importAll, Scratch, TOKEN, type SnapshotRow } from './import-helpers.js';
 

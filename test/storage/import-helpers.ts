@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
-import type { ImportFormat } from '../../storage/import/formats.js';
 import {
-  ImportReport,
-  importRows,
+  leftOutReason,
   parseImportOptions,
   type RawImportFlags,
-} from '../../storage/import/index.js';
+} from '../../server/cli/import-options.js';
+import { ImportReport, type ImportFormat } from '../../storage/import/formats.js';
+import { importRows } from '../../storage/import/import.js';
 
 export const SHARED = path.resolve('..', 'shared', 'data');
 export const hasShared = existsSync(SHARED);
@@ -58,6 +58,8 @@ export async function importAll<Row = SnapshotRow>(
   const rows: Row[] = [];
   const options = parseImportOptions(format, flags);
   for await (const row of importRows(format, files, options, report)) rows.push(row as Row);
+  // Reasons as the command words them.
+  for (const item of report.leftOut.first) item.reason = leftOutReason(item);
   return { rows, report };
 }
 

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createWriteStream, statSync } from 'node:fs';
 import { afterAll, expect, it } from 'vitest';
-import { ImportReport, importRows, parseImportOptions } from '../../storage/import/index.js';
+import { parseImportOptions } from '../../server/cli/import-options.js';
+import { ImportReport } from '../../storage/import/formats.js';
+import { importRows } from '../../storage/import/import.js';
 import { Scratch, TOKEN } from './import-helpers.js';
 
 const scratch = new Scratch();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { parseImportOptions, type RawImportFlags } from '../../server/cli/import-options.js';
 import { UsageError } from '../../storage/errors.js';
 import { IMPORT_FORMATS, type ImportFormat } from '../../storage/import/formats.js';
-import { parseImportOptions, type RawImportFlags } from '../../storage/import/index.js';
+
 import { SOL, TOKEN } from './import-helpers.js';
 
 const WETH = '0xC02aaa39b223FE8D0A0e5C4F27eAD9083C756Cc2';

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { MAX_SIDE_LEVELS } from '../../storage/import/levels.js';
+import { MAX_SIDE_LEVELS } from '../../storage/import/order-book.js';
 import { importAll, Scratch, TOKEN, type SnapshotRow } from './import-helpers.js';
 
 const scratch = new Scratch();

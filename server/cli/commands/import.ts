@@ -4,19 +4,15 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { UsageError } from '../../../storage/errors.js';
 import {
-  IMPORT_FLAGS,
   IMPORT_FORMATS,
+  ImportReport,
   type ImportFormat,
-  isImportFormat,
-} from '../../../storage/import/formats.js';
-import {
   type ImportOptions,
-  importRows,
-  parseImportOptions,
-} from '../../../storage/import/index.js';
-import { importIntoStore } from '../../../storage/import/into-store.js';
-import { ImportReport, type Tally } from '../../../storage/import/report.js';
+  type Tally,
+} from '../../../storage/import/formats.js';
+import { importIntoStore, importRows } from '../../../storage/import/import.js';
 import { dataDirectory, type FlagKind, readFlags } from '../flags.js';
+import { IMPORT_FLAGS, leftOutReason, parseImportOptions } from '../import-options.js';
 import { count, printJson, Progress, tell } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 
@@ -33,8 +29,9 @@ export async function importFiles(words: readonly string[]): Promise<void> {
   const kinds: Record<string, FlagKind> = { data: 'text', out: 'text', json: 'switch' };
   for (const flag of IMPORT_FLAGS) kinds[flag] = 'texts';
   const { flags, rest } = readFlags(words, kinds);
-  const [format, ...files] = rest;
-  if (format === undefined || !isImportFormat(format)) {
+  const [word, ...files] = rest;
+  const format = IMPORT_FORMATS.find((known) => known === word);
+  if (format === undefined) {
     throw new UsageError(`FORMAT: expected one of ${IMPORT_FORMATS.join(', ')}`);
   }
   if (files.length === 0) throw new UsageError('FILE: expected at least one');
@@ -131,7 +128,11 @@ function tellReport(read: ImportReport): void {
   tellList('breaks of the feed', read.gaps, ({ t, reason }) => `${timeText(t)}: ${reason}`);
   tellList('late messages', read.outOfOrder, ({ t, reason }) => `${timeText(t)}: ${reason}`);
   tellList('crossed books', read.crossed, ({ t, reason }) => `${timeText(t)}: ${reason}`);
-  tellList('left out', read.leftOut, ({ where, what, reason }) => `${where}: ${what}: ${reason}`);
+  tellList(
+    'left out',
+    read.leftOut,
+    (item) => `${item.where}: ${item.what}: ${leftOutReason(item)}`,
+  );
 }
 
 function tellList<T>(title: string, tally: Tally<T>, text: (item: T) => string): void {
@@ -154,6 +155,13 @@ function jsonReport(read: ImportReport): object {
     gaps: list(read.gaps),
     out_of_order: list(read.outOfOrder),
     crossed: list(read.crossed),
-    left_out: list(read.leftOut),
+    left_out: {
+      count: read.leftOut.count,
+      first: read.leftOut.first.map((item) => ({
+        where: item.where,
+        what: item.what,
+        reason: leftOutReason(item),
+      })),
+    },
   };
 }

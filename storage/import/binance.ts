@@ -1,15 +1,118 @@
+/** Binance combined-stream captures as snapshots of the order book. */
 import { InputError } from '../errors.js';
-import {
-  readBinanceMessages,
-  readLevels,
-  type DepthSnapshot,
-  type DepthUpdate,
-} from './binance-messages.js';
-import { BookMessage, type BookMarket } from './book.js';
-import type { ImportOptions, ImportToken } from './options.js';
-import type { ImportReport } from './report.js';
-import { BookSampler } from './sampler.js';
-import { UpdateBuffer } from './update-buffer.js';
+import { readLineBatches } from '../lines.js';
+import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
+import type { ImportOptions, ImportToken } from './formats.js';
+import { type BookMarket, BookMessage, BookSampler, type LevelList } from './order-book.js';
+import type { ImportReport } from './formats.js';
+
+/** Levels of updates that are held back for a snapshot; beyond, the oldest updates go. */
+export const MAX_WAITING_LEVELS = 500_000;
+
+const US_PER_MS = 1_000;
+/** Plausible times in milliseconds: 1973 to 2106, which seconds and microseconds miss. */
+const MIN_TIME_MS = 1e11;
+const MAX_TIME_MS = 0xffff_ffff * 1e3;
+const LOCAL_TIME = /^[0-9]*\s*$/;
+
+/** A change of the book: the totals at these prices after updates `firstId` to `lastId`. */
+interface DepthUpdate {
+  kind: 'update';
+  symbol: string;
+  /** `E`, in epoch microseconds. */
+  us: number;
+  firstId: number;
+  lastId: number;
+  /** `pu`, the `lastId` of the update before; null on spot, where ids follow without a hole. */
+  previousId: number | null;
+  /** COIN-M messages name the pair (`ps`) that the contract is on. */
+  isCoinMargined: boolean;
+  fields: JsonFields;
+}
+
+/** The REST depth snapshot: the best 1,000 levels a side as of update `lastId`. */
+interface DepthSnapshot {
+  kind: 'snapshot';
+  /** `E` in epoch microseconds, null on spot, which has none. */
+  us: number | null;
+  lastId: number;
+  fields: JsonFields;
+}
+
+/** Any other message: it moves the feed's end alone. */
+interface OtherMessage {
+  kind: 'other';
+  us: number | null;
+}
+
+type BinanceMessage = DepthUpdate | DepthSnapshot | OtherMessage;
+
+/** The messages of stream files, a batch at a time: `<local time> <JSON>`, one a line. */
+async function* readBinanceMessages(
+  files: readonly string[],
+): AsyncGenerator<Iterable<BinanceMessage>, void, undefined> {
+  for (const path of files) {
+    for await (const lines of readLineBatches(path)) {
+      yield (function* () {
+        for (const { line, text } of lines) {
+          if (text !== '') yield readMessage(`${path}:${line}`, text);
+        }
+      })();
+    }
+  }
+}
+
+function readMessage(where: string, text: string): BinanceMessage {
+  const brace = text.indexOf('{');
+  if (brace < 0 || !LOCAL_TIME.test(text.slice(0, brace))) {
+    throw new InputError(`${where}: the line: expected '<local time> <JSON object>'`);
+  }
+  const outer = new JsonFields(where, parseJsonObject(text.slice(brace), where));
+  const fields = outer.has('data') ? outer.child('data') : outer;
+  if (fields.object.e === 'depthUpdate') return readUpdate(fields);
+  if (fields.object.lastUpdateId !== undefined) {
+    const lastId = fields.integer('lastUpdateId', 0, Number.MAX_SAFE_INTEGER);
+    return { kind: 'snapshot', us: readTimeOrNull(fields), lastId, fields };
+  }
+  return { kind: 'other', us: readTimeOrNull(fields) };
+}
+
+function readUpdate(fields: JsonFields): DepthUpdate {
+  const id = (field: string) => fields.integer(field, 0, Number.MAX_SAFE_INTEGER);
+  const us = readTimeOrNull(fields);
+  if (us === null) throw fields.fault('E', 'expected epoch milliseconds');
+  return {
+    kind: 'update',
+    symbol: fields.text('s'),
+    us,
+    firstId: id('U'),
+    lastId: id('u'),
+    previousId: fields.has('pu') ? id('pu') : null,
+    isCoinMargined: fields.has('ps'),
+    fields,
+  };
+}
+
+function readTimeOrNull(fields: JsonFields): number | null {
+  const ms = fields.integerOrNull('E', MIN_TIME_MS, MAX_TIME_MS);
+  return ms === null ? null : ms * US_PER_MS;
+}
+
+/** Adds the `[price, size]` pairs of a field to a list; sizes of 0 too. */
+function readLevels(fields: JsonFields, field: string, levels: LevelList): void {
+  fields.list(field).forEach((level, i) => {
+    const [price, size] = Array.isArray(level) ? level.map(decimalOf) : [];
+    if (!(price > 0 && size >= 0)) {
+      throw fields.fault(`${field}[${i}]`, 'expected [price above 0, size of at least 0]');
+    }
+    levels.push(price, size);
+  });
+}
+
+function decimalOf(value: unknown): number {
+  if (typeof value === 'string') return parseDecimal(value);
+  return typeof value === 'number' ? value : NaN;
+}
 
 /**
  * Binance combined-stream captures as snapshots, by the exchange's rule: a depth snapshot makes the
@@ -181,4 +284,57 @@ function binanceMarket(update: DepthUpdate): BookMarket {
   if (update.previousId === null) return { source: 'binance', pair, type: 'cex_spot' };
   const source = update.isCoinMargined ? 'binance-delivery' : 'binance-futures';
   return { source, pair, type: 'cex_perp' };
+}
+
+/** Updates of an order book that wait for the snapshot that they build on, oldest first. */
+class UpdateBuffer {
+  private updates: DepthUpdate[] = [];
+  private first = 0;
+  private levels = 0;
+
+  /** The last update's `u`, null where none waits. */
+  get lastId(): number | null {
+    return this.updates.at(-1)?.lastId ?? null;
+  }
+
+  get isEmpty(): boolean {
+    return this.updates.length === this.first;
+  }
+
+  /** The greatest time of the updates that end at or before `lastId`, 0 where none does. */
+  timeUpTo(lastId: number): number {
+    let us = 0;
+    for (const update of this.updates) {
+      if (update.lastId <= lastId) us = Math.max(us, update.us);
+    }
+    return us;
+  }
+
+  /** Adds an update; returns how many old ones it drops to stay within MAX_WAITING_LEVELS. */
+  add(update: DepthUpdate): number {
+    this.updates.push(update);
+    this.levels += levelsOf(update);
+    const first = this.first;
+    while (this.levels > MAX_WAITING_LEVELS && this.first < this.updates.length - 1) {
+      this.levels -= levelsOf(this.updates[this.first++]);
+    }
+    const dropped = this.first - first;
+    if (this.first > this.updates.length / 2) {
+      this.updates = this.updates.slice(this.first);
+      this.first = 0;
+    }
+    return dropped;
+  }
+
+  /** Empties the buffer. */
+  take(): DepthUpdate[] {
+    const updates = this.updates.slice(this.first);
+    [this.updates, this.first, this.levels] = [[], 0, 0];
+    return updates;
+  }
+}
+
+/** An empty update holds memory too. */
+function levelsOf(update: DepthUpdate): number {
+  return 1 + update.fields.list('b').length + update.fields.list('a').length;
 }

@@ -1,56 +1,50 @@
+/** The flags of `fathom import FORMAT`, and what its report calls them. */
 import { MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/limits.js';
 import {
   canonicalAddress,
-  type Chain,
   chainOfAddress,
   CHAINS,
   MARKET_TYPES,
   type MarketType,
   venueKey,
 } from '../../compute/market.js';
-import { InstantError, parseInstant } from '../../compute/time.js';
-import { UsageError } from '../errors.js';
+import { DAY_S, HOUR_S, InstantError, MINUTE_S, parseInstant } from '../../compute/time.js';
+import { UsageError } from '../../storage/errors.js';
 import {
-  IMPORT_FLAGS,
-  IMPORT_FORMAT_SPECS,
-  type ImportFlag,
+  kindOfFormat,
   type ImportFormat,
-} from './formats.js';
+  type ImportKind,
+  type ImportOptions,
+  type ImportToken,
+  type LeftOut,
+} from '../../storage/import/formats.js';
+
+/** Names of the flags, without their dashes. */
+export const IMPORT_FLAGS = [
+  'token',
+  'source',
+  'pair',
+  'type',
+  'quote-usd',
+  'every',
+  'at',
+  'contract-usd',
+] as const;
+type ImportFlag = (typeof IMPORT_FLAGS)[number];
+
+/** The flags that a kind of format has a use for. */
+const FLAGS_OF_KIND: Readonly<Record<ImportKind, readonly ImportFlag[]>> = {
+  book: ['token', 'source', 'pair', 'type', 'quote-usd', 'every', 'contract-usd'],
+  pools: ['token', 'source', 'quote-usd', 'at'],
+  tokens: [],
+};
 
 /** Seconds between two snapshots of an order book where `--every` names none. */
-export const DEFAULT_EVERY_S = 60;
-const MAX_EVERY_S = 86_400;
-
-/** The token whose snapshots an import makes; `0x` addresses in lower case. */
-export interface ImportToken {
-  chain: Chain;
-  address: string;
-}
-
-export interface ImportOptions {
-  token?: ImportToken;
-  source?: string;
-  pair?: string;
-  type?: MarketType;
-  /** USD price of the unit that an order book is quoted in. */
-  quoteUsd: number;
-  /** USD prices of the tokens on the other side of pools, by canonical address. */
-  quoteUsdByAddress: Map<string, number>;
-  /** Whole seconds between two snapshots of an order book. */
-  everyS: number;
-  /** Epoch seconds of pool states that have no time. */
-  atS?: number;
-  /** Sizes of the book are contracts of that many USD. */
-  contractUsd?: number;
-}
+const DEFAULT_EVERY_S = 60;
+const MAX_EVERY_S = DAY_S;
 
 /** Flags as they were given: name without dashes to its values in order. */
 export type RawImportFlags = Readonly<Partial<Record<string, string | readonly string[]>>>;
-
-/** Options of an import without a flag. */
-export function defaultImportOptions(): ImportOptions {
-  return { quoteUsd: 1, quoteUsdByAddress: new Map(), everyS: DEFAULT_EVERY_S };
-}
 
 /**
  * Reads the flags of `fathom import FORMAT`. Throws a UsageError naming the flag where one is
@@ -58,29 +52,35 @@ export function defaultImportOptions(): ImportOptions {
  * or missing.
  */
 export function parseImportOptions(format: ImportFormat, flags: RawImportFlags): ImportOptions {
-  const spec = IMPORT_FORMAT_SPECS[format];
-  const options = defaultImportOptions();
+  const kind = kindOfFormat(format);
+  const options: ImportOptions = {
+    ...{ quoteUsd: 1, quoteUsdByAddress: new Map(), everyS: DEFAULT_EVERY_S },
+  };
   for (const [name, value] of Object.entries(flags)) {
     if (value === undefined) continue;
     const values = typeof value === 'string' ? [value] : value;
     if (values.length === 0) continue;
     const flag = asFlag(name);
-    if (!spec.needs.includes(flag) && !spec.accepts.includes(flag)) {
+    if (!FLAGS_OF_KIND[kind].includes(flag)) {
       throw new UsageError(`--${flag}: ${format} has no use for it`);
     }
-    if (flag === 'quote-usd' && spec.kind === 'pools') {
+    if (flag === 'quote-usd' && kind === 'pools') {
       for (const text of values) readQuotePrice(options, format, text);
       continue;
     }
     if (values.length > 1) throw new UsageError(`--${flag}: given more than once`);
     readFlag(options, format, flag, values[0]);
   }
-  for (const flag of spec.needs) {
-    if (options[flag as 'token'] === undefined) {
-      throw new UsageError(`--${flag}: ${format} needs it (CHAIN:ADDRESS)`);
-    }
+  if (kind !== 'tokens' && options.token === undefined) {
+    throw new UsageError(`--token: ${format} needs it (CHAIN:ADDRESS)`);
   }
   return options;
+}
+
+/** Why an entry was left out, with the flag that would have let it in. */
+export function leftOutReason({ reason, missing }: LeftOut): string {
+  if (missing === undefined) return reason;
+  return `${reason}: ${missing === 'atS' ? '--at TIME' : `--quote-usd ${missing.quoteUsdOf}=N`}`;
 }
 
 function asFlag(name: string): ImportFlag {
@@ -174,7 +174,7 @@ function readQuotePrice(options: ImportOptions, format: ImportFormat, text: stri
   options.quoteUsdByAddress.set(key, parsePositive('quote-usd', text.slice(equals + 1)));
 }
 
-const UNIT_S = { s: 1, m: 60, h: 3600 } as const;
+const UNIT_S = { s: 1, m: MINUTE_S, h: HOUR_S } as const;
 
 function parseEvery(text: string): number {
   const match = /^([0-9]{1,6})([smh]?)$/.exec(text);

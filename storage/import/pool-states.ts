@@ -1,0 +1,330 @@
+/** States of pools as snapshots: one layout each of CLMM, DLMM and constant-product pools. */
+import {
+  MAX_BIN_STEP_BP,
+  MAX_DECIMALS,
+  MAX_LEVELS_PER_LIST,
+  MAX_T_S,
+} from '../../compute/ingest/limits.js';
+import { canonicalAddress, marketKey } from '../../compute/market.js';
+import { InputError } from '../errors.js';
+import { readLineBatches } from '../lines.js';
+import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
+import type { ImportOptions, ImportReport, ImportToken, LeftOut } from './formats.js';
+
+/** Ticks and bins of the token's states that are held at once, as states of one time may lie apart. */
+const MAX_HELD_LEVELS = 4_000_000;
+const MAX_HELD_STATES = 500_000;
+
+/**
+ * USDC and USDT on the chains that pool files come from, `0x` addresses in lower case. Their price
+ * is 1 USD where the options name none.
+ */
+const STABLECOIN_ADDRESSES: ReadonlySet<string> = new Set([
+  // USDC and USDT on Solana.
+  'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+  'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB',
+  // USDC and USDT on Ethereum.
+  '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
+  '0xdac17f958d2ee523a2206206994597c13d831ec7',
+  // USDC on Avalanche, native and bridged.
+  '0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e',
+  '0xa7d7079b0fead91f3e65f86e8915cb59c1a4c664',
+  // USDC (bridged) and USDT on Polygon.
+  '0x2791bca1f2de4661ed88a30c99a7a9449aa84174',
+  '0xc2132d05d31c914a87c6611c10748aeb04b58e8f',
+]);
+
+/** The snapshot that is put together for one time. */
+interface PoolSnapshot {
+  priceUsd: number;
+  markets: object[];
+  keys: Set<string>;
+}
+
+/**
+ * Pool states as snapshots: those that hold the token and share a time become one, with a market
+ * each, in ascending `t`. A state without a usable price or time, and a pool that the time has
+ * already, is left out and reported.
+ */
+export async function* importPools(
+  layout: PoolLayout,
+  files: readonly string[],
+  token: ImportToken,
+  options: ImportOptions,
+  report: ImportReport,
+): AsyncGenerator<object, void, undefined> {
+  const snapshots = new PoolSnapshots(layout, token, options, report);
+  for (const path of files) {
+    for await (const lines of readLineBatches(path)) {
+      for (const { line, text } of lines) if (text !== '') snapshots.add(`${path}:${line}`, text);
+    }
+  }
+  yield* snapshots.rows();
+}
+
+type WhyLeftOut = Pick<LeftOut, 'reason' | 'missing'>;
+
+class PoolSnapshots {
+  private readonly byTime = new Map<number, PoolSnapshot>();
+  private levels = 0;
+  private states = 0;
+
+  constructor(
+    private readonly layout: PoolLayout,
+    private readonly token: ImportToken,
+    private readonly options: ImportOptions,
+    private readonly report: ImportReport,
+  ) {}
+
+  add(where: string, text: string): void {
+    const fields = new JsonFields(where, parseJsonObject(text, where));
+    const head = this.layout.readHead(fields);
+    this.report.messages++;
+    const side = head.tokens.findIndex((token) => token.address === this.token.address);
+    if (side < 0) return;
+    const why = this.addState(fields, head, side as 0 | 1);
+    if (why !== null) this.report.leftOut.add({ where, what: head.pool ?? pairOf(head), ...why });
+  }
+
+  *rows(): Generator<object, void, undefined> {
+    const { chain, address } = this.token;
+    const times = [...this.byTime.keys()].sort((a, b) => a - b);
+    for (const t of times) {
+      const { priceUsd, markets } = this.byTime.get(t)!;
+      this.byTime.delete(t);
+      yield { chain, address, t, tier: 'raw', price_usd: priceUsd, markets };
+    }
+  }
+
+  /** Adds a state to its time's snapshot; returns why not where it cannot. */
+  private addState(fields: JsonFields, head: PoolHead, side: 0 | 1): WhyLeftOut | null {
+    const other = head.tokens[1 - side];
+    if (other.address === this.token.address) return { reason: 'both sides are the token' };
+    const quoteUsd = this.quoteUsd(other.address);
+    if (quoteUsd === null) {
+      const reason = `no price for ${other.symbol ?? 'the other side'}`;
+      return { reason, missing: { quoteUsdOf: other.address } };
+    }
+    const t = head.t ?? this.options.atS;
+    if (t === undefined) return { reason: 'the state has no time', missing: 'atS' };
+    const { price, body, levels } = this.layout.readBody(fields, head, side, quoteUsd);
+    const priceUsd = price * quoteUsd;
+    if (!(priceUsd > 0 && priceUsd < Infinity)) return { reason: 'the pool has no price' };
+    const source = this.options.source ?? head.source;
+    const market = { source, address: head.pool, pair: pairOf(head) };
+    const snapshot = this.snapshotAt(t, priceUsd);
+    const key = marketKey(market);
+    if (snapshot.keys.has(key)) {
+      return { reason: `a second state of the pool at ${t}: the first is kept` };
+    }
+    snapshot.keys.add(key);
+    snapshot.markets.push({ ...market, exchange_type: 'DEX', type: 'onchain_pool', ...body });
+    this.countHeld(fields, levels);
+    return null;
+  }
+
+  private snapshotAt(t: number, priceUsd: number): PoolSnapshot {
+    let snapshot = this.byTime.get(t);
+    if (snapshot === undefined) {
+      snapshot = { priceUsd, markets: [], keys: new Set() };
+      this.byTime.set(t, snapshot);
+    }
+    return snapshot;
+  }
+
+  private quoteUsd(address: string): number | null {
+    const named = this.options.quoteUsdByAddress.get(address);
+    return named ?? (STABLECOIN_ADDRESSES.has(address) ? 1 : null);
+  }
+
+  private countHeld(fields: JsonFields, levels: number): void {
+    this.levels += levels;
+    if (this.levels > MAX_HELD_LEVELS || ++this.states > MAX_HELD_STATES) {
+      throw new InputError(
+        `${fields.where}: more than ${MAX_HELD_STATES} states or ${MAX_HELD_LEVELS} ticks or bins ` +
+          'of the token: import the times apart',
+      );
+    }
+  }
+}
+
+function pairOf(head: PoolHead): string {
+  return head.tokens.map((token) => token.symbol ?? token.address).join('/');
+}
+
+/** One side of a pool. */
+interface PoolToken {
+  address: string;
+  symbol: string | null;
+  decimals: number;
+}
+
+/** What the layouts of pool files have in common. */
+interface PoolHead {
+  source: string;
+  /** The pool's address, `0x` in lower case; null where the file has none. */
+  pool: string | null;
+  /** Epoch seconds, null where the file has none. */
+  t: number | null;
+  /** Both sides in the file's order. */
+  tokens: readonly [PoolToken, PoolToken];
+}
+
+/** A market's body and the price that it implies. */
+interface PoolMarketBody {
+  /** Price of the token in the other side's token; not above 0 where the pool has none. */
+  price: number;
+  body: object;
+  /** Ticks or bins in the body. */
+  levels: number;
+}
+
+/** One layout of pool states, one JSON object a line. */
+interface PoolLayout {
+  readHead(fields: JsonFields): PoolHead;
+  /** The market's body for the token that stands on side `token` (0 or 1). */
+  readBody(fields: JsonFields, head: PoolHead, token: 0 | 1, quoteUsd: number): PoolMarketBody;
+}
+
+/** Reads what the layouts share; `names` are those of the venue and of the two tokens. */
+function readPoolHead(fields: JsonFields, names: [string, string, string]): PoolHead {
+  const pool = fields.textOrNull('pool');
+  return {
+    source: fields.text(names[0]),
+    pool: pool !== null && /^0x[0-9a-fA-F]+$/.test(pool) ? pool.toLowerCase() : pool,
+    t: fields.integerOrNull('t', 1, MAX_T_S),
+    tokens: [readToken(fields.child(names[1])), readToken(fields.child(names[2]))],
+  };
+}
+
+function readToken(fields: JsonFields): PoolToken {
+  return {
+    address: canonicalAddress(fields.text('address')),
+    symbol: fields.textOrNull('symbol'),
+    decimals: fields.integer('decimals', 0, MAX_DECIMALS),
+  };
+}
+
+/** A list of ticks or bins: `[integer id, ...decimal strings]`, ids strictly ascending. */
+function readPoolLevels<T>(
+  fields: JsonFields,
+  field: string,
+  amounts: RegExp,
+  width: number,
+  level: (id: number, amounts: string[]) => T,
+): T[] {
+  const list = fields.list(field);
+  if (list.length > MAX_LEVELS_PER_LIST) {
+    throw fields.fault(field, `expected at most ${MAX_LEVELS_PER_LIST} entries`);
+  }
+  let last = -Infinity;
+  return list.map((entry, i) => {
+    const [id, ...rest] = Array.isArray(entry) ? (entry as unknown[]) : [];
+    const isWhole = rest.length === width && rest.every((amount) => isAmount(amount, amounts));
+    if (!Number.isSafeInteger(id) || !isWhole) {
+      const expected = `expected an integer and ${width} decimal string(s)`;
+      throw fields.fault(`${field}[${i}]`, expected);
+    }
+    if (!((id as number) > last)) throw fields.fault(`${field}[${i}]`, 'expected ids ascending');
+    last = id as number;
+    return level(last, rest as string[]);
+  });
+}
+
+function isAmount(amount: unknown, shape: RegExp): boolean {
+  return typeof amount === 'string' && amount.length <= 100 && shape.test(amount);
+}
+
+/** Raw units as human ones: the one rounding is that of the decimal to a double. */
+function humanAmount(digits: string, decimals: number): number {
+  return parseDecimal(`${digits}e-${decimals}`);
+}
+
+const SIGNED_INTEGER = /^-?[0-9]+$/;
+const Q96 = 2 ** 96;
+
+/**
+ * Concentrated liquidity (Uniswap v3 and v4, PancakeSwap v3, decoded Whirlpools). Liquidity is what
+ * the ticks sum to, also where a pool stores another figure (`ticks_match_liquidity` false).
+ */
+export const CLMM_POOLS: PoolLayout = {
+  readHead: (fields) => readPoolHead(fields, ['protocol', 'token0', 'token1']),
+  readBody: (fields, head, token, quoteUsd) => {
+    const sqrtPrice = fields.digits('sqrt_price_x96');
+    const [decimals0, decimals1] = head.tokens.map((side) => side.decimals);
+    const ticks = readTicks(fields);
+    const body = {
+      clmm: {
+        sqrt_price_x96: sqrtPrice,
+        ticks,
+        decimals0,
+        decimals1,
+        token,
+        quote_usd: quoteUsd,
+      },
+    };
+    const price0In1 = (Number(sqrtPrice) / Q96) ** 2 * 10 ** (decimals0 - decimals1);
+    return { price: token === 0 ? price0In1 : 1 / price0In1, body, levels: ticks.length };
+  },
+};
+
+function readTicks(fields: JsonFields): [number, string][] {
+  return readPoolLevels(fields, 'ticks', SIGNED_INTEGER, 1, (tick, [net]) => [tick, net]);
+}
+
+const INTEGER = /^[0-9]+$/;
+const MAX_BIN_ID = 8_388_608;
+
+/** Liquidity book pools (Trader Joe, Meteora DLMM): bin ids shifted so that id 0 has price 1. */
+export const DLMM_BINS: PoolLayout = {
+  readHead: (fields) => readPoolHead(fields, ['protocol', 'token_x', 'token_y']),
+  readBody: (fields, head, token, quoteUsd) => {
+    const [x, y] = head.tokens.map((side) => side.decimals);
+    const binStep = fields.integer('bin_step', 1, MAX_BIN_STEP_BP);
+    const activeId = fields.integer('active_id', -MAX_BIN_ID, MAX_BIN_ID);
+    const bins = readPoolLevels(fields, 'bins', INTEGER, 2, (id, [amountX, amountY]) => [
+      id,
+      humanAmount(amountX, x),
+      humanAmount(amountY, y),
+    ]);
+    const body = {
+      dlmm: {
+        bin_step: binStep,
+        active_id: activeId,
+        bins,
+        decimals_x: x,
+        decimals_y: y,
+        token: token === 0 ? 'x' : 'y',
+        quote_usd: quoteUsd,
+      },
+    };
+    const priceXInY = (1 + binStep / 10_000) ** activeId * 10 ** (x - y);
+    return { price: token === 0 ? priceXInY : 1 / priceXInY, body, levels: bins.length };
+  },
+};
+
+/** Constant-product pairs (Uniswap v2), reserves in human (`reserve0`) or raw units (`_raw`). */
+export const CP_PAIRS: PoolLayout = {
+  readHead: (fields) => readPoolHead(fields, ['venue', 'token0', 'token1']),
+  readBody: (fields, head, token, quoteUsd) => {
+    const reserves = [0, 1].map((side) =>
+      readReserve(fields, `reserve${side}`, head.tokens[side].decimals),
+    );
+    const [reserveToken, reserveQuote] = token === 0 ? reserves : reserves.reverse();
+    const body = {
+      constant_product: {
+        reserve_token: reserveToken,
+        reserve_quote: reserveQuote,
+        quote_usd: quoteUsd,
+      },
+    };
+    return { price: reserveQuote / reserveToken, body, levels: 2 };
+  },
+};
+
+function readReserve(fields: JsonFields, field: string, decimals: number): number {
+  if (fields.has(`${field}_raw`)) return humanAmount(fields.digits(`${field}_raw`), decimals);
+  const reserve = parseDecimal(fields.text(field));
+  if (Number.isNaN(reserve)) throw fields.fault(field, 'expected a number of at least 0');
+  return reserve;
+}
