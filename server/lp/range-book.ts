@@ -2,7 +2,6 @@
  * Where tokens' prices went in the hours in sight, and their pools' depth there, kept by token. It
  * follows the tokens' depth by itself, one token at a time.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseTokenRanges } from '../../compute/lp/pool-range.js';
 import type { HourPrices } from '../../compute/lp/price-range.js';
 import type { Clock } from '../clock.js';
@@ -47,6 +46,8 @@ export class RangeBook {
   private waiting: (() => void)[] = [];
   /** Paced: a token whose depth keeps coming gets a bounded share of the time. */
   private readonly follower: Follower<string>;
+  /** Until then the token after the last one has to wait. */
+  private restUntilMs = 0;
   private closed = false;
 
   constructor(private readonly options: RangeBookOptions) {
@@ -174,8 +175,9 @@ export class RangeBook {
 
   /** @returns the time to charge the token with; null where a board waits for it */
   private async follow(address: string): Promise<number | null> {
-    const startMs = performance.now();
     const wasLacking = this.lacking.has(address);
+    if (!wasLacking) await this.rest();
+    const startMs = performance.now();
     try {
       await this.read(address);
     } catch (error) {
@@ -187,8 +189,15 @@ export class RangeBook {
     }
     if (wasLacking || this.lacking.has(address)) return null;
     const tookMs = performance.now() - startMs;
-    if (this.follower.due.size > 0 && !this.closed) await sleep(REST_FACTOR * tookMs);
+    const { due } = this.follower;
+    const hasNext = due.size > (due.has(address) ? 1 : 0);
+    this.restUntilMs = hasNext ? performance.now() + REST_FACTOR * tookMs : 0;
     return tookMs;
+  }
+
+  private async rest(): Promise<void> {
+    const restMs = this.restUntilMs - performance.now();
+    if (restMs > 0 && !this.closed) await new Promise((resolve) => setTimeout(resolve, restMs));
   }
 
   private async read(address: string): Promise<void> {

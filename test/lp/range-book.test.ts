@@ -1,0 +1,96 @@
+/** How the ranges of tokens follow their depth: a bounded share of the time, and never long behind. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createLog } from '../../server/log.js';
+import { RangeBook } from '../../server/lp/range-book.js';
+
+const BUSY = 'B'.repeat(40);
+const QUIET = 'Q'.repeat(40);
+
+describe('the ranges of tokens', () => {
+  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+  afterEach(() => vi.useRealTimers());
+
+  /** A book whose reads take `tookMs`, and the reads' tokens and times. */
+  function bookOf(tookMs: number) {
+    const reads: { address: string; atMs: number }[] = [];
+    const logged: string[] = [];
+    const plan = async () => {
+      await new Promise((resolve) => setTimeout(resolve, tookMs));
+      return { snapshots: [], segmentIds: [], markets: [], nextT: null };
+    };
+    const book = new RangeBook({
+      depth: { token: () => ({ tokenId: 1 }), plan } as never,
+      pool: {} as never,
+      clock: { nowS: () => 1_794_659_696 },
+      log: createLog((line) => void logged.push(line)),
+      onChange: ({ address }) => reads.push({ address, atMs: performance.now() }),
+    });
+    return { book, reads, logged };
+  }
+
+  async function close(book: RangeBook): Promise<void> {
+    const closed = book.close();
+    await vi.advanceTimersByTimeAsync(20_000);
+    await closed;
+  }
+
+  it('are read at once where they are new, and for a board that waits for them', async () => {
+    const { book, reads } = bookOf(50);
+    book.wantPrices([BUSY, QUIET]);
+    let ready = false;
+    void book.ready({ first: false }).then(() => (ready = true));
+    await vi.advanceTimersByTimeAsync(99);
+    expect(ready).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(ready).toBe(true);
+    expect(reads.map(({ address }) => address)).toEqual([BUSY, QUIET]);
+    await close(book);
+  });
+
+  it('take one part in eleven of the time where depth keeps coming, and do not delay others', async () => {
+    const { book, reads } = bookOf(50);
+    book.wantPrices([BUSY, QUIET]);
+    await vi.advanceTimersByTimeAsync(1000);
+    reads.length = 0;
+    for (let ms = 0; ms < 20_000; ms += 10) {
+      book.touch([BUSY]);
+      if (ms === 10_000) book.touch([QUIET]);
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    const busy = reads.filter(({ address }) => address === BUSY);
+    expect(busy.length).toBeGreaterThanOrEqual(35);
+    // A burst at first, then a read every 550 ms.
+    expect(busy.length).toBeLessThanOrEqual(42);
+    const quiet = reads.filter(({ address }) => address === QUIET);
+    expect(quiet).toHaveLength(1);
+    expect(quiet[0].atMs - busy[0].atMs).toBeLessThan(10_500);
+    await close(book);
+  });
+
+  it('are at most 15 s behind, however long a read takes', async () => {
+    const { book, reads } = bookOf(4_000);
+    book.wantPrices([BUSY]);
+    for (let ms = 0; ms < 200_000; ms += 100) {
+      book.touch([BUSY]);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    const gaps = reads.slice(1).map(({ atMs }, i) => atMs - reads[i].atMs);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(15_000 + 4_000 + 100);
+    expect(reads.length).toBeLessThanOrEqual(14);
+    await close(book);
+  });
+
+  it('leave readers three times what a read took before the next token', async () => {
+    const { book, reads } = bookOf(50);
+    const tokens = [BUSY, QUIET, 'R'.repeat(40)];
+    book.wantPrices(tokens);
+    await vi.advanceTimersByTimeAsync(1000);
+    reads.length = 0;
+    book.touch(tokens);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(reads.map(({ address }) => address)).toEqual(tokens);
+    expect(reads[1].atMs - reads[0].atMs).toBe(200);
+    expect(reads[2].atMs - reads[1].atMs).toBe(200);
+    await close(book);
+  });
+});
