@@ -21,7 +21,7 @@ export type RunTask = <K extends TaskName>(
 /** The class of work that a task by itself belongs to; of all others it is 'board'. */
 const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
   renderPage: 'page',
-  buildFragments: 'fragments',
+  makeFragments: 'fragments',
   binSnapshotLines: 'commit',
   binSnapshotRows: 'commit',
   packCellLines: 'commit',

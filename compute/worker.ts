@@ -2,7 +2,6 @@
 import { threadId } from 'node:worker_threads';
 import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import * as demo from './demo/history.js';
-import * as fragments from './fragments/build.js';
 import * as flow from './holders/flow.js';
 import * as holders from './holders/rewrite.js';
 import * as cellColumns from './ingest/cell-columns.js';
@@ -13,6 +12,7 @@ import * as density from './lp/fee-density.js';
 import * as range from './lp/pool-range.js';
 import * as prices from './lp/price-range.js';
 import * as pressure from './orders/pressure.js';
+import * as fragments from './replay/fragment-maker.js';
 import * as replay from './replay/render.js';
 import * as segments from './segment/snapshots.js';
 
@@ -25,8 +25,8 @@ export function ping(_input: null): number {
 }
 
 export const renderPage = moving(replay.renderPage);
-export const buildFragments = moving((inputs: readonly fragments.PackInput[]) =>
-  inputs.map((input) => fragments.buildPack(input).buffer),
+export const makeFragments = moving((inputs: readonly fragments.FragmentsInput[]) =>
+  inputs.map(fragments.makeFragments),
 );
 export const pickSnapshots = moving(segments.pickSnapshots);
 export const binSnapshotLines = moving(snapshotLines.binSnapshotLines);

@@ -11,7 +11,7 @@ import { Budget } from './http/budget.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import type { Log } from './log.js';
-import type { Fragments } from './replay/fragments/fragments.js';
+import type { Fragments } from './replay/fragments.js';
 import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/handler.js';
 import { SegmentColumns } from './replay/segment-columns.js';
 

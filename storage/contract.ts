@@ -109,8 +109,6 @@ export interface DepthSource {
    * @throws SegmentGoneError
    */
   readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
-  /** CRC-32 by segment id, for those of the segments that are stored. */
-  segmentChecksums(ids: readonly number[]): Promise<Map<number, number>>;
 }
 
 /** All that is known of a token; what no data has named is null. */

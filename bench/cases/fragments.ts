@@ -1,7 +1,12 @@
-/** Pages from fragments: packs made of a page's segments, and the page put together from them. */
-import { assemblePage, type FragmentPage } from '../../compute/fragments/assemble.js';
-import { buildPack } from '../../compute/fragments/build.js';
-import { type Pack, PACK_CODINGS, type PackCoding } from '../../compute/fragments/pack.js';
+/** Pages from fragments: fragments made of a page's segments, and the page put together from them. */
+import { assemblePage, type FragmentPage } from '../../compute/replay/fragment-page.js';
+import { makeFragments } from '../../compute/replay/fragment-maker.js';
+import {
+  bytesOfFragments,
+  FRAGMENT_CODINGS,
+  type FragmentCoding,
+  type SegmentFragments,
+} from '../../compute/replay/fragments.js';
 import { compressPage } from '../../compute/replay/compress.js';
 import { buildPage } from '../../compute/replay/page.js';
 import { encodePage } from '../../compute/replay/render.js';
@@ -12,7 +17,7 @@ import { digestOf } from '../digest.js';
 import { unpacked } from './encodings.js';
 import { envelopeOf, pageInput } from './request.js';
 
-/** All of group=market. The hashes of packs are those of their texts' sums, of pages those of their text. */
+/** All of group=market. The hashes of fragments are those of their texts' sums, of pages those of their text. */
 export function fragmentCases(shape: PageShape, history: TokenHistory): BenchCase[] {
   const input = pageInput(history, 'market');
   const page = buildPage(input);
@@ -20,11 +25,11 @@ export function fragmentCases(shape: PageShape, history: TokenHistory): BenchCas
   const json = encodePage(page, envelope, 'json');
   const segments = splitRun(history.run).map(encodeSegment);
   const cases: BenchCase[] = [];
-  for (const coding of PACK_CODINGS) {
-    const packs = buildPacks(segments, coding, history.markets.length);
+  for (const coding of FRAGMENT_CODINGS) {
+    const made = makeAll(segments, coding, history.markets.length);
     const whole = compressPage(json, coding).length;
     const assembled: FragmentPage = {
-      stretches: packs.map((pack) => ({ pack, first: 0, end: pack.t.length })),
+      spans: made.map((fragments) => ({ fragments, first: 0, end: fragments.t.length })),
       markets: history.markets,
       query: input.query,
       envelope,
@@ -33,7 +38,7 @@ export function fragmentCases(shape: PageShape, history: TokenHistory): BenchCas
     cases.push(
       benchCase({
         name: `fragments ${shape.name}/buildPack ${coding}`,
-        run: () => buildPacks(segments, coding, history.markets.length),
+        run: () => makeAll(segments, coding, history.markets.length),
         digest: (built) => digestOf(built.map(({ crcs }) => crcs)),
         work: { cells: page.rowCount },
         extra: (built) => ({ packBytesPerCell: bytesOf(built) / page.rowCount }),
@@ -59,14 +64,16 @@ export function fragmentCases(shape: PageShape, history: TokenHistory): BenchCas
   return cases;
 }
 
-function buildPacks(
+function makeAll(
   segments: readonly Uint8Array[],
-  coding: PackCoding,
+  coding: FragmentCoding,
   marketCount: number,
-): Pack[] {
-  return segments.map((segment) => buildPack({ segment, group: 'market', coding, marketCount }));
+): SegmentFragments[] {
+  return segments.map((segment) =>
+    makeFragments({ segment, group: 'market', coding, marketCount }),
+  );
 }
 
-function bytesOf(packs: readonly Pack[]): number {
-  return packs.reduce((sum, { buffer }) => sum + buffer.length, 0);
+function bytesOf(made: readonly SegmentFragments[]): number {
+  return made.reduce((sum, fragments) => sum + bytesOfFragments(fragments), 0);
 }

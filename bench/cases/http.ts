@@ -28,7 +28,7 @@ export interface HttpCase {
 }
 
 /** Flags of a server that makes every page anew. */
-export const NO_FRAGMENTS = ['--fragments-memory-mib', '0', '--fragments-disk-mib', '0'];
+export const NO_FRAGMENTS = ['--fragments-memory-mib', '0'];
 /** And reads all that it is made of. */
 export const COLD = [...NO_FRAGMENTS, '--columns-memory-mib', '0'];
 /** Tokens that warm pages are asked for. */

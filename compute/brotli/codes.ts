@@ -85,7 +85,7 @@ const MAX_STEP = 3;
 const UNKNOWN = -1000;
 
 /**
- * Finds distances' symbols. A piece knows of no distance but its own: what stands before it is not
+ * Finds distances' symbols. A fragment knows of no distance but its own: what stands before it is not
  * the same on every page.
  */
 export class LastDistances {

@@ -1,6 +1,6 @@
-/** A text as pieces of a brotli stream (RFC 7932), from matches that the caller names. */
+/** A text as fragments of a brotli stream (RFC 7932), from matches that the caller names. */
 import { BitWriter, DEFLATE_SLACK_BYTES } from '../deflate/bit-writer.js';
-import { checkMatch, type PieceEncoder } from '../deflate/encoder.js';
+import { checkMatch, type FragmentEncoder } from '../deflate/encoder.js';
 import {
   canLeaveDistanceOut,
   COMMAND_SYMBOLS,
@@ -39,7 +39,7 @@ const ALIGNING_BLOCK_BITS = 6;
 /** Bits that are put down at once. */
 const MAX_PUT_BITS = 16;
 
-export class BrotliPieceEncoder implements PieceEncoder {
+export class BrotliEncoder implements FragmentEncoder {
   readonly maxDistance: number;
   taken = 0;
   private readonly writer = new BitWriter();
@@ -50,11 +50,11 @@ export class BrotliPieceEncoder implements PieceEncoder {
   private list = new Int32Array(FIRST_COMMANDS * COMMAND_NUMBERS);
   private used = 0;
   private text: Uint8Array = new Uint8Array(0);
-  private pieceStart = 0;
+  private fragmentStart = 0;
   /** End of the last copy. */
   private copied = 0;
 
-  /** @param windowBits of the stream that the pieces become part of */
+  /** @param windowBits of the stream that the fragments become part of */
   constructor(windowBits: number) {
     this.maxDistance = 2 ** windowBits - 16;
   }
@@ -70,7 +70,7 @@ export class BrotliPieceEncoder implements PieceEncoder {
   }
 
   skip(to: number): void {
-    this.taken = this.pieceStart = this.copied = to;
+    this.taken = this.fragmentStart = this.copied = to;
     this.used = 0;
     this.last.clear();
   }
@@ -81,8 +81,8 @@ export class BrotliPieceEncoder implements PieceEncoder {
     this.taken = this.copied = from + length;
   }
 
-  endPiece(to: number): number {
-    const bytes = to - this.pieceStart;
+  endFragment(to: number): number {
+    const bytes = to - this.fragmentStart;
     // Behind the block's last byte nothing is copied.
     if (to > this.copied) this.add(to - this.copied, 0, 0);
     this.count();
@@ -95,7 +95,7 @@ export class BrotliPieceEncoder implements PieceEncoder {
     return this.writer.at;
   }
 
-  pieces(): Uint8Array<ArrayBuffer> {
+  written(): Uint8Array<ArrayBuffer> {
     return this.writer.written();
   }
 
@@ -126,7 +126,7 @@ export class BrotliPieceEncoder implements PieceEncoder {
     const literals = this.literals.counts.fill(0);
     const commands = this.commands.counts.fill(0);
     const distances = this.distances.counts.fill(0);
-    for (let c = 0, at = this.pieceStart; c < this.used; c += COMMAND_NUMBERS) {
+    for (let c = 0, at = this.fragmentStart; c < this.used; c += COMMAND_NUMBERS) {
       commands[list[c + SYMBOL]]++;
       const symbol = list[c + DISTANCE_SYMBOL];
       if (symbol !== NO_DISTANCE) distances[symbol]++;
@@ -165,7 +165,7 @@ export class BrotliPieceEncoder implements PieceEncoder {
     const list = this.list;
     const commands = this.commands;
     const distances = this.distances;
-    for (let c = 0, at = this.pieceStart; c < this.used; c += COMMAND_NUMBERS) {
+    for (let c = 0, at = this.fragmentStart; c < this.used; c += COMMAND_NUMBERS) {
       const insert = list[c + INSERT];
       const copy = list[c + COPY];
       const symbol = list[c + SYMBOL];

@@ -42,19 +42,19 @@ export interface MatchTaker {
   match(from: number, length: number, distance: number): void;
 }
 
-/** Makes pieces of a text, each of which ends at a byte's end and is not the last of its stream. */
-export interface PieceEncoder extends MatchTaker {
+/** Makes fragments of a text: each ends at a byte's end and is not the last of its stream. */
+export interface FragmentEncoder extends MatchTaker {
   /** Takes the text up to `to` as it is. */
   plain(to: number): void;
-  /** Leaves out the text up to `to`, as far as it is in no piece yet. */
+  /** Leaves out the text up to `to`, as far as it is in no fragment yet. */
   skip(to: number): void;
   /**
-   * Ends a piece of the text.
-   * @returns where its bytes end, among those of all pieces since begin(): see pieces()
+   * Ends a fragment of the text.
+   * @returns where its bytes end, among those of all fragments since begin(): see written()
    */
-  endPiece(to: number): number;
-  /** Bytes of the pieces so far: a view that lasts until the next one is begun. */
-  pieces(): Uint8Array<ArrayBuffer>;
+  endFragment(to: number): number;
+  /** Bytes of the fragments so far: a view that lasts until the next one is begun. */
+  written(): Uint8Array<ArrayBuffer>;
 }
 
 /** @throws RangeError where a match is none that a taker with this reach may be told of */
@@ -217,7 +217,7 @@ const EMPTY_STORED = 0xffff_0000;
  * Takes a text from its beginning to its end: match() where bytes stand as they did before, anything
  * between two matches is written as it is. What it works in is kept from text to text.
  */
-export class DeflateEncoder implements PieceEncoder {
+export class DeflateEncoder implements FragmentEncoder {
   readonly maxDistance = MAX_DISTANCE_BYTES;
   protected readonly block = new TokenBlock();
   protected readonly writer = new BitWriter();
@@ -225,8 +225,8 @@ export class DeflateEncoder implements PieceEncoder {
   protected text: Uint8Array = new Uint8Array(0);
   /** Up to here the text has been taken. */
   taken = 0;
-  /** Where the bytes of the piece in work begin. */
-  private pieceStart = 0;
+  /** Where the bytes of the fragment in work begin. */
+  private fragmentStart = 0;
 
   /** @param blocksAlike blocks that may have the same codes, where each has to say what they are */
   constructor(blocksAlike = 1) {
@@ -239,7 +239,7 @@ export class DeflateEncoder implements PieceEncoder {
     this.codes.clear();
     this.block.clear();
     this.writer.clear();
-    this.pieceStart = 0;
+    this.fragmentStart = 0;
   }
 
   plain(to: number): void {
@@ -251,11 +251,11 @@ export class DeflateEncoder implements PieceEncoder {
     this.taken = to;
     if (this.block.used > 0) this.block.clear();
     // Blocks of it may have been written before it was known that it is left out.
-    this.writer.goBackTo(this.pieceStart);
+    this.writer.goBackTo(this.fragmentStart);
   }
 
   /** Writes blocks of which none is the last, and an empty stored one. */
-  endPiece(to: number): number {
+  endFragment(to: number): number {
     this.plain(to);
     const { writer } = this;
     writeBlock(writer, this.block, this.codes, false);
@@ -264,10 +264,10 @@ export class DeflateEncoder implements PieceEncoder {
     writer.align();
     writer.view.setUint32(writer.at, EMPTY_STORED, true);
     writer.at += 4;
-    return (this.pieceStart = writer.at);
+    return (this.fragmentStart = writer.at);
   }
 
-  pieces(): Uint8Array<ArrayBuffer> {
+  written(): Uint8Array<ArrayBuffer> {
     return this.writer.written();
   }
 

@@ -10,7 +10,7 @@ import { DEFAULT_EVM_CHAIN_ID } from '../api/chain.js';
 import { DEFAULT_NATIVE, type NativeCurrency } from '../depth/depth-handler.js';
 import { DEFAULT_PLANS, parsePlans, type Plans } from '../limits/plans.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
-import { FRAGMENT_LIMITS, type FragmentLimits } from '../replay/fragments/fragments.js';
+import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
 import { instant, readFlags, wholeNumber } from './flags.js';
 
@@ -20,7 +20,6 @@ const MAX_EVM_CHAIN_ID = 2 ** 48;
 const MAX_QUOTE_TOKENS = 100;
 const MIB = 2 ** 20;
 const MAX_MEMORY_MIB = 2 ** 20;
-const MAX_DISK_MIB = 2 ** 24;
 /** One ArrayBuffer holds the columns. */
 const MAX_COLUMNS_MIB = 2 ** 12;
 /** A currency code, as a client sends it in `currency`. */
@@ -98,14 +97,9 @@ const SETTINGS = {
     MAX_EVM_CHAIN_ID,
   ),
   'fragments-memory-mib': mebibytes(
-    'MiB of memory for fragments of pages',
-    FRAGMENT_LIMITS.memoryBytes,
+    'MiB of memory for fragments of pages; 0: every page is made anew',
+    FRAGMENTS_BYTES,
     MAX_MEMORY_MIB,
-  ),
-  'fragments-disk-mib': mebibytes(
-    'MiB for them in the data directory; 0 empties their folder, both 0: every page is made anew',
-    FRAGMENT_LIMITS.diskBytes,
-    MAX_DISK_MIB,
   ),
   'columns-memory-mib': mebibytes(
     `MiB of memory for the cells of segments that pages are made of, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
@@ -173,7 +167,7 @@ export interface ServeOptions {
   quotes: readonly string[];
   /** Numeric id of the EVM chain. */
   evmChainId: number;
-  fragments: FragmentLimits;
+  fragmentBytes: number;
   /** Memory for segments' columns. */
   columnBytes: number;
 }
@@ -204,10 +198,7 @@ export function serveOptions(words: readonly string[]): ServeOptions {
     native,
     quotes: valueOf('quote-tokens') ?? defaultQuoteTokens(native.mint),
     evmChainId: valueOf('evm-chain-id'),
-    fragments: {
-      memoryBytes: valueOf('fragments-memory-mib'),
-      diskBytes: valueOf('fragments-disk-mib'),
-    },
+    fragmentBytes: valueOf('fragments-memory-mib'),
     columnBytes: valueOf('columns-memory-mib'),
   };
 }

@@ -22,7 +22,7 @@ import {
   type EntityTags,
   type PageIdentity,
 } from './caching.js';
-import type { Fragments } from './fragments/fragments.js';
+import type { Fragments } from './fragments.js';
 import { replayRequest, type ReplayRequest } from './parameters.js';
 import { reprDigestHeaders } from './repr-digest.js';
 import { negotiate, representationHeaders, type Representation } from './representation.js';
@@ -115,7 +115,7 @@ async function replyWithoutPool(
   if (named !== null) {
     return { status: 304, headers: cacheHeaders(request.toS, nowS, named), body: null };
   }
-  const assembled = await services.fragments?.page(plan, page);
+  const assembled = services.fragments?.page(plan, page);
   if (assembled) return fullReply(job, tags?.fragments, assembled);
   // Its length would take as much work as the page itself (RFC 9110, 9.3.2: it may be left out).
   return exchange.method === 'HEAD' ? pageReply(job, tags?.pool, null) : null;

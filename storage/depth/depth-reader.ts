@@ -17,7 +17,7 @@ import type { Database } from '../duckdb/database.js';
 import type { Catalog, TokenEntry } from './catalog.js';
 import { directoriesAround, type Directories } from './directories.js';
 import { newestSnapshots, overlapping, planSnapshots } from './directory.js';
-import { readBlocks, readChecksums, readStoredBlocks } from './segments.js';
+import { readBlocks, readStoredBlocks } from './segments.js';
 
 /** Tokens of one query for all newest snapshots. */
 const TOKENS_AT_ONCE = 5000;
@@ -52,10 +52,6 @@ export class DepthReader implements DepthSource, MarketSource {
 
   async readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]> {
     return inOrder(ids, await readStoredBlocks(this.database, ids));
-  }
-
-  segmentChecksums(ids: readonly number[]): Promise<Map<number, number>> {
-    return readChecksums(this.database, ids);
   }
 
   *tokenIds(): Iterable<number> {

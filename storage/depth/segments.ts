@@ -71,16 +71,6 @@ export async function readBlocks(
   return new Map(Array.from(stored, ([id, one]) => [id, checkedBlock(one)]));
 }
 
-/** CRC-32 by segment id, of those that are stored; no block is read. */
-export async function readChecksums(
-  statements: Pick<Statements, 'rows'>,
-  ids: readonly number[],
-): Promise<Map<number, number>> {
-  if (ids.length === 0) return new Map();
-  const rows = await statements.rows(`SELECT segment_id, crc32 FROM segments WHERE ${areIn(ids)}`);
-  return new Map(rows.map(([id, checksum]) => [id as number, checksum as number]));
-}
-
 /** Removes segments with all that belongs to them. */
 export async function deleteSegments(tx: Statements, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;

@@ -1,17 +1,18 @@
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BrotliPieceEncoder } from '../../compute/brotli/encoder.js';
+import { BrotliEncoder } from '../../compute/brotli/encoder.js';
 import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
-import { brotliEnvelope, lastBrotliBlocks } from '../../compute/fragments/brotli.js';
+import { CODING_BLOCKS } from '../../compute/replay/fragments.js';
 
 const WINDOW_BITS = 18;
-const encoder = new BrotliPieceEncoder(WINDOW_BITS);
+const encoder = new BrotliEncoder(WINDOW_BITS);
 const EDGE = Buffer.from('|');
 
-/** What zlib reads in pieces that stand in a stream. */
-function read(pieces: Uint8Array): Buffer {
-  const stream = Buffer.concat([brotliEnvelope(EDGE), pieces, lastBrotliBlocks(EDGE)]);
+/** What zlib reads in fragments that stand in a stream. */
+function read(fragments: Uint8Array): Buffer {
+  const { begin, end } = CODING_BLOCKS.br;
+  const stream = Buffer.concat([...begin(EDGE), fragments, end(EDGE)]);
   return zlib.brotliDecompressSync(stream).subarray(1, -1);
 }
 
@@ -41,8 +42,8 @@ function textOf(parts: readonly Part[]): { text: Uint8Array<ArrayBuffer>; copies
 function encoded({ text, copies }: ReturnType<typeof textOf>): Uint8Array {
   encoder.begin(text);
   for (const { from, length, distance } of copies) encoder.match(from, length, distance);
-  encoder.endPiece(text.length);
-  return encoder.pieces().slice();
+  encoder.endFragment(text.length);
+  return encoder.written().slice();
 }
 
 const digits = fc.uint8Array({ min: 44, max: 57, maxLength: 40 });
@@ -118,11 +119,11 @@ describe('a piece of a brotli stream', () => {
           const pieces: Uint8Array[] = [];
           let from = 0;
           for (const { length } of texts) {
-            const before = encoder.pieces().length;
+            const before = encoder.written().length;
             matcher.floor = from;
             matcher.take(encoder, text, from, from + length);
-            encoder.endPiece((from += length));
-            pieces.push(encoder.pieces().slice(before));
+            encoder.endFragment((from += length));
+            pieces.push(encoder.written().slice(before));
           }
           const backwards = read(Buffer.concat(pieces.reverse()));
           expect(backwards.equals(Buffer.concat(texts.reverse()))).toBe(true);

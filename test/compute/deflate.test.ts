@@ -178,11 +178,11 @@ describe('the gzip encoder', () => {
       maker.begin(text);
       maker.plain(skipped);
       maker.skip(100_000);
-      maker.endPiece(110_000);
+      maker.endFragment(110_000);
       maker.plain(110_000 + skipped / 10);
       maker.skip(115_000);
-      maker.endPiece(120_000);
-      return Buffer.from(maker.pieces());
+      maker.endFragment(120_000);
+      return Buffer.from(maker.written());
     };
     expect(Buffer.compare(pieces(100_000), pieces(0))).toBe(0);
     const end = Buffer.from([1, 0, 0, 255, 255]);

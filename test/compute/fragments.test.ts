@@ -2,36 +2,37 @@ import { spawnSync } from 'node:child_process';
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { assemblePage, type PackStretch } from '../../compute/fragments/assemble.js';
-import { buildPack } from '../../compute/fragments/build.js';
-import { crcOfBoth, crcWithEnd } from '../../compute/fragments/crc.js';
+import { gathered, makeFragments } from '../../compute/replay/fragment-maker.js';
 import {
-  BadPackError,
-  PACK_CODINGS,
-  readPack,
-  writePack,
-  type Pack,
-  type PackForm,
-  type Pieces,
-} from '../../compute/fragments/pack.js';
-import { gatherPieces } from '../../compute/fragments/pieces.js';
+  assemblePage,
+  crcOfBoth,
+  crcWithEnd,
+  type FragmentSpan,
+} from '../../compute/replay/fragment-page.js';
+import {
+  bytesOfFragments,
+  FRAGMENT_CODINGS,
+  type CompressedTexts,
+  type FragmentForm,
+  type SegmentFragments,
+} from '../../compute/replay/fragments.js';
 import { encodeJson } from '../../compute/replay/json.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import {
-  referencePage,
   type PlainCell,
   type PlainMarket,
   type PlainStore,
+  referencePage,
 } from '../reference/replay.js';
 import {
-  START_T,
   envelopeOf,
   kernelPage,
   pageLimits,
   plainRequest,
   queryOf,
   runsOf,
+  START_T,
   stores,
 } from './replay-stores.js';
 
@@ -41,36 +42,36 @@ const DECODERS = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
 const requestOf = (group: 'market' | 'all', from: number) =>
   plainRequest(from, START_T + 10_000_000, { group });
 
-/** A store's packs, and where each snapshot lies in them. */
-function packed(store: PlainStore, runLength: number, form: PackForm) {
+/** The fragments of a store's segments, and where each snapshot lies in them. */
+function fragmentsOf(store: PlainStore, runLength: number, form: FragmentForm) {
   const { runs, placeOf } = runsOf(store, runLength);
-  const packs: Pack[] = [];
+  const segments: SegmentFragments[] = [];
   for (const run of runs) {
-    // Markets that came later are not known to a pack.
+    // Markets that came later are not known to fragments.
     const marketCount = Math.max(-1, ...run.market) + 1;
-    packs.push(buildPack({ segment: encodeSegment(run), marketCount, ...form }));
+    segments.push(makeFragments({ segment: encodeSegment(run), marketCount, ...form }));
   }
-  return { packs, placeOf };
+  return { segments, placeOf };
 }
 
-type Packed = ReturnType<typeof packed>;
+type AllFragments = ReturnType<typeof fragmentsOf>;
 
-/** Snapshots at these times as stretches of their packs. */
-function stretchesOf({ packs, placeOf }: Packed, times: Iterable<number>): PackStretch[] {
-  const stretches: PackStretch[] = [];
+/** Snapshots at these times as spans of their segments' fragments. */
+function spansOf({ segments, placeOf }: AllFragments, times: Iterable<number>): FragmentSpan[] {
+  const spans: FragmentSpan[] = [];
   for (const t of times) {
     const { run, row } = placeOf.get(t) as { run: number; row: number };
-    const last = stretches.at(-1);
-    if (last?.pack === packs[run] && last.end === row) last.end++;
-    else stretches.push({ pack: packs[run], first: row, end: row + 1 });
+    const last = spans.at(-1);
+    if (last?.fragments === segments[run] && last.end === row) last.end++;
+    else spans.push({ fragments: segments[run], first: row, end: row + 1 });
   }
-  return stretches;
+  return spans;
 }
 
-/** The page from `from` on by the kernel, and its body from packs. */
+/** The page from `from` on by the kernel, and its body from fragments. */
 function bothWays(
   store: PlainStore,
-  all: Packed,
+  all: AllFragments,
   group: 'market' | 'all',
   from: number,
   limits = { ...PAGE_LIMITS },
@@ -81,7 +82,7 @@ function bothWays(
   const json = Buffer.from(encodeJson(page, envelope));
   if (page.snapshotCount === 0) return { page, json, body: null };
   const body = assemblePage({
-    stretches: stretchesOf(all, page.t),
+    spans: spansOf(all, page.t),
     markets: store.markets,
     query: queryOf(request),
     envelope,
@@ -92,7 +93,7 @@ function bothWays(
 
 const forms = fc.record({
   group: fc.constantFrom('market' as const, 'all' as const),
-  coding: fc.constantFrom(...PACK_CODINGS),
+  coding: fc.constantFrom(...FRAGMENT_CODINGS),
 });
 
 describe('a page from fragments', () => {
@@ -106,7 +107,7 @@ describe('a page from fragments', () => {
         fc.integer({ min: 1, max: 20 }),
         pageLimits,
         (store, isHidden, form, runLength, limits) => {
-          const all = packed(store, runLength, form);
+          const all = fragmentsOf(store, runLength, form);
           const visible = {
             ...store,
             snapshots: store.snapshots.filter((_, s) => s % 3 > 0 || !isHidden[s]),
@@ -127,9 +128,9 @@ describe('a page from fragments', () => {
     expect(pages).toBeGreaterThan(200);
   });
 
-  it.each(PACK_CODINGS)('is right in %s of snapshots wider than the window', (coding) => {
+  it.each(FRAGMENT_CODINGS)('is right in %s of snapshots wider than the window', (coding) => {
     const store = wideStore(14, 50);
-    const all = packed(store, 6, { group: 'market', coding });
+    const all = fragmentsOf(store, 6, { group: 'market', coding });
     for (const from of [0, 1, 4, 5, 6, 11, 13]) {
       const { json, body } = bothWays(store, all, 'market', store.snapshots[from].t);
       expect(json.length / (14 - from)).toBeGreaterThan(32 * 1024);
@@ -137,36 +138,39 @@ describe('a page from fragments', () => {
     }
   });
 
-  it.each(PACK_CODINGS)('is right in %s of snapshots wider than any window', (coding) => {
+  it.each(FRAGMENT_CODINGS)('is right in %s of snapshots wider than any window', (coding) => {
     const store = wideStore(3, 250);
-    const all = packed(store, 3, { group: 'market', coding });
+    const all = fragmentsOf(store, 3, { group: 'market', coding });
     for (const { t } of store.snapshots) {
       const { json, body } = bothWays(store, all, 'market', t);
       expect(DECODERS[coding](body as Uint8Array).equals(json)).toBe(true);
     }
   });
 
-  it.each(PACK_CODINGS)('is right in %s where linked pieces are left out', (coding) => {
+  it.each(FRAGMENT_CODINGS)('is right in %s where linked fragments are left out', (coding) => {
     const store = wideStore(30, 2);
-    const all = packed(store, 30, { group: 'market', coding });
-    const [{ linked, ...rest }] = all.packs;
+    const all = fragmentsOf(store, 30, { group: 'market', coding });
+    const [{ linked, ...rest }] = all.segments;
     const parts = Array.from(rest.t, (_, s) => {
       const isLeftOut = s % 3 === 1 || s === 8;
       return linked.bytes.subarray(linked.offsets[s], linked.offsets[isLeftOut ? s : s + 1]);
     });
-    all.packs[0] = writePack({ ...rest, linked: gatherPieces(parts) });
+    all.segments[0] = { ...rest, linked: gathered(parts.map((part) => [part])) };
     for (const { t } of store.snapshots) {
       const { json, body } = bothWays(store, all, 'market', t);
       expect(DECODERS[coding](body as Uint8Array).equals(json)).toBe(true);
     }
   });
 
-  it.each(PACK_CODINGS)('is a fifth of its text or less in %s, where little changes', (coding) => {
-    const store = wideStore(40, 3);
-    const all = packed(store, 40, { group: 'market', coding });
-    const { json, body } = bothWays(store, all, 'market', START_T);
-    expect(json.length / (body as Uint8Array).length).toBeGreaterThan(5);
-  });
+  it.each(FRAGMENT_CODINGS)(
+    'is a fifth of its text or less in %s, where little changes',
+    (coding) => {
+      const store = wideStore(40, 3);
+      const all = fragmentsOf(store, 40, { group: 'market', coding });
+      const { json, body } = bothWays(store, all, 'market', START_T);
+      expect(json.length / (body as Uint8Array).length).toBeGreaterThan(5);
+    },
+  );
 
   it('is null where sums depend on the order in which they are added', () => {
     const huge = 2n ** 52n;
@@ -178,36 +182,36 @@ describe('a page from fragments', () => {
       cells: [{ ...cell, support: huge, resistance: 0n }],
     }));
     const store = { ...wideStore(1, 1), snapshots };
-    const all = packed(store, 3, { group: 'market', coding: 'gzip' });
+    const all = fragmentsOf(store, 3, { group: 'market', coding: 'gzip' });
     expect(bothWays(store, all, 'market', START_T).body).toBeNull();
     expect(bothWays(store, all, 'market', START_T + 2).body).not.toBeNull();
   });
 });
 
-describe('a piece', () => {
-  const inflate = (piece: Uint8Array, dictionary?: Buffer): string => {
+describe('a fragment', () => {
+  const inflate = (fragment: Uint8Array, dictionary?: Buffer): string => {
     const end = Uint8Array.of(1, 0, 0, 0xff, 0xff);
-    return zlib.inflateRawSync(Buffer.concat([piece, end]), { dictionary }).toString();
+    return zlib.inflateRawSync(Buffer.concat([fragment, end]), { dictionary }).toString();
   };
-  const partOf = ({ offsets, bytes }: Pieces, s: number) =>
+  const partOf = ({ offsets, bytes }: CompressedTexts, s: number) =>
     bytes.subarray(offsets[s], offsets[s + 1]);
 
   it('in gzip repeats nothing but its own snapshot, and where it is linked the one before', () => {
-    let linkedPieces = 0;
+    let linkedFragments = 0;
     const check = (store: PlainStore, runLength: number, group: 'market' | 'all') => {
-      const { packs } = packed(store, runLength, { group, coding: 'gzip' });
-      for (const { alone, linked, t, textEnds, crcs } of packs) {
+      const { segments } = fragmentsOf(store, runLength, { group, coding: 'gzip' });
+      for (const { alone, linked, t, textEnds, crcs } of segments) {
         let before = '';
         for (let s = 0; s < t.length; s++) {
           const text = inflate(partOf(alone, s));
           expect(text.slice(1)).toBe(JSON.stringify(JSON.parse(text.slice(1))));
           expect(text.length).toBe(textEnds[s + 1] - textEnds[s]);
           expect(zlib.crc32(text, crcs[s])).toBe(crcs[s + 1]);
-          const piece = partOf(linked, s);
-          if (piece.length > 0) {
+          const fragment = partOf(linked, s);
+          if (fragment.length > 0) {
             // All that a page is sure to have before it: not even the last snapshot's comma.
-            expect(inflate(piece, Buffer.from(before))).toBe(text);
-            linkedPieces++;
+            expect(inflate(fragment, Buffer.from(before))).toBe(text);
+            linkedFragments++;
           }
           before = text.slice(1);
         }
@@ -225,15 +229,15 @@ describe('a piece', () => {
     check(wideStore(20, 3), 20, 'market');
     check(wideStore(5, 12), 5, 'market');
     check(wideStore(4, 50), 4, 'market');
-    expect(linkedPieces).toBeGreaterThan(100);
+    expect(linkedFragments).toBeGreaterThan(100);
   });
 
-  it.each(PACK_CODINGS)('in %s is the same whatever was made before', (coding) => {
-    const form: PackForm = { group: 'market', coding };
-    const [first] = packed(wideStore(20, 4), 20, form).packs;
-    packed(wideStore(9, 11), 4, { group: 'all', coding });
-    const [again] = packed(wideStore(20, 4), 20, form).packs;
-    expect(again.buffer).toEqual(first.buffer);
+  it.each(FRAGMENT_CODINGS)('in %s is the same whatever was made before', (coding) => {
+    const form: FragmentForm = { group: 'market', coding };
+    const [first] = fragmentsOf(wideStore(20, 4), 20, form).segments;
+    fragmentsOf(wideStore(9, 11), 4, { group: 'all', coding });
+    const [again] = fragmentsOf(wideStore(20, 4), 20, form).segments;
+    expect(again).toEqual(first);
   });
 });
 
@@ -248,7 +252,7 @@ describe.each([
 ])('%s', (command, args) => {
   it.runIf(isThere(command))('reads the page, its length and its checksum', () => {
     const store = wideStore(20, 4);
-    const all = packed(store, 7, { group: 'market', coding: 'gzip' });
+    const all = fragmentsOf(store, 7, { group: 'market', coding: 'gzip' });
     const { json, body } = bothWays(store, all, 'market', store.snapshots[5].t);
     const { status, stdout } = spawnSync(command, args, { input: body as Uint8Array });
     expect([status, stdout.equals(json)]).toEqual([0, true]);
@@ -280,25 +284,16 @@ describe('checksums', () => {
   });
 });
 
-describe('a pack', () => {
-  it('reads back as it was written, and not at all with any byte changed', () => {
-    const store = wideStore(5, 1);
-    const { packs } = packed(store, 5, { group: 'market', coding: 'br' });
-    const [pack] = packs;
-    const { buffer } = pack;
-    expect(readPack(buffer.slice())).toEqual(pack);
-    fc.assert(
-      fc.property(fc.nat(buffer.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
-        const damaged = buffer.slice();
-        damaged[at] ^= change;
-        expect(() => readPack(damaged)).toThrow(BadPackError);
-      }),
-    );
-    fc.assert(
-      fc.property(fc.nat(buffer.length - 1), (length) => {
-        expect(() => readPack(buffer.slice(0, length))).toThrow(BadPackError);
-      }),
-    );
+describe('the fragments of a segment', () => {
+  it('take as much memory as is counted, and share none', () => {
+    const [fragments] = fragmentsOf(wideStore(5, 1), 5, { group: 'market', coding: 'br' }).segments;
+    const { alone, linked, ...columns } = fragments;
+    const views = [...Object.values(columns), ...Object.values(alone), ...Object.values(linked)]
+      .filter((value) => ArrayBuffer.isView(value))
+      .map(({ buffer }) => buffer as ArrayBuffer);
+    expect(new Set(views).size).toBe(views.length);
+    const bytes = views.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    expect(bytesOfFragments(fragments)).toBe(bytes);
   });
 });
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Fragments } from '../../server/replay/fragments/fragments.js';
+import type { Fragments } from '../../server/replay/fragments.js';
 import { stores } from '../compute/replay-stores.js';
 import { checkedFetch } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -29,7 +29,7 @@ let fragments: Fragments;
 beforeAll(async () => {
   const depth = new MemoryDepth();
   depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
-  service = await startTestService({ depth, fragments: { directory: null } });
+  service = await startTestService({ depth, fragments: true });
   fragments = service.fragments as Fragments;
 });
 afterAll(() => service.stop());

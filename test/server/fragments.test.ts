@@ -1,37 +1,23 @@
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import zlib from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readPack, writePack } from '../../compute/fragments/pack.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import { renderPage } from '../../compute/replay/render.js';
 import { serveOptions } from '../../server/cli/settings.js';
 import { createLog } from '../../server/log.js';
 import type { PageIdentity } from '../../server/replay/caching.js';
-import { FRAGMENT_LIMITS, Fragments } from '../../server/replay/fragments/fragments.js';
-import { pageOfPlan } from '../../server/replay/fragments/stretches.js';
+import { Fragments, FRAGMENTS_BYTES, pageOfPlan } from '../../server/replay/fragments.js';
 import { partOfPlan } from '../../server/replay/selection.js';
 import type { DepthSource } from '../../storage/contract.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import type { PlainStore } from '../reference/replay.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { MARKETS, MINT, NOW_S, steadyStore } from '../support/service.js';
+import { MINT, NOW_S, steadyStore } from '../support/service.js';
 import { commitRows, DataDirectory, openStore, orca, snapshot } from '../support/stores.js';
 
 const logged: string[] = [];
 const log = createLog((line) => void logged.push(line));
 const opened: Fragments[] = [];
 let pool: ComputePool;
-let directory: string;
 
 beforeAll(async () => {
   const onError = (error: Error) => {
@@ -42,28 +28,16 @@ beforeAll(async () => {
 afterAll(() => pool.close());
 
 beforeEach(() => {
-  directory = path.join(mkdtempSync(path.join(tmpdir(), 'fathom-fragments-')), 'fragments');
   logged.length = 0;
 });
 afterEach(async () => {
   for (const fragments of opened.splice(0)) await fragments.close();
-  rmSync(path.dirname(directory), { recursive: true, force: true });
   expect(logged).toEqual([]);
 });
 
-async function open(
-  depth: DepthSource,
-  { onDisk = true, limits = FRAGMENT_LIMITS } = {},
-): Promise<Fragments> {
-  const fragments = new Fragments({
-    pool,
-    depth,
-    log,
-    directory: onDisk ? directory : null,
-    limits,
-  });
+function open(depth: DepthSource, memoryBytes = FRAGMENTS_BYTES): Fragments {
+  const fragments = new Fragments({ pool, depth, log, memoryBytes });
   opened.push(fragments);
-  await fragments.idle();
   return fragments;
 }
 
@@ -81,7 +55,7 @@ async function planOf(depth: DepthSource, from = NOW_S - 86_400) {
 async function pageOf(fragments: Fragments, depth: DepthSource, from?: number) {
   const page = identityOf('gzip', from);
   const plan = await planOf(depth, from);
-  const body = await fragments.page(plan, page);
+  const body = fragments.page(plan, page);
   if (body === null) return null;
   const text = zlib.gunzipSync(body).toString();
   const part = partOfPlan(plan, page.query, Infinity);
@@ -111,9 +85,6 @@ function depthOf(store: PlainStore = steadyStore(60, 34), perSegment = 24): Memo
   return depth;
 }
 
-const files = (): string[] => readdirSync(directory).map((file) => path.join(directory, file));
-const filesBytes = (): number => files().reduce((sum, file) => sum + statSync(file).size, 0);
-
 describe('a page of a plan', () => {
   const planned = (
     places: [segment: number, row: number, bandCells: number][],
@@ -140,7 +111,7 @@ describe('a page of a plan', () => {
       200,
     );
     expect(pageOfPlan(plan, 'market')).toEqual({
-      stretches: [
+      spans: [
         { segment: 0, first: 3, end: 5, t: 100 },
         { segment: 0, first: 6, end: 7, t: 102 },
         { segment: 1, first: 7, end: 9, t: 103 },
@@ -159,17 +130,17 @@ describe('a page of a plan', () => {
       ],
       null,
     );
-    const { stretches, nextFrom } = pageOfPlan(plan, 'market');
-    expect([stretches, nextFrom]).toEqual([[{ segment: 0, first: 0, end: 2, t: 100 }], 102]);
+    const { spans, nextFrom } = pageOfPlan(plan, 'market');
+    expect([spans, nextFrom]).toEqual([[{ segment: 0, first: 0, end: 2, t: 100 }], 102]);
     expect(pageOfPlan(plan, 'all').nextFrom).toBeNull();
-    expect(pageOfPlan(planned([[0, 0, 100_001]], null), 'market').stretches).toEqual([]);
+    expect(pageOfPlan(planned([[0, 0, 100_001]], null), 'market').spans).toEqual([]);
   });
 });
 
 describe('fragments', () => {
   it('are made when they are missed for the second time, and only those', async () => {
     const depth = depthOf();
-    const fragments = await open(depth, { onDisk: false });
+    const fragments = open(depth);
     const late = steadyStore(60, 34).snapshots[50].t;
     expect(await pageOf(fragments, depth)).toBeNull();
     await fragments.idle();
@@ -177,7 +148,7 @@ describe('fragments', () => {
     await fragments.idle();
     depth.reads.length = 0;
     expect(await pageOf(fragments, depth, late)).not.toBeNull();
-    expect(await fragments.page(await planOf(depth), identityOf('gzip'))).toBeNull();
+    expect(fragments.page(await planOf(depth), identityOf('gzip'))).toBeNull();
     await fragments.idle();
     expect(depth.reads.flat().length).toBe(3);
     expect(await pageOf(fragments, depth)).not.toBeNull();
@@ -185,7 +156,7 @@ describe('fragments', () => {
 
   it('of a segment that is replaced are not served again', async () => {
     const depth = depthOf();
-    const fragments = await open(depth);
+    const fragments = open(depth);
     await warm(fragments, depth);
     expect(await pageOf(fragments, depth)).not.toBeNull();
     depth.compact(MINT, 24);
@@ -199,7 +170,7 @@ describe('fragments', () => {
     try {
       const rows = Array.from({ length: 30 }, (_, i) => snapshot(NOW_S - 3000 + 60 * i));
       await commitRows(store, rows);
-      const fragments = await open(store.depth);
+      const fragments = open(store.depth);
       await warm(fragments, store.depth);
       const before = await pageOf(fragments, store.depth);
       expect(before).toContain('"support_usd":[5]');
@@ -220,9 +191,9 @@ describe('fragments', () => {
     const depth = depthOf();
     const plan = await planOf(depth);
     depth.readSegments = (ids) => Promise.resolve(ids.map(() => Uint8Array.of(1, 2, 3)));
-    const fragments = await open(depth);
+    const fragments = open(depth);
     for (let i = 0; i < 5; i++) {
-      expect(await fragments.page(plan, identityOf('gzip'))).toBeNull();
+      expect(fragments.page(plan, identityOf('gzip'))).toBeNull();
       await fragments.idle();
     }
     expect(logged.splice(0).length).toBe(plan.segmentIds.length);
@@ -235,35 +206,34 @@ describe('fragments', () => {
     const read = depth.readSegments.bind(depth);
     depth.readSegments = async (ids) =>
       (await read(ids)).map((block, i) => (ids[i] === damaged ? Uint8Array.of(1, 2) : block));
-    const fragments = await open(depth);
+    const fragments = open(depth);
     for (let i = 0; i < 2; i++) {
-      expect(await fragments.page(plan, identityOf('gzip'))).toBeNull();
+      expect(fragments.page(plan, identityOf('gzip'))).toBeNull();
       await fragments.idle();
     }
     expect(logged.splice(0).length).toBe(1);
-    expect(files().length).toBe(plan.segmentIds.length - 1);
+    depth.reads.length = 0;
+    // Pages of the other segments are there.
+    expect(await pageOf(fragments, depth, steadyStore(60, 34).snapshots[24].t)).not.toBeNull();
   });
 
   it('of several forms are made of one read', async () => {
     const depth = depthOf();
-    const fragments = await open(depth, { onDisk: false });
+    const fragments = open(depth);
     const plan = await planOf(depth);
     const ask = () =>
-      Promise.all(
-        (['gzip', 'br'] as const).map((coding) => fragments.page(plan, identityOf(coding))),
-      );
-    expect(await ask()).toEqual([null, null]);
+      (['gzip', 'br'] as const).map((coding) => fragments.page(plan, identityOf(coding)));
+    expect(ask()).toEqual([null, null]);
     depth.reads.length = 0;
-    expect(await ask()).toEqual([null, null]);
+    expect(ask()).toEqual([null, null]);
     await fragments.idle();
     expect(depth.reads.length).toBe(1);
-    expect((await ask()).every((body) => body !== null)).toBe(true);
+    expect(ask().every((body) => body !== null)).toBe(true);
   });
 
   it('take no more memory than they may', async () => {
     const depth = depthOf();
-    const limits = { ...FRAGMENT_LIMITS, memoryBytes: 300_000 };
-    const fragments = await open(depth, { onDisk: false, limits });
+    const fragments = open(depth, 300_000);
     const { snapshots } = steadyStore(60, 34);
     for (const from of [0, 24, 48, 0].map((s) => snapshots[s].t)) {
       await pageOf(fragments, depth, from);
@@ -277,123 +247,18 @@ describe('fragments', () => {
   });
 });
 
-describe('fragments on disk', () => {
-  it('are there after a restart, without a thread', async () => {
-    const depth = depthOf();
-    const fragments = await open(depth);
-    await warm(fragments, depth);
-    expect(files().length).toBe(3);
-    await fragments.close();
-    const before = pool.postedTasks;
-    expect(await pageOf(await open(depth), depth)).not.toBeNull();
-    expect(pool.postedTasks).toBe(before);
-  });
-
-  it.each([
-    ['cut short', (file: string) => truncateSync(file, 5000)],
-    ['empty', (file: string) => truncateSync(file, 0)],
-    [
-      'damaged',
-      (file: string) => {
-        const bytes = readFileSync(file);
-        bytes[bytes.length >> 1] ^= 4;
-        writeFileSync(file, bytes);
-      },
-    ],
-    [
-      'that of another grouping',
-      (file: string) => {
-        const pack = writePack({ ...readPack(new Uint8Array(readFileSync(file))), group: 'all' });
-        writeFileSync(file, pack.buffer);
-      },
-    ],
-    ['gone', (file: string) => rmSync(file)],
-    ['gone with its folder', () => rmSync(directory, { recursive: true })],
-  ])('are made again where a file is %s', async (_, harm) => {
-    const depth = depthOf();
-    const limits = { ...FRAGMENT_LIMITS, memoryBytes: 0 };
-    const fragments = await open(depth, { limits });
-    await warm(fragments, depth);
-    expect(await pageOf(fragments, depth)).not.toBeNull();
-    harm(files()[0]);
-    expect(await pageOf(fragments, depth)).toBeNull();
-    await fragments.idle();
-    expect(await pageOf(fragments, depth)).toBeNull();
-    await fragments.idle();
-    expect(await pageOf(fragments, depth)).not.toBeNull();
-    expect(files().length).toBe(3);
-  });
-
-  it('take no more room than they may, the oldest going first', async () => {
-    const depth = depthOf(steadyStore(240, 34));
-    const maxBytes = 500_000;
-    const fragments = await open(depth, { limits: { memoryBytes: 0, diskBytes: maxBytes } });
-    await pageOf(fragments, depth);
-    await fragments.idle();
-    await pageOf(fragments, depth);
-    await fragments.idle();
-    expect(filesBytes()).toBeLessThanOrEqual(maxBytes);
-    expect(filesBytes()).toBeGreaterThan(maxBytes / 2);
-    const { snapshots } = steadyStore(240, 34);
-    expect(await pageOf(fragments, depth, snapshots[216].t)).not.toBeNull();
-    await fragments.close();
-    await open(depth, { limits: { memoryBytes: 0, diskBytes: maxBytes / 2 } });
-    expect(filesBytes()).toBeLessThanOrEqual(maxBytes / 2);
-    expect(filesBytes()).toBeGreaterThan(0);
-  });
-
-  it('of segments that are gone, or are others under the same id, are swept', async () => {
-    const depth = depthOf();
-    const first = await open(depth);
-    await warm(first, depth);
-    await first.close();
-    const store = { markets: MARKETS, snapshots: steadyStore(60, 34).snapshots.slice() };
-    store.snapshots[30] = { ...store.snapshots[30], price: 77 };
-    const other = depthOf(store);
-    const before = files();
-    writeFileSync(path.join(directory, `${path.basename(before[0])}.tmp`), 'unfinished');
-    writeFileSync(path.join(directory, 'README'), 'not ours');
-    const second = await open(other);
-    const left = files().filter((file) => before.includes(file));
-    expect([left.length, files().length]).toEqual([2, 3]);
-    expect(await pageOf(second, other)).toBeNull();
-    await second.idle();
-    await pageOf(second, other);
-    await second.idle();
-    expect(await pageOf(second, other)).toContain('"price_usd":77,');
-  });
-
-  it('that can not be written are told of once, and served from memory', async () => {
-    const depth = depthOf();
-    writeFileSync(directory, 'a file where the folder should be');
-    const fragments = await open(depth);
-    await warm(fragments, depth);
-    expect(await pageOf(fragments, depth)).not.toBeNull();
-    expect(logged.length).toBe(1);
-    expect(logged.splice(0)[0]).toContain('fragments on disk');
-  });
-});
-
 describe('settings', () => {
-  it('say in MiB how much room fragments may take', () => {
-    expect(serveOptions([]).fragments).toEqual(FRAGMENT_LIMITS);
-    const words = '--fragments-memory-mib 64 --fragments-disk-mib 0'.split(' ');
-    expect(serveOptions(words).fragments).toEqual({ memoryBytes: 2 ** 26, diskBytes: 0 });
-    expect(() => serveOptions(['--fragments-disk-mib', 'all'])).toThrow(
-      '--fragments-disk-mib: expected a whole number from 0 to 16777216, not all',
+  it('say in MiB how much memory fragments may take', () => {
+    expect(serveOptions([]).fragmentBytes).toBe(FRAGMENTS_BYTES);
+    expect(serveOptions(['--fragments-memory-mib', '64']).fragmentBytes).toBe(2 ** 26);
+    expect(() => serveOptions(['--fragments-memory-mib', 'all'])).toThrow(
+      '--fragments-memory-mib: expected a whole number from 0 to 1048576, not all',
     );
   });
 
-  it('of nothing on disk or in memory make none', async () => {
+  it('of no memory make none', async () => {
     const depth = depthOf();
-    const kept = await open(depth);
-    await warm(kept, depth);
-    await kept.close();
-    expect(files().length).toBe(3);
-    const limits = { memoryBytes: 0, diskBytes: 0 };
-    const fragments = await open(depth, { limits });
-    // What stood there before takes no room either.
-    expect(files()).toEqual([]);
+    const fragments = open(depth, 0);
     const before = pool.postedTasks;
     for (let i = 0; i < 3; i++) {
       expect(await pageOf(fragments, depth)).toBeNull();

@@ -38,7 +38,7 @@ beforeAll(async () => {
   service = await startTestService({
     depth,
     threads: 1,
-    fragments: { directory: null },
+    fragments: true,
     // What is in work is known by what is read.
     columnBytes: 0,
     // One more than the flood: what waits beside it is known by what is refused after it.

@@ -115,13 +115,6 @@ export class MemoryDepth implements DepthSource {
     return blocks.map((block, i) => ({ segmentId: ids[i], block, crc32: crc32(block) }));
   }
 
-  segmentChecksums(ids: readonly number[]): Promise<Map<number, number>> {
-    const stored = ids.filter((id) => this.segments.has(id));
-    return Promise.resolve(
-      new Map(stored.map((id) => [id, crc32(this.segments.get(id) as Uint8Array)])),
-    );
-  }
-
   private write(store: PlainStore, perSegment: number): Map<PlainSnapshot, Place> {
     const places = new Map<PlainSnapshot, Place>();
     for (const tier of TIERS) {

@@ -16,7 +16,7 @@ import { LpTools } from '../../server/lp/lp-tools.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { flowHandlers } from '../../server/orders/handlers.js';
 import { OrderFlow } from '../../server/orders/order-flow.js';
-import { Fragments, type FragmentsOptions } from '../../server/replay/fragments/fragments.js';
+import { Fragments } from '../../server/replay/fragments.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import { marketHandlers } from '../../server/tokens/handlers.js';
 import { LiveTokens } from '../../server/tokens/live-tokens.js';
@@ -130,7 +130,7 @@ export interface TestServiceOptions {
   /** In place of a limiter without limits. */
   checkPlan?: PlanCheck;
   /** Keeps fragments; otherwise the pool makes every page. */
-  fragments?: Pick<FragmentsOptions, 'directory' | 'limits'>;
+  fragments?: boolean;
 }
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
@@ -165,7 +165,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     quotes,
   });
   lpTools.start();
-  const fragments = options.fragments && new Fragments({ pool, depth, log, ...options.fragments });
+  const fragments = options.fragments ? new Fragments({ pool, depth, log }) : undefined;
   const handlers = {
     ...marketHandlers({ tokens, queue, log, native: DEFAULT_NATIVE }),
     ...flowHandlers({ tokens, orders, clock }),

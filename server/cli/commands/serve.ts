@@ -1,4 +1,5 @@
 /** `fathom serve` */
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { startPool } from '../../../compute/pool.js';
 import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
@@ -14,7 +15,7 @@ import { lpHandlers } from '../../lp/lp-handlers.js';
 import { LpTools } from '../../lp/lp-tools.js';
 import { flowHandlers } from '../../orders/handlers.js';
 import { OrderFlow } from '../../orders/order-flow.js';
-import { Fragments, FRAGMENTS_FOLDER } from '../../replay/fragments/fragments.js';
+import { Fragments } from '../../replay/fragments.js';
 import { SegmentColumns } from '../../replay/segment-columns.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { marketHandlers } from '../../tokens/handlers.js';
@@ -65,17 +66,13 @@ export async function startService(
     const store = await openForServer(directory, storeOptions(pool), LOCK_WAIT_MS, stop);
     closing.push(() => store.close());
     await sweepStaging(directory, Date.now());
+    // Earlier versions kept fragments on disk.
+    await rm(path.join(directory, 'fragments'), { recursive: true, force: true });
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
     const tokens = new LiveTokens({ source: store.depth, pool, clock, log });
     closing.push(() => tokens.close());
-    const folder = path.join(directory, FRAGMENTS_FOLDER);
-    const fragments = new Fragments({
-      pool,
-      depth: store.depth,
-      log,
-      directory: folder,
-      limits: options.fragments,
-    });
+    const memoryBytes = options.fragmentBytes;
+    const fragments = new Fragments({ pool, depth: store.depth, log, memoryBytes });
     closing.push(() => fragments.close());
     const orders = new OrderFlow({ source: store.orders, tokens, pool, clock, log });
     closing.push(() => orders.close());

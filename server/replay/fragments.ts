@@ -1,0 +1,225 @@
+/** Pages from fragments: which fragments are kept, which are made, and what the event loop does with them. */
+import { LRUCache } from 'lru-cache';
+import { assemblePage, cellsOf, type FragmentSpan } from '../../compute/replay/fragment-page.js';
+import {
+  bytesOfFragments,
+  type FragmentForm,
+  type FragmentGroup,
+  type SegmentFragments,
+} from '../../compute/replay/fragments.js';
+import { DEFAULT_BAND } from '../../compute/ladder.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
+import { PAGE_LIMITS } from '../../compute/replay/page.js';
+import { hasFilter } from '../../compute/replay/query.js';
+import { SegmentGoneError, type DepthSource, type PagePlan } from '../../storage/contract.js';
+import type { Log } from '../log.js';
+import type { PageIdentity } from './caching.js';
+
+/** Memory for fragments: some 350 full pages in one coding. */
+export const FRAGMENTS_BYTES = 256 * 1024 * 1024;
+/** What fragments of a segment take beside their columns: views, key. */
+const ENTRY_BYTES = 2048;
+/** Segments' fragments that may wait to be made; a page that misses more of them misses them again. */
+const MAX_WAITING_FRAGMENTS = 4096;
+/**
+ * Segments that one task makes fragments of: about a page's. Reading, queueing and answering are paid for
+ * once, and a page that waits behind the task waits about as long as behind another page.
+ */
+const MAX_SEGMENTS_AT_ONCE = 8;
+/** Names of fragments that were missed once, and of those that could not be made. */
+const MAX_NAMES = 65_536;
+
+/** Which fragments of which segment. */
+interface FragmentsKey extends FragmentForm {
+  segmentId: number;
+}
+
+/** Fragments to be made, for a token with so many markets. */
+interface Order {
+  key: FragmentsKey;
+  marketCount: number;
+}
+
+function nameOf({ segmentId, group, coding }: FragmentsKey): string {
+  return `${segmentId}-${group}-${coding}`;
+}
+
+export interface FragmentsOptions {
+  pool: Pick<ComputePool, 'schedule'>;
+  depth: Pick<DepthSource, 'readSegments'>;
+  log: Log;
+  /** Memory that they may take; 0: the pool makes every page. */
+  memoryBytes?: number;
+}
+
+export class Fragments {
+  /** By name; null: none are kept. */
+  private readonly kept: LRUCache<string, SegmentFragments> | null;
+  /** Fragments to be made, by name. */
+  private readonly orders = new Map<string, Order>();
+  private readonly missed = new LRUCache<string, true>({ max: MAX_NAMES });
+  /** What could not be made: the segment stays as it is, so would the next attempt. */
+  private readonly givenUp = new LRUCache<string, true>({ max: MAX_NAMES });
+  private making: Promise<void> | null = null;
+  private closing = false;
+
+  constructor(private readonly options: FragmentsOptions) {
+    const { memoryBytes = FRAGMENTS_BYTES } = options;
+    const sizeCalculation = (one: SegmentFragments) => bytesOfFragments(one) + ENTRY_BYTES;
+    this.kept = memoryBytes === 0 ? null : new LRUCache({ maxSize: memoryBytes, sizeCalculation });
+  }
+
+  /** Memory that fragments take. */
+  get memoryBytes(): number {
+    return this.kept?.calculatedSize ?? 0;
+  }
+
+  /**
+   * A page's body from fragments, or null where they can't make it: the page is of another kind, or
+   * fragments are missing, which are then made when they are missed again.
+   */
+  page(plan: PagePlan, { query, envelope, ...page }: PageIdentity): Uint8Array | null {
+    const form = this.kept === null ? null : formOf({ query, ...page });
+    if (form === null) return null;
+    const planned = pageOfPlan(plan, form.group);
+    if (planned.spans.length === 0) return null;
+    const spans = this.find(plan, form, planned.spans);
+    if (spans === null || cellsOf(spans) > PAGE_LIMITS.maxCells) return null;
+    const { markets } = plan;
+    return assemblePage({ spans, markets, query, envelope, nextFrom: planned.nextFrom });
+  }
+
+  /** Resolves when nothing is being made. */
+  async idle(): Promise<void> {
+    while (this.making !== null) await this.making;
+  }
+
+  /** Ends the task in work, leaves what waits. Idempotent. */
+  async close(): Promise<void> {
+    this.closing = true;
+    this.orders.clear();
+    await this.idle();
+  }
+
+  /** The plan's spans with their fragments; null where any is missing. */
+  private find(
+    plan: PagePlan,
+    form: FragmentForm,
+    planned: readonly PlanSpan[],
+  ): FragmentSpan[] | null {
+    const spans: FragmentSpan[] = [];
+    const missing = new Set<number>();
+    for (const { segment, first, end, t } of planned) {
+      const fragments = this.kept?.get(nameOf({ segmentId: plan.segmentIds[segment], ...form }));
+      const isThere =
+        fragments !== undefined && end <= fragments.t.length && fragments.t[first] === t;
+      if (isThere) spans.push({ fragments, first, end });
+      else missing.add(segment);
+    }
+    const marketCount = plan.markets.length;
+    for (const segment of missing) {
+      this.miss({ key: { segmentId: plan.segmentIds[segment], ...form }, marketCount });
+    }
+    return missing.size === 0 ? spans : null;
+  }
+
+  /**
+   * Orders fragments that a page would have used, when they are missed for the second time: a client who
+   * reads a long history once, page by page, leaves nothing to be made.
+   */
+  private miss(order: Order): void {
+    const name = nameOf(order.key);
+    if (this.closing || this.orders.has(name) || this.givenUp.has(name)) return;
+    if (!this.missed.delete(name)) {
+      this.missed.set(name, true);
+      return;
+    }
+    if (this.orders.size >= MAX_WAITING_FRAGMENTS) return;
+    this.orders.set(name, order);
+    this.making ??= this.makeOrdered()
+      // The pool has been closed.
+      .catch(() => this.orders.clear())
+      .finally(() => (this.making = null));
+  }
+
+  private async makeOrdered(): Promise<void> {
+    while (this.orders.size > 0) {
+      await this.options.pool.schedule('fragments', 'fragments', async (run) => {
+        // The other orders of the same page come before this goes on.
+        await Promise.resolve();
+        const orders = [...this.orders.values()].slice(0, MAX_SEGMENTS_AT_ONCE);
+        await this.makeAll(orders, run);
+        for (const { key } of orders) this.orders.delete(nameOf(key));
+      });
+    }
+  }
+
+  /** Makes fragments together, and those of each segment by themselves where that fails: one may be at fault. */
+  private async makeAll(orders: readonly Order[], run: RunTask): Promise<void> {
+    if (this.closing) return;
+    try {
+      const made = await this.make(orders, run);
+      made.forEach((fragments, i) => this.kept?.set(nameOf(orders[i].key), fragments));
+    } catch (error) {
+      if (orders.length > 1) for (const order of orders) await this.makeAll([order], run);
+      else if (orders.length === 1) this.giveUp(nameOf(orders[0].key), error);
+    }
+  }
+
+  private giveUp(name: string, error: unknown): void {
+    // Replaced meanwhile: the page that comes next misses what replaced it.
+    if (error instanceof SegmentGoneError) return;
+    this.givenUp.set(name, true);
+    this.options.log.error('fragments', { fragments: name }, error);
+  }
+
+  private async make(orders: readonly Order[], run: RunTask): Promise<SegmentFragments[]> {
+    const ids = [...new Set(orders.map(({ key }) => key.segmentId))];
+    const segments = await this.options.depth.readSegments(ids);
+    const inputs = orders.map(({ key: { segmentId, group, coding }, marketCount }) => {
+      return { segment: segments[ids.indexOf(segmentId)], group, coding, marketCount };
+    });
+    const transfer = segments.map(({ buffer }) => buffer as ArrayBuffer);
+    return run('makeFragments', inputs, transfer);
+  }
+}
+
+/** The fragments that could serve a page; null where it is one that only the pool makes. */
+function formOf({ query, format, encoding }: Omit<PageIdentity, 'envelope'>): FragmentForm | null {
+  const { group, band } = query;
+  if (format !== 'json' || (encoding !== 'gzip' && encoding !== 'br')) return null;
+  if ((group !== 'market' && group !== 'all') || hasFilter(query)) return null;
+  const isDefault = band.first === DEFAULT_BAND.first && band.last === DEFAULT_BAND.last;
+  return isDefault ? { group, coding: encoding } : null;
+}
+
+/** Neighbouring snapshots of one segment of a plan: `first <= row < end`. */
+interface PlanSpan {
+  /** Index into the plan's segments. */
+  segment: number;
+  first: number;
+  end: number;
+  /** `t` of the first one. */
+  t: number;
+}
+
+/**
+ * The page of the default band without a filter that the plan's snapshots make. With group=market a
+ * snapshot has as many cells as the plan says; with group=all a full page of them stays below the most
+ * that it may have.
+ */
+export function pageOfPlan(
+  { snapshots, nextT }: PagePlan,
+  group: FragmentGroup,
+): { spans: PlanSpan[]; nextFrom: number | null } {
+  const spans: PlanSpan[] = [];
+  let span: PlanSpan | undefined;
+  let cells = 0;
+  for (const { segment, row, t, bandCells } of snapshots) {
+    if (group === 'market') cells += bandCells;
+    if (cells > PAGE_LIMITS.maxCells) return { spans, nextFrom: t };
+    if (span?.segment === segment && span.end === row) span.end++;
+    else spans.push((span = { segment, first: row, end: row + 1, t }));
+  }
+  return { spans, nextFrom: nextT };
+}
