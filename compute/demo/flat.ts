@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { DAY_S, HOUR_S, MINUTE_S } from '../time.js';
 import { base58Address, between, hash, keyOf, sizeDraw, unit } from './hash.js';
-import type { TokenKind } from './markets.js';
+import { KINDS } from './markets.js';
 import { demoDcaOrderRows, demoLimitOrderRows, tenancyAt } from './orders.js';
 import { dlmmAt, type PoolProfile } from './pools.js';
 import { dayShape, fairPrice, quotePrice, smoothNoise, tradedPrice } from './price.js';
@@ -17,10 +17,6 @@ const POOL_TURNOVER = 0.035;
 /** Providers come and go over such a time, and volatility with the fee. */
 const POOL_PERIOD_S = 2 * HOUR_S;
 
-/** Wallets that are followed, about; none where the token's holders are not. */
-const WALLETS: Readonly<Record<TokenKind, number>> = {
-  ...{ major: 320, liquid: 260, listed: 180, onchain: 140, stable: 0, dormant: 0 },
-};
 const WALLET_STAY_S = [40 * DAY_S, 600 * DAY_S] as const;
 /** Share of its slot's time in which a wallet holds anything. */
 const HELD_SHARE = 0.93;
@@ -127,7 +123,7 @@ function holderRows(token: DemoToken, t: number): DemoHolderRow[] {
   if (token.chain !== 'mainchain') return [];
   const rows: DemoHolderRow[] = [];
   const holdersKey = keyOf(token.key, 'holders');
-  for (let slot = 0; slot < WALLETS[token.kind]; slot++) {
+  for (let slot = 0; slot < KINDS[token.kind].wallets; slot++) {
     const slotKey = hash(holdersKey, slot);
     const { key, fromS, toS } = tenancyAt(slotKey, WALLET_STAY_S, t);
     if (t >= fromS + (toS - fromS) * HELD_SHARE) continue;

@@ -81,30 +81,63 @@ const CONSTANT_PRODUCT_FEE_BP = 25;
 /** Markets of a group; a fraction is the chance of one more. */
 type Listing = Partial<Record<VenueGroup, number>>;
 
-const LISTINGS: Readonly<Partial<Record<TokenKind, Listing>>> = {
-  major: {
-    ...{ spot: 6, perp: 3, chainBook: 2, chainOrders: 1 },
-    ...{ clmm: 2, dlmm: 2, constant_product: 1 },
-  },
-  liquid: {
-    ...{ spot: 3.5, perp: 2, chainBook: 1, chainOrders: 1 },
-    ...{ clmm: 1, dlmm: 1.5, constant_product: 0.25 },
-  },
-  listed: { spot: 1, clmm: 1, dlmm: 1, chainOrders: 0.5 },
-  stable: {},
-};
 /** A bridged leg, or a token that no exchange lists. */
 const POOLS_ALONE: Listing = { clmm: 1, dlmm: 0.9, chainOrders: 0.9 };
 const OLD_POOLS_ALONE: Listing = { constant_product: 1.3, dlmm: 0.7 };
 const OLD_POOLS_SHARE = 0.3;
 
-/** Extra spread and the pace of redraws: busy books change more levels between snapshots. */
-const PACE: Readonly<Partial<Record<TokenKind, { spread: number; redrawS: number }>>> = {
-  major: { spread: 1, redrawS: 1_100 },
-  liquid: { spread: 2.5, redrawS: 1_300 },
-  listed: { spread: 6, redrawS: 360 },
+interface KindProfile {
+  /** Null for tokens that trade in pools alone. */
+  listing: Listing | null;
+  /** Extra spread of books, and how long their levels stand. */
+  spread: number;
+  redrawS: number;
+  /** Share of the common walk in the price. */
+  beta: number;
+  /** Share of raw snapshots that see a trade, hence a new price, since the one before. */
+  tradedShare: number;
+  /** Open orders and followed wallets at a time, about. */
+  dcaOrders: number;
+  limitOrders: number;
+  wallets: number;
+}
+
+/** No books of its own, no orders, no wallets. */
+const UNTRADED: KindProfile = {
+  ...{ listing: {}, spread: 6, redrawS: 900, beta: 0, tradedShare: 1 },
+  ...{ dcaOrders: 0, limitOrders: 0, wallets: 0 },
 };
-const POOLS_PACE = { spread: 6, redrawS: 900 };
+
+export const KINDS: Readonly<Record<TokenKind, KindProfile>> = {
+  major: {
+    listing: {
+      ...{ spot: 6, perp: 3, chainBook: 2, chainOrders: 1 },
+      ...{ clmm: 2, dlmm: 2, constant_product: 1 },
+    },
+    ...{ spread: 1, redrawS: 1_100, beta: 1, tradedShare: 1 },
+    ...{ dcaOrders: 90, limitOrders: 60, wallets: 320 },
+  },
+  liquid: {
+    listing: {
+      ...{ spot: 3.5, perp: 2, chainBook: 1, chainOrders: 1 },
+      ...{ clmm: 1, dlmm: 1.5, constant_product: 0.25 },
+    },
+    ...{ spread: 2.5, redrawS: 1_300, beta: 1.25, tradedShare: 1 },
+    ...{ dcaOrders: 48, limitOrders: 36, wallets: 260 },
+  },
+  listed: {
+    listing: { spot: 1, clmm: 1, dlmm: 1, chainOrders: 0.5 },
+    ...{ spread: 6, redrawS: 360, beta: 1.2, tradedShare: 0.6 },
+    ...{ dcaOrders: 22, limitOrders: 20, wallets: 180 },
+  },
+  onchain: {
+    listing: null,
+    ...{ spread: 6, redrawS: 900, beta: 0.8, tradedShare: 0.5 },
+    ...{ dcaOrders: 12, limitOrders: 14, wallets: 140 },
+  },
+  stable: UNTRADED,
+  dormant: UNTRADED,
+};
 
 export function isBusy(kind: TokenKind): boolean {
   return kind === 'major' || kind === 'liquid';
@@ -122,7 +155,7 @@ export function marketsOf(
   native: PriceModel | null,
 ): DemoMarket[] {
   const pools = unit(hash(leg.key, 3)) < OLD_POOLS_SHARE ? OLD_POOLS_ALONE : POOLS_ALONE;
-  const listing = (isHome && LISTINGS[leg.kind]) || pools;
+  const listing = (isHome ? KINDS[leg.kind].listing : null) ?? pools;
   return (Object.keys(listing) as VenueGroup[]).flatMap((group) => {
     const sources = VENUES[group][leg.chain];
     if (sources.length === 0) return [];
@@ -155,7 +188,7 @@ function bookMarket(
   price: PriceModel,
 ): DemoMarket {
   const { share, spreadBp, basisBp, reach, fill, pace } = BOOKS[group];
-  const { spread, redrawS } = PACE[leg.kind] ?? POOLS_PACE;
+  const { spread, redrawS } = KINDS[leg.kind];
   const isCex = group === 'spot' || group === 'perp';
   // The first venue of a group is the biggest; the rest follow a power law.
   const size = Math.pow(rank + 1, -0.8) * (0.7 + 0.6 * unit(hash(key, 11)));

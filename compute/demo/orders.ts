@@ -2,17 +2,10 @@
 import type { Direction } from '../orders/dca-orders.js';
 import { DAY_S, HOUR_S } from '../time.js';
 import { base58Address, evmAddress, hash, keyOf, sizeDraw, unit } from './hash.js';
-import type { TokenKind } from './markets.js';
+import { KINDS } from './markets.js';
 import { fairPrice, type PriceModel } from './price.js';
 import type { DemoToken } from './tokens.js';
 
-/** Orders that a leg has open at a time, about. */
-const DCA_ORDERS: Readonly<Record<TokenKind, number>> = {
-  ...{ major: 90, liquid: 48, listed: 22, onchain: 12, stable: 0, dormant: 0 },
-};
-const LIMIT_ORDERS: Readonly<Record<TokenKind, number>> = {
-  ...{ major: 60, liquid: 36, listed: 20, onchain: 14, stable: 0, dormant: 0 },
-};
 const BUY_SHARE = 0.57;
 
 const FREQUENCIES_S = [60, 120, 300, 600, 900, HOUR_S, 6 * HOUR_S, DAY_S] as const;
@@ -67,7 +60,14 @@ export function demoDcaOrderRows(token: DemoToken, t: number, sinceS: number | n
   const { price } = token;
   if (price === null || token.chain !== 'mainchain') return [];
   const rowAt = (tenancy: Tenancy, at: number) => dcaOrder(token, price, tenancy, at);
-  return orderRows(keyOf(token.key, 'dca'), DCA_ORDERS[token.kind], DCA_STAY_S, rowAt, t, sinceS);
+  return orderRows(
+    keyOf(token.key, 'dca'),
+    KINDS[token.kind].dcaOrders,
+    DCA_STAY_S,
+    rowAt,
+    t,
+    sinceS,
+  );
 }
 
 /** A leg's limit orders at `t`; `sinceS` as demoDcaOrderRows has it. */
@@ -75,7 +75,7 @@ export function demoLimitOrderRows(token: DemoToken, t: number, sinceS: number |
   const { price } = token;
   if (price === null) return [];
   const rowAt = (tenancy: Tenancy, at: number) => limitOrder(token, price, tenancy, at);
-  const count = LIMIT_ORDERS[token.kind];
+  const count = KINDS[token.kind].limitOrders;
   return orderRows(keyOf(token.key, 'limit'), count, LIMIT_STAY_S, rowAt, t, sinceS);
 }
 

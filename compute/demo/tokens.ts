@@ -3,6 +3,7 @@ import { CHAINS, type Chain } from '../market.js';
 import { base58Address, between, evmAddress, hash, keyOf } from './hash.js';
 import {
   isBusy,
+  KINDS,
   marketsOf,
   NATIVE_SYMBOL,
   type DemoMarket,
@@ -102,13 +103,6 @@ const KNOWN_DECIMALS: Readonly<Record<string, number>> = { SOL: 9, USDC: 6 };
 const MAIN_DECIMALS = [6, 9, 6, 8] as const;
 const EVM_DECIMALS = 18;
 
-/** Share of a leg's raw snapshots that see a trade, hence a new price, since the one before. */
-const TRADED_SHARE: Readonly<Partial<Record<TokenKind, number>>> = { listed: 0.6, onchain: 0.5 };
-
-/** Share of the common walk in a kind's prices. */
-const BETA: Readonly<Record<TokenKind, number>> = {
-  ...{ major: 1, liquid: 1.25, listed: 1.2, onchain: 0.8, stable: 0, dormant: 0 },
-};
 /** How far a bridged leg's price strays from its asset's. */
 const BRIDGED_BP = 6;
 /** What pools hold together: `LIQUIDITY_FACTOR * mcap^0.6`, the bridged leg's a quarter of it. */
@@ -184,14 +178,14 @@ function tokenOf(asset: AssetLine, chain: Chain, seed: number): DemoToken {
 function priceModel(asset: AssetLine, chain: Chain, seed: number, cadenceS: number): PriceModel {
   const [symbol, , kind, chains, priceUsd, , dayVolatilityPct] = asset;
   const isHome = chain[0] === chains[0];
-  const tradedShare = TRADED_SHARE[isHome ? kind : 'onchain'] ?? 1;
+  const { tradedShare } = KINDS[isHome ? kind : 'onchain'];
   return {
     assetKey: keyOf(seed, `asset ${symbol}`),
     marketKey: keyOf(seed, 'market'),
     legKey: keyOf(keyOf(seed, chain), symbol),
     lnBase: Math.log(priceUsd),
     dayVolatility: dayVolatilityPct / 100,
-    beta: BETA[kind],
+    beta: KINDS[kind].beta,
     legBp: isHome ? 0 : BRIDGED_BP,
     tradeChance: 1 - Math.pow(1 - tradedShare, TRADE_SLOT_S / cadenceS),
   };

@@ -78,7 +78,7 @@ class PoolSnapshots {
 
   add(where: string, text: string): void {
     const fields = new JsonFields(where, parseJsonObject(text, where));
-    const head = this.layout.readHead(fields);
+    const head = readPoolHead(fields, this.layout.names);
     this.report.messages++;
     const side = head.tokens.findIndex((token) => token.address === this.token.address);
     if (side < 0) return;
@@ -181,13 +181,14 @@ interface PoolMarketBody {
 
 /** One layout of pool states, one JSON object a line. */
 interface PoolLayout {
-  readHead(fields: JsonFields): PoolHead;
+  /** The fields that name the venue and the two tokens. */
+  names: readonly [string, string, string];
   /** The market's body for the token that stands on side `token` (0 or 1). */
   readBody(fields: JsonFields, head: PoolHead, token: 0 | 1, quoteUsd: number): PoolMarketBody;
 }
 
-/** Reads what the layouts share; `names` are those of the venue and of the two tokens. */
-function readPoolHead(fields: JsonFields, names: [string, string, string]): PoolHead {
+/** Reads what the layouts share. */
+function readPoolHead(fields: JsonFields, names: PoolLayout['names']): PoolHead {
   const pool = fields.textOrNull('pool');
   return {
     source: fields.text(names[0]),
@@ -248,11 +249,11 @@ const Q96 = 2 ** 96;
  * the ticks sum to, also where a pool stores another figure (`ticks_match_liquidity` false).
  */
 export const CLMM_POOLS: PoolLayout = {
-  readHead: (fields) => readPoolHead(fields, ['protocol', 'token0', 'token1']),
+  names: ['protocol', 'token0', 'token1'],
   readBody: (fields, head, token, quoteUsd) => {
     const sqrtPrice = fields.digits('sqrt_price_x96');
     const [decimals0, decimals1] = head.tokens.map((side) => side.decimals);
-    const ticks = readTicks(fields);
+    const ticks = readPoolLevels(fields, 'ticks', SIGNED_INTEGER, 1, (tick, [net]) => [tick, net]);
     const body = {
       clmm: {
         sqrt_price_x96: sqrtPrice,
@@ -268,16 +269,12 @@ export const CLMM_POOLS: PoolLayout = {
   },
 };
 
-function readTicks(fields: JsonFields): [number, string][] {
-  return readPoolLevels(fields, 'ticks', SIGNED_INTEGER, 1, (tick, [net]) => [tick, net]);
-}
-
 const INTEGER = /^[0-9]+$/;
 const MAX_BIN_ID = 8_388_608;
 
 /** Liquidity book pools (Trader Joe, Meteora DLMM): bin ids shifted so that id 0 has price 1. */
 export const DLMM_BINS: PoolLayout = {
-  readHead: (fields) => readPoolHead(fields, ['protocol', 'token_x', 'token_y']),
+  names: ['protocol', 'token_x', 'token_y'],
   readBody: (fields, head, token, quoteUsd) => {
     const [x, y] = head.tokens.map((side) => side.decimals);
     const binStep = fields.integer('bin_step', 1, MAX_BIN_STEP_BP);
@@ -305,7 +302,7 @@ export const DLMM_BINS: PoolLayout = {
 
 /** Constant-product pairs (Uniswap v2), reserves in human (`reserve0`) or raw units (`_raw`). */
 export const CP_PAIRS: PoolLayout = {
-  readHead: (fields) => readPoolHead(fields, ['venue', 'token0', 'token1']),
+  names: ['venue', 'token0', 'token1'],
   readBody: (fields, head, token, quoteUsd) => {
     const reserves = [0, 1].map((side) =>
       readReserve(fields, `reserve${side}`, head.tokens[side].decimals),
