@@ -12,7 +12,7 @@ import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import type { Log } from './log.js';
 import type { Fragments } from './replay/fragments.js';
-import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/handler.js';
+import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/replay.js';
 import { SegmentColumns } from './replay/segment-columns.js';
 
 export interface ServerOptions {

@@ -1,5 +1,5 @@
-/** The parameters of GET /replay/:address (api.md 4.13, data.md 4 'Replay'). */
-import type { Static } from 'typebox';
+/** The parameters of GET /replay/:address (docs/definitions.md#replay). */
+import Type, { type Static } from 'typebox';
 import {
   type BinRange,
   binsOfBand,
@@ -7,11 +7,16 @@ import {
   DEFAULT_MAX_PCT,
   DEFAULT_MIN_PCT,
 } from '../../compute/ladder.js';
-import type { Chain, MarketType } from '../../compute/market.js';
-import type { ReplayFilter, ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
+import { MARKET_TYPES, type Chain, type MarketType } from '../../compute/market.js';
+import {
+  REPLAY_GROUPS,
+  type ReplayFilter,
+  type ReplayGroup,
+  type ReplayQuery,
+} from '../../compute/replay/query.js';
 import type { AskedToken } from '../api/chain.js';
 import { invalidParameter } from '../api/errors.js';
-import type { Endpoints } from '../endpoints.js';
+import { bounded, instant, list, word } from '../api/schemas.js';
 import { ApiError } from '../http/errors.js';
 
 /** Data older than this is not served. */
@@ -36,8 +41,48 @@ export interface ReplayRequest {
   query: ReplayQuery;
 }
 
+const MIN_PCT = -90;
+const MAX_PCT = 1000;
+/** Items of a list parameter. */
+const MAX_LIST_ITEMS = 100;
+/** Characters of a venue key. */
+const MAX_VENUE_CHARS = 200;
+
+const marketType = word(MARKET_TYPES, { description: 'Type of market.' });
+const venueKeys = Type.String({ maxLength: MAX_VENUE_CHARS });
+const types = (description: string) => list(marketType, MAX_LIST_ITEMS, description);
+const venues = (description: string) => list(venueKeys, MAX_LIST_ITEMS, description);
+
 /** The endpoint's parameters, each checked by itself. */
-type ReplayParameters = Static<Endpoints['getReplay']['query']>;
+export const replayParameters = Type.Object({
+  from: instant('Start of the window (inclusive). Default: 24 hours before `to`.'),
+  to: instant('End of the window (exclusive). Default: now.'),
+  group: Type.Optional(
+    word(REPLAY_GROUPS, { description: 'What cells are summed by (`market` unless sent).' }),
+  ),
+  types: types('Types to keep.'),
+  onchain: Type.Optional(
+    Type.Boolean({ description: '`true` means `types=onchain_pool,onchain_limit_order`.' }),
+  ),
+  venues: venues('Venue keys to keep.'),
+  exclude_types: types('Types to leave out; not together with `types`.'),
+  exclude_venues: venues('Venue keys to leave out; not together with `venues`.'),
+  markets: Type.Optional(
+    word(['split', 'aggregate'], {
+      deprecated: true,
+      description: 'Use `group`: `split` is `group=market`, `aggregate` is `group=all`.',
+    }),
+  ),
+  min_pct: bounded(MIN_PCT, MAX_PCT, {
+    default: DEFAULT_MIN_PCT,
+    description: "Lower end of the band around each snapshot's price, percent.",
+  }),
+  max_pct: bounded(MIN_PCT, MAX_PCT, {
+    default: DEFAULT_MAX_PCT,
+    description: 'Upper end of the band, percent; above `min_pct`.',
+  }),
+});
+type ReplayParameters = Static<typeof replayParameters>;
 
 /**
  * Checks what parameters say together.

@@ -1,36 +1,52 @@
 import Type from 'typebox';
-import { DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder.js';
 import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { REPLAY_GROUPS } from '../../compute/replay/query.js';
-import { defineEndpoint } from '../api/endpoint.js';
+import { PoolBusyError } from '../../compute/scheduler.js';
 import {
-  bounded,
+  type DepthSource,
+  type PagePlan,
+  SegmentGoneError,
+  type TokenRecord,
+} from '../../storage/contract.js';
+import { defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
+import { VARY } from '../api/replies.js';
+import {
   chainKey,
   count,
   document,
   epochSeconds,
-  instant,
-  list,
   nullable,
   number,
   tokenAddress,
   usd,
   word,
 } from '../api/schemas.js';
-import { ARROW_STREAM } from './representation.js';
-
-const MIN_PCT = -90;
-const MAX_PCT = 1000;
-/** Items of a list parameter. */
-const MAX_LIST_ITEMS = 100;
-/** Characters of a venue key. */
-const MAX_VENUE_CHARS = 200;
+import type { Clock } from '../clock.js';
+import type { Budget } from '../http/budget.js';
+import { replayBusy } from '../http/errors.js';
+import type { Exchange } from '../http/exchange.js';
+import {
+  cacheHeaders,
+  entityTags,
+  type EntityTags,
+  namedTag,
+  type PageIdentity,
+} from './caching.js';
+import type { Fragments } from './fragments.js';
+import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
+import { renderPlan } from './rendering.js';
+import {
+  ARROW_STREAM,
+  negotiate,
+  reprDigestHeaders,
+  type Representation,
+  representationHeaders,
+} from './representation.js';
+import type { SegmentColumns } from './segment-columns.js';
 
 const marketType = word(MARKET_TYPES, { description: 'Type of market.' });
-const venueKeys = Type.String({ maxLength: MAX_VENUE_CHARS });
-const types = (description: string) => list(marketType, MAX_LIST_ITEMS, description);
-const venues = (description: string) => list(venueKeys, MAX_LIST_ITEMS, description);
 const keys = nullable(Type.Array(Type.String()), 'As sent; null where it was not.');
 const indexes = (of: string) =>
   Type.Optional(
@@ -85,34 +101,7 @@ export const getReplay = defineEndpoint({
   quotaCost: 1,
   rateBuckets: ['general'],
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
-  query: Type.Object({
-    from: instant('Start of the window (inclusive). Default: 24 hours before `to`.'),
-    to: instant('End of the window (exclusive). Default: now.'),
-    group: Type.Optional(
-      word(REPLAY_GROUPS, { description: 'What cells are summed by (`market` unless sent).' }),
-    ),
-    types: types('Types to keep.'),
-    onchain: Type.Optional(
-      Type.Boolean({ description: '`true` means `types=onchain_pool,onchain_limit_order`.' }),
-    ),
-    venues: venues('Venue keys to keep.'),
-    exclude_types: types('Types to leave out; not together with `types`.'),
-    exclude_venues: venues('Venue keys to leave out; not together with `venues`.'),
-    markets: Type.Optional(
-      word(['split', 'aggregate'], {
-        deprecated: true,
-        description: 'Use `group`: `split` is `group=market`, `aggregate` is `group=all`.',
-      }),
-    ),
-    min_pct: bounded(MIN_PCT, MAX_PCT, {
-      default: DEFAULT_MIN_PCT,
-      description: "Lower end of the band around each snapshot's price, percent.",
-    }),
-    max_pct: bounded(MIN_PCT, MAX_PCT, {
-      default: DEFAULT_MAX_PCT,
-      description: 'Upper end of the band, percent; above `min_pct`.',
-    }),
-  }),
+  query: replayParameters,
   body: null,
   response: document({
     token: tokenAddress,
@@ -160,3 +149,175 @@ export const getReplay = defineEndpoint({
   errors: ['invalid_group', 'window_out_of_range', 'replay_busy'],
   prepares: [ARROW_STREAM],
 });
+
+// GET /replay/:address: from the parameters to a rendered page.
+
+/** Plans made for one page: segments may be replaced by compaction while they are about to be read. */
+const MAX_PLANS = 3;
+/** Requests that are being planned or answered from fragments: none of them waits for a thread. */
+export const MAX_PAGES_IN_PREPARATION = 1024;
+
+export interface ReplayServices {
+  depth: DepthSource;
+  /** The segments that pages are made of. */
+  columns: SegmentColumns;
+  pool: ComputePool;
+  clock: Clock;
+  /** Requests that are planned, or answered from fragments, at one time. */
+  inPreparation: Budget;
+  /** Where it is left out, the pool makes every page. */
+  fragments?: Fragments;
+  /** Names the store in entity tags: another store's segments may bear the same ids. */
+  storeTag: string;
+}
+
+/** Makes the handler of GET /replay/:address. */
+export function replayHandler(services: ReplayServices): Handler<typeof getReplay> {
+  return async ({ exchange, key, token, query }) => {
+    exchange.addHeader(...VARY);
+    const nowS = services.clock.nowS();
+    const request = replayRequest(token, query, nowS);
+    const job = jobOf(services, exchange, request, negotiate(exchange), nowS);
+    const { plan, reply } = await prepare(services, job);
+    if (reply !== null) return reply;
+    const render = (run: RunTask) => renderPage(services, job, plan, run);
+    try {
+      return await services.pool.schedule('page', key.id, render, exchange);
+    } catch (error) {
+      throw error instanceof PoolBusyError ? replayBusy() : error;
+    }
+  };
+}
+
+/** A page that is to be made. */
+interface PageJob {
+  exchange: Exchange;
+  request: ReplayRequest;
+  /** Whose snapshots it shows; null: nothing has named the token. */
+  source: TokenRecord | null;
+  page: PageIdentity;
+  representation: Representation;
+  nowS: number;
+}
+
+function jobOf(
+  { depth }: ReplayServices,
+  exchange: Exchange,
+  request: ReplayRequest,
+  representation: Representation,
+  nowS: number,
+): PageJob {
+  const asked = depth.token(request.chain, request.address);
+  const leg = asked && depth.mainchainLeg(asked);
+  const page = pageIdentity(request, leg, representation);
+  return { exchange, request, source: leg ?? asked, page, representation, nowS };
+}
+
+/** Plans the page, and answers what needs no thread: a client's own copy, fragments, HEAD. */
+async function prepare(
+  services: ReplayServices,
+  job: PageJob,
+): Promise<{ plan: PagePlan; reply: PreparedReply | null }> {
+  if (!services.inPreparation.take(1)) throw replayBusy();
+  try {
+    const plan = await makePlan(services.depth, job);
+    return { plan, reply: await replyWithoutPool(services, job, plan) };
+  } finally {
+    services.inPreparation.give(1);
+  }
+}
+
+async function replyWithoutPool(
+  services: ReplayServices,
+  job: PageJob,
+  plan: PagePlan,
+): Promise<PreparedReply | null> {
+  const { exchange, request, page, nowS } = job;
+  const tags = tagsOf(services, job, plan);
+  const named = tags && namedTag(exchange.header('if-none-match'), tags);
+  if (named !== null) {
+    return { status: 304, headers: cacheHeaders(request.toS, nowS, named), body: null };
+  }
+  const assembled = services.fragments?.page(plan, page);
+  if (assembled) return fullReply(job, tags?.fragments, assembled);
+  // Its length would take as much work as the page itself (RFC 9110, 9.3.2: it may be left out).
+  return exchange.method === 'HEAD' ? pageReply(job, tags?.pool, null) : null;
+}
+
+/** Renders in the pool, and plans anew where compaction comes in between. */
+async function renderPage(
+  services: ReplayServices,
+  job: PageJob,
+  planned: PagePlan,
+  run: RunTask,
+): Promise<PreparedReply | null> {
+  let plan = planned;
+  for (let plans = 1; ; plans++) {
+    try {
+      const body = await renderPlan(services.columns, job.exchange, job.page, plan, run);
+      return body && (await fullReply(job, tagsOf(services, job, plan)?.pool, body));
+    } catch (error) {
+      if (!(error instanceof SegmentGoneError)) throw error;
+      if (plans === MAX_PLANS) throw replayBusy();
+      plan = await makePlan(services.depth, job);
+    }
+  }
+}
+
+/** A window that reaches now has no tags. */
+function tagsOf(
+  { storeTag }: ReplayServices,
+  { request, page, nowS }: PageJob,
+  plan: PagePlan,
+): EntityTags | null {
+  return request.toS < nowS ? entityTags(storeTag, page, plan) : null;
+}
+
+/** A page's reply with a digest of its body, where the client wants one. */
+async function fullReply(
+  job: PageJob,
+  tag: string | undefined,
+  body: Uint8Array,
+): Promise<PreparedReply> {
+  const reply = pageReply(job, tag, body);
+  const wanted = job.exchange.header('want-repr-digest');
+  if (wanted === '') return reply;
+  return { ...reply, headers: [...reply.headers, ...(await reprDigestHeaders(wanted, body))] };
+}
+
+function pageReply(
+  { request, representation, nowS }: PageJob,
+  tag: string | undefined,
+  body: Uint8Array | null,
+): PreparedReply {
+  const caching = cacheHeaders(request.toS, nowS, tag ?? null);
+  return { status: 200, headers: [...representationHeaders(representation), ...caching], body };
+}
+
+function pageIdentity(
+  request: ReplayRequest,
+  leg: TokenRecord | null,
+  { format, encoding }: Representation,
+): PageIdentity {
+  return {
+    query: request.query,
+    envelope: {
+      token: request.address,
+      resolvedToken: leg?.address ?? null,
+      chain: leg?.chain ?? request.chain,
+      window: { from: request.fromS, to: request.toS, clamped: request.clamped },
+    },
+    format,
+    encoding,
+  };
+}
+
+/** A token that nothing has named has no snapshots, as one without any in the window. */
+async function makePlan(
+  depth: DepthSource,
+  { source, request: { fromS, toS }, nowS }: PageJob,
+): Promise<PagePlan> {
+  if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
+  const { maxSnapshots } = PAGE_LIMITS;
+  return depth.plan({ tokenId: source.tokenId, fromS, toS, nowS, maxSnapshots });
+}

@@ -6,7 +6,7 @@ import { serveOptions } from '../../server/cli/settings.js';
 import { createLog } from '../../server/log.js';
 import type { PageIdentity } from '../../server/replay/caching.js';
 import { Fragments, FRAGMENTS_BYTES, pageOfPlan } from '../../server/replay/fragments.js';
-import { partOfPlan } from '../../server/replay/selection.js';
+import { partOfPlan } from '../../server/replay/rendering.js';
 import type { DepthSource } from '../../storage/contract.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import type { PlainStore } from '../reference/replay.js';

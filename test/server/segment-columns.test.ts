@@ -3,9 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { TaskOverdueError } from '../../compute/pool.js';
 import { renderPage, type SegmentInput } from '../../compute/replay/render.js';
 import { serveOptions } from '../../server/cli/settings.js';
-import { PlaceRing, type RingPlace } from '../../server/replay/place-ring.js';
-import { COLUMN_BYTES, SegmentColumns } from '../../server/replay/segment-columns.js';
-import { partOfPlan } from '../../server/replay/selection.js';
+import {
+  COLUMN_BYTES,
+  PlaceRing,
+  type RingPlace,
+  SegmentColumns,
+} from '../../server/replay/segment-columns.js';
+import { partOfPlan } from '../../server/replay/rendering.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MINT, NOW_S, startTestService, steadyStore } from '../support/service.js';

@@ -1,4 +1,8 @@
-/** How many of a plan's snapshots to read before a page is rendered from them. */
+/** From a plan to a rendered page: how many of its snapshots are read, and the pool's task. */
+import type { RunTask } from '../../compute/pool.js';
+import type { Exchange } from '../http/exchange.js';
+import type { PageIdentity } from './caching.js';
+import type { SegmentColumns } from './segment-columns.js';
 import { PAGE_LIMITS, type Selection } from '../../compute/replay/page.js';
 import type { ReplayQuery } from '../../compute/replay/query.js';
 import { MARKET_TYPES } from '../../compute/market.js';
@@ -69,4 +73,42 @@ function locate(plan: PagePlan, length: number): Pick<PlanPart, 'segmentIds' | '
  */
 export function enlargedBudget(budget: number, rowCount: number): number {
   return budget * Math.max(2, PAGE_LIMITS.maxCells / rowCount);
+}
+
+/**
+ * The page's body, null where the client went before it was done. Reads as much of the plan as the
+ * page is expected to need, and more while that is too little.
+ * @throws SegmentGoneError
+ */
+export async function renderPlan(
+  columns: SegmentColumns,
+  exchange: Exchange,
+  page: PageIdentity,
+  plan: PagePlan,
+  run: RunTask,
+): Promise<Uint8Array | null> {
+  let budget: number = PAGE_LIMITS.maxCells;
+  for (;;) {
+    if (exchange.aborted) return null;
+    const part = partOfPlan(plan, page.query, budget);
+    const { markets } = plan;
+    const { selection, windowContinues, nextT } = part;
+    const result = await columns.use(part.segmentIds, async (segments, transfer) => {
+      if (exchange.aborted) return null;
+      const read = { segments, selection, markets, windowContinues, nextT };
+      return run('renderPage', { ...page, ...read, cancel: exchange.cancel }, transfer);
+    });
+    if (result === null) return null;
+    switch (result.status) {
+      case 'done':
+        return result.body;
+      case 'cancelled':
+        return null;
+      case 'more':
+        if (part.selection.run.length === plan.snapshots.length) {
+          throw new Error('a page needs more snapshots than were planned for it');
+        }
+        budget = enlargedBudget(budget, result.rowCount);
+    }
+  }
 }
