@@ -1,6 +1,6 @@
 /** Short hashes of results: two that differ mean two different answers. */
 import { createHash } from 'node:crypto';
-import type { BinnedBatch } from '../compute/ingest/batch.js';
+import type { BinnedChunk } from '../compute/ingest/binned-chunk.js';
 import type { Page } from '../compute/replay/page.js';
 import type { SnapshotRun } from '../compute/segment/run.js';
 
@@ -35,13 +35,13 @@ export function digestOfRuns(runs: readonly SnapshotRun[]): string {
 }
 
 /** What binning made of rows. @throws Error where it found fault with one */
-export function digestOfBatch(batch: BinnedBatch): string {
+export function digestOfBatch(batch: BinnedChunk): string {
   if (batch.faultCount > 0) {
     const [{ line, field, message }] = batch.faults;
     throw new Error(`generated rows are refused: ${line}: ${field}: ${message}`);
   }
   return digestOf(
-    batch.parts.flatMap(({ run, markets }) => [...partsOfRun(run), JSON.stringify(markets)]),
+    batch.runs.flatMap(({ run, markets }) => [...partsOfRun(run), JSON.stringify(markets)]),
   );
 }
 

@@ -2,10 +2,9 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { encodeRuns, rewriteSegments } from '../compute/segment/rewrite.js';
-import { BundleWriter } from '../storage/bundle/bundle.js';
-import { BUNDLE_VERSION } from '../storage/bundle/frames.js';
+import { BUNDLE_VERSION, BundleWriter } from '../storage/bundle.js';
 import { DATABASE_FILE, Store } from '../storage/store.js';
-import { tokenHistory, type PageShape } from './data/pages.js';
+import { type PageShape, tokenHistory } from './data/pages.js';
 
 /** Snapshots of a token are this many pages long. */
 export const HISTORY_PAGES = 2;

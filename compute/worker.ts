@@ -4,9 +4,8 @@ import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import * as demo from './demo/history.js';
 import * as flow from './holders/flow.js';
 import * as holders from './holders/rewrite.js';
-import * as cellColumns from './ingest/cell-columns.js';
-import * as cellLines from './ingest/cell-lines.js';
-import * as snapshotLines from './ingest/snapshot-lines.js';
+import * as cells from './ingest/flat-cells.js';
+import * as snapshots from './ingest/snapshots.js';
 import * as dlmm from './lp/dlmm-board.js';
 import * as density from './lp/fee-density.js';
 import * as range from './lp/pool-range.js';
@@ -29,13 +28,13 @@ export const makeFragments = moving((inputs: readonly fragments.FragmentsInput[]
   inputs.map(fragments.makeFragments),
 );
 export const pickSnapshots = moving(segments.pickSnapshots);
-export const binSnapshotLines = moving(snapshotLines.binSnapshotLines);
+export const binSnapshotLines = moving(snapshots.binSnapshotLines);
 export const binSnapshotRows = moving(
-  ({ rows, ...options }: snapshotLines.BatchOptions & { rows: unknown[] }) =>
-    snapshotLines.binSnapshotRows(rows, options),
+  ({ rows, ...options }: snapshots.ChunkOptions & { rows: unknown[] }) =>
+    snapshots.binSnapshotRows(rows, options),
 );
-export const packCellLines = moving(cellLines.packCellLines);
-export const packCellColumns = moving(cellColumns.packCellColumns);
+export const packCellLines = moving(cells.packCellLines);
+export const packCellColumns = moving(cells.packCellColumns);
 export const simulateDemo = moving(demo.simulateDemo);
 export const rewriteHolderBlocks = moving(holders.rewriteHolderBlocks);
 export const holderFlow = moving(flow.holderFlow);

@@ -1,13 +1,13 @@
 /** Commits: what one transaction changes, and how a staged bundle is applied in one. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
-import { readBundle } from './bundle/bundle.js';
 import {
   BUNDLE_VERSION,
   type Frame,
   type HeaderFrame,
   type MarketsFrame,
-} from './bundle/frames.js';
+  readBundle,
+} from './bundle.js';
 import { noChange, type StoreChange, type TokenRow } from './contract.js';
 import type { Catalog } from './depth/catalog.js';
 import { DepthCommit, type Rewrite } from './depth/depth-commit.js';

@@ -2,7 +2,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
-import { FrameReader, MAX_FRAME_BYTES, packFrame, unpackBody } from './bundle/codec.js';
+import { FrameReader, MAX_FRAME_BYTES, packFrame, unpackBody } from './bundle.js';
 import type { StoreOperations } from './contract.js';
 import { InputError, StoreChangedError } from './errors.js';
 

@@ -1,3 +1,4 @@
+/** CSV files (RFC 4180), record by record. */
 import { InputError } from './errors.js';
 import { MAX_LINE_BYTES, readLineBatches, type Line } from './lines.js';
 
@@ -11,13 +12,13 @@ export interface CsvRecord {
   fields: string[];
 }
 
-export interface CsvBatch {
+interface CsvBatch {
   header: readonly string[];
   records: CsvRecord[];
 }
 
 /** What to do with a faulty record: the default throws an InputError, a handler skips the record. */
-export type CsvFaultHandler = (line: number, what: string) => void;
+type CsvFaultHandler = (line: number, what: string) => void;
 
 /**
  * A CSV file (RFC 4180: quotes, doubled quotes, line ends in quotes; LF or CRLF; plain or gzip) with
@@ -65,7 +66,7 @@ function checkedHeader(path: string, record: CsvRecord): string[] {
 }
 
 /** Puts lines together into records; a record with an open quote goes on in the next line. */
-export class RecordReader {
+class RecordReader {
   /** The first record. */
   header: string[] | null = null;
   /** The record with an open quote, and that quote's text so far. */
@@ -75,11 +76,6 @@ export class RecordReader {
     private readonly path: string,
     private readonly onFault: CsvFaultHandler,
   ) {}
-
-  /** Whether the next line goes on with a record. */
-  get isOpen(): boolean {
-    return this.open !== null;
-  }
 
   /** The records that these lines complete, without the header. */
   read(lines: Line[]): CsvRecord[] {
@@ -139,7 +135,7 @@ export class RecordReader {
   private isWhole(record: CsvRecord, width: number): boolean {
     const found = record.fields.length;
     if (found === width) return true;
-    this.fault(record.line, wrongWidth(width, found));
+    this.fault(record.line, `expected ${width} fields as in the header, found ${found}`);
     return false;
   }
 
@@ -153,11 +149,6 @@ export class RecordReader {
     if (this.header === null) throw new InputError(`${this.path}:${line}: the header: ${what}`);
     this.onFault(line, what);
   }
-}
-
-/** What is wrong with a record of `found` fields under a header of `width`. */
-export function wrongWidth(width: number, found: number): string {
-  return `expected ${width} fields as in the header, found ${found}`;
 }
 
 function undouble(text: string): string {

@@ -1,5 +1,5 @@
 /** The flat tables together: puts rows over the stored ones of the same keys, in one transaction. */
-import type { FlatRowValues } from './bundle/frames.js';
+import type { FlatRowValues } from './bundle.js';
 import type { FlatDataset, StoreChange } from './contract.js';
 import type { SqlParameter, Statements } from './duckdb/statements.js';
 import { InputError } from './errors.js';

@@ -1,6 +1,6 @@
 /** Raw market states onto the ladder. */
-import { packCellColumns } from '../../compute/ingest/cell-columns.js';
-import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import { packCellColumns } from '../../compute/ingest/flat-cells.js';
+import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { benchCase, type BenchCase } from '../case.js';
 import { BODY_KINDS, LEVELS_OF_BODY, bodyLines, bodyRows } from '../data/bodies.js';
 import { cellColumns } from '../data/columns.js';

@@ -1,7 +1,11 @@
 /** Stores of so many cells in full segments, committed as an ingest commits them. */
 import { describeSegment, sliceRun, splitRun } from '../../compute/segment/segment.js';
-import { BundleWriter } from '../../storage/bundle/bundle.js';
-import { BUNDLE_VERSION, type Frame, type SegmentFrame } from '../../storage/bundle/frames.js';
+import {
+  BUNDLE_VERSION,
+  BundleWriter,
+  type Frame,
+  type SegmentFrame,
+} from '../../storage/bundle.js';
 import type { Store } from '../../storage/store.js';
 import {
   benchAddress,

@@ -1,6 +1,6 @@
 /** Ladders as text: flat cells as CSV and NDJSON, nested snapshots with cells and with books. */
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import type { Market } from '../../compute/market.js';
 import { bodyRows, LEVELS_OF_BODY } from '../data/bodies.js';
 import {

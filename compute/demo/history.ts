@@ -3,16 +3,16 @@
  * function of a seed and the time. Any span of it can be made in any order, on any thread, and
  * carried on by a live collector from where the history ends.
  */
-import type { BinnedBatch } from '../ingest/batch.js';
-import { binSnapshotRows } from '../ingest/snapshot-lines.js';
-import { TIER_LENGTH_S, type Tier } from '../market.js';
+import type { BinnedChunk } from '../ingest/binned-chunk.js';
+import { binSnapshotRows } from '../ingest/snapshots.js';
+import { type Tier, TIER_LENGTH_S } from '../market.js';
 import { DAY_S, HOUR_S } from '../time.js';
 import { bookAt } from './book.js';
 import { hash, keyOf, unit } from './hash.js';
 import type { DemoMarket, MarketHead } from './markets.js';
 import { clmmAt, constantProductAt, dlmmAt } from './pools.js';
 import { tradedPrice } from './price.js';
-import { demoTokens, type DemoToken } from './tokens.js';
+import { type DemoToken, demoTokens } from './tokens.js';
 
 /** How far raw snapshots reach back. */
 export const DEMO_RAW_S = DAY_S;
@@ -115,7 +115,7 @@ export function demoSnapshotRow(token: DemoToken, t: number, tier: Tier) {
 export type DemoSnapshotRow = ReturnType<typeof demoSnapshotRow>;
 
 /** Simulates one token's snapshots of `[fromS, toS)` and bins them like a collector's rows. */
-export function simulateDemo(input: DemoUnitInput): BinnedBatch {
+export function simulateDemo(input: DemoUnitInput): BinnedChunk {
   const { seed, tokenIndex, tier, fromS, toS } = input;
   if (tokensOfSeed?.seed !== seed) tokensOfSeed = { seed, tokens: demoTokens(seed) };
   const token = tokensOfSeed.tokens[tokenIndex];
@@ -154,7 +154,7 @@ function bodyOf(market: DemoMarket, priceUsd: number, t: number): MarketBody {
 
 /** The markets of a row as ready-made cells, the form in which some collectors hand them over. */
 function nearCells(row: object): DemoMarketRow[] {
-  const { markets, run } = binSnapshotRows([row], { firstLine: 1, mode: 'replace' }).parts[0];
+  const { markets, run } = binSnapshotRows([row], { firstLine: 1, mode: 'replace' }).runs[0];
   return markets.map(({ exchangeType, ...market }, index) => {
     const cells: [number, number, number][] = [];
     run.bin.forEach((bin, i) => {

@@ -1,4 +1,5 @@
-import { BIN_COUNT, MAX_BIN, MIN_BIN, binFactor, binOfPrice } from '../ladder.js';
+/** A market's amounts by bin in USD, as its body gives them. */
+import { BIN_COUNT, BIN_RATIO, binFactor, binOfPrice, MAX_BIN, MIN_BIN } from '../ladder.js';
 
 /**
  * Share of its price by which a level has to lie within its bin's interval to need no logarithm:
@@ -40,7 +41,7 @@ export class LadderAccumulator {
     this.sureToUsd = -Infinity;
   }
 
-  /** Notes that indexes `first` to `last` may hold amounts: whoever writes to a column says so. */
+  /** Notes that indexes `first` to `last` may hold amounts: what writes to a column says so. */
   reach(first: number, last: number): void {
     if (first < this.firstIndex) this.firstIndex = first;
     if (last > this.lastIndex) this.lastIndex = last;
@@ -68,4 +69,52 @@ export class LadderAccumulator {
     this.sureFromUsd = this.priceUsd * binFactor(bin - 0.5) * (1 + EDGE_MARGIN);
     this.sureToUsd = this.priceUsd * binFactor(bin + 0.5) * (1 - EDGE_MARGIN);
   }
+}
+
+/** Roots of the bins' edges relative to the snapshot's price: `sqrt(1.01^(b - 0.5))`. */
+const SQRT_EDGES = Float64Array.from({ length: BIN_COUNT + 1 }, (_, i) =>
+  Math.pow(BIN_RATIO, (MIN_BIN + i - 0.5) / 2),
+);
+
+/** A price range over which a pool's liquidity is constant, in roots of one unit of price. */
+export interface LiquidityRange {
+  /** Roots of the range's ends; `sqrtHigh` may be Infinity. */
+  sqrtLow: number;
+  sqrtHigh: number;
+  /** USD that a step of 1 in the root of the price trades: L times the unit's price in USD. */
+  usdPerSqrt: number;
+}
+
+/**
+ * Adds `usdPerSqrt * (sqrt(c) - sqrt(a))` for each bin's share `[a, c)` of the range: below the
+ * pool's price to support, above it to resistance.
+ * @param sqrtScale root of the snapshot's price in the range's unit of price
+ * @param sqrtPool root of the pool's price
+ * @param from index of a bin that does not lie above the range
+ * @returns index of the last bin reached: `from` of a range that follows this one
+ */
+export function addLiquidityRange(
+  into: LadderAccumulator,
+  range: LiquidityRange,
+  sqrtScale: number,
+  sqrtPool: number,
+  from: number,
+): number {
+  const { sqrtLow, sqrtHigh, usdPerSqrt } = range;
+  const { supportUsd, resistanceUsd } = into;
+  let i = from;
+  while (i < BIN_COUNT && SQRT_EDGES[i + 1] * sqrtScale <= sqrtLow) i++;
+  const first = i;
+  for (; i < BIN_COUNT; i++) {
+    const a = Math.max(SQRT_EDGES[i] * sqrtScale, sqrtLow);
+    const end = SQRT_EDGES[i + 1] * sqrtScale;
+    const c = Math.min(end, sqrtHigh);
+    if (c > a) {
+      if (sqrtPool > a) supportUsd[i] += usdPerSqrt * (Math.min(c, sqrtPool) - a);
+      if (sqrtPool < c) resistanceUsd[i] += usdPerSqrt * (c - Math.max(a, sqrtPool));
+    }
+    if (sqrtHigh <= end) break;
+  }
+  into.reach(first, Math.min(i, BIN_COUNT - 1));
+  return i;
 }

@@ -1,34 +1,16 @@
-import { MAX_BIN, MIN_BIN, MIN_CELL_CENTS, centsOfUsd } from '../ladder.js';
+/** Cells of a chunk in whole cents, on their way into runs. */
+import { BIN_COUNT, centsOfUsd, MIN_BIN, MIN_CELL_CENTS } from '../ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
-import type { NumberList } from './number-list.js';
 
 const LEAST_CAPACITY = 1024;
-/** More is made room for only when it comes. */
+/** Cells that a kept store has memory for at most (4.5 MiB). */
+const MOST_KEPT_CAPACITY = 262_144;
+/** More is allocated only when it comes. */
 const MOST_FIRST_CAPACITY = 65_536;
 
-/** Cells that the columns of a released store may have room for (4.5 MiB). */
-const MOST_KEPT_CAPACITY = 262_144;
-
-interface Columns {
-  bin: Int16Array;
-  supportCents: Float64Array;
-  resistanceCents: Float64Array;
-}
-
-/** The last released store's: new memory costs more than what is written to it. */
-let spare: Columns | null = null;
-
-function columnsOf(capacity: number): Columns {
-  return {
-    bin: new Int16Array(capacity),
-    supportCents: new Float64Array(capacity),
-    resistanceCents: new Float64Array(capacity),
-  };
-}
-
-/** Cells of one market of one snapshot: a piece of the store, its bins ascending. */
-export interface MarketBlock {
-  /** Index into the part's list of markets. */
+/** Cells of one market of one snapshot: a range of the store, its bins ascending. */
+export interface MarketCells {
+  /** Index into the run's list of markets. */
   market: number;
   start: number;
   end: number;
@@ -36,8 +18,11 @@ export interface MarketBlock {
   totalCents: number;
 }
 
-/** Columns that grow as markets are binned; a batch has one. */
+/** Columns that grow as markets are binned; a chunk has one store. */
 export class CellStore {
+  /** The thread's last released one: new memory costs more than what is written to it. */
+  private static spare: CellStore | null = null;
+
   bin: Int16Array;
   supportCents: Float64Array;
   resistanceCents: Float64Array;
@@ -45,29 +30,29 @@ export class CellStore {
   /** No cell has more on either side. */
   greatestCents = 0;
 
-  /** @param cells about how many will come */
-  constructor(cells: number) {
-    const capacity = Math.max(LEAST_CAPACITY, Math.min(cells, MOST_FIRST_CAPACITY));
-    const columns = spare !== null && spare.bin.length >= capacity ? spare : columnsOf(capacity);
-    if (columns === spare) spare = null;
-    this.bin = columns.bin;
-    this.supportCents = columns.supportCents;
-    this.resistanceCents = columns.resistanceCents;
+  private constructor(capacity: number) {
+    this.bin = new Int16Array(capacity);
+    this.supportCents = new Float64Array(capacity);
+    this.resistanceCents = new Float64Array(capacity);
   }
 
-  /** Gives the columns back for the thread's next store: nothing may be read or added here after. */
+  /** An empty store. @param cells about how many will come */
+  static take(cells: number): CellStore {
+    const capacity = Math.max(LEAST_CAPACITY, Math.min(cells, MOST_FIRST_CAPACITY));
+    const { spare } = CellStore;
+    CellStore.spare = null;
+    return spare !== null && spare.bin.length >= capacity ? spare : new CellStore(capacity);
+  }
+
+  /** Gives the store to the thread's next chunk: nothing may be read or added here after. */
   release(): void {
-    const { bin, supportCents, resistanceCents } = this;
-    if (bin.length <= MOST_KEPT_CAPACITY) spare = { bin, supportCents, resistanceCents };
-    const none = columnsOf(0);
-    this.bin = none.bin;
-    this.supportCents = none.supportCents;
-    this.resistanceCents = none.resistanceCents;
     this.length = 0;
+    this.greatestCents = 0;
+    if (this.bin.length <= MOST_KEPT_CAPACITY) CellStore.spare = this;
   }
 
   /**
-   * Rounds amounts to cents and keeps the cell unless it is under 1.00 USD (data.md section 2).
+   * Rounds amounts to cents and keeps the cell unless it is under 1.00 USD (docs/definitions.md#cells).
    * @returns the cell's cents, 0 where it is omitted
    */
   push(bin: number, supportUsd: number, resistanceUsd: number): number {
@@ -85,7 +70,7 @@ export class CellStore {
   }
 
   /** Appends a market's ladder. */
-  pushLadder(market: number, ladder: LadderAccumulator): MarketBlock {
+  pushLadder(market: number, ladder: LadderAccumulator): MarketCells {
     const { supportUsd, resistanceUsd, firstIndex, lastIndex } = ladder;
     const start = this.length;
     let totalCents = 0;
@@ -97,25 +82,120 @@ export class CellStore {
     return { market, start, end: this.length, totalCents };
   }
 
-  /** Appends the sound cells of a list whose bins ascend; those outside the ladder are left out. */
-  pushCells(market: number, { values, from, length }: NumberList): MarketBlock {
-    const start = this.length;
-    let totalCents = 0;
-    for (let i = from; i < from + 3 * length; i += 3) {
-      const bin = values[i];
-      if (bin < MIN_BIN || bin > MAX_BIN) continue;
-      totalCents += this.push(bin, values[i + 1], values[i + 2]);
+  private grow(): void {
+    const capacity = this.bin.length * 2;
+    this.bin = grown(this.bin, new Int16Array(capacity));
+    this.supportCents = grown(this.supportCents, new Float64Array(capacity));
+    this.resistanceCents = grown(this.resistanceCents, new Float64Array(capacity));
+  }
+}
+
+function grown<T extends Int16Array | Int32Array | Float64Array>(from: T, into: T): T {
+  into.set(from);
+  return into;
+}
+
+/**
+ * Rows of flat cells that one snapshot may have, the ones under 1 USD too: what still sorts as
+ * whole doubles beside a market's index and a bin.
+ */
+const MAX_ROWS_PER_SNAPSHOT = 2 ** 27;
+const FIRST_CAPACITY = 4096;
+
+/** Flat cells of one snapshot, by row, to be sorted by market and bin. */
+export class ScratchCells {
+  /** `market * BIN_COUNT + bin's index`. */
+  private keys = new Int32Array(FIRST_CAPACITY);
+  private rows = new Int32Array(FIRST_CAPACITY);
+  private length = 0;
+  /** Bins outside the ladder that a market has named. */
+  private readonly dropped = new Set<string>();
+  private readonly droppedMarkets = new Set<number>();
+
+  constructor(
+    private readonly supportUsd: Float64Array,
+    private readonly resistanceUsd: Float64Array,
+  ) {}
+
+  /** Adds the cell of a row. */
+  push(market: number, bin: number, row: number): void {
+    if (this.length === this.keys.length) this.grow();
+    this.keys[this.length] = market * BIN_COUNT + (bin - MIN_BIN);
+    this.rows[this.length++] = row;
+  }
+
+  /** Notes a cell outside the ladder; false where its market has named that bin before. */
+  pushDropped(market: number, bin: number): boolean {
+    const size = this.dropped.size;
+    this.droppedMarkets.add(market);
+    return this.dropped.add(`${market} ${bin}`).size > size;
+  }
+
+  clear(): void {
+    this.length = 0;
+    if (this.dropped.size > 0) this.dropped.clear();
+    if (this.droppedMarkets.size > 0) this.droppedMarkets.clear();
+  }
+
+  /**
+   * The cells by market, markets with no cell on the ladder last; the first of two cells with one
+   * bin is taken.
+   * @param onTwice gets the row of each cell whose bin came before
+   */
+  byMarket(store: CellStore, onTwice: (row: number) => void): MarketCells[] {
+    this.sort();
+    const { keys, rows } = this;
+    const markets: MarketCells[] = [];
+    let cells: MarketCells | null = null;
+    /** The first key of the next market. */
+    let nextMarket = 0;
+    for (let i = 0; i < this.length; i++) {
+      const key = keys[i];
+      const row = rows[i];
+      if (i > 0 && key === keys[i - 1]) {
+        onTwice(row);
+        continue;
+      }
+      if (cells === null || key >= nextMarket) {
+        const market = Math.floor(key / BIN_COUNT);
+        nextMarket = (market + 1) * BIN_COUNT;
+        cells = { market, start: store.length, end: 0, totalCents: 0 };
+        markets.push(cells);
+        this.droppedMarkets.delete(market);
+      }
+      const bin = key - (nextMarket - BIN_COUNT) + MIN_BIN;
+      cells.totalCents += store.push(bin, this.supportUsd[row], this.resistanceUsd[row]);
+      cells.end = store.length;
     }
-    return { market, start, end: this.length, totalCents };
+    const at = store.length;
+    for (const market of this.droppedMarkets) {
+      markets.push({ market, start: at, end: at, totalCents: 0 });
+    }
+    return markets;
+  }
+
+  /** Sorts by market, bin, row; most files come that way. */
+  private sort(): void {
+    const { keys, rows, length } = this;
+    let i = 1;
+    while (i < length && keys[i] >= keys[i - 1]) i++;
+    if (i >= length) return;
+    if (length > MAX_ROWS_PER_SNAPSHOT) throw new Error('too many rows in one snapshot');
+    const order = new Float64Array(length);
+    for (let k = 0; k < length; k++) order[k] = keys[k] * MAX_ROWS_PER_SNAPSHOT + k;
+    order.sort();
+    const sortedRows = new Int32Array(length);
+    for (let k = 0; k < length; k++) {
+      const key = Math.floor(order[k] / MAX_ROWS_PER_SNAPSHOT);
+      sortedRows[k] = rows[order[k] - key * MAX_ROWS_PER_SNAPSHOT];
+      order[k] = key;
+    }
+    for (let k = 0; k < length; k++) keys[k] = order[k];
+    rows.set(sortedRows);
   }
 
   private grow(): void {
-    const { bin, supportCents, resistanceCents } = columnsOf(this.bin.length * 2);
-    bin.set(this.bin);
-    supportCents.set(this.supportCents);
-    resistanceCents.set(this.resistanceCents);
-    this.bin = bin;
-    this.supportCents = supportCents;
-    this.resistanceCents = resistanceCents;
+    this.keys = grown(this.keys, new Int32Array(this.length * 2));
+    this.rows = grown(this.rows, new Int32Array(this.length * 2));
   }
 }

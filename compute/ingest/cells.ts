@@ -1,28 +1,6 @@
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
-import type { FaultLog } from './faults.js';
-import { INTEGER, NOT_NEGATIVE, isTuple, readList, type Fields } from './fields.js';
-import { NumberList } from './number-list.js';
-
-/**
- * Cells of the list that carry an amount and lie outside the ladder; -1 where the list is to be read
- * by addCells: a cell is faulty, or its bins do not ascend.
- */
-export function countDropped({ values, from, length }: NumberList): number {
-  let last = -Infinity;
-  let dropped = 0;
-  for (let i = from; i < from + 3 * length; i += 3) {
-    const bin = values[i];
-    const support = values[i + 1];
-    const resistance = values[i + 2];
-    if (!(bin > last) || !INTEGER.holds(bin)) return -1;
-    if (!(support >= 0 && support < Infinity)) return -1;
-    if (!(resistance >= 0 && resistance < Infinity)) return -1;
-    if ((bin < MIN_BIN || bin > MAX_BIN) && (support > 0 || resistance > 0)) dropped++;
-    last = bin;
-  }
-  return dropped;
-}
+import { type FaultLog, type Fields, INTEGER, isTuple, NOT_NEGATIVE, readList } from './fields.js';
 
 /** Adds the `cells` of a market that was binned elsewhere; `path` is the market's. */
 export function addCells(
@@ -31,9 +9,7 @@ export function addCells(
   path: string,
   faults: FaultLog,
 ): void {
-  const given = market.cells;
-  const cells =
-    given instanceof NumberList ? given.toArrays() : readList(market, 'cells', path, faults);
+  const cells = readList(market, 'cells', path, faults);
   if (cells === null) return;
   let last = -Infinity;
   /** Bins so far, kept from the first one on that does not ascend: most lists ascend. */

@@ -1,12 +1,18 @@
 import { BIN_COUNT } from '../ladder.js';
-import type { LadderAccumulator } from './accumulator.js';
-import { addLiquidityRange } from './constant-liquidity.js';
-import type { FaultLog } from './faults.js';
-import { DECIMALS, POSITIVE, isTuple, readList, readNumber, type Fields } from './fields.js';
-import { MAX_TICK } from './limits.js';
+import { addLiquidityRange, type LadderAccumulator } from './accumulator.js';
+import {
+  DECIMALS,
+  type FaultLog,
+  type Fields,
+  isTuple,
+  MAX_TICK,
+  POSITIVE,
+  readList,
+  readNumber,
+} from './fields.js';
 
 /** A concentrated-liquidity pool of Uniswap v3's shape. */
-export interface ClmmPool {
+export interface ClmmBody {
   /** Root of the raw price of token0 in token1 (without the 2^96). */
   sqrtPriceRaw: number;
   /** Ascending. */
@@ -30,7 +36,7 @@ const SIGNED_DECIMAL = /^-?[0-9]{1,39}$/;
 const HALF_LN_TICK = Math.log1p(0.0001) / 2;
 
 /** Reads a `clmm` body; null and faults where a field is wrong. */
-export function readClmm(body: Fields, path: string, faults: FaultLog): ClmmPool | null {
+export function readClmm(body: Fields, path: string, faults: FaultLog): ClmmBody | null {
   const before = faults.count;
   const sqrtPriceRaw = readSqrtPrice(body, path, faults);
   const steps = readTicks(body, path, faults);
@@ -61,7 +67,7 @@ function readTicks(
   body: Fields,
   path: string,
   faults: FaultLog,
-): Pick<ClmmPool, 'ticks' | 'liquidity'> | null {
+): Pick<ClmmBody, 'ticks' | 'liquidity'> | null {
   const list = readList(body, 'ticks', path, faults);
   if (list === null) return null;
   const ticks = new Int32Array(list.length);
@@ -101,11 +107,11 @@ function fitsInt128(value: bigint): boolean {
 }
 
 /**
- * Adds a pool's depth (data.md section 2, CLMM) in USD to the ladder. Liquidity lies between the
+ * Adds a pool's depth (docs/definitions.md#clmm) in USD to the ladder. Liquidity lies between the
  * first and the last tick alone. One walk up over ticks and bins together, in roots of the price of
  * the ladder's token in the other one.
  */
-export function addClmm(into: LadderAccumulator, pool: ClmmPool): void {
+export function addClmm(into: LadderAccumulator, pool: ClmmBody): void {
   const { ticks, liquidity, quoteUsd } = pool;
   const inverted = pool.token === 1;
   const sign = inverted ? -1 : 1;

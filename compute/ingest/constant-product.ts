@@ -1,10 +1,8 @@
-import type { LadderAccumulator } from './accumulator.js';
-import { addLiquidityRange } from './constant-liquidity.js';
-import type { FaultLog } from './faults.js';
-import { NOT_NEGATIVE, POSITIVE, readNumber, type Fields } from './fields.js';
+import { addLiquidityRange, type LadderAccumulator } from './accumulator.js';
+import { type FaultLog, type Fields, NOT_NEGATIVE, POSITIVE, readNumber } from './fields.js';
 
 /** A constant-product pool: reserves in human units, the other side's price in USD. */
-export interface ConstantProductPool {
+export interface ConstantProductBody {
   reserveToken: number;
   reserveQuote: number;
   quoteUsd: number;
@@ -15,7 +13,7 @@ export function readConstantProduct(
   body: Fields,
   path: string,
   faults: FaultLog,
-): ConstantProductPool | null {
+): ConstantProductBody | null {
   const before = faults.count;
   const pool = {
     reserveToken: readNumber(body, 'reserve_token', NOT_NEGATIVE, path, faults),
@@ -26,10 +24,10 @@ export function readConstantProduct(
 }
 
 /**
- * Adds a pool's depth (data.md section 2, constant product) in USD to the ladder. A pool with an
+ * Adds a pool's depth (docs/definitions.md#constant-product) in USD to the ladder. A pool with an
  * empty side has no price and no depth: it adds nothing.
  */
-export function addConstantProduct(into: LadderAccumulator, pool: ConstantProductPool): void {
+export function addConstantProduct(into: LadderAccumulator, pool: ConstantProductBody): void {
   const { reserveToken, reserveQuote, quoteUsd } = pool;
   if (reserveToken === 0 || reserveQuote === 0) return;
   const liquidity = Math.sqrt(reserveToken * reserveQuote * quoteUsd);

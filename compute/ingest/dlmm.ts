@@ -1,20 +1,20 @@
 import type { LadderAccumulator } from './accumulator.js';
-import type { FaultLog } from './faults.js';
 import {
   DECIMALS,
+  type FaultLog,
+  type Fields,
   INTEGER,
-  NOT_NEGATIVE,
-  POSITIVE,
   integerWithin,
   isTuple,
+  MAX_BIN_STEP_BP,
+  NOT_NEGATIVE,
+  POSITIVE,
   readList,
   readNumber,
-  type Fields,
 } from './fields.js';
-import { MAX_BIN_STEP_BP } from './limits.js';
 
 /** A pool of discrete bins; amounts in human units. */
-export interface DlmmPool {
+export interface DlmmBody {
   /** Basis points from one bin's price to the next. */
   binStepBp: number;
   ids: Float64Array;
@@ -31,7 +31,7 @@ export interface DlmmPool {
 const BIN_STEP = integerWithin(1, MAX_BIN_STEP_BP);
 
 /** Reads a `dlmm` body; null and faults where a field is wrong. */
-export function readDlmm(body: Fields, path: string, faults: FaultLog): DlmmPool | null {
+export function readDlmm(body: Fields, path: string, faults: FaultLog): DlmmBody | null {
   const before = faults.count;
   const binStepBp = readNumber(body, 'bin_step', BIN_STEP, path, faults);
   readNumber(body, 'active_id', INTEGER, path, faults);
@@ -49,7 +49,7 @@ function readBins(
   body: Fields,
   path: string,
   faults: FaultLog,
-): Pick<DlmmPool, 'ids' | 'amountX' | 'amountY'> | null {
+): Pick<DlmmBody, 'ids' | 'amountX' | 'amountY'> | null {
   const list = readList(body, 'bins', path, faults);
   if (list === null) return null;
   const ids = new Float64Array(list.length);
@@ -83,10 +83,10 @@ function binProblem(entry: unknown, seen: ReadonlySet<number>): string | null {
 }
 
 /**
- * Adds each bin as a level (data.md section 2, DLMM): the other side's amount to support, the
+ * Adds each bin as a level (docs/definitions.md#dlmm): the other side's amount to support, the
  * token's amount to resistance, both in USD at the bin's price.
  */
-export function addDlmm(into: LadderAccumulator, pool: DlmmPool): void {
+export function addDlmm(into: LadderAccumulator, pool: DlmmBody): void {
   const { ids, quoteUsd } = pool;
   const ofX = pool.token === 'x';
   const tokenAmount = ofX ? pool.amountX : pool.amountY;

@@ -1,7 +1,62 @@
-/** Reading fields of untrusted rows: a value of the right kind, or a fault that names the field. */
-import type { FaultLog } from './faults.js';
-import { MAX_DECIMALS, MAX_LEVELS_PER_LIST } from './limits.js';
+/** Fields of untrusted rows: a value of the right kind, or a fault that names the field. */
+import {
+  canonicalAddress,
+  type Chain,
+  chainOfAddress,
+  CHAINS,
+  type Tier,
+  TIERS,
+} from '../market.js';
+import type { RunKey } from '../segment/run.js';
 
+// What one row may hold: each limit guards memory or arithmetic.
+
+/** USD; prices outside would make the edges of the ladder's bins zero, subnormal or infinite. */
+const MIN_PRICE_USD = 1e-300;
+const MAX_PRICE_USD = 1e300;
+/** Epoch seconds that the `t` column holds (32 bits, year 2106). */
+export const MAX_T_S = 4_294_967_295;
+/** Characters (UTF-16 units) of a venue's name. */
+export const MAX_SOURCE_CHARS = 200;
+/** Characters of a market's address or pair. */
+export const MAX_MARKET_NAME_CHARS = 200;
+/** Levels of one side of a book, ticks of a pool, bins of a pool, cells of a market. */
+export const MAX_LEVELS_PER_LIST = 1_000_000;
+/** Decimals of a token. */
+export const MAX_DECIMALS = 36;
+/** Uniswap v3's TickMath.MAX_TICK; the lowest tick is its negative. */
+export const MAX_TICK = 887_272;
+/** Basis points. */
+export const MAX_BIN_STEP_BP = 10_000;
+/** Faults that are kept and reported; later ones are only counted. */
+export const MAX_FAULTS = 10;
+
+/** Times above this are milliseconds (year 2001 on) rather than seconds. */
+const FIRST_MS = 1e12;
+
+/** One wrong field of one row, for people: `line: field: message`. */
+export interface Fault {
+  line: number;
+  /** Path of the field, such as `markets[2].book.bids[14]`. */
+  field: string;
+  /** What was expected of it. */
+  message: string;
+}
+
+/** Collects the faults of a batch in the order they are found. */
+export class FaultLog {
+  readonly faults: Fault[] = [];
+  count = 0;
+  /** Line that faults belong to from now on. */
+  line = 0;
+
+  add(field: string, message: string): void {
+    this.count++;
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ line: this.line, field, message });
+  }
+}
+
+/** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Which numbers a field takes, and how that is said to people. */
@@ -22,6 +77,7 @@ export const INTEGER: NumberRule = {
   holds: Number.isSafeInteger,
   expected: 'must be an integer',
 };
+export const DECIMALS = integerWithin(0, MAX_DECIMALS);
 
 /** Integers `min` to `max`, both included. */
 export function integerWithin(min: number, max: number): NumberRule {
@@ -31,9 +87,6 @@ export function integerWithin(min: number, max: number): NumberRule {
   };
 }
 
-export const DECIMALS = integerWithin(0, MAX_DECIMALS);
-
-/** Whether a value is a JSON object. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -68,4 +121,77 @@ export function readList(
 /** Whether a value is a list of exactly `length` entries. */
 export function isTuple(value: unknown, length: number): value is readonly unknown[] {
   return Array.isArray(value) && value.length === length;
+}
+
+/** `a, b or c`. */
+export function oneOf(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} or ${words[words.length - 1]}`;
+}
+
+/** What names a snapshot, and its price, as a row gives them. */
+export interface HeadFields {
+  chain?: unknown;
+  address?: unknown;
+  t?: unknown;
+  tier?: unknown;
+  price_usd?: unknown;
+}
+
+/** The same, valid. */
+export interface SnapshotHead extends RunKey {
+  /** Epoch seconds. */
+  t: number;
+  priceUsd: number;
+}
+
+/** The head, or null and a fault for each wrong field. */
+export function readHead(fields: HeadFields, faults: FaultLog): SnapshotHead | null {
+  const before = faults.count;
+  const chain = CHAINS.find((name) => name === fields.chain) ?? null;
+  if (chain === null) faults.add('chain', `must be ${oneOf(CHAINS)}`);
+  const address = readAddress(fields.address, chain, faults);
+  const t = readTime(fields.t, faults);
+  const tier = readTier(fields.tier, faults);
+  const priceUsd = readPrice(fields.price_usd, faults);
+  if (faults.count !== before || chain === null || tier === null) return null;
+  return { chain, address, t, tier, priceUsd };
+}
+
+function readAddress(value: unknown, chain: Chain | null, faults: FaultLog): string {
+  const found = typeof value === 'string' ? chainOfAddress(value) : null;
+  if (found === null) {
+    faults.add('address', 'must be a base58 address (32 to 44 characters) or 0x and 40 hex digits');
+  } else if (chain !== null && found !== chain) {
+    faults.add('address', `must be an address of ${chain}, this one has the shape of ${found}`);
+  }
+  return found === null ? '' : canonicalAddress(value as string);
+}
+
+function readTime(value: unknown, faults: FaultLog): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_T_S) {
+    return value;
+  }
+  const hint =
+    typeof value === 'number' && value >= FIRST_MS ? ', this looks like milliseconds' : '';
+  faults.add('t', `must be whole epoch seconds from 1 to ${MAX_T_S}${hint}`);
+  return NaN;
+}
+
+function readTier(value: unknown, faults: FaultLog): Tier | null {
+  if (value === undefined || value === null) return 'raw';
+  const tier = TIERS.find((name) => name === value);
+  if (tier !== undefined) return tier;
+  faults.add('tier', `must be ${oneOf(TIERS)}`);
+  return null;
+}
+
+function readPrice(value: unknown, faults: FaultLog): number {
+  if (typeof value !== 'number' || !(value > 0 && value < Infinity)) {
+    faults.add('price_usd', 'must be a number > 0');
+  } else if (value < MIN_PRICE_USD || value > MAX_PRICE_USD) {
+    faults.add('price_usd', `must be from ${MIN_PRICE_USD} to ${MAX_PRICE_USD}`);
+  } else {
+    return value;
+  }
+  return NaN;
 }

@@ -6,21 +6,20 @@ import {
   EXCHANGE_TYPES,
   type ExchangeType,
   type Market,
+  marketKey,
   MARKET_TYPES,
   type MarketType,
   venueKey,
 } from '../market.js';
-import type { FaultLog } from './faults.js';
-import { KnownMarkets } from './known-markets.js';
-import { MAX_MARKET_NAME_CHARS, MAX_SOURCE_CHARS } from './limits.js';
+import { MAX_MARKET_NAME_CHARS, MAX_SOURCE_CHARS, oneOf, type FaultLog } from './fields.js';
 
-/** A market's raw fields. */
-export interface RawMarket {
-  source: unknown;
-  exchangeType: unknown;
-  type: unknown;
-  address: unknown;
-  pair: unknown;
+/** A market's fields as a row gives them. */
+export interface MarketFields {
+  source?: unknown;
+  exchange_type?: unknown;
+  type?: unknown;
+  address?: unknown;
+  pair?: unknown;
 }
 
 /** What the row calls those fields, for faults. */
@@ -30,59 +29,49 @@ export interface MarketFieldNames {
   address: 'address' | 'market_address';
 }
 
+/** A market and its marketKey(). */
+export interface KeyedMarket {
+  market: Market;
+  key: string;
+}
+
+/** The market that all constant-product pools of a snapshot are summed into. */
+export const SUMMED_POOLS: KeyedMarket = {
+  market: CONSTANT_PRODUCT_MARKET,
+  key: marketKey(CONSTANT_PRODUCT_MARKET),
+};
+
 const HEX = /^0x[0-9a-f]+$/i;
 const SOURCE_EXPECTED =
   'must be a name with a letter a-z or a digit, ' + `at most ${MAX_SOURCE_CHARS} characters`;
 const NAME_EXPECTED = `must be null or a string of 1 to ${MAX_MARKET_NAME_CHARS} characters`;
 
-/** Reads markets; it remembers those that it has accepted, and their venues' names. */
-export class MarketReader {
-  private readonly sources = new Set<string>();
-  private readonly known = new KnownMarkets();
+/** Reads the markets of a batch. It remembers those it has accepted: most come in every snapshot. */
+export class MarketParser {
+  private readonly known = new Map<string, KeyedMarket>();
 
   constructor(private readonly faults: FaultLog) {}
 
-  /**
-   * The market, or null and a fault for each wrong field. Fields that come again usually give the
-   * same object again.
-   */
-  read(raw: RawMarket, names: MarketFieldNames): Market | null {
-    const known = this.known.find(raw);
-    if (known !== null) return known;
-    const market = this.readNew(raw, names);
-    if (market !== null) this.known.add(raw, market);
-    return market;
-  }
-
-  /** marketKey() of a market that was read here. */
-  keyOf(market: Market): string {
-    return this.known.keyOf(market);
-  }
-
-  private readNew(raw: RawMarket, names: MarketFieldNames): Market | null {
-    const before = this.faults.count;
-    const source = this.source(raw.source, names);
-    const exchangeType = this.word(raw.exchangeType, EXCHANGE_TYPES, 'exchange_type', names);
-    const type = this.type(raw.type, names);
-    const address = this.name(raw.address, names.address, names);
-    const pair = this.name(raw.pair, 'pair', names);
-    if (this.faults.count !== before || source === null || exchangeType === null) return null;
-    const market: Market = {
-      source,
-      exchangeType,
-      type: type ?? defaultMarketType(exchangeType),
-      address: address !== null && HEX.test(address) ? lowerHex(address) : address,
-      pair,
-    };
-    return market;
+  /** The market, or null and a fault for each wrong field. */
+  read(fields: MarketFields, names: MarketFieldNames): KeyedMarket | null {
+    const { source, exchange_type, type, address, pair } = fields;
+    const text = textOf(source, exchange_type, type, address, pair);
+    const known = text === null ? undefined : this.known.get(text);
+    if (known !== undefined) return known;
+    const market = this.readNew(fields, names);
+    if (market === null) return null;
+    const keyed = { market, key: marketKey(market) };
+    if (text !== null) this.known.set(text, keyed);
+    return keyed;
   }
 
   /**
-   * The market that a ladder of its own belongs to: what bears the name `constant-product` is that
-   * market, whole. null and a fault where it has another market's fields.
+   * The market that a body of its own belongs to: what bears the name `constant-product` is that
+   * market, whole. Null and a fault where it has another market's fields.
    */
-  ofLadder(market: Market, names: MarketFieldNames): Market | null {
-    if (market.source !== CONSTANT_PRODUCT_MARKET.source) return market;
+  withOwnBody(keyed: KeyedMarket, names: MarketFieldNames): KeyedMarket | null {
+    const { market } = keyed;
+    if (market.source !== CONSTANT_PRODUCT_MARKET.source) return keyed;
     const before = this.faults.count;
     this.checkPool(market, names);
     for (const name of ['address', 'pair'] as const) {
@@ -90,10 +79,10 @@ export class MarketReader {
       const field = name === 'address' ? names.address : name;
       this.faults.add(names.prefix + field, `must be null for ${market.source}`);
     }
-    return this.faults.count === before ? CONSTANT_PRODUCT_MARKET : null;
+    return this.faults.count === before ? SUMMED_POOLS : null;
   }
 
-  /** Judges a pool that is to be summed into the market `constant-product`. */
+  /** Checks a pool that is to be summed into the market `constant-product`. */
   checkPool(market: Market, names: MarketFieldNames): void {
     const { exchangeType, type } = CONSTANT_PRODUCT_MARKET;
     if (market.exchangeType !== exchangeType) {
@@ -104,13 +93,28 @@ export class MarketReader {
     }
   }
 
+  private readNew(fields: MarketFields, names: MarketFieldNames): Market | null {
+    const before = this.faults.count;
+    const source = this.source(fields.source, names);
+    const exchangeType = this.word(fields.exchange_type, EXCHANGE_TYPES, 'exchange_type', names);
+    const type = this.type(fields.type, names);
+    const address = this.name(fields.address, names.address, names);
+    const pair = this.name(fields.pair, 'pair', names);
+    if (this.faults.count !== before || source === null || exchangeType === null) return null;
+    return {
+      source,
+      exchangeType,
+      type: type ?? defaultMarketType(exchangeType),
+      // Pools' ids of 32 bytes are hexadecimal too and fold the same way as addresses.
+      address:
+        address !== null && HEX.test(address) ? canonicalAddress(address.toLowerCase()) : address,
+      pair,
+    };
+  }
+
   private source(value: unknown, names: MarketFieldNames): string | null {
-    if (typeof value === 'string' && value.length <= MAX_SOURCE_CHARS) {
-      if (this.sources.has(value)) return value;
-      if (venueKey(value) !== '') {
-        this.sources.add(value);
-        return value;
-      }
+    if (typeof value === 'string' && value.length <= MAX_SOURCE_CHARS && venueKey(value) !== '') {
+      return value;
     }
     this.faults.add(`${names.prefix}source`, SOURCE_EXPECTED);
     return null;
@@ -142,12 +146,19 @@ export class MarketReader {
   }
 }
 
-/** `a, b or c`. */
-export function oneOf(words: readonly string[]): string {
-  return `${words.slice(0, -1).join(', ')} or ${words[words.length - 1]}`;
-}
-
-/** Pools' ids of 32 bytes are hexadecimal too and fold the same way as addresses. */
-function lowerHex(address: string): string {
-  return canonicalAddress(address.toLowerCase());
+/** A text of its own for any texts and nulls; null where one is neither. */
+function textOf(...values: unknown[]): string | null {
+  let lengths = '';
+  let texts = '';
+  for (const value of values) {
+    if (typeof value === 'string') {
+      lengths += `${value.length},`;
+      texts += value;
+    } else if (value === undefined || value === null) {
+      lengths += ',';
+    } else {
+      return null;
+    }
+  }
+  return lengths + texts;
 }

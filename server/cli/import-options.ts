@@ -1,5 +1,5 @@
 /** The flags of `fathom import FORMAT`, and what its report calls them. */
-import { MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/limits.js';
+import { MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/fields.js';
 import {
   canonicalAddress,
   chainOfAddress,
@@ -11,11 +11,11 @@ import {
 import { DAY_S, HOUR_S, InstantError, MINUTE_S, parseInstant } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
 import {
-  kindOfFormat,
   type ImportFormat,
   type ImportKind,
   type ImportOptions,
   type ImportToken,
+  kindOfFormat,
   type LeftOut,
 } from '../../storage/import/formats.js';
 

@@ -8,16 +8,16 @@ import {
   demoSnapshotTimes,
   type DemoUnit,
 } from '../../compute/demo/history.js';
-import { demoTokenRows, demoTokens, type DemoToken } from '../../compute/demo/tokens.js';
+import { type DemoToken, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { InputError } from '../errors.js';
-import type { NumberedRow } from '../ingest/flat-rows.js';
+import { prepareFlatRows, prepareTokenRows } from '../ingest/flat.js';
+import { prepareHolderRows } from '../ingest/holders.js';
 import { commitPrepared, type UseStore } from '../ingest/ingest.js';
-import type { Piece } from '../ingest/pieces.js';
-import { preparePieces } from '../ingest/prepare-depth.js';
-import { prepareHolderRows } from '../ingest/prepare-holders.js';
-import { prepareFlatRows, prepareTokenRows } from '../ingest/prepare-rows.js';
+import type { Chunk } from '../ingest/chunks.js';
+import { prepareChunks } from '../ingest/depth.js';
 import type { FileReport } from '../ingest/prepared.js';
+import type { NumberedRow } from '../ingest/rows.js';
 
 /** The file that says that a data directory holds the simulated market, and which one. */
 const MARKER_FILE = 'demo.json';
@@ -185,7 +185,7 @@ async function commitUnits(
     const some = units.slice(first, first + unitsACommit);
     const target = { ...bundleOf(request), pool: request.pool, together: false };
     const report = await commitPrepared(request.useStore, () =>
-      preparePieces(target, unitPieces(seed, some), null),
+      prepareChunks(target, unitChunks(seed, some), null),
     );
     totals.rows += report.rows;
     totals.snapshots += report.snapshots;
@@ -195,9 +195,9 @@ async function commitUnits(
   }
 }
 
-// The pieces of a preparation are an AsyncIterable; these need no waiting.
+// The chunks of a preparation are an AsyncIterable; these need no waiting.
 // eslint-disable-next-line @typescript-eslint/require-await
-async function* unitPieces(seed: number, units: readonly DemoUnit[]): AsyncGenerator<Piece> {
+async function* unitChunks(seed: number, units: readonly DemoUnit[]): AsyncGenerator<Chunk> {
   for (const { token, tier, fromS, toS } of units) {
     const unit = { seed, tokenIndex: token.index, tier, fromS, toS };
     yield { kind: 'demoUnit', firstLine: 1, unit };

@@ -1,8 +1,8 @@
 /** Lays segments over the stored ones of their token and tier, within one transaction. */
 import type { Tier } from '../../compute/market.js';
-import type { EncodedSegment } from '../../compute/segment/segment.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
-import type { SegmentFrame } from '../bundle/frames.js';
+import type { EncodedSegment } from '../../compute/segment/segment.js';
+import type { SegmentFrame } from '../bundle.js';
 import { InputError, StoreChangedError } from '../errors.js';
 import { firstSegmentFrom, firstT, type SegmentRef, type TierDirectory } from './directory.js';
 import { deleteSegments, readBlocks } from './segments.js';

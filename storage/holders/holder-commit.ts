@@ -8,24 +8,24 @@ import {
   pickNames,
 } from '../../compute/holders/owners.js';
 import {
-  keptTimes,
   type EncodedHolderBlock,
   type HolderRewrite,
+  keptTimes,
   type rewriteHolderBlocks,
 } from '../../compute/holders/rewrite.js';
-import type { HoldersFrame } from '../bundle/frames.js';
+import type { HoldersFrame } from '../bundle.js';
 import type { Statements } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
 import {
   deleteBlocks,
+  type HolderBlockRef,
   insertBlock,
   readBlocks,
   readRefs,
-  type HolderBlockRef,
 } from './holder-blocks.js';
 import type { HolderState, HolderTokens } from './holder-tokens.js';
 import { deleteNames, readNames, writeNames } from './owner-names.js';
-import { planRewrites, type PlannedRewrite } from './rewrite-plan.js';
+import { type PlannedRewrite, planRewrites } from './rewrite-plan.js';
 
 /** Owners of all tokens that a transaction holds in memory, at about 70 bytes each: 140 MiB. */
 const MAX_STAGED_OWNERS = 2 * 1024 * 1024;

@@ -2,10 +2,10 @@
 import type { ComputePool } from '../../compute/pool.js';
 import type { SnapshotKey } from '../contract.js';
 import { UsageError } from '../errors.js';
+import { prepareTokenRows } from '../ingest/flat.js';
 import { commitPrepared, type UseStore } from '../ingest/ingest.js';
-import type { Piece } from '../ingest/pieces.js';
-import { preparePieces } from '../ingest/prepare-depth.js';
-import { prepareTokenRows } from '../ingest/prepare-rows.js';
+import type { Chunk } from '../ingest/chunks.js';
+import { prepareChunks } from '../ingest/depth.js';
 import type { FileReport, PreparedFile } from '../ingest/prepared.js';
 import { importBinanceStream } from './binance.js';
 import { type ImportFormat, type ImportOptions, ImportReport, kindOfFormat } from './formats.js';
@@ -98,7 +98,7 @@ async function prepareImport(request: ImportRequest, read: ImportReport): Promis
     return prepareTokenRows({ directory, file, mode: 'replace' }, numbered(rows));
   }
   const standing = await standingPrices(request);
-  return preparePieces(
+  return prepareChunks(
     { ...request, file, mode: 'merge', together: false },
     linePieces(rows),
     standing,
@@ -111,7 +111,7 @@ async function standingPrices({ options, useStore }: ImportRequest) {
   if (token === undefined) return null;
   const tier = 'raw';
   const times = new Set(await useStore((store) => store.snapshotTimes({ ...token, tier })));
-  return async (piece: Piece): Promise<Float64Array> => {
+  return async (piece: Chunk): Promise<Float64Array> => {
     const rows = timesByPiece.get(piece) ?? [];
     const prices = new Float64Array(rows.length).fill(NaN);
     const met = rows.filter((t) => times.has(t));
@@ -124,16 +124,16 @@ async function standingPrices({ options, useStore }: ImportRequest) {
 }
 
 /** Times of a piece's rows, from when it is made to when its standing prices are looked up. */
-const timesByPiece = new WeakMap<Piece, number[]>();
+const timesByPiece = new WeakMap<Chunk, number[]>();
 
 /** Rows as NDJSON, so that the pool parses, checks and bins them like a collector's file. */
-async function* linePieces(rows: AsyncIterable<object>): AsyncGenerator<Piece> {
+async function* linePieces(rows: AsyncIterable<object>): AsyncGenerator<Chunk> {
   let firstLine = 1;
   let lines: string[] = [];
   let times: number[] = [];
   let bytes = 0;
-  const piece = (): Piece => {
-    const made: Piece = {
+  const piece = (): Chunk => {
+    const made: Chunk = {
       kind: 'snapshotLines',
       firstLine,
       bytes: Buffer.from(lines.join('\n')),

@@ -4,7 +4,7 @@ import {
   MAX_DECIMALS,
   MAX_LEVELS_PER_LIST,
   MAX_T_S,
-} from '../../compute/ingest/limits.js';
+} from '../../compute/ingest/fields.js';
 import { canonicalAddress, marketKey } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';

@@ -1,5 +1,5 @@
 /** Token lists (Solana's, Wormhole's) as rows of the dataset `tokens`. */
-import { MAX_DECIMALS } from '../../compute/ingest/limits.js';
+import { MAX_DECIMALS } from '../../compute/ingest/fields.js';
 import { canonicalAddress, type Chain, chainOfAddress } from '../../compute/market.js';
 import { type CsvRecord, readCsv } from '../csv.js';
 import { InputError } from '../errors.js';

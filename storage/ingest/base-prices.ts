@@ -1,18 +1,16 @@
 /** For --merge: the price of the snapshot that every row of a file is to be merged into. */
-import { InputError } from '../errors.js';
+import type { CellColumns } from '../../compute/ingest/cell-columns.js';
+import { type HeadFields, isFields } from '../../compute/ingest/fields.js';
 import type { SnapshotKey, StoreOperations } from '../contract.js';
-import type { BasePrices } from './bin-pieces.js';
-import type { GatheredColumns } from './cell-gatherer.js';
-import type { Piece } from './pieces.js';
-import { nameOfKey, snapshotKey, type RowHead } from './snapshot-name.js';
+import { InputError } from '../errors.js';
+import { type Chunk, nameOfKey, snapshotKey } from './chunks.js';
+import type { BasePrices } from './depth.js';
 
 /** Snapshots that one file may merge into. */
 const MAX_MERGED_SNAPSHOTS = 2_000_000;
-/** Snapshots whose prices are asked for at once. */
+/** Snapshots whose prices one request asks for. */
 const KEYS_A_REQUEST = 50_000;
 const NEWLINE = 0x0a;
-
-type PricedHead = RowHead & { price_usd?: unknown };
 
 /**
  * Reads a file once for the snapshots that it names: the price of each is the stored one's, else
@@ -20,13 +18,13 @@ type PricedHead = RowHead & { price_usd?: unknown };
  */
 export async function loadBasePrices(
   file: string,
-  pieces: AsyncIterable<Piece>,
+  chunks: AsyncIterable<Chunk>,
   store: Pick<StoreOperations, 'snapshotPrices'>,
 ): Promise<BasePrices> {
   const prices = new Map<string, number>();
   const keys: SnapshotKey[] = [];
-  for await (const piece of pieces) {
-    for (const head of headsOf(piece)) {
+  for await (const chunk of chunks) {
+    for (const head of headsOf(chunk)) {
       const key = snapshotKey(head);
       if (key === null || prices.has(nameOfKey(key))) continue;
       if (keys.length >= MAX_MERGED_SNAPSHOTS) {
@@ -45,32 +43,32 @@ export async function loadBasePrices(
       if (!Number.isNaN(stored[k])) prices.set(nameOfKey(key), stored[k]);
     });
   }
-  return (piece) =>
-    Float64Array.from(headsOf(piece), (head) => {
+  return (chunk) =>
+    Float64Array.from(headsOf(chunk), (head) => {
       const key = snapshotKey(head);
       return key === null ? NaN : (prices.get(nameOfKey(key)) ?? NaN);
     });
 }
 
-/** What names the snapshot of each line or row of a piece; null where it cannot be read. */
-function headsOf(piece: Piece): (PricedHead | null)[] {
-  switch (piece.kind) {
+/** What names the snapshot of each line or row of a chunk; null where it cannot be read. */
+function headsOf(chunk: Chunk): (HeadFields | null)[] {
+  switch (chunk.kind) {
     case 'snapshotLines':
     case 'cellLines':
-      return headsOfLines(piece.bytes);
+      return headsOfLines(chunk.bytes);
     case 'snapshotRows':
-      return piece.rows.map(asHead);
+      return chunk.rows.map(asHead);
     case 'demoUnit':
       throw new Error('simulated snapshots are never merged');
     case 'cellColumns':
-      return headsOfColumns(piece.columns);
+      return headsOfColumns(chunk.columns);
   }
 }
 
 /** Rows that repeat the row before share its head. */
-function headsOfColumns({ starts, texts, t, price_usd }: GatheredColumns): PricedHead[] {
+function headsOfColumns({ starts, texts, t, price_usd }: CellColumns): HeadFields[] {
   const { chain, address, tier } = texts;
-  const heads: PricedHead[] = [];
+  const heads: HeadFields[] = [];
   for (let row = 0, run = -1; row < t.length; row++) {
     const isNewRun = row === starts[run + 1];
     if (isNewRun) run++;
@@ -89,9 +87,9 @@ function headsOfColumns({ starts, texts, t, price_usd }: GatheredColumns): Price
   return heads;
 }
 
-function headsOfLines(bytes: Uint8Array): (PricedHead | null)[] {
+function headsOfLines(bytes: Uint8Array): (HeadFields | null)[] {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const heads: (PricedHead | null)[] = [];
+  const heads: (HeadFields | null)[] = [];
   for (let start = 0; start < text.length;) {
     const newline = text.indexOf(NEWLINE, start);
     const end = newline < 0 ? text.length : newline;
@@ -101,7 +99,7 @@ function headsOfLines(bytes: Uint8Array): (PricedHead | null)[] {
   return heads;
 }
 
-function parseHead(line: string): PricedHead | null {
+function parseHead(line: string): HeadFields | null {
   try {
     return asHead(JSON.parse(line));
   } catch {
@@ -109,4 +107,4 @@ function parseHead(line: string): PricedHead | null {
   }
 }
 
-const asHead = (row: unknown): PricedHead | null => (typeof row === 'object' ? row : null);
+const asHead = (row: unknown): HeadFields | null => (isFields(row) ? row : null);

@@ -1,6 +1,7 @@
-/** What the columns of a file with a schema of its own (Parquet, Arrow, CSV's header) have to be. */
-import type { Fault } from '../../compute/ingest/faults.js';
-import { refusal } from './refusal.js';
+/** The columns that a dataset wants of a file with a schema (Parquet, Arrow, CSV's header). */
+import { CELL_NUMBERS, CELL_TEXTS } from '../../compute/ingest/cell-columns.js';
+import type { Fault } from '../../compute/ingest/fields.js';
+import { refusal } from './prepared.js';
 
 /** `null`: a column that can hold nothing else; `other`: times, lists, structs, bytes and the like. */
 export type ColumnKind = 'text' | 'number' | 'boolean' | 'null' | 'other';
@@ -15,10 +16,26 @@ export interface FoundColumn {
 /** A column as a dataset wants it. */
 export interface WantedColumn {
   name: string;
-  /** `any`: judged value by value. */
+  /** `any`: checked value by value. */
   kind: 'text' | 'number' | 'boolean' | 'any';
   required: boolean;
 }
+
+export const SNAPSHOT_COLUMNS: readonly WantedColumn[] = [
+  { name: 'chain', kind: 'text', required: true },
+  { name: 'address', kind: 'text', required: true },
+  { name: 't', kind: 'number', required: true },
+  { name: 'tier', kind: 'text', required: false },
+  { name: 'price_usd', kind: 'number', required: true },
+  { name: 'markets', kind: 'any', required: true },
+];
+
+const NULLABLE_CELL_COLUMNS: readonly string[] = ['tier', 'type', 'market_address', 'pair'];
+
+export const CELL_COLUMNS: readonly WantedColumn[] = [
+  ...CELL_TEXTS.map((name) => ({ name, kind: 'text' as const })),
+  ...CELL_NUMBERS.map((name) => ({ name, kind: 'number' as const })),
+].map((column) => ({ ...column, required: !NULLABLE_CELL_COLUMNS.includes(column.name) }));
 
 /** The row that a fault of the whole column is reported at. */
 const FIRST_ROW = 1;
@@ -41,7 +58,7 @@ export function checkColumns(
 }
 
 function problemOf(wanted: WantedColumn, found: FoundColumn | undefined): string | null {
-  // A column of nothing but nulls comes with any type: what may be null is judged value by value.
+  // A column of nothing but nulls comes with any type: what may be null is checked value by value.
   if (!wanted.required) return null;
   if (found === undefined) return 'the file has no column of this name';
   if (wanted.kind === 'any' || found.kind === 'null' || found.kind === wanted.kind) return null;

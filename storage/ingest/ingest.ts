@@ -1,12 +1,20 @@
 /** `fathom ingest`: files of one dataset into a store, each a transaction of its own. */
+import { access, constants, stat } from 'node:fs/promises';
+import { FaultLog } from '../../compute/ingest/fields.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { checkDirectory } from '../access.js';
-import { sweepStaging } from '../bundle/bundle.js';
-import { StoreChangedError } from '../errors.js';
+import { sweepStaging } from '../bundle.js';
 import type { StoreOperations } from '../contract.js';
-import { checkMerge, formatOf, type Dataset } from './datasets.js';
-import { prepareFile } from './prepare.js';
-import type { FileReport, PreparedFile } from './prepared.js';
+import { InputError, StoreChangedError } from '../errors.js';
+import { loadBasePrices } from './base-prices.js';
+import { cellChunks, type Chunk, snapshotChunks } from './chunks.js';
+import { checkMerge, type Dataset, type FileFormat, formatOf } from './datasets.js';
+import { prepareChunks } from './depth.js';
+import { FLAT_READERS, TOKEN_FIELDS } from './flat-fields.js';
+import { prepareFlatRows, prepareTokenRows } from './flat.js';
+import { HOLDER_FIELDS, prepareHolderRows } from './holders.js';
+import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
+import { flatRows } from './rows.js';
 
 /** A merge whose store changed under it is prepared again this often. */
 const MAX_ATTEMPTS = 5;
@@ -69,5 +77,95 @@ export async function commitPrepared(
     } finally {
       await bundle.discard();
     }
+  }
+}
+
+export interface FileRequest extends BundleRequest {
+  dataset: Dataset;
+  format: FileFormat;
+  pool: ComputePool;
+  /** Asked for prices, in mode `merge` alone. */
+  store: Pick<StoreOperations, 'snapshotPrices'>;
+}
+
+/**
+ * Prepares one file.
+ * @throws InputError with the first ten faults; nothing of the file stays
+ */
+export async function prepareFile(request: FileRequest): Promise<PreparedFile> {
+  const { file, dataset, format } = request;
+  await checkInputFile(file, request.mode === 'merge');
+  const unreadable = new FaultLog();
+  switch (dataset) {
+    case 'tokens': {
+      const rows = flatRows(file, format, TOKEN_FIELDS, unreadable);
+      return prepareTokenRows(request, rows, unreadable);
+    }
+    case 'snapshots':
+    case 'cells':
+      return prepareDepthFile(request, dataset, unreadable);
+    case 'holders': {
+      const rows = flatRows(file, format, HOLDER_FIELDS, unreadable);
+      return prepareHolderRows(request, rows, unreadable);
+    }
+    case 'dca_orders':
+    case 'limit_orders':
+    case 'dlmm_pools':
+    case 'dlmm_hours':
+    case 'token_hours': {
+      const rows = flatRows(file, format, FLAT_READERS[dataset].fields, unreadable);
+      return prepareFlatRows(request, dataset, rows, unreadable);
+    }
+  }
+}
+
+async function prepareDepthFile(
+  request: FileRequest,
+  dataset: 'snapshots' | 'cells',
+  unreadable: FaultLog,
+): Promise<PreparedFile> {
+  const { file, format } = request;
+  const chunks = (faults: FaultLog): AsyncGenerator<Chunk> =>
+    dataset === 'cells' ? cellChunks(file, format, faults) : snapshotChunks(file, format);
+  const base =
+    request.mode === 'merge'
+      ? await loadBasePrices(file, chunks(new FaultLog()), request.store)
+      : null;
+  const together = dataset === 'cells';
+  return prepareChunks({ ...request, together }, chunks(unreadable), base, unreadable);
+}
+
+/**
+ * Looks at a file before it is read, without opening it: a pipe can be opened but once.
+ * @param twice whether it has to be read twice
+ * @throws InputError where it cannot be read, is a directory, a gzip file without a byte, or a pipe
+ * that would have to be read twice
+ */
+export async function checkInputFile(file: string, twice: boolean): Promise<void> {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw new InputError(`${file}: ${reasonOf(error.code)}`);
+  });
+  if (found.isDirectory()) throw new InputError(`${file}: expected a file, found a directory`);
+  if (found.isFile() && found.size === 0 && file.toLowerCase().endsWith('.gz')) {
+    throw new InputError(`${file}: gzip: the file is cut short`);
+  }
+  if (twice && !found.isFile()) {
+    throw new InputError(`${file}: --merge reads a file twice, and this is none that can be`);
+  }
+  await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
+    throw new InputError(`${file}: ${reasonOf(error.code)}`);
+  });
+}
+
+function reasonOf(code = 'unknown'): string {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'no such file';
+    case 'EACCES':
+    case 'EPERM':
+      return 'no permission to read it';
+    default:
+      return `cannot be read (${code})`;
   }
 }

@@ -1,8 +1,8 @@
 /** A file on its way into a bundle that a store can commit. */
+import { type Fault, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
-import { BundleWriter } from '../bundle/bundle.js';
-import { BUNDLE_VERSION } from '../bundle/frames.js';
-import { DiskFullError, isDiskFull } from '../errors.js';
+import { BUNDLE_VERSION, BundleWriter } from '../bundle.js';
+import { DiskFullError, InputError, isDiskFull } from '../errors.js';
 
 /** What one file holds. */
 export interface FileReport {
@@ -48,4 +48,13 @@ export async function withBundle(
     await bundle.discard();
     throw isDiskFull(error) ? new DiskFullError(request.directory) : error;
   }
+}
+
+/** The error of a file whose rows are faulty: the first ten, each `file:line: field: what is wrong`. */
+export function refusal(file: string, faults: readonly Fault[]): InputError {
+  const lines = [...faults]
+    .sort((a, b) => a.line - b.line)
+    .slice(0, MAX_FAULTS)
+    .map(({ line, field, message }) => `${file}:${line}: ${field}: ${message}`);
+  return new InputError(lines.join('\n'), lines);
 }

@@ -1,12 +1,16 @@
 /** Collects binned runs until they make whole segments, within a bound of memory. */
-import { marketKey, type Market } from '../../compute/market.js';
-import { transferablesOf, type BinnedBatch } from '../../compute/ingest/batch.js';
-import type { MarketPlace, RunPart } from '../../compute/ingest/run-builder.js';
+import {
+  type BinnedChunk,
+  type BinnedRun,
+  type MarketOrigin,
+  transferablesOf,
+} from '../../compute/ingest/binned-chunk.js';
+import { type Market, marketKey } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode, MarketRun } from '../../compute/segment/merge.js';
 import { emptyRun } from '../../compute/segment/run.js';
 import { MAX_SEGMENT_CELLS } from '../../compute/segment/segment.js';
-import type { BundleWriter } from '../bundle/bundle.js';
+import type { BundleWriter } from '../bundle.js';
 
 /** Cells of one token and tier that are worth encoding at once. */
 const FLUSH_CELLS = 4 * MAX_SEGMENT_CELLS;
@@ -18,7 +22,7 @@ const MAX_HELD_SNAPSHOTS = 1024 * 1024;
 const MAX_ENCODING = 4;
 
 interface Held {
-  parts: MarketRun[];
+  runs: MarketRun[];
   cells: number;
 }
 
@@ -41,14 +45,14 @@ export class RunCollector {
     private readonly bundle: BundleWriter,
   ) {}
 
-  /** Takes a batch's runs. */
-  async add(batch: BinnedBatch): Promise<void> {
-    this.noteArrivals(batch.parts);
-    for (const part of batch.parts) {
+  /** Takes a chunk's runs. */
+  async add(chunk: BinnedChunk): Promise<void> {
+    this.noteArrivals(chunk.runs);
+    for (const part of chunk.runs) {
       const { tier, t, bin } = part.run;
       const key = `${tokenOf(part)}:${tier}`;
-      const held = this.held.get(key) ?? { parts: [], cells: 0 };
-      held.parts.push({ run: part.run, markets: part.markets });
+      const held = this.held.get(key) ?? { runs: [], cells: 0 };
+      held.runs.push({ run: part.run, markets: part.markets });
       held.cells += bin.length;
       this.held.set(key, held);
       this.heldCells += bin.length;
@@ -81,15 +85,15 @@ export class RunCollector {
     if (held === undefined) return;
     this.held.delete(key);
     this.heldCells -= held.cells;
-    for (const { run } of held.parts) this.heldSnapshots -= run.t.length;
-    const { chain, address, tier } = held.parts[0].run;
+    for (const { run } of held.runs) this.heldSnapshots -= run.t.length;
+    const { chain, address, tier } = held.runs[0].run;
     // Every flush numbers the markets alike, so that the store can take the segments as they are.
-    const arrived = this.arrivedOf(held.parts[0]);
+    const arrived = this.arrivedOf(held.runs[0]);
     const numbered = { run: emptyRun({ chain, address, tier }), markets: arrived.markets };
     const encoded = this.pool.run(
       'encodeRuns',
-      { parts: [numbered, ...held.parts], mode: this.mode },
-      transferablesOf(held),
+      { parts: [numbered, ...held.runs], mode: this.mode },
+      transferablesOf(held.runs),
     );
     const fresh = arrived.takeFresh();
     const previous = this.written;
@@ -109,14 +113,14 @@ export class RunCollector {
     if (this.encoding.length > MAX_ENCODING) await this.encoding.shift();
   }
 
-  /** Brings a batch's markets into the order that its rows named them in, across tiers. */
-  private noteArrivals(parts: readonly RunPart[]): void {
+  /** Brings a chunk's markets into the order that its rows named them in, across tiers. */
+  private noteArrivals(parts: readonly BinnedRun[]): void {
     const fresh = parts.flatMap((part) => {
       const arrived = this.arrivedOf(part);
       return part.markets.map((market, i) => ({
         arrived,
         market,
-        place: part.marketPlaces[i],
+        place: part.marketOrigins[i],
         arrival: part.arrivals[i],
       }));
     });
@@ -136,10 +140,10 @@ export class RunCollector {
 class ArrivedMarkets {
   readonly markets: Market[] = [];
   private readonly keys = new Set<string>();
-  private readonly places: MarketPlace[] = [];
+  private readonly places: MarketOrigin[] = [];
   private taken = 0;
 
-  add(market: Market, place: MarketPlace): void {
+  add(market: Market, place: MarketOrigin): void {
     const key = marketKey(market);
     if (this.keys.has(key)) return;
     this.keys.add(key);
@@ -148,7 +152,7 @@ class ArrivedMarkets {
   }
 
   /** Those that came since this was last asked for. */
-  takeFresh(): { markets: Market[]; places: MarketPlace[] } {
+  takeFresh(): { markets: Market[]; places: MarketOrigin[] } {
     const first = this.taken;
     this.taken = this.markets.length;
     return { markets: this.markets.slice(first), places: this.places.slice(first) };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { BODY_KINDS, LEVELS_OF_BODY, bodyLines, bodyRows } from '../../bench/data/bodies.js';
+import { BODY_KINDS, bodyLines, bodyRows, LEVELS_OF_BODY } from '../../bench/data/bodies.js';
 import { cellColumns } from '../../bench/data/columns.js';
 import { PAGE_A, PAGE_B, tokenHistory } from '../../bench/data/pages.js';
-import { packCellColumns } from '../../compute/ingest/cell-columns.js';
-import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import { packCellColumns } from '../../compute/ingest/flat-cells.js';
+import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { DEFAULT_BAND, MIN_CELL_CENTS } from '../../compute/ladder.js';
 import { venueKey } from '../../compute/market.js';
 
@@ -63,9 +63,9 @@ describe('a generated page', () => {
 
   it('comes out of its flat cells as it was', () => {
     const history = tokenHistory(PAGE_A, 7, 3);
-    const { parts, faults } = packCellColumns({ ...cellColumns(history), ...OPTIONS });
+    const { runs, faults } = packCellColumns({ ...cellColumns(history), ...OPTIONS });
     expect(faults).toEqual([]);
-    expect(parts.map(({ run, markets }) => ({ run, markets }))).toEqual([history]);
+    expect(runs.map(({ run, markets }) => ({ run, markets }))).toEqual([history]);
   });
 });
 
@@ -74,7 +74,7 @@ describe('generated market states', () => {
     for (const kind of BODY_KINDS) {
       const batch = binSnapshotRows(bodyRows(kind, 3), OPTIONS);
       expect([kind, batch.faults, batch.snapshots]).toEqual([kind, [], 3]);
-      const { run } = batch.parts[0];
+      const { run } = batch.runs[0];
       const total = (cents: ArrayLike<number>) => Array.from(cents).reduce((a, b) => a + b, 0);
       // Both sides hold something, or a kernel would be measured on half its work.
       expect([kind, total(run.supportCents) > 0, total(run.resistanceCents) > 0]).toEqual([
@@ -96,11 +96,11 @@ describe('generated market states', () => {
   });
 
   it('are the same as rows and as lines', () => {
-    const { parts, rows } = binSnapshotLines({ bytes: bodyLines(2), ...OPTIONS });
-    expect([rows, parts.length, parts[0].markets.length]).toEqual([2, 1, BODY_KINDS.length]);
+    const { runs, rows } = binSnapshotLines({ bytes: bodyLines(2), ...OPTIONS });
+    expect([rows, runs.length, runs[0].markets.length]).toEqual([2, 1, BODY_KINDS.length]);
     for (const [m, kind] of BODY_KINDS.entries()) {
-      const alone = binSnapshotRows(bodyRows(kind, 2), OPTIONS).parts[0].run;
-      const ofMarket = parts[0].run.bin.filter((_, i) => parts[0].run.market[i] === m);
+      const alone = binSnapshotRows(bodyRows(kind, 2), OPTIONS).runs[0].run;
+      const ofMarket = runs[0].run.bin.filter((_, i) => runs[0].run.market[i] === m);
       expect([kind, ofMarket]).toEqual([kind, alone.bin]);
     }
   });

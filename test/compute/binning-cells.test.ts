@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packCellColumns } from '../../compute/ingest/cell-columns.js';
-import { cellColumnsOfRows, packCellLines } from '../../compute/ingest/cell-lines.js';
-import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import { cellColumnsOfRows } from '../../compute/ingest/cell-columns.js';
+import { packCellColumns, packCellLines } from '../../compute/ingest/flat-cells.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { contentOf } from '../support/batches.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
@@ -125,7 +125,7 @@ describe('flat cells', () => {
     const cellsOf = (rows: unknown[]) => {
       const batch = pack(rows);
       expect(batch.faults).toEqual([]);
-      return batch.parts.map(({ run, markets }) =>
+      return batch.runs.map(({ run, markets }) =>
         Array.from(run.bin, (bin, i) => {
           const { source, address, pair } = markets[run.market[i]];
           return [source, address, pair, bin, run.supportCents[i], run.resistanceCents[i]].join();
@@ -161,7 +161,7 @@ describe('flat cells', () => {
       [15, 'bin'],
       [16, 'json'],
     ]);
-    expect(broken).toMatchObject({ rows: 5, faultCount: 3, parts: [], cells: 0 });
+    expect(broken).toMatchObject({ rows: 5, faultCount: 3, runs: [], cells: 0 });
     expect(contentOf(lines(JSON.stringify(good)))).toEqual(contentOf(pack([good])));
   });
 
@@ -217,7 +217,7 @@ describe('flat cells', () => {
   it.each(oneFault)('are refused for %s: %s', (field, message, wrong) => {
     const batch = pack([good, { ...good, bin: 1, ...wrong }]);
     expect(batch.faults).toEqual([{ line: 3, field, message }]);
-    expect(batch.parts).toEqual([]);
+    expect(batch.runs).toEqual([]);
     // The rows after a wrong one are still read as what they are.
     const after = pack([good, { ...good, bin: 1, ...wrong }, { ...good, bin: 2 }]);
     expect(after.faultCount).toBe(1);

@@ -1,16 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import * as reference from '../reference/binning.js';
 import { LadderAccumulator } from '../../compute/ingest/accumulator.js';
-import type { BinnedBatch } from '../../compute/ingest/batch.js';
-import { packCellLines } from '../../compute/ingest/cell-lines.js';
+import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import { addClmm, readClmm } from '../../compute/ingest/clmm.js';
 import { addDlmm, readDlmm } from '../../compute/ingest/dlmm.js';
-import { FaultLog } from '../../compute/ingest/faults.js';
-import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
-import { MIN_BIN, binsOfBand } from '../../compute/ladder.js';
-import { venueKey, type Market } from '../../compute/market.js';
-import * as reference from '../reference/binning.js';
+import { FaultLog } from '../../compute/ingest/fields.js';
+import { packCellLines } from '../../compute/ingest/flat-cells.js';
+import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
+import { binsOfBand, MIN_BIN } from '../../compute/ladder.js';
+import { type Market, venueKey } from '../../compute/market.js';
 
 const shared = path.resolve('..', 'shared');
 const examples = path.join(shared, 'examples');
@@ -64,10 +64,10 @@ const centsByGroup = (cells: ExpectedPage['newest_cells']) =>
   );
 
 /** One snapshot's cells as a query serves them: cents by `group bin`. */
-function served(batches: BinnedBatch[], token: string, tier: string, t: number, query: Query) {
+function served(batches: BinnedChunk[], token: string, tier: string, t: number, query: Query) {
   const { first, last } = binsOfBand(query.min_pct ?? -50, query.max_pct ?? 100);
   const cells = new Map<string, [number, number]>();
-  for (const { run, markets } of batches.flatMap((batch) => batch.parts)) {
+  for (const { run, markets } of batches.flatMap((batch) => batch.runs)) {
     const s = run.t.indexOf(t);
     if (run.address !== TOKENS[token] || run.tier !== tier || s < 0) continue;
     for (let i = run.cellOffsets[s]; i < run.cellOffsets[s + 1]; i++) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_FAULTS } from '../../compute/ingest/faults.js';
-import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import { MAX_FAULTS } from '../../compute/ingest/fields.js';
+import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
 
 type Loose = Record<string, unknown>;
 
@@ -255,7 +255,7 @@ describe('a wrong field', () => {
     const batch = bin(good, row);
     expect(batch.faults).toEqual([{ line: 8, field, message }]);
     expect(batch.faultCount).toBe(1);
-    expect(batch.parts).toEqual([]);
+    expect(batch.runs).toEqual([]);
     expect(batch).toMatchObject({ rows: 2, snapshots: 0, cells: 0 });
   });
 

@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import * as reference from '../reference/binning.js';
 import { LadderAccumulator } from '../../compute/ingest/accumulator.js';
 import { addBook } from '../../compute/ingest/book.js';
 import { addClmm, readClmm } from '../../compute/ingest/clmm.js';
 import { addConstantProduct, readConstantProduct } from '../../compute/ingest/constant-product.js';
 import { addDlmm, readDlmm } from '../../compute/ingest/dlmm.js';
-import { FaultLog } from '../../compute/ingest/faults.js';
-import type { Fields } from '../../compute/ingest/fields.js';
-import { MIN_BIN } from '../../compute/ladder.js';
-import * as reference from '../reference/binning.js';
+import { FaultLog, type Fields } from '../../compute/ingest/fields.js';
+import { binOfPrice, MIN_BIN } from '../../compute/ladder.js';
 
 const positive = (min: number, max: number) =>
   fc.double({ min: Math.log(min), max: Math.log(max), noNaN: true }).map(Math.exp);
@@ -310,5 +309,33 @@ describe('discrete bins on the ladder', () => {
       expect(total(into.supportUsd)).toBe(token === 'x' ? 2 : 3);
       expect(total(into.resistanceUsd)).toBe(token === 'x' ? 3 : 2);
     }
+  });
+});
+
+describe('levels of a book', () => {
+  it('are in the bin that the logarithm gives, whichever came before', () => {
+    const ratio = fc.oneof(
+      fc.double({ min: 0.05, max: 20, noNaN: true }),
+      // The edges of bins, and their neighbours.
+      fc
+        .tuple(fc.integer({ min: -240, max: 245 }), fc.constantFrom(0, 1, -1, 5, -5))
+        .map(([bin, steps]) => 1.01 ** (bin + 0.5) * (1 + steps * 2 ** -52)),
+    );
+    const price = fc.double({ min: 1e-300, max: 1e300, noNaN: true, noDefaultInfinity: true });
+    fc.assert(
+      fc.property(price, fc.array(ratio, { maxLength: 40 }), (priceUsd, ratios) => {
+        const ladder = new LadderAccumulator();
+        ladder.reset(priceUsd);
+        const expected = new LadderAccumulator();
+        for (const at of ratios.flatMap((r) => [r, r])) {
+          ladder.addLevel(ladder.supportUsd, priceUsd * at, 1);
+          const index = binOfPrice(priceUsd * at, priceUsd) - MIN_BIN;
+          if (index >= 0 && index < expected.supportUsd.length) expected.supportUsd[index]++;
+          else expected.droppedLevels++;
+        }
+        expect(ladder.supportUsd).toStrictEqual(expected.supportUsd);
+        expect(ladder.droppedLevels).toBe(expected.droppedLevels);
+      }),
+    );
   });
 });

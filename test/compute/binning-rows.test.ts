@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { transferablesOf, type BinnedBatch } from '../../compute/ingest/batch.js';
-import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import { transferablesOf, type BinnedChunk } from '../../compute/ingest/binned-chunk.js';
+import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import * as reference from '../reference/binning.js';
 import { contentOf } from '../support/batches.js';
 
@@ -28,9 +28,9 @@ const row = (t: number, markets: object[], more: object = {}) => ({
 const cells = (...list: [number, number, number][]) => ({ cells: list });
 
 /** Every snapshot of a batch as `[t, price, [[source, bin, support cents, resistance cents]]]`. */
-function told(batch: BinnedBatch, part = 0) {
+function told(batch: BinnedChunk, part = 0) {
   expect(batch.faults).toEqual([]);
-  const { run, markets } = batch.parts[part];
+  const { run, markets } = batch.runs[part];
   return Array.from(run.t, (t, s) => {
     const list = [];
     for (let i = run.cellOffsets[s]; i < run.cellOffsets[s + 1]; i++) {
@@ -76,8 +76,8 @@ describe('snapshot rows', () => {
       ],
     ]);
     expect(told(batch, 1)).toEqual([[T, 2, []]]);
-    expect(batch.parts[1].run.address).toBe(EVM.toLowerCase());
-    expect(batch.parts[1].markets).toEqual([
+    expect(batch.runs[1].run.address).toBe(EVM.toLowerCase());
+    expect(batch.runs[1].markets).toEqual([
       { source: 'Far', exchangeType: 'DEX', type: 'onchain_pool', address: null, pair: 'A/B' },
     ]);
     expect(batch).toMatchObject({ rows: 3, snapshots: 3, cells: 5, droppedLevels: 0 });
@@ -113,8 +113,8 @@ describe('snapshot rows', () => {
         market('V4', cells(), { address: `0x${'AB'.repeat(32)}` }),
       ]),
     );
-    expect(batch.parts[0].run.tier).toBe('raw');
-    expect(batch.parts[0].markets).toEqual([
+    expect(batch.runs[0].run.tier).toBe('raw');
+    expect(batch.runs[0].markets).toEqual([
       { source: 'Kraken', exchangeType: 'CEX', type: 'cex_spot', address: null, pair: 'A/B' },
       {
         source: 'Pool',
@@ -148,12 +148,12 @@ describe('snapshot rows', () => {
         market('constant-product', { constant_product: pools[2] }, { address: 'p2' }),
       ]),
     );
-    expect(batch.parts[0].markets.map((m) => m.source)).toEqual([
+    expect(batch.runs[0].markets.map((m) => m.source)).toEqual([
       'First',
       'constant-product',
       'Last',
     ]);
-    expect(batch.parts[0].markets[1]).toEqual({
+    expect(batch.runs[0].markets[1]).toEqual({
       source: 'constant-product',
       exchangeType: 'DEX',
       type: 'onchain_pool',
@@ -176,7 +176,7 @@ describe('snapshot rows', () => {
       row(T, [market('B', cells([0, 9, 0]))], { tier: '1h' }),
     );
     expect(told(batch)).toEqual([[T, 3, [['B', 0, 700, 0]]]]);
-    expect(batch.parts[0].markets.map((m) => m.source)).toEqual(['A', 'B']);
+    expect(batch.runs[0].markets.map((m) => m.source)).toEqual(['A', 'B']);
     expect(told(batch, 1)).toEqual([[T, 2, [['B', 0, 900, 0]]]]);
     expect(batch).toMatchObject({ rows: 3, snapshots: 2, cells: 2 });
   });
@@ -220,7 +220,7 @@ describe('snapshot rows', () => {
           'must be 2.0000001, the price of the snapshot that stands: cells made for another price',
       },
     ]);
-    expect(batch.parts).toEqual([]);
+    expect(batch.runs).toEqual([]);
     const within = merge([
       row(T, []),
       row(T, [market('A', cells([0, 5, 0]))], { price_usd: 3 }),
@@ -241,18 +241,18 @@ describe('snapshot rows', () => {
     expect(batch.rows).toBe(2);
     const basePrices = Float64Array.of(NaN, 7, 7, 4);
     const merged = binSnapshotLines({ bytes, firstLine: 1, mode: 'merge', basePrices });
-    expect(Array.from(merged.parts[0].run.priceUsd)).toEqual([2, 4]);
+    expect(Array.from(merged.runs[0].run.priceUsd)).toEqual([2, 4]);
   });
 
   it('give buffers that move to another thread whole, and only once', () => {
     const wide = market('A', cells([0, 5e9, 1]));
     const batch = replace(row(T, [wide]), row(T, [], { tier: '15m' }));
     const before = structuredClone(batch);
-    const buffers = transferablesOf(batch);
+    const buffers = transferablesOf(batch.runs);
     expect(new Set(buffers).size).toBe(14);
     const moved = structuredClone(batch, { transfer: buffers });
     expect(moved).toEqual(before);
-    expect(batch.parts[0].run.t.length).toBe(0);
+    expect(batch.runs[0].run.t.length).toBe(0);
   });
 
   it('keep every cent of what they say, in any order of rows, markets and bins', () => {
@@ -287,7 +287,7 @@ describe('snapshot rows', () => {
         }
         const batch = replace(...rows);
         const found = new Map<string, unknown[]>();
-        batch.parts.forEach(({ run }, part) => {
+        batch.runs.forEach(({ run }, part) => {
           const told_ = told(batch, part);
           expect(Array.from(run.t)).toEqual([...new Set(run.t)].sort((a, b) => a - b));
           for (const [t, , kept] of told_ as [number, number, unknown[][]][]) {

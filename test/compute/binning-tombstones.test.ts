@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { BinnedBatch } from '../../compute/ingest/batch.js';
-import { cellColumnsOfRows } from '../../compute/ingest/cell-lines.js';
-import { packCellColumns } from '../../compute/ingest/cell-columns.js';
-import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
+import { cellColumnsOfRows } from '../../compute/ingest/cell-columns.js';
+import { packCellColumns } from '../../compute/ingest/flat-cells.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { snapshotsOf } from '../support/stores.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
@@ -16,7 +16,7 @@ const flat = (source: string, bin: number, support: number) => ({
   support_usd: support,
   resistance_usd: 0,
 });
-const cellsOf = ({ parts: [{ run }] }: BinnedBatch) => snapshotsOf(run)[0].cells;
+const cellsOf = ({ runs: [{ run }] }: BinnedChunk) => snapshotsOf(run)[0].cells;
 
 describe.each(['merge', 'replace'] as const)('Markets without any cell in mode %s', (mode) => {
   const carried = (index: number) => (mode === 'merge' ? [[index, -232, 0, 0]] : []);

@@ -1,12 +1,16 @@
 /** The demo's orders, holders, pools and hours: valid, the same every time, and carried on rightly. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FaultLog } from '../../compute/ingest/faults.js';
-import { demoFlatChanges, demoFlatRows, type DemoRows } from '../../compute/demo/flat.js';
-import { DEMO_SEED, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
-import type { DemoHolderRow } from '../../compute/demo/flat.js';
+import {
+  demoFlatChanges,
+  demoFlatRows,
+  type DemoHolderRow,
+  type DemoRows,
+} from '../../compute/demo/flat.js';
 import type { DemoDcaOrderRow, DemoLimitOrderRow } from '../../compute/demo/orders.js';
-import { FLAT_READERS } from '../../storage/ingest/flat-datasets.js';
+import { DEMO_SEED, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
+import { FaultLog } from '../../compute/ingest/fields.js';
+import { FLAT_READERS } from '../../storage/ingest/flat-fields.js';
 
 const UNTIL_S = 1_794_659_696;
 const DAY_S = 86_400;

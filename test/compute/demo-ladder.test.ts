@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
 import { demoSnapshotRow, demoSnapshotTimes } from '../../compute/demo/history.js';
-import { demoTokens, type DemoToken } from '../../compute/demo/tokens.js';
 import { fairPrice } from '../../compute/demo/price.js';
+import { type DemoToken, demoTokens } from '../../compute/demo/tokens.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 
@@ -40,7 +40,7 @@ function measure(token: DemoToken) {
       .map((t) => demoSnapshotRow(token, t, 'raw'));
     const batch = binSnapshotRows(rows, { firstLine: 1, mode: 'replace' });
     stored += batch.cells;
-    const maps = rows.map((_, s) => cellsOf(batch.parts[0].run, s));
+    const maps = rows.map((_, s) => cellsOf(batch.runs[0].run, s));
     maps.forEach((now, s) => {
       cells += now.size;
       if (s === 0) return;

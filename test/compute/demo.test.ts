@@ -9,7 +9,7 @@ import {
   demoSnapshotTimes,
 } from '../../compute/demo/history.js';
 import { DEMO_SEED, type DemoToken, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
-import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import {
   canonicalAddress,
   chainOfAddress,
@@ -192,7 +192,7 @@ describe('demo history', () => {
         expect(batch.snapshots).toBe(times.length);
         expect(batch.cells).toBeGreaterThan(20 * times.length);
         expect(batch.droppedLevels).toBe(0);
-        const run = batch.parts[0].run;
+        const run = batch.runs[0].run;
         expect([run.chain, run.address, run.tier]).toEqual([token.chain, token.address, tier]);
         if (tier !== '1h') continue;
         // About -25% to +22%; pools are cut at their own ticks.

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { BundleWriter } from '../../storage/bundle/bundle.js';
-import { BUNDLE_VERSION } from '../../storage/bundle/frames.js';
-import { commitHolders, holdersFrame, storedHolders, type Held } from '../support/holders.js';
+import { BUNDLE_VERSION, BundleWriter } from '../../storage/bundle.js';
+import { commitHolders, type Held, holdersFrame, storedHolders } from '../support/holders.js';
 import { StagedCommit } from '../support/killed-commits.js';
-import { MINT, OTHER_MINT, openStore } from '../support/stores.js';
+import { MINT, openStore, OTHER_MINT } from '../support/stores.js';
 
 const START = 1_794_600_000 - (1_794_600_000 % 86_400);
 const HOUR_S = 3600;

@@ -4,14 +4,17 @@ import { gzipSync } from 'node:zlib';
 import { tableFromArrays, tableToIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { FaultLog } from '../../compute/ingest/faults.js';
 import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
-import { HolderGatherer, MAX_SCATTERED_ROWS } from '../../storage/ingest/holder-gatherer.js';
-import { prepareHolderRows } from '../../storage/ingest/prepare-holders.js';
+import { FaultLog } from '../../compute/ingest/fields.js';
+import {
+  HolderGatherer,
+  MAX_SCATTERED_ROWS,
+  prepareHolderRows,
+} from '../../storage/ingest/holders.js';
 import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
-import { storedHolders, type Held } from '../support/holders.js';
+import { type Held, storedHolders } from '../support/holders.js';
 import { closePool, ingest } from '../support/ingest.js';
-import { MINT, Scratch, csv, lines, readJson } from '../support/scratch.js';
+import { csv, lines, MINT, readJson, Scratch } from '../support/scratch.js';
 import { OTHER_MINT } from '../support/stores.js';
 
 const EXAMPLES = path.resolve('..', 'shared', 'examples', 'holders.ndjson');

@@ -1,5 +1,5 @@
 /** Readers of flat cells give their texts as runs: spread out, they are the rows that the file has. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import {
@@ -11,19 +11,26 @@ import {
   Schema,
   Struct,
   Table,
-  Utf8,
   tableToIPC,
-  vectorFromArray,
+  Utf8,
   type Vector,
+  vectorFromArray,
 } from 'apache-arrow';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { textRuns, textRunsOfRows } from '../../compute/ingest/text-runs.js';
-import { arrowCells } from '../../storage/ingest/arrow-cells.js';
-import { CELL_NUMBERS, CELL_TEXTS, type CellBatch } from '../../storage/ingest/cell-batch.js';
-import { CellGatherer, type CellPiece } from '../../storage/ingest/cell-gatherer.js';
-import { parquetCells } from '../../storage/ingest/parquet-cells.js';
-import { Scratch, lines, readJson } from '../support/scratch.js';
+import {
+  CELL_NUMBERS,
+  CELL_TEXTS,
+  cellColumnsOfRows,
+  cellTexts,
+  type CellColumns,
+} from '../../compute/ingest/cell-columns.js';
+import { FaultLog } from '../../compute/ingest/fields.js';
+import { arrowCells } from '../../storage/ingest/arrow.js';
+import { CellCutter, type CellColumnsChunk } from '../../storage/ingest/cell-chunks.js';
+import { parquetCells } from '../../storage/ingest/parquet.js';
+import { csvCells } from '../../storage/ingest/rows.js';
+import { lines, readJson, Scratch } from '../support/scratch.js';
 
 const scratch = new Scratch(mkdtempSync(path.join(os.tmpdir(), 'fathom-readers-test-')));
 afterAll(() => rmSync(scratch.directory, { recursive: true, force: true }));
@@ -79,19 +86,20 @@ const files = stretches.map((list) => {
 });
 
 /** A batch's rows as objects. */
-function rowsOf({ rows, numbers, starts, texts: columns }: CellBatch): Row[] {
-  expect(rows === 0 || starts[0] === 0).toBe(true);
+function rowsOf(columns: CellColumns): Row[] {
+  const { starts, texts: coded, t } = columns;
+  expect(t.length === 0 || starts[0] === 0).toBe(true);
   const found: Row[] = [];
-  for (let row = 0, run = -1; row < rows; row++) {
+  for (let row = 0, run = -1; row < t.length; row++) {
     if (row === starts[run + 1]) run++;
-    const own = CELL_TEXTS.map((name) => [name, columns[name].value(columns[name].codes[run])]);
-    const amounts = CELL_NUMBERS.map((name) => [name, numbers[name][row]]);
+    const own = CELL_TEXTS.map((name) => [name, coded[name].values[coded[name].codes[run]]]);
+    const amounts = CELL_NUMBERS.map((name) => [name, columns[name][row]]);
     found.push(Object.fromEntries([...own, ...amounts]) as Row);
   }
   return found;
 }
 
-async function allRows(batches: AsyncIterable<CellBatch>): Promise<Row[]> {
+async function allRows(batches: AsyncIterable<CellColumns>): Promise<Row[]> {
   const rows: Row[] = [];
   for await (const batch of batches) rows.push(...rowsOf(batch));
   return rows;
@@ -163,33 +171,127 @@ describe('Flat cells, read', () => {
   });
 });
 
+const CSV_NAMES = [...CELL_TEXTS, ...CELL_NUMBERS, 'note'];
+const csvValue = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom('', 'a', 'b', 'ab', 'Ä', '1', '12', '-3', '0.5', '148.25'),
+  },
+  { weight: 2, arbitrary: fc.double().map(String) },
+  fc.constantFrom(
+    ...['1.', '.5', '-.5', '+2', '-', '.', '-0', '007', '1e3', '1.2.3', '0x1', ' 1', 'NaN', '\r'],
+  ),
+  fc.constantFrom(
+    ...['999999999', '9999999999', '0.000000001', '123456.789', '1234567.891', '\u0001'],
+  ),
+);
+
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+
+/** What a CSV file says, cut at its commas; what has the wrong number of fields is a fault. */
+function cutAtCommas(header: readonly string[], csv: string) {
+  const rows: Row[] = [];
+  const faults: string[] = [];
+  csv.split('\n').forEach((line, i) => {
+    const fields = line.replace(/\r$/, '').split(',');
+    if (fields.join('') === '' && fields.length === 1) return;
+    if (fields.length !== header.length) {
+      const found = `found ${fields.length}`;
+      faults.push(`${2 + i}: expected ${header.length} fields as in the header, ${found}`);
+      return;
+    }
+    const field = (name: string) => (header.includes(name) ? fields[header.indexOf(name)] : '');
+    const numbers = CELL_NUMBERS.map((name) => [
+      name,
+      NUMBER.test(field(name)) ? +field(name) : NaN,
+    ]);
+    const own = CELL_TEXTS.map((name) => [name, field(name) || null]);
+    rows.push({ ...Object.fromEntries([...own, ...numbers]), line: 2 + i } as Row);
+  });
+  return { rows, faults };
+}
+
+async function readCsvCells(csv: string) {
+  const file = path.join(scratch.directory, 'cells.csv');
+  writeFileSync(file, csv);
+  const log = new FaultLog();
+  const rows: Row[] = [];
+  for await (const batch of csvCells(file, log)) {
+    rows.push(...rowsOf(batch).map((row, i) => ({ ...row, line: batch.lines![i] })));
+  }
+  return { rows, faults: log.faults.map(({ line, message }) => `${line}: ${message}`) };
+}
+
+describe('Flat cells of CSV', () => {
+  it('are the fields between its commas', async () => {
+    const text = fc.shuffledSubarray(CSV_NAMES, { minLength: CSV_NAMES.length }).chain((header) =>
+      fc.record({
+        header: fc.constant(header),
+        // Each row has some fields of its own, the others are those of the row before.
+        rows: fc.array(
+          fc.record({
+            changes: fc.array(fc.tuple(fc.nat(header.length - 1), csvValue), { maxLength: 3 }),
+            end: fc.constantFrom('\n', '\n', '\n', '\r\n', '\n\n', ',x\n'),
+          }),
+          { maxLength: 9 },
+        ),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(text, async ({ header, rows }) => {
+        const fields = header.map(() => 'a');
+        let csv = '';
+        for (const { changes, end } of rows) {
+          for (const [at, put] of changes) fields[at] = put;
+          csv += fields.join(',') + end;
+        }
+        const read = await readCsvCells(`${header.join(',')}\n${csv}`);
+        const told = cutAtCommas(header, csv);
+        expect(read.rows).toEqual(told.rows);
+        expect(read.faults).toEqual(told.faults);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('are read with quotes, with other letters and without an end, over chunks', async () => {
+    const rows: string[] = [];
+    const wanted: [number, number, string][] = [];
+    for (let i = 0; i < 60_000; i++) {
+      const pair = i === 30_000 ? '"A,""B"""' : i > 45_000 ? `Ä${i}` : `P${i >> 5}/B`;
+      const line = `${'chain'.padEnd(50, 'x')},a,${i},,2,s,DEX,,,${pair},${i % 400},1.5,${i / 8}`;
+      wanted.push([rows.push(line) + 1, i % 400, i === 30_000 ? 'A,"B"' : pair]);
+    }
+    const head = [...CELL_TEXTS.slice(0, 2), 't', 'tier', 'price_usd', ...CELL_TEXTS.slice(3)];
+    const text = [[...head, 'bin', 'support_usd', 'resistance_usd'].join(), ...rows].join('\n');
+    const read = await readCsvCells(text);
+    expect(read.faults).toEqual([]);
+    expect(read.rows.map(({ line, bin, pair }) => [line, bin, pair])).toEqual(wanted);
+  });
+});
+
 describe('Runs of texts', () => {
-  it('are alike from columns and from rows, and as few as can be', () => {
+  it('are those of the rows, and as few as can be', () => {
     fc.assert(
       fc.property(files, (rows) => {
-        const columns = Object.fromEntries(
-          CELL_TEXTS.map((name) => [name, rows.map((row) => row[name])]),
-        );
-        const ofColumns = textRuns(columns as never, rows.length);
-        expect(textRunsOfRows(rows)).toEqual(ofColumns);
+        const columns = cellColumnsOfRows(rows);
+        expect(rowsOf(columns)).toEqual(rows);
         const textsOf = (row: Row) => JSON.stringify(CELL_TEXTS.map((name) => row[name]));
         const starts = rows.flatMap((row, i) =>
           i === 0 || textsOf(row) !== textsOf(rows[i - 1]) ? [i] : [],
         );
-        expect(Array.from(ofColumns.starts)).toEqual(starts);
-        starts.forEach((row, run) => {
-          for (const name of CELL_TEXTS) {
-            const { codes, values } = ofColumns.texts[name];
-            expect(values[codes[run]]).toBe(rows[row][name]);
-          }
-        });
+        expect(Array.from(columns.starts)).toEqual(starts);
+        for (const name of CELL_TEXTS) {
+          const { values } = columns.texts[name];
+          expect(new Set(values).size).toBe(values.length);
+        }
       }),
       { numRuns: 50 },
     );
   });
 });
 
-describe('Gathered cells', () => {
+describe('Chunks of cells', () => {
   /** Snapshots of some hundred rows each, in batches of any size. */
   it('are cut where a snapshot ends, and lose no row', async () => {
     await fc.assert(
@@ -199,15 +301,17 @@ describe('Gathered cells', () => {
         async (sizes, batchRows) => {
           const t = sizes.flatMap((size, s) => Array.from({ length: size }, () => s));
           const bins = t.map((_, i) => i);
-          const pieces: CellPiece[] = [];
-          const gatherer = new CellGatherer('file');
+          const chunks: CellColumnsChunk[] = [];
+          const cutter = new CellCutter('file');
           for (let from = 0; from < t.length; from += batchRows) {
             const end = Math.min(t.length, from + batchRows);
-            pieces.push(...gatherer.add(batchOf(t.slice(from, end), bins.slice(from, end))));
+            const chunk = cutter.add(batchOf(t.slice(from, end), bins.slice(from, end)));
+            if (chunk !== null) chunks.push(chunk);
           }
-          pieces.push(...gatherer.finish());
+          const last = cutter.finish();
+          if (last !== null) chunks.push(last);
           let row = 0;
-          for (const { firstLine, columns } of pieces) {
+          for (const { firstLine, columns } of chunks) {
             expect(firstLine).toBe(row + 1);
             expect(columns.starts[0]).toBe(0);
             for (let i = 0; i < columns.t.length; i++, row++) {
@@ -228,30 +332,25 @@ describe('Gathered cells', () => {
 /** Rows whose pair changes every seven rows of the file. */
 const pairOf = (bin: number): string => `P${Math.floor(bin / 7) % 3}`;
 
-function batchOf(t: number[], bins: number[]): CellBatch {
+function batchOf(t: number[], bins: number[]): CellColumns {
   const rows = t.length;
   const starts = bins.flatMap((bin, i) =>
     i === 0 || pairOf(bin) !== pairOf(bins[i - 1]) ? [i] : [],
   );
-  const same = { codes: new Uint8Array(starts.length), size: 1, value: () => 'x' };
+  const same = { codes: new Uint32Array(starts.length), values: ['x'] };
   const pairs = starts.map((row) => pairOf(bins[row]));
-  const pair = {
-    codes: pairs.map((_, i) => i),
-    size: pairs.length,
-    value: (code: number) => pairs[code],
-  };
-  const texts = Object.fromEntries(CELL_TEXTS.map((name) => [name, name === 'pair' ? pair : same]));
+  const pair = { codes: Uint32Array.from(pairs, (_, i) => i), values: pairs };
   const zeros = new Float64Array(rows);
-  const numbers = { t: Float64Array.from(t), bin: Float64Array.from(bins), price_usd: zeros };
   return {
-    rows,
-    numbers: { ...numbers, support_usd: zeros, resistance_usd: zeros },
+    t: Float64Array.from(t),
+    bin: Float64Array.from(bins),
+    ...{ price_usd: zeros, support_usd: zeros, resistance_usd: zeros },
     starts: Uint32Array.from(starts),
-    texts: texts as never,
+    texts: cellTexts((name) => (name === 'pair' ? pair : same)),
   };
 }
 
-function expectRunsOf({ starts, texts: { pair }, bin }: CellPiece['columns']): void {
+function expectRunsOf({ starts, texts: { pair }, bin }: CellColumns): void {
   expect(pair.codes).toHaveLength(starts.length);
   for (let i = 0, run = -1; i < bin.length; i++) {
     if (i === starts[run + 1]) run++;

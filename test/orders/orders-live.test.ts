@@ -1,6 +1,7 @@
 /** Orders over a real store: what commits and the clock change. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BUNDLE_VERSION, type FlatRowValues } from '../../storage/bundle/frames.js';
+import { BUNDLE_VERSION } from '../../storage/bundle.js';
+import type { FlatRowValues } from '../../storage/bundle.js';
 import type { FlatDataset } from '../../storage/contract.js';
 import { FLAT_TABLES } from '../../storage/flat-tables.js';
 import { MarketService, NOW_S } from '../market/market-service.js';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { openForServer, withStore } from '../../storage/access.js';
-import { packFrame } from '../../storage/bundle/codec.js';
+import { packFrame } from '../../storage/bundle.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
 import { fathom, Script } from '../support/processes.js';

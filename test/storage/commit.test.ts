@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Market, MAX_MARKETS_PER_TOKEN } from '../../compute/market.js';
-import { BUNDLE_VERSION } from '../../storage/bundle/frames.js';
+import { BUNDLE_VERSION } from '../../storage/bundle.js';
 import { InputError, StoreChangedError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
 import {

@@ -1,18 +1,18 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { noChange, type StoreChange } from '../../storage/contract.js';
+import { listenForCommands } from '../../storage/control.js';
 import { InputError } from '../../storage/errors.js';
 import { FLAT_TABLES } from '../../storage/flat-tables.js';
-import { prepareFlatRows } from '../../storage/ingest/prepare-rows.js';
-import { listenForCommands } from '../../storage/control.js';
-import { noChange, type StoreChange } from '../../storage/contract.js';
+import { prepareFlatRows } from '../../storage/ingest/flat.js';
 import type { Store } from '../../storage/store.js';
 import {
-  HOUR,
   collected,
   commitFlat,
   dcaRow,
   flatContents,
+  HOUR,
   limitRow,
   poolHourRow,
   poolRow,
@@ -21,12 +21,12 @@ import {
 import { closePool, ingest } from '../support/ingest.js';
 import { Script } from '../support/processes.js';
 import {
+  commitRows,
   DataDirectory,
   EVM_TOKEN,
   MINT,
-  OTHER_MINT,
-  commitRows,
   openStore,
+  OTHER_MINT,
   snapshot,
 } from '../support/stores.js';
 

@@ -1,13 +1,13 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import {
   leftOutReason,
   parseImportOptions,
   type RawImportFlags,
 } from '../../server/cli/import-options.js';
-import { ImportReport, type ImportFormat } from '../../storage/import/formats.js';
+import { type ImportFormat, ImportReport } from '../../storage/import/formats.js';
 import { importRows } from '../../storage/import/import.js';
 
 export const SHARED = path.resolve('..', 'shared', 'data');

@@ -1,7 +1,7 @@
-import type { BinnedBatch } from '../../compute/ingest/batch.js';
+import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 
-/** What a batch holds, without the lines that its parts came from. */
-export function contentOf(batch: BinnedBatch): object {
-  const parts = batch.parts.map(({ run, markets, arrivals }) => ({ run, markets, arrivals }));
-  return { ...batch, parts };
+/** What a chunk holds, without the lines that its runs came from. */
+export function contentOf(chunk: BinnedChunk): object {
+  const runs = chunk.runs.map(({ run, markets, arrivals }) => ({ run, markets, arrivals }));
+  return { ...chunk, runs };
 }

@@ -1,6 +1,6 @@
 /** Rows of the flat datasets, and what a store holds of them. */
 import type { FlatDataset } from '../../storage/contract.js';
-import { prepareFlatRows } from '../../storage/ingest/prepare-rows.js';
+import { prepareFlatRows } from '../../storage/ingest/flat.js';
 import type { Store } from '../../storage/store.js';
 import { EVM_TOKEN, MINT } from './stores.js';
 import type { Json } from './tables.js';

@@ -4,7 +4,7 @@ import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
-import { BUNDLE_VERSION, type HoldersFrame } from '../../storage/bundle/frames.js';
+import { BUNDLE_VERSION, type HoldersFrame } from '../../storage/bundle.js';
 import type { HolderSource } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { commitFrames } from './stores.js';

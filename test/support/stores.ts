@@ -2,15 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { binSnapshotRows } from '../../compute/ingest/snapshot-lines.js';
+import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import type { Chain, Tier } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
+import { encodeRuns, rewriteSegments } from '../../compute/segment/rewrite.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
-import { encodeRuns, rewriteSegments } from '../../compute/segment/rewrite.js';
-import { BundleWriter } from '../../storage/bundle/bundle.js';
-import { BUNDLE_VERSION, type Frame } from '../../storage/bundle/frames.js';
+import { BUNDLE_VERSION, BundleWriter, type Frame } from '../../storage/bundle.js';
 import { bareTokenRow, SegmentGoneError, type TokenRow } from '../../storage/contract.js';
 import type { Directories } from '../../storage/depth/directories.js';
 import type { Directory } from '../../storage/depth/directory.js';

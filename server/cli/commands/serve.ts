@@ -3,12 +3,12 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { startPool } from '../../../compute/pool.js';
 import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
-import { sweepStaging } from '../../../storage/bundle/bundle.js';
+import { sweepStaging } from '../../../storage/bundle.js';
 import { listenForCommands } from '../../../storage/control.js';
 import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
-import { holderHandlers } from '../../holders/whale-activity.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
+import { holderHandlers } from '../../holders/whale-activity.js';
 import { Limiter } from '../../limits/limiter.js';
 import { createLog } from '../../log.js';
 import { lpHandlers } from '../../lp/lp-handlers.js';
@@ -20,8 +20,8 @@ import { SegmentColumns } from '../../replay/segment-columns.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { marketHandlers } from '../../tokens/handlers.js';
 import { LiveTokens } from '../../tokens/live-tokens.js';
-import { SERVE_HELP, SERVE_USAGE, serveOptions, type ServeOptions } from '../settings.js';
 import { stopSignal, storeOptions } from '../runtime.js';
+import { SERVE_HELP, SERVE_USAGE, serveOptions, type ServeOptions } from '../settings.js';
 
 export const command = { usage: SERVE_USAGE, help: SERVE_HELP, run: serve };
 

@@ -1,18 +1,114 @@
-/**
- * Gathers rows of holders into snapshots. Rows of one snapshot mostly follow one another: it is
- * closed, and packed with others of its token, as soon as a row of another one comes. Rows that come
- * later still are kept until the end of the file and then put to it.
- */
+/** Validates rows of `holders` into a bundle. */
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
-import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
-import type { FaultLog } from '../../compute/ingest/faults.js';
-import type { BundleWriter, FramePlace } from '../bundle/bundle.js';
-import type { HoldersFrame } from '../bundle/frames.js';
-import { HolderColumns } from './holder-columns.js';
-import type { HolderRow } from './holder-fields.js';
-import { framesOf } from './holder-frames.js';
-import { FileOwners, MAX_OWNERS_PER_FILE } from './holder-owners.js';
+import { MAX_OWNER_LENGTH, MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
+import { FaultLog, MAX_FAULTS, MAX_T_S } from '../../compute/ingest/fields.js';
+import { chainOfAddress } from '../../compute/market.js';
+import type { BundleWriter, FramePlace, HoldersFrame } from '../bundle.js';
+import { type FlatField, readFlatRow } from './flat-fields.js';
+import { FileOwners, framesOf, HolderColumns, MAX_OWNERS_PER_FILE } from './holder-snapshots.js';
+import { type BundleRequest, type PreparedFile, refusal, withBundle } from './prepared.js';
+import type { NumberedRow } from './rows.js';
+
+/** Rows after which progress is told. */
+const PROGRESS_ROWS = 65_536;
+
+/**
+ * Prepares rows of `holders`, wherever they come from.
+ * @param unreadable filled by `rows` with what is no row at all
+ * @throws InputError with the first ten faults; nothing of the rows stays
+ */
+export function prepareHolderRows(
+  request: BundleRequest,
+  rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
+  unreadable: FaultLog = new FaultLog(),
+): Promise<PreparedFile> {
+  return withBundle(request, async (bundle, report) => {
+    const faults = new FaultLog();
+    const reader = new HolderRows();
+    const gatherer = new HolderGatherer(bundle);
+    const isKnown = (owner: string): boolean => gatherer.owners.has(owner);
+    let mayGoOn = true;
+    for await (const { line, row: given } of rows) {
+      faults.line = line;
+      report.rows++;
+      const row = reader.read(given, isKnown, faults);
+      if (row !== null) {
+        if (gatherer.isNext(row)) await gatherer.begin(row, faults);
+        mayGoOn = gatherer.add(row, faults);
+      }
+      if (report.rows % PROGRESS_ROWS === 0) request.onProgress?.(report);
+      if (!mayGoOn || faults.count >= MAX_FAULTS) break;
+    }
+    if (faults.count + unreadable.count === 0) await gatherer.finish(faults);
+    const all = [...faults.faults, ...unreadable.faults];
+    if (all.length > 0) throw refusal(request.file, all);
+    report.snapshots = gatherer.snapshots;
+  });
+}
+
+/** A valid row. */
+export interface HolderRow {
+  token_address: string;
+  t: number;
+  owner: string;
+  balance: number;
+}
+
+/** A tier's sum of balances stays a number. */
+const MAX_BALANCE = 1e300;
+
+export const HOLDER_FIELDS: readonly FlatField[] = [
+  { name: 'token_address', kind: 'text', nullable: false },
+  { name: 't', kind: 'integer', nullable: false, min: 0, max: MAX_T_S },
+  { name: 'owner', kind: 'text', nullable: false, minLength: 1, maxLength: MAX_OWNER_LENGTH },
+  { name: 'balance', kind: 'number', nullable: false, min: 0, max: MAX_BALANCE },
+];
+
+/** Printable ASCII without spaces: addresses of wallets, whatever programs own them. */
+const OWNER = /^[!-~]+$/;
+
+/** Reads rows, the addresses that it has found right before without judging them again. */
+export class HolderRows {
+  private lastAddress = '';
+
+  /**
+   * A valid row, or null with its faults added.
+   * @param isKnown whether an owner has been found right before
+   */
+  read(given: unknown, isKnown: (owner: string) => boolean, faults: FaultLog): HolderRow | null {
+    const row = given as Partial<HolderRow> | null;
+    if (row !== null && this.isPlain(row) && isKnown(row.owner)) return row;
+    const checked = readFlatRow(HOLDER_FIELDS, given, faults) as unknown as HolderRow | null;
+    if (checked === null) return null;
+    const before = faults.count;
+    if (chainOfAddress(checked.token_address) !== 'mainchain') {
+      faults.add('token_address', 'must be an address of mainchain');
+    }
+    if (!OWNER.test(checked.owner)) {
+      faults.add('owner', 'must be printable ASCII without spaces');
+    }
+    if (faults.count > before) return null;
+    this.lastAddress = checked.token_address;
+    return checked;
+  }
+
+  /** Whether the row is right but for its owner, which may be anything of type text. */
+  private isPlain(row: Partial<HolderRow>): row is HolderRow {
+    const { token_address: address, t, owner, balance } = row;
+    return (
+      address === this.lastAddress &&
+      typeof owner === 'string' &&
+      typeof t === 'number' &&
+      Number.isInteger(t) &&
+      t >= 0 &&
+      t <= MAX_T_S &&
+      typeof balance === 'number' &&
+      balance >= 0 &&
+      balance <= MAX_BALANCE
+    );
+  }
+}
 
 /** Snapshots of one file. */
 export const MAX_SNAPSHOTS_PER_FILE = 1_000_000;

@@ -1,13 +1,10 @@
 /** Validates rows of flat datasets into a bundle. */
-import { FaultLog, MAX_FAULTS } from '../../compute/ingest/faults.js';
-import type { BundleWriter } from '../bundle/bundle.js';
-import type { FlatRowValues } from '../bundle/frames.js';
+import { FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
+import type { BundleWriter, FlatRowValues } from '../bundle.js';
 import type { FlatDataset, TokenRow } from '../contract.js';
-import { FLAT_READERS } from './flat-datasets.js';
-import type { NumberedRow } from './flat-rows.js';
-import { type BundleRequest, type PreparedFile, withBundle } from './prepared.js';
-import { refusal } from './refusal.js';
-import { readTokenRow } from './token-fields.js';
+import { FLAT_READERS, readTokenRow } from './flat-fields.js';
+import { type BundleRequest, type PreparedFile, refusal, withBundle } from './prepared.js';
+import type { NumberedRow } from './rows.js';
 
 /** Rows of one frame. */
 const ROWS_A_FRAME = 2000;

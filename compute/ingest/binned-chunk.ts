@@ -1,0 +1,295 @@
+/** Collects the snapshots of a chunk's rows, in any order of time and token, as one run a tier. */
+import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS, MIN_BIN } from '../ladder.js';
+import { type Market, MAX_MARKETS_PER_TOKEN } from '../market.js';
+import { countCells, type JoinMode } from '../segment/merge.js';
+import { MAX_NARROW_CENTS, narrowCents, type RunKey, type SnapshotRun } from '../segment/run.js';
+import { CellStore, type MarketCells } from './cell-store.js';
+import { type Fault, FaultLog, type SnapshotHead } from './fields.js';
+import { type KeyedMarket, type MarketFieldNames, MarketParser } from './market-fields.js';
+
+/** A chunk of a file, binned. */
+export interface BinnedChunk {
+  /** In order of first arrival of the (chain, address, tier); empty where there are faults. */
+  runs: BinnedRun[];
+  /** Rows read, the faulty ones too. */
+  rows: number;
+  /** Snapshots and cells in `runs`; of the cells only those that hold an amount. */
+  snapshots: number;
+  cells: number;
+  /** Levels, pool bins and cells with an amount outside the ladder. */
+  droppedLevels: number;
+  /** The first MAX_FAULTS faults. */
+  faults: Fault[];
+  faultCount: number;
+}
+
+/** Snapshots of one (chain, address, tier) and the markets that `run.market` indexes. */
+export interface BinnedRun {
+  run: SnapshotRun;
+  /** In order of first arrival; a market named without any cell has arrived too. */
+  markets: Market[];
+  /** When each market arrived, counted over all of the chunk: orders them across tiers. */
+  arrivals: number[];
+  /** Where each market first stood, for faults. */
+  marketOrigins: MarketOrigin[];
+  /** The first line of each snapshot's rows, of the last row where several made it. */
+  lines: Float64Array;
+}
+
+/** Where a market stands in a file: its row, and what precedes the names of its fields. */
+export interface MarketOrigin {
+  line: number;
+  prefix: string;
+}
+
+/** The buffers of runs' columns, each whole and its own: they move between threads uncopied. */
+export function transferablesOf(runs: readonly { run: SnapshotRun }[]): ArrayBuffer[] {
+  return runs.flatMap(({ run }) =>
+    [
+      run.t,
+      run.priceUsd,
+      run.cellOffsets,
+      run.market,
+      run.bin,
+      run.supportCents,
+      run.resistanceCents,
+    ].map((column) => column.buffer as ArrayBuffer),
+  );
+}
+
+/** A chunk while its rows are read. */
+export class ChunkBuilder {
+  readonly faults = new FaultLog();
+  readonly markets = new MarketParser(this.faults);
+  readonly store: CellStore;
+  rows = 0;
+  droppedLevels = 0;
+  private readonly runs = new Map<string, RunBuilder>();
+  private arrivals = 0;
+
+  /** @param cells about how many will come */
+  constructor(
+    private readonly mode: JoinMode,
+    cells = 0,
+  ) {
+    this.store = CellStore.take(cells);
+  }
+
+  /** The run of a (chain, address, tier), made at its first call. */
+  run({ chain, address, tier }: RunKey): RunBuilder {
+    const name = `${chain} ${address} ${tier}`;
+    let run = this.runs.get(name);
+    if (run === undefined) {
+      run = new RunBuilder({ chain, address, tier });
+      this.runs.set(name, run);
+    }
+    return run;
+  }
+
+  /**
+   * The price that a snapshot has already: an earlier row's of the chunk, else the stored one's
+   * (`basePriceUsd`, NaN for none). NaN where there is none, or nothing is merged.
+   */
+  standingPrice(run: RunBuilder, t: number, basePriceUsd: number): number {
+    if (this.mode === 'replace') return NaN;
+    return run.at(t)?.priceUsd ?? basePriceUsd;
+  }
+
+  /** Refuses cells that were binned around another price than the one that stands. */
+  checkCellsPrice(givenUsd: number, standingUsd: number): void {
+    if (Number.isNaN(standingUsd) || givenUsd === standingUsd) return;
+    this.faults.add(
+      'price_usd',
+      `must be ${standingUsd}, the price of the snapshot that stands: cells made for another price`,
+    );
+  }
+
+  /**
+   * Index of a market in its run. -1 and a fault where the token has too many; a fault where the
+   * market came earlier in the chunk as something else.
+   */
+  arrive(run: RunBuilder, keyed: KeyedMarket, names: MarketFieldNames): number {
+    const { prefix } = names;
+    const index = run.indexOf(keyed) ?? run.add(keyed, this.arrivals++, this.faults.line, prefix);
+    if (index < 0) {
+      this.faults.add(
+        prefix + names.address,
+        `the token has more than ${MAX_MARKETS_PER_TOKEN} markets`,
+      );
+      return -1;
+    }
+    const known = run.market(index);
+    const { market } = keyed;
+    if (known.type !== market.type) {
+      this.faults.add(`${prefix}type`, `must be ${known.type}, as in an earlier row`);
+    }
+    if (known.exchangeType !== market.exchangeType) {
+      this.faults.add(
+        `${prefix}exchange_type`,
+        `must be ${known.exchangeType}, as in an earlier row`,
+      );
+    }
+    return index;
+  }
+
+  /**
+   * Takes a snapshot in, unless it exceeds what a snapshot may hold.
+   * @param head with the price that its cells were binned against, of an earlier snapshot too
+   */
+  put(run: RunBuilder, head: SnapshotHead, markets: MarketCells[], field: string): void {
+    const earlier = this.mode === 'merge' ? run.at(head.t) : undefined;
+    const all = earlier === undefined ? markets : merged(earlier.markets, markets);
+    let cells = 0;
+    let cents = 0;
+    for (const market of all) {
+      cells += market.end - market.start;
+      cents += market.totalCents;
+    }
+    if (cells > MAX_CELLS_PER_SNAPSHOT) {
+      this.faults.add(field, `a snapshot holds at most ${MAX_CELLS_PER_SNAPSHOT} cells`);
+    } else if (!(cents <= MAX_SNAPSHOT_CENTS)) {
+      this.faults.add(field, `a snapshot holds at most ${MAX_SNAPSHOT_CENTS} cents in all`);
+    } else {
+      run.put({ t: head.t, priceUsd: head.priceUsd, markets: all, line: this.faults.line });
+    }
+  }
+
+  /** The chunk. Nothing can be added after. */
+  finish(): BinnedChunk {
+    const { faults, count: faultCount } = this.faults;
+    const builders = faultCount === 0 ? [...this.runs.values()] : [];
+    const runs = builders.map((run) => run.finish(this.store, this.mode));
+    this.store.release();
+    return {
+      runs,
+      rows: this.rows,
+      snapshots: runs.reduce((sum, { run }) => sum + run.t.length, 0),
+      cells: runs.reduce((sum, { run }) => sum + this.cellsOf(run), 0),
+      droppedLevels: this.droppedLevels,
+      faults,
+      faultCount,
+    };
+  }
+
+  /** Only what is to be merged holds cells without amounts. */
+  private cellsOf(run: SnapshotRun): number {
+    return this.mode === 'merge' ? countCells(run) : run.bin.length;
+  }
+}
+
+/** A snapshot whose cells still lie in the store, market by market. */
+interface PendingSnapshot {
+  t: number;
+  priceUsd: number;
+  markets: MarketCells[];
+  line: number;
+}
+
+/** The snapshots and markets of one (chain, address, tier). */
+export class RunBuilder {
+  private readonly markets: Market[] = [];
+  private readonly indexes = new Map<string, number>();
+  private readonly arrivals: number[] = [];
+  private readonly origins: MarketOrigin[] = [];
+  private readonly snapshots = new Map<number, PendingSnapshot>();
+
+  constructor(private readonly key: RunKey) {}
+
+  /** The snapshot at `t` so far. */
+  at(t: number): PendingSnapshot | undefined {
+    return this.snapshots.get(t);
+  }
+
+  /** Index of a market that has arrived. */
+  indexOf({ key }: KeyedMarket): number | undefined {
+    return this.indexes.get(key);
+  }
+
+  /** Index of a market that arrives now; -1 where the list is full. */
+  add({ market, key }: KeyedMarket, arrival: number, line: number, prefix: string): number {
+    if (this.markets.length >= MAX_MARKETS_PER_TOKEN) return -1;
+    this.indexes.set(key, this.markets.length);
+    this.arrivals.push(arrival);
+    this.origins.push({ line, prefix });
+    return this.markets.push(market) - 1;
+  }
+
+  market(index: number): Market {
+    return this.markets[index];
+  }
+
+  /** Takes a snapshot in; an earlier one with the same `t` goes. */
+  put(snapshot: PendingSnapshot): void {
+    this.snapshots.set(snapshot.t, snapshot);
+  }
+
+  finish(store: CellStore, mode: JoinMode): BinnedRun {
+    const snapshots = [...this.snapshots.values()].sort((a, b) => a.t - b.t);
+    return {
+      run: runOf(this.key, snapshots, store, mode === 'merge'),
+      markets: this.markets,
+      arrivals: this.arrivals,
+      marketOrigins: this.origins,
+      lines: Float64Array.from(snapshots, ({ line }) => line),
+    };
+  }
+}
+
+/** The markets of a snapshot after another's have been added or have replaced theirs. */
+function merged(earlier: readonly MarketCells[], later: readonly MarketCells[]): MarketCells[] {
+  const byMarket = new Map<number, MarketCells>();
+  for (const cells of earlier) byMarket.set(cells.market, cells);
+  for (const cells of later) byMarket.set(cells.market, cells);
+  return [...byMarket.values()];
+}
+
+/**
+ * The columns of snapshots. With `tombstones` a market without any cell stands as one cell without
+ * amounts in the lowest bin, as joinRuns wants it of what is yet to be merged.
+ */
+function runOf(
+  key: RunKey,
+  snapshots: readonly PendingSnapshot[],
+  store: CellStore,
+  tombstones: boolean,
+): SnapshotRun {
+  const least = tombstones ? 1 : 0;
+  const cellOffsets = new Int32Array(snapshots.length + 1);
+  snapshots.forEach(({ markets }, s) => {
+    let cells = cellOffsets[s];
+    for (const { start, end } of markets) cells += Math.max(end - start, least);
+    cellOffsets[s + 1] = cells;
+  });
+  const cells = cellOffsets[snapshots.length];
+  const market = new Uint16Array(cells);
+  const bin = new Int16Array(cells);
+  // Mostly no cell of the store needs more than 32 bits: then none is to be narrowed.
+  const isNarrow = store.greatestCents <= MAX_NARROW_CENTS;
+  const support = isNarrow ? new Uint32Array(cells) : new Float64Array(cells);
+  const resistance = isNarrow ? new Uint32Array(cells) : new Float64Array(cells);
+  let at = 0;
+  for (const { markets } of snapshots) {
+    markets.sort((a, b) => a.market - b.market);
+    for (const { market: index, start, end } of markets) {
+      if (start === end && tombstones) {
+        market[at] = index;
+        bin[at++] = MIN_BIN;
+      }
+      market.fill(index, at, at + end - start);
+      bin.set(store.bin.subarray(start, end), at);
+      support.set(store.supportCents.subarray(start, end), at);
+      resistance.set(store.resistanceCents.subarray(start, end), at);
+      at += end - start;
+    }
+  }
+  return {
+    ...key,
+    t: Uint32Array.from(snapshots, (s) => s.t),
+    priceUsd: Float64Array.from(snapshots, (s) => s.priceUsd),
+    cellOffsets,
+    market,
+    bin,
+    supportCents: isNarrow ? support : narrowCents(support, cells),
+    resistanceCents: isNarrow ? resistance : narrowCents(resistance, cells),
+  };
+}

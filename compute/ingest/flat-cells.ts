@@ -1,0 +1,264 @@
+/** Dataset `cells`: rows that are binned already, one a cell, packed into runs. */
+import { MAX_BIN, MIN_BIN } from '../ladder.js';
+import { type BinnedChunk, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
+import {
+  type CellColumns,
+  cellColumnsOfRows,
+  type CellText,
+  type CellTexts,
+} from './cell-columns.js';
+import { ScratchCells } from './cell-store.js';
+import {
+  FaultLog,
+  INTEGER,
+  isFields,
+  MAX_FAULTS,
+  NOT_NEGATIVE,
+  readHead,
+  type SnapshotHead,
+} from './fields.js';
+import { eachJsonLine } from './json-lines.js';
+import type { MarketFieldNames } from './market-fields.js';
+import type { ChunkLines, ChunkOptions } from './snapshots.js';
+
+/** `basePrices` has an entry a row. */
+export type CellChunk = CellColumns & ChunkOptions;
+
+const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
+
+/**
+ * Packs flat cells into runs. The rows of one snapshot lie together, so a chunk ends where a
+ * snapshot ends; a snapshot that comes a second time in the chunk is a fault.
+ */
+export function packCellColumns(chunk: CellChunk): BinnedChunk {
+  const packer = new CellPacker(chunk);
+  for (let run = 0; run < chunk.starts.length; run++) packer.addTextRun(run);
+  return packer.finish();
+}
+
+/**
+ * Packs NDJSON lines of the dataset `cells`, the last snapshot complete.
+ */
+export function packCellLines(input: ChunkLines): BinnedChunk {
+  const { bytes, firstLine, mode, basePrices } = input;
+  const broken = new FaultLog();
+  const rows: unknown[] = [];
+  const indexes: number[] = [];
+  const lines = eachJsonLine(bytes, firstLine, broken, (row, index) => {
+    if (isFields(row)) {
+      rows.push(row);
+      indexes.push(index);
+    } else {
+      broken.add('json', 'must be an object');
+    }
+  });
+  const chunk = packCellColumns({
+    ...cellColumnsOfRows(rows),
+    firstLine,
+    mode,
+    lines: Float64Array.from(indexes, (index) => firstLine + index),
+    basePrices: basePrices && Float64Array.from(indexes, (index) => basePrices[index]),
+  });
+  chunk.rows = lines;
+  if (broken.count === 0) return chunk;
+  const faults = [...broken.faults, ...chunk.faults].sort((a, b) => a.line - b.line);
+  const faultCount = broken.count + chunk.faultCount;
+  const nothing = { runs: [], snapshots: 0, cells: 0 };
+  return { ...chunk, ...nothing, faults: faults.slice(0, MAX_FAULTS), faultCount };
+}
+
+/** Goes by text runs: of a row that is like the one before it only the cell is read. */
+class CellPacker {
+  private readonly chunk: ChunkBuilder;
+  private readonly scratch: ScratchCells;
+  private head: SnapshotHead | null = null;
+  private run: RunBuilder | null = null;
+  /** `price_usd` of the open snapshot's first row; NaN while none is open. */
+  private priceUsd = NaN;
+  /** First row of the open snapshot. */
+  private firstRow = 0;
+  /** The text run that rows are read of. */
+  private textRun = 0;
+  /** Whether the row before named a snapshot rightly. */
+  private isHeadSound = false;
+  /** Index of the row's market; -1 while it is unknown. */
+  private market = -1;
+
+  constructor(private readonly input: CellChunk) {
+    const rows = input.t.length;
+    this.chunk = new ChunkBuilder(input.mode, rows);
+    this.chunk.rows = rows;
+    this.scratch = new ScratchCells(input.support_usd, input.resistance_usd);
+  }
+
+  addTextRun(textRun: number): void {
+    const { t, price_usd, starts, texts } = this.input;
+    const end = textRun + 1 < starts.length ? starts[textRun + 1] : t.length;
+    this.textRun = textRun;
+    let sameHead = repeats(texts, HEAD_TEXTS, textRun);
+    let sameMarket = repeats(texts, MARKET_TEXTS, textRun);
+    for (let row = starts[textRun]; row < end; row++) {
+      const isSame = sameHead && t[row] === t[row - 1] && price_usd[row] === this.priceUsd;
+      if (!isSame || !this.isHeadSound) this.enter(row);
+      if (!sameMarket || this.market < 0) this.enterMarket(row);
+      sameHead = true;
+      sameMarket = true;
+      this.addCell(row);
+    }
+  }
+
+  finish(): BinnedChunk {
+    this.close();
+    return this.chunk.finish();
+  }
+
+  private addCell(row: number): void {
+    const { input } = this;
+    const bin = input.bin[row];
+    const support = input.support_usd[row];
+    const resistance = input.resistance_usd[row];
+    const sound =
+      bin === Math.trunc(bin) &&
+      support >= 0 &&
+      resistance >= 0 &&
+      support < Infinity &&
+      resistance < Infinity;
+    if (!sound) this.reportAmounts(row);
+    else if (bin < MIN_BIN || bin > MAX_BIN) this.drop(row);
+    else if (this.market >= 0 && this.isHeadSound) this.scratch.push(this.market, bin, row);
+  }
+
+  /** Moves to the row's snapshot, which may still be the open one under another spelling. */
+  private enter(row: number): void {
+    const { chunk } = this;
+    const { t, price_usd } = this.input;
+    this.at(row);
+    const head = readHead(
+      {
+        chain: this.text('chain'),
+        address: this.text('address'),
+        t: t[row],
+        tier: this.text('tier'),
+        price_usd: price_usd[row],
+      },
+      chunk.faults,
+    );
+    this.isHeadSound = head !== null;
+    if (head === null) {
+      this.market = -1;
+    } else if (this.head !== null && isSameSnapshot(head, this.head)) {
+      if (head.priceUsd !== this.priceUsd) {
+        const expected = `must be ${this.priceUsd} on all rows of this snapshot`;
+        chunk.faults.add('price_usd', expected);
+      }
+    } else {
+      this.close();
+      this.open(head, row);
+    }
+  }
+
+  private open(head: SnapshotHead, row: number): void {
+    const { chunk, input } = this;
+    const run = chunk.run(head);
+    this.run = run;
+    this.head = head;
+    this.priceUsd = head.priceUsd;
+    this.firstRow = row;
+    this.at(row);
+    if (run.at(head.t) !== undefined) {
+      chunk.faults.add('t', 'the rows of one snapshot must lie together');
+      return;
+    }
+    const base = input.basePrices?.[row] ?? NaN;
+    chunk.checkCellsPrice(head.priceUsd, chunk.standingPrice(run, head.t, base));
+  }
+
+  /** Ends the open snapshot. */
+  private close(): void {
+    const { head, run, chunk } = this;
+    if (head !== null && run !== null) {
+      const markets = this.scratch.byMarket(chunk.store, (row) => {
+        this.at(row);
+        chunk.faults.add('bin', `bin ${this.input.bin[row]} stands twice in its market`);
+      });
+      this.at(this.firstRow);
+      chunk.put(run, head, markets, 'bin');
+    }
+    this.head = null;
+    this.run = null;
+    this.priceUsd = NaN;
+    this.market = -1;
+    this.scratch.clear();
+  }
+
+  /** Moves to the row's market. */
+  private enterMarket(row: number): void {
+    const { chunk, run } = this;
+    this.market = -1;
+    this.at(row);
+    const read = chunk.markets.read(
+      {
+        source: this.text('source'),
+        exchange_type: this.text('exchange_type'),
+        type: this.text('type'),
+        address: this.text('market_address'),
+        pair: this.text('pair'),
+      },
+      NAMES,
+    );
+    const market = read === null ? null : chunk.markets.withOwnBody(read, NAMES);
+    if (market !== null && run !== null) this.market = chunk.arrive(run, market, NAMES);
+  }
+
+  /** Counts a cell outside the ladder. */
+  private drop(row: number): void {
+    const { input } = this;
+    if (!INTEGER.holds(input.bin[row])) {
+      this.reportAmounts(row);
+      return;
+    }
+    if (input.support_usd[row] > 0 || input.resistance_usd[row] > 0) this.chunk.droppedLevels++;
+    if (!this.isHeadSound || this.market < 0) return;
+    if (!this.scratch.pushDropped(this.market, input.bin[row])) {
+      this.at(row);
+      this.chunk.faults.add('bin', `bin ${input.bin[row]} stands twice in its market`);
+    }
+  }
+
+  private reportAmounts(row: number): void {
+    const { chunk, input } = this;
+    this.at(row);
+    if (!INTEGER.holds(input.bin[row])) chunk.faults.add('bin', INTEGER.expected);
+    for (const name of ['support_usd', 'resistance_usd'] as const) {
+      if (!NOT_NEGATIVE.holds(input[name][row])) chunk.faults.add(name, NOT_NEGATIVE.expected);
+    }
+  }
+
+  /** A text of the text run at hand. */
+  private text(name: CellText): unknown {
+    const { codes, values } = this.input.texts[name];
+    return values[codes[this.textRun]];
+  }
+
+  /** Faults belong to this row from now on. */
+  private at(row: number): void {
+    const { lines, firstLine } = this.input;
+    this.chunk.faults.line = lines?.[row] ?? firstLine + row;
+  }
+}
+
+const HEAD_TEXTS = ['address', 'chain', 'tier'] as const;
+const MARKET_TEXTS = ['market_address', 'source', 'pair', 'exchange_type', 'type'] as const;
+
+/** Whether a text run holds the same as the one before it. */
+function repeats(texts: CellTexts, names: readonly CellText[], run: number): boolean {
+  for (const name of names) {
+    const { codes } = texts[name];
+    if (codes[run] !== codes[run - 1]) return false;
+  }
+  return true;
+}
+
+function isSameSnapshot(a: SnapshotHead, b: SnapshotHead): boolean {
+  return a.t === b.t && a.address === b.address && a.chain === b.chain && a.tier === b.tier;
+}

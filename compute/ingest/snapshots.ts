@@ -1,0 +1,244 @@
+/** Dataset `snapshots`: each row a snapshot with all its markets, binned into runs. */
+import { MAX_CELLS_PER_SNAPSHOT } from '../ladder.js';
+import { MAX_MARKETS_PER_TOKEN } from '../market.js';
+import type { JoinMode } from '../segment/merge.js';
+import { LadderAccumulator } from './accumulator.js';
+import { type BinnedChunk, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
+import { addBook } from './book.js';
+import type { MarketCells } from './cell-store.js';
+import { addCells } from './cells.js';
+import { addClmm, readClmm } from './clmm.js';
+import { addConstantProduct, readConstantProduct } from './constant-product.js';
+import { addDlmm, readDlmm } from './dlmm.js';
+import { type Fields, isFields, oneOf, readHead } from './fields.js';
+import { eachJsonLine } from './json-lines.js';
+import { type KeyedMarket, type MarketFieldNames, SUMMED_POOLS } from './market-fields.js';
+
+/** Bytes that a cell takes as text: `[-12,3456.78,0],`. */
+const BYTES_A_CELL = 16;
+
+/** What goes with any chunk of rows. */
+export interface ChunkOptions {
+  /** Line (or row) of the file that the chunk begins with, from 1. */
+  firstLine: number;
+  mode: JoinMode;
+  /**
+   * For `merge`: one entry a line of the chunk, blank ones too: the price in USD of the snapshot that
+   * stands already for the line's key, NaN for none. Raw bodies are binned against it.
+   */
+  basePrices?: Float64Array;
+}
+
+/** Complete NDJSON lines. */
+export interface ChunkLines extends ChunkOptions {
+  bytes: Uint8Array;
+}
+
+/**
+ * Bins NDJSON lines of the dataset `snapshots`. Of two rows of one snapshot the later wins wholly
+ * (`replace`), or its markets are added to or replace the earlier's (`merge`). Never throws for what
+ * the lines hold.
+ */
+export function binSnapshotLines(input: ChunkLines): BinnedChunk {
+  const { bytes, firstLine, basePrices } = input;
+  const chunk = new ChunkBuilder(input.mode, Math.ceil(bytes.length / BYTES_A_CELL));
+  const binner = new SnapshotBinner(chunk);
+  chunk.rows = eachJsonLine(bytes, firstLine, chunk.faults, (row, index) => {
+    binner.add(row, firstLine + index, basePrices?.[index] ?? NaN);
+  });
+  return chunk.finish();
+}
+
+/** The same for parsed rows: plain values as JSON.parse gives them (numbers, never BigInt). */
+export function binSnapshotRows(rows: readonly unknown[], options: ChunkOptions): BinnedChunk {
+  const { firstLine, basePrices } = options;
+  const chunk = new ChunkBuilder(options.mode);
+  const binner = new SnapshotBinner(chunk);
+  chunk.rows = rows.length;
+  rows.forEach((row, i) => binner.add(row, firstLine + i, basePrices?.[i] ?? NaN));
+  return chunk.finish();
+}
+
+/** The price that markets of a row without a valid price are read against; they are not kept. */
+const ANY_PRICE_USD = 1;
+
+/** Bins parsed rows of `snapshots` into a chunk, one at a time. */
+class SnapshotBinner {
+  private readonly ladder = new LadderAccumulator();
+  private readonly poolsLadder = new LadderAccumulator();
+
+  constructor(private readonly chunk: ChunkBuilder) {}
+
+  /**
+   * Reads one row, adds its snapshot or its faults.
+   * @param basePriceUsd price of the stored snapshot that this one is merged into; NaN for none
+   */
+  add(row: unknown, line: number, basePriceUsd: number): void {
+    const { chunk } = this;
+    chunk.faults.line = line;
+    if (!isFields(row)) {
+      chunk.faults.add('json', 'must be an object');
+      return;
+    }
+    const before = chunk.faults.count;
+    const head = readHead(row, chunk.faults);
+    const run = head === null ? null : chunk.run(head);
+    const standing =
+      head === null || run === null ? NaN : chunk.standingPrice(run, head.t, basePriceUsd);
+    const given = head?.priceUsd ?? ANY_PRICE_USD;
+    const priceUsd = Number.isNaN(standing) ? given : standing;
+    const reading = new RowReading(chunk, this.ladder, this.poolsLadder, run, priceUsd);
+    reading.readMarkets(row.markets);
+    if (reading.hasCells && head !== null) chunk.checkCellsPrice(given, standing);
+    chunk.droppedLevels += reading.droppedLevels;
+    if (head === null || run === null || chunk.faults.count !== before) return;
+    chunk.put(run, { ...head, priceUsd }, reading.markets, 'markets');
+  }
+}
+
+const BODIES = ['cells', 'book', 'constant_product', 'clmm', 'dlmm'] as const;
+type BodyKind = (typeof BODIES)[number];
+
+/** One row's markets on their way into cells. */
+class RowReading {
+  readonly markets: MarketCells[] = [];
+  hasCells = false;
+  droppedLevels = 0;
+  private cells = 0;
+  private readonly keys = new Set<string>();
+  /** Index of the market `constant-product`; -1 before its first pool. */
+  private poolsIndex = -1;
+  /** How the row gives that market: as pools to sum, or summed already. */
+  private poolsGivenAs: 'pools' | 'ladder' | null = null;
+
+  constructor(
+    private readonly chunk: ChunkBuilder,
+    private readonly ladder: LadderAccumulator,
+    private readonly poolsLadder: LadderAccumulator,
+    /** Null where the row's head is wrong: its markets are checked, not kept. */
+    private readonly run: RunBuilder | null,
+    private readonly priceUsd: number,
+  ) {}
+
+  readMarkets(markets: unknown): void {
+    if (!Array.isArray(markets) || markets.length > MAX_MARKETS_PER_TOKEN) {
+      this.chunk.faults.add(
+        'markets',
+        `must be a list of at most ${MAX_MARKETS_PER_TOKEN} markets`,
+      );
+      return;
+    }
+    for (let i = 0; i < markets.length; i++) {
+      this.readMarket(markets[i], `markets[${i}]`);
+      // Far too many cells: what put() refuses need not be held in memory first.
+      if (this.cells > MAX_CELLS_PER_SNAPSHOT) break;
+    }
+    if (this.poolsIndex >= 0) this.push(this.poolsIndex, this.poolsLadder);
+  }
+
+  private readMarket(fields: unknown, path: string): void {
+    const { faults, markets } = this.chunk;
+    if (!isFields(fields)) {
+      faults.add(path, 'must be an object');
+      return;
+    }
+    const names: MarketFieldNames = { prefix: `${path}.`, address: 'address' };
+    const before = faults.count;
+    const keyed = markets.read(fields, names);
+    const body = this.bodyOf(fields, path);
+    if (keyed !== null) this.checkOnce(keyed, path);
+    if (body === 'constant_product') {
+      if (keyed !== null) markets.checkPool(keyed.market, names);
+      this.addPool(fields, path, names, before);
+      return;
+    }
+    this.ladder.reset(this.priceUsd);
+    if (body !== null) this.addBody(body, fields, path);
+    this.droppedLevels += this.ladder.droppedLevels;
+    const own = keyed === null ? null : markets.withOwnBody(keyed, names);
+    if (own === SUMMED_POOLS) this.checkPoolsOnce('ladder', path);
+    if (own === null || this.run === null || faults.count !== before) return;
+    const index = this.chunk.arrive(this.run, own, names);
+    if (index >= 0) this.push(index, this.ladder);
+  }
+
+  private push(index: number, ladder: LadderAccumulator): void {
+    const market = this.chunk.store.pushLadder(index, ladder);
+    this.cells += market.end - market.start;
+    this.markets.push(market);
+  }
+
+  private bodyOf(fields: Fields, path: string): BodyKind | null {
+    const given = BODIES.filter((kind) => fields[kind] !== undefined && fields[kind] !== null);
+    if (given.length === 1) return given[0];
+    this.chunk.faults.add(path, `must have exactly one of ${oneOf(BODIES)}`);
+    return null;
+  }
+
+  private checkOnce({ key }: KeyedMarket, path: string): void {
+    if (this.keys.has(key)) {
+      this.chunk.faults.add(path, 'is the same market as an earlier one of this snapshot');
+    }
+    this.keys.add(key);
+  }
+
+  /** Refuses pools beside a market `constant-product` that is summed already. */
+  private checkPoolsOnce(givenAs: 'pools' | 'ladder', path: string): void {
+    if (this.poolsGivenAs !== null && this.poolsGivenAs !== givenAs) {
+      const { source } = SUMMED_POOLS.market;
+      this.chunk.faults.add(path, `gives the market ${source} a second time in this snapshot`);
+    }
+    this.poolsGivenAs ??= givenAs;
+  }
+
+  /** Adds any body but constant_product to the ladder. */
+  private addBody(kind: Exclude<BodyKind, 'constant_product'>, market: Fields, path: string): void {
+    const { faults } = this.chunk;
+    if (kind === 'cells') {
+      this.hasCells = true;
+      addCells(this.ladder, market, path, faults);
+      return;
+    }
+    const body = market[kind];
+    const bodyPath = `${path}.${kind}`;
+    if (!isFields(body)) {
+      faults.add(bodyPath, 'must be an object');
+      return;
+    }
+    switch (kind) {
+      case 'book':
+        addBook(this.ladder, body, bodyPath, faults);
+        return;
+      case 'clmm': {
+        const pool = readClmm(body, bodyPath, faults);
+        if (pool !== null) addClmm(this.ladder, pool);
+        return;
+      }
+      case 'dlmm': {
+        const pool = readDlmm(body, bodyPath, faults);
+        if (pool !== null) addDlmm(this.ladder, pool);
+        return;
+      }
+    }
+  }
+
+  /** Adds a pool to the sum that becomes the market `constant-product`. */
+  private addPool(market: Fields, path: string, names: MarketFieldNames, before: number): void {
+    const { faults } = this.chunk;
+    const bodyPath = `${path}.constant_product`;
+    const body = market.constant_product;
+    if (!isFields(body)) {
+      faults.add(bodyPath, 'must be an object');
+      return;
+    }
+    const pool = readConstantProduct(body, bodyPath, faults);
+    this.checkPoolsOnce('pools', path);
+    if (pool === null || this.run === null || faults.count !== before) return;
+    if (this.poolsIndex < 0) {
+      this.poolsIndex = this.chunk.arrive(this.run, SUMMED_POOLS, names);
+      if (this.poolsIndex < 0) return;
+      this.poolsLadder.reset(this.priceUsd);
+    }
+    addConstantProduct(this.poolsLadder, pool);
+  }
+}

@@ -1,0 +1,263 @@
+/** What a command hands to the store: one file of a dataset, read, validated and binned. */
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Packr, Unpackr } from 'msgpackr';
+import type { OwnerNames } from '../compute/holders/owners.js';
+import type { MarketOrigin } from '../compute/ingest/binned-chunk.js';
+import type { Chain, Market, Tier } from '../compute/market.js';
+import type { JoinMode } from '../compute/segment/merge.js';
+import type { EncodedSegment } from '../compute/segment/segment.js';
+import type { FlatDataset, TokenRow } from './contract.js';
+import type { SqlValue } from './duckdb/statements.js';
+
+/** Another layout of the frames is another version; the store refuses one it does not know. */
+export const BUNDLE_VERSION = 2;
+
+/** First frame of a bundle. */
+export interface HeaderFrame {
+  kind: 'header';
+  version: number;
+  /** The file's name as faults name it. */
+  file: string;
+  mode: JoinMode;
+}
+
+/** Markets of a token that its next segments, of whichever tier, name, in order of first arrival. */
+export interface MarketsFrame {
+  kind: 'markets';
+  chain: Chain;
+  address: string;
+  markets: Market[];
+  /** Where each first stood in the file, for what is wrong with it. */
+  places?: MarketOrigin[];
+}
+
+/** One segment of one token and tier. */
+export interface SegmentFrame {
+  kind: 'segment';
+  chain: Chain;
+  address: string;
+  tier: Tier;
+  /** What the segment's market column indexes. */
+  markets: Market[];
+  segment: EncodedSegment;
+}
+
+/** Rows of dataset `tokens`, with the line of each. */
+export interface TokensFrame {
+  kind: 'tokens';
+  rows: { line: number; row: TokenRow }[];
+}
+
+/**
+ * A row of a flat dataset: its table's columns in order, then whether it is kept. One that is not
+ * only takes the stored row of its key away.
+ */
+export type FlatRowValues = readonly SqlValue[];
+
+/** Rows of a flat dataset in the file's order. */
+export interface RowsFrame {
+  kind: 'rows';
+  dataset: FlatDataset;
+  rows: FlatRowValues[];
+}
+
+/** Holder snapshots of one token; a later frame's take the place of an earlier one's of the same t. */
+export interface HoldersFrame {
+  kind: 'holders';
+  tokenAddress: string;
+  /** The block's owners by their number. */
+  names: OwnerNames;
+  /** Epoch seconds of the block's snapshots, ascending. */
+  times: Uint32Array;
+  /** compute's holder block. */
+  block: Uint8Array;
+}
+
+/** Last frame: without it the file was cut short. */
+export interface EndFrame {
+  kind: 'end';
+  frames: number;
+}
+
+export type Frame =
+  HeaderFrame | MarketsFrame | SegmentFrame | TokensFrame | RowsFrame | HoldersFrame | EndFrame;
+
+const STAGING = 'staging';
+const SUFFIX = '.bundle';
+const NAME = /^[0-9a-f-]{36}\.bundle$/;
+/** A staged file that nobody has touched for this long is what a killed command left behind. */
+const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
+
+/** Where a frame lies in its bundle's file. */
+export interface FramePlace {
+  offset: number;
+  bytes: number;
+}
+
+/** Writes a bundle; nothing of it stays unless finish() has been reached. */
+export class BundleWriter {
+  private frames = 0;
+  private bytes = 0;
+
+  private constructor(
+    readonly name: string,
+    private readonly file: string,
+    private readonly handle: FileHandle,
+  ) {}
+
+  static async create(directory: string): Promise<BundleWriter> {
+    const staging = path.join(directory, STAGING);
+    await mkdir(staging, { recursive: true, mode: 0o700 });
+    const name = `${randomUUID()}${SUFFIX}`;
+    const file = path.join(staging, name);
+    return new BundleWriter(name, file, await open(file, 'wx+', 0o600));
+  }
+
+  /** Appends a frame; a full disk rejects. */
+  async write(frame: Frame): Promise<void> {
+    await this.append(frame);
+  }
+
+  /** write(), for whoever reads the frame again. */
+  async append(frame: Frame): Promise<FramePlace> {
+    const bytes = packFrame(frame);
+    const place = { offset: this.bytes, bytes: bytes.length };
+    for (let done = 0; done < bytes.length;) {
+      const at = this.bytes + done;
+      done += (await this.handle.write(bytes, done, bytes.length - done, at)).bytesWritten;
+    }
+    this.bytes += bytes.length;
+    this.frames++;
+    return place;
+  }
+
+  /** A frame that was written, before finish() is called. */
+  async read({ offset, bytes }: FramePlace): Promise<Frame> {
+    const frame = await readExactly(this.handle, bytes, offset);
+    return unpackBody(frame.subarray(FRAME_HEAD_BYTES)) as Frame;
+  }
+
+  /** Closes the bundle as a complete one. */
+  async finish(): Promise<void> {
+    await this.write({ kind: 'end', frames: this.frames });
+    await this.handle.close();
+  }
+
+  /** Closes and deletes it, finished or not. */
+  async discard(): Promise<void> {
+    await this.handle.close().catch(() => undefined);
+    await rm(this.file, { force: true });
+  }
+}
+
+/**
+ * The frames of a finished bundle, without its last.
+ * @throws Error where the name is not one of ours, or the file was cut short
+ */
+export async function* readBundle(directory: string, name: string): AsyncGenerator<Frame> {
+  if (!NAME.test(name)) throw new Error('not the name of a bundle');
+  const handle = await open(path.join(directory, STAGING, name), 'r');
+  try {
+    let frames = 0;
+    for (;;) {
+      const head = await readExactly(handle, FRAME_HEAD_BYTES);
+      const frame = unpackBody(await readExactly(handle, frameLength(head))) as Frame;
+      if (frame.kind === 'end') {
+        if (frame.frames !== frames) throw new Error('the bundle lost frames');
+        return;
+      }
+      frames++;
+      yield frame;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Deletes what killed commands left in the staging folder. */
+export async function sweepStaging(directory: string, nowMs: number): Promise<void> {
+  const staging = path.join(directory, STAGING);
+  const names = await readdir(staging).catch(() => []);
+  for (const name of names) {
+    const file = path.join(staging, name);
+    const handle = await open(file, 'r').catch(() => null);
+    if (handle === null) continue;
+    const { mtimeMs } = await handle.stat();
+    await handle.close();
+    if (nowMs - mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
+  }
+}
+
+/** @param offset where it begins; without it, where the last read of the handle ended */
+async function readExactly(handle: FileHandle, bytes: number, offset?: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(bytes);
+  for (let done = 0; done < bytes;) {
+    const at = offset === undefined ? null : offset + done;
+    const { bytesRead } = await handle.read(buffer, done, bytes - done, at);
+    if (bytesRead === 0) throw new Error('the bundle was cut short');
+    done += bytesRead;
+  }
+  return buffer;
+}
+
+/** A frame's greatest length; a longer one is damage or an attack. */
+export const MAX_FRAME_BYTES = 256 * 1024 * 1024;
+/** Bytes of a frame's length, big-endian. */
+export const FRAME_HEAD_BYTES = 4;
+
+const packr = new Packr({ useRecords: false, moreTypes: true });
+const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
+
+/** A value as one frame: u32 length, then MessagePack. Typed arrays keep their type. */
+export function packFrame(value: unknown): Buffer {
+  const body = packr.pack(value);
+  if (body.length > MAX_FRAME_BYTES) throw new Error(`a frame of ${body.length} bytes`);
+  const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + body.length);
+  frame.writeUInt32BE(body.length, 0);
+  body.copy(frame, FRAME_HEAD_BYTES);
+  return frame;
+}
+
+/** The value of a frame's body. Binary parts are copies, aligned for any typed array. */
+export function unpackBody(body: Uint8Array): unknown {
+  return unpackr.unpack(body);
+}
+
+/** Length of the frame whose head this is. @throws Error where it exceeds MAX_FRAME_BYTES */
+export function frameLength(head: Buffer): number {
+  const length = head.readUInt32BE(0);
+  if (length > MAX_FRAME_BYTES) throw new Error(`a frame states ${length} bytes`);
+  return length;
+}
+
+/** Puts together frames that arrive in pieces. */
+export class FrameReader {
+  private chunks: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(private readonly maxFrameBytes: number) {}
+
+  push(chunk: Buffer): void {
+    this.chunks.push(chunk);
+    this.bytes += chunk.length;
+  }
+
+  /**
+   * Takes the next whole frame's body, or null where it has not arrived yet.
+   * @throws Error where a frame states more bytes than may be
+   */
+  take(): Buffer | null {
+    if (this.bytes < FRAME_HEAD_BYTES) return null;
+    if (this.chunks[0].length < FRAME_HEAD_BYTES) this.chunks = [Buffer.concat(this.chunks)];
+    const length = frameLength(this.chunks[0]);
+    if (length > this.maxFrameBytes) throw new Error(`a frame states ${length} bytes`);
+    const end = FRAME_HEAD_BYTES + length;
+    if (this.bytes < end) return null;
+    const all = Buffer.concat(this.chunks);
+    this.chunks = [all.subarray(end)];
+    this.bytes -= end;
+    return all.subarray(FRAME_HEAD_BYTES, end);
+  }
+}

@@ -1,0 +1,302 @@
+/** Reads Arrow IPC files and streams, a record batch at a time. */
+import * as zlib from 'node:zlib';
+import { type FileHandle, open } from 'node:fs/promises';
+import {
+  compressionRegistry,
+  CompressionType,
+  DataType,
+  Precision,
+  type RecordBatch,
+  RecordBatchReader,
+  type Schema,
+  type Vector,
+} from 'apache-arrow';
+import {
+  CELL_TEXTS,
+  cellNumbers,
+  cellTexts,
+  TextCoder,
+  type CellColumns,
+  type CellText,
+  type CodedTexts,
+} from '../../compute/ingest/cell-columns.js';
+import { lz4FrameDecompress } from '../../compute/segment/lz4.js';
+import { InputError } from '../errors.js';
+import {
+  CELL_COLUMNS,
+  checkColumns,
+  rowsOfColumns,
+  type ColumnKind,
+  type WantedColumn,
+} from './columns.js';
+
+/** Rows of `cells` that are handed on at once, so that a large record batch is never held twice. */
+const SLICE_ROWS = 32_768;
+/** Rows whose texts are compared with those of the rows before at once. */
+const BLOCK_ROWS = 64;
+/** 2^32 */
+const HIGH_WORD = 4_294_967_296;
+const FILE_MAGIC = Buffer.from('ARROW1');
+const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+
+compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: lz4FrameDecompress });
+if ('zstdDecompressSync' in zlib) {
+  const decode = zlib.zstdDecompressSync as (data: Uint8Array) => Uint8Array;
+  compressionRegistry.set(CompressionType.ZSTD, { decode });
+}
+
+/**
+ * The record batches of a file (either form, told apart by its first bytes), in order.
+ * @throws InputError where the file is damaged, cut short or no Arrow file, or lacks a column
+ */
+async function* readArrowBatches(
+  file: string,
+  wanted: readonly WantedColumn[],
+): AsyncGenerator<RecordBatch> {
+  // A handle, not a stream: of a file only the batch at hand is then held in memory.
+  const handle = await open(file, 'r');
+  try {
+    await checkEnd(handle);
+    const reader = await RecordBatchReader.from(handle);
+    await reader.open();
+    if (reader.schema === undefined) throw new Error('no schema');
+    checkColumns(file, columnsOf(reader.schema), wanted);
+    for await (const batch of reader) yield batch;
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    const reason = error instanceof Error ? error.message.split('\n')[0] : 'unreadable';
+    throw new InputError(`${file}: not a readable Arrow file (${reason})`);
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * A stream may end anywhere between two batches, so that one cut there could not be told from a
+ * whole one: the mark that writers end it with has to be there. The other form has a footer.
+ */
+async function checkEnd(handle: FileHandle): Promise<void> {
+  const { size } = await handle.stat();
+  const first = Buffer.alloc(FILE_MAGIC.length);
+  const last = Buffer.alloc(END_OF_STREAM.length);
+  await handle.read(first, 0, first.length, 0);
+  if (first.equals(FILE_MAGIC)) return;
+  await handle.read(last, 0, last.length, Math.max(0, size - last.length));
+  // Before version 0.15 the mark was its second half alone.
+  if (!last.subarray(4).equals(END_OF_STREAM.subarray(4))) throw new Error('it is cut short');
+}
+
+/** A file's rows as objects of the wanted columns, as parquetRows has them. */
+export async function* arrowRows(
+  file: string,
+  wanted: readonly WantedColumn[],
+): AsyncGenerator<Record<string, unknown>[]> {
+  for await (const batch of readArrowBatches(file, wanted)) {
+    const columns = wanted.flatMap(({ name }) => {
+      const vector = batch.getChild(name);
+      return vector === null ? [] : [{ name, values: valuesOf(vector) }];
+    });
+    yield rowsOfColumns(columns, batch.numRows);
+  }
+}
+
+function valuesOf(vector: Vector): unknown[] {
+  return Array.from({ length: vector.length }, (_, row) => plainValue(vector.get(row) as unknown));
+}
+
+/** A value of a vector as JSON would have it: lists as arrays, structs as objects. */
+function plainValue(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (Symbol.iterator in value && !isStructRow(value)) {
+    return Array.from(value as Iterable<unknown>, plainValue);
+  }
+  const entries = Object.entries((value as { toJSON(): object }).toJSON());
+  return Object.fromEntries(entries.map(([name, inner]) => [name, plainValue(inner)]));
+}
+
+/** Rows of structs iterate over [name, value] pairs; vectors over their values. */
+function isStructRow(value: object): boolean {
+  return 'toJSON' in value && !('length' in value) && !ArrayBuffer.isView(value);
+}
+
+function columnsOf(schema: Schema) {
+  return new Map(
+    schema.fields.map(({ name, type }) => [
+      name,
+      { kind: kindOf(type as DataType), type: String(type) },
+    ]),
+  );
+}
+
+function kindOf(type: DataType): ColumnKind {
+  if (DataType.isDictionary(type)) return kindOf(type.dictionary as DataType);
+  if (DataType.isNull(type)) return 'null';
+  if (DataType.isInt(type) || DataType.isFloat(type)) return 'number';
+  if (DataType.isBool(type)) return 'boolean';
+  return DataType.isUtf8(type) || DataType.isLargeUtf8(type) ? 'text' : 'other';
+}
+
+/**
+ * The rows of `cells` by column, from the vectors' buffers where their types allow it.
+ * @throws InputError as readArrowBatches does
+ */
+export async function* arrowCells(file: string): AsyncGenerator<CellColumns> {
+  for await (const batch of readArrowBatches(file, CELL_COLUMNS)) {
+    for (let first = 0; first < batch.numRows; first += SLICE_ROWS) {
+      const slice = batch.slice(first, first + SLICE_ROWS);
+      const rows = slice.numRows;
+      yield {
+        ...cellNumbers((name) => numbersOf(slice.getChild(name), rows)),
+        ...textsOf((name) => slice.getChild(name), rows),
+      };
+    }
+  }
+}
+
+function numbersOf(vector: Vector | null, rows: number): Float64Array {
+  if (vector === null) return new Float64Array(rows).fill(NaN);
+  const { type, values } = vector.data[0] as { type: DataType; values: unknown };
+  const nulls = vector.nullCount > 0;
+  let numbers: Float64Array;
+  if (values instanceof Float64Array && !nulls) numbers = values.subarray(0, rows);
+  else if (isPlainNumber(type)) numbers = new Float64Array(values as ArrayLike<number>);
+  else if (DataType.isInt(type)) numbers = wideIntegers(values as BigInt64Array, type.isSigned);
+  else return Float64Array.from({ length: rows }, (_, row) => plainNumber(vector.get(row)));
+  for (let row = 0; nulls && row < rows; row++) if (!vector.isValid(row)) numbers[row] = NaN;
+  return numbers.subarray(0, rows);
+}
+
+/** Whether JavaScript has an array of the very values: half floats it has not. */
+function isPlainNumber(type: DataType): boolean {
+  if (DataType.isInt(type)) return type.bitWidth < 64;
+  return DataType.isFloat(type) && type.precision !== Precision.HALF;
+}
+
+/** 64-bit integers as doubles, without a BigInt each. */
+function wideIntegers(values: BigInt64Array | BigUint64Array, isSigned: boolean): Float64Array {
+  const { buffer, byteOffset, length } = values;
+  const words = new Uint32Array(buffer, byteOffset, length * 2);
+  const high = isSigned ? new Int32Array(buffer, byteOffset, length * 2) : words;
+  const numbers = new Float64Array(length);
+  for (let i = 0; i < length; i++) numbers[i] = high[2 * i + 1] * HIGH_WORD + words[2 * i];
+  return numbers;
+}
+
+function plainNumber(value: unknown): number {
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'number' ? value : NaN;
+}
+
+/** What is read of a column of one record batch. */
+interface ColumnData {
+  type: DataType;
+  values: unknown;
+  valueOffsets: Int32Array;
+  /** A bit a row from row `-offset` on; set: not null. */
+  nullBitmap: Uint8Array;
+  offset: number;
+  dictionary: Vector | undefined;
+}
+
+/** Text runs of the columns' rows. The file lacks a column that is null. */
+function textsOf(
+  columnOf: (name: CellText) => Vector | null,
+  rows: number,
+): Pick<CellColumns, 'starts' | 'texts'> {
+  const vectors = CELL_TEXTS.map(columnOf);
+  // Bit `i` of a row is set where text `i` differs from the row before.
+  const changed = new Uint8Array(rows).fill(0xff, 0, 1);
+  vectors.forEach((vector, i) => {
+    if (vector !== null) markChanges(vector, rows, changed, 1 << i);
+  });
+  const starts = new Uint32Array(rows);
+  let runs = 0;
+  for (let row = 0; row < rows; row++) if (changed[row] !== 0) starts[runs++] = row;
+  const own = starts.slice(0, runs);
+  const texts = cellTexts((_, i) => codedTexts(vectors[i], own, changed, 1 << i));
+  return { starts: own, texts };
+}
+
+function codedTexts(
+  vector: Vector | null,
+  starts: Uint32Array,
+  changed: Uint8Array,
+  bit: number,
+): CodedTexts {
+  if (vector === null) return { codes: new Uint32Array(starts.length), values: [null] };
+  const coder = new TextCoder();
+  let code = 0;
+  const codes = starts.map((row) => {
+    if ((changed[row] & bit) !== 0) code = coder.code(vector.get(row));
+    return code;
+  });
+  return { codes, values: coder.values };
+}
+
+/** Sets `bit` of the rows from the second on whose value is not that of the row before. */
+function markChanges(vector: Vector, rows: number, changed: Uint8Array, bit: number): void {
+  const data = vector.data[0] as unknown as ColumnData;
+  if (DataType.isNull(data.type)) return;
+  const hasNulls = vector.nullCount > 0;
+  if (DataType.isDictionary(data.type)) markCodes(data.values as Int32Array, rows, changed, bit);
+  else if (DataType.isUtf8(data.type)) markBytes(data, rows, changed, bit);
+  else for (let row = 1; row < rows; row++) changed[row] |= bit;
+  if (hasNulls) markNulls(data, rows, changed, bit);
+}
+
+/** Where a row is null and the row before is not, or the other way round. */
+function markNulls(
+  { nullBitmap, offset }: ColumnData,
+  rows: number,
+  changed: Uint8Array,
+  bit: number,
+) {
+  let before = 0;
+  for (let row = 0; row < rows; row++) {
+    const at = offset + row;
+    const valid = (nullBitmap[at >> 3] >> (at & 7)) & 1;
+    if (row > 0 && valid !== before) changed[row] |= bit;
+    before = valid;
+  }
+}
+
+function markCodes(codes: ArrayLike<number>, rows: number, changed: Uint8Array, bit: number): void {
+  for (let row = 1; row < rows; row++) if (codes[row] !== codes[row - 1]) changed[row] |= bit;
+}
+
+/** Of UTF-8 texts, told from their bytes. */
+function markBytes(
+  { values, valueOffsets: offsets }: ColumnData,
+  rows: number,
+  changed: Uint8Array,
+  bit: number,
+): void {
+  const { buffer, byteOffset, length } = values as Uint8Array;
+  const bytes = Buffer.from(buffer, byteOffset, length);
+  for (let row = 1; row < rows; row += BLOCK_ROWS) {
+    const end = Math.min(rows, row + BLOCK_ROWS);
+    if (isOneText(bytes, offsets, row - 1, end)) continue;
+    for (let i = row; i < end; i++) if (!isRepeated(bytes, offsets, i)) changed[i] |= bit;
+  }
+}
+
+/** Whether rows `from <= i < to` hold the same text: as long as the first, and shifted by it the same. */
+function isOneText(bytes: Buffer, offsets: Int32Array, from: number, to: number): boolean {
+  const start = offsets[from];
+  const length = offsets[from + 1] - start;
+  for (let row = from + 1; row < to; row++) {
+    if (offsets[row + 1] - offsets[row] !== length) return false;
+  }
+  const end = offsets[to];
+  return bytes.compare(bytes, start, end - length, start + length, end) === 0;
+}
+
+/** Whether a row's text is that of the row before. */
+function isRepeated(bytes: Uint8Array, offsets: Int32Array, row: number): boolean {
+  const start = offsets[row];
+  const before = offsets[row - 1];
+  const length = offsets[row + 1] - start;
+  if (start - before !== length) return false;
+  for (let i = 0; i < length; i++) if (bytes[start + i] !== bytes[before + i]) return false;
+  return true;
+}

@@ -1,0 +1,169 @@
+/** Cuts a file of a depth dataset into chunks that the pool's workers read and bin on their own. */
+import type { DemoUnitInput } from '../../compute/demo/history.js';
+import type { CellColumns } from '../../compute/ingest/cell-columns.js';
+import type { FaultLog, HeadFields } from '../../compute/ingest/fields.js';
+import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
+import type { SnapshotKey } from '../contract.js';
+import { countNewlines, type LineChunk, readLineChunks } from '../lines.js';
+import { arrowCells, arrowRows } from './arrow.js';
+import { type CellColumnsChunk, CellCutter } from './cell-chunks.js';
+import { SNAPSHOT_COLUMNS } from './columns.js';
+import type { FileFormat } from './datasets.js';
+import { plainSnapshotRow } from './nested-rows.js';
+import { parquetCells, parquetRows } from './parquet.js';
+import { refusal } from './prepared.js';
+import { csvCells } from './rows.js';
+
+/** A chunk of a file, with the number of its first line (or row). Lines are NDJSON. */
+export type Chunk =
+  | { kind: 'snapshotLines'; firstLine: number; bytes: Uint8Array }
+  | { kind: 'snapshotRows'; firstLine: number; rows: unknown[] }
+  | { kind: 'cellLines'; firstLine: number; bytes: Uint8Array }
+  | ({ kind: 'cellColumns' } & CellColumnsChunk)
+  | { kind: 'demoUnit'; firstLine: number; unit: DemoUnitInput };
+
+/** Rows of `snapshots` that one chunk holds: each may be a whole book. */
+const SNAPSHOT_ROWS_A_CHUNK = 64;
+/** Lines of one snapshot of `cells`, which are held together in memory. */
+const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/** Chunks of a file of `snapshots`, in order. */
+export async function* snapshotChunks(file: string, format: FileFormat): AsyncGenerator<Chunk> {
+  if (format === 'ndjson') {
+    for await (const lines of readLineChunks(file)) yield { kind: 'snapshotLines', ...lines };
+    return;
+  }
+  let firstLine = 1;
+  const read = format === 'arrow' ? arrowRows : parquetRows;
+  for await (const rows of read(file, SNAPSHOT_COLUMNS)) {
+    for (let i = 0; i < rows.length; i += SNAPSHOT_ROWS_A_CHUNK) {
+      const plain = rows.slice(i, i + SNAPSHOT_ROWS_A_CHUNK).map(plainSnapshotRow);
+      yield { kind: 'snapshotRows', firstLine, rows: plain };
+      firstLine += plain.length;
+    }
+  }
+}
+
+/**
+ * Chunks of a file of `cells`, in order, cut where a snapshot ends.
+ * @param faults gets what is no row at all
+ */
+export async function* cellChunks(
+  file: string,
+  format: FileFormat,
+  faults: FaultLog,
+): AsyncGenerator<Chunk> {
+  if (format === 'ndjson') {
+    for await (const lines of cutLines(file, readLineChunks(file))) {
+      yield { kind: 'cellLines', ...lines };
+    }
+    return;
+  }
+  const cutter = new CellCutter(file);
+  for await (const batch of cellBatches(file, format, faults)) {
+    const chunk = cutter.add(batch);
+    if (chunk !== null) yield { kind: 'cellColumns', ...chunk };
+  }
+  const last = cutter.finish();
+  if (last !== null) yield { kind: 'cellColumns', ...last };
+}
+
+function cellBatches(
+  file: string,
+  format: Exclude<FileFormat, 'ndjson'>,
+  faults: FaultLog,
+): AsyncGenerator<CellColumns> {
+  switch (format) {
+    case 'csv':
+      return csvCells(file, faults);
+    case 'parquet':
+      return parquetCells(file);
+    case 'arrow':
+      return arrowCells(file);
+  }
+}
+
+/**
+ * Chunks of lines in which the last snapshot's lines are held back until the next one begins.
+ * @throws InputError where one snapshot has more lines than may be held
+ */
+async function* cutLines(
+  file: string,
+  chunks: AsyncIterable<LineChunk>,
+): AsyncGenerator<LineChunk> {
+  let held: Uint8Array[] = [];
+  let heldBytes = 0;
+  let heldFrom = 1;
+  /** The snapshot of the last line; null where no line names one. */
+  let name: string | null = null;
+  for await (const { bytes, firstLine } of chunks) {
+    const last = lastSnapshot(bytes);
+    const goesOn = name === null || last.name === null || name === last.name;
+    // Where it begins before this chunk, all of the chunk may belong to what is held.
+    const cut = last.start === 0 && goesOn ? bytes.length : last.start;
+    if (cut > 0) held.push(bytes.subarray(0, cut));
+    heldBytes += cut;
+    name = last.name ?? name;
+    if (cut < bytes.length) {
+      if (heldBytes > 0) yield { bytes: Buffer.concat(held), firstLine: heldFrom };
+      held = [bytes.subarray(cut)];
+      heldBytes = bytes.length - cut;
+      heldFrom = firstLine + countNewlines(bytes.subarray(0, cut));
+    } else if (heldBytes > MAX_SNAPSHOT_BYTES) {
+      const message = `the lines of one snapshot are longer than ${MAX_SNAPSHOT_BYTES / 1024 / 1024} MiB together`;
+      throw refusal(file, [{ line: heldFrom, field: 'bin', message }]);
+    }
+  }
+  if (heldBytes > 0) yield { bytes: Buffer.concat(held), firstLine: heldFrom };
+}
+
+/**
+ * Offset of the first line of the last snapshot in whole lines, and its name. Lines that name no
+ * snapshot (blank ones, faulty ones) never begin another.
+ */
+function lastSnapshot(bytes: Uint8Array): { start: number; name: string | null } {
+  let name: string | null = null;
+  let start = bytes.length;
+  for (let end = bytes.length; end > 0;) {
+    const from = lineStart(bytes, end);
+    const own = snapshotOfLine(bytes.subarray(from, end));
+    if (own !== null && name !== null && own !== name) return { start, name };
+    if (own !== null) {
+      name = own;
+      start = from;
+    }
+    end = from;
+  }
+  return { start: 0, name };
+}
+
+/** Start of the line that ends at `end` (its newline included). */
+function lineStart(bytes: Uint8Array, end: number): number {
+  return end <= 1 ? 0 : bytes.lastIndexOf(NEWLINE, end - 2) + 1;
+}
+
+function snapshotOfLine(line: Uint8Array): string | null {
+  try {
+    const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString();
+    const key = snapshotKey(JSON.parse(text));
+    return key === null ? null : nameOfKey(key);
+  } catch {
+    return null;
+  }
+}
+
+/** The snapshot that a row names, or null where it names none that could be stored. */
+export function snapshotKey(row: unknown): SnapshotKey | null {
+  if (typeof row !== 'object' || row === null) return null;
+  const { chain: givenChain, address, t, tier: givenTier } = row as HeadFields;
+  const chain = CHAINS.find((known) => known === givenChain);
+  const tier = TIERS.find((known) => known === (givenTier ?? 'raw'));
+  if (chain === undefined || tier === undefined) return null;
+  if (typeof address !== 'string' || typeof t !== 'number') return null;
+  return { chain, address: canonicalAddress(address), t, tier };
+}
+
+/** One text for each snapshot. */
+export const nameOfKey = ({ chain, address, tier, t }: SnapshotKey): string =>
+  `${chain} ${address} ${tier} ${t}`;

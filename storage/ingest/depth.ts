@@ -1,0 +1,239 @@
+/** Chunks of a depth dataset into a bundle: binned in the pool, checked, collected into segments. */
+import type { BinnedChunk, BinnedRun } from '../../compute/ingest/binned-chunk.js';
+import { CELL_NUMBERS, CELL_TEXTS, type CellColumns } from '../../compute/ingest/cell-columns.js';
+import { type Fault, FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
+import { type Market, marketKey, type MarketType, venueKey } from '../../compute/market.js';
+import type { ComputePool } from '../../compute/pool.js';
+import type { JoinMode } from '../../compute/segment/merge.js';
+import type { BundleWriter } from '../bundle.js';
+import { InputError } from '../errors.js';
+import type { Chunk } from './chunks.js';
+import {
+  type BundleRequest,
+  type FileReport,
+  type PreparedFile,
+  refusal,
+  withBundle,
+} from './prepared.js';
+import { RunCollector } from './run-collector.js';
+
+/** Chunks read ahead of the one that is waited for, beside one a thread. */
+const CHUNKS_AHEAD = 4;
+/** Bytes of chunks in the pool above which just one is read ahead. */
+const MAX_AHEAD_BYTES = 32 * 1024 * 1024;
+/** What a chunk of parsed rows counts as: it is a list of objects, of which few should wait. */
+const UNKNOWN_BYTES = 16 * 1024 * 1024;
+
+export interface ChunksRequest extends BundleRequest {
+  pool: ComputePool;
+  /** Rows of one snapshot lie together in the source: one that comes back is a fault. */
+  together: boolean;
+}
+
+/** Prices that a chunk's rows have to be binned against, one a line; null where none stands. */
+export type BasePrices = ((chunk: Chunk) => Float64Array | Promise<Float64Array>) | null;
+
+/**
+ * Prepares chunks of a depth dataset, from whatever source.
+ * @param unreadable filled by `chunks` with what is no row at all
+ * @throws InputError with the first ten faults; nothing of the rows stays
+ */
+export async function prepareChunks(
+  request: ChunksRequest,
+  chunks: AsyncIterable<Chunk>,
+  basePrices: BasePrices,
+  unreadable: FaultLog = new FaultLog(),
+): Promise<PreparedFile> {
+  return withBundle(request, (bundle, report) =>
+    fillBundle(request, chunks, basePrices, unreadable, bundle, report),
+  );
+}
+
+async function fillBundle(
+  request: ChunksRequest,
+  chunks: AsyncIterable<Chunk>,
+  basePrices: BasePrices,
+  unreadable: FaultLog,
+  bundle: BundleWriter,
+  report: FileReport,
+): Promise<void> {
+  const { file, mode, pool } = request;
+  const collector = new RunCollector(mode, pool, bundle);
+  const seen = request.together ? new SeenSnapshots() : null;
+  const venues = new SeenVenues();
+  const faults: Fault[] = [];
+  try {
+    for await (const chunk of binnedChunks(chunks, pool, mode, basePrices)) {
+      faults.push(...chunk.faults);
+      for (const run of chunk.runs) faults.push(...(seen?.add(run) ?? []), ...venues.add(run));
+      if (faults.length >= MAX_FAULTS) break;
+      if (faults.length > 0 || unreadable.count > 0) continue;
+      await collector.add(chunk);
+      report.rows += chunk.rows;
+      report.snapshots += chunk.snapshots;
+      report.cells += chunk.cells;
+      report.droppedLevels += chunk.droppedLevels;
+      request.onProgress?.(report);
+    }
+    faults.push(...unreadable.faults);
+    if (faults.length === 0) await collector.finish();
+  } catch (error) {
+    await collector.abandon();
+    throw withEarlier(error, file, [...faults, ...unreadable.faults]);
+  }
+  if (faults.length === 0) return;
+  await collector.abandon();
+  throw refusal(file, faults);
+}
+
+/** A file that ends in damage, after rows that were faulty already: those come first. */
+function withEarlier(error: unknown, file: string, faults: readonly Fault[]): unknown {
+  if (!(error instanceof InputError) || faults.length === 0) return error;
+  const first = [...refusal(file, faults).faults, ...error.faults].slice(0, MAX_FAULTS);
+  return new InputError(first.join('\n'), first);
+}
+
+/** Bins chunks in the pool, several at once, and gives the results in the file's order. */
+async function* binnedChunks(
+  chunks: AsyncIterable<Chunk>,
+  pool: ComputePool,
+  mode: JoinMode,
+  basePrices: BasePrices,
+): AsyncGenerator<BinnedChunk> {
+  const running: { binned: Promise<BinnedChunk>; bytes: number }[] = [];
+  let bytes = 0;
+  const mayReadOn = (): boolean => {
+    const ahead = running.length - pool.threads;
+    return ahead <= 1 || (ahead <= CHUNKS_AHEAD && bytes <= MAX_AHEAD_BYTES);
+  };
+  try {
+    for await (const chunk of chunks) {
+      const size = bytesOf(chunk);
+      bytes += size;
+      const binned = binChunk(chunk, pool, mode, basePrices);
+      // Awaited in its turn; until then a failure is not an unhandled one.
+      binned.catch(() => undefined);
+      running.push({ binned, bytes: size });
+      while (!mayReadOn()) {
+        const next = running.shift()!;
+        yield await next.binned;
+        bytes -= next.bytes;
+      }
+    }
+    while (running.length > 0) yield await running.shift()!.binned;
+  } finally {
+    await Promise.allSettled(running.map(({ binned }) => binned));
+  }
+}
+
+async function binChunk(
+  chunk: Chunk,
+  pool: ComputePool,
+  mode: JoinMode,
+  basePrices: BasePrices,
+): Promise<BinnedChunk> {
+  const prices = basePrices === null ? {} : { basePrices: await basePrices(chunk) };
+  const options = { firstLine: chunk.firstLine, mode, ...prices };
+  switch (chunk.kind) {
+    case 'snapshotLines':
+    case 'cellLines': {
+      const bytes = movable(chunk.bytes);
+      const task = chunk.kind === 'cellLines' ? 'packCellLines' : 'binSnapshotLines';
+      return pool.run(task, { bytes, ...options }, [bytes.buffer]);
+    }
+    case 'snapshotRows':
+      return pool.run('binSnapshotRows', { rows: chunk.rows, ...options });
+    case 'demoUnit':
+      return pool.run('simulateDemo', chunk.unit);
+    case 'cellColumns':
+      return pool.run(
+        'packCellColumns',
+        { ...chunk.columns, ...options },
+        buffersOf(chunk.columns),
+      );
+  }
+}
+
+/** The bytes as all of a buffer, which can be moved: those of a chunk may be part of a larger one. */
+function movable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength;
+  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes);
+}
+
+function bytesOf(chunk: Chunk): number {
+  switch (chunk.kind) {
+    case 'snapshotLines':
+    case 'cellLines':
+      return chunk.bytes.length;
+    case 'cellColumns':
+      return buffersOf(chunk.columns).reduce((sum, { byteLength }) => sum + byteLength, 0);
+    case 'snapshotRows':
+    case 'demoUnit':
+      return UNKNOWN_BYTES;
+  }
+}
+
+/** The columns' buffers, which nothing else uses: they move to the worker. */
+function buffersOf(columns: CellColumns): ArrayBuffer[] {
+  const { starts, texts, lines } = columns;
+  const all = [
+    ...CELL_NUMBERS.map((name) => columns[name]),
+    ...CELL_TEXTS.map((name) => texts[name].codes),
+    starts,
+    ...(lines === undefined ? [] : [lines]),
+  ];
+  return all.map(({ buffer }) => buffer as ArrayBuffer);
+}
+
+/** Finds a snapshot of flat cells that comes back after another one: its rows did not lie together. */
+class SeenSnapshots {
+  private readonly seen = new Map<string, { latest: number; all: Set<number> }>();
+
+  /** Takes the snapshots of a run; a fault for each that an earlier chunk had. */
+  add({ run, lines }: BinnedRun): Fault[] {
+    const key = `${run.chain}:${run.address}:${run.tier}`;
+    const known = this.seen.get(key) ?? { latest: -1, all: new Set<number>() };
+    this.seen.set(key, known);
+    const faults: Fault[] = [];
+    run.t.forEach((t, i) => {
+      if (t <= known.latest && known.all.has(t)) {
+        const message = 'the rows of one snapshot must lie together';
+        faults.push({ line: lines[i], field: 't', message });
+      }
+      known.latest = Math.max(known.latest, t);
+      known.all.add(t);
+    });
+    return faults;
+  }
+}
+
+/** Finds markets of a file that contradict its earlier ones: one venue has one type. */
+class SeenVenues {
+  private readonly types = new Map<string, MarketType>();
+  /** Exchange types by token and market: a market of both, known once, would keep its first. */
+  private readonly exchanges = new Map<string, Market['exchangeType']>();
+
+  /** Takes the markets of a run; a fault for each contradiction. */
+  add({ run, markets, marketOrigins }: BinnedRun): Fault[] {
+    const faults: Fault[] = [];
+    markets.forEach((market, i) => {
+      const { line, prefix } = marketOrigins[i];
+      const venue = venueKey(market.source);
+      const type = this.types.get(venue) ?? market.type;
+      this.types.set(venue, type);
+      if (type !== market.type) {
+        const message = `must be ${type}, as in an earlier row of venue ${venue}, not ${market.type}`;
+        faults.push({ line, field: `${prefix}type`, message });
+      }
+      const key = `${run.chain}:${run.address}:${marketKey(market)}`;
+      const exchange = this.exchanges.get(key) ?? market.exchangeType;
+      this.exchanges.set(key, exchange);
+      if (exchange !== market.exchangeType) {
+        const message = `must be ${exchange}, as in an earlier row`;
+        faults.push({ line, field: `${prefix}exchange_type`, message });
+      }
+    });
+    return faults;
+  }
+}

@@ -1,0 +1,294 @@
+/** The fields of the flat datasets, and what makes a row of them. */
+import {
+  type FaultLog,
+  MAX_BIN_STEP_BP,
+  MAX_DECIMALS,
+  MAX_T_S,
+} from '../../compute/ingest/fields.js';
+import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
+import { DIRECTIONS } from '../../compute/orders/dca-orders.js';
+import { HOUR_S } from '../../compute/time.js';
+import type { FlatRowValues } from '../bundle.js';
+import { COVERAGES, type FlatDataset, type TokenRow } from '../contract.js';
+import { FLAT_TABLES } from '../flat-tables.js';
+
+/** What a field of a flat dataset holds. */
+export interface FlatField {
+  name: string;
+  kind: 'text' | 'number' | 'integer' | 'boolean';
+  /** May be null or left out; the value then is `absent`. */
+  nullable: boolean;
+  absent?: FlatValue;
+  /** Values that a text may have. */
+  oneOf?: readonly string[];
+  /** Bounds of a number, both included. */
+  min?: number;
+  max?: number;
+  /** Bound of a number that is not included itself. */
+  above?: number;
+  /** What an integer has to be a multiple of. */
+  multipleOf?: number;
+  /** Shortest text, in characters. */
+  minLength?: number;
+  /** Longest text, in characters. */
+  maxLength?: number;
+}
+
+export type FlatValue = string | number | boolean | null;
+export type FlatRow = Record<string, FlatValue>;
+
+/** Characters of a text that names no bound of its own. */
+export const MAX_TEXT_LENGTH = 200;
+
+/** What the database would cut a text short at, or replace. */
+const UNSTORABLE = /[\0\p{Cs}]/u;
+/** The row's known fields, or null with its faults added to `faults`. */
+export function readFlatRow(
+  fields: readonly FlatField[],
+  row: unknown,
+  faults: FaultLog,
+): FlatRow | null {
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+    faults.add('json', 'must be an object');
+    return null;
+  }
+  const before = faults.count;
+  const values: FlatRow = {};
+  for (const field of fields) {
+    const given = (row as Record<string, unknown>)[field.name];
+    const value =
+      given === undefined || given === null ? absentValue(field) : checked(field, given);
+    if (value === undefined) faults.add(field.name, `must be ${expectation(field, given)}`);
+    else values[field.name] = value;
+  }
+  return faults.count === before ? values : null;
+}
+
+function absentValue(field: FlatField): FlatValue | undefined {
+  return field.nullable ? (field.absent ?? null) : undefined;
+}
+
+function checked(field: FlatField, value: unknown): FlatValue | undefined {
+  switch (field.kind) {
+    case 'text':
+      return typeof value === 'string' && isText(field, value) ? value : undefined;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : undefined;
+    case 'number':
+    case 'integer':
+      return typeof value === 'number' && isNumber(field, value) ? value : undefined;
+  }
+}
+
+function isText({ minLength = 0, maxLength = MAX_TEXT_LENGTH, oneOf }: FlatField, value: string) {
+  if (value.length < minLength || value.length > maxLength || UNSTORABLE.test(value)) return false;
+  return oneOf === undefined || oneOf.includes(value);
+}
+
+function isNumber({ kind, min, max, above, multipleOf }: FlatField, value: number): boolean {
+  if (!Number.isFinite(value)) return false;
+  if (kind === 'integer' && !Number.isSafeInteger(value)) return false;
+  if (multipleOf !== undefined && value % multipleOf !== 0) return false;
+  return value >= (min ?? -Infinity) && value <= (max ?? Infinity) && value > (above ?? -Infinity);
+}
+
+function expectation(field: FlatField, given: unknown): string {
+  if (field.kind === 'text' && typeof given === 'string' && UNSTORABLE.test(given)) {
+    return 'a text without NUL characters and halves of surrogate pairs';
+  }
+  return `${expected(field)}${field.nullable ? ' or null' : ''}`;
+}
+
+function expected(field: FlatField): string {
+  const { kind, min, max, above, multipleOf, oneOf, minLength } = field;
+  if (oneOf !== undefined) return `one of ${oneOf.join(', ')}`;
+  if (kind === 'boolean') return 'true or false';
+  if (kind === 'text') {
+    const longest = field.maxLength ?? MAX_TEXT_LENGTH;
+    return minLength === undefined
+      ? `a text of at most ${longest} characters`
+      : `a text of ${minLength} to ${longest} characters`;
+  }
+  const what = kind === 'integer' ? 'an integer' : 'a number';
+  if (multipleOf !== undefined) return `${what} from ${min} to ${max}, a multiple of ${multipleOf}`;
+  if (min !== undefined && max !== undefined) return `${what} from ${min} to ${max}`;
+  if (above !== undefined) return `${what} > ${above}`;
+  return min === undefined ? what : `${what} >= ${min}`;
+}
+
+/** Characters of an icon's URL. */
+const MAX_ICON_LENGTH = 2048;
+export const TOKEN_FIELDS: readonly FlatField[] = [
+  { name: 'chain', kind: 'text', nullable: false, oneOf: CHAINS },
+  { name: 'address', kind: 'text', nullable: false },
+  { name: 'symbol', kind: 'text', nullable: true },
+  { name: 'name', kind: 'text', nullable: true },
+  { name: 'icon', kind: 'text', nullable: true, maxLength: MAX_ICON_LENGTH },
+  { name: 'decimals', kind: 'integer', nullable: true, min: 0, max: MAX_DECIMALS },
+  { name: 'asset', kind: 'text', nullable: true },
+  { name: 'coverage', kind: 'text', nullable: true, absent: 'full', oneOf: COVERAGES },
+  { name: 'price_usd', kind: 'number', nullable: true, min: 0 },
+  { name: 'mcap', kind: 'number', nullable: true, min: 0 },
+  { name: 'liquidity_usd', kind: 'number', nullable: true, min: 0 },
+  { name: 'last_refresh', kind: 'integer', nullable: true, min: 0, max: MAX_T_S },
+];
+
+/** A valid row in its stored form, or null with its faults added. */
+export function readTokenRow(row: unknown, faults: FaultLog): TokenRow | null {
+  const values = readFlatRow(TOKEN_FIELDS, row, faults);
+  if (values === null) return null;
+  const token = values as unknown as TokenRow;
+  if (chainOfAddress(token.address) !== token.chain) {
+    faults.add('address', `must be an address of ${token.chain}`);
+    return null;
+  }
+  return { ...token, address: canonicalAddress(token.address) };
+}
+
+/** Greatest distance of a pool's active bin from 0: prices beyond are none. */
+const MAX_ACTIVE_ID = 2 ** 23;
+
+const text = (name: string): FlatField => ({ name, kind: 'text', nullable: false });
+const key = (name: string): FlatField => ({ ...text(name), minLength: 1 });
+const amount = (name: string): FlatField => ({ name, kind: 'number', nullable: false, min: 0 });
+/** Sums over as many orders as a store holds stay numbers. */
+const MAX_ORDER_USD = 1e30;
+const orderUsd = (name: string): FlatField => ({ ...amount(name), max: MAX_ORDER_USD });
+const priceOrNull = (name: string): FlatField => ({ ...amount(name), nullable: true });
+const count = (name: string): FlatField => ({ ...amount(name), kind: 'integer' });
+const epoch = (name: string): FlatField => ({ ...count(name), max: MAX_T_S });
+const decimals = (name: string): FlatField => ({ ...count(name), max: MAX_DECIMALS });
+
+const CHAIN: FlatField = { ...text('chain'), oneOf: CHAINS };
+const DIRECTION: FlatField = { ...text('direction'), oneOf: DIRECTIONS };
+const HOUR: FlatField = { ...epoch('hour'), multipleOf: HOUR_S };
+const CLOSED: FlatField = { name: 'closed', kind: 'boolean', nullable: true, absent: false };
+
+/** Says what is wrong with fields that are each right by themselves. */
+type CheckRow = (row: FlatRow, faults: FaultLog) => void;
+
+interface FlatReader {
+  readonly fields: readonly FlatField[];
+  /** A valid row's columns and whether it is kept, or null with its faults added. */
+  readonly read: (row: unknown, faults: FaultLog) => FlatRowValues | null;
+}
+
+/** How rows of each dataset are read. */
+export const FLAT_READERS: Readonly<Record<FlatDataset, FlatReader>> = {
+  dca_orders: flatReader(
+    'dca_orders',
+    [
+      key('dca_address'),
+      text('token_address'),
+      DIRECTION,
+      text('paired_symbol'),
+      orderUsd('deposited_usd'),
+      orderUsd('remaining_usd'),
+      orderUsd('cycle_usd'),
+      { ...amount('cycle_frequency'), min: undefined, above: 0 },
+      epoch('next_cycle_at'),
+      priceOrNull('min_usd'),
+      priceOrNull('max_usd'),
+      CLOSED,
+    ],
+    (row, faults) => {
+      checkMint('token_address', row, faults);
+      checkRange(row, faults);
+    },
+  ),
+  limit_orders: flatReader(
+    'limit_orders',
+    [
+      key('order_address'),
+      CHAIN,
+      text('token_address'),
+      DIRECTION,
+      text('platform'),
+      text('paired_symbol'),
+      text('maker'),
+      { ...amount('usd_price'), min: undefined, above: 0 },
+      orderUsd('remaining_usd'),
+      { ...amount('pct_complete'), max: 1 },
+      epoch('created_at'),
+      CLOSED,
+    ],
+    (row, faults) => checkAddress('token_address', row.chain, row, faults),
+  ),
+  dlmm_pools: flatReader(
+    'dlmm_pools',
+    [
+      key('pubkey'),
+      { ...count('bin_step'), min: 1, max: MAX_BIN_STEP_BP },
+      { ...count('active_id'), min: -MAX_ACTIVE_ID, max: MAX_ACTIVE_ID },
+      text('token_x_mint'),
+      text('token_y_mint'),
+      decimals('token_x_decimals'),
+      decimals('token_y_decimals'),
+      amount('reserve_x'),
+      amount('reserve_y'),
+      amount('base_fee_pct'),
+      amount('dynamic_fee_pct'),
+      count('num_positions'),
+      count('num_wallets'),
+    ],
+    (row, faults) => {
+      checkMint('token_x_mint', row, faults);
+      checkMint('token_y_mint', row, faults);
+    },
+  ),
+  dlmm_hours: flatReader('dlmm_hours', [
+    key('pubkey'),
+    HOUR,
+    amount('fees_usd'),
+    amount('volume_usd'),
+    amount('tvl_usd'),
+  ]),
+  token_hours: flatReader(
+    'token_hours',
+    [CHAIN, text('address'), HOUR, amount('organic_volume_usd')],
+    (row, faults) => checkAddress('address', row.chain, row, faults),
+  ),
+};
+
+function flatReader(
+  dataset: FlatDataset,
+  fields: readonly FlatField[],
+  check: CheckRow = () => undefined,
+): FlatReader {
+  const columns = FLAT_TABLES[dataset].columns;
+  return {
+    fields,
+    read(given, faults) {
+      const row = readFlatRow(fields, given, faults);
+      if (row === null) return null;
+      const before = faults.count;
+      check(row, faults);
+      if (faults.count > before) return null;
+      return [...columns.map((name) => storedValue(row[name])), isKept(row)];
+    },
+  };
+}
+
+/** `0x` addresses, whatever they are of, are stored in lower case. */
+function storedValue(value: FlatValue): FlatValue {
+  return typeof value === 'string' ? canonicalAddress(value) : value;
+}
+
+/** An order that is closed or used up has no effect anywhere: it is not kept. */
+function isKept({ closed, remaining_usd: remaining }: FlatRow): boolean {
+  return closed !== true && remaining !== 0;
+}
+
+function checkMint(field: string, row: FlatRow, faults: FaultLog): void {
+  checkAddress(field, 'mainchain', row, faults);
+}
+
+function checkAddress(field: string, chain: FlatValue, row: FlatRow, faults: FaultLog): void {
+  if (chainOfAddress(row[field] as string) === chain) return;
+  faults.add(field, `must be an address of ${chain}`);
+}
+
+function checkRange({ min_usd: min, max_usd: max }: FlatRow, faults: FaultLog): void {
+  if (min === null || max === null || min <= max) return;
+  faults.add('min_usd', `must not be greater than max_usd, ${max}`);
+}

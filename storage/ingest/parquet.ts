@@ -1,0 +1,202 @@
+/** Reads Parquet files through DuckDB, a vector of rows at a time. */
+import {
+  CELL_NUMBERS,
+  CELL_TEXTS,
+  type CellColumns,
+  cellNumbers,
+  cellTexts,
+  TextCoder,
+} from '../../compute/ingest/cell-columns.js';
+import { Database } from '../duckdb/database.js';
+import type { ResultChunk } from '../duckdb/statements.js';
+import { InputError } from '../errors.js';
+import {
+  CELL_COLUMNS,
+  checkColumns,
+  type ColumnKind,
+  type FoundColumn,
+  rowsOfColumns,
+  type WantedColumn,
+} from './columns.js';
+
+/** Memory of the reader's own DuckDB. */
+const READER_MEMORY_MIB = 384;
+
+/** Distinct rows of texts that are remembered. */
+const MAX_KNOWN_TEXTS = 16_384;
+/** Not a text: whatever a column of another kind holds is a fault, by its being there alone. */
+const NO_TEXT = '0';
+
+/** A file's columns by name. */
+type FoundColumns = ReadonlyMap<string, FoundColumn>;
+
+/** A file's columns by name, what DuckDB takes for its name, and where to ask. */
+interface OpenParquet {
+  reader: Database;
+  source: string;
+  found: FoundColumns;
+}
+
+/**
+ * The rows of a Parquet file as objects of the wanted columns, lists and structs as JSON has them,
+ * 64-bit integers as bigint.
+ * @throws InputError where the file is damaged, cut short or no Parquet file, or lacks a column
+ */
+export async function* parquetRows(
+  file: string,
+  wanted: readonly WantedColumn[],
+): AsyncGenerator<Record<string, unknown>[]> {
+  yield* parquetSource(file, wanted, async function* ({ reader, source, found }) {
+    const names = wanted.map(({ name }) => name).filter((name) => found.has(name));
+    const list = names.map(quoted).join(', ');
+    for await (const chunk of reader.streamChunks(`SELECT ${list} FROM ${source}`)) {
+      yield rowsOfColumns(
+        names.map((name, i) => ({ name, values: chunk.values(i) })),
+        chunk.rowCount,
+      );
+    }
+  });
+}
+
+/**
+ * Opens a Parquet file for `read`, its columns checked.
+ * @throws InputError as parquetRows does
+ */
+async function* parquetSource<T>(
+  file: string,
+  wanted: readonly WantedColumn[],
+  read: (parquet: OpenParquet) => AsyncGenerator<T>,
+): AsyncGenerator<T> {
+  const reader = await Database.openMemory({ memoryLimitMiB: READER_MEMORY_MIB, threads: 1 });
+  try {
+    const source = sourceOf(file);
+    const described = await reader.rows(`DESCRIBE SELECT * FROM ${source}`);
+    const found = new Map(
+      described.map(([name, type]) => [
+        name as string,
+        { kind: kindOf(type as string), type: type as string },
+      ]),
+    );
+    checkColumns(file, found, wanted);
+    yield* read({ reader, source, found });
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    const reason = error instanceof Error ? error.message.split('\n')[0] : 'unreadable';
+    const plain = reason.replaceAll(file, 'the file').replace(/^[A-Za-z ]*Error: /, '');
+    throw new InputError(`${file}: not a readable Parquet file (${plain})`);
+  } finally {
+    await reader.close();
+  }
+}
+
+/**
+ * The one file, whatever its name: wildcards are taken literally, and folders named `column=value`
+ * add no columns.
+ */
+function sourceOf(file: string): string {
+  const literal = file.replaceAll(/[[*?]/g, '[$&]').replaceAll("'", "''");
+  return `read_parquet('${literal}', hive_partitioning = false)`;
+}
+
+/** A column's name in SQL: none of ours has a quote. */
+const quoted = (name: string): string => `"${name}"`;
+
+/**
+ * The rows of `cells` by column. DuckDB compares each row's texts with those of the row before and
+ * hands them on only where one of them changes: copying eight texts a row would cost more than
+ * everything else that is done to it.
+ * @throws InputError as parquetRows does
+ */
+export async function* parquetCells(file: string): AsyncGenerator<CellColumns> {
+  yield* parquetSource(file, CELL_COLUMNS, async function* ({ reader, source, found }) {
+    const lists = new TextLists();
+    for await (const chunk of reader.streamChunks(cellQuery(source, found))) {
+      yield cellsOf(chunk, lists);
+    }
+  });
+}
+
+/** The column, behind those of numbers, that is 1 where a row's texts are not those of the row before. */
+const CHANGES = CELL_NUMBERS.length;
+/** The texts then, as a JSON list. */
+const TEXTS = CHANGES + 1;
+
+function cellQuery(source: string, found: FoundColumns): string {
+  const columns = CELL_COLUMNS.filter(({ name }) => found.has(name)).map(({ name }) =>
+    quoted(name),
+  );
+  const texts = CELL_TEXTS.filter((name) => found.has(name)).map(quoted);
+  const numbers = CELL_NUMBERS.map((name) => numberOf(name, found));
+  const list = `json_array(${CELL_TEXTS.map((name) => textOf(name, found)).join(', ')})::VARCHAR`;
+  // Of two neighbours that differ, one pair in 10^19 has the same hash. Comparing the texts themselves
+  // would double the time that reading takes.
+  const changes = 'texts_hash IS DISTINCT FROM lag(texts_hash) OVER ()';
+  return `SELECT ${numbers.join(', ')}, CAST(${changes} AS DOUBLE), CASE WHEN ${changes} THEN ${list} END
+    FROM (SELECT ${columns.join(', ')}, hash(${texts.join(', ')}) AS texts_hash FROM ${source})`;
+}
+
+/** A number that is never null, as a double. */
+function numberOf(name: string, found: FoundColumns): string {
+  const missing = found.get(name)?.kind !== 'number';
+  return missing ? `'nan'::DOUBLE` : `coalesce(CAST(${quoted(name)} AS DOUBLE), 'nan'::DOUBLE)`;
+}
+
+function textOf(name: string, found: FoundColumns): string {
+  const kind = found.get(name)?.kind ?? 'null';
+  if (kind === 'null') return 'NULL';
+  if (kind === 'text') return `CAST(${quoted(name)} AS VARCHAR)`;
+  return `CASE WHEN ${quoted(name)} IS NOT NULL THEN ${NO_TEXT} END`;
+}
+
+function cellsOf(chunk: ResultChunk, lists: TextLists): CellColumns {
+  const changes = chunk.doubles(CHANGES);
+  const list = chunk.reader(TEXTS) as (row: number) => string;
+  const coder = new TextCoder();
+  const starts = new Uint32Array(chunk.rowCount);
+  const codes = new Uint32Array(chunk.rowCount);
+  let runs = 0;
+  for (let row = 0; row < chunk.rowCount; row++) {
+    const isChanged = changes[row] === 1;
+    if (!isChanged && row > 0) continue;
+    if (isChanged) lists.last = list(row);
+    starts[runs] = row;
+    codes[runs++] = coder.code(lists.last);
+  }
+  const texts = coder.values.map((text) => lists.parsed(text as string));
+  return {
+    // DuckDB uses a chunk's memory again.
+    ...cellNumbers((name) => chunk.doubles(CELL_NUMBERS.indexOf(name)).slice()),
+    starts: starts.subarray(0, runs),
+    texts: cellTexts((_, i) => ({
+      codes: codes.subarray(0, runs),
+      values: texts.map((values) => values[i]),
+    })),
+  };
+}
+
+/** Lists of texts as JSON, each parsed once. */
+class TextLists {
+  /** The list of the last row. */
+  last = '';
+  private readonly known = new Map<string, readonly unknown[]>();
+
+  parsed(list: string): readonly unknown[] {
+    let texts = this.known.get(list);
+    if (texts === undefined) {
+      if (this.known.size >= MAX_KNOWN_TEXTS) this.known.clear();
+      texts = JSON.parse(list) as readonly unknown[];
+      this.known.set(list, texts);
+    }
+    return texts;
+  }
+}
+
+const NUMBER_TYPES = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\))$/;
+const TEXT_TYPES = /^(VARCHAR|JSON|ENUM\(.*\))$/s;
+
+function kindOf(type: string): ColumnKind {
+  if (type === '"NULL"' || type === 'NULL') return 'null';
+  if (NUMBER_TYPES.test(type)) return 'number';
+  if (type === 'BOOLEAN') return 'boolean';
+  return TEXT_TYPES.test(type) ? 'text' : 'other';
+}
