@@ -12,7 +12,7 @@ export const HOLDER_TIERS = Object.keys(TIER_SIZES) as [HolderTier, ...HolderTie
 export const MAX_RANKED = TIER_SIZES.top100;
 
 /** Seconds back from the newest snapshot. */
-export const WINDOW_LENGTHS_S = {
+const WINDOW_LENGTHS_S = {
   '1d': DAY_S,
   '7d': 7 * DAY_S,
   '14d': 14 * DAY_S,

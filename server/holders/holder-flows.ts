@@ -9,9 +9,9 @@ import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
 
 /** Flows that are kept, some 100 KB each; the least recently requested ones are dropped. */
-export const MAX_KEPT_FLOWS = 512;
+const MAX_KEPT_FLOWS = 512;
 /** After an ingest, flows requested within this time are worked out before the next request. */
-export const ASKED_LATELY_MS = 15 * 60_000;
+const ASKED_LATELY_MS = 15 * 60_000;
 /** Reads of one token: stored snapshots may be thinned while they are about to be read. */
 const MAX_READS = 5;
 
@@ -43,7 +43,7 @@ interface Job {
   result: Promise<TokenFlow | null>;
 }
 
-export interface HolderFlowsOptions {
+interface HolderFlowsOptions {
   source: HolderSource;
   pool: Pick<ComputePool, 'schedule'>;
   clock: Clock;

@@ -186,7 +186,7 @@ export function holderHandlers(flows: HolderFlows): {
 export type FlowDocument = Static<(typeof getWhaleActivity)['response']>;
 
 /** What a request wants to see of a flow. */
-export interface FlowView {
+interface FlowView {
   sections: ReadonlySet<(typeof FLOW_SECTIONS)[number]>;
   walletLimit: number;
   walletActivity: boolean;

@@ -23,7 +23,7 @@ import type { BoardRow, PoolBoard } from './pool-board.js';
 import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
 
 /** Rows of a reply. */
-export const MAX_BOARD_ROWS = 500;
+const MAX_BOARD_ROWS = 500;
 const MAX_MIN_TVL_USD = 10_000_000;
 /** The floor where none is sent and the board is not one token's. */
 const DEFAULT_MIN_TVL_USD = 10_000;

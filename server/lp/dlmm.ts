@@ -22,7 +22,7 @@ import type { PoolBoard } from './pool-board.js';
 import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
 
 /** Pools of a reply, beside those that lead: there are no further pages. */
-export const MAX_TOKEN_POOLS = 2000;
+const MAX_TOKEN_POOLS = 2000;
 
 const icon = nullable(Type.String(), 'URL of its icon; null where none is known.');
 const decimals = integer('Decimals of the token, as the pool has them');

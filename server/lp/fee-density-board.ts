@@ -28,7 +28,7 @@ export interface FeeDensityBoard {
   boards: FeeDensityBoards;
 }
 
-export interface FeeDensityServices {
+interface FeeDensityServices {
   source: Pick<LpSource, 'tokenHours'>;
   tokens: Pick<TokenTable, 'token'>;
   ranges: RangeBook;

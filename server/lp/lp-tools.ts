@@ -16,7 +16,7 @@ import type { RangeRequest } from './token-depth.js';
 /** How often the clock is looked at. */
 const TICK_MS = 1000;
 
-export interface LpOptions {
+interface LpOptions {
   source: LpSource;
   depth: DepthSource;
   tokens: Pick<LiveTokens, 'table' | 'onLoad'>;

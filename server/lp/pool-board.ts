@@ -16,7 +16,7 @@ export interface BoardRow {
   row: number;
 }
 
-export interface RowQuery {
+interface RowQuery {
   period: DlmmPeriod;
   sort: DlmmSort;
   /** USD; rows with less TVL are left out. */
@@ -114,7 +114,7 @@ function pushTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
   else list.push(item);
 }
 
-export interface PoolBoardServices {
+interface PoolBoardServices {
   source: Pick<LpSource, 'dlmmPools' | 'dlmmHours'>;
   ranges: RangeBook;
   pool: Pick<ComputePool, 'run'>;

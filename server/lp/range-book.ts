@@ -31,7 +31,7 @@ interface WantedRanges {
 
 const NOTHING_WANTED: WantedRanges = { pubkeys: [], prices: false };
 
-export interface RangeBookOptions extends TokenDepthServices {
+interface RangeBookOptions extends TokenDepthServices {
   clock: Clock;
   /** Called with what a token was read for, each time it has been read. */
   onChange: (request: RangeRequest) => void;

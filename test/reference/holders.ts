@@ -1,4 +1,4 @@
-/** Holder flow by data.md section 4, plain and slow: rows in, the API's document out. */
+/** Holder flow by docs/definitions.md#holder-flow, plain and slow: rows in, the API's document out. */
 
 export interface HolderRow {
   /** Epoch seconds. */

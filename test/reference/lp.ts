@@ -1,5 +1,5 @@
 /**
- * DLMM and LP numbers worked out the plain way, from the text of data.md section 4: objects, loops
+ * DLMM and LP numbers worked out the plain way, from docs/definitions.md: objects, loops
  * over everything. Shares no code with compute/lp.
  */
 
