@@ -109,7 +109,7 @@ const SETTINGS = {
   /** A JSON object: as such in the config file, as JSON text in its variable. */
   plans: setting<Plans>({
     placeholder: null,
-    meaning: 'changed figures, as below',
+    meaning: 'JSON that changes figures of the plans',
     default: 'the plans of api.md',
     fallback: DEFAULT_PLANS,
     read: parsePlans,
