@@ -1,4 +1,4 @@
-/** The 1% geometric ladder (data.md section 2). */
+/** The 1% geometric ladder (docs/definitions.md#ladder). */
 
 export const BIN_RATIO = 1.01;
 export const MIN_BIN = -232;

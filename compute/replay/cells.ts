@@ -155,13 +155,13 @@ export function emptyCells(capacity: number): ServedCells {
 }
 
 /** Where a page's cells are put together. */
-export type CellRoom = (capacity: number) => ServedCells;
+export type ReusableCells = (capacity: number) => ServedCells;
 
 /**
  * Room that every page takes anew: the cells of one page last until the next one is built. A page's
  * columns are megabytes; what is not thrown away need not be collected.
  */
-export function reusedCells(): CellRoom {
+export function reusedCells(): ReusableCells {
   let kept = emptyCells(0);
   return (capacity) => {
     if (kept.bin.length < capacity) kept = emptyCells(capacity);

@@ -16,7 +16,7 @@ interface Effort {
 }
 
 /**
- * A full page is to become 5 to 10 times smaller (api.md 4.13 rule 8), as cheaply as that can be
+ * A full page is to become 5 to 10 times smaller (docs/definitions.md#page-limits), as cheaply as that can be
  * had: what is asked for often comes from fragments, which are compressed once and harder. CPU ms of
  * a full page, and ratios of page A, page B, the page of the tests, the median of 24 simulated ones:
  *

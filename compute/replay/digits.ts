@@ -5,10 +5,10 @@
 import { BIN_COUNT, MIN_BIN } from '../ladder.js';
 
 /** What a writer may touch after the end of what it writes: numbers are stored in words. */
-export const ROOM_SLACK_BYTES = 8;
+export const TEXT_SLACK_BYTES = 8;
 
 /** The bytes to write to, and the same for numbers of several bytes. */
-export interface TextRoom {
+export interface TextBuffer {
   readonly out: Uint8Array<ArrayBuffer>;
   readonly view: DataView<ArrayBuffer>;
 }
@@ -19,19 +19,19 @@ let kept = roomOf(0);
  * Room for at least `bytes`, slack not counted; bounded by the limits of a page. What it holds is
  * left from earlier pages, and what is written to it lasts until room is asked for again.
  */
-export function roomFor(bytes: number): TextRoom {
-  if (kept.out.length < bytes + ROOM_SLACK_BYTES) kept = roomOf(bytes + ROOM_SLACK_BYTES);
+export function textBuffer(bytes: number): TextBuffer {
+  if (kept.out.length < bytes + TEXT_SLACK_BYTES) kept = roomOf(bytes + TEXT_SLACK_BYTES);
   return kept;
 }
 
-function roomOf(bytes: number): TextRoom {
+function roomOf(bytes: number): TextBuffer {
   const out = new Uint8Array(bytes);
   return { out, view: new DataView(out.buffer) };
 }
 
 // Numbers as JSON text, straight into bytes. Every writer takes the position to write at and returns
 // the one after its last byte. Texts of up to four characters stand in tables as words of four bytes
-// and are stored as such: a writer may touch ROOM_SLACK_BYTES after the position it returns. The
+// and are stored as such: a writer may touch TEXT_SLACK_BYTES after the position it returns. The
 // caller sees to it that there is room (MAX_*_BYTES).
 
 const COMMA = 44;
@@ -126,7 +126,7 @@ function writeWideCents(view: DataView, at: number, cents: number): number {
 
 /** Writes `amounts[from..to)` (cents) as USD, a comma after each. */
 export function writeAmounts(
-  { view }: TextRoom,
+  { view }: TextBuffer,
   at: number,
   amounts: Float64Array,
   from: number,
@@ -138,7 +138,7 @@ export function writeAmounts(
 
 /** The same, and notes where each of them begins: that of cell `from` first. */
 export function writeMarkedAmounts(
-  { view }: TextRoom,
+  { view }: TextBuffer,
   at: number,
   amounts: Float64Array,
   from: number,
@@ -154,7 +154,7 @@ export function writeMarkedAmounts(
 
 /** Writes `bins[from..to)`, a comma after each. */
 export function writeBins(
-  { out, view }: TextRoom,
+  { out, view }: TextBuffer,
   at: number,
   bins: Int16Array,
   from: number,
@@ -172,7 +172,7 @@ export function writeBins(
 
 /** Writes `indexes[from..to)`, a comma after each. */
 export function writeIndexes(
-  { out, view }: TextRoom,
+  { out, view }: TextBuffer,
   at: number,
   indexes: Uint16Array,
   from: number,

@@ -4,8 +4,8 @@ import {
   MAX_AMOUNT_BYTES,
   MAX_BIN_BYTES,
   MAX_INDEX_BYTES,
-  roomFor,
-  type TextRoom,
+  textBuffer,
+  type TextBuffer,
   writeAmounts,
   writeAscii,
   writeBins,
@@ -48,7 +48,7 @@ export function writeJson(
   follower: TextFollower | null = null,
 ): Uint8Array<ArrayBuffer> {
   const head = encodeHead(page, envelope);
-  const room = roomFor(head.length + PAGE_TAIL.length + snapshotBytes(page));
+  const room = textBuffer(head.length + PAGE_TAIL.length + snapshotBytes(page));
   const { out } = room;
   out.set(head);
   const writer = snapshotWriter(room, page, follower);
@@ -80,7 +80,7 @@ export function writeSnapshots(
   columns: SnapshotColumns,
   follower: TextFollower,
 ): { bytes: Uint8Array<ArrayBuffer>; offsets: Uint32Array } {
-  const room = roomFor(snapshotBytes(columns));
+  const room = textBuffer(snapshotBytes(columns));
   const { out } = room;
   const offsets = new Uint32Array(columns.t.length + 1);
   const writer = snapshotWriter(room, columns, follower);
@@ -99,7 +99,7 @@ function snapshotBytes({ t, bin }: SnapshotColumns): number {
 
 /** Writes snapshot `s` of the columns, one after the other, at a position. */
 function snapshotWriter(
-  room: TextRoom,
+  room: TextBuffer,
   columns: SnapshotColumns,
   follower: TextFollower | null,
 ): (at: number, s: number) => number {
@@ -155,7 +155,7 @@ function snapshotWriter(
 }
 
 function writeColumn(
-  room: TextRoom,
+  room: TextBuffer,
   at: number,
   cents: Float64Array,
   from: number,
@@ -169,7 +169,7 @@ function writeColumn(
 
 /** The arrays that say which cells a snapshot holds: often the same ones for hours. */
 function writePlaces(
-  room: TextRoom,
+  room: TextBuffer,
   at: number,
   { index, bin }: SnapshotColumns,
   from: number,
@@ -205,7 +205,7 @@ function closeArray(view: DataView, at: number, hasItems: boolean): number {
 }
 
 /** Epoch seconds reach past 2^31. */
-function writeTime({ out, view }: TextRoom, at: number, t: number): number {
+function writeTime({ out, view }: TextBuffer, at: number, t: number): number {
   return t < 0x8000_0000 ? writeUint(view, at, t) : writeAscii(out, at, String(t));
 }
 

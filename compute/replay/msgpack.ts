@@ -4,7 +4,7 @@
  */
 import { Packr } from 'msgpackr';
 import { TIERS } from '../market.js';
-import { roomFor } from './digits.js';
+import { textBuffer } from './digits.js';
 import { indexKey, pageHead, type ReplayEnvelope } from './envelope.js';
 import type { Page } from './page.js';
 
@@ -84,7 +84,7 @@ class Writer {
   private at = 0;
 
   constructor(bytes: number) {
-    const { out, view } = roomFor(bytes);
+    const { out, view } = textBuffer(bytes);
     this.out = out;
     this.view = view;
   }

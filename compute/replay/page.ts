@@ -5,7 +5,7 @@ import type { RunColumns } from '../segment/run.js';
 import {
   appendGroups,
   appendMarkets,
-  type CellRoom,
+  type ReusableCells,
   emptyCells,
   emptyRanges,
   findRanges,
@@ -114,7 +114,7 @@ export function buildPage(
   input: PageInput,
   limits: PageLimits = PAGE_LIMITS,
   cancelled: () => boolean = () => false,
-  room: CellRoom = emptyCells,
+  room: ReusableCells = emptyCells,
 ): Page {
   const { runs, selection, markets, query } = input;
   const slots = slotsOfMarkets(markets, query);
@@ -154,7 +154,12 @@ function appender(query: ReplayQuery, slots: MarketSlots, ranges: MarketRanges):
 }
 
 /** Columns with room for a full page and the one snapshot that turns out not to fit. */
-function emptyDraft(input: PageInput, rows: number, limits: PageLimits, room: CellRoom): Draft {
+function emptyDraft(
+  input: PageInput,
+  rows: number,
+  limits: PageLimits,
+  room: ReusableCells,
+): Draft {
   let stored = 0;
   let widest = 0;
   for (let s = 0; s < rows; s++) {

@@ -1,4 +1,4 @@
-/** What a replay page is asked for (api.md 4.13), after the server has checked it. */
+/** What a replay page is asked for (docs/definitions.md#replay), after the server has checked it. */
 import type { BinRange } from '../ladder.js';
 import type { MarketType } from '../market.js';
 

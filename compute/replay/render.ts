@@ -1,8 +1,8 @@
 /** The pool's task: segments in, a reply's body out. */
 import { GzipEncoder } from '../deflate/encoder.js';
 import type { Market } from '../market.js';
-import { PlainRoom } from '../segment/lz4.js';
-import { leaveRun, runAt, type RunColumns, type SharedPlace } from '../segment/run.js';
+import { PlainMemory } from '../segment/lz4.js';
+import { leaveRun, runAt, type RunColumns, type SharedSlice } from '../segment/run.js';
 import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
 import { encodeArrow } from './arrow.js';
 import { reusedCells } from './cells.js';
@@ -26,9 +26,9 @@ export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
 export type PageFormat = (typeof PAGE_FORMATS)[number];
 
 /** A block that has yet to be checked, perhaps with a cleared place to leave its columns at. */
-export type FreshSegment = StoredBlock & { keepAt: SharedPlace | null };
+export type FreshSegment = StoredBlock & { keepAt: SharedSlice | null };
 /** A segment: an LZ4 block that encodeSegment made, or the place at which its columns were left. */
-export type SegmentInput = Uint8Array | FreshSegment | { keptAt: SharedPlace };
+export type SegmentInput = Uint8Array | FreshSegment | { keptAt: SharedSlice };
 
 /** Plain data and bytes: it crosses a thread boundary. */
 export interface RenderInput {
@@ -64,7 +64,7 @@ export type RenderResult =
   | { status: 'cancelled' };
 
 /** What the page that this thread works on is made of, and its cells: used again for the next. */
-const plainRoom = new PlainRoom();
+const plainRoom = new PlainMemory();
 const cellRoom = reusedCells();
 
 /**

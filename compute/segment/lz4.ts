@@ -154,7 +154,7 @@ const ALIGNMENT = 8;
 /** Kept at most; a full page's segments take 1.3 MB, those of an aggregate of wide ones more. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
-export class PlainRoom {
+export class PlainMemory {
   private kept = new Uint8Array(0);
   private taken = 0;
 

@@ -63,26 +63,26 @@ export function narrowCents(cents: ArrayLike<number>, length: number): CentsColu
 // tier, and 1 where support, resistance are wide; then the columns in the order of RunColumns.
 
 /** Where a run lies, or is to be left. */
-export interface SharedPlace {
+export interface SharedSlice {
   memory: SharedArrayBuffer;
-  /** A multiple of PLACE_ALIGNMENT. */
+  /** A multiple of SLICE_ALIGNMENT. */
   offset: number;
   bytes: number;
 }
 
-export const PLACE_ALIGNMENT = 8;
+export const SLICE_ALIGNMENT = 8;
 
 const HEADER_WORDS = 6;
 const EMPTY = 0;
 const READY = 1;
 
 /** Marks a place as holding nothing yet. */
-export function clearPlace(place: SharedPlace): void {
+export function clearSlice(place: SharedSlice): void {
   Atomics.store(headerOf(place), 0, EMPTY);
 }
 
 /** Whether a place holds a whole run. */
-export function isFilled(place: SharedPlace): boolean {
+export function isFilled(place: SharedSlice): boolean {
   return Atomics.load(headerOf(place), 0) === READY;
 }
 
@@ -90,7 +90,7 @@ export function isFilled(place: SharedPlace): boolean {
  * Leaves a run at a cleared place, or nothing where it is too small. One with the plain bytes of the
  * run's segment is large enough: those hold the same columns and more.
  */
-export function leaveRun(run: RunColumns, place: SharedPlace): void {
+export function leaveRun(run: RunColumns, place: SharedSlice): void {
   const snapshots = run.t.length;
   const cells = run.cellOffsets[snapshots];
   const shape: RunShape = {
@@ -118,7 +118,7 @@ export function leaveRun(run: RunColumns, place: SharedPlace): void {
  * The run that a place holds, its columns where they lie.
  * @throws Error where it holds none
  */
-export function runAt(place: SharedPlace): RunColumns {
+export function runAt(place: SharedSlice): RunColumns {
   if (!isFilled(place)) throw new Error('no run lies at this place');
   const [, snapshots, cells, tier, wideSupport, wideResistance] = headerOf(place);
   return columnsAt(place, { snapshots, cells, tier, wideSupport, wideResistance });
@@ -135,7 +135,7 @@ interface RunShape {
   wideResistance: number;
 }
 
-function headerOf({ memory, offset }: SharedPlace): Int32Array {
+function headerOf({ memory, offset }: SharedSlice): Int32Array {
   return new Int32Array(memory, offset, HEADER_WORDS);
 }
 
@@ -143,7 +143,7 @@ function isWide(cents: CentsColumn): number {
   return cents instanceof Float64Array ? 1 : 0;
 }
 
-const aligned = (bytes: number): number => Math.ceil(bytes / PLACE_ALIGNMENT) * PLACE_ALIGNMENT;
+const aligned = (bytes: number): number => Math.ceil(bytes / SLICE_ALIGNMENT) * SLICE_ALIGNMENT;
 
 /** Bytes of each column in their order, as they lie. */
 function columnBytes({ snapshots, cells, wideSupport, wideResistance }: RunShape): number[] {
@@ -155,7 +155,7 @@ function bytesOf(shape: RunShape): number {
   return columnBytes(shape).reduce((sum, bytes) => sum + bytes, aligned(4 * HEADER_WORDS));
 }
 
-function columnsAt({ memory, offset }: SharedPlace, shape: RunShape): RunColumns {
+function columnsAt({ memory, offset }: SharedSlice, shape: RunShape): RunColumns {
   const { snapshots, cells } = shape;
   let at = offset + aligned(4 * HEADER_WORDS);
   const starts = columnBytes(shape).map((bytes) => (at += bytes) - bytes);

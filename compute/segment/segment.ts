@@ -24,7 +24,7 @@ import {
   lz4Compress,
   lz4Decompress,
   lz4DecompressInto,
-  type PlainRoom,
+  type PlainMemory,
   statedPlainBytes,
 } from './lz4.js';
 import { type CentsColumn, narrowCents, type RunKey, type SnapshotRun } from './run.js';
@@ -69,7 +69,7 @@ export function decodeSegment(block: Uint8Array): SnapshotRun {
 }
 
 /** The same, the columns in a room: they last until it is cleared. */
-export function decodeSegmentInto(room: PlainRoom, block: Uint8Array): SnapshotRun {
+export function decodeSegmentInto(room: PlainMemory, block: Uint8Array): SnapshotRun {
   const plain = room.take(statedPlainBytes(block));
   lz4DecompressInto(block, plain);
   return ipcToRun(plain);

@@ -9,7 +9,7 @@ import { MARKET_TYPES } from '../../compute/market.js';
 import type { PagePlan, PlannedSnapshot } from '../../storage/contract.js';
 
 /** A plan's first snapshots, the segments that hold them, and what comes after. */
-export interface PlanPart {
+export interface PlanHead {
   /** Ids of the segments to read; `selection.run` indexes them. */
   segmentIds: number[];
   selection: Selection;
@@ -24,7 +24,7 @@ export interface PlanPart {
  * the default band, group=market and no filter the expectation is exact, and the part holds just
  * what the page needs. Otherwise a page may turn out to need more: enlargedBudget.
  */
-export function partOfPlan(plan: PagePlan, query: ReplayQuery, maxCells: number): PlanPart {
+export function headOfPlan(plan: PagePlan, query: ReplayQuery, maxCells: number): PlanHead {
   const ceiling = cellCeiling(plan, query);
   let cells = 0;
   let length = 0;
@@ -50,7 +50,7 @@ function cellCeiling({ markets }: PagePlan, { group, band }: ReplayQuery): numbe
   }
 }
 
-function locate(plan: PagePlan, length: number): Pick<PlanPart, 'segmentIds' | 'selection'> {
+function locate(plan: PagePlan, length: number): Pick<PlanHead, 'segmentIds' | 'selection'> {
   const segmentIds: number[] = [];
   const runOfSegment = new Map<number, number>();
   const selection = { run: new Uint32Array(length), row: new Uint32Array(length) };
@@ -90,7 +90,7 @@ export async function renderPlan(
   let budget: number = PAGE_LIMITS.maxCells;
   for (;;) {
     if (exchange.aborted) return null;
-    const part = partOfPlan(plan, page.query, budget);
+    const part = headOfPlan(plan, page.query, budget);
     const { markets } = plan;
     const { selection, windowContinues, nextT } = part;
     const result = await columns.use(part.segmentIds, async (segments, transfer) => {

@@ -7,23 +7,23 @@ import { TaskOverdueError } from '../../compute/pool.js';
 import type { SegmentInput } from '../../compute/replay/render.js';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
 import {
-  clearPlace,
+  clearSlice,
   isFilled,
-  PLACE_ALIGNMENT,
-  type SharedPlace,
+  SLICE_ALIGNMENT,
+  type SharedSlice,
 } from '../../compute/segment/run.js';
 import { checkedBlock, type StoredBlock } from '../../compute/segment/segment.js';
 import type { DepthSource } from '../../storage/contract.js';
 
 /** A place and how many tasks work on it: until none does it is not given to another. */
-export interface RingPlace extends SharedPlace {
+export interface RingSlice extends SharedSlice {
   pins: number;
 }
 
-export class PlaceRing<K> {
+export class SliceRing<K> {
   private readonly memory: SharedArrayBuffer;
   /** The oldest first, as they lie from `#next` on round the end of the memory. */
-  private readonly places = new Map<K, RingPlace>();
+  private readonly places = new Map<K, RingSlice>();
   private next = 0;
 
   constructor(bytes: number) {
@@ -34,7 +34,7 @@ export class PlaceRing<K> {
     return this.places.size;
   }
 
-  get(key: K): RingPlace | undefined {
+  get(key: K): RingSlice | undefined {
     return this.places.get(key);
   }
 
@@ -44,8 +44,8 @@ export class PlaceRing<K> {
   }
 
   /** A place under a key that has none; null where it is too large, or tasks work on what is in its way. */
-  add(key: K, bytes: number): RingPlace | null {
-    const length = Math.ceil(bytes / PLACE_ALIGNMENT) * PLACE_ALIGNMENT;
+  add(key: K, bytes: number): RingSlice | null {
+    const length = Math.ceil(bytes / SLICE_ALIGNMENT) * SLICE_ALIGNMENT;
     const capacity = this.memory.byteLength;
     if (length > capacity) return null;
     if (this.next + length > capacity) {
@@ -64,7 +64,7 @@ export class PlaceRing<K> {
   }
 
   /** Drops the oldest places as long as they are in the way; says whether all of those could go. */
-  private evict(isInTheWay: (place: RingPlace) => boolean): boolean {
+  private evict(isInTheWay: (place: RingSlice) => boolean): boolean {
     for (const [key, place] of this.places) {
       if (!isInTheWay(place)) return true;
       if (place.pins > 0) return false;
@@ -85,12 +85,12 @@ const MAX_ASKED_ONCE = 65_536;
 /** A segment that is kept, or is to be, in one task. */
 interface Pinned {
   segmentId: number;
-  place: RingPlace;
+  place: RingSlice;
 }
 
 export class SegmentColumns {
   /** By segment id: an id is given once in a store's life in this process, to what never changes. */
-  private readonly ring: PlaceRing<number>;
+  private readonly ring: SliceRing<number>;
   private readonly askedOnce = new Set<number>();
 
   /** @param bytes of shared memory; 0: nothing is kept */
@@ -98,7 +98,7 @@ export class SegmentColumns {
     private readonly depth: Pick<DepthSource, 'readStoredBlocks'>,
     bytes: number = COLUMN_BYTES,
   ) {
-    this.ring = new PlaceRing(bytes);
+    this.ring = new SliceRing(bytes);
   }
 
   /** Segments that are kept, or about to be. */
@@ -154,11 +154,11 @@ export class SegmentColumns {
   }
 
   /** @throws Error where the block is damaged: the room that it states would drive out others' columns */
-  private newPlace(stored: StoredBlock): RingPlace | null {
+  private newPlace(stored: StoredBlock): RingSlice | null {
     const { segmentId } = stored;
     if (this.ring.get(segmentId) !== undefined || !this.isAskedAgain(segmentId)) return null;
     const place = this.ring.add(segmentId, statedPlainBytes(checkedBlock(stored)));
-    if (place !== null) clearPlace(place);
+    if (place !== null) clearSlice(place);
     return place;
   }
 
@@ -183,6 +183,6 @@ export class SegmentColumns {
 }
 
 /** What of a place a task is told. */
-function placeOf({ memory, offset, bytes }: RingPlace): SharedPlace {
+function placeOf({ memory, offset, bytes }: RingSlice): SharedSlice {
   return { memory, offset, bytes };
 }

@@ -4,7 +4,7 @@ import {
   lz4Compress,
   lz4Decompress,
   lz4DecompressInto,
-  PlainRoom,
+  PlainMemory,
 } from '../../compute/segment/lz4.js';
 
 const MARGIN = 32;
@@ -112,7 +112,7 @@ describe('LZ4 into memory that is there', () => {
 
 describe('room for plain bytes', () => {
   it('gives what was not taken yet, aligned, and grows to what was wanted', () => {
-    const room = new PlainRoom();
+    const room = new PlainMemory();
     const first = [room.take(13), room.take(100)];
     expect(first.map((bytes) => bytes.length)).toEqual([13, 100]);
     room.clear();

@@ -2,7 +2,7 @@ import { tableFromIPC, type Vector } from 'apache-arrow';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeArrow } from '../../compute/replay/arrow.js';
-import { MAX_AMOUNT_BYTES, roomFor, writeAmounts } from '../../compute/replay/digits.js';
+import { MAX_AMOUNT_BYTES, textBuffer, writeAmounts } from '../../compute/replay/digits.js';
 import { encodeJson } from '../../compute/replay/json.js';
 import { encodeMsgpack } from '../../compute/replay/msgpack.js';
 import { type Page, PAGE_LIMITS } from '../../compute/replay/page.js';
@@ -147,7 +147,7 @@ function pageOf(support: bigint, resistance: bigint): Page {
 
 describe('amounts', () => {
   const write = (amounts: number[]) => {
-    const room = roomFor(amounts.length * MAX_AMOUNT_BYTES);
+    const room = textBuffer(amounts.length * MAX_AMOUNT_BYTES);
     const end = writeAmounts(room, 0, Float64Array.from(amounts), 0, amounts.length);
     return new TextDecoder().decode(room.out.subarray(0, end));
   };

@@ -6,7 +6,7 @@ import { canEncode, compressPage } from '../../compute/replay/compress.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { renderPage, type FreshSegment, type RenderInput } from '../../compute/replay/render.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
-import { isFilled, type SharedPlace } from '../../compute/segment/run.js';
+import { isFilled, type SharedSlice } from '../../compute/segment/run.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
 import { referencePage, usdText, type PlainStore } from '../reference/replay.js';
 import { ladderStore, sequence } from './ladder-store.js';
@@ -18,7 +18,7 @@ const REQUEST = plainRequest(START_T, START_T + 100_000);
 function stored(
   block: Uint8Array,
   segmentId: number,
-  keepAt: SharedPlace | null = null,
+  keepAt: SharedSlice | null = null,
 ): FreshSegment {
   return { segmentId, block, crc32: zlib.crc32(block), keepAt };
 }

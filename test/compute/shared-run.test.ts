@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
 import {
-  clearPlace,
+  clearSlice,
   isFilled,
   leaveRun,
   runAt,
@@ -31,7 +31,7 @@ describe('a run in shared memory', () => {
           const memory = new SharedArrayBuffer(MARGIN + bytes + MARGIN);
           const all = new Uint8Array(memory).fill(MARK);
           const place = { memory, offset: MARGIN, bytes };
-          clearPlace(place);
+          clearSlice(place);
           expect(isFilled(place)).toBe(false);
           leaveRun(run, place);
           expect(isFilled(place)).toBe(true);
@@ -49,7 +49,7 @@ describe('a run in shared memory', () => {
     const [run] = runsOf({ markets: [], snapshots: [tiny()] }, 1).runs;
     const memory = new SharedArrayBuffer(4096);
     const place = { memory, offset: 0, bytes: 64 };
-    clearPlace(place);
+    clearSlice(place);
     leaveRun(run, place);
     expect(isFilled(place)).toBe(false);
     expect(() => runAt(place)).toThrow('no run lies at this place');

@@ -6,7 +6,7 @@ import { serveOptions } from '../../server/cli/settings.js';
 import { createLog } from '../../server/log.js';
 import type { PageIdentity } from '../../server/replay/caching.js';
 import { Fragments, FRAGMENTS_BYTES, pageOfPlan } from '../../server/replay/fragments.js';
-import { partOfPlan } from '../../server/replay/rendering.js';
+import { headOfPlan } from '../../server/replay/rendering.js';
 import type { DepthSource } from '../../storage/contract.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import type { PlainStore } from '../reference/replay.js';
@@ -58,7 +58,7 @@ async function pageOf(fragments: Fragments, depth: DepthSource, from?: number) {
   const body = fragments.page(plan, page);
   if (body === null) return null;
   const text = zlib.gunzipSync(body).toString();
-  const part = partOfPlan(plan, page.query, Infinity);
+  const part = headOfPlan(plan, page.query, Infinity);
   const rendered = renderPage({
     ...page,
     ...part,

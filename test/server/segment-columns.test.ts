@@ -5,11 +5,11 @@ import { renderPage, type SegmentInput } from '../../compute/replay/render.js';
 import { serveOptions } from '../../server/cli/settings.js';
 import {
   COLUMN_BYTES,
-  PlaceRing,
-  type RingPlace,
+  SliceRing,
+  type RingSlice,
   SegmentColumns,
 } from '../../server/replay/segment-columns.js';
-import { partOfPlan } from '../../server/replay/rendering.js';
+import { headOfPlan } from '../../server/replay/rendering.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MINT, NOW_S, startTestService, steadyStore } from '../support/service.js';
@@ -36,7 +36,7 @@ async function pageOf(columns: SegmentColumns, depth: MemoryDepth) {
     maxSnapshots: 288,
   });
   const query = queryOf(REQUEST);
-  const part = partOfPlan(plan, query, Infinity);
+  const part = headOfPlan(plan, query, Infinity);
   const { markets } = plan;
   const forms = new Set<string>();
   const text = await columns.use(part.segmentIds, (segments) => {
@@ -191,8 +191,8 @@ describe('places in a ring', () => {
     let refused = 0;
     fc.assert(
       fc.property(steps, (list) => {
-        const ring = new PlaceRing<number>(1000);
-        const given = new Map<number, RingPlace>();
+        const ring = new SliceRing<number>(1000);
+        const given = new Map<number, RingSlice>();
         list.forEach(({ bytes, pins, deletes, unpins }, key) => {
           const inUse = [...given].filter(([, place]) => place.pins > 0);
           const place = ring.add(key, bytes);
@@ -223,7 +223,7 @@ describe('places in a ring', () => {
   });
 
   it('drop the oldest for a new one', () => {
-    const ring = new PlaceRing<string>(96);
+    const ring = new SliceRing<string>(96);
     for (const key of ['a', 'b', 'c']) ring.add(key, 32);
     expect(ring.add('d', 40)?.offset).toBe(0);
     expect(['a', 'b', 'c', 'd'].map((key) => ring.get(key) !== undefined)).toEqual([
