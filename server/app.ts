@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/contract.js';
 import { docsRoutes } from './api/docs.js';
-import { type Handlers, type PlanCheck, unlimited } from './api/endpoint.js';
+import { type PlanCheck, unlimited } from './api/endpoint.js';
 import { admitUnanswered, apiRoutes } from './api/routes.js';
 import type { Clock } from './clock.js';
-import { ENDPOINTS, type Endpoints } from './endpoints.js';
+import { ENDPOINTS } from './endpoints.js';
+import type { LiveHandlers } from './handlers.js';
 import { Budget } from './http/budget.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
@@ -18,8 +19,7 @@ import { SegmentColumns } from './replay/segment-columns.js';
 export interface ServerOptions {
   depth: DepthSource;
   keys: KeySource;
-  /** Of every endpoint but replay, which is made here. */
-  handlers: Omit<Handlers<Endpoints>, 'getReplay'>;
+  handlers: LiveHandlers;
   /** Where it is left out, nothing is limited. */
   checkPlan?: PlanCheck;
   /** The EVM chain's numeric id. */

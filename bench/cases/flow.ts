@@ -1,16 +1,15 @@
 /** The pressure board of 1,000 tokens with 200,000 orders: the kernel, and the board around it. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
-import { rankPressure, type PressureRanking } from '../../compute/orders/pressure.js';
-import { startPool, type ComputePool } from '../../compute/pool.js';
-import { OrderBook } from '../../server/orders/order-book.js';
-import { PressureBoard } from '../../server/orders/pressure-board.js';
-import { PressureRows } from '../../server/orders/pressure-rows.js';
+import { type PressureRanking, rankPressure } from '../../compute/orders/pressure.js';
+import { type ComputePool, startPool } from '../../compute/pool.js';
 import { createLog } from '../../server/log.js';
+import { DcaOrdersByToken } from '../../server/orders/orders-by-token.js';
+import { PressureBoard, PressureRows } from '../../server/orders/pressure-board.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';
 import { Turns } from '../../server/turns.js';
 import { benchCase, type BenchCase, type Extra } from '../case.js';
-import { FLOW_NOW_S, FLOW_ORDERS, FLOW_TOKENS, benchOrders, benchState } from '../data/orders.js';
+import { benchOrders, benchState, FLOW_NOW_S, FLOW_ORDERS, FLOW_TOKENS } from '../data/orders.js';
 import { digestOf } from '../digest.js';
 import type { LoadedGroup } from '../groups.js';
 
@@ -31,7 +30,7 @@ interface Ranked {
 class FlowSubject {
   readonly states: ReadonlyMap<string, LiveToken>;
   readonly clock = { atS: FLOW_NOW_S, nowS: () => this.clock.atS };
-  readonly book: OrderBook;
+  readonly book: DcaOrdersByToken;
   readonly board: PressureBoard;
   private readonly orders: ReadonlyMap<string, DcaOrder[]>;
 
@@ -40,10 +39,10 @@ class FlowSubject {
     this.states = new Map(tokens.map((state) => [state.details.address, state]));
     this.orders = new Map(tokens.map((state, i) => [state.details.address, benchOrders(i)]));
     const log = createLog();
-    this.book = new OrderBook({ source: this, log });
+    this.book = new DcaOrdersByToken(this, log);
     this.board = new PressureBoard({
-      state: { token: (address) => this.states.get(address) ?? null },
-      orderBook: this.book,
+      tokens: { token: (address) => this.states.get(address) ?? null },
+      orders: this.book,
       pool,
       clock: this.clock,
       log,

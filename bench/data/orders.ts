@@ -81,7 +81,7 @@ export function benchState(token: number): LiveToken {
       lastRefreshS: null,
     },
     newest: {
-      place: { segmentId: token, row: 0, t: FLOW_NOW_S, tier: 'raw' },
+      ref: { segmentId: token, row: 0, t: FLOW_NOW_S, tier: 'raw' },
       priceUsd: PRICE_USD,
       ladder: spot,
       spot,

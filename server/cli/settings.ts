@@ -7,12 +7,18 @@ import path from 'node:path';
 import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
 import { DEFAULT_EVM_CHAIN_ID } from '../api/chain.js';
-import { DEFAULT_NATIVE, type NativeCurrency } from '../depth/depth-handler.js';
+import type { NativeCurrency } from '../depth/market-depth.js';
 import { DEFAULT_PLANS, parsePlans, type Plans } from '../limits/plans.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
 import { instant, readFlags, wholeNumber } from './flags.js';
+
+/** Mainchain's native token where none is configured. */
+export const DEFAULT_NATIVE: NativeCurrency = {
+  code: 'SOL',
+  mint: 'So11111111111111111111111111111111111111112',
+};
 
 const MAX_PORT = 65_535;
 const MAX_THREADS = 256;

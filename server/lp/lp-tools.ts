@@ -121,7 +121,7 @@ export class LpTools {
       const { tokenId, symbol, name, icon } = token.details;
       this.noteLabel(address, JSON.stringify([symbol, name, icon]));
       const isCommitted = this.committed.delete(tokenId);
-      if (isCommitted || this.ranges.isBefore(address, token.newest?.place.t ?? 0)) {
+      if (isCommitted || this.ranges.isBefore(address, token.newest?.ref.t ?? 0)) {
         touched.push(address);
       }
     }

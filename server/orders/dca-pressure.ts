@@ -1,15 +1,33 @@
-import Type, { type TSchema } from 'typebox';
+/** GET /dca-pressure, from the board that stands. */
+import Type, { type Static, type TSchema } from 'typebox';
 import { type Timeframe, TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import {
   MAX_TOP_ORDERS,
   PRESSURE_DIRECTIONS,
   PRESSURE_SORTS,
+  type PressureRanking,
+  rankOf,
+  topOrdersOf,
 } from '../../compute/orders/pressure.js';
-import { defineEndpoint } from '../api/endpoint.js';
+import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
+import { KeptReplies } from '../api/replies.js';
 import { count, document, flag, most, nullable, usd, word } from '../api/schemas.js';
-import { tokenRanges } from '../tokens/size-range-fields.js';
-import { boardToken } from '../tokens/token-info-fields.js';
-import { dcaOrder } from './dca-order-fields.js';
+import {
+  boardToken,
+  boardTokenDocument,
+  isWithinSizeRanges,
+  readSizeRanges,
+  sizeRangeParameters,
+  type SizeRanges,
+} from '../tokens/token-fields.js';
+import {
+  dcaOrder,
+  dcaOrderDocument,
+  MAX_KEPT_ORDERS,
+  REPLY_OVERHEAD_ORDERS,
+} from './order-documents.js';
+import type { LiveOrders } from './live-orders.js';
+import type { Pressure } from './pressure-board.js';
 
 const MAX_TOKENS = 50;
 const DEFAULT_TOKENS = 20;
@@ -69,7 +87,7 @@ export const getDcaPressure = defineEndpoint({
       fallback: DEFAULT_ORDERS,
     }),
     limit: most('tokens that are listed', { maximum: MAX_TOKENS, fallback: DEFAULT_TOKENS }),
-    ...tokenRanges,
+    ...sizeRangeParameters,
   }),
   body: null,
   response: document({
@@ -103,3 +121,113 @@ export const getDcaPressure = defineEndpoint({
   }),
   errors: [],
 });
+
+/** Documents up to this are encoded once for all their requests, larger ones off the event loop. */
+const MAX_ENCODED_ORDERS = 250;
+
+export interface PressureServices {
+  orders: Pick<LiveOrders, 'pressure'>;
+}
+
+type PressureQuery = Call<typeof getDcaPressure>['query'];
+type PressureDocument = Static<(typeof getDcaPressure)['response']>;
+type TokenDocument = PressureDocument['tokens'][number];
+
+/** Makes the handler of GET /dca-pressure. */
+export function dcaPressureHandler({ orders }: PressureServices): Handler<typeof getDcaPressure> {
+  let of: Pressure | null = null;
+  let replies = emptyReplies();
+  return ({ query }) => {
+    const ranges = readSizeRanges(query);
+    const { current } = orders.pressure;
+    if (of !== current) replies = emptyReplies();
+    of = current;
+    const reply = replies.get(keyOf(query), () => pressureDocument(current, query, ranges));
+    return sizeOf(reply.document) <= MAX_ENCODED_ORDERS ? reply : reply.document;
+  };
+}
+
+function emptyReplies(): KeptReplies<PressureDocument> {
+  return new KeptReplies({ sizeOf, maxSize: MAX_KEPT_ORDERS });
+}
+
+/** In orders: a token takes up about as much as two. */
+function sizeOf({ tokens }: PressureDocument): number {
+  return tokens.reduce(
+    (sum, { orders }) => sum + REPLY_OVERHEAD_ORDERS + orders.length,
+    REPLY_OVERHEAD_ORDERS,
+  );
+}
+
+function keyOf(query: PressureQuery): string {
+  return [
+    query.sort_by,
+    query.sort_dir,
+    query.sort_timeframe,
+    query.include_orders ? query.order_limit : 0,
+    query.limit,
+    query.min_mcap,
+    query.max_mcap,
+    query.min_liquidity,
+    query.max_liquidity,
+  ].join(' ');
+}
+
+function pressureDocument(
+  { rows, ranking }: Pressure,
+  query: PressureQuery,
+  ranges: SizeRanges,
+): PressureDocument {
+  const tokens: TokenDocument[] = [];
+  for (const i of rankOf(ranking, query.sort_by, query.sort_dir, query.sort_timeframe)) {
+    if (!isWithinSizeRanges(rows[i].token, ranges)) continue;
+    tokens.push(tokenDocument({ rows, ranking }, i, query));
+    if (tokens.length === query.limit) break;
+  }
+  return {
+    query_parameters: {
+      sort_by: query.sort_by,
+      sort_timeframe: query.sort_timeframe,
+      include_orders: query.include_orders,
+      limit: query.limit,
+      chain: 'mainchain',
+    },
+    count: tokens.length,
+    tokens,
+  };
+}
+
+function tokenDocument(
+  { rows, ranking }: Pressure,
+  i: number,
+  { include_orders: withOrders, order_limit: limit, sort_timeframe: timeframe }: PressureQuery,
+): TokenDocument {
+  const { token, orders } = rows[i];
+  const shown = withOrders ? topOrdersOf(ranking, i, timeframe, limit) : [];
+  return {
+    token: boardTokenDocument(token),
+    buy_order_count: ranking.buyCount[i],
+    sell_order_count: ranking.sellCount[i],
+    total_buy_usd: ranking.totalBuyUsd[i],
+    total_sell_usd: ranking.totalSellUsd[i],
+    net_usd: ranking.totalBuyUsd[i] - ranking.totalSellUsd[i],
+    impact: impactDocument(ranking, i, rows.length),
+    orders: Array.from(shown, (order) => dcaOrderDocument(orders[order], token, ranking.nowS)),
+  };
+}
+
+/** Each timeframe's `net_usd` and `net_pct`, in the order of api.md 2.5. */
+function impactDocument(
+  { netUsd, netPct }: PressureRanking,
+  i: number,
+  tokens: number,
+): TokenDocument['impact'] {
+  const fields = TIMEFRAMES.flatMap((timeframe, f) => {
+    const pct = netPct[f * tokens + i];
+    return [
+      [`net_usd_${timeframe}`, netUsd[f * tokens + i]],
+      [`net_pct_${timeframe}`, Number.isNaN(pct) ? null : pct],
+    ];
+  });
+  return Object.fromEntries(fields) as TokenDocument['impact'];
+}

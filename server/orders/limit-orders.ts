@@ -1,6 +1,15 @@
-import Type from 'typebox';
+/** GET /limit-orders, from memory, in the turn of the request. */
+import Type, { type Static } from 'typebox';
 import { CHAINS } from '../../compute/market.js';
-import { defineEndpoint } from '../api/endpoint.js';
+import {
+  type LadderLeg,
+  nearestOrders,
+  type NearOrder,
+} from '../../compute/orders/limit-orders.js';
+import type { ChainFilter } from '../api/chain.js';
+import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
+import { invalidParameter } from '../api/errors.js';
+import { KeptReplies, Versions } from '../api/replies.js';
 import {
   bounded,
   chainFilter,
@@ -14,8 +23,16 @@ import {
   tokenSymbol,
   usd,
 } from '../api/schemas.js';
-import { direction, pairedSymbol } from './dca-order-fields.js';
-import { ordersToken } from '../tokens/token-info-fields.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
+import { ordersToken, ordersTokenDocument } from '../tokens/token-fields.js';
+import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
+import {
+  direction,
+  MAX_KEPT_ORDERS,
+  pairedSymbol,
+  REPLY_OVERHEAD_ORDERS,
+} from './order-documents.js';
+import type { LiveOrders } from './live-orders.js';
 
 const MIN_CHANGE = -0.99;
 const MAX_CHANGE = 10;
@@ -86,3 +103,99 @@ export const getLimitOrders = defineEndpoint({
   }),
   errors: ['token_not_found'],
 });
+
+export interface LimitOrdersServices {
+  tokens: LiveTokens;
+  orders: Pick<LiveOrders, 'limit'>;
+}
+
+type LimitOrdersDocument = Static<(typeof getLimitOrders)['response']>;
+type LimitOrdersQuery = Call<typeof getLimitOrders>['query'];
+
+/** Makes the handler of GET /limit-orders. */
+export function limitOrdersHandler({
+  tokens,
+  orders,
+}: LimitOrdersServices): Handler<typeof getLimitOrders> {
+  const versions = new Versions();
+  const replies = new KeptReplies<LimitOrdersDocument>({
+    sizeOf: ({ orders }) => orders.length + REPLY_OVERHEAD_ORDERS,
+    maxSize: MAX_KEPT_ORDERS,
+  });
+  const reply = (token: LiveToken, chain: ChainFilter, query: LimitOrdersQuery) => {
+    const legs = legsOf(tokens, token, chain);
+    const ladders = legs.map((leg) => orders.limit.get(leg.details.address));
+    const { low_pct_change: low, high_pct_change: high, limit } = query;
+    const key = [
+      ...[token, ...legs].map(({ details, revision }) => `${details.tokenId}:${revision}`),
+      ...ladders.map((ladder) => versions.of(ladder)),
+      chain,
+      low,
+      high,
+      limit,
+    ].join(' ');
+    return replies.get(key, () => {
+      const known = legs.flatMap((leg, i): (LadderLeg & { token: LiveToken })[] => {
+        const ladder = ladders[i];
+        const priceUsd = currentPriceUsd(leg);
+        return ladder === null || priceUsd === null ? [] : [{ token: leg, ladder, priceUsd }];
+      });
+      const near = nearestOrders(known, { lowChange: low, highChange: high, limit });
+      return {
+        query_parameters: {
+          token_address: token.details.address,
+          low_pct_change: low,
+          high_pct_change: high,
+          limit,
+          chain,
+        },
+        token: ordersTokenDocument(token),
+        count: near.length,
+        orders: near.map((found) => orderDocument(found, known[found.leg])),
+      };
+    });
+  };
+  return ({ token: asked, chain, query }) => {
+    checkRange(query);
+    const token = tokens.known(asked);
+    return token instanceof Promise
+      ? token.then((loaded) => reply(loaded, chain, query))
+      : reply(token, chain, query);
+  };
+}
+
+/** The asset's legs on the chains that are asked for. */
+function legsOf(tokens: LiveTokens, token: LiveToken, chain: ChainFilter): LiveToken[] {
+  const chains = chain === 'all' ? CHAINS : [chain];
+  return chains.flatMap((each) => tokens.table.leg(token, each) ?? []);
+}
+
+/** @throws ApiError 400 invalid_parameter */
+function checkRange({ low_pct_change: low, high_pct_change: high }: LimitOrdersQuery): void {
+  // `high_pct_change` alone may lie below what `low_pct_change` is by itself: nothing is in between.
+  if (low <= high || low === DEFAULT_LOW_CHANGE) return;
+  throw invalidParameter('low_pct_change', `expected at most high_pct_change, ${high}; was ${low}`);
+}
+
+function orderDocument(
+  { order, pctAway }: NearOrder,
+  { token, priceUsd }: { token: LiveToken; priceUsd: number },
+): LimitOrdersDocument['orders'][number] {
+  const isBuy = order.direction === 'BUY';
+  return {
+    order_address: order.orderAddress,
+    chain: token.details.chain,
+    direction: order.direction,
+    platform: order.platform,
+    symbol: token.details.symbol,
+    paired_symbol: order.pairedSymbol,
+    maker: order.maker,
+    usd_price: order.usdPrice,
+    current_price_usd: priceUsd,
+    pct_away: pctAway,
+    usd_support_amount: isBuy ? order.remainingUsd : 0,
+    usd_resistance_amount: isBuy ? 0 : order.remainingUsd,
+    pct_complete: order.pctComplete,
+    created_at: order.createdAtS,
+  };
+}

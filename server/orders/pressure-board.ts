@@ -2,37 +2,43 @@
  * The board of GET /dca-pressure, kept ready. It is ranked in the pool: when orders, prices or
  * ladders of its tokens change, and by the clock.
  */
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
+import {
+  packOrders,
+  type PressureInput,
+  type PressureRanking,
+} from '../../compute/orders/pressure.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { PressureRanking } from '../../compute/orders/pressure.js';
+import type { BinSums } from '../../compute/segment/snapshots.js';
 import type { Clock } from '../clock.js';
-import type { Log } from '../log.js';
 import { LiveValue } from '../follower.js';
-import type { TokenTable } from '../tokens/token-table.js';
+import type { Log } from '../log.js';
+import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 import { Turns } from '../turns.js';
-import type { OrderBook } from './order-book.js';
-import { PressureRows, type PressureRow } from './pressure-rows.js';
+import type { DcaOrdersByToken } from './orders-by-token.js';
+import { type SharedColumn, SharedColumns } from './shared-columns.js';
 
-/** How old a board may be when a request gets it, with a clock that runs: the API's text says so. */
+/** The age that a board may have when a request gets it, with a clock that runs (as the API says). */
 export const MAX_BOARD_AGE_S = 15;
 /** A board of this age is ranked anew even where nothing else has changed. */
 const REFRESH_AFTER_S = 5;
 /** How often the clock is looked at. */
 const TICK_MS = 500;
-/** The longest that a ranking is put off: what is left of MAX_BOARD_AGE_S is for it to be done. */
+/** The longest that a ranking is put off: the rest of MAX_BOARD_AGE_S is for its work. */
 const MAX_PAUSE_MS = 6_000;
 /** A ranking that has failed is tried again after this. */
 const RETRY_AFTER_MS = 1_000;
 
 export interface PressureOptions {
-  state: Pick<TokenTable, 'token'>;
-  /** Whoever makes the board has its changes, and the market's, told to `touch`. */
-  orderBook: Pick<OrderBook, 'orders' | 'tokens'>;
+  tokens: Pick<TokenTable, 'token'>;
+  /** Changes of these, and of tokens, must be passed to `touch`. */
+  orders: Pick<DcaOrdersByToken, 'orders' | 'tokens'>;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
   log: Log;
 }
 
-/** A ranking, and what it is of: row `i` is token `i` of the ranking. Nothing of it changes. */
+/** A ranking and its tokens: row `i` is token `i` of the ranking. It never changes. */
 export interface Pressure {
   rows: readonly PressureRow[];
   ranking: PressureRanking;
@@ -45,7 +51,7 @@ export class PressureBoard {
   private ticking: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: PressureOptions) {
-    this.rows = new PressureRows(options.state, options.orderBook);
+    this.rows = new PressureRows(options.tokens, options.orders);
     this.board = new LiveValue({
       build: () => this.rank(),
       failure: 'DCA pressure could not be ranked',
@@ -74,7 +80,7 @@ export class PressureBoard {
    * @throws Error where the pool does not rank it
    */
   async start(): Promise<void> {
-    this.touch(this.options.orderBook.tokens());
+    this.touch(this.options.orders.tokens());
     await this.board.get();
     this.ticking = setInterval(() => this.tick(), TICK_MS);
     this.ticking.unref();
@@ -109,5 +115,127 @@ export class PressureBoard {
     const input = this.rows.input(clock.nowS());
     const { ranking, costMs } = await pool.run('rankPressure', input);
     return { value: { rows, ranking }, costMs };
+  }
+}
+
+/** A token on the board, as it was when the row was made; rows are replaced, never changed. */
+export interface PressureRow {
+  readonly token: LiveToken;
+  readonly orders: readonly DcaOrder[];
+  readonly ordersColumn: SharedColumn;
+  readonly ladder: BinSums | null;
+  readonly ladderColumn: SharedColumn | null;
+}
+
+/** The tokens on the board, with their orders and ladders in memory that threads share. */
+export class PressureRows {
+  private readonly byAddress = new Map<string, PressureRow>();
+  private readonly orderColumns = new SharedColumns();
+  private readonly ladderColumns = new SharedColumns();
+  private sorted: readonly PressureRow[] = [];
+  /** Addresses of all rows, ascending, and perhaps of some that are gone. */
+  private addresses: string[] = [];
+  /** Whether a row has joined since they were sorted. */
+  private joined = false;
+
+  constructor(
+    private readonly tokens: Pick<TokenTable, 'token'>,
+    private readonly orders: Pick<DcaOrdersByToken, 'orders'>,
+  ) {}
+
+  /** Rows by address ascending; the array is replaced, never changed. */
+  get rows(): readonly PressureRow[] {
+    return this.sorted;
+  }
+
+  /** Whether a change of the token concerns the board. */
+  concerns(address: string): boolean {
+    return this.byAddress.has(address) || this.orders.orders(address).length > 0;
+  }
+
+  /**
+   * Looks at tokens again: those with a record and an active order are on the board.
+   * @param touched loses each token that has been looked at
+   */
+  async update(touched: Set<string>, turns: Turns): Promise<void> {
+    let changed = false;
+    for (const address of touched) {
+      touched.delete(address);
+      changed = (await this.updateOne(address, turns)) || changed;
+      await turns.take();
+    }
+    if (this.joined) this.addresses = [...this.byAddress.keys()].sort();
+    this.joined = false;
+    if (!changed) return;
+    this.sorted = this.addresses.flatMap((address) => this.byAddress.get(address) ?? []);
+  }
+
+  /** What the pool ranks: the rows as they are. */
+  input(nowS: number): PressureInput {
+    const { rows } = this;
+    const input: PressureInput = {
+      nowS,
+      orders: this.orderColumns.memory,
+      ladders: this.ladderColumns.memory,
+      ordersAt: new Uint32Array(rows.length),
+      orderCount: new Uint32Array(rows.length),
+      priceUsd: new Float64Array(rows.length),
+      ladderAt: new Uint32Array(rows.length),
+      binCount: new Uint32Array(rows.length),
+      firstBin: new Int16Array(rows.length),
+    };
+    for (const [i, row] of rows.entries()) {
+      const { token, orders, ordersColumn, ladder, ladderColumn } = row;
+      input.ordersAt[i] = ordersColumn.at;
+      input.orderCount[i] = orders.length;
+      input.priceUsd[i] = currentPriceUsd(token) ?? NaN;
+      input.ladderAt[i] = ladderColumn?.at ?? 0;
+      input.binCount[i] = ladder?.supportCents.length ?? 0;
+      input.firstBin[i] = ladder?.firstBin ?? 0;
+    }
+    return input;
+  }
+
+  /** @returns whether there is a change of the rows */
+  private async updateOne(address: string, turns: Turns): Promise<boolean> {
+    const before = this.byAddress.get(address);
+    const now = this.tokens.token(address);
+    const orders = this.orders.orders(address);
+    if (now === null || orders.length === 0) {
+      if (before === undefined) return false;
+      this.byAddress.delete(address);
+      this.dropColumns(before);
+      return true;
+    }
+    // The table changes its own object.
+    const token = { ...now };
+    const ladder = token.newest?.spot ?? null;
+    if (before?.token.revision === token.revision && before.orders === orders) return false;
+    const sameOrders = before?.orders === orders;
+    const sameLadder = before?.ladder === ladder;
+    if (before && !sameOrders) this.orderColumns.drop(before.ordersColumn);
+    if (before?.ladderColumn && !sameLadder) this.ladderColumns.drop(before.ladderColumn);
+    const row: PressureRow = {
+      token,
+      orders,
+      ordersColumn: sameOrders
+        ? before.ordersColumn
+        : await this.orderColumns.put([packOrders(orders)], turns),
+      ladder,
+      ladderColumn: sameLadder ? before.ladderColumn : await this.putLadder(ladder, turns),
+    };
+    if (before === undefined) this.joined = true;
+    this.byAddress.set(address, row);
+    return true;
+  }
+
+  private async putLadder(ladder: BinSums | null, turns: Turns): Promise<SharedColumn | null> {
+    if (ladder === null) return null;
+    return this.ladderColumns.put([ladder.supportCents, ladder.resistanceCents], turns);
+  }
+
+  private dropColumns({ ordersColumn, ladderColumn }: PressureRow): void {
+    this.orderColumns.drop(ordersColumn);
+    if (ladderColumn !== null) this.ladderColumns.drop(ladderColumn);
   }
 }

@@ -1,6 +1,9 @@
-import Type from 'typebox';
-import { CHAINS } from '../../compute/market.js';
-import { defineEndpoint } from '../api/endpoint.js';
+/** GET /top-scores, from boards that are kept ready. */
+import Type, { type Static } from 'typebox';
+import { type Chain, CHAINS } from '../../compute/market.js';
+import type { ChainFilter } from '../api/chain.js';
+import { defineEndpoint, type Handler } from '../api/endpoint.js';
+import { KeptReply } from '../api/replies.js';
 import {
   chainFilter,
   chainKey,
@@ -11,9 +14,13 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
+import { LiveValue } from '../follower.js';
+import type { Log } from '../log.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
+import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 
 /** Tokens on the board. */
-export const TOP_SCORES = 50;
+const TOP_SCORES = 50;
 
 export const getTopScores = defineEndpoint({
   operationId: 'getTopScores',
@@ -51,3 +58,100 @@ export const getTopScores = defineEndpoint({
   }),
   errors: [],
 });
+
+type Board = Static<(typeof getTopScores)['response']>;
+/** The board of each chain, and the merged one. */
+type Boards = Readonly<Record<ChainFilter, KeptReply<Board>>>;
+
+/** The boards of scores: they follow the tokens by themselves, off the path of requests. */
+export class TopScores {
+  private readonly boards: LiveValue<Boards>;
+
+  constructor(tokens: Pick<LiveTokens, 'table' | 'onLoad'>, log: Log) {
+    this.boards = new LiveValue({
+      build: () => Promise.resolve({ value: rankBoards(tokens.table) }),
+      failure: 'the boards of scores could not be ranked',
+      log,
+    });
+    tokens.onLoad(() => this.boards.request());
+  }
+
+  /** Answers GET /top-scores. */
+  readonly handler: Handler<typeof getTopScores> = ({ chain }) => {
+    const boards = this.boards.get();
+    return boards instanceof Promise ? boards.then((first) => first[chain]) : boards[chain];
+  };
+
+  /** Resolves when the boards hold every token that has been loaded. */
+  settled(): Promise<void> {
+    return this.boards.settled();
+  }
+
+  /** Ranks no more boards. */
+  close(): Promise<void> {
+    return this.boards.close();
+  }
+}
+
+/** Ranks every token: one pass, however many there are. */
+function rankBoards(table: TokenTable): Boards {
+  const own = Object.fromEntries(CHAINS.map((chain) => [chain, new Ranking()])) as Record<
+    Chain,
+    Ranking
+  >;
+  const merged = new Ranking();
+  for (const token of table.all()) {
+    if (token.standing.status !== 'available') continue;
+    own[token.details.chain].add(token);
+    if (standsForAsset(token, table)) merged.add(token);
+  }
+  return {
+    mainchain: boardOf('mainchain', own.mainchain.tokens),
+    evmchain: boardOf('evmchain', own.evmchain.tokens),
+    all: boardOf('all', merged.tokens),
+  };
+}
+
+/** Of an asset's available legs the mainchain one stands for it, where there is one. */
+function standsForAsset(token: LiveToken, table: TokenTable): boolean {
+  if (token.details.chain === 'mainchain') return true;
+  return table.leg(token, 'mainchain')?.standing.status !== 'available';
+}
+
+function boardOf(chain: ChainFilter, tokens: readonly LiveToken[]): KeptReply<Board> {
+  return new KeptReply<Board>({
+    chain,
+    count: tokens.length,
+    tokens: tokens.map((token) => ({
+      address: token.details.address,
+      chain: token.details.chain,
+      symbol: token.details.symbol,
+      service_score: scoreOf(token),
+      // An available token has a price: it would be price_unavailable without one.
+      service_current_price: currentPriceUsd(token) as number,
+      status: 'available',
+    })),
+  });
+}
+
+/** The best of the tokens seen so far, best first. */
+class Ranking {
+  readonly tokens: LiveToken[] = [];
+
+  add(token: LiveToken): void {
+    const { tokens } = this;
+    let at = tokens.length;
+    while (at > 0 && isBetter(token, tokens[at - 1])) at--;
+    if (at === TOP_SCORES) return;
+    tokens.splice(at, 0, token);
+    if (tokens.length > TOP_SCORES) tokens.pop();
+  }
+}
+
+const scoreOf = ({ standing }: LiveToken): number => standing.asset?.score.score ?? 0;
+
+/** By score, ties by address ascending. */
+function isBetter(a: LiveToken, b: LiveToken): boolean {
+  const difference = scoreOf(a) - scoreOf(b);
+  return difference > 0 || (difference === 0 && a.details.address < b.details.address);
+}

@@ -1,18 +1,23 @@
 /**
- * The market in memory: the tokens, their scores and their newest depth. It follows the store by
- * itself, off the path of requests: after commits, and as time makes snapshots visible.
+ * All tokens in memory with their scores and their newest depth. They follow the store by
+ * themselves, off the path of requests: after commits, and as time makes snapshots visible.
  */
 import type { ComputePool } from '../../compute/pool.js';
-import type { MarketSource, NewestSnapshots } from '../../storage/contract.js';
-import type { ChainFilter } from '../api/chain.js';
+import type { MarketSource, NewestSnapshots, SnapshotRef } from '../../storage/contract.js';
+import type { AskedToken } from '../api/chain.js';
 import type { Clock } from '../clock.js';
-import { Follower, LiveValue } from '../follower.js';
+import { Follower } from '../follower.js';
+import { ApiError } from '../http/errors.js';
 import type { Log } from '../log.js';
-import { Alarms } from './alarms.js';
-import { EMPTY_BOARDS, topScoreBoards, type TopScoreBoards } from '../scores/boards.js';
-import { DEPTH_DELAY_S, DepthLoader } from './depth-loader.js';
-import { HeldDepth, MAX_HELD_BYTES, isSamePlace, type HeldToken } from './held-depth.js';
-import { TokenTable, type LiveToken } from './token-table.js';
+import {
+  createHeldDepth,
+  DEPTH_DELAY_S,
+  DepthLoader,
+  type HeldDepth,
+  type HeldToken,
+  isSameSnapshot,
+} from './newest-depth.js';
+import { type LiveToken, TokenTable } from './token-table.js';
 
 /** Tokens that are loaded at once, with a read and a task of the pool for all of them. */
 const TOKENS_AT_ONCE = 16;
@@ -29,24 +34,26 @@ export interface LiveTokensOptions {
   maxHeldBytes?: number;
 }
 
-/** Told of the tokens that have just been loaded: whatever is served of them may be another. */
+/** Gets the addresses of tokens that have just been loaded: whatever is served of them may differ. */
 export type LoadListener = (addresses: readonly string[]) => void;
 
 export class LiveTokens {
   readonly table = new TokenTable();
   readonly held: HeldDepth;
-  private readonly boards: LiveValue<TopScoreBoards>;
   private readonly alarms = new Alarms();
   private readonly loader: DepthLoader;
   private readonly follower: Follower<number>;
-  private ticking: NodeJS.Timeout | null = null;
-  private closed = false;
+  /** Reads of tokens that are not held. */
   private readonly reading = new Map<number, Promise<HeldToken>>();
   private readonly loadListeners: LoadListener[] = [];
+  private ticking: NodeJS.Timeout | null = null;
+  private closed = false;
 
   constructor(private readonly options: LiveTokensOptions) {
-    this.held = new HeldDepth(options.maxHeldBytes ?? MAX_HELD_BYTES);
-    this.loader = new DepthLoader(options.source, options.pool, this.held, this.table);
+    this.held = createHeldDepth(options.maxHeldBytes);
+    this.loader = new DepthLoader(options.source, options.pool, this.held, (tokenId) =>
+      this.knownNewest(tokenId),
+    );
     this.follower = new Follower({
       work: (tokenIds) => this.loadTokens(tokenIds),
       failure: 'a token could not be loaded',
@@ -54,57 +61,17 @@ export class LiveTokens {
       log: options.log,
       batchKeys: TOKENS_AT_ONCE,
     });
-    this.boards = new LiveValue({
-      build: () => Promise.resolve({ value: topScoreBoards(this.table) }),
-      failure: 'the boards of scores could not be ranked',
-      log: options.log,
-    });
   }
 
-  /** The board of a chain, or the merged one. */
-  board(chain: ChainFilter): TopScoreBoards[ChainFilter] {
-    return (this.boards.current ?? EMPTY_BOARDS)[chain];
-  }
-
-  /** Calls `listener` once tokens have been loaded, and their state holds what is new. */
-  onLoad(listener: LoadListener): void {
-    this.loadListeners.push(listener);
-  }
-
-  /** Whether anything has named the token, be it loaded yet or not. */
-  hasRecord(...[chain, address]: Parameters<MarketSource['hasRecord']>): boolean {
-    return this.options.source.hasRecord(chain, address);
-  }
-
-  /** The token's newest snapshots where they are held; null: loadDepth() reads them. */
-  depth({ details: { tokenId } }: LiveToken): HeldToken | null {
-    return this.held.get(tokenId);
-  }
-
-  /** Reads the snapshots of a token that is not held: one that the bound has put out. */
-  loadDepth({ details: { tokenId } }: LiveToken): Promise<HeldToken> {
-    let reading = this.reading.get(tokenId);
-    if (reading === undefined) {
-      reading = this.readDepth(tokenId).finally(() => this.reading.delete(tokenId));
-      this.reading.set(tokenId, reading);
-    }
-    return reading;
-  }
-
-  /** Takes note of a commit: the tokens are loaded anew, soon and in the background. */
-  touch(tokenIds: Iterable<number>): void {
-    this.follower.touch(tokenIds);
-  }
-
-  /** Loads every token, then follows the store, to be told of commits from before this call on. */
+  /** Loads every token, then follows the store. Commits must be passed to `touch` from before on. */
   async start(): Promise<void> {
     this.ticking = setInterval(() => this.tick(), TICK_MS);
     this.ticking.unref();
     const { source, clock } = this.options;
     const nowS = clock.nowS();
-    const places = new Map<number, NewestSnapshots>();
+    const snapshots = new Map<number, NewestSnapshots>();
     for await (const part of source.allNewestSnapshots(nowS, DEPTH_DELAY_S)) {
-      for (const [tokenId, found] of part) places.set(tokenId, found);
+      for (const [tokenId, found] of part) snapshots.set(tokenId, found);
     }
     const batches = batchesOf(source.tokenIds());
     let hasFailed = false;
@@ -112,9 +79,9 @@ export class LiveTokens {
       for (const batch of batches) {
         if (this.closed) return;
         try {
-          await this.loadTokens(batch, places);
+          await this.loadTokens(batch, snapshots);
         } catch {
-          // The follower tries them one by one, and says what fails.
+          // The follower tries them one by one, and logs those that fail.
           this.touch(batch);
           hasFailed = true;
         }
@@ -124,7 +91,11 @@ export class LiveTokens {
     await Promise.all(Array.from({ length: LOADS_AT_START }, load));
     this.follower.start();
     if (hasFailed) await this.follower.settled();
-    await this.boards.settled();
+  }
+
+  /** Takes note of a commit: the tokens are loaded anew, soon and in the background. */
+  touch(tokenIds: Iterable<number>): void {
+    this.follower.touch(tokenIds);
   }
 
   /** Looks at the clock: tokens that change by it alone are loaded anew. */
@@ -132,10 +103,44 @@ export class LiveTokens {
     this.touch(this.alarms.due(this.options.clock.nowS()));
   }
 
-  /** Resolves when everything that was touched so far has been loaded. */
-  async settled(): Promise<void> {
-    await this.follower.settled();
-    await this.boards.settled();
+  /** Calls `listener` once tokens have been loaded and the table holds what is new. */
+  onLoad(listener: LoadListener): void {
+    this.loadListeners.push(listener);
+  }
+
+  /** Whether anything has named the token, be it loaded yet or not. */
+  hasRecord(...[chain, address]: Parameters<MarketSource['hasRecord']>): boolean {
+    return this.options.source.hasRecord(chain, address);
+  }
+
+  /**
+   * The token that a request names: at once where it is in memory, else as soon as it is loaded.
+   * @throws ApiError 404 token_not_found, at once
+   */
+  known({ chain, address }: AskedToken): LiveToken | Promise<LiveToken> {
+    const token = this.table.token(address);
+    if (token !== null) return token;
+    if (!this.hasRecord(chain, address)) {
+      throw new ApiError(404, 'token_not_found', `There is no record of ${address}`);
+    }
+    return this.afterLoading(address);
+  }
+
+  /** The token's newest snapshots: at once where they are held, else read from the store. */
+  depth({ details: { tokenId } }: LiveToken): HeldToken | Promise<HeldToken> {
+    const held = this.held.get(tokenId);
+    if (held !== undefined) return held;
+    let reading = this.reading.get(tokenId);
+    if (reading === undefined) {
+      reading = this.readDepth(tokenId).finally(() => this.reading.delete(tokenId));
+      this.reading.set(tokenId, reading);
+    }
+    return reading;
+  }
+
+  /** Resolves when everything that was touched so far has been loaded, or has failed once. */
+  settled(): Promise<void> {
+    return this.follower.settled();
   }
 
   /** Stops following, and waits for what is under way. */
@@ -143,7 +148,17 @@ export class LiveTokens {
     this.closed = true;
     if (this.ticking !== null) clearInterval(this.ticking);
     await this.follower.close();
-    await this.boards.close();
+  }
+
+  private async afterLoading(address: string): Promise<LiveToken> {
+    await this.settled();
+    const token = this.table.token(address);
+    if (token === null) throw new Error(`token ${address} has a record but is not in memory`);
+    return token;
+  }
+
+  private knownNewest(tokenId: number): SnapshotRef | null {
+    return this.table.tokenById(tokenId)?.newest?.ref ?? null;
   }
 
   private async readDepth(tokenId: number): Promise<HeldToken> {
@@ -151,26 +166,55 @@ export class LiveTokens {
     const [{ held }] = await this.loader.load([tokenId], { nowS, always: true });
     if (held === null) throw new Error(`token ${tokenId} has not been read`);
     // A commit may have come in between: only what agrees with the scores is held.
-    const known = this.table.tokenById(tokenId)?.newest?.place ?? null;
-    const agrees = known === null || held.newest === null || isSamePlace(known, held.newest.place);
-    if (agrees) this.held.put(tokenId, held);
+    const known = this.knownNewest(tokenId);
+    const agrees = known === null || held.newest === null || isSameSnapshot(known, held.newest.ref);
+    if (agrees) this.held.set(tokenId, held);
     return held;
   }
 
   private async loadTokens(
     tokenIds: readonly number[],
-    places?: ReadonlyMap<number, NewestSnapshots>,
+    snapshots?: ReadonlyMap<number, NewestSnapshots>,
   ): Promise<void> {
     const nowS = this.options.clock.nowS();
-    const loaded = await this.loader.load(tokenIds, { nowS, places });
+    const loaded = await this.loader.load(tokenIds, { nowS, snapshots });
     for (const { details, held, nextChangeS } of loaded) {
-      if (held !== null) this.held.put(details.tokenId, held);
+      if (held !== null) this.held.set(details.tokenId, held);
       this.alarms.set(details.tokenId, nextChangeS);
     }
     this.table.put(loaded, nowS);
     const addresses = loaded.map(({ details }) => details.address);
     for (const listener of this.loadListeners) listener(addresses);
-    this.boards.request();
+  }
+}
+
+/** When tokens change by the clock alone. */
+class Alarms {
+  private readonly byToken = new Map<number, number>();
+  private readonly byTime = new Map<number, Set<number>>();
+
+  /** Sets a token's one alarm; null: none. */
+  set(tokenId: number, atS: number | null): void {
+    const before = this.byToken.get(tokenId);
+    if (before !== undefined) {
+      const tokens = this.byTime.get(before);
+      tokens?.delete(tokenId);
+      if (tokens?.size === 0) this.byTime.delete(before);
+      this.byToken.delete(tokenId);
+    }
+    if (atS === null) return;
+    this.byToken.set(tokenId, atS);
+    const tokens = this.byTime.get(atS);
+    if (tokens === undefined) this.byTime.set(atS, new Set([tokenId]));
+    else tokens.add(tokenId);
+  }
+
+  /** The tokens whose alarm has come; their alarms are taken off. */
+  due(nowS: number): number[] {
+    const due: number[] = [];
+    for (const [atS, tokens] of this.byTime) if (atS <= nowS) due.push(...tokens);
+    for (const tokenId of due) this.set(tokenId, null);
+    return due;
   }
 }
 

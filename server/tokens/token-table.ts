@@ -1,10 +1,14 @@
-/** Every token with its price and its standing, prepared so that a request only looks it up. */
+/**
+ * Every token with its price and its standing: its score, or why it has none. All is worked out as
+ * tokens are loaded, so that a request only looks it up (docs/definitions.md#status).
+ */
 import { binsOfBand } from '../../compute/ladder.js';
 import type { Chain, Market } from '../../compute/market.js';
 import {
   isScored,
   MAX_LEG_AGE_S,
   mergeLadders,
+  type Score,
   scoreLadder,
   type ScoreLadder,
   scoreOfLadder,
@@ -16,20 +20,80 @@ import {
   supportUsdWithin,
 } from '../../compute/segment/snapshots.js';
 import type { SnapshotRef, TokenDetails } from '../../storage/contract.js';
-import { type AssetScore, type Standing, standingOf } from '../scores/standing.js';
-import type { LoadedToken } from './depth-loader.js';
-import { isSamePlace } from './held-depth.js';
+import { isSameSnapshot, type LoadedToken } from './newest-depth.js';
+
+export const TOKEN_STATUSES = [
+  'available',
+  'pending',
+  'unsupported',
+  'unscored',
+  'price_unavailable',
+] as const;
+export type TokenStatus = (typeof TOKEN_STATUSES)[number];
+
+/** A leg's snapshot that a score was made of. */
+interface ScoredLeg {
+  chain: Chain;
+  address: string;
+  ref: SnapshotRef;
+  priceUsd: number;
+}
+
+/** The one score of an asset. */
+export interface AssetScore {
+  score: Score;
+  /** The legs' ladders, merged. */
+  ladder: ScoreLadder;
+  legs: readonly ScoredLeg[];
+  /** The service's time when it was worked out, epoch seconds. */
+  scoredAtS: number;
+}
+
+export interface Standing {
+  status: TokenStatus;
+  message: string;
+  /** Where the status is `available`. */
+  asset: AssetScore | null;
+}
+
+const MESSAGES = {
+  excluded: 'No score: the token is excluded from coverage',
+  depthOnly: 'No score: the token is covered for market depth and price only',
+  noPrice: 'No score: no price is known for the token',
+  noDepth: 'No score yet: the token waits for market depth',
+} as const;
+
+/** Standing of a mint without a record: it is queued. */
+export const QUEUED: Standing = {
+  status: 'pending',
+  message: 'No score yet: the token is queued and waits for data',
+  asset: null,
+};
+
+/** Standing of a 0x token without a record. */
+export const NOT_INDEXED: Standing = {
+  status: 'unsupported',
+  message: 'No score: the token is not indexed',
+  asset: null,
+};
+
+/** Standing of a token whose first data came a moment ago. */
+export const BEING_LOADED: Standing = {
+  status: 'pending',
+  message: MESSAGES.noDepth,
+  asset: null,
+};
 
 /** A token's newest snapshot as far as scores, prices, flows and LP tools need it. */
 export interface NewestSnapshot {
-  place: SnapshotRef;
+  ref: SnapshotRef;
   priceUsd: number;
   ladder: ScoreLadder;
   /** All markets but perps: what flows move along. Of mainchain tokens alone, else null. */
   spot: BinSums | null;
   /** On-chain pools. Of mainchain tokens alone, else null. */
   pools: BinSums | null;
-  /** DEX markets' support within 25% of the price (data.md section 4, Support Liquidity). */
+  /** DEX markets' support within 25% of the price (docs/definitions.md#support-liquidity). */
   supportLiquidityUsd: number;
 }
 
@@ -163,13 +227,13 @@ function newestOf(
   before: NewestSnapshot | null | undefined,
 ): NewestSnapshot | null {
   if (newest === null) return null;
-  if (before && isSamePlace(before.place, newest.place)) return before;
-  const { place, cells } = newest;
+  if (before && isSameSnapshot(before.ref, newest.ref)) return before;
+  const { ref, cells } = newest;
   const sums = (keep: (market: Market) => boolean) => binSums(cells, marketMask(markets, keep));
   const isMain = details.chain === 'mainchain';
   const { first, last } = SUPPORT_LIQUIDITY_BINS;
   return {
-    place,
+    ref,
     priceUsd: cells.priceUsd,
     ladder: scoreLadder(cells, marketMask(markets, isScored)),
     spot: isMain ? sums(isScored) : null,
@@ -193,18 +257,38 @@ function scoreAsset(legs: readonly Row[], nowS: number): AssetScore | null {
     details.coverage === 'full' && newest !== null ? [{ details, newest }] : [],
   );
   if (full.length === 0) return null;
-  const newestT = Math.max(...full.map(({ newest }) => newest.place.t));
-  const kept = full.filter(({ newest }) => newestT - newest.place.t <= MAX_LEG_AGE_S);
+  const newestT = Math.max(...full.map(({ newest }) => newest.ref.t));
+  const kept = full.filter(({ newest }) => newestT - newest.ref.t <= MAX_LEG_AGE_S);
   const ladder = mergeLadders(kept.map(({ newest }) => newest.ladder));
   return {
     score: scoreOfLadder(ladder),
     ladder,
-    legs: kept.map(({ details: { chain, address }, newest: { place, priceUsd } }) => ({
+    legs: kept.map(({ details: { chain, address }, newest: { ref, priceUsd } }) => ({
       chain,
       address,
-      place,
+      ref,
       priceUsd,
     })),
     scoredAtS: nowS,
   };
+}
+
+/** A token's standing by its own coverage and price, and its asset's score. */
+function standingOf(
+  { coverage }: TokenDetails,
+  priceUsd: number | null,
+  asset: AssetScore | null,
+): Standing {
+  switch (coverage) {
+    case 'excluded':
+      return { status: 'unsupported', message: MESSAGES.excluded, asset: null };
+    case 'depth_only':
+      return { status: 'unscored', message: MESSAGES.depthOnly, asset: null };
+    case 'full':
+      if (priceUsd === null) {
+        return { status: 'price_unavailable', message: MESSAGES.noPrice, asset: null };
+      }
+      if (asset === null) return { status: 'pending', message: MESSAGES.noDepth, asset: null };
+      return { status: 'available', message: asset.score.message, asset };
+  }
 }

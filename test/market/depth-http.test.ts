@@ -44,7 +44,7 @@ afterEach(() => service.stop());
 async function withDepth(): Promise<void> {
   service = await MarketService.start();
   await commitRows(service.store, [snapshot(NOW_S - 7, markets, { address: TOKEN })]);
-  await service.tokens.settled();
+  await service.settled();
 }
 
 /** `[bin, support, resistance, constant product]` of a reply's levels. */
@@ -138,7 +138,7 @@ describe('GET /market-depth', () => {
     expect(refused.status).toBe(400);
     expect(refused.body).toMatchObject({ error_code: 'invalid_parameter', parameter: 'currency' });
     await commitTokens(service.store, [{ address: NATIVE_MINT, price_usd: 150 }]);
-    await service.tokens.settled();
+    await service.settled();
     const { body } = await service.get(inSol);
     expect(body.query_parameters.currency).toBe('SOL');
     expect(body.price).toBe(2 / 150);
@@ -146,7 +146,7 @@ describe('GET /market-depth', () => {
     expect(body.summary.constant_product).toBe(15 / 150);
     // The native token's price moves: so do the amounts.
     await commitTokens(service.store, [{ address: NATIVE_MINT, price_usd: 200 }]);
-    await service.tokens.settled();
+    await service.settled();
     expect((await service.get(inSol)).body.price).toBe(2 / 200);
     const unknown = await service.get(`${QUERY}&currency=EUR`);
     expect(unknown.status).toBe(400);
@@ -156,7 +156,7 @@ describe('GET /market-depth', () => {
   it('knows tokens without a record from tokens without depth', async () => {
     service = await MarketService.start();
     await commitTokens(service.store, [{ address: TOKEN, price_usd: 3, last_refresh: 77 }]);
-    await service.tokens.settled();
+    await service.settled();
     const { status, body } = await service.get(`${QUERY}&include_summary=true`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -180,7 +180,7 @@ describe('GET /market-depth', () => {
     const at = (t: number, tier: 'raw' | '15m' | '1h', usd: number) =>
       snapshot(t, [orca([[0, usd, 0]])], { address: TOKEN, tier });
     const served = async () => {
-      await service.tokens.settled();
+      await service.settled();
       const { body } = await service.get(QUERY);
       return [body.last_refresh, body.depth_data[0].support];
     };
@@ -208,7 +208,7 @@ describe('the clock', () => {
       at(NOW_S, 4000),
       at(NOW_S + 30, 5000),
     ]);
-    await service.tokens.settled();
+    await service.settled();
     const prices = async () => [
       (await service.get(QUERY)).body.price,
       (await service.get(`${QUERY}&delayed=true`)).body.price,
@@ -232,7 +232,7 @@ describe('the clock', () => {
   it('delays keys whose plan says so, whatever they ask for', async () => {
     service = await MarketService.start();
     await commitRows(service.store, [at(NOW_S - 900, 2000), at(NOW_S - 1, 3000)]);
-    await service.tokens.settled();
+    await service.settled();
     const { body } = await service.getDelayed(QUERY);
     expect(body).toMatchObject({ price: 2, last_refresh: NOW_S - 900 });
     expect(body.query_parameters.delayed).toBe(true);
@@ -241,7 +241,7 @@ describe('the clock', () => {
   it('serves no delayed depth before there is any', async () => {
     service = await MarketService.start();
     await commitRows(service.store, [at(NOW_S - 899, 2000)]);
-    await service.tokens.settled();
+    await service.settled();
     const { body } = await service.get(`${QUERY}&delayed=true`);
     expect(body).toMatchObject({ depth_data: [], last_refresh: null, price: null });
   });

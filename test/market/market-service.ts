@@ -1,20 +1,18 @@
 /** The service over a real store, with a clock that the test turns. */
-import { startPool, type ComputePool } from '../../compute/pool.js';
-import type { KeyRecord, KeyTier } from '../../storage/contract.js';
-import type { Store } from '../../storage/store.js';
-import { startServer, type RunningServer } from '../../server/app.js';
+import { type ComputePool, startPool } from '../../compute/pool.js';
+import { type RunningServer, startServer } from '../../server/app.js';
 import type { Clock } from '../../server/clock.js';
-import { createLog } from '../../server/log.js';
-import { DEFAULT_NATIVE } from '../../server/depth/depth-handler.js';
-import { flowHandlers } from '../../server/orders/handlers.js';
-import { OrderFlow } from '../../server/orders/order-flow.js';
-import { holderHandlers } from '../../server/holders/whale-activity.js';
+import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
+import { liveHandlers } from '../../server/handlers.js';
+import { TopScores } from '../../server/scores/top-scores.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
-import { marketHandlers } from '../../server/tokens/handlers.js';
-import { lpHandlers } from '../../server/lp/lp-handlers.js';
+import { createLog } from '../../server/log.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
+import { LiveOrders } from '../../server/orders/live-orders.js';
 import { LiveTokens } from '../../server/tokens/live-tokens.js';
+import type { KeyRecord, KeyTier } from '../../storage/contract.js';
+import type { Store } from '../../storage/store.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { MemoryKeys } from '../support/memory-depth.js';
 import { DataDirectory, openStore } from '../support/stores.js';
@@ -30,7 +28,8 @@ export class MarketService {
     readonly store: Store,
     readonly pool: ComputePool,
     readonly tokens: LiveTokens,
-    readonly orders: OrderFlow,
+    private readonly topScores: TopScores,
+    readonly orders: LiveOrders,
     readonly holderFlows: HolderFlows,
     readonly lp: LpTools,
     readonly server: RunningServer,
@@ -65,7 +64,8 @@ export class MarketService {
     const logged: string[] = [];
     const log = createLog((line) => void logged.push(line));
     const tokens = new LiveTokens({ source: store.depth, pool, clock, log, maxHeldBytes });
-    const orders = new OrderFlow({ source: store.orders, tokens, pool, clock, log });
+    const topScores = new TopScores(tokens, log);
+    const orders = new LiveOrders({ source: store.orders, tokens, pool, clock, log });
     const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
     const lp = new LpTools({
       source: store.lp,
@@ -90,12 +90,19 @@ export class MarketService {
     const server = await startServer({
       depth: store.depth,
       keys,
-      handlers: {
-        ...marketHandlers({ tokens, queue: store.queue, log, native: DEFAULT_NATIVE, isDelayed }),
-        ...flowHandlers({ tokens, orders, clock }),
-        ...holderHandlers(holderFlows),
-        ...lpHandlers({ lp, tokens: tokens.table, quotes }),
-      },
+      handlers: liveHandlers({
+        tokens,
+        topScores,
+        orders,
+        holderFlows,
+        lp,
+        quotes,
+        queue: store.queue,
+        clock,
+        log,
+        native: DEFAULT_NATIVE,
+        isDelayed,
+      }),
       pool,
       clock,
       host: '127.0.0.1',
@@ -107,6 +114,7 @@ export class MarketService {
       store,
       pool,
       tokens,
+      topScores,
       orders,
       holderFlows,
       lp,
@@ -136,11 +144,17 @@ export class MarketService {
     return { status: response.status, body: (await response.json()) as Json };
   }
 
-  /** Turns the clock, and waits until the market has followed. */
+  /** Resolves when tokens and the boards of scores have followed all commits. */
+  async settled(): Promise<void> {
+    await this.tokens.settled();
+    await this.topScores.settled();
+  }
+
+  /** Turns the clock, and waits until all that follows it has followed. */
   async turnTo(nowS: number): Promise<void> {
     this.time.nowS = nowS;
     this.tokens.tick();
-    await this.tokens.settled();
+    await this.settled();
     this.orders.pressure.tick();
     await this.orders.settled();
   }
@@ -148,6 +162,7 @@ export class MarketService {
   async stop({ keepDirectory = false } = {}): Promise<void> {
     await this.server.close();
     await this.tokens.close();
+    await this.topScores.close();
     await this.orders.close();
     await this.holderFlows.close();
     await this.lp.close();

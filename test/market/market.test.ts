@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { DEPTH_DELAY_S } from '../../server/tokens/depth-loader.js';
-import { HeldDepth } from '../../server/tokens/held-depth.js';
+import { createHeldDepth, DEPTH_DELAY_S } from '../../server/tokens/newest-depth.js';
 import { newestSnapshots } from '../../storage/depth/directory.js';
 import {
   type Cell,
@@ -45,29 +44,29 @@ describe('tokens in memory', () => {
     for (let n = 0; n < count; n++) {
       await commitRows(store, [snapshot(NOW_S - 1, [orca(wide(40))], { address: mintOf(n) })]);
     }
-    await tokens.settled();
+    await service.settled();
     expect(tokens.table.tokenCount).toBe(count);
-    expect(tokens.held.heldBytes).toBeLessThanOrEqual(maxHeldBytes);
-    expect(tokens.held.heldTokens).toBeLessThan(count / 2);
+    expect(tokens.held.calculatedSize).toBeLessThanOrEqual(maxHeldBytes);
+    expect(tokens.held.size).toBeLessThan(count / 2);
     // All of them have their scores, and all of them their depth.
     for (let n = 0; n < count; n++) {
       const { body } = await service.get(`/market-depth?token_address=${mintOf(n)}`);
       expect(body.depth_data).toHaveLength(81);
       expect(body.service_score).toBeGreaterThan(0);
-      expect(tokens.held.heldBytes).toBeLessThanOrEqual(maxHeldBytes);
+      expect(tokens.held.calculatedSize).toBeLessThanOrEqual(maxHeldBytes);
     }
     expect((await service.get('/top-scores')).body.count).toBe(50);
     // One that has been put out follows its data all the same.
     await commitRows(store, [
       snapshot(NOW_S, [orca([[0, 9, 9]])], { address: mintOf(0), price_usd: 3 }),
     ]);
-    await tokens.settled();
+    await service.settled();
     const { body } = await service.get(`/market-depth?token_address=${mintOf(0)}`);
     expect([body.price, body.depth_data.length]).toEqual([3, 1]);
   });
 
   it('counts the bytes of what it holds, and the same snapshot once', () => {
-    const held = new HeldDepth();
+    const held = createHeldDepth();
     const cells = {
       t: 1,
       priceUsd: 1,
@@ -76,16 +75,16 @@ describe('tokens in memory', () => {
       supportCents: new Uint32Array(1000),
       resistanceCents: new Float64Array(1000),
     };
-    const place = { segmentId: 1, row: 0, t: 1, tier: 'raw' as const };
-    const newest = { place, cells };
-    held.put(1, { newest, delayed: newest, markets: [] });
-    const once = held.heldBytes;
+    const ref = { segmentId: 1, row: 0, t: 1, tier: 'raw' as const };
+    const newest = { ref, cells };
+    held.set(1, { newest, delayed: newest, markets: [] });
+    const once = held.calculatedSize;
     expect(once).toBeGreaterThanOrEqual(16_000);
-    held.put(2, { newest, delayed: { place, cells }, markets: [] });
-    expect(held.heldBytes - once).toBeGreaterThanOrEqual(32_000);
-    held.put(2, { newest: null, delayed: null, markets: [] });
-    held.put(1, { newest: null, delayed: null, markets: [] });
-    expect(held.heldBytes).toBeLessThan(3000);
+    held.set(2, { newest, delayed: { ref, cells }, markets: [] });
+    expect(held.calculatedSize - once).toBeGreaterThanOrEqual(32_000);
+    held.set(2, { newest: null, delayed: null, markets: [] });
+    held.set(1, { newest: null, delayed: null, markets: [] });
+    expect(held.calculatedSize).toBeLessThan(3000);
   });
 
   it('is ready within two seconds with 1,000 tokens of 1,000 cells', async () => {
@@ -110,7 +109,7 @@ describe('tokens in memory', () => {
     console.log(
       `${count} tokens of 802 cells, newest and delayed: ready in ${Math.round(tookMs)} ms`,
     );
-    expect(service.tokens.held.heldTokens).toBe(count);
+    expect(service.tokens.held.size).toBe(count);
     const { body } = await service.get('/top-scores');
     expect(body.count).toBe(50);
     expect(tookMs).toBeLessThan(4000);
@@ -150,18 +149,18 @@ describe('tokens in memory', () => {
 
   it('follows commits that come while segments are joined under it', async () => {
     service = await MarketService.start();
-    const { store, tokens } = service;
+    const { store } = service;
     const address = mintOf(1);
     for (let n = 0; n < 60; n++) {
       await commitRows(store, [snapshot(NOW_S - 1000 + n, [orca([[0, 100 + n, 0]])], { address })]);
       if (n % 7 === 0) {
-        await tokens.settled();
+        await service.settled();
         const { body } = await service.get(`/market-depth?token_address=${address}`);
         expect(body.depth_data[0].support).toBe(100 + n);
       }
     }
     await store.settled();
-    await tokens.settled();
+    await service.settled();
     const { body } = await service.get(`/market-depth?token_address=${address}`);
     expect(body.depth_data[0].support).toBe(159);
     const delayed = await service.get(`/market-depth?token_address=${address}&delayed=true`);
@@ -186,14 +185,14 @@ describe('tokens in memory', () => {
 
   it('logs a damaged segment, and goes on with the other tokens', async () => {
     service = await MarketService.start();
-    const { store, tokens } = service;
+    const { store } = service;
     for (const t of [NOW_S - 9, NOW_S - 8]) {
       await commitRows(
         store,
         [1, 2].map((n) => snapshot(t, [orca([[0, 5000 - n, 0]])], { address: mintOf(n) })),
       );
     }
-    await tokens.settled();
+    await service.settled();
     const before = (await service.get(`/score/${mintOf(1)}`)).body;
     const { database } = store as unknown as { database: { run(sql: string): Promise<void> } };
     await database.run('UPDATE segments SET crc32 = crc32 - 1 WHERE token_id = 0');

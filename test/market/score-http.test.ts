@@ -40,7 +40,7 @@ describe('statuses', () => {
       snap(mint('X'), NOW_S - 5, [[0, 9000, 9000]]),
       snap(mint('A'), NOW_S - 5, [[-1, 9000, 0]], { price_usd: 4 }),
     ]);
-    await service.tokens.settled();
+    await service.settled();
     const statusOf = async (address: string) => {
       const { status, body } = await service.get(`/score/${address}`);
       expect(status).toBe(200);
@@ -106,7 +106,7 @@ describe('statuses', () => {
     const address = mint('A');
     await service.get(`/score/${address}`);
     await commitTokens(service.store, [{ address, price_usd: 3, symbol: 'A' }]);
-    await service.tokens.settled();
+    await service.settled();
     expect((await service.get(`/score/${address}`)).body).toMatchObject({
       status: 'pending',
       symbol: 'A',
@@ -114,13 +114,13 @@ describe('statuses', () => {
     });
     expect(service.store.queue.list()).toEqual([]);
     await commitRows(service.store, [snap(address, NOW_S - 9, [[0, 5000, 5000]])]);
-    await service.tokens.settled();
+    await service.settled();
     expect((await service.get(`/score/${address}`)).body).toMatchObject({
       status: 'available',
       service_current_price: 2,
     });
     await commitTokens(service.store, [{ address, coverage: 'excluded' }]);
-    await service.tokens.settled();
+    await service.settled();
     expect((await service.get(`/score/${address}`)).body).toMatchObject({
       status: 'unsupported',
       service_score: null,
@@ -152,7 +152,7 @@ describe('legs of one asset', () => {
       snap(main, NOW_S - 60, mainCells),
       snap(leg, NOW_S - 30, legCells, { price_usd: 9 }),
     ]);
-    await service.tokens.settled();
+    await service.settled();
     const expected = legsScore([
       [NOW_S - 60, mainCells],
       [NOW_S - 30, legCells],
@@ -191,7 +191,7 @@ describe('legs of one asset', () => {
     ]);
     const scoreWith = async (t: number) => {
       await commitRows(service.store, [snap(leg, t, legCells)]);
-      await service.tokens.settled();
+      await service.settled();
       return (await service.get(`/score/${main}`)).body.service_score;
     };
     await commitRows(service.store, [snap(main, NOW_S - 10, mainCells)]);
@@ -216,7 +216,7 @@ describe('legs of one asset', () => {
       snap(main, NOW_S - 10, mainCells),
       snap(leg, NOW_S - 20, legCells),
     ]);
-    await service.tokens.settled();
+    await service.settled();
     const statuses = async () =>
       (await service.post({ addresses: [main, leg, mint('Z')] })).body.tokens.map((row: Json) => [
         row.status,
@@ -238,7 +238,7 @@ describe('legs of one asset', () => {
       { chain: 'evmchain', address: leg, asset: 'z' },
       { address: mint('Z'), price_usd: 5, asset: 'z' },
     ]);
-    await service.tokens.settled();
+    await service.settled();
     expect(await statuses()).toEqual([
       ['available', legsScore([[0, mainCells]])?.score],
       ['available', own],
@@ -259,7 +259,7 @@ describe('explain=true', () => {
     await commitRows(service.store, [
       snapshot(NOW_S - 3, [orca(cells), binance([[0, 100, 0]])], { address }),
     ]);
-    await service.tokens.settled();
+    await service.settled();
     const { body: without } = await service.get(`/score/${address}`);
     const { body } = await service.get(`/score/${address}?explain=true`);
     const { explain, ...rest } = body;
@@ -301,7 +301,7 @@ describe('GET /top-scores', () => {
       Array.from(amounts, ([address, usd]) => snap(address, NOW_S - 1, [[0, usd, usd]])),
     );
     await commitTokens(service.store, [{ address: mint('A'), coverage: 'depth_only' }]);
-    await service.tokens.settled();
+    await service.settled();
     const { body } = await service.get('/top-scores');
     const expected = [...amounts]
       .filter(([address]) => address !== mint('A'))

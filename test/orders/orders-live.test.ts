@@ -76,7 +76,7 @@ it('follow the price', async () => {
     snapshot(NOW_S - 7, [orca([[0, 5, 7.5]])]),
     snapshot(NOW_S + 1200, [orca([[0, 5, 7.5]])], { price_usd: 4 }),
   ]);
-  await service.tokens.settled();
+  await service.settled();
   const { orders, token } = await dca();
   expect(orders[0].in_active_range).toBe(true);
   expect(orders[0].flow_projections).toMatchObject({ usd_next_5_min: 0, usd_next_30_min: 30 });

@@ -12,7 +12,7 @@ import {
   topOrders,
   topOrdersOf,
 } from '../../compute/orders/pressure.js';
-import { type PressureRow, PressureRows } from '../../server/orders/pressure-rows.js';
+import { type PressureRow, PressureRows } from '../../server/orders/pressure-board.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';
 import { Turns } from '../../server/turns.js';
 import { type PlainFlowToken, plainPressure, plainRank } from '../reference/flow.js';

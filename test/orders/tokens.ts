@@ -35,7 +35,7 @@ function newestOf({ price, markets }: PlainFlowToken): NewestSnapshot {
   const plain = markets ?? [];
   const mask = marketMask(marketsOf(plain), ({ type }) => type !== 'cex_perp');
   return {
-    place: { segmentId: 1, row: 0, t: NOW_S, tier: 'raw' },
+    ref: { segmentId: 1, row: 0, t: NOW_S, tier: 'raw' },
     priceUsd: price ?? NaN,
     ladder: { supportCents: new Float64Array(), resistanceCents: new Float64Array() },
     spot: binSums(cellsOf(plain), mask),

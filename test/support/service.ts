@@ -2,23 +2,21 @@
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import type { WorkLimits } from '../../compute/scheduler.js';
 import { type PlanCheck, RATE_BUCKETS } from '../../server/api/endpoint.js';
-import { startServer, type RunningServer, type ServerOptions } from '../../server/app.js';
+import { startServer, type RunningServer } from '../../server/app.js';
 import { type Clock, frozenClock } from '../../server/clock.js';
-import { DEFAULT_NATIVE } from '../../server/depth/depth-handler.js';
-import { holderHandlers } from '../../server/holders/whale-activity.js';
+import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
+import { liveHandlers, type LiveHandlers } from '../../server/handlers.js';
+import { TopScores } from '../../server/scores/top-scores.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
 import { createLog } from '../../server/log.js';
-import { lpHandlers } from '../../server/lp/lp-handlers.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
-import { flowHandlers } from '../../server/orders/handlers.js';
-import { OrderFlow } from '../../server/orders/order-flow.js';
+import { LiveOrders } from '../../server/orders/live-orders.js';
 import { Fragments } from '../../server/replay/fragments.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
-import { marketHandlers } from '../../server/tokens/handlers.js';
 import { LiveTokens } from '../../server/tokens/live-tokens.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { checkedFetch } from './conformance.js';
@@ -89,12 +87,12 @@ export function steadyStore(
 
 export interface TestService {
   server: RunningServer;
-  handlers: ServerOptions['handlers'];
   pool: ComputePool;
   fragments: Fragments | undefined;
   depth: MemoryDepth;
   keys: MemoryKeys;
   queue: MemoryQueue;
+  handlers: LiveHandlers;
   /** Told by `change`. */
   lpTools: LpTools;
   /** What holders' flows are made of; they are told by `holderFlows.touch`. */
@@ -102,7 +100,7 @@ export interface TestService {
   holderFlows: HolderFlows;
   /** What the order books read; they are told by `orders.touch`. */
   orderSource: MemoryOrders;
-  orders: OrderFlow;
+  orders: LiveOrders;
   /** What the service logged, line by line. */
   logged: string[];
   /** Requests a path below /api/v1 with the test's key. */
@@ -146,10 +144,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const queue = new MemoryQueue();
   const source = new MemoryMarket(depth, options.details);
   const tokens = new LiveTokens({ source, pool, clock, log });
+  const topScores = new TopScores(tokens, log);
   await tokens.start();
   depth.reads.length = 0;
   const orderSource = options.orderSource ?? new MemoryOrders();
-  const orders = new OrderFlow({ source: orderSource, tokens, pool, clock, log });
+  const orders = new LiveOrders({ source: orderSource, tokens, pool, clock, log });
   await orders.start();
   const holderSource = options.holderSource ?? new MemoryHolders();
   const holderFlows = new HolderFlows({ source: holderSource, pool, clock, log });
@@ -166,12 +165,18 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   });
   lpTools.start();
   const fragments = options.fragments ? new Fragments({ pool, depth, log }) : undefined;
-  const handlers = {
-    ...marketHandlers({ tokens, queue, log, native: DEFAULT_NATIVE }),
-    ...flowHandlers({ tokens, orders, clock }),
-    ...holderHandlers(holderFlows),
-    ...lpHandlers({ lp: lpTools, tokens: tokens.table, quotes }),
-  };
+  const handlers = liveHandlers({
+    tokens,
+    topScores,
+    orders,
+    holderFlows,
+    lp: lpTools,
+    quotes,
+    queue,
+    clock,
+    log,
+    native: DEFAULT_NATIVE,
+  });
   const server = await startServer({
     depth,
     keys,
@@ -220,6 +225,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       await server.close();
       await fragments?.close();
       await tokens.close();
+      await topScores.close();
       await orders.close();
       await holderFlows.close();
       await lpTools.close();

@@ -7,18 +7,16 @@ import { sweepStaging } from '../../../storage/bundle.js';
 import { listenForCommands } from '../../../storage/control.js';
 import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
+import { liveHandlers } from '../../handlers.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
-import { holderHandlers } from '../../holders/whale-activity.js';
 import { Limiter } from '../../limits/limiter.js';
 import { createLog } from '../../log.js';
-import { lpHandlers } from '../../lp/lp-handlers.js';
 import { LpTools } from '../../lp/lp-tools.js';
-import { flowHandlers } from '../../orders/handlers.js';
-import { OrderFlow } from '../../orders/order-flow.js';
+import { LiveOrders } from '../../orders/live-orders.js';
 import { Fragments } from '../../replay/fragments.js';
 import { SegmentColumns } from '../../replay/segment-columns.js';
+import { TopScores } from '../../scores/top-scores.js';
 import { putLoopFirst } from '../../thread-priority.js';
-import { marketHandlers } from '../../tokens/handlers.js';
 import { LiveTokens } from '../../tokens/live-tokens.js';
 import { stopSignal, storeOptions } from '../runtime.js';
 import { SERVE_HELP, SERVE_USAGE, serveOptions, type ServeOptions } from '../settings.js';
@@ -71,10 +69,12 @@ export async function startService(
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
     const tokens = new LiveTokens({ source: store.depth, pool, clock, log });
     closing.push(() => tokens.close());
+    const topScores = new TopScores(tokens, log);
+    closing.push(() => topScores.close());
     const memoryBytes = options.fragmentBytes;
     const fragments = new Fragments({ pool, depth: store.depth, log, memoryBytes });
     closing.push(() => fragments.close());
-    const orders = new OrderFlow({ source: store.orders, tokens, pool, clock, log });
+    const orders = new LiveOrders({ source: store.orders, tokens, pool, clock, log });
     closing.push(() => orders.close());
     const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
     closing.push(() => holderFlows.close());
@@ -97,18 +97,19 @@ export async function startService(
     const server = await startServer({
       depth: store.depth,
       keys: store.keys,
-      handlers: {
-        ...marketHandlers({
-          tokens,
-          queue: store.queue,
-          log,
-          native,
-          isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
-        }),
-        ...flowHandlers({ tokens, orders, clock }),
-        ...lpHandlers({ lp, tokens: tokens.table, quotes }),
-        ...holderHandlers(holderFlows),
-      },
+      handlers: liveHandlers({
+        tokens,
+        topScores,
+        orders,
+        holderFlows,
+        lp,
+        quotes,
+        queue: store.queue,
+        clock,
+        log,
+        native,
+        isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
+      }),
       evmChainId,
       checkPlan: new Limiter({ usage: store.usage, plans }).check,
       pool,

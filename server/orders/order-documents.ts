@@ -1,7 +1,20 @@
-/** A DCA order as GET /dca-orders lists it and GET /dca-pressure nests it (api.md 2.6). */
-import Type from 'typebox';
-import { DIRECTIONS, type Timeframe, TIMEFRAMES } from '../../compute/orders/dca-orders.js';
+/** DCA orders as replies list and nest them, and how many orders kept replies may hold. */
+import Type, { type Static } from 'typebox';
+import {
+  type DcaOrder,
+  DIRECTIONS,
+  isInRange,
+  type Timeframe,
+  TIMEFRAMES,
+  usdNextByTimeframe,
+} from '../../compute/orders/dca-orders.js';
 import { document, nullable, number, text, tokenSymbol, usd, word } from '../api/schemas.js';
+import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
+
+/** Orders in all kept replies of an endpoint: some 2 KB each with their encoded forms. */
+export const MAX_KEPT_ORDERS = 20_000;
+/** What a reply counts as beside its orders. */
+export const REPLY_OVERHEAD_ORDERS = 2;
 
 type Flows<T> = Record<`usd_next_${Timeframe}`, T>;
 
@@ -46,3 +59,32 @@ export const dcaOrder = document({
       'What the order trades from now on: its cycles up to then, at most what remains; 0 out of range.',
   }),
 });
+
+type DcaOrderDocument = Static<typeof dcaOrder>;
+
+/** An active order of `token`; its flows count from `nowS` on, the service's now. */
+export function dcaOrderDocument(
+  order: DcaOrder,
+  token: LiveToken,
+  nowS: number,
+): DcaOrderDocument {
+  const { depositedUsd, remainingUsd, minUsd, maxUsd } = order;
+  const priceUsd = currentPriceUsd(token);
+  const flows = usdNextByTimeframe(order, priceUsd, nowS);
+  return {
+    dca_address: order.dcaAddress,
+    chain: 'mainchain',
+    direction: order.direction,
+    symbol: token.details.symbol,
+    paired_symbol: order.pairedSymbol,
+    deposited_usd: depositedUsd,
+    remaining_usd: remainingUsd,
+    pct_filled: depositedUsd === 0 ? null : 1 - remainingUsd / depositedUsd,
+    in_active_range: isInRange(order, priceUsd),
+    cycle_frequency: order.cycleFrequencyS,
+    price_range: { min_usd: minUsd, max_usd: maxUsd, current_price_usd: priceUsd },
+    flow_projections: Object.fromEntries(
+      TIMEFRAMES.map((timeframe, i) => [`usd_next_${timeframe}`, flows[i]]),
+    ) as DcaOrderDocument['flow_projections'],
+  };
+}

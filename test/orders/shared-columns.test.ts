@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SharedBlocks, type Block } from '../../server/orders/shared-blocks.js';
+import { SharedColumns, type SharedColumn } from '../../server/orders/shared-columns.js';
 import { Turns } from '../../server/turns.js';
 
-const values = (block: Block, memory: SharedArrayBuffer): number[] => [
+const values = (block: SharedColumn, memory: SharedArrayBuffer): number[] => [
   ...new Float64Array(memory).subarray(block.at, block.at + block.length),
 ];
 
@@ -16,8 +16,8 @@ describe('shared blocks', () => {
           maxLength: 60,
         }),
         async (steps) => {
-          const blocks = new SharedBlocks();
-          const live = new Map<Block, number[]>();
+          const blocks = new SharedColumns();
+          const live = new Map<SharedColumn, number[]>();
           const memories = new Set<SharedArrayBuffer>([blocks.memory]);
           let next = 1;
           for (const { parts, drops } of steps) {
@@ -45,7 +45,7 @@ describe('shared blocks', () => {
   });
 
   it('leave what a task was given as it is', async () => {
-    const blocks = new SharedBlocks();
+    const blocks = new SharedColumns();
     const first = await blocks.put([Float64Array.of(1, 2, 3)], new Turns());
     const { memory } = blocks;
     const given = values(first, memory);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LimitBook } from '../../server/orders/limit-book.js';
+import { LimitOrdersByToken } from '../../server/orders/orders-by-token.js';
 import { createLog } from '../../server/log.js';
 import { MemoryOrders } from '../support/memory-orders.js';
 import { limitOrder } from '../support/orders.js';
@@ -8,7 +8,7 @@ const orderOf = (tokenAddress: string, orderAddress: string, usdPrice: number) =
   limitOrder({ tokenAddress, orderAddress, usdPrice });
 
 let source: MemoryOrders;
-let book: LimitBook;
+let book: LimitOrdersByToken;
 let logged: string[];
 let told: string[][];
 
@@ -17,7 +17,10 @@ beforeEach(() => {
   source.limit = [orderOf('a', '1', 5), orderOf('b', '2', 1), orderOf('a', '3', 2)];
   logged = [];
   told = [];
-  book = new LimitBook({ source, log: createLog((line) => void logged.push(line)) });
+  book = new LimitOrdersByToken(
+    source,
+    createLog((line) => void logged.push(line)),
+  );
   book.onChange((addresses) => told.push([...addresses]));
 });
 afterEach(async () => {

@@ -2,36 +2,44 @@
  * Active orders in memory, by token. They follow the store by themselves, off the path of requests
  * and in turns: a token may have very many.
  */
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
+import {
+  compareByPrice,
+  limitLadder,
+  type LimitLadder,
+  type LimitOrder,
+} from '../../compute/orders/limit-orders.js';
+import type { OrderSource } from '../../storage/contract.js';
 import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
-import { Turns } from '../turns.js';
+import { sortInTurns, Turns } from '../turns.js';
 
 /** Tokens whose orders are read with one query. */
 const TOKENS_AT_ONCE = 64;
 
 /** Orders of one kind: how they are read, and in what form a token's are kept. */
-export interface FollowedKind<Order, Kept> {
-  /** As the log calls them. */
+interface OrderKind<Order, Kept> {
+  /** Their name in the log. */
   name: string;
   /** Every active order, some thousands at a time, in no order. */
   readAll(): AsyncIterable<Order[]>;
   /** The active orders of some tokens, in no order. */
   read(tokenAddresses: readonly string[]): Promise<Order[]>;
-  /** Makes what is kept of a token's orders, of which there is one at least. */
+  /** Makes what is kept of a token's orders, at least one. */
   keep(orders: readonly Order[], turns: Turns): Kept | Promise<Kept>;
 }
 
-/** Told of the tokens whose orders are other ones now. */
-export type OrderListener = (tokenAddresses: readonly string[]) => void;
+/** Gets the tokens whose orders have changed. */
+type OrderListener = (tokenAddresses: readonly string[]) => void;
 
-export class FollowedOrders<Order extends { tokenAddress: string }, Kept extends object> {
+class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object> {
   /** What is kept is never changed, only replaced; a token without an active order has nothing. */
   private readonly byToken = new Map<string, Kept>();
   private readonly listeners: OrderListener[] = [];
   private readonly follower: Follower<string>;
 
   constructor(
-    private readonly kind: FollowedKind<Order, Kept>,
+    private readonly kind: OrderKind<Order, Kept>,
     log: Log,
   ) {
     this.follower = new Follower({
@@ -62,7 +70,7 @@ export class FollowedOrders<Order extends { tokenAddress: string }, Kept extends
     this.follower.touch(tokenAddresses);
   }
 
-  /** Reads every active order, then follows the store, to be told of commits from before this on. */
+  /** Reads every active order, then follows the store. Commits must be passed to `touch` from before on. */
   async start(): Promise<void> {
     const turns = new Turns();
     const lists = new Map<string, Order[]>();
@@ -113,4 +121,42 @@ function addTo<Order extends { tokenAddress: string }>(
   const list = lists.get(order.tokenAddress);
   if (list === undefined) lists.set(order.tokenAddress, [order]);
   else list.push(order);
+}
+
+const NO_ORDERS: readonly DcaOrder[] = [];
+
+/** The active DCA orders: each mint's by `dcaAddress`. */
+export class DcaOrdersByToken extends OrdersByToken<DcaOrder, readonly DcaOrder[]> {
+  constructor(source: Pick<OrderSource, 'dcaOrders' | 'allDcaOrders'>, log: Log) {
+    const kind = {
+      name: 'DCA orders',
+      readAll: () => source.allDcaOrders(),
+      read: (addresses: readonly string[]) => source.dcaOrders(addresses),
+      keep: (orders: readonly DcaOrder[], turns: Turns) => sortInTurns(orders, byAddress, turns),
+    };
+    super(kind, log);
+  }
+
+  /** A mint's active orders by `dcaAddress` ascending; the same array until they change. */
+  orders(tokenAddress: string): readonly DcaOrder[] {
+    return this.get(tokenAddress) ?? NO_ORDERS;
+  }
+}
+
+function byAddress(a: DcaOrder, b: DcaOrder): number {
+  return a.dcaAddress < b.dcaAddress ? -1 : a.dcaAddress > b.dcaAddress ? 1 : 0;
+}
+
+/** The active limit orders: each leg's by price, by the leg's address, which no two chains share. */
+export class LimitOrdersByToken extends OrdersByToken<LimitOrder, LimitLadder> {
+  constructor(source: Pick<OrderSource, 'limitOrders' | 'allLimitOrders'>, log: Log) {
+    const kind = {
+      name: 'limit orders',
+      readAll: () => source.allLimitOrders(),
+      read: (addresses: readonly string[]) => source.limitOrders(addresses),
+      keep: async (orders: readonly LimitOrder[], turns: Turns) =>
+        limitLadder(await sortInTurns(orders, compareByPrice, turns)),
+    };
+    super(kind, log);
+  }
 }

@@ -4,11 +4,10 @@ import type { OrderSource, StoreChange } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
-import { LimitBook } from './limit-book.js';
-import { OrderBook } from './order-book.js';
+import { LimitOrdersByToken, DcaOrdersByToken } from './orders-by-token.js';
 import { PressureBoard } from './pressure-board.js';
 
-export interface OrderFlowOptions {
+export interface LiveOrdersOptions {
   source: OrderSource;
   /** Started before the orders are. */
   tokens: Pick<LiveTokens, 'table' | 'onLoad'>;
@@ -17,40 +16,39 @@ export interface OrderFlowOptions {
   log: Log;
 }
 
-export class OrderFlow {
-  readonly orderBook: OrderBook;
-  readonly limitBook: LimitBook;
+export class LiveOrders {
+  readonly dca: DcaOrdersByToken;
+  readonly limit: LimitOrdersByToken;
   readonly pressure: PressureBoard;
 
-  constructor(options: OrderFlowOptions) {
-    this.orderBook = new OrderBook(options);
-    this.limitBook = new LimitBook(options);
-    const { orderBook } = this;
-    const { tokens: market } = options;
-    this.pressure = new PressureBoard({ ...options, orderBook, state: market.table });
-    orderBook.onChange((addresses) => this.pressure.touch(addresses));
-    market.onLoad((addresses) => this.pressure.touch(addresses));
+  constructor(options: LiveOrdersOptions) {
+    const { source, tokens, log } = options;
+    this.dca = new DcaOrdersByToken(source, log);
+    this.limit = new LimitOrdersByToken(source, log);
+    this.pressure = new PressureBoard({ ...options, tokens: tokens.table, orders: this.dca });
+    this.dca.onChange((addresses) => this.pressure.touch(addresses));
+    tokens.onLoad((addresses) => this.pressure.touch(addresses));
   }
 
   /** Takes note of a commit. */
   touch({ dcaTokens, limitTokens }: Pick<StoreChange, 'dcaTokens' | 'limitTokens'>): void {
-    this.orderBook.touch(dcaTokens);
-    this.limitBook.touch(limitTokens);
+    this.dca.touch(dcaTokens);
+    this.limit.touch(limitTokens);
   }
 
   /** Reads every active order and ranks a first board, then follows the store. */
   async start(): Promise<void> {
-    await Promise.all([this.orderBook.start(), this.limitBook.start()]);
+    await Promise.all([this.dca.start(), this.limit.start()]);
     await this.pressure.start();
   }
 
   /** Resolves when all that was touched so far has been read and is ranked, or has failed once. */
   async settled(): Promise<void> {
-    await Promise.all([this.orderBook.settled(), this.limitBook.settled()]);
+    await Promise.all([this.dca.settled(), this.limit.settled()]);
     await this.pressure.settled();
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.orderBook.close(), this.limitBook.close(), this.pressure.close()]);
+    await Promise.all([this.dca.close(), this.limit.close(), this.pressure.close()]);
   }
 }

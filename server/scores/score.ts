@@ -1,0 +1,292 @@
+/** GET /score/:address and POST /score, from memory, in the turn of the request. */
+import Type, { type Static } from 'typebox';
+import { CHAINS, TIERS } from '../../compute/market.js';
+import {
+  BALANCE_POINTS,
+  DEPTH_POINTS,
+  FIRST_SCORE_BIN,
+  LAST_SCORE_BIN,
+  SCORE_FORMULA,
+  scoreWeight,
+} from '../../compute/scores/score.js';
+import type { TokenQueue } from '../../storage/contract.js';
+import type { AskedToken } from '../api/chain.js';
+import { defineEndpoint, type Handler } from '../api/endpoint.js';
+import { KeptReply } from '../api/replies.js';
+import {
+  chainKey,
+  count,
+  document,
+  epochSeconds,
+  flag,
+  nullable,
+  number,
+  tokenAddress,
+  tokenName,
+  tokenSymbol,
+  usd,
+  word,
+} from '../api/schemas.js';
+import type { Log } from '../log.js';
+import type { LiveTokens } from '../tokens/live-tokens.js';
+import { scoreMessage, serviceScore, tokenStatus } from '../tokens/token-fields.js';
+import {
+  type AssetScore,
+  BEING_LOADED,
+  currentPriceUsd,
+  type LiveToken,
+  NOT_INDEXED,
+  QUEUED,
+  type Standing,
+} from '../tokens/token-table.js';
+
+const component = (points: number, description: string) =>
+  document(
+    {
+      value: Type.Number({ minimum: 0, maximum: 1, description: 'The mark, 0 to 1.' }),
+      points: number(`What the mark is worth in the score: ${points} times it`),
+    },
+    { description },
+  );
+
+/** What a score is made of (`explain=true`): enough to work it out anew. */
+const scoreExplanation = document({
+  formula_version: word([SCORE_FORMULA], {
+    description:
+      'Names the formula: the score is the sum of the points of its components, rounded to one decimal.',
+  }),
+  support: usd('S: sum of weight times support'),
+  resistance: usd('R: sum of weight times resistance'),
+  depth: usd('D: S + R'),
+  components: document({
+    depth: component(DEPTH_POINTS, 'clamp(log10(D / 1000) / 5, 0, 1); 0 where D < 1.'),
+    balance: component(BALANCE_POINTS, '1 - |S - R| / D; 0 where D < 1.'),
+  }),
+  unrounded: number('The score before rounding'),
+  weights: Type.Array(
+    document({
+      bin: Type.Integer({
+        description: 'Bin of the 1% ladder: price = price of the leg * 1.01^bin.',
+      }),
+      weight: number('max(0, 1 - |1.01^bin - 1| / 0.25)'),
+      support: usd('Support of all legs in this bin, perps left out'),
+      resistance: usd('Resistance of all legs in this bin, perps left out'),
+    }),
+    { description: `Every bin with a weight, ${FIRST_SCORE_BIN} to ${LAST_SCORE_BIN}.` },
+  ),
+  legs: Type.Array(
+    document({
+      chain: chainKey,
+      address: tokenAddress,
+      t: epochSeconds('Time of the snapshot that was used'),
+      tier: word(TIERS),
+      price_usd: usd('Price of the snapshot'),
+    }),
+    { description: 'The legs whose depth was merged.' },
+  ),
+});
+
+export const getScore = defineEndpoint({
+  operationId: 'getScore',
+  method: 'GET',
+  path: '/score/:address',
+  tag: 'Scores',
+  summary: 'Score of one token',
+  description:
+    'The liquidity score of the asset that the token belongs to. Never 404: a mint without a record ' +
+    'is `pending`, and is queued for analysis. A `0x` address that is a bridged leg of an asset with ' +
+    'a mainchain leg is answered as that mint.',
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+  chain: {
+    kind: 'address',
+    at: { in: 'path', name: 'address' },
+    supported: CHAINS,
+    numericIds: true,
+  },
+  query: Type.Object({
+    explain: flag(
+      'Adds `explain`: what the score is made of, so that anyone can work it out anew.',
+    ),
+  }),
+  body: null,
+  response: document({
+    address: tokenAddress,
+    chain: chainKey,
+    symbol: tokenSymbol,
+    name: tokenName,
+    service_score: serviceScore,
+    score_msg: scoreMessage,
+    service_last_run: nullable(
+      Type.String({ format: 'date-time' }),
+      'When the score was worked out, UTC; null where there is none.',
+    ),
+    service_current_price: nullable(Type.Number(), 'Current price, USD; null where none is known.'),
+    status: tokenStatus,
+    explain: Type.Optional(
+      nullable(scoreExplanation, 'With `explain=true`; null where there is no score.'),
+    ),
+  }),
+  errors: [],
+});
+
+/** Tokens that one request may ask for. */
+export const MAX_BATCH_SCORES = 50;
+
+export const postScore = defineEndpoint({
+  operationId: 'postScore',
+  method: 'POST',
+  path: '/score',
+  tag: 'Scores',
+  summary: 'Scores of up to 50 tokens',
+  description:
+    "Scores in the request's order, duplicates kept, each under its own address and chain. Mints " +
+    'without a record are `pending`, and are queued for analysis.',
+  tier: 'enterprise',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+  chain: {
+    kind: 'batch',
+    name: 'addresses',
+    supported: CHAINS,
+    invalid: 'listed',
+    namesOffenders: true,
+  },
+  query: Type.Object({}),
+  body: Type.Object({
+    addresses: Type.Array(Type.String(), {
+      maxItems: MAX_BATCH_SCORES,
+      description: 'Base58 mints and `0x` addresses, mixed at will.',
+    }),
+  }),
+  response: document({
+    count: count('Items of `tokens`'),
+    tokens: Type.Array(
+      document({
+        address: tokenAddress,
+        chain: chainKey,
+        symbol: tokenSymbol,
+        service_score: serviceScore,
+        status: tokenStatus,
+      }),
+    ),
+    invalid_addresses: Type.Array(Type.String(), {
+      description:
+        'Items of the request that are no addresses, as sent; they have no item in `tokens`.',
+    }),
+  }),
+  errors: [],
+});
+
+export interface ScoreServices {
+  tokens: LiveTokens;
+  queue: TokenQueue;
+  log: Log;
+}
+
+type ScoreDocument = Static<(typeof getScore)['response']>;
+
+/** Makes the handler of GET /score. */
+export function scoreHandler(services: ScoreServices): Handler<typeof getScore> {
+  const { table } = services.tokens;
+  // A token's reply is encoded once for as long as nothing of it changes.
+  const kept = new WeakMap<LiveToken, { revision: number; reply: KeptReply<ScoreDocument> }>();
+  return ({ token: asked, query }) => {
+    const named = table.token(asked.address);
+    if (named === null) {
+      const document = scoreDocument(asked, null, standingWithoutState(services, asked));
+      return query.explain ? { ...document, explain: null } : document;
+    }
+    // A bridged leg of an asset with a mainchain leg is answered as that mint.
+    const token = table.leg(named, 'mainchain') ?? named;
+    const { details, revision, standing } = token;
+    if (query.explain) {
+      const explanation = standing.asset && explain(standing.asset);
+      return { ...scoreDocument(details, token, standing), explain: explanation };
+    }
+    const known = kept.get(token);
+    if (known?.revision === revision) return known.reply;
+    const reply = new KeptReply(scoreDocument(details, token, standing));
+    kept.set(token, { revision, reply });
+    return reply;
+  };
+}
+
+/** Makes the handler of POST /score: each token under its own address and chain. */
+export function batchScoreHandler(services: ScoreServices): Handler<typeof postScore> {
+  const item = ({ address, chain }: AskedToken) => {
+    const token = services.tokens.table.token(address);
+    const { asset, status } = token?.standing ?? standingWithoutState(services, { address, chain });
+    const symbol = token?.details.symbol ?? null;
+    return { address, chain, symbol, service_score: asset?.score.score ?? null, status };
+  };
+  return ({ tokens, invalidAddresses }) => {
+    const items = new Map<string, ReturnType<typeof item>>();
+    for (const asked of tokens) {
+      if (!items.has(asked.address)) items.set(asked.address, item(asked));
+    }
+    return {
+      count: tokens.length,
+      tokens: tokens.flatMap(({ address }) => items.get(address) ?? []),
+      invalid_addresses: [...invalidAddresses],
+    };
+  };
+}
+
+/** The standing of a token that is not in memory; a mint that nothing has named is queued. */
+function standingWithoutState(
+  { tokens, queue, log }: ScoreServices,
+  { chain, address }: AskedToken,
+): Standing {
+  if (tokens.hasRecord(chain, address)) return BEING_LOADED;
+  if (chain === 'evmchain') return NOT_INDEXED;
+  if (queue.request(chain, address)) log.info('token queued', { chain, address });
+  return QUEUED;
+}
+
+/** @param token null where nothing has named it */
+function scoreDocument(
+  { address, chain }: AskedToken,
+  token: LiveToken | null,
+  { status, message, asset }: Standing,
+): ScoreDocument {
+  return {
+    address,
+    chain,
+    symbol: token?.details.symbol ?? null,
+    name: token?.details.name ?? null,
+    service_score: asset?.score.score ?? null,
+    score_msg: message,
+    service_last_run: asset === null ? null : new Date(asset.scoredAtS * 1000).toISOString(),
+    service_current_price: token && currentPriceUsd(token),
+    status,
+  };
+}
+
+function explain({ score, ladder, legs }: AssetScore): Static<typeof scoreExplanation> {
+  return {
+    formula_version: SCORE_FORMULA,
+    support: score.supportUsd,
+    resistance: score.resistanceUsd,
+    depth: score.depthUsd,
+    components: {
+      depth: { value: score.depthShare, points: DEPTH_POINTS * score.depthShare },
+      balance: { value: score.balanceShare, points: BALANCE_POINTS * score.balanceShare },
+    },
+    unrounded: score.unrounded,
+    weights: Array.from(ladder.supportCents, (supportCents, i) => ({
+      bin: FIRST_SCORE_BIN + i,
+      weight: scoreWeight(FIRST_SCORE_BIN + i),
+      support: supportCents / 100,
+      resistance: ladder.resistanceCents[i] / 100,
+    })),
+    legs: legs.map(({ chain, address, ref: { t, tier }, priceUsd }) => ({
+      chain,
+      address,
+      t,
+      tier,
+      price_usd: priceUsd,
+    })),
+  };
+}

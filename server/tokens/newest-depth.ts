@@ -1,0 +1,196 @@
+/**
+ * Tokens' newest snapshots: how they are read out of the store, their segments decoded in the pool,
+ * and which of them stay in memory, within a bound of bytes.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Market } from '../../compute/market.js';
+import type { ComputePool } from '../../compute/pool.js';
+import { bytesOfCells, type SnapshotCells } from '../../compute/segment/snapshots.js';
+import {
+  type MarketSource,
+  type NewestSnapshots,
+  SegmentGoneError,
+  type SnapshotRef,
+  type TokenDetails,
+} from '../../storage/contract.js';
+
+/**
+ * Bytes of all snapshots held. A snapshot of 1,000 cells takes 12 KB: this is the newest and the
+ * delayed one of some ten thousand tokens. Past it the least recently used tokens go; requests for
+ * them read the store.
+ */
+export const MAX_HELD_BYTES = 256 * 1024 * 1024;
+/** What a snapshot takes beside its columns. */
+const SNAPSHOT_OVERHEAD_BYTES = 1024;
+
+/** A segment never changes: a snapshot that was written anew lies in another one. */
+export function isSameSnapshot(a: SnapshotRef, b: SnapshotRef): boolean {
+  return a.segmentId === b.segmentId && a.row === b.row;
+}
+
+export interface HeldSnapshot {
+  ref: SnapshotRef;
+  cells: SnapshotCells;
+}
+
+/** What is held of one token; both are the same object where they are the same snapshot. */
+export interface HeldToken {
+  newest: HeldSnapshot | null;
+  delayed: HeldSnapshot | null;
+  /** The token's markets, which the cells index. */
+  markets: readonly Market[];
+}
+
+/** What is held, by token id. A token that alone exceeds the bound is not held. */
+export type HeldDepth = LRUCache<number, HeldToken>;
+
+export function createHeldDepth(maxBytes: number = MAX_HELD_BYTES): HeldDepth {
+  return new LRUCache({ maxSize: maxBytes, sizeCalculation: bytesOfToken });
+}
+
+function bytesOfToken({ newest, delayed }: HeldToken): number {
+  const snapshots = new Set([newest, delayed]);
+  let bytes = SNAPSHOT_OVERHEAD_BYTES;
+  for (const snapshot of snapshots) {
+    if (snapshot !== null) bytes += bytesOfCells(snapshot.cells) + SNAPSHOT_OVERHEAD_BYTES;
+  }
+  return bytes;
+}
+
+/** The least age of depth with `delayed=true` (docs/definitions.md#market-depth). */
+export const DEPTH_DELAY_S = 15 * 60;
+/** Reads of one batch: segments may be replaced by compaction while they are about to be read. */
+const MAX_READS = 5;
+const NO_SNAPSHOTS: NewestSnapshots = { newest: null, delayed: null, nextChangeS: null };
+
+/** A token as it is in the store. */
+export interface LoadedToken {
+  details: TokenDetails;
+  /** null: its newest snapshots are the ones that were known, and they are not held. */
+  held: HeldToken | null;
+  /** When it changes by the clock alone. */
+  nextChangeS: number | null;
+}
+
+type LoadPlan = Omit<LoadedToken, 'held'> & {
+  snapshots: NewestSnapshots;
+  markets: readonly Market[];
+  /** Snapshots that need not be read again. */
+  kept: HeldSnapshot[];
+  skipped: boolean;
+};
+
+export interface LoadOptions {
+  nowS: number;
+  /** The newest snapshots, where they are known already; a token without an entry has none. */
+  snapshots?: ReadonlyMap<number, NewestSnapshots>;
+  /** Reads what is not held even where nothing has changed. */
+  always?: boolean;
+}
+
+export class DepthLoader {
+  constructor(
+    private readonly source: MarketSource,
+    private readonly pool: Pick<ComputePool, 'run'>,
+    private readonly held: HeldDepth,
+    /** The newest snapshot that is known of a token; null: none. */
+    private readonly knownNewest: (tokenId: number) => SnapshotRef | null,
+  ) {}
+
+  /** The tokens as they are now. @throws Error where a segment is damaged */
+  async load(tokenIds: readonly number[], options: LoadOptions): Promise<LoadedToken[]> {
+    let { snapshots } = options;
+    for (let reads = 1; ; reads++) {
+      const plans = await Promise.all(
+        tokenIds.map((id) => this.plan(id, { ...options, snapshots })),
+      );
+      try {
+        return await this.read(plans.filter((plan) => plan !== null));
+      } catch (error) {
+        if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
+        snapshots = undefined;
+      }
+    }
+  }
+
+  private async plan(tokenId: number, options: LoadOptions): Promise<LoadPlan | null> {
+    const { nowS, always = false } = options;
+    const snapshots =
+      options.snapshots === undefined
+        ? await this.source.newestSnapshots(tokenId, nowS, DEPTH_DELAY_S)
+        : (options.snapshots.get(tokenId) ?? NO_SNAPSHOTS);
+    const details = this.source.tokenDetails(tokenId);
+    if (details === null) return null;
+    const held = this.held.get(tokenId);
+    const known = this.knownNewest(tokenId);
+    return {
+      details,
+      snapshots,
+      nextChangeS: snapshots.nextChangeS,
+      // Read after the directory: a commit in between only appends to them.
+      markets: this.source.markets(tokenId),
+      kept: [held?.newest ?? null, held?.delayed ?? null].filter((snapshot) => snapshot !== null),
+      skipped: !always && held === undefined && known !== null && isAt(known, snapshots.newest),
+    };
+  }
+
+  private async read(plans: readonly LoadPlan[]): Promise<LoadedToken[]> {
+    const rows = new Map<number, Set<number>>();
+    for (const plan of plans) {
+      if (plan.skipped) continue;
+      for (const ref of [plan.snapshots.newest, plan.snapshots.delayed]) {
+        if (ref === null || plan.kept.some((kept) => isSameSnapshot(kept.ref, ref))) continue;
+        rows.set(ref.segmentId, (rows.get(ref.segmentId) ?? new Set()).add(ref.row));
+      }
+    }
+    const picked = await this.pick(rows);
+    return plans.map((plan) => {
+      const { details, nextChangeS, markets, snapshots, skipped } = plan;
+      if (skipped) return { details, nextChangeS, held: null };
+      const newest = snapshotAt(snapshots.newest, plan, picked);
+      const delayed =
+        newest !== null && isAt(newest.ref, snapshots.delayed)
+          ? newest
+          : snapshotAt(snapshots.delayed, plan, picked);
+      return { details, nextChangeS, held: { newest, delayed, markets } };
+    });
+  }
+
+  /** The rows of the segments, by segment and row. */
+  private async pick(
+    rows: ReadonlyMap<number, ReadonlySet<number>>,
+  ): Promise<Map<number, Map<number, SnapshotCells>>> {
+    if (rows.size === 0) return new Map();
+    const ids = [...rows.keys()];
+    const wanted = Array.from(rows.values(), (set) => [...set]);
+    const blocks = await this.source.readSegments(ids);
+    const picked = await this.pool.run(
+      'pickSnapshots',
+      blocks.map((block, i) => ({ block, rows: wanted[i] })),
+    );
+    return new Map(
+      ids.map((id, i) => [id, new Map(wanted[i].map((row, j) => [row, picked[i][j]]))]),
+    );
+  }
+}
+
+function isAt(ref: SnapshotRef, other: SnapshotRef | null): boolean {
+  return other !== null && isSameSnapshot(ref, other);
+}
+
+function snapshotAt(
+  ref: SnapshotRef | null,
+  { kept, markets }: LoadPlan,
+  picked: ReadonlyMap<number, ReadonlyMap<number, SnapshotCells>>,
+): HeldSnapshot | null {
+  if (ref === null) return null;
+  const known = kept.find((snapshot) => isSameSnapshot(snapshot.ref, ref));
+  if (known !== undefined) return { ...known, ref };
+  const cells = picked.get(ref.segmentId)?.get(ref.row);
+  if (cells === undefined) throw new Error(`segment ${ref.segmentId} has no row ${ref.row}`);
+  // Cells are sorted by market: the last one tells whether the list of markets is older than they.
+  if (cells.market.length > 0 && cells.market[cells.market.length - 1] >= markets.length) {
+    throw new SegmentGoneError(`segment ${ref.segmentId} is about to be published`);
+  }
+  return { ref, cells };
+}

@@ -1,0 +1,152 @@
+/** What several endpoints say of a token, and the parameters that keep the tokens of a size. */
+import Type, { type Static, type TObject } from 'typebox';
+import { invalidParameter } from '../api/errors.js';
+import {
+  chainKey,
+  document,
+  nullable,
+  tokenAddress,
+  tokenName,
+  tokenSymbol,
+  word,
+} from '../api/schemas.js';
+import { currentPriceUsd, type LiveToken, TOKEN_STATUSES } from './token-table.js';
+
+export const tokenStatus = word(TOKEN_STATUSES, {
+  description:
+    '`available`: scored. `pending`: waits for its score, which follows its data within 15 seconds. ' +
+    '`unsupported`: on mainchain, left out of coverage for good; on evmchain, not indexed yet, do not poll. ' +
+    '`unscored`: depth and price only, never scored. `price_unavailable`: supported, yet without a price.',
+});
+
+export const serviceScore = nullable(
+  Type.Number({ minimum: 0, maximum: 100 }),
+  'Liquidity score of the asset, 0 to 100 with one decimal; null where it is not scored.',
+);
+
+export const scoreMessage = Type.String({
+  description: 'How support and resistance balance, or why there is no score.',
+});
+
+const identity = {
+  address: tokenAddress,
+  chain: chainKey,
+  symbol: tokenSymbol,
+  name: tokenName,
+};
+const icon = nullable(Type.String(), 'URL of an icon; null where no list of tokens has given one.');
+const size = {
+  mcap: nullable(Type.Number(), 'Market capitalisation, USD; null where none has been given.'),
+  liquidity_usd: nullable(
+    Type.Number(),
+    'Liquidity as the list of tokens gave it, USD; null where none has been given. The ranges ' +
+      '`min_liquidity` and `max_liquidity` are about Support Liquidity, which is another number.',
+  ),
+};
+const priceUsd = nullable(Type.Number(), 'Current price, USD; null where none is known.');
+
+/** The `token` of a board's row. */
+export const boardToken = document({
+  ...identity,
+  icon,
+  ...size,
+  price_usd: priceUsd,
+});
+
+export function boardTokenDocument(token: LiveToken): Static<typeof boardToken> {
+  const { address, chain, symbol, name, icon, mcap, liquidityUsd } = token.details;
+  return {
+    address,
+    chain,
+    symbol,
+    name,
+    icon,
+    mcap,
+    liquidity_usd: liquidityUsd,
+    price_usd: currentPriceUsd(token),
+  };
+}
+
+/** The `token` beside one token's orders. */
+export const ordersToken = document({
+  ...identity,
+  ...size,
+  service_score: serviceScore,
+  price_usd: priceUsd,
+  last_refresh: nullable(
+    Type.Integer(),
+    "Time of the snapshot that the price is from, else of the token's row, Unix epoch seconds; null " +
+      'where it has neither.',
+  ),
+});
+
+export function ordersTokenDocument(token: LiveToken): Static<typeof ordersToken> {
+  const { details, newest, standing } = token;
+  const { address, chain, symbol, name, mcap, liquidityUsd, lastRefreshS } = details;
+  return {
+    address,
+    chain,
+    symbol,
+    name,
+    mcap,
+    liquidity_usd: liquidityUsd,
+    service_score: standing.asset?.score.score ?? null,
+    price_usd: currentPriceUsd(token),
+    last_refresh: newest?.ref.t ?? lastRefreshS,
+  };
+}
+
+const NULL_FAILS = 'A token whose figure is not known is outside of every range that is sent.';
+const LIQUIDITY =
+  "Support Liquidity, USD: DEX markets' support within 25% of the price in the newest snapshot, " +
+  'constant product included.';
+
+const bound = (description: string) =>
+  Type.Optional(Type.Number({ minimum: 0, description: `${description} ${NULL_FAILS}` }));
+
+/** Query parameters that keep the tokens of a size. */
+export const sizeRangeParameters = {
+  min_mcap: bound('Least market capitalisation, USD.'),
+  max_mcap: bound('Greatest market capitalisation, USD; not below `min_mcap`.'),
+  min_liquidity: bound(`Least ${LIQUIDITY}`),
+  max_liquidity: bound('Greatest Support Liquidity, USD; not below `min_liquidity`.'),
+};
+
+/** USD, both ends included; undefined: open. */
+interface Range {
+  min: number | undefined;
+  max: number | undefined;
+}
+
+export interface SizeRanges {
+  mcap: Range;
+  liquidity: Range;
+}
+
+/** @throws ApiError 400 invalid_parameter where a least is above its most */
+export function readSizeRanges(query: Static<TObject<typeof sizeRangeParameters>>): SizeRanges {
+  return {
+    mcap: range('mcap', query.min_mcap, query.max_mcap),
+    liquidity: range('liquidity', query.min_liquidity, query.max_liquidity),
+  };
+}
+
+/** Whether a token lies within every range that was sent; a figure that is not known does not. */
+export function isWithinSizeRanges(
+  { details, newest }: Pick<LiveToken, 'details' | 'newest'>,
+  { mcap, liquidity }: SizeRanges,
+): boolean {
+  return isWithin(details.mcap, mcap) && isWithin(newest?.supportLiquidityUsd ?? null, liquidity);
+}
+
+function range(name: string, min: number | undefined, max: number | undefined): Range {
+  if (min !== undefined && max !== undefined && min > max) {
+    throw invalidParameter(`min_${name}`, `expected at most max_${name}, ${max}; was ${min}`);
+  }
+  return { min, max };
+}
+
+function isWithin(value: number | null, { min, max }: Range): boolean {
+  if (min === undefined && max === undefined) return true;
+  return value !== null && value >= (min ?? -Infinity) && value <= (max ?? Infinity);
+}
