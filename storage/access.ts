@@ -21,31 +21,13 @@ export async function withStore<T>(
   body: (store: StoreOperations) => Promise<T>,
   waitMs: number = LOCK_WAIT_MS,
 ): Promise<T> {
-  await checkDirectory(directory);
-  const deadline = Date.now() + waitMs;
-  for (;;) {
-    const remote = await connectToServer(directory);
-    if (remote !== null) return body(remote).finally(() => remote.close());
-    const store = await openUnlessBusy(directory, options);
-    if (store !== null) return body(store).finally(() => store.close());
-    if (Date.now() >= deadline) {
-      throw new StoreBusyError(
-        `${directory} is in use by another Fathom process that takes no commands; tried for ${waitMs / 1000} s`,
-      );
-    }
-    await sleep(RETRY_EVERY_MS);
-  }
-}
-
-/** Opens the store, or null while another process has it. DuckDB is loaded only now. */
-async function openUnlessBusy(directory: string, options: StoreOptions): Promise<Store | null> {
-  const { Store } = await import('./store.js');
-  try {
-    return await Store.open(directory, options);
-  } catch (error) {
-    if (error instanceof StoreBusyError) return null;
-    throw error;
-  }
+  const store = await untilOpen(
+    directory,
+    async () => (await connectToServer(directory)) ?? (await openUnlessBusy(directory, options)),
+    waitMs,
+    `${directory} is in use by another Fathom process that takes no commands; tried for ${waitMs / 1000} s`,
+  );
+  return body(store).finally(() => store.close());
 }
 
 /**
@@ -59,21 +41,50 @@ export async function openForServer(
   waitMs: number = LOCK_WAIT_MS,
   stop?: AbortSignal,
 ): Promise<Store> {
-  await checkDirectory(directory);
-  const deadline = Date.now() + waitMs;
-  for (;;) {
+  const open = async (): Promise<Store | null> => {
     const store = await openUnlessBusy(directory, options);
     if (store !== null) return store;
     const remote = await connectToServer(directory);
-    remote?.close();
-    if (remote !== null) {
-      throw new StoreBusyError(`a Fathom server already runs on ${directory}`);
-    }
-    if (Date.now() >= deadline) {
-      throw new StoreBusyError(`${directory} is in use by another Fathom process`);
-    }
+    if (remote === null) return null;
+    remote.close();
+    throw new StoreBusyError(`a Fathom server already runs on ${directory}`);
+  };
+  return untilOpen(
+    directory,
+    open,
+    waitMs,
+    `${directory} is in use by another Fathom process`,
+    stop,
+  );
+}
+
+/** Tries to open the store until `waitMs` have passed. @throws StoreBusyError saying `busy` then */
+async function untilOpen<S>(
+  directory: string,
+  open: () => Promise<S | null>,
+  waitMs: number,
+  busy: string,
+  stop?: AbortSignal,
+): Promise<S> {
+  await checkDirectory(directory);
+  const deadline = Date.now() + waitMs;
+  for (;;) {
+    const store = await open();
+    if (store !== null) return store;
+    if (Date.now() >= deadline) throw new StoreBusyError(busy);
     stop?.throwIfAborted();
     await sleep(RETRY_EVERY_MS);
+  }
+}
+
+/** Opens the store, or null while another process has it. DuckDB is loaded only now. */
+async function openUnlessBusy(directory: string, options: StoreOptions): Promise<Store | null> {
+  const { Store } = await import('./store.js');
+  try {
+    return await Store.open(directory, options);
+  } catch (error) {
+    if (error instanceof StoreBusyError) return null;
+    throw error;
   }
 }
 

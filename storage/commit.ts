@@ -196,11 +196,11 @@ function checkedHeader(frame: HeaderFrame): HeaderFrame {
 }
 
 /**
- * Puts the place in front of what is wrong there.
- * @param prefix what the row at that place has in front of a market's fields
+ * Puts where a row stands in front of what is wrong with it.
+ * @param prefix what the row has in front of a market's fields
  */
 async function named(
-  place: string,
+  where: string,
   work: () => void | Promise<void>,
   prefix = 'markets.',
 ): Promise<void> {
@@ -208,6 +208,6 @@ async function named(
     await work();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    throw new InputError(`${place}: ${error.message.replace(/^markets\./, prefix)}`);
+    throw new InputError(`${where}: ${error.message.replace(/^markets\./, prefix)}`);
   }
 }

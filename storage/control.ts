@@ -260,7 +260,7 @@ class Conversation {
         this.next();
       });
     } catch {
-      // Not one of our commands: there is nothing to be said to it.
+      // Not one of our commands: it gets no reply.
       this.socket.destroy();
     }
   }

@@ -1,9 +1,9 @@
-/** The command was called wrongly: an unknown, missing or malformed argument (exit status 2). */
+/** The caller is wrong: an unknown, missing or malformed argument. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The data given is not what it should be (exit status 1, nothing half-done). */
+/** The data given is not what it should be; nothing of it was stored. */
 export class InputError extends Error {
   override readonly name = 'InputError';
   /** What is wrong, first faults first, each as `file:line: field: what is wrong`. */

@@ -3,11 +3,21 @@ import type { FlatDataset } from './contract.js';
 import type { Database } from './duckdb/database.js';
 import type { ResultChunk, SqlValue } from './duckdb/statements.js';
 
+/** Values of a column by its kind. Of `shared` texts, which many rows repeat, each is held once. */
+interface Kinds {
+  text: string;
+  shared: string;
+  number: number;
+  nullable: number | null;
+}
+
+/** Columns by name, in the table's order, those of the key first. */
+type Columns = Readonly<Record<string, keyof Kinds>>;
+
 /** The table of a flat dataset. */
-export interface FlatTable {
+export interface FlatTable<C extends Columns = Columns> {
   name: FlatDataset;
-  /** In the table's order, those of the key first. */
-  columns: readonly string[];
+  columns: C;
   /** How many columns name a row. */
   keyColumns: number;
   /** The column of the token that a row belongs to, where changes are told token by token. */
@@ -25,22 +35,19 @@ export type FlatSource = Pick<Database, 'streamChunks'>;
 type Read<T> = (row: number) => T;
 
 /** Readers of a chunk's columns, by name. */
-export interface ColumnReaders {
-  text: (name: string) => Read<string>;
-  /** For texts that many rows repeat: each is held once for all of them. */
-  shared: <T extends string>(name: string) => Read<T>;
-  number: (name: string) => Read<number>;
-  nullable: (name: string) => Read<number | null>;
-}
+export type ColumnReaders<C extends Columns> = { readonly [K in keyof C]: Read<Kinds[C[K]]> };
+
+/** Makes a reader of rows from the readers of their columns. */
+type RowReader<C extends Columns, T> = (columns: ColumnReaders<C>) => Read<T>;
 
 /** Tokens named in one query; for more than that, the whole table is read. */
 const MAX_NAMED_TOKENS = 1000;
 
 /** All rows of a table, a vector's worth at a time, in no order. */
-export async function* readRows<T>(
+export async function* readRows<C extends Columns, T>(
   source: FlatSource,
-  { name: table, columns }: FlatTable,
-  reader: (columns: ColumnReaders) => Read<T>,
+  { name: table, columns }: FlatTable<C>,
+  reader: RowReader<C, T>,
   where = '',
   values: readonly SqlValue[] = [],
 ): AsyncGenerator<T[]> {
@@ -50,27 +57,22 @@ export async function* readRows<T>(
     if (known === undefined) texts.set(text, text);
     return known ?? text;
   };
-  const sql = `SELECT ${columns.join(', ')} FROM ${table} ${where}`;
+  const sql = `SELECT ${Object.keys(columns).join(', ')} FROM ${table} ${where}`;
   for await (const chunk of source.streamChunks(sql, values)) {
-    const column = <V>(name: string) => chunk.reader(columns.indexOf(name)) as Read<V>;
-    const read = reader({
-      text: column,
-      number: column,
-      nullable: column,
-      shared: <V extends string>(name: string) => {
-        const text = column<string>(name);
-        return (row: number) => sharedText(text(row)) as V;
-      },
+    const readers = Object.entries(columns).map(([name, kind], i) => {
+      const value = chunk.reader(i);
+      return [name, kind === 'shared' ? (row: number) => sharedText(value(row) as string) : value];
     });
+    const read = reader(Object.fromEntries(readers) as ColumnReaders<C>);
     yield Array.from({ length: chunk.rowCount }, (_, row) => read(row));
   }
 }
 
 /** The rows of tokens, of a table with a token column. */
-export async function readRowsOf<T extends { tokenAddress: string }>(
+export async function readRowsOf<C extends Columns, T extends { tokenAddress: string }>(
   source: FlatSource,
-  table: FlatTable,
-  reader: (columns: ColumnReaders) => Read<T>,
+  table: FlatTable<C>,
+  reader: RowReader<C, T>,
   tokens: readonly string[],
 ): Promise<T[]> {
   const wanted = new Set(tokens);

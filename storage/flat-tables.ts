@@ -68,6 +68,7 @@ export class FlatCommit {
 class TableCommit {
   isChanged = false;
   readonly changedTokens = new Set<string>();
+  private readonly columns: readonly string[];
   /** Columns of the key. */
   private readonly key: readonly string[];
   private readonly tokenColumn: number;
@@ -78,8 +79,9 @@ class TableCommit {
     private readonly table: FlatTable,
     private readonly tx: Statements,
   ) {
-    this.key = table.columns.slice(0, table.keyColumns);
-    this.tokenColumn = table.columns.indexOf(table.token ?? '');
+    this.columns = Object.keys(table.columns);
+    this.key = this.columns.slice(0, table.keyColumns);
+    this.tokenColumn = this.columns.indexOf(table.token ?? '');
   }
 
   async add(rows: readonly FlatRowValues[]): Promise<void> {
@@ -104,7 +106,7 @@ class TableCommit {
 
   private async flush(): Promise<void> {
     if (this.waiting.size === 0) return;
-    const { name, columns } = this.table;
+    const { name } = this.table;
     const replaced = await this.takeReplaced();
     if (replaced.length > 0) {
       await this.tx.run(`DELETE FROM ${name} ${this.where}`, this.keysOf(replaced));
@@ -116,7 +118,7 @@ class TableCommit {
     for (const row of kept) this.noteToken(row[this.tokenColumn]);
     await this.tx.append(
       name,
-      kept.map((row) => row.slice(0, columns.length)),
+      kept.map((row) => row.slice(0, this.columns.length)),
     );
   }
 
@@ -125,7 +127,8 @@ class TableCommit {
    * @returns the rows that replace a stored one
    */
   private async takeReplaced(): Promise<FlatRowValues[]> {
-    const { name, columns } = this.table;
+    const { columns } = this;
+    const { name } = this.table;
     const replaced: FlatRowValues[] = [];
     const keys = this.keysOf([...this.waiting.values()]);
     const sql = `SELECT ${columns.join(', ')} FROM ${name} ${this.where}`;

@@ -1,20 +1,20 @@
 /** A data directory, open. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { applyBundle, Commits, type CommitOptions } from './commit.js';
-import {
-  type CommitReport,
-  type IssuedKey,
-  type KeyRecord,
-  type KeyRequest,
-  type LpSource,
-  type OrderSource,
-  type QueuedToken,
-  type SnapshotKey,
-  type StoreChange,
-  type StoreOperations,
-  type StoreSummary,
-  type TierKey,
+import { applyBundle, type CommitOptions, Commits } from './commit.js';
+import type {
+  CommitReport,
+  IssuedKey,
+  KeyRecord,
+  KeyRequest,
+  LpSource,
+  OrderSource,
+  QueuedToken,
+  SnapshotKey,
+  StoreChange,
+  StoreOperations,
+  StoreSummary,
+  TierKey,
 } from './contract.js';
 import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
@@ -22,8 +22,7 @@ import { Directories } from './depth/directories.js';
 import { Database } from './duckdb/database.js';
 import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
 import { InputError, StoreBusyError } from './errors.js';
-import { HolderReader } from './holders/holder-reader.js';
-import { HolderTokens } from './holders/holder-tokens.js';
+import { HolderReader, HolderTokens } from './holders/holder-tokens.js';
 import { Housekeeping } from './housekeeping.js';
 import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';

@@ -14,6 +14,22 @@ import type { SqlRow } from '../duckdb/statements.js';
 /** Tokens with a record; a store with more is refused at the commit that would exceed it. */
 export const MAX_TOKENS = 1_000_000;
 
+/** Columns of `tokens` behind the token's id, in the table's order. */
+export const TOKEN_COLUMNS = [
+  'chain',
+  'address',
+  'symbol',
+  'name',
+  'icon',
+  'decimals',
+  'asset',
+  'coverage',
+  'price_usd',
+  'mcap',
+  'liquidity_usd',
+  'last_refresh',
+] as const satisfies readonly (keyof TokenRow)[];
+
 /** One token of the store. Replaced as a whole by the commit that changes it. */
 export interface TokenEntry {
   readonly tokenId: number;
@@ -47,8 +63,7 @@ export class Catalog {
       markets.set(tokenId as number, list);
     }
     const tokenRows = await database.rows(
-      `SELECT token_id, chain, address, symbol, name, icon, decimals, asset, coverage, price_usd,
-              mcap, liquidity_usd, last_refresh FROM tokens`,
+      `SELECT token_id, ${TOKEN_COLUMNS.join(', ')} FROM tokens`,
     );
     for (const [tokenId, ...columns] of tokenRows) {
       catalog.put(

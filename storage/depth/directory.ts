@@ -22,7 +22,7 @@ export const entryBytes = (snapshots: number): number => ENTRY_BYTES + SNAPSHOT_
 /** Segments of one tier, ascending and without overlap. */
 export type TierDirectory = readonly SegmentRef[];
 
-/** A token's directory: immutable, a commit puts a new one in its place. */
+/** A token's directory: immutable, a commit replaces it. */
 export type Directory = Readonly<Record<Tier, TierDirectory>>;
 
 export const EMPTY_DIRECTORY: Directory = { raw: [], '15m': [], '1h': [] };
@@ -173,7 +173,7 @@ export function newestSnapshots(
 
 function newestBy(directory: Directory, atS: number): SnapshotRef | null {
   let newest: SnapshotRef | null = null;
-  // Finest first: a coarser one has to be later to take its place.
+  // Finest first: a coarser one replaces it only if it is later.
   for (const tier of TIERS) {
     const segments = directory[tier];
     let index = firstSegmentFrom(segments, atS + 1);

@@ -12,7 +12,14 @@ import {
 import { bareTokenRow, type TokenRow } from '../contract.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
-import { type Catalog, MAX_TOKENS, tokenEntry, type TokenEntry, tokenKey } from './catalog.js';
+import {
+  type Catalog,
+  MAX_TOKENS,
+  TOKEN_COLUMNS,
+  tokenEntry,
+  type TokenEntry,
+  tokenKey,
+} from './catalog.js';
 import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';
 import type { SegmentRef } from './directory.js';
 import { SegmentWriter } from './segments.js';
@@ -144,7 +151,7 @@ export class Stage {
     return this.directories.lists.remove(this.tx, token.tokenId, refs);
   }
 
-  /** Writes what is still held back, and makes ready what is published: the last thing before the commit. */
+  /** Writes what is held back, and prepares what publish() shows: the last thing before the commit. */
   async write(): Promise<void> {
     await this.writeTokens();
     await this.writeMarkets();
@@ -152,10 +159,7 @@ export class Stage {
     await this.prepare();
   }
 
-  /**
-   * Makes the committed state the one that readers see, all of it in one turn: what takes long has
-   * been done by write().
-   */
+  /** Shows readers the committed state, all of it in one turn: write() has done what takes long. */
   publish(): void {
     for (const { entry, directory } of this.prepared) {
       this.catalog.put(entry);
@@ -172,7 +176,10 @@ export class Stage {
       await this.tx.run(`DELETE FROM tokens WHERE token_id IN (${ids})`);
     }
     for (let i = 0; i < changed.length; i += ROWS_AT_ONCE) {
-      await this.tx.append('tokens', changed.slice(i, i + ROWS_AT_ONCE).map(tokenValues));
+      const rows = changed
+        .slice(i, i + ROWS_AT_ONCE)
+        .map(({ tokenId, row }) => [tokenId, ...TOKEN_COLUMNS.map((name) => row[name])]);
+      await this.tx.append('tokens', rows);
     }
   }
 
@@ -251,22 +258,4 @@ function checkExchangeType(known: Market, market: Market): void {
 
 function isSameRow(a: TokenRow, b: TokenRow): boolean {
   return (Object.keys(a) as (keyof TokenRow)[]).every((name) => a[name] === b[name]);
-}
-
-function tokenValues({ tokenId, row }: StagedToken): SqlValue[] {
-  return [
-    tokenId,
-    row.chain,
-    row.address,
-    row.symbol,
-    row.name,
-    row.icon,
-    row.decimals,
-    row.asset,
-    row.coverage,
-    row.price_usd,
-    row.mcap,
-    row.liquidity_usd,
-    row.last_refresh,
-  ];
 }

@@ -255,7 +255,7 @@ function flatReader(
   fields: readonly FlatField[],
   check: CheckRow = () => undefined,
 ): FlatReader {
-  const columns = FLAT_TABLES[dataset].columns;
+  const columns = Object.keys(FLAT_TABLES[dataset].columns);
   return {
     fields,
     read(given, faults) {

@@ -8,12 +8,18 @@ import {
   type FlatTable,
 } from '../flat-columns.js';
 
-export const DLMM_HOURS: FlatTable = {
+export const DLMM_HOURS = {
   name: 'dlmm_hours',
-  columns: ['pubkey', 'hour', 'fees_usd', 'volume_usd', 'tvl_usd'],
+  columns: {
+    pubkey: 'text',
+    hour: 'number',
+    fees_usd: 'number',
+    volume_usd: 'number',
+    tvl_usd: 'number',
+  },
   keyColumns: 2,
   rising: 'hour',
-};
+} as const satisfies FlatTable;
 
 /** Rows of hours `fromHourS <= hour <= toHourS`, in no order. */
 export async function dlmmHours(
@@ -26,7 +32,7 @@ export async function dlmmHours(
   const [fees, volume, tvl] = Array.from({ length: 3 }, NumberColumn.doubles);
   await readColumns(
     source,
-    `SELECT ${DLMM_HOURS.columns.join(', ')} FROM dlmm_hours WHERE hour BETWEEN ? AND ?`,
+    `SELECT pubkey, hour, fees_usd, volume_usd, tvl_usd FROM dlmm_hours WHERE hour BETWEEN ? AND ?`,
     [fromHourS, toHourS],
     [pool, hour, fees, volume, tvl],
   );

@@ -5,26 +5,26 @@ import { readRows, type ColumnReaders, type FlatSource, type FlatTable } from '.
 /** DLMM pools of a store: the server holds all of them in memory. */
 const MAX_DLMM_POOLS = 100_000;
 
-export const DLMM_POOLS: FlatTable = {
+export const DLMM_POOLS = {
   name: 'dlmm_pools',
-  columns: [
-    'pubkey',
-    'bin_step',
-    'active_id',
-    'token_x_mint',
-    'token_y_mint',
-    'token_x_decimals',
-    'token_y_decimals',
-    'reserve_x',
-    'reserve_y',
-    'base_fee_pct',
-    'dynamic_fee_pct',
-    'num_positions',
-    'num_wallets',
-  ],
+  columns: {
+    pubkey: 'text',
+    bin_step: 'number',
+    active_id: 'number',
+    token_x_mint: 'text',
+    token_y_mint: 'text',
+    token_x_decimals: 'number',
+    token_y_decimals: 'number',
+    reserve_x: 'number',
+    reserve_y: 'number',
+    base_fee_pct: 'number',
+    dynamic_fee_pct: 'number',
+    num_positions: 'number',
+    num_wallets: 'number',
+  },
   keyColumns: 1,
   limit: { rows: MAX_DLMM_POOLS, of: 'pools' },
-};
+} as const satisfies FlatTable;
 
 export async function dlmmPools(source: FlatSource): Promise<DlmmPool[]> {
   const pools: DlmmPool[] = [];
@@ -32,28 +32,20 @@ export async function dlmmPools(source: FlatSource): Promise<DlmmPool[]> {
   return pools;
 }
 
-function dlmmPool({ text, number }: ColumnReaders): (row: number) => DlmmPool {
-  const pubkey = text('pubkey');
-  const binStep = number('bin_step');
-  const activeId = number('active_id');
-  const [mintX, mintY] = [text('token_x_mint'), text('token_y_mint')];
-  const [decimalsX, decimalsY] = [number('token_x_decimals'), number('token_y_decimals')];
-  const [reserveX, reserveY] = [number('reserve_x'), number('reserve_y')];
-  const [baseFee, dynamicFee] = [number('base_fee_pct'), number('dynamic_fee_pct')];
-  const [positions, wallets] = [number('num_positions'), number('num_wallets')];
+function dlmmPool(columns: ColumnReaders<typeof DLMM_POOLS.columns>): (row: number) => DlmmPool {
   return (row) => ({
-    pubkey: pubkey(row),
-    binStep: binStep(row),
-    activeId: activeId(row),
-    tokenXMint: mintX(row),
-    tokenYMint: mintY(row),
-    tokenXDecimals: decimalsX(row),
-    tokenYDecimals: decimalsY(row),
-    reserveX: reserveX(row),
-    reserveY: reserveY(row),
-    baseFeePct: baseFee(row),
-    dynamicFeePct: dynamicFee(row),
-    numPositions: positions(row),
-    numWallets: wallets(row),
+    pubkey: columns.pubkey(row),
+    binStep: columns.bin_step(row),
+    activeId: columns.active_id(row),
+    tokenXMint: columns.token_x_mint(row),
+    tokenYMint: columns.token_y_mint(row),
+    tokenXDecimals: columns.token_x_decimals(row),
+    tokenYDecimals: columns.token_y_decimals(row),
+    reserveX: columns.reserve_x(row),
+    reserveY: columns.reserve_y(row),
+    baseFeePct: columns.base_fee_pct(row),
+    dynamicFeePct: columns.dynamic_fee_pct(row),
+    numPositions: columns.num_positions(row),
+    numWallets: columns.num_wallets(row),
   });
 }

@@ -8,12 +8,17 @@ import {
   type FlatTable,
 } from '../flat-columns.js';
 
-export const TOKEN_HOURS: FlatTable = {
+export const TOKEN_HOURS = {
   name: 'token_hours',
-  columns: ['chain', 'address', 'hour', 'organic_volume_usd'],
+  columns: {
+    chain: 'shared',
+    address: 'text',
+    hour: 'number',
+    organic_volume_usd: 'number',
+  },
   keyColumns: 3,
   rising: 'hour',
-};
+} as const satisfies FlatTable;
 
 /** Rows of mainchain tokens and hours `fromHourS <= hour <= toHourS`, in no order. */
 export async function tokenHours(

@@ -11,25 +11,25 @@ import {
 /** Active orders of one dataset: the server holds all of them in memory. */
 export const MAX_ACTIVE_ORDERS = 1_000_000;
 
-export const DCA_ORDERS: FlatTable = {
+export const DCA_ORDERS = {
   name: 'dca_orders',
-  columns: [
-    'dca_address',
-    'token_address',
-    'direction',
-    'paired_symbol',
-    'deposited_usd',
-    'remaining_usd',
-    'cycle_usd',
-    'cycle_frequency',
-    'next_cycle_at',
-    'min_usd',
-    'max_usd',
-  ],
+  columns: {
+    dca_address: 'text',
+    token_address: 'shared',
+    direction: 'shared',
+    paired_symbol: 'shared',
+    deposited_usd: 'number',
+    remaining_usd: 'number',
+    cycle_usd: 'number',
+    cycle_frequency: 'number',
+    next_cycle_at: 'number',
+    min_usd: 'nullable',
+    max_usd: 'nullable',
+  },
   keyColumns: 1,
   token: 'token_address',
   limit: { rows: MAX_ACTIVE_ORDERS, of: 'active orders' },
-};
+} as const satisfies FlatTable;
 
 export function dcaOrdersOf(source: FlatSource, tokens: readonly string[]): Promise<DcaOrder[]> {
   return readRowsOf(source, DCA_ORDERS, dcaOrder, tokens);
@@ -39,29 +39,18 @@ export function allDcaOrders(source: FlatSource): AsyncGenerator<DcaOrder[]> {
   return readRows(source, DCA_ORDERS, dcaOrder);
 }
 
-function dcaOrder({ text, shared, number, nullable }: ColumnReaders): (row: number) => DcaOrder {
-  const address = text('dca_address');
-  const token = shared('token_address');
-  const direction = shared<Direction>('direction');
-  const paired = shared('paired_symbol');
-  const deposited = number('deposited_usd');
-  const remaining = number('remaining_usd');
-  const cycle = number('cycle_usd');
-  const frequency = number('cycle_frequency');
-  const next = number('next_cycle_at');
-  const min = nullable('min_usd');
-  const max = nullable('max_usd');
+function dcaOrder(columns: ColumnReaders<typeof DCA_ORDERS.columns>): (row: number) => DcaOrder {
   return (row) => ({
-    dcaAddress: address(row),
-    tokenAddress: token(row),
-    direction: direction(row),
-    pairedSymbol: paired(row),
-    depositedUsd: deposited(row),
-    remainingUsd: remaining(row),
-    cycleUsd: cycle(row),
-    cycleFrequencyS: frequency(row),
-    nextCycleAtS: next(row),
-    minUsd: min(row),
-    maxUsd: max(row),
+    dcaAddress: columns.dca_address(row),
+    tokenAddress: columns.token_address(row),
+    direction: columns.direction(row) as Direction,
+    pairedSymbol: columns.paired_symbol(row),
+    depositedUsd: columns.deposited_usd(row),
+    remainingUsd: columns.remaining_usd(row),
+    cycleUsd: columns.cycle_usd(row),
+    cycleFrequencyS: columns.cycle_frequency(row),
+    nextCycleAtS: columns.next_cycle_at(row),
+    minUsd: columns.min_usd(row),
+    maxUsd: columns.max_usd(row),
   });
 }

@@ -11,25 +11,25 @@ import {
 } from '../flat-columns.js';
 import { MAX_ACTIVE_ORDERS } from './dca-orders.js';
 
-export const LIMIT_ORDERS: FlatTable = {
+export const LIMIT_ORDERS = {
   name: 'limit_orders',
-  columns: [
-    'order_address',
-    'chain',
-    'token_address',
-    'direction',
-    'platform',
-    'paired_symbol',
-    'maker',
-    'usd_price',
-    'remaining_usd',
-    'pct_complete',
-    'created_at',
-  ],
+  columns: {
+    order_address: 'text',
+    chain: 'shared',
+    token_address: 'shared',
+    direction: 'shared',
+    platform: 'shared',
+    paired_symbol: 'shared',
+    maker: 'shared',
+    usd_price: 'number',
+    remaining_usd: 'number',
+    pct_complete: 'number',
+    created_at: 'number',
+  },
   keyColumns: 1,
   token: 'token_address',
   limit: { rows: MAX_ACTIVE_ORDERS, of: 'active orders' },
-};
+} as const satisfies FlatTable;
 
 export function limitOrdersOf(
   source: FlatSource,
@@ -42,29 +42,20 @@ export function allLimitOrders(source: FlatSource): AsyncGenerator<LimitOrder[]>
   return readRows(source, LIMIT_ORDERS, limitOrder);
 }
 
-function limitOrder({ text, shared, number }: ColumnReaders): (row: number) => LimitOrder {
-  const address = text('order_address');
-  const chain = shared<Chain>('chain');
-  const token = shared('token_address');
-  const direction = shared<Direction>('direction');
-  const platform = shared('platform');
-  const paired = shared('paired_symbol');
-  const maker = shared('maker');
-  const price = number('usd_price');
-  const remaining = number('remaining_usd');
-  const complete = number('pct_complete');
-  const created = number('created_at');
+function limitOrder(
+  columns: ColumnReaders<typeof LIMIT_ORDERS.columns>,
+): (row: number) => LimitOrder {
   return (row) => ({
-    orderAddress: address(row),
-    chain: chain(row),
-    tokenAddress: token(row),
-    direction: direction(row),
-    platform: platform(row),
-    pairedSymbol: paired(row),
-    maker: maker(row),
-    usdPrice: price(row),
-    remainingUsd: remaining(row),
-    pctComplete: complete(row),
-    createdAtS: created(row),
+    orderAddress: columns.order_address(row),
+    chain: columns.chain(row) as Chain,
+    tokenAddress: columns.token_address(row),
+    direction: columns.direction(row) as Direction,
+    platform: columns.platform(row),
+    pairedSymbol: columns.paired_symbol(row),
+    maker: columns.maker(row),
+    usdPrice: columns.usd_price(row),
+    remainingUsd: columns.remaining_usd(row),
+    pctComplete: columns.pct_complete(row),
+    createdAtS: columns.created_at(row),
   });
 }

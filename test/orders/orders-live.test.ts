@@ -41,7 +41,7 @@ const LIMIT = {
 };
 
 async function commit(dataset: FlatDataset, rows: Json[]): Promise<void> {
-  const columns = FLAT_TABLES[dataset].columns;
+  const columns = Object.keys(FLAT_TABLES[dataset].columns);
   await commitFrames(service.store, [
     { kind: 'header', version: BUNDLE_VERSION, file: `${dataset}.ndjson`, mode: 'replace' },
     {
@@ -101,7 +101,7 @@ it('follow the clock, second by second', async () => {
 it('go when they are used up', async () => {
   await commit('limit_orders', [{ ...LIMIT, order_address: 'two', usd_price: 4 }]);
   expect((await limit()).orders.map((order: Json) => order.order_address)).toEqual(['two', 'one']);
-  const columns = FLAT_TABLES.limit_orders.columns;
+  const columns = Object.keys(FLAT_TABLES.limit_orders.columns);
   const gone = { ...LIMIT, order_address: 'two', remaining_usd: 0 } as Json;
   await commitFrames(service.store, [
     { kind: 'header', version: BUNDLE_VERSION, file: 'limit_orders.ndjson', mode: 'replace' },

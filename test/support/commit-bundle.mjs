@@ -3,7 +3,7 @@
  * `failed NAME: MESSAGE`, then `holds N` snapshots.
  */
 import { performance } from 'node:perf_hooks';
-import { rewriteSegments } from '../../dist/compute/segment/task.js';
+import { rewriteSegments } from '../../dist/compute/segment/rewrite.js';
 import { Store } from '../../dist/storage/store.js';
 
 const [directory, bundle] = process.argv.slice(2);
