@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { transferablesOf, type BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import * as reference from '../reference/binning.js';
-import { contentOf } from '../support/batches.js';
+import { contentOf } from '../support/stores.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';

@@ -11,7 +11,7 @@ import {
 } from '../../server/holders/whale-activity.js';
 import { type HolderRow, plainHolderFlow } from '../reference/holders.js';
 import { holderSnapshot } from '../support/holders.js';
-import { MemoryHolders, namesOf } from '../support/memory-holders.js';
+import { MemoryHolders, namesOf } from '../support/memory-sources.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const NOW_S = 1_794_659_696;

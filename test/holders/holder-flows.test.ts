@@ -5,7 +5,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import { Scheduler, type Work } from '../../compute/scheduler.js';
 import { HolderFlows, type TokenFlow } from '../../server/holders/holder-flows.js';
 import { createLog } from '../../server/log.js';
-import { MemoryHolders } from '../support/memory-holders.js';
+import { MemoryHolders } from '../support/memory-sources.js';
 
 const NOW_S = 1_794_659_696;
 const MINT = 'A'.repeat(40);

@@ -13,8 +13,7 @@ import {
 } from '../../storage/ingest/holders.js';
 import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
 import { type Held, storedHolders } from '../support/holders.js';
-import { closePool, ingest } from '../support/ingest.js';
-import { csv, lines, MINT, readJson, Scratch } from '../support/scratch.js';
+import { closePool, csv, ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
 import { OTHER_MINT } from '../support/stores.js';
 
 const EXAMPLES = path.resolve('..', 'shared', 'examples', 'holders.ndjson');

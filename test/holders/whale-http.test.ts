@@ -1,10 +1,9 @@
 /** GET and POST /whale-activity over the wire. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Limiter } from '../../server/limits/limiter.js';
-import { plainHolderFlow, type HolderRow } from '../reference/holders.js';
+import { type HolderRow, plainHolderFlow } from '../reference/holders.js';
 import type { Json } from '../support/conformance.js';
-import { MemoryHolders } from '../support/memory-holders.js';
-import { MemoryUsage } from '../support/memory-usage.js';
+import { MemoryHolders, MemoryUsage } from '../support/memory-sources.js';
 import { EVM_LEG, MINT, NOW_S, startTestService, type TestService } from '../support/service.js';
 
 const UNKNOWN = 'C'.repeat(40);

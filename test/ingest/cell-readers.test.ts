@@ -30,7 +30,7 @@ import { arrowCells } from '../../storage/ingest/arrow.js';
 import { CellCutter, type CellColumnsChunk } from '../../storage/ingest/cell-chunks.js';
 import { parquetCells } from '../../storage/ingest/parquet.js';
 import { csvCells } from '../../storage/ingest/rows.js';
-import { lines, readJson, Scratch } from '../support/scratch.js';
+import { lines, readJson, Scratch } from '../support/ingest.js';
 
 const scratch = new Scratch(mkdtempSync(path.join(os.tmpdir(), 'fathom-readers-test-')));
 afterAll(() => rmSync(scratch.directory, { recursive: true, force: true }));

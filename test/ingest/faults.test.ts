@@ -1,12 +1,22 @@
 /** What is wrong with a row is said as `file:line: field: what is wrong`, and nothing of its file stays. */
-import { gzipSync } from 'node:zlib';
 import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
-import { closePool, ingest, storedSnapshots } from '../support/ingest.js';
-import { MINT, Scratch, cells, csv, lines, readJson, snapshot } from '../support/scratch.js';
-import { writeCellsArrow, writeSnapshotsArrow, type Json } from '../support/tables.js';
+import {
+  cells,
+  closePool,
+  csv,
+  ingest,
+  lines,
+  MINT,
+  readJson,
+  Scratch,
+  snapshot,
+  storedSnapshots,
+} from '../support/ingest.js';
+import { type Json, writeCellsArrow, writeSnapshotsArrow } from '../support/tables.js';
 
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const T = 1_794_000_000;

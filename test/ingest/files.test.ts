@@ -7,8 +7,19 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../../storage/errors.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
-import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
-import { MINT, Scratch, cells, csv, lines, readJson, snapshot } from '../support/scratch.js';
+import {
+  cells,
+  closePool,
+  csv,
+  faultsOf,
+  ingest,
+  lines,
+  MINT,
+  readJson,
+  Scratch,
+  snapshot,
+  storedSnapshots,
+} from '../support/ingest.js';
 import { writeCellsArrow } from '../support/tables.js';
 
 const T = 1_794_000_000;

@@ -1,7 +1,7 @@
 /** The small market's pools and fee densities, over HTTP from a really filled store. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
-import { MarketService } from '../market/market-service.js';
+import { MarketService } from '../tokens/market-service.js';
 import type { Json } from '../support/conformance.js';
 import { HAS_EXAMPLES, exampleFile, exampleRows, expectedReplies } from '../support/examples.js';
 import { closePool, ingest } from '../support/ingest.js';

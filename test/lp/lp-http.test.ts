@@ -5,7 +5,7 @@ import { noChange } from '../../storage/contract.js';
 import type { PlainStore } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { MemoryLp } from '../support/memory-lp.js';
+import { MemoryLp } from '../support/memory-sources.js';
 import {
   NOW_S,
   startTestService,

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';
-import { MarketService, NOW_S } from '../market/market-service.js';
+import { MarketService, NOW_S } from '../tokens/market-service.js';
 import { becomes } from '../support/cli.js';
 import type { Json } from '../support/conformance.js';
 import { closePool, testPool } from '../support/ingest.js';

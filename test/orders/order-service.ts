@@ -3,8 +3,7 @@ import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type { PlainStore } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
-import { MemoryDepth } from '../support/memory-depth.js';
-import type { MemoryQueue } from '../support/memory-market.js';
+import { MemoryDepth, type MemoryQueue } from '../support/memory-depth.js';
 import { MARKETS, NOW_S, startTestService, type TestService } from '../support/service.js';
 
 export const MINT = 'A'.repeat(40);

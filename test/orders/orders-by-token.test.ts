@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LimitOrdersByToken } from '../../server/orders/orders-by-token.js';
 import { createLog } from '../../server/log.js';
-import { MemoryOrders } from '../support/memory-orders.js';
+import { MemoryOrders } from '../support/memory-sources.js';
 import { limitOrder } from '../support/orders.js';
 
 const orderOf = (tokenAddress: string, orderAddress: string, usdPrice: number) =>

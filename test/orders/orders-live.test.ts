@@ -4,7 +4,7 @@ import { BUNDLE_VERSION } from '../../storage/bundle.js';
 import type { FlatRowValues } from '../../storage/bundle.js';
 import type { FlatDataset } from '../../storage/contract.js';
 import { FLAT_TABLES } from '../../storage/flat-tables.js';
-import { MarketService, NOW_S } from '../market/market-service.js';
+import { MarketService, NOW_S } from '../tokens/market-service.js';
 import type { Json } from '../support/conformance.js';
 import { commitFrames, commitRows, commitTokens, MINT, orca, snapshot } from '../support/stores.js';
 

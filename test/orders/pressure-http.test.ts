@@ -16,7 +16,7 @@ import { marketsOf } from '../scores/ladders.js';
 import { becomes } from '../support/cli.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { MemoryOrders } from '../support/memory-orders.js';
+import { MemoryOrders } from '../support/memory-sources.js';
 import { dcaOrder } from '../support/orders.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { expectClose } from './close.js';

@@ -7,7 +7,8 @@ import { openForServer, withStore } from '../../storage/access.js';
 import { packFrame } from '../../storage/bundle.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
-import { fathom, Script } from '../support/processes.js';
+import { fathom } from '../support/cli.js';
+import { Script, fathomProcess } from '../support/processes.js';
 import { commitRows, DataDirectory, MINT, openStore, orca, snapshot } from '../support/stores.js';
 
 const NOW_S = 1_794_000_000;
@@ -99,7 +100,7 @@ describe('A server that keeps the store', () => {
     const file = path.join(data, 'contradiction.ndjson');
     const market = { ...orca(), type: 'onchain_limit_order' };
     writeFileSync(file, JSON.stringify(snapshot(NOW_S, [market])));
-    const { status, stderr } = await fathom(['ingest', 'snapshots', file, '--data', data]);
+    const { status, stderr } = await fathomProcess(['ingest', 'snapshots', file, '--data', data]);
     expect(status).toBe(1);
     expect(stderr).toMatch(
       /^\S+contradiction\.ndjson.*venue orca is onchain_pool in the store.*\n$/,
@@ -118,7 +119,7 @@ describe('A server that keeps the store', () => {
 
   it('keeps a second server out at once', async () => {
     const startedMs = Date.now();
-    const { status, stderr } = await fathom(['serve', '--data', data, '--port', '0']);
+    const { status, stderr } = await fathomProcess(['serve', '--data', data, '--port', '0']);
     expect(status).toBe(1);
     expect(stderr).toBe(`a Fathom server already runs on ${data}\n`);
     expect(Date.now() - startedMs).toBeLessThan(10_000);
@@ -154,7 +155,7 @@ describe('Processes that want one store', () => {
       '--data',
       directory.path,
     ];
-    const finished = await Promise.all([1, 2, 3].map((t) => fathom(words(t))));
+    const finished = await Promise.all([1, 2, 3].map((t) => fathomProcess(words(t))));
     expect(finished.map(({ status, stderr }) => [status, stderr.includes('1 snapshots')])).toEqual(
       [1, 2, 3].map(() => [0, true]),
     );

@@ -5,7 +5,7 @@ import { Database } from '../../storage/duckdb/database.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
 import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { DATABASE_FILE } from '../../storage/store.js';
-import { fathom } from '../support/processes.js';
+import { fathom } from '../support/cli.js';
 import {
   DataDirectory,
   bundleOf,

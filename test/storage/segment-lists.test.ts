@@ -13,14 +13,14 @@ import {
   SegmentLists,
   unpackRefs,
 } from '../../storage/depth/segment-lists.js';
+import { deleteSegments } from '../../storage/depth/segments.js';
 import type { Database } from '../../storage/duckdb/database.js';
 import type { SqlValue } from '../../storage/duckdb/statements.js';
-import { deleteSegments } from '../../storage/depth/segments.js';
-import { openSegmentDatabase } from '../support/segment-database.js';
 import {
   commitRows,
   DataDirectory,
   directoryOf,
+  openSegmentDatabase,
   openStore,
   snapshot,
   storedSnapshots,

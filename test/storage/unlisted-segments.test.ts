@@ -4,12 +4,11 @@ import { TIERS } from '../../compute/market.js';
 import { Directories, loadDirectory, sizedDirectory } from '../../storage/depth/directories.js';
 import { type Directory, EMPTY_DIRECTORY, entryBytes } from '../../storage/depth/directory.js';
 import { SegmentLists } from '../../storage/depth/segment-lists.js';
+import { deleteSegments } from '../../storage/depth/segments.js';
 import { UnlistedSegments } from '../../storage/depth/unlisted-segments.js';
 import type { Database } from '../../storage/duckdb/database.js';
 import type { SqlRow, SqlValue } from '../../storage/duckdb/statements.js';
-import { deleteSegments } from '../../storage/depth/segments.js';
-import { openSegmentDatabase } from '../support/segment-database.js';
-import { DataDirectory } from '../support/stores.js';
+import { DataDirectory, openSegmentDatabase } from '../support/stores.js';
 
 const TOKENS = 3;
 /** Small enough for some runs to exceed it. */

@@ -1,4 +1,4 @@
-/** Depth and keys kept in memory: the seams of storage as plainly as they can be written. */
+/** Depth, keys and tokens kept in memory: the contract of storage as plainly as it can be written. */
 import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder.js';
 import { type Chain, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
@@ -8,9 +8,15 @@ import {
   type KeyRecord,
   type KeySource,
   type KeyTier,
+  type MarketSource,
+  type NewestSnapshots,
   type PagePlan,
   type PlanRequest,
+  type QueuedToken,
   SegmentGoneError,
+  type SnapshotRef,
+  type TokenDetails,
+  type TokenQueue,
   type TokenRecord,
 } from '../../storage/contract.js';
 import { runOf } from '../compute/replay-stores.js';
@@ -169,5 +175,86 @@ export class MemoryKeys implements KeySource {
 
   verify(key: string): KeyRecord | null {
     return this.keys.get(key) ?? null;
+  }
+}
+
+/** Fields that a tokens row of a test may set. */
+export type DetailsOf = Readonly<Record<string, Partial<TokenDetails>>>;
+
+export class MemoryMarket implements MarketSource {
+  private readonly depth: MemoryDepth;
+  private readonly details: DetailsOf;
+
+  /** @param details by address */
+  constructor(depth: MemoryDepth, details: DetailsOf = {}) {
+    this.depth = depth;
+    this.details = details;
+  }
+
+  tokenIds(): number[] {
+    return this.depth.tokens().map(({ record }) => record.tokenId);
+  }
+
+  hasRecord(chain: Chain, address: string): boolean {
+    return this.depth.token(chain, address) !== null;
+  }
+
+  tokenDetails(tokenId: number): TokenDetails {
+    const { record } = this.depth.tokens()[tokenId - 1];
+    return {
+      ...record,
+      icon: null,
+      decimals: null,
+      coverage: 'full',
+      priceUsd: null,
+      mcap: null,
+      liquidityUsd: null,
+      lastRefreshS: null,
+      ...this.details[record.address],
+    };
+  }
+
+  markets(tokenId: number) {
+    return this.depth.tokens()[tokenId - 1].store.markets;
+  }
+
+  newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots> {
+    const { places } = this.depth.tokens()[tokenId - 1];
+    const all = [...places].map(([{ t, tier }, place]): SnapshotRef => ({ ...place, t, tier }));
+    all.sort((a, b) => b.t - a.t || TIERS.indexOf(a.tier) - TIERS.indexOf(b.tier));
+    const newestBy = (atS: number) => all.find(({ t }) => t <= atS) ?? null;
+    const next = all.filter(({ t }) => t > nowS).at(-1);
+    return Promise.resolve({
+      newest: newestBy(nowS),
+      delayed: newestBy(nowS - delayS),
+      nextChangeS: next?.t ?? null,
+    });
+  }
+
+  async *allNewestSnapshots(nowS: number, delayS: number) {
+    const all = new Map<number, NewestSnapshots>();
+    for (const id of this.tokenIds()) all.set(id, await this.newestSnapshots(id, nowS, delayS));
+    yield all;
+  }
+
+  readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
+    return this.depth.readSegments(ids);
+  }
+}
+
+/** A queue in memory. */
+export class MemoryQueue implements TokenQueue {
+  private readonly waiting = new Map<string, QueuedToken>();
+
+  request(chain: Chain, address: string): boolean {
+    const key = `${chain}:${address}`;
+    const before = this.waiting.get(key);
+    if (before) before.requests++;
+    else this.waiting.set(key, { chain, address, requestedAtS: 0, requests: 1 });
+    return before === undefined;
+  }
+
+  list(): QueuedToken[] {
+    return [...this.waiting.values()];
   }
 }

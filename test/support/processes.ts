@@ -41,8 +41,8 @@ export function run(
   });
 }
 
-/** `fathom WORDS`. */
-export function fathom(words: readonly string[], fileKiB?: number): Promise<Finished> {
+/** `fathom WORDS` as a process; with `fileKiB` no file that it writes may grow beyond that. */
+export function fathomProcess(words: readonly string[], fileKiB?: number): Promise<Finished> {
   return run(process.execPath, [MAIN, ...words], fileKiB);
 }
 

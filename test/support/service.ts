@@ -1,4 +1,5 @@
 /** A really started service over data in memory, for tests that talk to it over sockets. */
+import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import type { WorkLimits } from '../../compute/scheduler.js';
 import { type PlanCheck, RATE_BUCKETS } from '../../server/api/endpoint.js';
@@ -13,19 +14,20 @@ import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
 import { createLog } from '../../server/log.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
-import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { LiveOrders } from '../../server/orders/live-orders.js';
 import { Fragments } from '../../server/replay/fragments.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import { LiveTokens } from '../../server/tokens/live-tokens.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { checkedFetch } from './conformance.js';
-import { MemoryDepth, MemoryKeys } from './memory-depth.js';
-import { MemoryHolders } from './memory-holders.js';
-import { MemoryLp } from './memory-lp.js';
-import { type DetailsOf, MemoryMarket, MemoryQueue } from './memory-market.js';
-import { MemoryOrders } from './memory-orders.js';
-import { MemoryUsage } from './memory-usage.js';
+import {
+  type DetailsOf,
+  MemoryDepth,
+  MemoryKeys,
+  MemoryMarket,
+  MemoryQueue,
+} from './memory-depth.js';
+import { MemoryHolders, MemoryLp, MemoryOrders, MemoryUsage } from './memory-sources.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
 /** A token whose page holds 288 snapshots of 347 cells. */

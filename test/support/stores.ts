@@ -1,7 +1,8 @@
 /** Really opened stores in directories of their own, and bundles to commit to them. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import type { Chain, Tier } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
@@ -13,7 +14,9 @@ import { BUNDLE_VERSION, BundleWriter, type Frame } from '../../storage/bundle.j
 import { bareTokenRow, SegmentGoneError, type TokenRow } from '../../storage/contract.js';
 import type { Directories } from '../../storage/depth/directories.js';
 import type { Directory } from '../../storage/depth/directory.js';
+import { Database } from '../../storage/duckdb/database.js';
 import { RunCollector } from '../../storage/ingest/run-collector.js';
+import { migrate } from '../../storage/migrations.js';
 import { Store, type StoreOptions } from '../../storage/store.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
@@ -239,4 +242,19 @@ export function tokenOf(store: Store, address = MINT): number {
   const token = store.depth.token(address.startsWith('0x') ? 'evmchain' : 'mainchain', address);
   if (token === null) throw new Error(`the store does not know ${address}`);
   return token.tokenId;
+}
+
+/** Opens the directory's database, made where there is none. */
+export async function openSegmentDatabase(directory: DataDirectory): Promise<Database> {
+  mkdirSync(directory.path, { recursive: true });
+  const file = path.join(directory.path, 'segments.duckdb');
+  const database = await Database.openFile(file, { memoryLimitMiB: 256, threads: 1 });
+  await migrate(database, file);
+  return database;
+}
+
+/** What a chunk holds, without the lines that its runs came from. */
+export function contentOf(chunk: BinnedChunk): object {
+  const runs = chunk.runs.map(({ run, markets, arrivals }) => ({ run, markets, arrivals }));
+  return { ...chunk, runs };
 }

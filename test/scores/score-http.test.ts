@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Json } from '../support/conformance.js';
 import { binance, commitRows, commitTokens, orca, snapshot } from '../support/stores.js';
 import { referenceScore, type PlainLadderMarket } from '../reference/score.js';
-import { MarketService, NOW_S } from './market-service.js';
+import { MarketService, NOW_S } from '../tokens/market-service.js';
 
 const mint = (letter: string): string => letter.repeat(40);
 const evm = (digit: string): string => `0x${digit.repeat(40)}`;

@@ -9,7 +9,7 @@ import {
   snapshot,
   type MarketFields,
 } from '../support/stores.js';
-import { MarketService, NOW_S } from './market-service.js';
+import { MarketService, NOW_S } from '../tokens/market-service.js';
 
 const TOKEN = 'A'.repeat(40);
 const QUERY = `/market-depth?token_address=${TOKEN}`;

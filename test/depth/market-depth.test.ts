@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { binsOfChange, depthLevels, depthSummary } from '../../compute/depth/market-depth.js';
 import { binFactor } from '../../compute/ladder.js';
 import { referenceDepth } from '../reference/score.js';
-import { cellsOf, marketsOf, plainMarkets } from './ladders.js';
+import { cellsOf, marketsOf, plainMarkets } from '../scores/ladders.js';
 
 const changes = fc
   .tuple(

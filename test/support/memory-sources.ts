@@ -1,0 +1,209 @@
+/** What a store serves beside depth, kept in memory: orders, holders, pools and hours, counts of calls. */
+import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
+import type { HolderSnapshot } from '../../compute/holders/block-format.js';
+import type { OwnerNames } from '../../compute/holders/owners.js';
+import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
+import type { LimitOrder } from '../../compute/orders/limit-orders.js';
+import type {
+  DlmmHourColumns,
+  HolderBlocks,
+  HolderSource,
+  LpSource,
+  OrderSource,
+  TokenHourColumns,
+  UsageCounter,
+  UsageSource,
+} from '../../storage/contract.js';
+import type { HolderRow } from '../reference/holders.js';
+import { holderSnapshot } from './holders.js';
+
+/** Orders of one batch of all. */
+const BATCH = 1000;
+
+export class MemoryOrders implements OrderSource {
+  dca: DcaOrder[] = [];
+  limit: LimitOrder[] = [];
+  /** Addresses that were asked for, query by query. */
+  readonly asked: (readonly string[])[] = [];
+  /** What the next queries for some tokens' orders fail with. */
+  readonly failures: Error[] = [];
+
+  dcaOrders(tokenAddresses: readonly string[]): Promise<DcaOrder[]> {
+    return this.of(this.dca, tokenAddresses);
+  }
+
+  limitOrders(tokenAddresses: readonly string[]): Promise<LimitOrder[]> {
+    return this.of(this.limit, tokenAddresses);
+  }
+
+  allDcaOrders(): AsyncGenerator<DcaOrder[]> {
+    return batches(this.dca);
+  }
+
+  allLimitOrders(): AsyncGenerator<LimitOrder[]> {
+    return batches(this.limit);
+  }
+
+  private async of<T extends DcaOrder | LimitOrder>(
+    orders: readonly T[],
+    addresses: readonly string[],
+  ): Promise<T[]> {
+    this.asked.push(addresses);
+    await Promise.resolve();
+    const failure = this.failures.shift();
+    if (failure !== undefined) throw failure;
+    return orders.filter(({ tokenAddress }) => addresses.includes(tokenAddress));
+  }
+}
+
+async function* batches<T>(orders: readonly T[]): AsyncGenerator<T[]> {
+  await Promise.resolve();
+  for (let from = 0; from < orders.length; from += BATCH) yield orders.slice(from, from + BATCH);
+}
+
+/** Few, so that a flow needs several blocks, and not all of any. */
+const SNAPSHOTS_A_BLOCK = 3;
+
+interface History {
+  names: OwnerNames;
+  times: Uint32Array;
+  blocks: { times: readonly number[]; block: Uint8Array }[];
+}
+
+export class MemoryHolders implements HolderSource {
+  /** Mints whose blocks were read, in order. */
+  readonly reads: string[] = [];
+  /** Called before blocks are handed out. */
+  beforeRead: (tokenAddress: string) => Promise<void> | void = () => undefined;
+  private readonly histories = new Map<string, History>();
+
+  /** Puts rows in place of all that a mint had. */
+  set(tokenAddress: string, rows: readonly HolderRow[]): void {
+    this.histories.set(tokenAddress, historyOf(rows));
+  }
+
+  times(tokenAddress: string): Promise<Uint32Array> {
+    return Promise.resolve(this.histories.get(tokenAddress)?.times ?? new Uint32Array(0));
+  }
+
+  async read(tokenAddress: string, times: readonly number[]): Promise<HolderBlocks> {
+    this.reads.push(tokenAddress);
+    await this.beforeRead(tokenAddress);
+    const history = this.histories.get(tokenAddress);
+    if (history === undefined) throw new Error(`${tokenAddress} has no holders`);
+    const wanted = history.blocks.filter((block) => block.times.some((t) => times.includes(t)));
+    return { names: history.names, blocks: wanted.map(({ block }) => block.slice()) };
+  }
+}
+
+function historyOf(rows: readonly HolderRow[]): History {
+  const ids = new Map<string, number>();
+  const held = new Map<number, Map<number, number>>();
+  for (const { t, owner, balance } of rows) {
+    const id = ids.get(owner) ?? ids.size;
+    ids.set(owner, id);
+    held.set(t, (held.get(t) ?? new Map<number, number>()).set(id, balance));
+  }
+  const snapshots = [...held].map(([t, balances]) => holderSnapshot(t, balances));
+  snapshots.sort((a, b) => a.t - b.t);
+  return {
+    names: namesOf([...ids.keys()]),
+    times: Uint32Array.from(snapshots, ({ t }) => t),
+    blocks: blocksOf(snapshots),
+  };
+}
+
+function blocksOf(snapshots: readonly HolderSnapshot[]): History['blocks'] {
+  const blocks: History['blocks'] = [];
+  for (let from = 0; from < snapshots.length; from += SNAPSHOTS_A_BLOCK) {
+    const part = snapshots.slice(from, from + SNAPSHOTS_A_BLOCK);
+    blocks.push({ times: part.map(({ t }) => t), block: encodeHolderBlock(part) });
+  }
+  return blocks;
+}
+
+/** Owners' names by their number. */
+export function namesOf(owners: readonly string[]): OwnerNames {
+  const offsets = new Uint32Array(owners.length + 1);
+  owners.forEach((owner, i) => (offsets[i + 1] = offsets[i] + owner.length));
+  return { offsets, bytes: Buffer.from(owners.join(''), 'latin1') };
+}
+
+export interface PoolHour {
+  pubkey: string;
+  hour: number;
+  feesUsd: number;
+  volumeUsd: number;
+  tvlUsd: number;
+}
+
+export interface TokenHour {
+  address: string;
+  hour: number;
+  organicVolumeUsd: number;
+}
+
+export class MemoryLp implements LpSource {
+  pools: DlmmPool[] = [];
+  poolHours: PoolHour[] = [];
+  mintHours: TokenHour[] = [];
+  /** Calls so far, of any kind. */
+  reads = 0;
+  /** Awaited before every read: tests hold reads up, or let them fail, here. */
+  beforeRead: () => Promise<void> = async () => {};
+
+  async dlmmPools(): Promise<DlmmPool[]> {
+    await this.read();
+    return this.pools.map((pool) => ({ ...pool }));
+  }
+
+  async dlmmHours(fromHourS: number, toHourS: number): Promise<DlmmHourColumns> {
+    await this.read();
+    const rows = this.poolHours.filter(({ hour }) => hour >= fromHourS && hour <= toHourS);
+    const pubkeys = [...new Set(rows.map(({ pubkey }) => pubkey))];
+    return {
+      pubkeys,
+      pool: Uint32Array.from(rows, ({ pubkey }) => pubkeys.indexOf(pubkey)),
+      hour: Uint32Array.from(rows, ({ hour }) => hour),
+      feesUsd: Float64Array.from(rows, ({ feesUsd }) => feesUsd),
+      volumeUsd: Float64Array.from(rows, ({ volumeUsd }) => volumeUsd),
+      tvlUsd: Float64Array.from(rows, ({ tvlUsd }) => tvlUsd),
+    };
+  }
+
+  async tokenHours(fromHourS: number, toHourS: number): Promise<TokenHourColumns> {
+    await this.read();
+    const rows = this.mintHours.filter(({ hour }) => hour >= fromHourS && hour <= toHourS);
+    const addresses = [...new Set(rows.map(({ address }) => address))];
+    return {
+      addresses,
+      token: Uint32Array.from(rows, ({ address }) => addresses.indexOf(address)),
+      hour: Uint32Array.from(rows, ({ hour }) => hour),
+      organicVolumeUsd: Float64Array.from(rows, ({ organicVolumeUsd }) => organicVolumeUsd),
+    };
+  }
+
+  private read(): Promise<void> {
+    this.reads++;
+    return this.beforeRead();
+  }
+}
+
+export class MemoryUsage implements UsageSource {
+  private readonly counters = new Map<string, UsageCounter>();
+
+  counter(keyId: string, month: number): UsageCounter {
+    const name = `${keyId} ${month}`;
+    const known = this.counters.get(name);
+    if (known) return known;
+    const counter = {
+      calls: 0,
+      add(calls: number) {
+        this.calls += calls;
+      },
+    };
+    this.counters.set(name, counter);
+    return counter;
+  }
+}
