@@ -1,4 +1,4 @@
-/** What a command hands to the store: one file of a dataset, read, validated and binned. */
+/** Bundles: files that hand one validated and binned file of a dataset from a command to the store. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,8 +11,8 @@ import type { EncodedSegment } from '../compute/segment/segment.js';
 import type { FlatDataset, TokenRow } from './contract.js';
 import type { SqlValue } from './duckdb/statements.js';
 
-/** Another layout of the frames is another version; the store refuses one it does not know. */
-export const BUNDLE_VERSION = 2;
+/** Changes with the layout of the frames; the store refuses other versions. */
+export const BUNDLE_VERSION = 3;
 
 /** First frame of a bundle. */
 export interface HeaderFrame {
@@ -23,14 +23,14 @@ export interface HeaderFrame {
   mode: JoinMode;
 }
 
-/** Markets of a token that its next segments, of whichever tier, name, in order of first arrival. */
+/** Markets of a token, in order of first arrival, that its next segments of any tier name. */
 export interface MarketsFrame {
   kind: 'markets';
   chain: Chain;
   address: string;
   markets: Market[];
-  /** Where each first stood in the file, for what is wrong with it. */
-  places?: MarketOrigin[];
+  /** Where each first stood in the file, for faults. */
+  origins?: MarketOrigin[];
 }
 
 /** One segment of one token and tier. */
@@ -51,8 +51,8 @@ export interface TokensFrame {
 }
 
 /**
- * A row of a flat dataset: its table's columns in order, then whether it is kept. One that is not
- * only takes the stored row of its key away.
+ * A row of a flat dataset: its table's columns in order, then whether it is kept. A row that is not
+ * kept only deletes the stored row of its key.
  */
 export type FlatRowValues = readonly SqlValue[];
 
@@ -63,7 +63,7 @@ export interface RowsFrame {
   rows: FlatRowValues[];
 }
 
-/** Holder snapshots of one token; a later frame's take the place of an earlier one's of the same t. */
+/** Holder snapshots of one token; a later frame's replaces an earlier one's of the same `t`. */
 export interface HoldersFrame {
   kind: 'holders';
   tokenAddress: string;
@@ -75,7 +75,7 @@ export interface HoldersFrame {
   block: Uint8Array;
 }
 
-/** Last frame: without it the file was cut short. */
+/** Last frame; a file without it was cut short. */
 export interface EndFrame {
   kind: 'end';
   frames: number;
@@ -87,16 +87,16 @@ export type Frame =
 const STAGING = 'staging';
 const SUFFIX = '.bundle';
 const NAME = /^[0-9a-f-]{36}\.bundle$/;
-/** A staged file that nobody has touched for this long is what a killed command left behind. */
+/** A staged file untouched for this long was left behind by a killed command. */
 const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
 
 /** Where a frame lies in its bundle's file. */
-export interface FramePlace {
+export interface FrameRange {
   offset: number;
   bytes: number;
 }
 
-/** Writes a bundle; nothing of it stays unless finish() has been reached. */
+/** Writes a bundle. It can be read only after finish(). */
 export class BundleWriter {
   private frames = 0;
   private bytes = 0;
@@ -115,26 +115,21 @@ export class BundleWriter {
     return new BundleWriter(name, file, await open(file, 'wx+', 0o600));
   }
 
-  /** Appends a frame; a full disk rejects. */
-  async write(frame: Frame): Promise<void> {
-    await this.append(frame);
-  }
-
-  /** write(), for whoever reads the frame again. */
-  async append(frame: Frame): Promise<FramePlace> {
+  /** Appends a frame. @returns where it lies; rejects where the disk is full */
+  async write(frame: Frame): Promise<FrameRange> {
     const bytes = packFrame(frame);
-    const place = { offset: this.bytes, bytes: bytes.length };
+    const range = { offset: this.bytes, bytes: bytes.length };
     for (let done = 0; done < bytes.length;) {
       const at = this.bytes + done;
       done += (await this.handle.write(bytes, done, bytes.length - done, at)).bytesWritten;
     }
     this.bytes += bytes.length;
     this.frames++;
-    return place;
+    return range;
   }
 
-  /** A frame that was written, before finish() is called. */
-  async read({ offset, bytes }: FramePlace): Promise<Frame> {
+  /** Reads back a frame; only before finish(). */
+  async read({ offset, bytes }: FrameRange): Promise<Frame> {
     const frame = await readExactly(this.handle, bytes, offset);
     return unpackBody(frame.subarray(FRAME_HEAD_BYTES)) as Frame;
   }
@@ -153,8 +148,8 @@ export class BundleWriter {
 }
 
 /**
- * The frames of a finished bundle, without its last.
- * @throws Error where the name is not one of ours, or the file was cut short
+ * The frames of a finished bundle but for the end frame.
+ * @throws Error where the name is no bundle's or the file was cut short
  */
 export async function* readBundle(directory: string, name: string): AsyncGenerator<Frame> {
   if (!NAME.test(name)) throw new Error('not the name of a bundle');
@@ -190,7 +185,7 @@ export async function sweepStaging(directory: string, nowMs: number): Promise<vo
   }
 }
 
-/** @param offset where it begins; without it, where the last read of the handle ended */
+/** @param offset where to read; by default where the handle's last read ended */
 async function readExactly(handle: FileHandle, bytes: number, offset?: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(bytes);
   for (let done = 0; done < bytes;) {
@@ -202,7 +197,7 @@ async function readExactly(handle: FileHandle, bytes: number, offset?: number): 
   return buffer;
 }
 
-/** A frame's greatest length; a longer one is damage or an attack. */
+/** Greatest length of a frame; a longer one is damage or an attack. */
 export const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 /** Bytes of a frame's length, big-endian. */
 export const FRAME_HEAD_BYTES = 4;
@@ -232,7 +227,7 @@ export function frameLength(head: Buffer): number {
   return length;
 }
 
-/** Puts together frames that arrive in pieces. */
+/** Reassembles frames from the chunks of a stream. */
 export class FrameReader {
   private chunks: Buffer[] = [];
   private bytes = 0;
@@ -245,8 +240,8 @@ export class FrameReader {
   }
 
   /**
-   * Takes the next whole frame's body, or null where it has not arrived yet.
-   * @throws Error where a frame states more bytes than may be
+   * Takes the body of the next frame; null while it has not arrived whole.
+   * @throws Error where a frame states more than `maxFrameBytes`
    */
   take(): Buffer | null {
     if (this.bytes < FRAME_HEAD_BYTES) return null;

@@ -155,16 +155,16 @@ class Application {
     }
   }
 
-  private async applyMarkets({ chain, address, markets, places }: MarketsFrame): Promise<void> {
+  private async applyMarkets({ chain, address, markets, origins }: MarketsFrame): Promise<void> {
     const { file } = this.header;
     const { stage } = this.parts;
     await named(file, () => void stage.token(chain, address));
     const token = stage.token(chain, address);
     for (const [i, market] of markets.entries()) {
       const work = async () => void (await stage.marketIndexes(token, [market]));
-      const place = places?.[i];
-      if (place === undefined) await named(file, work);
-      else await named(`${file}:${place.line}`, work, place.prefix);
+      const origin = origins?.[i];
+      if (origin === undefined) await named(file, work);
+      else await named(`${file}:${origin.line}`, work, origin.prefix);
     }
   }
 

@@ -29,7 +29,7 @@ const PLATFORMS = { mainchain: ['jupiter', 'raydium'], evmchain: ['1inch', 'cows
 const QUOTES = { mainchain: ['USDC', 'SOL'], evmchain: ['USDC', 'WETH'] } as const;
 
 /** One occupant of a slot; one follows another, each for the slot's own time. */
-export interface Tenancy {
+interface Tenancy {
   /** A hash of its own. */
   key: number;
   fromS: number;

@@ -77,7 +77,7 @@ const SQRT_EDGES = Float64Array.from({ length: BIN_COUNT + 1 }, (_, i) =>
 );
 
 /** A price range over which a pool's liquidity is constant, in roots of one unit of price. */
-export interface LiquidityRange {
+interface LiquidityRange {
   /** Roots of the range's ends; `sqrtHigh` may be Infinity. */
   sqrtLow: number;
   sqrtHigh: number;

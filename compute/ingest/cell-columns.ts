@@ -18,7 +18,7 @@ export const CELL_NUMBERS = ['t', 'price_usd', 'bin', 'support_usd', 'resistance
 export type CellNumber = (typeof CELL_NUMBERS)[number];
 
 /** An entry a row; NaN where a value is missing or not a number. */
-export type CellNumbers = Record<CellNumber, Float64Array>;
+type CellNumbers = Record<CellNumber, Float64Array>;
 
 /** Entry `i` is `values[codes[i]]`. In a chunk two entries are equal exactly where their codes are. */
 export interface CodedTexts {

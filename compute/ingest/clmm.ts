@@ -12,7 +12,7 @@ import {
 } from './fields.js';
 
 /** A concentrated-liquidity pool of Uniswap v3's shape. */
-export interface ClmmBody {
+interface ClmmBody {
   /** Root of the raw price of token0 in token1 (without the 2^96). */
   sqrtPriceRaw: number;
   /** Ascending. */

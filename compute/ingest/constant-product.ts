@@ -2,7 +2,7 @@ import { addLiquidityRange, type LadderAccumulator } from './accumulator.js';
 import { type FaultLog, type Fields, NOT_NEGATIVE, POSITIVE, readNumber } from './fields.js';
 
 /** A constant-product pool: reserves in human units, the other side's price in USD. */
-export interface ConstantProductBody {
+interface ConstantProductBody {
   reserveToken: number;
   reserveQuote: number;
   quoteUsd: number;

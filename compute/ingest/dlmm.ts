@@ -14,7 +14,7 @@ import {
 } from './fields.js';
 
 /** A pool of discrete bins; amounts in human units. */
-export interface DlmmBody {
+interface DlmmBody {
   /** Basis points from one bin's price to the next. */
   binStepBp: number;
   ids: Float64Array;

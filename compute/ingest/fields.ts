@@ -60,7 +60,7 @@ export class FaultLog {
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Which numbers a field takes, and how that is said to people. */
-export interface NumberRule {
+interface NumberRule {
   holds(value: number): boolean;
   expected: string;
 }

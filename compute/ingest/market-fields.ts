@@ -14,7 +14,7 @@ import {
 import { MAX_MARKET_NAME_CHARS, MAX_SOURCE_CHARS, oneOf, type FaultLog } from './fields.js';
 
 /** A market's fields as a row gives them. */
-export interface MarketFields {
+interface MarketFields {
   source?: unknown;
   exchange_type?: unknown;
   type?: unknown;

@@ -185,7 +185,7 @@ async function commitUnits(
     const some = units.slice(first, first + unitsACommit);
     const target = { ...bundleOf(request), pool: request.pool, together: false };
     const report = await commitPrepared(request.useStore, () =>
-      prepareChunks(target, unitChunks(seed, some), null),
+      prepareChunks(target, unitChunks(seed, some)),
     );
     totals.rows += report.rows;
     totals.snapshots += report.snapshots;

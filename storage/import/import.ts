@@ -1,4 +1,4 @@
-/** Imports foreign files: as rows, or into a store, merged into the snapshots that stand there. */
+/** Imports foreign files: as rows, or into a store, merged into its snapshots. */
 import type { ComputePool } from '../../compute/pool.js';
 import type { SnapshotKey } from '../contract.js';
 import { UsageError } from '../errors.js';
@@ -12,6 +12,27 @@ import { type ImportFormat, type ImportOptions, ImportReport, kindOfFormat } fro
 import { CLMM_POOLS, CP_PAIRS, DLMM_BINS, importPools } from './pool-states.js';
 import { importTardisIncremental, importTardisSnapshot } from './tardis.js';
 import { importSolanaTokenList, importWormholeCsv } from './token-lists.js';
+
+/** Bytes of JSON at which a chunk of rows is complete. */
+const CHUNK_BYTES = 1024 * 1024;
+
+interface ImportRequest {
+  directory: string;
+  format: ImportFormat;
+  files: readonly string[];
+  options: ImportOptions;
+  pool: ComputePool;
+  useStore: UseStore;
+  onProgress?: (report: FileReport) => void;
+}
+
+interface ImportedFile {
+  stored: FileReport;
+  read: ImportReport;
+}
+
+/** Prices of the stored snapshots at some times, NaN where there is none. */
+type BasePrices = (times: readonly number[]) => Promise<Float64Array>;
 
 /**
  * Reads the files (plain or gzip) of one import, in order, and yields rows of the dataset `snapshots`
@@ -59,24 +80,6 @@ function rowsOf(
   }
 }
 
-/** JSON of the rows that one piece holds, unless a single row is larger. */
-const PIECE_BYTES = 1024 * 1024;
-
-interface ImportRequest {
-  directory: string;
-  format: ImportFormat;
-  files: readonly string[];
-  options: ImportOptions;
-  pool: ComputePool;
-  useStore: UseStore;
-  onProgress?: (report: FileReport) => void;
-}
-
-interface ImportedFile {
-  stored: FileReport;
-  read: ImportReport;
-}
-
 /**
  * Imports the files as one transaction.
  * @throws InputError | UsageError | StoreBusyError
@@ -97,60 +100,52 @@ async function prepareImport(request: ImportRequest, read: ImportReport): Promis
   if (kindOfFormat(format) === 'tokens') {
     return prepareTokenRows({ directory, file, mode: 'replace' }, numbered(rows));
   }
-  const standing = await standingPrices(request);
-  return prepareChunks(
-    { ...request, file, mode: 'merge', together: false },
-    linePieces(rows),
-    standing,
-  );
+  const target = { ...request, file, mode: 'merge', together: false } as const;
+  return prepareChunks(target, lineChunks(rows, await basePrices(request)));
 }
 
-/** Looks up the prices of the stored snapshots that a piece's rows meet. */
-async function standingPrices({ options, useStore }: ImportRequest) {
+async function basePrices({ options, useStore }: ImportRequest): Promise<BasePrices | null> {
   const { token } = options;
   if (token === undefined) return null;
   const tier = 'raw';
-  const times = new Set(await useStore((store) => store.snapshotTimes({ ...token, tier })));
-  return async (piece: Chunk): Promise<Float64Array> => {
-    const rows = timesByPiece.get(piece) ?? [];
-    const prices = new Float64Array(rows.length).fill(NaN);
-    const met = rows.filter((t) => times.has(t));
+  const stored = new Set(await useStore((store) => store.snapshotTimes({ ...token, tier })));
+  return async (times) => {
+    const prices = new Float64Array(times.length).fill(NaN);
+    const met = [...times.keys()].filter((i) => stored.has(times[i]));
     if (met.length === 0) return prices;
-    const keys = met.map((t): SnapshotKey => ({ ...token, tier, t }));
-    const stored = await useStore((store) => store.snapshotPrices(keys));
-    met.forEach((t, i) => (prices[rows.indexOf(t)] = stored[i]));
+    const keys = met.map((i): SnapshotKey => ({ ...token, tier, t: times[i] }));
+    const found = await useStore((store) => store.snapshotPrices(keys));
+    met.forEach((row, i) => (prices[row] = found[i]));
     return prices;
   };
 }
 
-/** Times of a piece's rows, from when it is made to when its standing prices are looked up. */
-const timesByPiece = new WeakMap<Chunk, number[]>();
-
 /** Rows as NDJSON, so that the pool parses, checks and bins them like a collector's file. */
-async function* linePieces(rows: AsyncIterable<object>): AsyncGenerator<Chunk> {
+async function* lineChunks(
+  rows: AsyncIterable<object>,
+  pricesAt: BasePrices | null,
+): AsyncGenerator<Chunk> {
   let firstLine = 1;
   let lines: string[] = [];
   let times: number[] = [];
   let bytes = 0;
-  const piece = (): Chunk => {
-    const made: Chunk = {
-      kind: 'snapshotLines',
-      firstLine,
-      bytes: Buffer.from(lines.join('\n')),
-    };
-    timesByPiece.set(made, times);
-    firstLine += lines.length;
-    [lines, times, bytes] = [[], [], 0];
-    return made;
-  };
+  const chunk = async (): Promise<Chunk> => ({
+    kind: 'snapshotLines',
+    firstLine,
+    bytes: Buffer.from(lines.join('\n')),
+    basePrices: await pricesAt?.(times),
+  });
   for await (const row of rows) {
     const line = JSON.stringify(row);
     lines.push(line);
     times.push((row as { t: number }).t);
     bytes += line.length;
-    if (bytes >= PIECE_BYTES) yield piece();
+    if (bytes < CHUNK_BYTES) continue;
+    yield await chunk();
+    firstLine += lines.length;
+    [lines, times, bytes] = [[], [], 0];
   }
-  if (lines.length > 0) yield piece();
+  if (lines.length > 0) yield await chunk();
 }
 
 async function* numbered(rows: AsyncIterable<object>) {

@@ -30,9 +30,9 @@ import {
   type WantedColumn,
 } from './columns.js';
 
-/** Rows of `cells` that are handed on at once, so that a large record batch is never held twice. */
+/** Rows of `cells` handed on at once, so that a large record batch is never held twice. */
 const SLICE_ROWS = 32_768;
-/** Rows whose texts are compared with those of the rows before at once. */
+/** Rows whose texts are compared with those of the rows before in one go. */
 const BLOCK_ROWS = 64;
 /** 2^32 */
 const HIGH_WORD = 4_294_967_296;
@@ -46,14 +46,14 @@ if ('zstdDecompressSync' in zlib) {
 }
 
 /**
- * The record batches of a file (either form, told apart by its first bytes), in order.
- * @throws InputError where the file is damaged, cut short or no Arrow file, or lacks a column
+ * The record batches of a file or stream file, told apart by the first bytes.
+ * @throws InputError where the file is damaged, cut short, no Arrow file or lacks a column
  */
 async function* readArrowBatches(
   file: string,
   wanted: readonly WantedColumn[],
 ): AsyncGenerator<RecordBatch> {
-  // A handle, not a stream: of a file only the batch at hand is then held in memory.
+  // With a handle instead of a stream, only the current batch is held in memory.
   const handle = await open(file, 'r');
   try {
     await checkEnd(handle);
@@ -72,8 +72,8 @@ async function* readArrowBatches(
 }
 
 /**
- * A stream may end anywhere between two batches, so that one cut there could not be told from a
- * whole one: the mark that writers end it with has to be there. The other form has a footer.
+ * A stream cut between two batches looks whole, so the end mark that writers add is required. Files
+ * have a footer instead.
  */
 async function checkEnd(handle: FileHandle): Promise<void> {
   const { size } = await handle.stat();
@@ -82,11 +82,11 @@ async function checkEnd(handle: FileHandle): Promise<void> {
   await handle.read(first, 0, first.length, 0);
   if (first.equals(FILE_MAGIC)) return;
   await handle.read(last, 0, last.length, Math.max(0, size - last.length));
-  // Before version 0.15 the mark was its second half alone.
+  // Before version 0.15 the mark was only its second half.
   if (!last.subarray(4).equals(END_OF_STREAM.subarray(4))) throw new Error('it is cut short');
 }
 
-/** A file's rows as objects of the wanted columns, as parquetRows has them. */
+/** A file's rows as objects of the wanted columns, as parquetRows gives them. */
 export async function* arrowRows(
   file: string,
   wanted: readonly WantedColumn[],
@@ -104,7 +104,7 @@ function valuesOf(vector: Vector): unknown[] {
   return Array.from({ length: vector.length }, (_, row) => plainValue(vector.get(row) as unknown));
 }
 
-/** A value of a vector as JSON would have it: lists as arrays, structs as objects. */
+/** A value as in JSON: lists as arrays, structs as objects. */
 function plainValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (Symbol.iterator in value && !isStructRow(value)) {
@@ -166,7 +166,7 @@ function numbersOf(vector: Vector | null, rows: number): Float64Array {
   return numbers.subarray(0, rows);
 }
 
-/** Whether JavaScript has an array of the very values: half floats it has not. */
+/** Whether a typed array holds the values as numbers: not of half floats. */
 function isPlainNumber(type: DataType): boolean {
   if (DataType.isInt(type)) return type.bitWidth < 64;
   return DataType.isFloat(type) && type.precision !== Precision.HALF;
@@ -187,18 +187,18 @@ function plainNumber(value: unknown): number {
   return typeof value === 'number' ? value : NaN;
 }
 
-/** What is read of a column of one record batch. */
+/** The fields used of a column of one record batch. */
 interface ColumnData {
   type: DataType;
   values: unknown;
   valueOffsets: Int32Array;
-  /** A bit a row from row `-offset` on; set: not null. */
+  /** One bit a row, from row `-offset` on; set where the value is not null. */
   nullBitmap: Uint8Array;
   offset: number;
   dictionary: Vector | undefined;
 }
 
-/** Text runs of the columns' rows. The file lacks a column that is null. */
+/** The text runs of the rows; `columnOf` gives null for a column that the file lacks. */
 function textsOf(
   columnOf: (name: CellText) => Vector | null,
   rows: number,
@@ -233,7 +233,7 @@ function codedTexts(
   return { codes, values: coder.values };
 }
 
-/** Sets `bit` of the rows from the second on whose value is not that of the row before. */
+/** Sets `bit` of each row from the second on whose value differs from the row before. */
 function markChanges(vector: Vector, rows: number, changed: Uint8Array, bit: number): void {
   const data = vector.data[0] as unknown as ColumnData;
   if (DataType.isNull(data.type)) return;
@@ -244,7 +244,7 @@ function markChanges(vector: Vector, rows: number, changed: Uint8Array, bit: num
   if (hasNulls) markNulls(data, rows, changed, bit);
 }
 
-/** Where a row is null and the row before is not, or the other way round. */
+/** Marks rows of which either they or the row before is null, but not both. */
 function markNulls(
   { nullBitmap, offset }: ColumnData,
   rows: number,
@@ -264,7 +264,7 @@ function markCodes(codes: ArrayLike<number>, rows: number, changed: Uint8Array, 
   for (let row = 1; row < rows; row++) if (codes[row] !== codes[row - 1]) changed[row] |= bit;
 }
 
-/** Of UTF-8 texts, told from their bytes. */
+/** Marks changes of UTF-8 texts by their bytes. */
 function markBytes(
   { values, valueOffsets: offsets }: ColumnData,
   rows: number,
@@ -280,7 +280,10 @@ function markBytes(
   }
 }
 
-/** Whether rows `from <= i < to` hold the same text: as long as the first, and shifted by it the same. */
+/**
+ * Whether rows `from <= i < to` hold one text: all have its length, and the bytes repeat with that
+ * period.
+ */
 function isOneText(bytes: Buffer, offsets: Int32Array, from: number, to: number): boolean {
   const start = offsets[from];
   const length = offsets[from + 1] - start;

@@ -1,29 +1,30 @@
-/** For --merge: the price of the snapshot that every row of a file is to be merged into. */
+/** For --merge: the prices of the snapshots that a file's rows merge into. */
 import type { CellColumns } from '../../compute/ingest/cell-columns.js';
 import { type HeadFields, isFields } from '../../compute/ingest/fields.js';
 import type { SnapshotKey, StoreOperations } from '../contract.js';
 import { InputError } from '../errors.js';
 import { type Chunk, nameOfKey, snapshotKey } from './chunks.js';
-import type { BasePrices } from './depth.js';
 
 /** Snapshots that one file may merge into. */
 const MAX_MERGED_SNAPSHOTS = 2_000_000;
-/** Snapshots whose prices one request asks for. */
+/** Snapshots in one request for prices. */
 const KEYS_A_REQUEST = 50_000;
 const NEWLINE = 0x0a;
 
 /**
- * Reads a file once for the snapshots that it names: the price of each is the stored one's, else
- * that of the file's first row of it.
+ * The chunks of a file with their base prices: the price of the stored snapshot, else that of the
+ * file's first row of the snapshot.
+ * @param first the chunks for a first reading, which finds the snapshots
  */
-export async function loadBasePrices(
+export async function* withBasePrices(
   file: string,
+  first: AsyncIterable<Chunk>,
   chunks: AsyncIterable<Chunk>,
   store: Pick<StoreOperations, 'snapshotPrices'>,
-): Promise<BasePrices> {
+): AsyncGenerator<Chunk> {
   const prices = new Map<string, number>();
   const keys: SnapshotKey[] = [];
-  for await (const chunk of chunks) {
+  for await (const chunk of first) {
     for (const head of headsOf(chunk)) {
       const key = snapshotKey(head);
       if (key === null || prices.has(nameOfKey(key))) continue;
@@ -37,20 +38,22 @@ export async function loadBasePrices(
     }
   }
   for (let i = 0; i < keys.length; i += KEYS_A_REQUEST) {
-    const asked = keys.slice(i, i + KEYS_A_REQUEST);
-    const stored = await store.snapshotPrices(asked);
-    asked.forEach((key, k) => {
+    const some = keys.slice(i, i + KEYS_A_REQUEST);
+    const stored = await store.snapshotPrices(some);
+    some.forEach((key, k) => {
       if (!Number.isNaN(stored[k])) prices.set(nameOfKey(key), stored[k]);
     });
   }
-  return (chunk) =>
-    Float64Array.from(headsOf(chunk), (head) => {
+  for await (const chunk of chunks) {
+    const basePrices = Float64Array.from(headsOf(chunk), (head) => {
       const key = snapshotKey(head);
       return key === null ? NaN : (prices.get(nameOfKey(key)) ?? NaN);
     });
+    yield { ...chunk, basePrices };
+  }
 }
 
-/** What names the snapshot of each line or row of a chunk; null where it cannot be read. */
+/** The head of each line or row of a chunk; null where it cannot be read. */
 function headsOf(chunk: Chunk): (HeadFields | null)[] {
   switch (chunk.kind) {
     case 'snapshotLines':
@@ -65,7 +68,7 @@ function headsOf(chunk: Chunk): (HeadFields | null)[] {
   }
 }
 
-/** Rows that repeat the row before share its head. */
+/** A row that repeats the head of the row before shares it. */
 function headsOfColumns({ starts, texts, t, price_usd }: CellColumns): HeadFields[] {
   const { chain, address, tier } = texts;
   const heads: HeadFields[] = [];

@@ -10,15 +10,15 @@ import {
 import { canonicalAddress } from '../../compute/market.js';
 import { refusal } from './prepared.js';
 
-/** Rows that a chunk has at least, where the file has as many. */
+/** Rows of a chunk, at least, but for the last one. */
 const MIN_CHUNK_ROWS = 32_768;
-/** Rows of one snapshot, those that end up as no cell too: they are held together in memory. */
+/** Rows of one snapshot, which are held in memory together; rows that become no cell count too. */
 const MAX_SNAPSHOT_ROWS = 1_000_000;
 
-/** Columns that lie each alone in its buffer. */
 export interface CellColumnsChunk {
   /** Number of the first row in the file, from 1. */
   firstLine: number;
+  /** Each column is alone in its buffer. */
   columns: CellColumns;
 }
 
@@ -32,9 +32,9 @@ export class CellCutter {
   constructor(private readonly file: string) {}
 
   /**
-   * Takes a batch of rows, which it keeps.
-   * @returns the rows of whole snapshots, once there are enough of them
-   * @throws InputError where one snapshot has more rows than may be held
+   * Adds a batch of rows and keeps it.
+   * @returns the rows of whole snapshots once they are enough for a chunk
+   * @throws InputError where one snapshot has more than MAX_SNAPSHOT_ROWS
    */
   add(batch: CellColumns): CellColumnsChunk | null {
     const start = lastSnapshotOf(batch, this.held.at(-1));
@@ -50,7 +50,7 @@ export class CellCutter {
     return isEnough ? this.cut(this.lastSnapshot) : null;
   }
 
-  /** What is left at the end of the file. */
+  /** The rest, at the end of the file. */
   finish(): CellColumnsChunk | null {
     return this.rows > 0 ? this.cut(this.rows) : null;
   }
@@ -75,7 +75,7 @@ export class CellCutter {
   }
 }
 
-/** Rows `from <= i < to`, not copied where they need not be. */
+/** Rows `from <= i < to`, as views of the columns where possible. */
 function sliced(batch: CellColumns, from: number, to: number): CellColumns {
   if (from === 0 && to === batch.t.length) return batch;
   const { starts } = batch;
@@ -92,7 +92,7 @@ function sliced(batch: CellColumns, from: number, to: number): CellColumns {
   };
 }
 
-/** The batches' rows, one behind the other, in columns of their own. */
+/** The batches' rows, one after the other, in new columns. */
 function joined(batches: readonly CellColumns[], rows: number): CellColumns {
   const runs = batches.reduce((sum, { starts }) => sum + starts.length, 0);
   const doubles = (columnOf: (batch: CellColumns) => Float64Array): Float64Array => {
@@ -134,7 +134,7 @@ function joinedTexts(batches: readonly CellColumns[], name: CellText, runs: numb
   return { codes: joinedCodes, values: coder.values };
 }
 
-/** The row at which the last snapshot of a batch begins; -1 where that began in the one before. */
+/** The row at which the last snapshot of a batch begins; -1 where it began in an earlier batch. */
 function lastSnapshotOf(batch: CellColumns, before: CellColumns | undefined): number {
   const { t, starts } = batch;
   let run = starts.length - 1;
@@ -150,7 +150,7 @@ function lastSnapshotOf(batch: CellColumns, before: CellColumns | undefined): nu
   return isSame ? -1 : 0;
 }
 
-/** Whether two text runs may name the same token and tier, however they are spelt. */
+/** Whether two text runs name the same token and tier, spelling aside. */
 function isSameToken(a: CellColumns, runA: number, b: CellColumns, runB: number): boolean {
   const isSame = (name: CellText, spelling: (value: unknown) => unknown): boolean =>
     spelling(textOf(a, name, runA)) === spelling(textOf(b, name, runB));
@@ -166,7 +166,7 @@ function textOf({ texts }: CellColumns, name: CellText, run: number): unknown {
   return values[codes[run]];
 }
 
-/** The text run that a row is of. */
+/** The text run of a row. */
 function runOf(starts: Uint32Array, row: number): number {
   let low = 0;
   let high = starts.length - 1;

@@ -1,4 +1,4 @@
-/** Cuts a file of a depth dataset into chunks that the pool's workers read and bin on their own. */
+/** Cuts a file of a depth dataset into chunks, which the pool's workers bin independently. */
 import type { DemoUnitInput } from '../../compute/demo/history.js';
 import type { CellColumns } from '../../compute/ingest/cell-columns.js';
 import type { FaultLog, HeadFields } from '../../compute/ingest/fields.js';
@@ -6,7 +6,7 @@ import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
 import type { SnapshotKey } from '../contract.js';
 import { countNewlines, type LineChunk, readLineChunks } from '../lines.js';
 import { arrowCells, arrowRows } from './arrow.js';
-import { type CellColumnsChunk, CellCutter } from './cell-chunks.js';
+import { CellCutter } from './cell-chunks.js';
 import { SNAPSHOT_COLUMNS } from './columns.js';
 import type { FileFormat } from './datasets.js';
 import { plainSnapshotRow } from './nested-rows.js';
@@ -14,17 +14,22 @@ import { parquetCells, parquetRows } from './parquet.js';
 import { refusal } from './prepared.js';
 import { csvCells } from './rows.js';
 
-/** A chunk of a file, with the number of its first line (or row). Lines are NDJSON. */
-export type Chunk =
-  | { kind: 'snapshotLines'; firstLine: number; bytes: Uint8Array }
-  | { kind: 'snapshotRows'; firstLine: number; rows: unknown[] }
-  | { kind: 'cellLines'; firstLine: number; bytes: Uint8Array }
-  | ({ kind: 'cellColumns' } & CellColumnsChunk)
-  | { kind: 'demoUnit'; firstLine: number; unit: DemoUnitInput };
+/** A chunk of a file. Lines are NDJSON. */
+export type Chunk = {
+  /** Number of the first line or row in the file, from 1. */
+  firstLine: number;
+  /** For a merge: for each line or row, the price of the snapshot that it merges into, NaN for none. */
+  basePrices?: Float64Array;
+} & (
+  | { kind: 'snapshotLines' | 'cellLines'; bytes: Uint8Array }
+  | { kind: 'snapshotRows'; rows: unknown[] }
+  | { kind: 'cellColumns'; columns: CellColumns }
+  | { kind: 'demoUnit'; unit: DemoUnitInput }
+);
 
-/** Rows of `snapshots` that one chunk holds: each may be a whole book. */
+/** Rows of `snapshots` in one chunk; each may be a whole book. */
 const SNAPSHOT_ROWS_A_CHUNK = 64;
-/** Lines of one snapshot of `cells`, which are held together in memory. */
+/** Bytes of the lines of one snapshot of `cells`, which are held in memory together. */
 const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -46,8 +51,8 @@ export async function* snapshotChunks(file: string, format: FileFormat): AsyncGe
 }
 
 /**
- * Chunks of a file of `cells`, in order, cut where a snapshot ends.
- * @param faults gets what is no row at all
+ * Chunks of a file of `cells`, in order, each ending where a snapshot ends.
+ * @param faults gets a fault for each CSV record that is no row
  */
 export async function* cellChunks(
   file: string,
@@ -61,7 +66,7 @@ export async function* cellChunks(
     return;
   }
   const cutter = new CellCutter(file);
-  for await (const batch of cellBatches(file, format, faults)) {
+  for await (const batch of readCells(file, format, faults)) {
     const chunk = cutter.add(batch);
     if (chunk !== null) yield { kind: 'cellColumns', ...chunk };
   }
@@ -69,7 +74,7 @@ export async function* cellChunks(
   if (last !== null) yield { kind: 'cellColumns', ...last };
 }
 
-function cellBatches(
+function readCells(
   file: string,
   format: Exclude<FileFormat, 'ndjson'>,
   faults: FaultLog,
@@ -85,8 +90,8 @@ function cellBatches(
 }
 
 /**
- * Chunks of lines in which the last snapshot's lines are held back until the next one begins.
- * @throws InputError where one snapshot has more lines than may be held
+ * Holds back the lines of a chunk's last snapshot until the next snapshot begins.
+ * @throws InputError where one snapshot has more than MAX_SNAPSHOT_BYTES
  */
 async function* cutLines(
   file: string,
@@ -95,12 +100,12 @@ async function* cutLines(
   let held: Uint8Array[] = [];
   let heldBytes = 0;
   let heldFrom = 1;
-  /** The snapshot of the last line; null where no line names one. */
+  /** The last snapshot so far; null where no line names one. */
   let name: string | null = null;
   for await (const { bytes, firstLine } of chunks) {
     const last = lastSnapshot(bytes);
     const goesOn = name === null || last.name === null || name === last.name;
-    // Where it begins before this chunk, all of the chunk may belong to what is held.
+    // A snapshot that began in an earlier chunk may take up all of this one.
     const cut = last.start === 0 && goesOn ? bytes.length : last.start;
     if (cut > 0) held.push(bytes.subarray(0, cut));
     heldBytes += cut;
@@ -153,7 +158,7 @@ function snapshotOfLine(line: Uint8Array): string | null {
   }
 }
 
-/** The snapshot that a row names, or null where it names none that could be stored. */
+/** The snapshot that a row names; null where its key is not valid. */
 export function snapshotKey(row: unknown): SnapshotKey | null {
   if (typeof row !== 'object' || row === null) return null;
   const { chain: givenChain, address, t, tier: givenTier } = row as HeadFields;
@@ -164,6 +169,6 @@ export function snapshotKey(row: unknown): SnapshotKey | null {
   return { chain, address: canonicalAddress(address), t, tier };
 }
 
-/** One text for each snapshot. */
+/** A text that is unique to the snapshot. */
 export const nameOfKey = ({ chain, address, tier, t }: SnapshotKey): string =>
   `${chain} ${address} ${tier} ${t}`;

@@ -1,15 +1,15 @@
-/** The columns that a dataset wants of a file with a schema (Parquet, Arrow, CSV's header). */
+/** The columns that a dataset needs from a file with a schema (Parquet, Arrow, a CSV header). */
 import { CELL_NUMBERS, CELL_TEXTS } from '../../compute/ingest/cell-columns.js';
 import type { Fault } from '../../compute/ingest/fields.js';
 import { refusal } from './prepared.js';
 
-/** `null`: a column that can hold nothing else; `other`: times, lists, structs, bytes and the like. */
+/** `null`: a column of nulls; `other`: times, lists, structs, bytes and the like. */
 export type ColumnKind = 'text' | 'number' | 'boolean' | 'null' | 'other';
 
 /** A column as the file declares it. */
 export interface FoundColumn {
   kind: ColumnKind;
-  /** The type's name in the file's own terms. */
+  /** The type as the file names it. */
   type: string;
 }
 
@@ -37,12 +37,12 @@ export const CELL_COLUMNS: readonly WantedColumn[] = [
   ...CELL_NUMBERS.map((name) => ({ name, kind: 'number' as const })),
 ].map((column) => ({ ...column, required: !NULLABLE_CELL_COLUMNS.includes(column.name) }));
 
-/** The row that a fault of the whole column is reported at. */
+/** The row that faults of a whole column name. */
 const FIRST_ROW = 1;
 
 /**
- * Refuses a file at once where a column that its rows need is missing or of the wrong type.
- * @throws InputError with a fault a column
+ * Refuses a file that lacks a required column or has it in another type.
+ * @throws InputError with a fault for each column
  */
 export function checkColumns(
   file: string,
@@ -58,22 +58,24 @@ export function checkColumns(
 }
 
 function problemOf(wanted: WantedColumn, found: FoundColumn | undefined): string | null {
-  // A column of nothing but nulls comes with any type: what may be null is checked value by value.
+  // A nullable column may have any type: its values are checked row by row.
   if (!wanted.required) return null;
   if (found === undefined) return 'the file has no column of this name';
   if (wanted.kind === 'any' || found.kind === 'null' || found.kind === wanted.kind) return null;
   return `must be a column of ${wanted.kind}s, this one is ${found.type}`;
 }
 
-/** Rows as objects of the columns' values, in the columns' order. */
+/** Rows as objects of the columns' values; 64-bit integers become numbers. */
 export function rowsOfColumns(
   columns: readonly { name: string; values: readonly unknown[] }[],
   rowCount: number,
 ): Record<string, unknown>[] {
   const rows = Array.from({ length: rowCount }, (): Record<string, unknown> => ({}));
-  // All rows get their fields in one order, and so have one shape.
   for (const { name, values } of columns) {
-    for (let row = 0; row < rowCount; row++) rows[row][name] = values[row];
+    for (let row = 0; row < rowCount; row++) {
+      const value = values[row];
+      rows[row][name] = typeof value === 'bigint' ? Number(value) : value;
+    }
   }
   return rows;
 }

@@ -15,7 +15,7 @@ export const DATASETS = [
 ] as const;
 export type Dataset = (typeof DATASETS)[number];
 
-export const FILE_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const;
+const FILE_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
 const FORMAT_OF_ENDING: Readonly<Record<string, FileFormat>> = {
@@ -27,9 +27,9 @@ const FORMAT_OF_ENDING: Readonly<Record<string, FileFormat>> = {
   '.arrows': 'arrow',
 };
 
-/** Datasets whose rows hold lists: a CSV cannot. */
+/** Datasets whose rows hold lists, which CSV cannot. */
 const NESTED: readonly Dataset[] = ['snapshots'];
-/** Datasets of depth: the ones that --merge has a meaning for. */
+/** Depth datasets, the ones that can be merged. */
 const DEPTH: readonly Dataset[] = ['snapshots', 'cells'];
 
 /** @throws UsageError */
@@ -42,8 +42,8 @@ export function parseDataset(text: string): Dataset {
 }
 
 /**
- * The format that a flag names, or else the file's ending (a `.gz` behind it is looked through).
- * @throws UsageError where neither says it, or the dataset has no such form
+ * The format that a flag names, else the file's ending (before a `.gz`).
+ * @throws UsageError where neither names one, or the dataset cannot have it
  */
 export function formatOf(file: string, dataset: Dataset, flag: string | undefined): FileFormat {
   const format = flag === undefined ? formatOfEnding(file) : FILE_FORMATS.find((f) => f === flag);
@@ -58,7 +58,7 @@ export function formatOf(file: string, dataset: Dataset, flag: string | undefine
   return format;
 }
 
-/** @throws UsageError where the dataset's rows replace one another as wholes anyway */
+/** @throws UsageError where the dataset cannot be merged */
 export function checkMerge(dataset: Dataset, merge: boolean): void {
   if (merge && !DEPTH.includes(dataset)) {
     throw new UsageError(`--merge goes with ${DEPTH.join(' and ')}, not with ${dataset}`);

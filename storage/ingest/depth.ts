@@ -5,88 +5,66 @@ import { type Fault, FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js
 import { type Market, marketKey, type MarketType, venueKey } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
-import type { BundleWriter } from '../bundle.js';
 import { InputError } from '../errors.js';
 import type { Chunk } from './chunks.js';
-import {
-  type BundleRequest,
-  type FileReport,
-  type PreparedFile,
-  refusal,
-  withBundle,
-} from './prepared.js';
+import { type BundleRequest, type PreparedFile, refusal, withBundle } from './prepared.js';
 import { RunCollector } from './run-collector.js';
 
-/** Chunks read ahead of the one that is waited for, beside one a thread. */
+/** Chunks read ahead, in addition to one for each thread. */
 const CHUNKS_AHEAD = 4;
-/** Bytes of chunks in the pool above which just one is read ahead. */
+/** Bytes of chunks in the pool above which only one is read ahead. */
 const MAX_AHEAD_BYTES = 32 * 1024 * 1024;
-/** What a chunk of parsed rows counts as: it is a list of objects, of which few should wait. */
+/** What a chunk of parsed rows counts as: lists of objects are large, few of them should wait. */
 const UNKNOWN_BYTES = 16 * 1024 * 1024;
 
-export interface ChunksRequest extends BundleRequest {
+interface ChunksRequest extends BundleRequest {
   pool: ComputePool;
-  /** Rows of one snapshot lie together in the source: one that comes back is a fault. */
+  /** Whether the rows of one snapshot must be adjacent in the source. */
   together: boolean;
 }
 
-/** Prices that a chunk's rows have to be binned against, one a line; null where none stands. */
-export type BasePrices = ((chunk: Chunk) => Float64Array | Promise<Float64Array>) | null;
-
 /**
- * Prepares chunks of a depth dataset, from whatever source.
- * @param unreadable filled by `chunks` with what is no row at all
+ * Prepares chunks of a depth dataset, whatever their source.
+ * @param unreadable filled by `chunks` with the faults of what is no row at all
  * @throws InputError with the first ten faults; nothing of the rows stays
  */
-export async function prepareChunks(
+export function prepareChunks(
   request: ChunksRequest,
   chunks: AsyncIterable<Chunk>,
-  basePrices: BasePrices,
   unreadable: FaultLog = new FaultLog(),
 ): Promise<PreparedFile> {
-  return withBundle(request, (bundle, report) =>
-    fillBundle(request, chunks, basePrices, unreadable, bundle, report),
-  );
-}
-
-async function fillBundle(
-  request: ChunksRequest,
-  chunks: AsyncIterable<Chunk>,
-  basePrices: BasePrices,
-  unreadable: FaultLog,
-  bundle: BundleWriter,
-  report: FileReport,
-): Promise<void> {
   const { file, mode, pool } = request;
-  const collector = new RunCollector(mode, pool, bundle);
-  const seen = request.together ? new SeenSnapshots() : null;
-  const venues = new SeenVenues();
-  const faults: Fault[] = [];
-  try {
-    for await (const chunk of binnedChunks(chunks, pool, mode, basePrices)) {
-      faults.push(...chunk.faults);
-      for (const run of chunk.runs) faults.push(...(seen?.add(run) ?? []), ...venues.add(run));
-      if (faults.length >= MAX_FAULTS) break;
-      if (faults.length > 0 || unreadable.count > 0) continue;
-      await collector.add(chunk);
-      report.rows += chunk.rows;
-      report.snapshots += chunk.snapshots;
-      report.cells += chunk.cells;
-      report.droppedLevels += chunk.droppedLevels;
-      request.onProgress?.(report);
+  return withBundle(request, async (bundle, report) => {
+    const collector = new RunCollector(mode, pool, bundle);
+    const seen = request.together ? new SeenSnapshots() : null;
+    const venues = new SeenVenues();
+    const faults: Fault[] = [];
+    try {
+      for await (const chunk of binnedChunks(chunks, pool, mode)) {
+        faults.push(...chunk.faults);
+        for (const run of chunk.runs) faults.push(...(seen?.add(run) ?? []), ...venues.add(run));
+        if (faults.length >= MAX_FAULTS) break;
+        if (faults.length > 0 || unreadable.count > 0) continue;
+        await collector.add(chunk);
+        report.rows += chunk.rows;
+        report.snapshots += chunk.snapshots;
+        report.cells += chunk.cells;
+        report.droppedLevels += chunk.droppedLevels;
+        request.onProgress?.(report);
+      }
+      faults.push(...unreadable.faults);
+      if (faults.length === 0) await collector.finish();
+    } catch (error) {
+      await collector.abandon();
+      throw withEarlier(error, file, [...faults, ...unreadable.faults]);
     }
-    faults.push(...unreadable.faults);
-    if (faults.length === 0) await collector.finish();
-  } catch (error) {
+    if (faults.length === 0) return;
     await collector.abandon();
-    throw withEarlier(error, file, [...faults, ...unreadable.faults]);
-  }
-  if (faults.length === 0) return;
-  await collector.abandon();
-  throw refusal(file, faults);
+    throw refusal(file, faults);
+  });
 }
 
-/** A file that ends in damage, after rows that were faulty already: those come first. */
+/** The error of a file that turns out damaged after faulty rows: their faults come first. */
 function withEarlier(error: unknown, file: string, faults: readonly Fault[]): unknown {
   if (!(error instanceof InputError) || faults.length === 0) return error;
   const first = [...refusal(file, faults).faults, ...error.faults].slice(0, MAX_FAULTS);
@@ -98,7 +76,6 @@ async function* binnedChunks(
   chunks: AsyncIterable<Chunk>,
   pool: ComputePool,
   mode: JoinMode,
-  basePrices: BasePrices,
 ): AsyncGenerator<BinnedChunk> {
   const running: { binned: Promise<BinnedChunk>; bytes: number }[] = [];
   let bytes = 0;
@@ -110,8 +87,8 @@ async function* binnedChunks(
     for await (const chunk of chunks) {
       const size = bytesOf(chunk);
       bytes += size;
-      const binned = binChunk(chunk, pool, mode, basePrices);
-      // Awaited in its turn; until then a failure is not an unhandled one.
+      const binned = binChunk(chunk, pool, mode);
+      // Awaited later; a failure until then must not count as unhandled.
       binned.catch(() => undefined);
       running.push({ binned, bytes: size });
       while (!mayReadOn()) {
@@ -126,14 +103,9 @@ async function* binnedChunks(
   }
 }
 
-async function binChunk(
-  chunk: Chunk,
-  pool: ComputePool,
-  mode: JoinMode,
-  basePrices: BasePrices,
-): Promise<BinnedChunk> {
-  const prices = basePrices === null ? {} : { basePrices: await basePrices(chunk) };
-  const options = { firstLine: chunk.firstLine, mode, ...prices };
+function binChunk(chunk: Chunk, pool: ComputePool, mode: JoinMode): Promise<BinnedChunk> {
+  const { firstLine, basePrices } = chunk;
+  const options = { firstLine, mode, basePrices };
   switch (chunk.kind) {
     case 'snapshotLines':
     case 'cellLines': {
@@ -154,7 +126,7 @@ async function binChunk(
   }
 }
 
-/** The bytes as all of a buffer, which can be moved: those of a chunk may be part of a larger one. */
+/** The bytes in a buffer of their own, which can move to a worker. */
 function movable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength;
@@ -174,7 +146,7 @@ function bytesOf(chunk: Chunk): number {
   }
 }
 
-/** The columns' buffers, which nothing else uses: they move to the worker. */
+/** The columns' buffers, to move to a worker. */
 function buffersOf(columns: CellColumns): ArrayBuffer[] {
   const { starts, texts, lines } = columns;
   const all = [
@@ -186,11 +158,11 @@ function buffersOf(columns: CellColumns): ArrayBuffer[] {
   return all.map(({ buffer }) => buffer as ArrayBuffer);
 }
 
-/** Finds a snapshot of flat cells that comes back after another one: its rows did not lie together. */
+/** Finds snapshots that come back after another one: their rows were not adjacent. */
 class SeenSnapshots {
   private readonly seen = new Map<string, { latest: number; all: Set<number> }>();
 
-  /** Takes the snapshots of a run; a fault for each that an earlier chunk had. */
+  /** A fault for each snapshot of a run that an earlier chunk had. */
   add({ run, lines }: BinnedRun): Fault[] {
     const key = `${run.chain}:${run.address}:${run.tier}`;
     const known = this.seen.get(key) ?? { latest: -1, all: new Set<number>() };
@@ -208,13 +180,13 @@ class SeenSnapshots {
   }
 }
 
-/** Finds markets of a file that contradict its earlier ones: one venue has one type. */
+/** Finds markets that contradict earlier ones of the file: a venue has one type. */
 class SeenVenues {
   private readonly types = new Map<string, MarketType>();
-  /** Exchange types by token and market: a market of both, known once, would keep its first. */
+  /** Exchange types by token and market. */
   private readonly exchanges = new Map<string, Market['exchangeType']>();
 
-  /** Takes the markets of a run; a fault for each contradiction. */
+  /** A fault for each contradiction of a run's markets. */
   add({ run, markets, marketOrigins }: BinnedRun): Fault[] {
     const faults: Fault[] = [];
     markets.forEach((market, i) => {

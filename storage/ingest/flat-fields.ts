@@ -34,11 +34,11 @@ export interface FlatField {
   maxLength?: number;
 }
 
-export type FlatValue = string | number | boolean | null;
-export type FlatRow = Record<string, FlatValue>;
+type FlatValue = string | number | boolean | null;
+type FlatRow = Record<string, FlatValue>;
 
 /** Characters of a text that names no bound of its own. */
-export const MAX_TEXT_LENGTH = 200;
+const MAX_TEXT_LENGTH = 200;
 
 /** What the database would cut a text short at, or replace. */
 const UNSTORABLE = /[\0\p{Cs}]/u;

@@ -1,81 +1,107 @@
 /** Validates rows of flat datasets into a bundle. */
 import { FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
-import type { BundleWriter, FlatRowValues } from '../bundle.js';
-import type { FlatDataset, TokenRow } from '../contract.js';
+import type { BundleWriter } from '../bundle.js';
+import type { FlatDataset } from '../contract.js';
 import { FLAT_READERS, readTokenRow } from './flat-fields.js';
-import { type BundleRequest, type PreparedFile, refusal, withBundle } from './prepared.js';
+import {
+  type BundleRequest,
+  type FileReport,
+  type PreparedFile,
+  refusal,
+  withBundle,
+} from './prepared.js';
 import type { NumberedRow } from './rows.js';
 
 /** Rows of one frame. */
 const ROWS_A_FRAME = 2000;
+/** Rows between two reports of progress. */
+const PROGRESS_ROWS = 8192;
 
-type Rows = AsyncIterable<NumberedRow> | Iterable<NumberedRow>;
+export type Rows = AsyncIterable<NumberedRow> | Iterable<NumberedRow>;
 
-/** What becomes of a dataset's rows. */
-interface RowsForm<T> {
-  /** A valid row in its stored form, or null with its faults added. */
-  read: (row: unknown, faults: FaultLog, line: number) => T | null;
-  write: (bundle: BundleWriter, rows: T[]) => Promise<void>;
+/** What checks a dataset's rows and writes them to a bundle. Faults belong to `faults.line`. */
+export interface RowSink {
+  /** Takes one row. @returns whether more may follow */
+  add(row: unknown, faults: FaultLog): boolean | Promise<boolean>;
+  /** Writes the rest; called only where no row had a fault. */
+  finish(faults: FaultLog, report: FileReport): Promise<unknown>;
 }
 
-const TOKENS: RowsForm<{ line: number; row: TokenRow }> = {
-  read(given, faults, line) {
-    const row = readTokenRow(given, faults);
-    return row === null ? null : { line, row };
-  },
-  write: (bundle, rows) => bundle.write({ kind: 'tokens', rows }),
-};
-
 /**
- * Prepares rows of `tokens`, wherever they come from.
- * @param unreadable filled by `rows` with what is no row at all
+ * Prepares rows of a dataset, whatever their source.
+ * @param unreadable filled by `rows` with the faults of what is no row at all
  * @throws InputError with the first ten faults; nothing of the rows stays
  */
+export function prepareRows(
+  request: BundleRequest,
+  rows: Rows,
+  unreadable: FaultLog,
+  sinkOf: (bundle: BundleWriter) => RowSink,
+): Promise<PreparedFile> {
+  return withBundle(request, async (bundle, report) => {
+    const faults = new FaultLog();
+    const sink = sinkOf(bundle);
+    for await (const { line, row } of rows) {
+      faults.line = line;
+      report.rows++;
+      const added = sink.add(row, faults);
+      // A promise for each of millions of rows would take longer than most rows do.
+      const mayGoOn = typeof added === 'boolean' ? added : await added;
+      if (report.rows % PROGRESS_ROWS === 0) request.onProgress?.(report);
+      if (!mayGoOn || faults.count >= MAX_FAULTS) break;
+    }
+    if (faults.count + unreadable.count === 0) await sink.finish(faults, report);
+    const all = [...faults.faults, ...unreadable.faults];
+    if (all.length > 0) throw refusal(request.file, all);
+  });
+}
+
+/** Prepares rows of `tokens`, as prepareRows does. */
 export function prepareTokenRows(
   request: BundleRequest,
   rows: Rows,
   unreadable: FaultLog = new FaultLog(),
 ): Promise<PreparedFile> {
-  return prepareRows(request, rows, unreadable, TOKENS);
+  return prepareRows(request, rows, unreadable, (bundle) =>
+    framedRows(
+      (given, faults) => {
+        const row = readTokenRow(given, faults);
+        return row && { line: faults.line, row };
+      },
+      (frame) => bundle.write({ kind: 'tokens', rows: frame }),
+    ),
+  );
 }
 
-/** Prepares rows of a flat dataset, as prepareTokenRows does those of `tokens`. */
+/** Prepares rows of a flat dataset, as prepareRows does. */
 export function prepareFlatRows(
   request: BundleRequest,
   dataset: FlatDataset,
   rows: Rows,
   unreadable: FaultLog = new FaultLog(),
 ): Promise<PreparedFile> {
-  const form: RowsForm<FlatRowValues> = {
-    read: FLAT_READERS[dataset].read,
-    write: (bundle, values) => bundle.write({ kind: 'rows', dataset, rows: values }),
-  };
-  return prepareRows(request, rows, unreadable, form);
+  return prepareRows(request, rows, unreadable, (bundle) =>
+    framedRows(FLAT_READERS[dataset].read, (frame) =>
+      bundle.write({ kind: 'rows', dataset, rows: frame }),
+    ),
+  );
 }
 
-function prepareRows<T>(
-  request: BundleRequest,
-  rows: Rows,
-  unreadable: FaultLog,
-  { read, write }: RowsForm<T>,
-): Promise<PreparedFile> {
-  return withBundle(request, async (bundle, report) => {
-    const faults = new FaultLog();
-    let frame: T[] = [];
-    for await (const { line, row } of rows) {
-      faults.line = line;
-      const taken = read(row, faults, line);
-      report.rows++;
-      if (taken !== null) frame.push(taken);
-      if (frame.length >= ROWS_A_FRAME) {
-        await write(bundle, frame);
-        frame = [];
-        request.onProgress?.(report);
-      }
-      if (faults.count >= MAX_FAULTS) break;
-    }
-    const all = [...faults.faults, ...unreadable.faults];
-    if (all.length > 0) throw refusal(request.file, all);
-    await write(bundle, frame);
-  });
+/** @param read gives a row in its stored form, or null with its faults added */
+function framedRows<T>(
+  read: (row: unknown, faults: FaultLog) => T | null,
+  write: (rows: T[]) => Promise<unknown>,
+): RowSink {
+  let frame: T[] = [];
+  return {
+    add(given, faults) {
+      const row = read(given, faults);
+      if (row !== null) frame.push(row);
+      if (frame.length < ROWS_A_FRAME) return true;
+      const full = frame;
+      frame = [];
+      return write(full).then(() => true);
+    },
+    finish: () => write(frame),
+  };
 }

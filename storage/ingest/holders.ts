@@ -2,61 +2,26 @@
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import { MAX_OWNER_LENGTH, MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
-import { FaultLog, MAX_FAULTS, MAX_T_S } from '../../compute/ingest/fields.js';
+import { FaultLog, MAX_T_S } from '../../compute/ingest/fields.js';
 import { chainOfAddress } from '../../compute/market.js';
-import type { BundleWriter, FramePlace, HoldersFrame } from '../bundle.js';
+import type { BundleWriter, FrameRange, HoldersFrame } from '../bundle.js';
 import { type FlatField, readFlatRow } from './flat-fields.js';
+import { prepareRows, type Rows } from './flat.js';
 import { FileOwners, framesOf, HolderColumns, MAX_OWNERS_PER_FILE } from './holder-snapshots.js';
-import { type BundleRequest, type PreparedFile, refusal, withBundle } from './prepared.js';
-import type { NumberedRow } from './rows.js';
+import type { BundleRequest, PreparedFile } from './prepared.js';
 
-/** Rows after which progress is told. */
-const PROGRESS_ROWS = 65_536;
-
-/**
- * Prepares rows of `holders`, wherever they come from.
- * @param unreadable filled by `rows` with what is no row at all
- * @throws InputError with the first ten faults; nothing of the rows stays
- */
-export function prepareHolderRows(
-  request: BundleRequest,
-  rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
-  unreadable: FaultLog = new FaultLog(),
-): Promise<PreparedFile> {
-  return withBundle(request, async (bundle, report) => {
-    const faults = new FaultLog();
-    const reader = new HolderRows();
-    const gatherer = new HolderGatherer(bundle);
-    const isKnown = (owner: string): boolean => gatherer.owners.has(owner);
-    let mayGoOn = true;
-    for await (const { line, row: given } of rows) {
-      faults.line = line;
-      report.rows++;
-      const row = reader.read(given, isKnown, faults);
-      if (row !== null) {
-        if (gatherer.isNext(row)) await gatherer.begin(row, faults);
-        mayGoOn = gatherer.add(row, faults);
-      }
-      if (report.rows % PROGRESS_ROWS === 0) request.onProgress?.(report);
-      if (!mayGoOn || faults.count >= MAX_FAULTS) break;
-    }
-    if (faults.count + unreadable.count === 0) await gatherer.finish(faults);
-    const all = [...faults.faults, ...unreadable.faults];
-    if (all.length > 0) throw refusal(request.file, all);
-    report.snapshots = gatherer.snapshots;
-  });
-}
-
-/** A valid row. */
-export interface HolderRow {
-  token_address: string;
-  t: number;
-  owner: string;
-  balance: number;
-}
-
-/** A tier's sum of balances stays a number. */
+/** Greatest balance; the sum of a tier's balances stays finite. */
 const MAX_BALANCE = 1e300;
+/** Snapshots of one file. */
+const MAX_SNAPSHOTS_PER_FILE = 1_000_000;
+/** Rows that lie apart from the other rows of their snapshot, at 20 bytes each: 160 MB. */
+export const MAX_SCATTERED_ROWS = 8_000_000;
+/** Closed snapshots of one token that make a frame: an hour of minutes. */
+const FRAME_SNAPSHOTS = 60;
+/** Rows of closed snapshots that wait for others of their token, at 12 bytes each: 12 MB. */
+const MAX_WAITING_ROWS = 1_000_000;
+/** Printable ASCII without spaces: wallets of any program. */
+const OWNER = /^[!-~]+$/;
 
 export const HOLDER_FIELDS: readonly FlatField[] = [
   { name: 'token_address', kind: 'text', nullable: false },
@@ -65,20 +30,58 @@ export const HOLDER_FIELDS: readonly FlatField[] = [
   { name: 'balance', kind: 'number', nullable: false, min: 0, max: MAX_BALANCE },
 ];
 
-/** Printable ASCII without spaces: addresses of wallets, whatever programs own them. */
-const OWNER = /^[!-~]+$/;
+/** A valid row. */
+interface HolderRow {
+  token_address: string;
+  t: number;
+  owner: string;
+  balance: number;
+}
 
-/** Reads rows, the addresses that it has found right before without judging them again. */
-export class HolderRows {
+interface FileToken {
+  tokenAddress: string;
+  /** Snapshots that another one followed: where each was written, null while it waits. */
+  closed: Map<number, FrameRange | null>;
+  waiting: HolderSnapshot[];
+  /** Rows of closed snapshots that came later, by `t`. */
+  scattered: Map<number, HolderColumns>;
+}
+
+/** Prepares rows of `holders`, as prepareRows does. */
+export function prepareHolderRows(
+  request: BundleRequest,
+  rows: Rows,
+  unreadable: FaultLog = new FaultLog(),
+): Promise<PreparedFile> {
+  return prepareRows(request, rows, unreadable, (bundle) => {
+    const collector = new HolderCollector(bundle);
+    const reader = new HolderRows(collector.owners);
+    return {
+      add(given, faults) {
+        const row = reader.read(given, faults);
+        if (row === null) return true;
+        if (!collector.isNext(row)) return collector.add(row, faults);
+        return collector.begin(row, faults).then(() => collector.add(row, faults));
+      },
+      async finish(faults, report) {
+        await collector.finish(faults);
+        report.snapshots = collector.snapshots;
+      },
+    };
+  });
+}
+
+/** Reads rows; addresses that were valid before are not checked again. */
+class HolderRows {
   private lastAddress = '';
 
-  /**
-   * A valid row, or null with its faults added.
-   * @param isKnown whether an owner has been found right before
-   */
-  read(given: unknown, isKnown: (owner: string) => boolean, faults: FaultLog): HolderRow | null {
+  /** @param owners the valid owners so far */
+  constructor(private readonly owners: FileOwners) {}
+
+  /** A valid row, or null with its faults added. */
+  read(given: unknown, faults: FaultLog): HolderRow | null {
     const row = given as Partial<HolderRow> | null;
-    if (row !== null && this.isPlain(row) && isKnown(row.owner)) return row;
+    if (row !== null && this.isPlain(row) && this.owners.has(row.owner)) return row;
     const checked = readFlatRow(HOLDER_FIELDS, given, faults) as unknown as HolderRow | null;
     if (checked === null) return null;
     const before = faults.count;
@@ -93,7 +96,7 @@ export class HolderRows {
     return checked;
   }
 
-  /** Whether the row is right but for its owner, which may be anything of type text. */
+  /** Whether all but the owner of a row is valid; the owner is some text. */
   private isPlain(row: Partial<HolderRow>): row is HolderRow {
     const { token_address: address, t, owner, balance } = row;
     return (
@@ -110,54 +113,39 @@ export class HolderRows {
   }
 }
 
-/** Snapshots of one file. */
-export const MAX_SNAPSHOTS_PER_FILE = 1_000_000;
-/** Rows that come after the rows of their snapshot were left, at 20 bytes each: 160 MB. */
-export const MAX_SCATTERED_ROWS = 8_000_000;
-/** Closed snapshots of one token that make a frame: an hour of minutes. */
-const FRAME_SNAPSHOTS = 60;
-/** Rows of closed snapshots that wait for others of their token, at 12 bytes each: 12 MB. */
-const MAX_WAITING_ROWS = 1_000_000;
-
-/** A snapshot of which all rows that follow one another have been read. */
-type Closed = FramePlace | 'waiting';
-
-interface FileToken {
-  tokenAddress: string;
-  closed: Map<number, Closed>;
-  waiting: HolderSnapshot[];
-  /** Rows that came later, by t. */
-  scattered: Map<number, HolderColumns>;
-}
-
-export class HolderGatherer {
-  /** Snapshots so far. */
+/** Collects rows snapshot by snapshot and writes frames of them. Rows of one may lie apart. */
+export class HolderCollector {
+  /** How many came so far. */
   snapshots = 0;
   readonly owners = new FileOwners();
   private readonly tokens = new Map<string, FileToken>();
+  /** Token and `t` of the open snapshot. */
   private token: FileToken | null = null;
   private t = -1;
-  private readonly open = new HolderColumns(false);
-  /** Rows of the snapshot at hand if it was left before. */
+  private readonly open = new HolderColumns();
+  /** Instead of `open`, where the snapshot was closed before. */
   private late: HolderColumns | null = null;
   private waitingRows = 0;
   private scatteredRows = 0;
 
-  constructor(private readonly bundle: Pick<BundleWriter, 'append' | 'read'>) {}
+  constructor(private readonly bundle: Pick<BundleWriter, 'write' | 'read'>) {}
 
-  /** Whether a row belongs to another snapshot than the one before it: begin() is then to be called. */
+  /** Whether a row begins another snapshot: begin() must then be called. */
   isNext({ token_address: address, t }: HolderRow): boolean {
     return t !== this.t || this.token?.tokenAddress !== address;
   }
 
-  /** Leaves the snapshot at hand and begins, or goes on with, another one. */
+  /** Closes the open snapshot and opens the row's, for the first time or again. */
   async begin({ token_address: tokenAddress, t }: HolderRow, faults: FaultLog): Promise<void> {
     await this.close();
-    const token = this.tokens.get(tokenAddress) ?? newToken(tokenAddress);
-    this.tokens.set(tokenAddress, token);
+    let token = this.tokens.get(tokenAddress);
+    if (token === undefined) {
+      token = { tokenAddress, closed: new Map(), waiting: [], scattered: new Map() };
+      this.tokens.set(tokenAddress, token);
+    }
     this.token = token;
     this.t = t;
-    this.owners.beginSnapshot();
+    this.owners.forgetSeen();
     if (!token.closed.has(t)) {
       this.snapshots++;
       if (this.snapshots > MAX_SNAPSHOTS_PER_FILE) {
@@ -165,29 +153,30 @@ export class HolderGatherer {
       }
       return;
     }
-    this.late = token.scattered.get(t) ?? new HolderColumns(true);
+    this.late = token.scattered.get(t) ?? new HolderColumns();
     token.scattered.set(t, this.late);
   }
 
-  /** Adds a row of the snapshot at hand. @returns whether the file may go on */
+  /** Adds a row of the open snapshot. @returns whether the file may go on */
   add({ owner, balance }: HolderRow, faults: FaultLog): boolean {
     const { late } = this;
     const id = this.owners.id(owner);
     if (late !== null) {
       late.push(id, balance, faults.line);
       this.scatteredRows++;
-    } else {
-      if (this.owners.see(id)) faults.add('owner', 'comes twice in one snapshot');
-      else if (balance > 0) this.open.push(id, balance, faults.line);
+    } else if (this.owners.see(id)) {
+      faults.add('owner', 'comes twice in one snapshot');
+    } else if (balance > 0) {
+      this.open.push(id, balance, faults.line);
     }
     return this.isWithinLimits(late ?? this.open, faults);
   }
 
-  /** Closes the last snapshot and puts the rows that came late to theirs. */
+  /** Closes the last snapshot and adds the scattered rows to theirs. */
   async finish(faults: FaultLog): Promise<void> {
     await this.close();
     await this.writeWaiting();
-    for (const token of this.tokens.values()) await this.putLateRows(token, faults);
+    for (const token of this.tokens.values()) await this.addScattered(token, faults);
     if (faults.count === 0) await this.writeWaiting();
   }
 
@@ -207,19 +196,18 @@ export class HolderGatherer {
   }
 
   private async close(): Promise<void> {
-    const { token, t, open } = this;
+    const { token, t, late, open } = this;
     this.token = null;
     this.t = -1;
-    const wasLate = this.late !== null;
     this.late = null;
-    if (token === null || wasLate) return;
+    if (token === null || late !== null) return;
     await this.wait(token, { t, ...open.sorted(this.owners.scratch()) });
-    open.clear();
+    open.length = 0;
   }
 
   /** Lets a closed snapshot wait for others of its token. */
   private async wait(token: FileToken, snapshot: HolderSnapshot): Promise<void> {
-    token.closed.set(snapshot.t, 'waiting');
+    token.closed.set(snapshot.t, null);
     token.waiting.push(snapshot);
     this.waitingRows += snapshot.owner.length;
     if (token.waiting.length >= FRAME_SNAPSHOTS) await this.write(token);
@@ -235,24 +223,24 @@ export class HolderGatherer {
     if (waiting.length === 0) return;
     token.waiting = [];
     for (const frame of framesOf(tokenAddress, waiting, this.owners)) {
-      const place = await this.bundle.append(frame);
-      for (const t of frame.times) closed.set(t, place);
+      const range = await this.bundle.write(frame);
+      for (const t of frame.times) closed.set(t, range);
     }
     this.waitingRows -= waiting.reduce((sum, { owner }) => sum + owner.length, 0);
   }
 
-  /** Writes each snapshot that rows came late to once more; it takes the first one's place. */
-  private async putLateRows(token: FileToken, faults: FaultLog): Promise<void> {
-    const byFrame = new Map<FramePlace, number[]>();
+  /** Writes each snapshot that has scattered rows again; the last one written counts. */
+  private async addScattered(token: FileToken, faults: FaultLog): Promise<void> {
+    const timesByFrame = new Map<FrameRange, number[]>();
     for (const t of token.scattered.keys()) {
-      const place = token.closed.get(t) as FramePlace;
-      byFrame.set(place, [...(byFrame.get(place) ?? []), t]);
+      const range = token.closed.get(t)!;
+      timesByFrame.set(range, [...(timesByFrame.get(range) ?? []), t]);
     }
-    for (const [place, times] of byFrame) {
-      const frame = (await this.bundle.read(place)) as HoldersFrame;
+    for (const [range, times] of timesByFrame) {
+      const frame = (await this.bundle.read(range)) as HoldersFrame;
       const ids = this.owners.idsOf(frame.names);
       for (const snapshot of decodeHolderBlock(frame.block, times)) {
-        const rows = this.joined(snapshot, ids, token.scattered.get(snapshot.t), faults);
+        const rows = this.joined(snapshot, ids, token.scattered.get(snapshot.t)!, faults);
         token.scattered.delete(snapshot.t);
         if (faults.count > 0) continue;
         const columns = rows.sorted(this.owners.scratch());
@@ -261,31 +249,26 @@ export class HolderGatherer {
     }
   }
 
+  /** @param ids the file's numbers of the snapshot's owners */
   private joined(
     { owner, balance }: HolderSnapshot,
     ids: Uint32Array,
-    late: HolderColumns | undefined,
+    late: HolderColumns,
     faults: FaultLog,
   ): HolderColumns {
-    const rows = new HolderColumns(false);
-    this.owners.beginSnapshot();
+    const rows = new HolderColumns();
+    this.owners.forgetSeen();
     for (let i = 0; i < owner.length; i++) {
       this.owners.see(ids[owner[i]]);
       rows.push(ids[owner[i]], balance[i], 0);
     }
-    for (let i = 0; late !== undefined && i < late.length; i++) {
-      faults.line = late.lineOf(i);
-      if (this.owners.see(late.owner(i))) faults.add('owner', 'comes twice in one snapshot');
-      else if (late.balance(i) > 0) rows.push(late.owner(i), late.balance(i), 0);
+    for (let i = 0; i < late.length; i++) {
+      const id = late.owners[i];
+      faults.line = late.lines[i];
+      if (this.owners.see(id)) faults.add('owner', 'comes twice in one snapshot');
+      else if (late.balances[i] > 0) rows.push(id, late.balances[i], 0);
     }
     this.isWithinLimits(rows, faults);
     return rows;
   }
 }
-
-const newToken = (tokenAddress: string): FileToken => ({
-  tokenAddress,
-  closed: new Map(),
-  waiting: [],
-  scattered: new Map(),
-});

@@ -1,4 +1,4 @@
-/** `fathom ingest`: files of one dataset into a store, each a transaction of its own. */
+/** Ingests files of one dataset into a store, each in its own transaction. */
 import { access, constants, stat } from 'node:fs/promises';
 import { FaultLog } from '../../compute/ingest/fields.js';
 import type { ComputePool } from '../../compute/pool.js';
@@ -6,7 +6,7 @@ import { checkDirectory } from '../access.js';
 import { sweepStaging } from '../bundle.js';
 import type { StoreOperations } from '../contract.js';
 import { InputError, StoreChangedError } from '../errors.js';
-import { loadBasePrices } from './base-prices.js';
+import { withBasePrices } from './base-prices.js';
 import { cellChunks, type Chunk, snapshotChunks } from './chunks.js';
 import { checkMerge, type Dataset, type FileFormat, formatOf } from './datasets.js';
 import { prepareChunks } from './depth.js';
@@ -16,17 +16,17 @@ import { HOLDER_FIELDS, prepareHolderRows } from './holders.js';
 import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
 import { flatRows } from './rows.js';
 
-/** A merge whose store changed under it is prepared again this often. */
+/** How often a merge is prepared whose store changes meanwhile. */
 const MAX_ATTEMPTS = 5;
 
-/** Runs `body` with the store, which it has to itself, or through its server, for that long. */
+/** Runs `body` with the store: opened for that long, or through the server that has it open. */
 export type UseStore = <T>(body: (store: StoreOperations) => Promise<T>) => Promise<T>;
 
-export interface IngestRequest {
+interface IngestRequest {
   directory: string;
   dataset: Dataset;
   files: readonly string[];
-  /** Overrides what the files' endings say. */
+  /** Overrides the formats that the files' endings name. */
   format?: string;
   merge: boolean;
   pool: ComputePool;
@@ -35,14 +35,14 @@ export interface IngestRequest {
 }
 
 /**
- * Ingests the files in order and yields a report for each that has been committed. Ends with the
- * first that is refused: the ones before it stay.
+ * Ingests the files in order and yields a report after each commit. The first file that is refused
+ * ends it; the files before it stay.
  * @throws UsageError | InputError | StoreBusyError
  */
 export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileReport> {
   const { dataset, files } = request;
   checkMerge(dataset, request.merge);
-  // Every name is looked at before the first file is touched.
+  // A wrong name is refused before the first file is read.
   const formats = files.map((file) => formatOf(file, dataset, request.format));
   await checkDirectory(request.directory);
   await sweepStaging(request.directory, Date.now());
@@ -62,7 +62,7 @@ export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileR
   }
 }
 
-/** Prepares and commits, again where a merge's snapshots changed in between. */
+/** Prepares and commits; starts again where a merge's snapshots changed in between. */
 export async function commitPrepared(
   useStore: UseStore,
   prepare: () => Promise<PreparedFile>,
@@ -80,11 +80,11 @@ export async function commitPrepared(
   }
 }
 
-export interface FileRequest extends BundleRequest {
+interface FileRequest extends BundleRequest {
   dataset: Dataset;
   format: FileFormat;
   pool: ComputePool;
-  /** Asked for prices, in mode `merge` alone. */
+  /** Used in mode `merge` only. */
   store: Pick<StoreOperations, 'snapshotPrices'>;
 }
 
@@ -92,7 +92,7 @@ export interface FileRequest extends BundleRequest {
  * Prepares one file.
  * @throws InputError with the first ten faults; nothing of the file stays
  */
-export async function prepareFile(request: FileRequest): Promise<PreparedFile> {
+async function prepareFile(request: FileRequest): Promise<PreparedFile> {
   const { file, dataset, format } = request;
   await checkInputFile(file, request.mode === 'merge');
   const unreadable = new FaultLog();
@@ -119,7 +119,7 @@ export async function prepareFile(request: FileRequest): Promise<PreparedFile> {
   }
 }
 
-async function prepareDepthFile(
+function prepareDepthFile(
   request: FileRequest,
   dataset: 'snapshots' | 'cells',
   unreadable: FaultLog,
@@ -127,21 +127,20 @@ async function prepareDepthFile(
   const { file, format } = request;
   const chunks = (faults: FaultLog): AsyncGenerator<Chunk> =>
     dataset === 'cells' ? cellChunks(file, format, faults) : snapshotChunks(file, format);
-  const base =
+  const read =
     request.mode === 'merge'
-      ? await loadBasePrices(file, chunks(new FaultLog()), request.store)
-      : null;
-  const together = dataset === 'cells';
-  return prepareChunks({ ...request, together }, chunks(unreadable), base, unreadable);
+      ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), request.store)
+      : chunks(unreadable);
+  return prepareChunks({ ...request, together: dataset === 'cells' }, read, unreadable);
 }
 
 /**
- * Looks at a file before it is read, without opening it: a pipe can be opened but once.
- * @param twice whether it has to be read twice
- * @throws InputError where it cannot be read, is a directory, a gzip file without a byte, or a pipe
- * that would have to be read twice
+ * Checks a file without opening it: a pipe can be opened only once.
+ * @param twice whether the file will be read twice
+ * @throws InputError where it cannot be read, is a directory, an empty gzip file, or a pipe that
+ * would be read twice
  */
-export async function checkInputFile(file: string, twice: boolean): Promise<void> {
+async function checkInputFile(file: string, twice: boolean): Promise<void> {
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
     throw new InputError(`${file}: ${reasonOf(error.code)}`);
   });

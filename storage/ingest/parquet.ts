@@ -22,25 +22,25 @@ import {
 /** Memory of the reader's own DuckDB. */
 const READER_MEMORY_MIB = 384;
 
-/** Distinct rows of texts that are remembered. */
+/** Distinct rows of texts that are kept parsed. */
 const MAX_KNOWN_TEXTS = 16_384;
-/** Not a text: whatever a column of another kind holds is a fault, by its being there alone. */
+/** A value that is no text: any value in a text column of another type is a fault. */
 const NO_TEXT = '0';
 
 /** A file's columns by name. */
 type FoundColumns = ReadonlyMap<string, FoundColumn>;
 
-/** A file's columns by name, what DuckDB takes for its name, and where to ask. */
 interface OpenParquet {
   reader: Database;
+  /** The file as a table of SQL. */
   source: string;
   found: FoundColumns;
 }
 
 /**
- * The rows of a Parquet file as objects of the wanted columns, lists and structs as JSON has them,
- * 64-bit integers as bigint.
- * @throws InputError where the file is damaged, cut short or no Parquet file, or lacks a column
+ * The rows of a Parquet file as objects of the wanted columns, with lists and structs as in JSON;
+ * 64-bit integers within those are bigints.
+ * @throws InputError where the file is damaged, cut short, no Parquet file or lacks a column
  */
 export async function* parquetRows(
   file: string,
@@ -90,21 +90,20 @@ async function* parquetSource<T>(
 }
 
 /**
- * The one file, whatever its name: wildcards are taken literally, and folders named `column=value`
- * add no columns.
+ * This one file: wildcards in its name are taken literally, and folders named `column=value` add no
+ * columns.
  */
 function sourceOf(file: string): string {
   const literal = file.replaceAll(/[[*?]/g, '[$&]').replaceAll("'", "''");
   return `read_parquet('${literal}', hive_partitioning = false)`;
 }
 
-/** A column's name in SQL: none of ours has a quote. */
+/** A column's name in SQL; no dataset has a quote in one. */
 const quoted = (name: string): string => `"${name}"`;
 
 /**
  * The rows of `cells` by column. DuckDB compares each row's texts with those of the row before and
- * hands them on only where one of them changes: copying eight texts a row would cost more than
- * everything else that is done to it.
+ * returns them only where one changes: copying eight texts a row would take longer than all the rest.
  * @throws InputError as parquetRows does
  */
 export async function* parquetCells(file: string): AsyncGenerator<CellColumns> {

@@ -1,23 +1,23 @@
-/** A file on its way into a bundle that a store can commit. */
+/** Prepared files: bundles that a store can commit, with their reports. */
 import { type Fault, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { BUNDLE_VERSION, BundleWriter } from '../bundle.js';
 import { DiskFullError, InputError, isDiskFull } from '../errors.js';
 
-/** What one file holds. */
+/** Counts of one file. */
 export interface FileReport {
   file: string;
   rows: number;
   snapshots: number;
   cells: number;
-  /** Levels, pool bins and cells with an amount outside the ladder's bins. */
+  /** Levels, pool bins and cells with an amount outside the ladder. */
   droppedLevels: number;
 }
 
 export interface BundleRequest {
   /** The data directory. */
   directory: string;
-  /** The file, or what faults call the source where it is none. */
+  /** The file; for other sources, what faults call the source. */
   file: string;
   mode: JoinMode;
   onProgress?: (report: FileReport) => void;
@@ -29,7 +29,7 @@ export interface PreparedFile {
 }
 
 /**
- * Writes a bundle and its report with `fill`; nothing of it stays where that fails.
+ * Writes a bundle and its report with `fill`; discards the bundle where that fails.
  * @throws DiskFullError
  */
 export async function withBundle(
@@ -50,7 +50,7 @@ export async function withBundle(
   }
 }
 
-/** The error of a file whose rows are faulty: the first ten, each `file:line: field: what is wrong`. */
+/** The error of a faulty file: its first ten faults, each `file:line: field: what is wrong`. */
 export function refusal(file: string, faults: readonly Fault[]): InputError {
   const lines = [...faults]
     .sort((a, b) => a.line - b.line)

@@ -1,4 +1,4 @@
-/** Reads the rows of a dataset in any of the four formats. */
+/** Reads rows of flat datasets in each of the four formats, and of `cells` in CSV. */
 import { cellColumnsOfRows, type CellColumns } from '../../compute/ingest/cell-columns.js';
 import { MAX_FAULTS, type FaultLog } from '../../compute/ingest/fields.js';
 import { readCsvBatches } from '../csv.js';
@@ -18,7 +18,7 @@ export interface NumberedRow {
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
 /**
- * The rows of a flat dataset in the file's order. A line that is no row becomes a fault.
+ * The rows of a flat dataset in the file's order. A malformed line becomes a fault.
  * @throws InputError where the file lacks a column
  */
 export function flatRows(
@@ -79,7 +79,7 @@ async function* csvRows(
   for await (const rows of csvBatches(file, wanted, faults)) yield* rows;
 }
 
-/** Records that are no rows become faults of field `csv`; after ten the file is read no further. */
+/** Malformed records become faults of field `csv`; the tenth ends the reading. */
 async function* csvBatches(
   file: string,
   wanted: readonly WantedColumn[],
@@ -113,15 +113,15 @@ function checkHeader(
   header: readonly string[],
   wanted: readonly WantedColumn[],
 ): void {
-  // A CSV column has no type: whether its fields are numbers is checked row by row.
+  // CSV columns have no type: their fields are checked row by row.
   const untyped = wanted.map((column) => ({ ...column, kind: 'any' as const }));
   const found = new Map(header.map((name) => [name, { kind: 'text' as const, type: 'text' }]));
   checkColumns(file, found, untyped);
 }
 
 /**
- * A CSV field as the value that JSON would have had: empty is null, digits a number, `true` and
- * `false` in lower case a boolean; what is none of these stays a text.
+ * A CSV field as JSON would have it: an empty one is null, digits are a number, `true` and `false`
+ * a boolean where the column's kind is that; anything else stays a text.
  */
 function valueOfText(kind: WantedColumn['kind'], text: string): unknown {
   if (text === '') return null;
@@ -135,15 +135,6 @@ async function* numbered(
 ): AsyncGenerator<NumberedRow> {
   let line = 0;
   for await (const rows of batches) {
-    for (const row of rows) yield { line: ++line, row: withoutBigInts(row) };
+    for (const row of rows) yield { line: ++line, row };
   }
-}
-
-/** The row itself, its integers of 64 bits as numbers. */
-function withoutBigInts(row: Record<string, unknown>): Record<string, unknown> {
-  for (const name in row) {
-    const value = row[name];
-    if (typeof value === 'bigint') row[name] = Number(value);
-  }
-  return row;
 }

@@ -12,7 +12,7 @@ import { emptyRun } from '../../compute/segment/run.js';
 import { MAX_SEGMENT_CELLS } from '../../compute/segment/segment.js';
 import type { BundleWriter } from '../bundle.js';
 
-/** Cells of one token and tier that are worth encoding at once. */
+/** Cells of one token and tier that are encoded at once. */
 const FLUSH_CELLS = 4 * MAX_SEGMENT_CELLS;
 /** Cells held for all tokens together, at 12 to 20 bytes each. */
 const MAX_HELD_CELLS = 6 * 1024 * 1024;
@@ -34,7 +34,7 @@ export class RunCollector {
   private readonly arrived = new Map<string, ArrivedMarkets>();
   private heldCells = 0;
   private heldSnapshots = 0;
-  /** Frames are written in the order of their flush, whichever is encoded first. */
+  /** Flushes under way; their frames are written in the order of the flushes. */
   private readonly encoding: Promise<void>[] = [];
   private written: Promise<void> = Promise.resolve();
   segments = 0;
@@ -45,14 +45,13 @@ export class RunCollector {
     private readonly bundle: BundleWriter,
   ) {}
 
-  /** Takes a chunk's runs. */
   async add(chunk: BinnedChunk): Promise<void> {
     this.noteArrivals(chunk.runs);
-    for (const part of chunk.runs) {
-      const { tier, t, bin } = part.run;
-      const key = `${tokenOf(part)}:${tier}`;
+    for (const binned of chunk.runs) {
+      const { tier, t, bin } = binned.run;
+      const key = `${tokenOf(binned)}:${tier}`;
       const held = this.held.get(key) ?? { runs: [], cells: 0 };
-      held.runs.push({ run: part.run, markets: part.markets });
+      held.runs.push({ run: binned.run, markets: binned.markets });
       held.cells += bin.length;
       this.held.set(key, held);
       this.heldCells += bin.length;
@@ -71,7 +70,7 @@ export class RunCollector {
     await this.written;
   }
 
-  /** Waits for what is under way, whatever becomes of it. */
+  /** Waits for the encoding and writing under way and ignores how they end. */
   async abandon(): Promise<void> {
     await Promise.allSettled([...this.encoding, this.written]);
   }
@@ -87,7 +86,7 @@ export class RunCollector {
     this.heldCells -= held.cells;
     for (const { run } of held.runs) this.heldSnapshots -= run.t.length;
     const { chain, address, tier } = held.runs[0].run;
-    // Every flush numbers the markets alike, so that the store can take the segments as they are.
+    // All flushes of a token number its markets alike, so the store takes the segments unchanged.
     const arrived = this.arrivedOf(held.runs[0]);
     const numbered = { run: emptyRun({ chain, address, tier }), markets: arrived.markets };
     const encoded = this.pool.run(
@@ -113,23 +112,23 @@ export class RunCollector {
     if (this.encoding.length > MAX_ENCODING) await this.encoding.shift();
   }
 
-  /** Brings a chunk's markets into the order that its rows named them in, across tiers. */
-  private noteArrivals(parts: readonly BinnedRun[]): void {
-    const fresh = parts.flatMap((part) => {
-      const arrived = this.arrivedOf(part);
-      return part.markets.map((market, i) => ({
+  /** Adds a chunk's markets to their tokens' in the order in which its rows named them. */
+  private noteArrivals(runs: readonly BinnedRun[]): void {
+    const fresh = runs.flatMap((binned) => {
+      const arrived = this.arrivedOf(binned);
+      return binned.markets.map((market, i) => ({
         arrived,
         market,
-        place: part.marketOrigins[i],
-        arrival: part.arrivals[i],
+        origin: binned.marketOrigins[i],
+        arrival: binned.arrivals[i],
       }));
     });
     fresh.sort((a, b) => a.arrival - b.arrival);
-    for (const { arrived, market, place } of fresh) arrived.add(market, place);
+    for (const { arrived, market, origin } of fresh) arrived.add(market, origin);
   }
 
-  private arrivedOf(part: MarketRun): ArrivedMarkets {
-    const token = tokenOf(part);
+  private arrivedOf(run: MarketRun): ArrivedMarkets {
+    const token = tokenOf(run);
     const arrived = this.arrived.get(token) ?? new ArrivedMarkets();
     this.arrived.set(token, arrived);
     return arrived;
@@ -140,21 +139,21 @@ export class RunCollector {
 class ArrivedMarkets {
   readonly markets: Market[] = [];
   private readonly keys = new Set<string>();
-  private readonly places: MarketOrigin[] = [];
+  private readonly origins: MarketOrigin[] = [];
   private taken = 0;
 
-  add(market: Market, place: MarketOrigin): void {
+  add(market: Market, origin: MarketOrigin): void {
     const key = marketKey(market);
     if (this.keys.has(key)) return;
     this.keys.add(key);
     this.markets.push(market);
-    this.places.push(place);
+    this.origins.push(origin);
   }
 
-  /** Those that came since this was last asked for. */
-  takeFresh(): { markets: Market[]; places: MarketOrigin[] } {
+  /** The markets added since the last call. */
+  takeFresh(): { markets: Market[]; origins: MarketOrigin[] } {
     const first = this.taken;
     this.taken = this.markets.length;
-    return { markets: this.markets.slice(first), places: this.places.slice(first) };
+    return { markets: this.markets.slice(first), origins: this.origins.slice(first) };
   }
 }

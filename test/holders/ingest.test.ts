@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { MAX_OWNERS_PER_SNAPSHOT } from '../../compute/holders/owners.js';
 import { FaultLog } from '../../compute/ingest/fields.js';
 import {
-  HolderGatherer,
+  HolderCollector,
   MAX_SCATTERED_ROWS,
   prepareHolderRows,
 } from '../../storage/ingest/holders.js';
@@ -228,33 +228,33 @@ describe('A file of holders', () => {
   });
 });
 
-describe('What is gathered of a file of holders', () => {
+describe('What is collected from a file of holders', () => {
   const none = {
-    append: () => Promise.reject(new Error()),
+    write: () => Promise.reject(new Error()),
     read: () => Promise.reject(new Error()),
   };
 
   it('is bounded in the owners of a snapshot', async () => {
-    const gatherer = new HolderGatherer(none);
+    const collector = new HolderCollector(none);
     const faults = new FaultLog();
-    await gatherer.begin(row(T, '', 1), faults);
+    await collector.begin(row(T, '', 1), faults);
     let rowsTaken = 0;
-    while (gatherer.add(row(T, `owner${rowsTaken}`, 1), faults)) rowsTaken++;
+    while (collector.add(row(T, `owner${rowsTaken}`, 1), faults)) rowsTaken++;
     expect(rowsTaken).toBe(MAX_OWNERS_PER_SNAPSHOT);
     expect(faults.faults[0].message).toBe('a snapshot has at most 1000000 owners');
   });
 
   it('is bounded in the rows that lie apart from those of their snapshot', async () => {
     const faults = new FaultLog();
-    const gatherer = new HolderGatherer(none);
+    const collector = new HolderCollector(none);
     for (let t = 0; t < 10; t++) {
-      await gatherer.begin(row(T + t, '', 1), faults);
-      gatherer.add(row(T + t, 'owner', 1), faults);
+      await collector.begin(row(T + t, '', 1), faults);
+      collector.add(row(T + t, 'owner', 1), faults);
     }
     let taken = 0;
     for (let t = 0; t < 10 && faults.count === 0; t++) {
-      await gatherer.begin(row(T + t, '', 1), faults);
-      for (let i = 0; i < 900_000 && gatherer.add(row(T + t, 'owner', 1), faults); i++) taken++;
+      await collector.begin(row(T + t, '', 1), faults);
+      for (let i = 0; i < 900_000 && collector.add(row(T + t, 'owner', 1), faults); i++) taken++;
     }
     expect(taken).toBe(MAX_SCATTERED_ROWS);
     expect(faults.faults[0].message).toMatch(/sort the file by them/);
