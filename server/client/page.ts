@@ -35,12 +35,15 @@ export function slotsOf(page: RemotePage): readonly (RemoteMarket | RemoteGroup)
 export function parsePage(text: string): RemotePage {
   const page = parseJson(text);
   if (!validator.Check(page)) {
-    const [{ instancePath, message }] = validator.Errors(page);
-    const field = instancePath
+    const [fault] = validator.Errors(page);
+    if (fault.keyword === 'required') {
+      throw new PageFault(`${fault.params.requiredProperties[0]}: expected a value`);
+    }
+    const field = fault.instancePath
       .slice(1)
       .replace(/\/(\d+)/g, '[$1]')
       .replaceAll('/', '.');
-    throw new PageFault(`${field === '' ? 'body' : field}: ${message}`);
+    throw new PageFault(`${field === '' ? 'body' : field}: ${fault.message}`);
   }
   page.snapshots.forEach((snapshot, s) => checkSnapshot(page, snapshot, `snapshots[${s}]`));
   return page;
