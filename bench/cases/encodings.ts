@@ -2,8 +2,7 @@
 import zlib from 'node:zlib';
 import { TIERS } from '../../compute/market.js';
 import { compressPage, type ContentEncoding } from '../../compute/replay/compress.js';
-import { pageHead, type ReplayEnvelope } from '../../compute/replay/envelope.js';
-import { buildPage, type Page } from '../../compute/replay/page.js';
+import { buildPage, type Page, pageHead, type ReplayEnvelope } from '../../compute/replay/page.js';
 import { encodePage, PAGE_FORMATS } from '../../compute/replay/render.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';

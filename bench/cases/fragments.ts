@@ -1,13 +1,14 @@
 /** Pages from fragments: fragments made of a page's segments, and the page put together from them. */
-import { assemblePage, type FragmentPage } from '../../compute/replay/fragment-page.js';
+import { compressPage } from '../../compute/replay/compress.js';
 import { makeFragments } from '../../compute/replay/fragment-maker.js';
 import {
+  assemblePage,
   bytesOfFragments,
   FRAGMENT_CODINGS,
   type FragmentCoding,
+  type FragmentPage,
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
-import { compressPage } from '../../compute/replay/compress.js';
 import { buildPage } from '../../compute/replay/page.js';
 import { encodePage } from '../../compute/replay/render.js';
 import { encodeSegment, splitRun } from '../../compute/segment/segment.js';

@@ -1,7 +1,6 @@
 /** The request for a whole page, and what renders it. */
 import { DEFAULT_BAND, DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder.js';
-import type { ReplayEnvelope } from '../../compute/replay/envelope.js';
-import type { PageInput } from '../../compute/replay/page.js';
+import type { PageInput, ReplayEnvelope } from '../../compute/replay/page.js';
 import type { ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
 import { benchAddress, EVERY_S, START_S, type TokenHistory } from '../data/pages.js';
 

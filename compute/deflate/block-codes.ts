@@ -1,6 +1,11 @@
 /** Deflate's alphabets (RFC 1951, 3.2.5): which symbol stands for a length or a distance. */
-import { BitWriter, DEFLATE_SLACK_BYTES } from './bit-writer.js';
-import { canonicalCodes, codeLengths, MAX_CODE_BITS } from './huffman.js';
+import {
+  BitWriter,
+  canonicalCodes,
+  codeLengths,
+  DEFLATE_SLACK_BYTES,
+  MAX_CODE_BITS,
+} from './prefix-codes.js';
 
 export const MIN_MATCH_BYTES = 3;
 export const MAX_MATCH_BYTES = 258;

@@ -1,6 +1,6 @@
 /** Who takes a text from its beginning to its end, by where it repeats itself. */
 import zlib from 'node:zlib';
-import { BitWriter, DEFLATE_SLACK_BYTES } from './bit-writer.js';
+import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
 import {
   BITS_MASK,
   BITS_SHIFT,

@@ -32,13 +32,12 @@ import {
   Vector,
 } from 'apache-arrow';
 import { type Market, TIERS } from '../market.js';
-import { pageHead, type ReplayEnvelope } from './envelope.js';
-import type { Page } from './page.js';
+import { type Page, pageHead, type ReplayEnvelope } from './page.js';
 
 /** Value of the `format` metadata; another value is another layout. */
 export const ARROW_PAGE_FORMAT = 'fathom.replay.1';
 
-/** Dictionary ids are stated: the library would count them up, and no two pages' bytes agree. */
+/** Fixed ids: the library would count them up, and the same page would get other bytes each time. */
 const TIER_DICTIONARY_ID = 0;
 const INDEX_DICTIONARY_ID = 1;
 
@@ -47,10 +46,7 @@ interface Column {
   data: Data;
 }
 
-/**
- * Encodes a page.
- * @returns bytes that own their whole ArrayBuffer
- */
+/** Encodes a page; the bytes own their whole ArrayBuffer. */
 export function encodeArrow(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
   const columns = columnsOfPage(page);
   const schema = new Schema(
@@ -145,8 +141,8 @@ function utf8Vector(values: readonly string[]): Vector<Utf8> {
 }
 
 /**
- * Readable names, all different: readers take dictionaries for categories. A market is known by its
- * source and its address, or pair; where two still read the same, the later one gets its index.
+ * Readable names, all different, because readers take dictionaries for categories: a market's source and its
+ * address or pair, and its index where an earlier market has the same name.
  */
 function marketNames(markets: readonly Market[]): string[] {
   const names = new Set<string>();

@@ -1,10 +1,9 @@
-/** A snapshot's cells by market: the runs of neighbouring cells that a band keeps. */
+/** The cells of a snapshot that a band keeps, market by market, and how a page takes them: copied or summed. */
 import { BIN_COUNT, type BinRange, MIN_BIN } from '../ladder.js';
-import { type Market, MARKET_TYPE_LABELS, type MarketType, venueKey } from '../market.js';
 import type { RunColumns } from '../segment/run.js';
-import { keepsMarket, type ReplayQuery } from './query.js';
+import type { ReplayGroup } from './query.js';
 
-/** Scratch for one snapshot's ranges, used again for the next one. */
+/** One snapshot's neighbouring cells of each market within a band; reused for the next snapshot. */
 export interface MarketRanges {
   count: number;
   /** Index of the range's market, strictly ascending. */
@@ -16,7 +15,7 @@ export interface MarketRanges {
   cents: Float64Array;
 }
 
-/** Room for the ranges of any snapshot of a token with this many markets. */
+/** Arrays that hold the ranges of any snapshot of a token with this many markets. */
 export function emptyRanges(marketCount: number): MarketRanges {
   return {
     count: 0,
@@ -28,8 +27,7 @@ export function emptyRanges(marketCount: number): MarketRanges {
 }
 
 /**
- * Fills `ranges` with the cells of snapshot `row` that lie in the band, market by market; a market
- * without any there has no range.
+ * Fills `ranges` with the cells of snapshot `row` in the band. A market without any has no range.
  * @throws RangeError where a cell's market is not in the token's list
  */
 export function findRanges(
@@ -66,75 +64,7 @@ export function findRanges(
   ranges.count = count;
 }
 
-// Where each of a token's markets goes on a page: the positions that cells of a page index.
-
-/** One ladder of a page with group=venue or type. */
-export interface PageGroup {
-  key: string;
-  label: string;
-  type: MarketType;
-}
-
-export interface MarketSlots {
-  /** Venue key of each of the token's markets. */
-  venueKeys: string[];
-  /**
-   * By market: its index in the page's list of markets (group=market), the index of its group
-   * (venue, type), 0 (all); -1 where the filter drops it.
-   */
-  slot: Int32Array;
-  /** Number of slots in use. */
-  count: number;
-  /** The groups in order of first arrival among the markets that the filter keeps. */
-  groups: PageGroup[];
-}
-
-/** Gives each of a token's markets (in order of first arrival) its slot under a query. */
-export function slotsOfMarkets(markets: readonly Market[], query: ReplayQuery): MarketSlots {
-  const venueKeys = markets.map((market) => venueKey(market.source));
-  const labels = venueLabels(markets, venueKeys);
-  const slot = new Int32Array(markets.length).fill(-1);
-  const groups: PageGroup[] = [];
-  const groupOfKey = new Map<string, number>();
-  let count = 0;
-  markets.forEach((market, m) => {
-    const venue = venueKeys[m];
-    if (!keepsMarket(query, market.type, venue)) return;
-    if (query.group === 'market') slot[m] = count++;
-    else if (query.group === 'all') slot[m] = 0;
-    else {
-      const key = query.group === 'venue' ? venue : market.type;
-      let group = groupOfKey.get(key);
-      if (group === undefined) {
-        group = groups.length;
-        groupOfKey.set(key, group);
-        const label =
-          query.group === 'venue' ? (labels.get(venue) as string) : MARKET_TYPE_LABELS[market.type];
-        groups.push({ key, label, type: market.type });
-      }
-      slot[m] = group;
-    }
-  });
-  if (query.group === 'all') count = 1;
-  else if (query.group !== 'market') count = groups.length;
-  return { venueKeys, slot, count, groups };
-}
-
-/** A venue's label: the source as the first market of that venue gave it. */
-export function venueLabels(
-  markets: readonly Market[],
-  venueKeys: readonly string[],
-): Map<string, string> {
-  const labels = new Map<string, string>();
-  markets.forEach((market, m) => {
-    if (!labels.has(venueKeys[m])) labels.set(venueKeys[m], market.source);
-  });
-  return labels;
-}
-
-// Cells as a page serves them: one snapshot's ranges copied market by market, or summed by group.
-
-/** Columns of served cells under construction, `length` of them filled. */
+/** A page's cells as columns; the first `length` entries are filled. */
 export interface ServedCells {
   length: number;
   /** Slot of the cell's market or group. */
@@ -154,14 +84,11 @@ export function emptyCells(capacity: number): ServedCells {
   };
 }
 
-/** Where a page's cells are put together. */
-export type ReusableCells = (capacity: number) => ServedCells;
-
 /**
- * Room that every page takes anew: the cells of one page last until the next one is built. A page's
- * columns are megabytes; what is not thrown away need not be collected.
+ * emptyCells() with memory that is reused: one page's cells last until the next page is built. They take
+ * megabytes, which would otherwise be garbage to collect after each page.
  */
-export function reusedCells(): ReusableCells {
+export function reusedCells(): typeof emptyCells {
   let kept = emptyCells(0);
   return (capacity) => {
     if (kept.bin.length < capacity) kept = emptyCells(capacity);
@@ -170,8 +97,22 @@ export function reusedCells(): ReusableCells {
   };
 }
 
-/** Appends the ranges whose market has a slot, cell by cell: group=market. */
-export function appendMarkets(
+/** Appends a snapshot's ranges to a page's cells. */
+export type AppendCells = (cells: ServedCells, run: RunColumns, ranges: MarketRanges) => void;
+
+/**
+ * How a grouping appends cells: as they are with group=market, else summed by slot.
+ *
+ * @param slot by market: the index that its cells get, -1 where they are dropped
+ * @param slotCount slots in use
+ */
+export function cellAppender(group: ReplayGroup, slot: Int32Array, slotCount: number): AppendCells {
+  if (group === 'market') return (cells, run, ranges) => appendMarkets(cells, run, ranges, slot);
+  const scratch = groupScratch(slotCount, slot.length);
+  return (cells, run, ranges) => appendGroups(cells, run, ranges, slot, scratch);
+}
+
+function appendMarkets(
   cells: ServedCells,
   run: RunColumns,
   ranges: MarketRanges,
@@ -201,19 +142,19 @@ function appendRange(
   cells.length = at;
 }
 
-/** Scratch of one page's sums: one ladder, and a chain of ranges for every group. */
-export interface GroupScratch {
+/** What sums are worked out in: one ladder, and each group's ranges as a linked list. */
+interface GroupScratch {
   /** First range of each group, -1 where it has none in the snapshot. */
   head: Int32Array;
   /** Next range of the same group, -1 at the last. */
   next: Int32Array;
-  /** Ladder of the group being summed, by bin - MIN_BIN; all zero between groups. */
+  /** The current group's ladder, by bin - MIN_BIN; all zero between groups. */
   seen: Uint8Array;
   supportCents: Float64Array;
   resistanceCents: Float64Array;
 }
 
-export function groupScratch(groupCount: number, marketCount: number): GroupScratch {
+function groupScratch(groupCount: number, marketCount: number): GroupScratch {
   return {
     head: new Int32Array(groupCount).fill(-1),
     next: new Int32Array(marketCount),
@@ -224,10 +165,10 @@ export function groupScratch(groupCount: number, marketCount: number): GroupScra
 }
 
 /**
- * Appends a snapshot's cells summed by slot, slots ascending, then bins: group=venue, type, all. A
- * snapshot's total is below 2^53 cents (MAX_SNAPSHOT_CENTS), so sums in doubles are exact.
+ * Appends a snapshot's cells summed by slot, sorted by slot, then bin. Sums in doubles are exact: a
+ * snapshot's total is below 2^53 cents (MAX_SNAPSHOT_CENTS).
  */
-export function appendGroups(
+function appendGroups(
   cells: ServedCells,
   run: RunColumns,
   ranges: MarketRanges,
@@ -269,7 +210,7 @@ function appendSum(
       supportCents[b] += run.supportCents[i];
       resistanceCents[b] += run.resistanceCents[i];
     }
-    // Bins ascend within a range: its ends bound it.
+    // Bins ascend within a range.
     low = Math.min(low, run.bin[ranges.start[r]] - MIN_BIN);
     high = Math.max(high, run.bin[end - 1] - MIN_BIN);
   }

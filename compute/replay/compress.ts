@@ -1,10 +1,10 @@
-/** HTTP content codings of a page. Synchronous: inside a worker that beats zlib's own threads. */
+/** HTTP content codings of a page. Synchronous, which in a worker is faster than zlib's own threads. */
 import zlib from 'node:zlib';
 
 export const CONTENT_ENCODINGS = ['identity', 'gzip', 'br', 'zstd'] as const;
 export type ContentEncoding = (typeof CONTENT_ENCODINGS)[number];
 
-/** From this length on a body is a full page: 100,000 cells take 1.4 MB and more as JSON. */
+/** A body of this length or more counts as a full page: 100,000 cells take at least 1.4 MB as JSON. */
 const FULL_PAGE_BYTES = 1_000_000;
 
 /** How hard each coding tries. */
@@ -16,16 +16,16 @@ interface Effort {
 }
 
 /**
- * A full page is to become 5 to 10 times smaller (docs/definitions.md#page-limits), as cheaply as that can be
- * had: what is asked for often comes from fragments, which are compressed once and harder. CPU ms of
- * a full page, and ratios of page A, page B, the page of the tests, the median of 24 simulated ones:
+ * A full page must become 5 to 10 times smaller (docs/definitions.md#page-limits), as cheaply as possible:
+ * popular pages come from fragments, which are compressed once and harder. CPU ms of a full page, and ratios
+ * of page A, page B, the page of the tests, the median of 24 simulated ones:
  *
  *     gzip 4 filtered 11.5  5.51 4.57 5.20 5.79    brotli 2 6.0  5.76 5.46 5.29 6.21
  *     gzip 4           7.5  5.00 4.25 4.69 5.29    brotli 1 3.2  5.22 4.95 4.92 5.49
  *     gzip 6 filtered 15.9  5.77 4.61 5.42 5.91    brotli 4 10.5 6.23 6.63 5.70 6.42
  *
- * Z_FILTERED suits digits: it leaves short matches to the Huffman code. (Deflate's window is shorter
- * than two of page B's snapshots: no level gets there.)
+ * Z_FILTERED suits digits: it leaves short matches to the Huffman code. (No gzip level reaches 5 on page B,
+ * two of whose snapshots exceed deflate's window.)
  */
 const FULL_PAGE: Effort = {
   gzipLevel: 4,
@@ -33,7 +33,7 @@ const FULL_PAGE: Effort = {
   brotliQuality: 2,
   zstdLevel: 6,
 };
-/** Shorter bodies: sums of a grouped page differ in nearly every digit, trying harder gains little. */
+/** Shorter bodies are mostly grouped pages, whose sums differ in nearly every digit: more effort gains little. */
 const SHORT_BODY: Effort = {
   gzipLevel: 1,
   gzipStrategy: zlib.constants.Z_DEFAULT_STRATEGY,
@@ -44,8 +44,8 @@ const GZIP_MEM_LEVEL = 9;
 /** A window of 2^18 bytes reaches back over the widest snapshots, which deflate's 2^15 cannot. */
 const BROTLI_LGWIN = 18;
 /**
- * Output is taken in pieces of a share of the body, so that most pages need one: what they do not
- * fill of it is thrown away, and has to be collected.
+ * Share of the body that zlib's output buffer holds: most pages need one buffer. Its unused bytes are garbage
+ * to collect.
  */
 const CHUNK_SHARE = 1 / 3;
 const MIN_CHUNK_BYTES = 1024;

@@ -1,38 +1,38 @@
 /**
- * Room for a page's bytes before they are compressed or cut to length. It is kept from page to page:
- * a body is a megabyte and more, and what is not thrown away need not be collected.
+ * Numbers as JSON text, straight into bytes. Every writer takes the position to write at and returns the one
+ * after its last byte. Texts of up to four characters are stored from tables as words of four bytes, so a
+ * writer may touch TEXT_SLACK_BYTES after the position that it returns. The caller makes sure that the
+ * buffer is large enough (MAX_*_BYTES).
  */
 import { BIN_COUNT, MIN_BIN } from '../ladder.js';
 
-/** What a writer may touch after the end of what it writes: numbers are stored in words. */
+/** Bytes that a writer may touch after the end of its text. */
 export const TEXT_SLACK_BYTES = 8;
 
-/** The bytes to write to, and the same for numbers of several bytes. */
+/** The bytes to write to, and a view of the same bytes. */
 export interface TextBuffer {
   readonly out: Uint8Array<ArrayBuffer>;
   readonly view: DataView<ArrayBuffer>;
 }
 
-let kept = roomOf(0);
+let kept = newBuffer(0);
 
 /**
- * Room for at least `bytes`, slack not counted; bounded by the limits of a page. What it holds is
- * left from earlier pages, and what is written to it lasts until room is asked for again.
+ * The buffer that every page is written to before it is compressed or cut to length: a body takes a megabyte
+ * or more, which would otherwise be garbage to collect after each page. The limits of a page bound it. It
+ * holds bytes of earlier pages; a text in it lasts until the next call.
+ *
+ * @param bytes its least length, slack not counted
  */
 export function textBuffer(bytes: number): TextBuffer {
-  if (kept.out.length < bytes + TEXT_SLACK_BYTES) kept = roomOf(bytes + TEXT_SLACK_BYTES);
+  if (kept.out.length < bytes + TEXT_SLACK_BYTES) kept = newBuffer(bytes + TEXT_SLACK_BYTES);
   return kept;
 }
 
-function roomOf(bytes: number): TextBuffer {
+function newBuffer(bytes: number): TextBuffer {
   const out = new Uint8Array(bytes);
   return { out, view: new DataView(out.buffer) };
 }
-
-// Numbers as JSON text, straight into bytes. Every writer takes the position to write at and returns
-// the one after its last byte. Texts of up to four characters stand in tables as words of four bytes
-// and are stored as such: a writer may touch TEXT_SLACK_BYTES after the position it returns. The
-// caller sees to it that there is room (MAX_*_BYTES).
 
 const COMMA = 44;
 
@@ -46,7 +46,7 @@ export const MAX_INDEX_BYTES = 6;
 const INT32_LIMIT = 0x8000_0000;
 const EIGHT_DIGITS = 100_000_000;
 
-/** Texts of which the first four characters are stored at once, and how far each of them reaches. */
+/** Texts by number: the first four characters as a word, and the length. */
 interface WordTable {
   /** Little-endian. */
   words: Uint32Array;
@@ -65,16 +65,16 @@ function wordTable(count: number, textOf: (n: number) => string): WordTable {
   return table;
 }
 
-/** Numbers below 10,000 with leading zeros, and without. */
+/** Numbers below 10,000, with leading zeros and without. */
 const FOURS = wordTable(10_000, (n) => String(n).padStart(4, '0'));
 const UINTS = wordTable(10_000, String);
-/** What stands after the dollars, with the comma: `,` `.5,` `.05,` */
+/** The text after the dollars: `,` `.5,` `.05,` */
 const CENTS = wordTable(100, (n) => {
   return n === 0 ? ',' : `.${String(n).padStart(2, '0').replace(/0$/, '')},`;
 });
-/** Bins with their comma, which of five characters is the fifth. */
+/** Bins with their comma; the fifth character of the longest is always the comma. */
 const BINS = wordTable(BIN_COUNT, (b) => `${b + MIN_BIN},`);
-/** Indexes that with their comma make a word. */
+/** Indexes that fit a word with their comma. */
 const INDEXES = wordTable(1000, (n) => `${n},`);
 
 /** Writes ASCII text. */
@@ -95,7 +95,7 @@ export function writeUint(view: DataView, at: number, n: number): number {
   return at + UINTS.lengths[n];
 }
 
-/** Writes cents as USD with a comma, exact and as short as it gets: `12,` `12.5,` `12.05,`. */
+/** Writes cents as USD with a comma, exact and in the shortest form: `12,` `12.5,` `12.05,`. */
 function writeCents(view: DataView, at: number, cents: number): number {
   if (cents >= INT32_LIMIT) return writeWideCents(view, at, cents);
   const whole = ((cents | 0) / 100) | 0;
@@ -107,7 +107,7 @@ function writeFraction(view: DataView, at: number, cents: number): number {
   return at + CENTS.lengths[cents];
 }
 
-/** Cents up to 2^53. Only remainders of whole numbers: a quotient could round to the next dollar. */
+/** Cents up to 2^53, by remainders of whole numbers: a quotient could round to the next dollar. */
 function writeWideCents(view: DataView, at: number, cents: number): number {
   const fraction = cents % 100;
   const whole = (cents - fraction) / 100;
@@ -124,27 +124,22 @@ function writeWideCents(view: DataView, at: number, cents: number): number {
   return writeFraction(view, at, fraction);
 }
 
-/** Writes `amounts[from..to)` (cents) as USD, a comma after each. */
+/**
+ * Writes `amounts[from..to)` (cents) as USD, a comma after each.
+ * @param marks where not null: gets the position of each amount, from index 0
+ */
 export function writeAmounts(
   { view }: TextBuffer,
   at: number,
   amounts: Float64Array,
   from: number,
   to: number,
+  marks: Int32Array | null = null,
 ): number {
-  for (let i = from; i < to; i++) at = writeCents(view, at, amounts[i]);
-  return at;
-}
-
-/** The same, and notes where each of them begins: that of cell `from` first. */
-export function writeMarkedAmounts(
-  { view }: TextBuffer,
-  at: number,
-  amounts: Float64Array,
-  from: number,
-  to: number,
-  marks: Int32Array,
-): number {
+  if (marks === null) {
+    for (let i = from; i < to; i++) at = writeCents(view, at, amounts[i]);
+    return at;
+  }
   for (let i = from; i < to; i++) {
     marks[i - from] = at;
     at = writeCents(view, at, amounts[i]);

@@ -1,4 +1,4 @@
-/** The pool's task that makes fragments of segments. */
+/** Makes the fragments of a segment: a task of the pool. */
 import zlib from 'node:zlib';
 import { ByteMatcher } from '../deflate/byte-matches.js';
 import type { FragmentEncoder } from '../deflate/encoder.js';
@@ -6,16 +6,7 @@ import { DEFAULT_BAND } from '../ladder.js';
 import { TIERS } from '../market.js';
 import type { SnapshotRun } from '../segment/run.js';
 import { decodeSegment } from '../segment/segment.js';
-import {
-  appendGroups,
-  appendMarkets,
-  emptyCells,
-  emptyRanges,
-  findRanges,
-  groupScratch,
-  type MarketRanges,
-  type ServedCells,
-} from './cells.js';
+import { cellAppender, emptyCells, emptyRanges, findRanges } from './cells.js';
 import {
   CODING_BLOCKS,
   type CompressedTexts,
@@ -33,17 +24,17 @@ import {
 } from './json.js';
 import { PageMatcher, SeenAmounts, takeAmounts } from './matches.js';
 
-/** Plain data and bytes: it crosses a thread boundary. */
+/** Plain data and bytes, which cross threads. */
 export interface FragmentsInput extends FragmentForm {
   /** An LZ4 block that encodeSegment made. */
   segment: Uint8Array;
-  /** Markets of the segment's token. */
+  /** Number of the token's markets. */
   marketCount: number;
 }
 
 /**
- * Makes the fragments of a segment; no column of them shares memory with anything else.
- * @throws Error where the segment is damaged, RangeError where it names a market beyond the token's
+ * Makes the fragments of a segment. Their columns share no memory with anything else.
+ * @throws Error where the segment is damaged, RangeError where it names a market that the token does not have
  */
 export function makeFragments({
   segment,
@@ -59,7 +50,7 @@ export function makeFragments({
   return { group, coding, ...columns, textEnds, crcs, ...compressor.texts(comma) };
 }
 
-/** Sums of the text before each of the ends. */
+/** CRC-32 of the text before each end. */
 function crcsOf(text: Uint8Array, ends: Uint32Array): Uint32Array {
   const crcs = new Uint32Array(ends.length);
   for (let s = 1; s < ends.length; s++) {
@@ -69,11 +60,10 @@ function crcsOf(text: Uint8Array, ends: Uint32Array): Uint32Array {
 }
 
 /**
- * Writes every snapshot of a run as JSON, a comma before each, in the default band and without a filter.
+ * Writes every snapshot of a run as JSON, a comma before each, in the default band and without a filter. The
+ * text lasts until the next one is written.
  *
- * @param marketCount the token's markets, of which none is named beyond
- * @param follower is told of the text as it is written; it lasts until the next one is
- * @throws RangeError where a cell names one
+ * @throws RangeError where a cell names a market that the token does not have
  */
 function writeRun(
   run: SnapshotRun,
@@ -88,12 +78,14 @@ function writeRun(
   const sumOffsets = new Uint32Array(snapshots + 1);
   const sumMarket: number[] = [];
   const sumCents: number[] = [];
-  const append = appender(group, marketCount);
+  // No filter: with group=market a market's slot is its own number.
+  const slot = Int32Array.from({ length: marketCount }, (_, m) => (group === 'market' ? m : 0));
+  const append = cellAppender(group, slot, 1);
   for (let s = 0; s < snapshots; s++) {
     findRanges(run, s, DEFAULT_BAND, ranges);
     append(cells, run, ranges);
     cellEnds[s + 1] = cells.length;
-    // A page with group=all says nothing of its markets.
+    // A page with group=all does not list its markets.
     for (let r = 0; group === 'market' && r < ranges.count; r++) {
       sumMarket.push(ranges.market[r]);
       sumCents.push(ranges.cents[r]);
@@ -123,25 +115,12 @@ function writeRun(
   };
 }
 
-type Append = (cells: ServedCells, run: SnapshotRun, ranges: MarketRanges) => void;
-
-/** Every market is kept: its slot is its own number, or the one of all. */
-function appender(group: FragmentGroup, marketCount: number): Append {
-  const slot = new Int32Array(marketCount);
-  if (group === 'market') {
-    for (let m = 0; m < marketCount; m++) slot[m] = m;
-    return (cells, run, ranges) => appendMarkets(cells, run, ranges, slot);
-  }
-  const scratch = groupScratch(1, marketCount);
-  return (cells, run, ranges) => appendGroups(cells, run, ranges, slot, scratch);
-}
-
-/** No amounts: of a snapshot that nothing stands before. */
+/** What a snapshot that stands alone repeats of the last one. */
 const NO_AMOUNTS: AmountRange = emptyMarks().support;
 
 /**
- * Follows the writing of a segment's snapshots and compresses each twice: `alone` repeats only what
- * stands in the snapshot itself, `linked`, with the comma before it, what stands in the one before it, too.
+ * Compresses each of a segment's snapshots twice as it is written: `alone` repeats only text of the snapshot
+ * itself; `linked`, which has the comma before it, also text of the snapshot before it.
  */
 class SnapshotCompressor implements TextFollower {
   private readonly linkedEncoder: FragmentEncoder;
@@ -151,7 +130,7 @@ class SnapshotCompressor implements TextFollower {
   private readonly seen = new SeenAmounts();
   private text: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   private marks = emptyMarks();
-  /** Where the snapshot before the next one begins. */
+  /** Where the last snapshot begins. */
   private lastStart = 0;
   private linkedEnds: number[] = [];
   private aloneEnds: number[] = [];
@@ -186,13 +165,13 @@ class SnapshotCompressor implements TextFollower {
   }
 
   /**
-   * The snapshots since begin(). The linked form is left out where it is no shorter: of a text longer
-   * than the coding's window too little is in reach.
+   * The compressed snapshots since begin(). A linked form that is no shorter is left out: where snapshots are
+   * longer than the coding's window, too little is in reach.
    */
   texts(comma: Uint8Array): Record<'alone' | 'linked', CompressedTexts> {
-    const alone = partsOf(this.aloneEncoder, this.aloneEnds).map((part) => [comma, part]);
-    const linked = partsOf(this.linkedEncoder, this.linkedEnds).map((part, s) =>
-      part.length < comma.length + alone[s][1].length ? [part] : [],
+    const alone = fragmentsOf(this.aloneEncoder, this.aloneEnds).map((text) => [comma, text]);
+    const linked = fragmentsOf(this.linkedEncoder, this.linkedEnds).map((text, s) =>
+      text.length < comma.length + alone[s][1].length ? [text] : [],
     );
     return { alone: gathered(alone), linked: gathered(linked) };
   }
@@ -213,7 +192,7 @@ class SnapshotCompressor implements TextFollower {
   private takeLinked(columns: SnapshotColumns, s: number): void {
     const encoder = this.linkedEncoder;
     const { start, end } = this.marks;
-    // The comma as it is: with what stands before it, the last snapshot's would be in no page.
+    // A match would repeat the last snapshot's comma, which is missing where that one begins a page.
     if (s > 0) encoder.plain(start);
     this.linked.reachBackTo(this.lastStart);
     this.linked.follow(columns, s);
@@ -222,18 +201,18 @@ class SnapshotCompressor implements TextFollower {
   }
 }
 
-/** What this thread compresses snapshots with: used again for the next segment. */
+/** This thread's compressors, reused for every segment. */
 const compressors = {
   gzip: new SnapshotCompressor(CODING_BLOCKS.gzip.newEncoder),
   br: new SnapshotCompressor(CODING_BLOCKS.br.newEncoder),
 };
 
-function partsOf(encoder: FragmentEncoder, ends: readonly number[]): Uint8Array[] {
+function fragmentsOf(encoder: FragmentEncoder, ends: readonly number[]): Uint8Array[] {
   const written = encoder.written();
   return ends.map((end, s) => written.subarray(s === 0 ? 0 : ends[s - 1], end));
 }
 
-/** Texts put together, each from its parts. */
+/** Concatenates each text's parts, and the texts. */
 export function gathered(texts: readonly (readonly Uint8Array[])[]): CompressedTexts {
   const offsets = new Uint32Array(texts.length + 1);
   texts.forEach((parts, i) => {

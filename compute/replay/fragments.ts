@@ -1,10 +1,19 @@
 /**
- * The fragments of a segment: each of its snapshots, already compressed, as pages of one grouping in the
- * default band have it; and what of a page is compressed beside them.
+ * The fragments of a segment: each of its snapshots, compressed in advance as pages of one grouping in the
+ * default band show it. A page is put together from fragments; only its head is made anew.
  */
 import zlib from 'node:zlib';
-import { BrotliEncoder } from '../brotli/encoder.js';
-import { DeflateEncoder, GZIP_HEAD, type FragmentEncoder } from '../deflate/encoder.js';
+import { BrotliEncoder } from '../deflate/brotli-encoder.js';
+import {
+  DeflateEncoder,
+  type FragmentEncoder,
+  GZIP_HEAD,
+  GZIP_TRAILER_BYTES,
+} from '../deflate/encoder.js';
+import type { Market } from '../market.js';
+import { encodeHead, PAGE_TAIL } from './json.js';
+import type { PageSummary, ReplayEnvelope } from './page.js';
+import { facetsOfMarkets, type ReplayQuery, slotsOfMarkets } from './query.js';
 
 /** The groupings that fragments are made for. */
 export type FragmentGroup = 'market' | 'all';
@@ -12,46 +21,42 @@ export type FragmentGroup = 'market' | 'all';
 export const FRAGMENT_CODINGS = ['gzip', 'br'] as const;
 export type FragmentCoding = (typeof FRAGMENT_CODINGS)[number];
 
-/** Which of a segment's fragments. */
+/** The form of a segment's fragments. */
 export interface FragmentForm {
   group: FragmentGroup;
   coding: FragmentCoding;
 }
 
-/** Compressed texts one after the other: number `i` is `offsets[i] <= at < offsets[i + 1]` of the bytes. */
+/** Compressed texts, concatenated: text `i` is `offsets[i] <= at < offsets[i + 1]` of the bytes. */
 export interface CompressedTexts {
   offsets: Uint32Array;
   bytes: Uint8Array;
 }
 
 /**
- * A segment's fragments; plain data and bytes, which cross threads. Every fragment stands for its text
- * with a comma before it. Where it stands alone the comma is a block of its own, so that a page can leave
- * out its first one.
+ * A segment's fragments; plain data and bytes, which cross threads. Every fragment's text has a comma before
+ * it. In the form that stands alone the comma is a block of its own, so that a page can leave out its first.
  */
 export interface SegmentFragments extends FragmentForm {
   /** Epoch seconds, one a snapshot. */
   t: Uint32Array;
-  /** Cells of the snapshots before each, as served; one entry more than snapshots. */
+  /** Cells as served of all snapshots before each; one entry more than snapshots. */
   cellEnds: Uint32Array;
-  /** Bytes of the texts before each snapshot, commas included, and their CRC-32; likewise. */
+  /** Length in bytes and CRC-32 of the text before each snapshot, commas included; likewise. */
   textEnds: Uint32Array;
   crcs: Uint32Array;
-  /** Each snapshot by itself: to be put after anything. */
+  /** Each snapshot in the form that can follow anything. */
   alone: CompressedTexts;
-  /**
-   * Each snapshot as it can follow the one before it in the segment, in either form of that one; empty
-   * where it has no such form.
-   */
+  /** Each snapshot in the form that can follow the one before it in the segment; empty where it has none. */
   linked: CompressedTexts;
-  /** Markets of each snapshot within the band, one entry more than snapshots; empty with all. */
+  /** Snapshot `s` has the sums `sumOffsets[s] <= i < sumOffsets[s + 1]`: none with group=all. */
   sumOffsets: Uint32Array;
   sumMarket: Uint16Array;
-  /** Support + resistance of the market in the snapshot. */
+  /** Support + resistance of the market in the snapshot, within the band. */
   sumCents: Float64Array;
 }
 
-/** Memory that fragments take, but for what the objects around their columns do. */
+/** Bytes of the fragments' columns. */
 export function bytesOfFragments({ alone, linked, ...columns }: SegmentFragments): number {
   const { t, cellEnds, textEnds, crcs, sumOffsets, sumMarket, sumCents } = columns;
   const numbers = [t, cellEnds, textEnds, crcs, sumOffsets, sumMarket, sumCents];
@@ -59,22 +64,22 @@ export function bytesOfFragments({ alone, linked, ...columns }: SegmentFragments
   return [...numbers, ...texts].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-/** What one coding puts around and between fragments. Each block ends at a byte's end. */
+/** What a coding needs around fragments. Every block ends on a byte boundary. */
 interface CodingBlocks {
   newEncoder: () => FragmentEncoder;
-  /** A block that holds a comma as it is. */
+  /** A stored comma. */
   comma: Uint8Array;
-  /** The head of the stream and the text that a page begins with. */
+  /** The stream's header and a page's head. */
   begin: (text: Uint8Array) => Uint8Array[];
-  /** A text of at most 2^16 - 1 bytes, as it is, as the end of the stream; but for gzip's trailer. */
+  /** A stored text of at most 2^16 - 1 bytes that ends the stream, but for gzip's trailer. */
   end: (text: Uint8Array) => Uint8Array;
 }
 
-/** Snapshots look alike for a while: so many blocks of them may have the same codes. */
-const BLOCKS_ALIKE = 8;
-/** The text that a page begins with is compressed for every page: 18 us for 2.5 KB, which become 1 KB. */
+/** Deflate blocks that may share codes: neighbouring snapshots look alike. */
+const BLOCKS_PER_CODE = 8;
+/** A page's head is compressed for every page: 2.5 KB become 1 KB in 18 us. */
 const DEFLATE_BEGIN = { level: 1, finishFlush: zlib.constants.Z_SYNC_FLUSH };
-/** A window of 2^18 bytes reaches back over the widest snapshots that are put together. */
+/** A window of 2^18 bytes reaches back over the widest snapshots. */
 const LGWIN = 18;
 const BROTLI_BEGIN = {
   finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
@@ -89,7 +94,7 @@ const COMMA = Buffer.from(',');
 /** RFC 1951, 1952 and 7932. */
 export const CODING_BLOCKS: Readonly<Record<FragmentCoding, CodingBlocks>> = {
   gzip: {
-    newEncoder: () => new DeflateEncoder(BLOCKS_ALIKE),
+    newEncoder: () => new DeflateEncoder(BLOCKS_PER_CODE),
     comma: storedDeflate(COMMA, false),
     begin: (text) => [GZIP_HEAD, zlib.deflateRawSync(text, DEFLATE_BEGIN)],
     end: (text) => storedDeflate(text, true),
@@ -112,4 +117,202 @@ function storedBrotli(text: Uint8Array): Uint8Array {
   // ISLAST 0, MNIBBLES 0 for four, MLEN - 1, ISUNCOMPRESSED 1.
   const head = ((text.length - 1) << 3) | (1 << 19);
   return Uint8Array.of(head & 255, (head >> 8) & 255, head >> 16, ...text);
+}
+
+/** Consecutive snapshots of a segment on a page: `first <= s < end`. */
+export interface FragmentSpan {
+  fragments: SegmentFragments;
+  first: number;
+  end: number;
+}
+
+/** A page that fragments can serve: default band, no filter, group=market or all. */
+export interface FragmentPage {
+  /** In serving order, none empty; all of one form. */
+  spans: readonly FragmentSpan[];
+  /** The token's markets in order of first arrival. */
+  markets: readonly Market[];
+  query: ReplayQuery;
+  envelope: ReplayEnvelope;
+  /** `t` of the first snapshot not served; null where the window ends with the page. */
+  nextFrom: number | null;
+}
+
+const TAIL = Buffer.from(PAGE_TAIL);
+const TAIL_CRC = zlib.crc32(TAIL);
+const TAIL_BLOCKS = { gzip: CODING_BLOCKS.gzip.end(TAIL), br: CODING_BLOCKS.br.end(TAIL) };
+
+/**
+ * A page's compressed body. Unpacked, it is byte for byte what renderPage makes of the same page.
+ *
+ * @returns null where a market's sum is too large to be exact
+ */
+export function assemblePage(page: FragmentPage): Uint8Array | null {
+  const summary = summaryOf(page);
+  if (summary === null) return null;
+  const head = encodeHead(summary, page.envelope);
+  const { spans } = page;
+  const { coding } = spans[0].fragments;
+  const { begin, comma } = CODING_BLOCKS[coding];
+  const parts = begin(head);
+  const first = parts.length;
+  for (const span of spans) addSpan(span, parts);
+  // The page's first snapshot has no comma before it.
+  parts[first] = parts[first].subarray(comma.length);
+  parts.push(TAIL_BLOCKS[coding]);
+  if (coding === 'gzip') parts.push(gzipTrailer(head, spans));
+  return concatenated(parts);
+}
+
+/** Cells of the spans as served. */
+export function cellsOf(spans: readonly FragmentSpan[]): number {
+  let cells = 0;
+  for (const { fragments, first, end } of spans) {
+    cells += fragments.cellEnds[end] - fragments.cellEnds[first];
+  }
+  return cells;
+}
+
+function summaryOf({ spans, markets, query, nextFrom }: FragmentPage): PageSummary | null {
+  const t = timesOf(spans);
+  const page = {
+    query,
+    t,
+    snapshotCount: t.length,
+    rowCount: cellsOf(spans),
+    nextFrom,
+    markets: [],
+    groups: [],
+    facets: null,
+    venuesNotFound: [],
+  };
+  if (query.group === 'all') return page;
+  const { marketCents, lastMarket } = sumMarkets(spans, markets.length);
+  if (!marketCents.every(Number.isSafeInteger)) return null;
+  const { venueKeys } = slotsOfMarkets(markets, query);
+  const facets = facetsOfMarkets(markets, venueKeys, marketCents, t.length);
+  return { ...page, markets: markets.slice(0, lastMarket + 1), facets };
+}
+
+function timesOf(spans: readonly FragmentSpan[]): Uint32Array {
+  const t = new Uint32Array(spans.reduce((sum, { first, end }) => sum + end - first, 0));
+  let at = 0;
+  for (const { fragments, first, end } of spans) {
+    t.set(fragments.t.subarray(first, end), at);
+    at += end - first;
+  }
+  return t;
+}
+
+function sumMarkets(spans: readonly FragmentSpan[], marketCount: number) {
+  const marketCents = new Float64Array(marketCount);
+  let lastMarket = -1;
+  for (const { fragments, first, end } of spans) {
+    const { sumOffsets, sumMarket, sumCents } = fragments;
+    const last = sumOffsets[end];
+    for (let i = sumOffsets[first]; i < last; i++) {
+      const market = sumMarket[i];
+      marketCents[market] += sumCents[i];
+      if (market > lastMarket) lastMarket = market;
+    }
+  }
+  return { marketCents, lastMarket };
+}
+
+/** Adds the first snapshot in the form that stands alone, later ones linked where they can be. */
+function addSpan({ fragments, first, end }: FragmentSpan, parts: Uint8Array[]): void {
+  const { alone, linked } = fragments;
+  for (let s = first; s < end;) {
+    parts.push(alone.bytes.subarray(alone.offsets[s], alone.offsets[s + 1]));
+    const from = ++s;
+    while (s < end && linked.offsets[s] < linked.offsets[s + 1]) s++;
+    if (s > from) parts.push(linked.bytes.subarray(linked.offsets[from], linked.offsets[s]));
+  }
+}
+
+/** CRC-32 and length of the page's text, from those of its parts. */
+function gzipTrailer(head: Uint8Array, spans: readonly FragmentSpan[]): Uint8Array {
+  let bytes = head.length;
+  let crc = zlib.crc32(head);
+  spans.forEach(({ fragments, first, end }, i) => {
+    let before = fragments.crcs[first];
+    let spanBytes = fragments.textEnds[end] - fragments.textEnds[first];
+    if (i === 0) {
+      // The page's first comma is left out, so it counts as text before the span.
+      before = zlib.crc32(',', before);
+      spanBytes--;
+    }
+    crc = crcWithEnd(crc, fragments.crcs[end], before, spanBytes);
+    bytes += spanBytes;
+  });
+  const trailer = new DataView(new ArrayBuffer(GZIP_TRAILER_BYTES));
+  trailer.setUint32(0, crcOfBoth(crc, TAIL_CRC, TAIL.length), true);
+  trailer.setUint32(4, bytes + TAIL.length, true);
+  return new Uint8Array(trailer.buffer);
+}
+
+function concatenated(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** Gzip's CRC-32 polynomial over GF(2), bit-reflected (RFC 1952, 8). CRCs combine as in zlib's crc32_combine. */
+const POLYNOMIAL = 0xedb8_8320;
+/** x^0 and x^1: the highest bit is the lowest power. */
+const ONE = 1 << 31;
+const X = 1 << 30;
+
+function multiply(a: number, b: number): number {
+  let product = 0;
+  for (let bit = ONE; a !== 0; bit >>>= 1) {
+    if (a & bit) {
+      product ^= b;
+      a &= ~bit;
+    }
+    b = b & 1 ? (b >>> 1) ^ POLYNOMIAL : b >>> 1;
+  }
+  return product;
+}
+
+/** x^(8 * d * 256^k) at `256 * k + d`: the factor of a CRC that d * 256^k bytes follow. */
+const POWERS = powers();
+
+function powers(): Int32Array {
+  const table = new Int32Array(4 * 256);
+  let step = X;
+  for (let k = 0; k < 3; k++) step = multiply(step, step);
+  for (let k = 0; k < 4; k++) {
+    table[256 * k] = ONE;
+    for (let d = 1; d < 256; d++) table[256 * k + d] = multiply(step, table[256 * k + d - 1]);
+    step = multiply(step, table[256 * k + 255]);
+  }
+  return table;
+}
+
+/** The factor of a text's CRC where `bytes` bytes follow it, below 2^32. */
+function powerOf(bytes: number): number {
+  let power = POWERS[bytes & 255];
+  if (bytes > 0xff) power = multiply(POWERS[256 + ((bytes >>> 8) & 255)], power);
+  if (bytes > 0xffff) power = multiply(POWERS[512 + ((bytes >>> 16) & 255)], power);
+  if (bytes > 0xff_ffff) power = multiply(POWERS[768 + (bytes >>> 24)], power);
+  return power;
+}
+
+/** The CRC of two texts, one after the other. */
+export function crcOfBoth(first: number, second: number, secondBytes: number): number {
+  return (multiply(powerOf(secondBytes), first) ^ second) >>> 0;
+}
+
+/**
+ * The CRC of a text followed by the end of another text.
+ * @param whole CRC of the other text
+ * @param before CRC of the other text up to that end
+ */
+export function crcWithEnd(first: number, whole: number, before: number, endBytes: number): number {
+  return crcOfBoth(first ^ before, whole, endBytes);
 }

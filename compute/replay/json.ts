@@ -10,48 +10,42 @@ import {
   writeAscii,
   writeBins,
   writeIndexes,
-  writeMarkedAmounts,
   writeUint,
 } from './digits.js';
-import { indexKey, pageHead, type PageSummary, type ReplayEnvelope } from './envelope.js';
-import type { Page } from './page.js';
+import { indexKey, type Page, pageHead, type PageSummary, type ReplayEnvelope } from './page.js';
 
 /** A cell's four numbers, each with its comma. */
 const MAX_CELL_BYTES = MAX_INDEX_BYTES + MAX_BIN_BYTES + 2 * MAX_AMOUNT_BYTES;
-/** A snapshot's keys and brackets, time, tier and price (at most 24 characters). */
+/** A snapshot's names and brackets, time, tier and price (at most 24 characters). */
 const MAX_SNAPSHOT_BYTES = 192;
 
 const COMMA = 44;
 const CLOSE_BRACKET = 93;
 
-/** Snapshots in columns, as far as their text follows from them. */
+/** The columns that snapshots are written from. */
 export type SnapshotColumns = Pick<
   Page,
   't' | 'tier' | 'priceUsd' | 'cellOffsets' | 'index' | 'bin' | 'supportCents' | 'resistanceCents'
 > & { query: Pick<Page['query'], 'group'> };
 
 /**
- * Encodes a page. Amounts are exact cents in their shortest form; other numbers as JavaScript writes
- * them. Above 2^46 USD, where cents are finer than doubles, the text is still exact and so longer
- * than a double's shortest form.
+ * Encodes a page. Amounts are exact cents in their shortest form; other numbers are as JavaScript writes
+ * them. Above 2^46 USD, where cents are finer than doubles, the text is still exact and so longer than a
+ * double's shortest form.
  *
- * @returns bytes that own their whole ArrayBuffer
+ * @param follower is told where the text's parts begin
+ * @returns a view of the buffer that the next page is written to
  */
-export function encodeJson(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
-  return writeJson(page, envelope).slice();
-}
-
-/** The same, but as a view of the room that the next page is written to. */
 export function writeJson(
   page: Page,
   envelope: ReplayEnvelope,
   follower: TextFollower | null = null,
 ): Uint8Array<ArrayBuffer> {
   const head = encodeHead(page, envelope);
-  const room = textBuffer(head.length + PAGE_TAIL.length + snapshotBytes(page));
-  const { out } = room;
+  const buffer = textBuffer(head.length + PAGE_TAIL.length + snapshotBytes(page));
+  const { out } = buffer;
   out.set(head);
-  const writer = snapshotWriter(room, page, follower);
+  const writer = snapshotWriter(buffer, page, follower);
   follower?.begin(out, head.length);
   let at = head.length;
   for (let s = 0; s < page.snapshotCount; s++) {
@@ -61,10 +55,10 @@ export function writeJson(
   return out.subarray(0, writeAscii(out, at, PAGE_TAIL));
 }
 
-/** What stands after a page's snapshots. */
+/** The text after a page's snapshots. */
 export const PAGE_TAIL = ']}';
 
-/** A page's text up to and with the bracket that opens the snapshots. */
+/** A page's text up to the bracket that opens the snapshots, which is included. */
 export function encodeHead(page: PageSummary, envelope: ReplayEnvelope): Uint8Array {
   const text = Buffer.from(JSON.stringify({ ...pageHead(page, envelope), snapshots: [] }));
   return text.subarray(0, -PAGE_TAIL.length);
@@ -74,16 +68,16 @@ export function encodeHead(page: PageSummary, envelope: ReplayEnvelope): Uint8Ar
  * Encodes snapshots, each with a comma before it: snapshot `s` is `offsets[s] <= i < offsets[s + 1]`
  * of the bytes.
  *
- * @returns a view of the room that the next page is written to
+ * @returns a view of the buffer that the next page is written to
  */
 export function writeSnapshots(
   columns: SnapshotColumns,
   follower: TextFollower,
 ): { bytes: Uint8Array<ArrayBuffer>; offsets: Uint32Array } {
-  const room = textBuffer(snapshotBytes(columns));
-  const { out } = room;
+  const buffer = textBuffer(snapshotBytes(columns));
+  const { out } = buffer;
   const offsets = new Uint32Array(columns.t.length + 1);
-  const writer = snapshotWriter(room, columns, follower);
+  const writer = snapshotWriter(buffer, columns, follower);
   follower.begin(out, 0);
   for (let s = 0; s < columns.t.length; s++) {
     out[offsets[s]] = COMMA;
@@ -92,101 +86,81 @@ export function writeSnapshots(
   return { bytes: out.subarray(0, offsets[columns.t.length]), offsets };
 }
 
-/** Bytes that the snapshots take at most, commas included. */
+/** The most bytes that the snapshots can take, commas included. */
 function snapshotBytes({ t, bin }: SnapshotColumns): number {
   return t.length * MAX_SNAPSHOT_BYTES + bin.length * MAX_CELL_BYTES;
 }
 
-/** Writes snapshot `s` of the columns, one after the other, at a position. */
+/** Returns what writes snapshot `s` at a position; snapshots are written in order. */
 function snapshotWriter(
-  room: TextBuffer,
+  buffer: TextBuffer,
   columns: SnapshotColumns,
   follower: TextFollower | null,
 ): (at: number, s: number) => number {
-  const { out, view } = room;
+  const { out, view } = buffer;
   const { cellOffsets, supportCents, resistanceCents } = columns;
   const key = indexKey(columns);
-  // Where the last snapshot's arrays of indexes and bins stand.
-  let placesAt = 0;
-  let placesEnd = 0;
+  // Where the last snapshot's arrays of indexes and bins begin and end.
+  let positionsAt = 0;
+  let positionsEnd = 0;
   return (start, s) => {
     const from = cellOffsets[s];
     const to = cellOffsets[s + 1];
     const marks = follower === null ? null : follower.marksFor(from, to);
     let at = writeAscii(out, start, '{"t":');
-    at = writeTime(room, at, columns.t[s]);
+    at = writeTime(buffer, at, columns.t[s]);
     const tierAt = at;
     at = writeAscii(out, at, `,"tier":"${TIERS[columns.tier[s]]}","price_usd":`);
     at = writeAscii(out, at, String(columns.priceUsd[s]));
     const startAt = at;
-    const samePlaces = s > 0 && hasPlacesOfLast(columns, s);
-    if (samePlaces) {
-      out.copyWithin(at, placesAt, placesEnd);
-      at += placesEnd - placesAt;
-    } else at = writePlaces(room, at, columns, from, to, key);
-    placesAt = startAt;
-    placesEnd = at;
+    const samePositions = s > 0 && hasPositionsOfLast(columns, s);
+    if (samePositions) {
+      out.copyWithin(at, positionsAt, positionsEnd);
+      at += positionsEnd - positionsAt;
+    } else at = writePositions(buffer, at, columns, from, to, key);
+    positionsAt = startAt;
+    positionsEnd = at;
     at = writeAscii(out, at, ',"support_usd":[');
-    at = writeColumn(room, at, supportCents, from, to, marks === null ? null : marks.support.at);
+    at = writeAmounts(buffer, at, supportCents, from, to, marks && marks.support.at);
     at = closeArray(view, at, to > from);
     const resistanceAt = at;
     at = writeAscii(out, at, ',"resistance_usd":[');
-    at = writeColumn(
-      room,
-      at,
-      resistanceCents,
-      from,
-      to,
-      marks === null ? null : marks.resistance.at,
-    );
+    at = writeAmounts(buffer, at, resistanceCents, from, to, marks && marks.resistance.at);
     at = closeArray(view, at, to > from);
     at = writeAscii(out, at, '}');
     if (follower === null || marks === null) return at;
     marks.start = start;
     marks.tier = tierAt;
-    marks.places = placesAt;
-    marks.supportKey = placesEnd;
+    marks.positions = positionsAt;
+    marks.supportKey = positionsEnd;
     marks.resistanceKey = resistanceAt;
     marks.end = at;
-    marks.samePlaces = samePlaces;
+    marks.samePositions = samePositions;
     follower.follow(columns, s);
     return at;
   };
 }
 
-function writeColumn(
-  room: TextBuffer,
-  at: number,
-  cents: Float64Array,
-  from: number,
-  to: number,
-  marks: Int32Array | null,
-): number {
-  return marks === null
-    ? writeAmounts(room, at, cents, from, to)
-    : writeMarkedAmounts(room, at, cents, from, to, marks);
-}
-
-/** The arrays that say which cells a snapshot holds: often the same ones for hours. */
-function writePlaces(
-  room: TextBuffer,
+/** Writes the arrays of indexes and bins, which often stay the same for hours. */
+function writePositions(
+  buffer: TextBuffer,
   at: number,
   { index, bin }: SnapshotColumns,
   from: number,
   to: number,
   key: string | null,
 ): number {
-  const { out, view } = room;
+  const { out, view } = buffer;
   if (key !== null && index !== null) {
     at = writeAscii(out, at, `,"${key}":[`);
-    at = closeArray(view, writeIndexes(room, at, index, from, to), to > from);
+    at = closeArray(view, writeIndexes(buffer, at, index, from, to), to > from);
   }
   at = writeAscii(out, at, ',"bin":[');
-  return closeArray(view, writeBins(room, at, bin, from, to), to > from);
+  return closeArray(view, writeBins(buffer, at, bin, from, to), to > from);
 }
 
-/** Whether a snapshot's cells stand where those of the one before it do. */
-function hasPlacesOfLast({ cellOffsets, index, bin }: SnapshotColumns, s: number): boolean {
+/** Whether a snapshot's cells have the indexes and bins of the last snapshot's. */
+function hasPositionsOfLast({ cellOffsets, index, bin }: SnapshotColumns, s: number): boolean {
   const from = cellOffsets[s];
   const count = cellOffsets[s + 1] - from;
   const last = cellOffsets[s - 1];
@@ -197,7 +171,7 @@ function hasPlacesOfLast({ cellOffsets, index, bin }: SnapshotColumns, s: number
   return true;
 }
 
-/** Puts the bracket in the place of the last item's comma, or after the opening one. */
+/** Writes the closing bracket, over the last item's comma where there is one. */
 function closeArray(view: DataView, at: number, hasItems: boolean): number {
   if (hasItems) at--;
   view.setUint8(at, CLOSE_BRACKET);
@@ -209,8 +183,6 @@ function writeTime({ out, view }: TextBuffer, at: number, t: number): number {
   return t < 0x8000_0000 ? writeUint(view, at, t) : writeAscii(out, at, String(t));
 }
 
-// Where the parts of a page's text stand, for who follows its writing.
-
 /** One snapshot's amounts of a column: those of cells `from <= i < to` of the page. */
 export interface AmountRange {
   from: number;
@@ -219,18 +191,18 @@ export interface AmountRange {
   at: Int32Array;
 }
 
-/** Where the parts of a snapshot's text begin, and its amounts. */
+/** Where the parts of a snapshot's text and its amounts begin. */
 export interface SnapshotMarks {
   start: number;
-  /** The key of the tier. */
+  /** The name of the tier. */
   tier: number;
-  /** The arrays of indexes and bins, their keys included. */
-  places: number;
+  /** The arrays of indexes and bins, with their names. */
+  positions: number;
   supportKey: number;
   resistanceKey: number;
   end: number;
-  /** Whether the cells stand where those of the last snapshot do. */
-  samePlaces: boolean;
+  /** Whether the cells have the indexes and bins of the last snapshot's. */
+  samePositions: boolean;
   support: AmountRange;
   resistance: AmountRange;
 }
@@ -239,29 +211,29 @@ export function emptyMarks(): SnapshotMarks {
   return {
     start: 0,
     tier: 0,
-    places: 0,
+    positions: 0,
     supportKey: 0,
     resistanceKey: 0,
     end: 0,
-    samePlaces: false,
+    samePositions: false,
     support: { from: 0, to: 0, at: new Int32Array(0) },
     resistance: { from: 0, to: 0, at: new Int32Array(0) },
   };
 }
 
-/** Says which cells' amounts stand in a range, and makes room for where they begin. */
+/** Sets which cells' amounts a range has, and makes `at` long enough for them. */
 export function setRange(range: AmountRange, from: number, to: number): void {
   range.from = from;
   range.to = to;
   if (range.at.length < to - from) range.at = new Int32Array(2 * (to - from));
 }
 
-/** Is told where things stand while a page is written. */
+/** Follows the writing of a page's text. */
 export interface TextFollower {
-  /** The text stands up to the bracket that opens the snapshots. */
+  /** The text has been written up to the bracket that opens the snapshots. */
   begin(text: Uint8Array<ArrayBuffer>, headEnd: number): void;
-  /** What the marks of the next snapshot are put into, which has the cells `from <= i < to`. */
+  /** Returns the marks to fill for the next snapshot, whose cells are `from <= i < to`. */
   marksFor(from: number, to: number): SnapshotMarks;
-  /** Snapshot `s` stands, and its marks are set. */
+  /** Snapshot `s` has been written, and its marks are set. */
   follow(columns: SnapshotColumns, s: number): void;
 }

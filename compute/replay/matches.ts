@@ -1,7 +1,7 @@
 /**
- * Where a page's text repeats itself. Snapshots follow one another with the same keys and mostly the
- * same cells: what an amount's digits may equal is told by its column, and nothing is looked for in
- * the text but where cells have come or gone.
+ * Where a page's text repeats itself. Consecutive snapshots have the same names and mostly the same cells, so
+ * the columns tell which earlier digits an amount repeats. The text itself is searched only where cells have
+ * come or gone.
  */
 import { ByteMatcher } from '../deflate/byte-matches.js';
 import type { MatchTaker } from '../deflate/encoder.js';
@@ -14,14 +14,14 @@ import {
   type TextFollower,
 } from './json.js';
 
-/** From so many cells on a page is judged before it ends. */
+/** Cells after which a page is judged while it is being written. */
 const MIN_JUDGED_CELLS = 4096;
-/** Of the amounts that changed, at most one in so many may be a stray. */
+/** At most one in this many of the changed amounts may be a stray. */
 const STRAYS_LIMIT = 2;
-/** Of the cells, at most one in so many may be new in its place. */
-const MOVED_LIMIT = 4;
+/** At most one in this many cells may be new. */
+const ADDED_LIMIT = 4;
 
-/** Follows the writer of JSON and names the matches to an encoder. */
+/** Follows the JSON writer and tells an encoder the matches. */
 export class PageMatcher implements TextFollower {
   private readonly encoder: MatchTaker;
   private readonly bytes = new ByteMatcher();
@@ -29,16 +29,16 @@ export class PageMatcher implements TextFollower {
   private text = new Uint8Array(0);
   private marks = emptyMarks();
   private last = emptyMarks();
-  /** By cell, the one of the last snapshot in its place; -1 for none. */
-  private places = new Int32Array(0);
-  /** Cells in places where the last snapshot had none, and all cells. */
-  private moved = 0;
+  /** By cell: the last snapshot's cell with the same index and bin, -1 for none. */
+  private earlier = new Int32Array(0);
+  /** Cells that the last snapshot did not have, and all cells. */
+  private added = 0;
   private cells = 0;
-  private goesOn = true;
+  private isFollowing = true;
 
   constructor(
     encoder: MatchTaker,
-    /** Whether to leave pages alone that do not pay. */
+    /** Whether to stop where zlib would do better. */
     readonly mayGiveUp = true,
   ) {
     this.encoder = encoder;
@@ -50,13 +50,13 @@ export class PageMatcher implements TextFollower {
     this.seen.clear();
     setRange(this.last.support, 0, 0);
     setRange(this.last.resistance, 0, 0);
-    this.moved = this.cells = 0;
-    this.goesOn = true;
+    this.added = this.cells = 0;
+    this.isFollowing = true;
     this.encoder.begin(text);
     this.bytes.take(this.encoder, text, 0, headEnd);
   }
 
-  /** From here on what stands before `at` is not repeated. */
+  /** From now on matches begin at `at` or later. */
   reachBackTo(at: number): void {
     this.bytes.floor = at;
     this.seen.floor = at;
@@ -70,64 +70,64 @@ export class PageMatcher implements TextFollower {
   }
 
   follow(columns: SnapshotColumns, s: number): void {
-    if (!this.goesOn) return;
+    if (!this.isFollowing) return;
     const marks = this.marks;
     const last = this.last;
     if (s > 0) {
-      this.takeKey(marks.start, last.start);
-      this.takeKey(marks.tier, last.tier);
+      this.takeName(marks.start, last.start);
+      this.takeName(marks.tier, last.tier);
     }
-    this.takePlaces();
-    const places = s > 0 && !marks.samePlaces ? this.findPlaces(columns) : null;
-    if (s > 0) this.takeKey(marks.supportKey, last.supportKey);
-    this.takeColumn(columns.supportCents, marks.support, last.support, places);
-    if (s > 0) this.takeKey(marks.resistanceKey, last.resistanceKey);
-    this.takeColumn(columns.resistanceCents, marks.resistance, last.resistance, places);
+    this.takePositions();
+    const earlier = s > 0 && !marks.samePositions ? this.findEarlier(columns) : null;
+    if (s > 0) this.takeName(marks.supportKey, last.supportKey);
+    this.takeColumn(columns.supportCents, marks.support, last.support, earlier);
+    if (s > 0) this.takeName(marks.resistanceKey, last.resistanceKey);
+    this.takeColumn(columns.resistanceCents, marks.resistance, last.resistance, earlier);
     this.last = marks;
     this.marks = last;
     this.cells += marks.support.to - marks.support.from;
-    if (this.cells >= MIN_JUDGED_CELLS) this.goesOn = this.pays();
+    if (this.cells >= MIN_JUDGED_CELLS) this.isFollowing = this.pays();
   }
 
   /**
-   * Whether the page's text repeats itself the way that is followed here: zlib does better by texts
-   * whose amounts often stand in other places, and is as fast where cells keep coming and going.
+   * Whether these matches pay: zlib compresses better where amounts often move to other cells, and is as
+   * fast where cells keep coming and going.
    */
   pays(): boolean {
     if (!this.mayGiveUp) return true;
     const { changed, strays } = this.seen;
-    return STRAYS_LIMIT * strays <= changed && MOVED_LIMIT * this.moved <= this.cells;
+    return STRAYS_LIMIT * strays <= changed && ADDED_LIMIT * this.added <= this.cells;
   }
 
-  private takeKey(at: number, lastAt: number): void {
+  private takeName(at: number, lastAt: number): void {
     const distance = at - lastAt;
     if (distance > this.encoder.maxDistance) return;
     takeMatch(this.encoder, this.text, at, at, distance, this.marks.end);
   }
 
-  private takePlaces(): void {
-    const { places, supportKey, end, samePlaces } = this.marks;
-    const distance = places - this.last.places;
-    if (samePlaces && distance <= this.encoder.maxDistance) {
-      takeMatch(this.encoder, this.text, places, supportKey, distance, end);
-    } else this.bytes.take(this.encoder, this.text, places, supportKey);
+  private takePositions(): void {
+    const { positions, supportKey, end, samePositions } = this.marks;
+    const distance = positions - this.last.positions;
+    if (samePositions && distance <= this.encoder.maxDistance) {
+      takeMatch(this.encoder, this.text, positions, supportKey, distance, end);
+    } else this.bytes.take(this.encoder, this.text, positions, supportKey);
   }
 
   private takeColumn(
     cents: Float64Array,
     now: AmountRange,
     last: AmountRange,
-    places: Int32Array | null,
+    earlier: Int32Array | null,
   ): void {
     const { end } = this.marks;
-    takeAmounts(this.encoder, this.text, cents, now, last, places, this.seen, end);
+    takeAmounts(this.encoder, this.text, cents, now, last, earlier, this.seen, end);
   }
 
-  /** Cells stand in the order of index, then bin. */
-  private findPlaces({ index, bin }: SnapshotColumns): Int32Array {
+  /** Both snapshots' cells are sorted by index, then bin. */
+  private findEarlier({ index, bin }: SnapshotColumns): Int32Array {
     const { from, to } = this.marks.support;
-    if (this.places.length < to - from) this.places = new Int32Array(2 * (to - from));
-    const places = this.places;
+    if (this.earlier.length < to - from) this.earlier = new Int32Array(2 * (to - from));
+    const earlier = this.earlier;
     const lastFrom = this.last.support.from;
     for (let i = from, j = lastFrom; i < to; i++) {
       const group = index === null ? 0 : index[i];
@@ -138,36 +138,34 @@ export class PageMatcher implements TextFollower {
         if (order >= 0) break;
       }
       const isThere = j < from && order === 0;
-      places[i - from] = isThere ? j - lastFrom : -1;
-      if (!isThere) this.moved++;
+      earlier[i - from] = isThere ? j - lastFrom : -1;
+      if (!isThere) this.added++;
     }
-    return places;
+    return earlier;
   }
 }
 
-// Where columns of amounts repeat themselves: told by the amounts, not looked for in their text.
-
-/** A match as far back as the last snapshot costs as much as five digits. */
+/** Shortest match taken: one that reaches back to the last snapshot costs as much as five digits. */
 const MIN_LENGTH_BYTES = 6;
-/** So much of an amount that changed has to be as it was, ... */
+/** A changed amount is a match where its first digits, this many, are as they were. */
 const PREFIX_BYTES = MIN_LENGTH_BYTES - 1;
-/** ... which is looked at from 10,000 USD on: of shorter texts too much is new. */
+/** Least changed amount that is compared so, 10,000 USD: shorter texts differ in too many digits. */
 const MIN_PREFIXED_CENTS = 1_000_000;
 
-/** Amounts that are remembered: of a window's 32 KB of text, all but the oldest. */
+/** log2 of the amounts remembered: nearly all of those in deflate's window of 32 KB. */
 const SEEN_BITS = 11;
 /** Knuth's multiplier for hashes: the golden ratio of 2^32. */
 const GOLDEN = 0x9e37_79b1;
 
-/** Amounts that stood somewhere lately, in either column of a page. */
+/** Recent amounts of either column. */
 export class SeenAmounts {
   /** By hash: the last amount's lower 32 bits, and where it begins in the text. */
   readonly table = new Int32Array(2 << SEEN_BITS);
-  /** What stands before this is not repeated. */
+  /** Text before this is not repeated. */
   floor = 0;
-  /** Amounts that are not those of their place in the last snapshot, nor the one before them. */
+  /** Amounts that equal neither their cell's in the last snapshot nor the one before them. */
   changed = 0;
-  /** Those among them that stand somewhere else within reach. */
+  /** Those of them that occur elsewhere within reach. */
   strays = 0;
 
   /** Begins a page. */
@@ -181,12 +179,12 @@ export class SeenAmounts {
 }
 
 /**
- * Takes a stretch of the text as a match, and with it the byte before it and those after it that
- * are the same, too.
+ * Takes text that repeats itself as a match, extended by the byte before it and by bytes after it where they
+ * are repeated too.
  *
- * @param at where it begins, behind the text's first byte
- * @param known up to here it is known to be what stands `distance` before it
- * @param limit end of the text written
+ * @param at where the match begins, after the text's first byte
+ * @param known up to here the text is known to equal the text `distance` before it
+ * @param limit end of the text written so far
  */
 export function takeMatch(
   encoder: MatchTaker,
@@ -206,12 +204,11 @@ export function takeMatch(
 }
 
 /**
- * Takes a snapshot's amounts of one column; what follows its last match is not taken yet.
+ * Takes a snapshot's amounts of one column up to its last match.
  *
- * @param last those of the snapshot before it, none for the first
- * @param places by cell, which one of `last` stands in its place, -1 for none; null where each cell
- *   has the place of its number
- * @param limit end of the text written
+ * @param last the last snapshot's amounts; empty for the first
+ * @param earlier by cell: its number in `last`, -1 for none; null where the numbers are the same
+ * @param limit end of the text written so far
  */
 export function takeAmounts(
   encoder: MatchTaker,
@@ -219,7 +216,7 @@ export function takeAmounts(
   cents: Float64Array,
   now: AmountRange,
   last: AmountRange,
-  places: Int32Array | null,
+  earlier: Int32Array | null,
   seen: SeenAmounts,
   limit: number,
 ): void {
@@ -231,7 +228,7 @@ export function takeAmounts(
   for (let k = 0; k < count;) {
     const amount = cents[from + k];
     const start = at[k];
-    let j = places === null ? k : places[k];
+    let j = earlier === null ? k : earlier[k];
     const isNear = j >= 0 && j < lastCount && start - lastAt[j] <= maxDistance;
     let distance: number;
     if (isNear && cents[lastFrom + j] === amount) {
@@ -256,13 +253,13 @@ export function takeAmounts(
       k++;
       continue;
     }
-    // Without the character that ends the last amount: a comma, or the column's bracket.
+    // Without the last amount's comma or bracket, which may differ.
     const known = k < count ? at[k] - 1 : at[k - 1] + 1;
     takeMatch(encoder, text, start, known, distance, limit);
   }
 }
 
-/** How far back the amount stood last, 0 where that is not known; remembers that it stands here. */
+/** How far back the amount last occurred, 0 where unknown; remembers where it occurs now. */
 function distanceOfSeen(
   seen: SeenAmounts,
   amount: number,
@@ -282,7 +279,7 @@ function distanceOfSeen(
   return distance;
 }
 
-/** Takes an amount's first digits where they are those of `distance` before. */
+/** Takes an amount's first digits where they repeat those `distance` before. */
 function takePrefix(
   encoder: MatchTaker,
   text: Uint8Array,

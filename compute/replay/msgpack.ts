@@ -5,14 +5,13 @@
 import { Packr } from 'msgpackr';
 import { TIERS } from '../market.js';
 import { textBuffer } from './digits.js';
-import { indexKey, pageHead, type ReplayEnvelope } from './envelope.js';
-import type { Page } from './page.js';
+import { indexKey, type Page, pageHead, type ReplayEnvelope } from './page.js';
 
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 
-/** Array headers, a snapshot's keys, time, tier and price. */
+/** A snapshot's array headers, names, time, tier and price. */
 const MAX_SNAPSHOT_BYTES = 128;
-/** uint16 index, int16 bin, two doubles, each behind its type byte. */
+/** uint16 index, int16 bin, two doubles, each after its type byte. */
 const MAX_CELL_BYTES = 3 + 3 + 2 * 9;
 const MAX_ARRAY_HEADER_BYTES = 5;
 
@@ -32,22 +31,17 @@ const ARRAY32 = 0xdd;
  * Encodes a page. Times, indexes and bins are integers; prices and amounts of snapshots are always
  * float64 (the double nearest to the cents), so that typed readers see one type a column.
  *
- * @returns bytes that own their whole ArrayBuffer
+ * @returns a view of the buffer that the next page is written to
  */
-export function encodeMsgpack(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
-  return writeMsgpack(page, envelope).slice();
-}
-
-/** The same, but as a view of the room that the next page is written to. */
 export function writeMsgpack(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
   const head = packr.pack({ ...pageHead(page, envelope), snapshots: [] });
-  const room =
+  const maxBytes =
     head.length +
     MAX_ARRAY_HEADER_BYTES +
     page.snapshotCount * MAX_SNAPSHOT_BYTES +
     page.rowCount * MAX_CELL_BYTES;
-  const writer = new Writer(room);
-  // The last byte is the header of the empty list of snapshots: the real one takes its place.
+  const writer = new Writer(maxBytes);
+  // The last byte is the header of an empty list of snapshots; the real one replaces it.
   writer.bytes(head.subarray(0, -1));
   writer.arrayHeader(page.snapshotCount);
   const key = indexKey(page);
@@ -77,7 +71,7 @@ function writeSnapshot(writer: Writer, page: Page, s: number, key: string | null
   writer.amounts(page.resistanceCents, from, to);
 }
 
-/** MessagePack items into a room that is large enough from the start. */
+/** Writes MessagePack items to a buffer of their greatest length. */
 class Writer {
   private readonly out: Uint8Array<ArrayBuffer>;
   private readonly view: DataView;

@@ -1,25 +1,27 @@
-/** The kernel of replay: which snapshots a page holds, and their cells as served. */
-import { MAX_CELLS_PER_SNAPSHOT } from '../ladder.js';
-import { type Market, MARKET_TYPE_LABELS, type MarketType, TIERS } from '../market.js';
+/** A replay page: its snapshots, their cells as served, and the head of the reply. */
+import { BIN_RATIO, MAX_CELLS_PER_SNAPSHOT } from '../ladder.js';
+import { type Chain, type Market, TIERS } from '../market.js';
 import type { RunColumns } from '../segment/run.js';
 import {
-  appendGroups,
-  appendMarkets,
-  type ReusableCells,
+  cellAppender,
   emptyCells,
   emptyRanges,
   findRanges,
-  groupScratch,
   type MarketRanges,
+  type ServedCells,
+} from './cells.js';
+import {
+  type Facets,
+  facetsOfMarkets,
+  hasFilter,
   type MarketSlots,
   type PageGroup,
-  type ServedCells,
+  type ReplayQuery,
   slotsOfMarkets,
-  venueLabels,
-} from './cells.js';
-import { hasFilter, type ReplayQuery } from './query.js';
+  venuesWithoutDepth,
+} from './query.js';
 
-/** Cells, counted as served, and snapshots that a page holds at most. */
+/** The most cells as served, and the most snapshots, that a page holds. */
 export interface PageLimits {
   maxCells: number;
   maxSnapshots: number;
@@ -44,14 +46,13 @@ export interface PageInput {
   query: ReplayQuery;
   /** Whether visible snapshots of the window come after the selection. */
   windowContinues: boolean;
-  /** `t` of the first of them, where it is known. */
+  /** `t` of the first of these, where it is known. */
   nextT?: number | null;
 }
 
 /**
- * Why a page ended: the next snapshot's cells did not fit, it holds as many snapshots as it may, or
- * nothing comes after it in the window. `more`: the selection ran out before any of these; the
- * caller has to select further snapshots.
+ * Why a page ended: `cells`, the next snapshot's cells do not fit; `snapshots`, it holds as many as it may;
+ * `window`, the window ends with it; `more`, the selection ran out first, so the caller must select more.
  */
 export type PageEnd = 'cells' | 'snapshots' | 'window' | 'more';
 
@@ -81,12 +82,12 @@ export interface Page {
   nextFrom: number | null;
 }
 
-/** Thrown out of a page's making when its flag says that nobody waits for it any more. */
+/** The client went while its page was being built. */
 export class ReplayCancelled extends Error {
   override readonly name = 'ReplayCancelled';
 }
 
-/** Everything one page's loop writes to. */
+/** A page as it is being built. */
 interface Draft {
   cells: ServedCells;
   t: Uint32Array;
@@ -94,19 +95,19 @@ interface Draft {
   priceUsd: Float64Array;
   cellOffsets: Int32Array;
   snapshotCount: number;
-  /** By market: support + resistance over the page within the band, before the filter. */
+  /** By market: support + resistance within the band on the page, before the filter. */
   marketCents: Float64Array;
-  /** The last market and slot with a cell on the page, -1 for none. */
+  /** Highest market and slot with a cell on the page, -1 for none. */
   lastMarket: number;
   lastSlot: number;
 }
 
 /**
- * Builds the largest page that the selection and the limits allow: filter, then group, then count.
+ * Builds the largest page that the selection and the limits allow: filters, then groups, then counts.
  *
- * @param cancelled asked once a snapshot
- * @param room where the cells are put; the page's columns are views of it
- * @throws ReplayCancelled as soon as `cancelled` says so
+ * @param cancelled called before each snapshot
+ * @param newCells allocates the cells; the page's columns are views of them
+ * @throws ReplayCancelled once `cancelled` returns true
  * @throws RangeError where a run names a market outside the list, or one snapshot alone exceeds
  *   `maxCells` (with PAGE_LIMITS no stored snapshot does)
  */
@@ -114,14 +115,14 @@ export function buildPage(
   input: PageInput,
   limits: PageLimits = PAGE_LIMITS,
   cancelled: () => boolean = () => false,
-  room: ReusableCells = emptyCells,
+  newCells: typeof emptyCells = emptyCells,
 ): Page {
   const { runs, selection, markets, query } = input;
   const slots = slotsOfMarkets(markets, query);
   const ranges = emptyRanges(markets.length);
-  const append = appender(query, slots, ranges);
+  const append = cellAppender(query.group, slots.slot, slots.count);
   const rows = Math.min(selection.run.length, limits.maxSnapshots);
-  const draft = emptyDraft(input, rows, limits, room);
+  const draft = emptyDraft(input, rows, limits, newCells);
   let end: PageEnd | null = null;
   while (draft.snapshotCount < rows) {
     if (cancelled()) throw new ReplayCancelled('replay page cancelled');
@@ -129,7 +130,7 @@ export function buildPage(
     const run = runs[selection.run[s]];
     const row = selection.row[s];
     findRanges(run, row, query.band, ranges);
-    append(draft.cells, run);
+    append(draft.cells, run, ranges);
     if (draft.cells.length > limits.maxCells) {
       draft.cells.length = draft.cellOffsets[s];
       if (s === 0) throw new RangeError(`snapshot ${run.t[row]} alone exceeds a page's cells`);
@@ -143,22 +144,12 @@ export function buildPage(
   return finishPage(input, slots, draft, end, end === 'more' ? null : next);
 }
 
-type Append = (cells: ServedCells, run: RunColumns) => void;
-
-function appender(query: ReplayQuery, slots: MarketSlots, ranges: MarketRanges): Append {
-  if (query.group === 'market') {
-    return (cells, run) => appendMarkets(cells, run, ranges, slots.slot);
-  }
-  const scratch = groupScratch(slots.count, slots.slot.length);
-  return (cells, run) => appendGroups(cells, run, ranges, slots.slot, scratch);
-}
-
-/** Columns with room for a full page and the one snapshot that turns out not to fit. */
+/** Columns for a full page and the one snapshot that turns out not to fit. */
 function emptyDraft(
   input: PageInput,
   rows: number,
   limits: PageLimits,
-  room: ReusableCells,
+  newCells: typeof emptyCells,
 ): Draft {
   let stored = 0;
   let widest = 0;
@@ -170,7 +161,7 @@ function emptyDraft(
     widest = Math.max(widest, cells);
   }
   return {
-    cells: room(Math.min(stored, limits.maxCells + widest)),
+    cells: newCells(Math.min(stored, limits.maxCells + widest)),
     t: new Uint32Array(rows),
     tier: new Uint8Array(rows),
     priceUsd: new Float64Array(rows),
@@ -182,7 +173,7 @@ function emptyDraft(
   };
 }
 
-/** Takes the snapshot whose cells were just appended onto the page. */
+/** Adds the snapshot whose cells were just appended. */
 function accept(
   draft: Draft,
   run: RunColumns,
@@ -218,8 +209,8 @@ function endOfSelection(
   next: number | null,
 ): PageEnd {
   if (served === input.selection.run.length && !input.windowContinues) return 'window';
-  // A page full of cells may still take a snapshot that the filter empties; one full of snapshots
-  // is done, if only the next one's time is known.
+  // A page full of cells may still take a snapshot that the filter empties. A page full of snapshots
+  // is done, but needs the next one's time.
   return served === limits.maxSnapshots && next !== null ? 'snapshots' : 'more';
 }
 
@@ -262,72 +253,74 @@ function finishPage(
   };
 }
 
-// Mean depth of each type and venue on a page, before types and venues are filtered.
-
-export interface TypeFacet {
-  key: MarketType;
-  label: string;
-  /** Mean support + resistance per snapshot of the page, USD. */
-  usd: number;
+/** What a reply says of its request. */
+export interface ReplayEnvelope {
+  /** The address in the request. */
+  token: string;
+  /** The mint whose snapshots answer a request for its `0x` leg; else null. */
+  resolvedToken: string | null;
+  chain: Chain;
+  /** Epoch seconds after clamping. */
+  window: { from: number; to: number; clamped: boolean };
 }
 
-export interface VenueFacet {
-  key: string;
-  label: string;
-  type: MarketType;
-  usd: number;
+/** What the reply's head says of the page. */
+export type PageSummary = Pick<
+  Page,
+  | 'query'
+  | 'snapshotCount'
+  | 'rowCount'
+  | 'nextFrom'
+  | 'markets'
+  | 'groups'
+  | 'facets'
+  | 'venuesNotFound'
+> & { t: ArrayLike<number> };
+
+/** Name of a snapshot's array of market or group indexes; null with group=all. */
+export function indexKey(
+  page: Pick<Page, 'index'> & { query: Pick<Page['query'], 'group'> },
+): 'market_idx' | 'group_idx' | null {
+  if (page.index === null) return null;
+  return page.query.group === 'market' ? 'market_idx' : 'group_idx';
 }
 
-export interface Facets {
-  /** Snapshots on the page. */
-  frames: number;
-  types: TypeFacet[];
-  venues: VenueFacet[];
-}
-
-/**
- * Facets from each market's support + resistance over a page's snapshots, within the band. Types and
- * venues stand in order of first arrival, and only those with depth on the page, so that a page of
- * the past does not change when a market appears later. Sums are exact up to 2^53 cents.
- *
- * @param marketCents one entry a market of the token's list
- * @param frames snapshots on the page
- */
-export function facetsOfMarkets(
-  markets: readonly Market[],
-  venueKeys: readonly string[],
-  marketCents: Float64Array,
-  frames: number,
-): Facets {
-  const typeCents = new Map<MarketType, number>();
-  const venueCents = new Map<string, { type: MarketType; cents: number }>();
-  markets.forEach((market, m) => {
-    typeCents.set(market.type, (typeCents.get(market.type) ?? 0) + marketCents[m]);
-    const venue = venueCents.get(venueKeys[m]);
-    if (venue) venue.cents += marketCents[m];
-    else venueCents.set(venueKeys[m], { type: market.type, cents: marketCents[m] });
-  });
-  // One division of whole cents, so that the mean is the nearest double to the true one.
-  const mean = (cents: number) => cents / (100 * frames);
-  const labels = venueLabels(markets, venueKeys);
+/** The reply's fields before `snapshots`, in the order in which they are written. */
+export function pageHead(page: PageSummary, envelope: ReplayEnvelope) {
+  const { query, snapshotCount } = page;
   return {
-    frames,
-    types: [...typeCents]
-      .filter(([, cents]) => cents > 0)
-      .map(([key, cents]) => ({ key, label: MARKET_TYPE_LABELS[key], usd: mean(cents) })),
-    venues: [...venueCents]
-      .filter(([, { cents }]) => cents > 0)
-      .map(([key, { type, cents }]) => ({
-        key,
-        label: labels.get(key) as string,
-        type,
-        usd: mean(cents),
-      })),
+    token: envelope.token,
+    ...(envelope.resolvedToken === null ? {} : { resolved_token: envelope.resolvedToken }),
+    chain: envelope.chain,
+    window: {
+      from: envelope.window.from,
+      to: envelope.window.to,
+      clamped: envelope.window.clamped,
+      served_from: snapshotCount === 0 ? null : page.t[0],
+      served_to: snapshotCount === 0 ? null : page.t[snapshotCount - 1],
+    },
+    next_from: page.nextFrom,
+    group: query.group,
+    filter: {
+      types: query.types,
+      venues: query.venues,
+      exclude_types: query.excludeTypes,
+      exclude_venues: query.excludeVenues,
+      venues_not_found: page.venuesNotFound,
+    },
+    markets_mode: query.group === 'market' ? 'split' : 'aggregate',
+    min_pct: query.minPct,
+    max_pct: query.maxPct,
+    bin_ratio: BIN_RATIO,
+    snapshot_count: snapshotCount,
+    row_count: page.rowCount,
+    markets: page.markets.map(({ source, exchangeType, address, pair }) => ({
+      source,
+      exchange_type: exchangeType,
+      address,
+      pair,
+    })),
+    groups: page.groups,
+    ...(page.facets === null ? {} : { facets: page.facets }),
   };
-}
-
-/** The asked venue keys without depth on the page, each once, in the order asked. */
-export function venuesWithoutDepth(asked: readonly string[], facets: Facets): string[] {
-  const found = new Set(facets.venues.map((venue) => venue.key));
-  return [...new Set(asked)].filter((key) => !found.has(key));
 }

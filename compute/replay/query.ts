@@ -1,11 +1,14 @@
-/** What a replay page is asked for (docs/definitions.md#replay), after the server has checked it. */
+/**
+ * A replay request as the server has checked it (docs/definitions.md#replay), and what follows from it for
+ * a token's markets: which of them count, what their cells are grouped by, their facets.
+ */
 import type { BinRange } from '../ladder.js';
-import type { MarketType } from '../market.js';
+import { type Market, MARKET_TYPE_LABELS, type MarketType, venueKey } from '../market.js';
 
 export const REPLAY_GROUPS = ['market', 'venue', 'type', 'all'] as const;
 export type ReplayGroup = (typeof REPLAY_GROUPS)[number];
 
-/** Which markets count, by type and by venue key; null where the request did not say. */
+/** Which markets count, by type and by venue key; null where the request does not say. */
 export interface ReplayFilter {
   types: readonly MarketType[] | null;
   excludeTypes: readonly MarketType[] | null;
@@ -15,14 +18,14 @@ export interface ReplayFilter {
 
 export interface ReplayQuery extends ReplayFilter {
   group: ReplayGroup;
-  /** The bins that `minPct` and `maxPct` keep (binsOfBand). */
+  /** The bins from `minPct` to `maxPct` (binsOfBand). */
   band: BinRange;
-  /** Percent from each snapshot's price, as the reply states them. */
+  /** Percent from each snapshot's price. */
   minPct: number;
   maxPct: number;
 }
 
-/** Whether the request names types or venues. A band is not a filter. */
+/** Whether the request names types or venues; a band is not a filter. */
 export function hasFilter(query: ReplayFilter): boolean {
   return (
     query.types !== null ||
@@ -40,4 +43,137 @@ export function keepsMarket(filter: ReplayFilter, type: MarketType, venue: strin
     (filter.venues?.includes(venue) ?? true) &&
     !(filter.excludeVenues?.includes(venue) ?? false)
   );
+}
+
+/** One group of a page with group=venue or type. */
+export interface PageGroup {
+  key: string;
+  label: string;
+  type: MarketType;
+}
+
+/** Which index each of a token's markets has on a page. */
+export interface MarketSlots {
+  /** Venue key of each of the token's markets. */
+  venueKeys: string[];
+  /**
+   * By market: its index in the page's list of markets (group=market), the index of its group
+   * (venue, type), 0 (all); -1 where the filter drops it.
+   */
+  slot: Int32Array;
+  /** Number of slots in use. */
+  count: number;
+  /** The groups in order of first arrival among the markets that the filter keeps. */
+  groups: PageGroup[];
+}
+
+/** The slots of a token's markets, which are in order of first arrival. */
+export function slotsOfMarkets(markets: readonly Market[], query: ReplayQuery): MarketSlots {
+  const venueKeys = markets.map((market) => venueKey(market.source));
+  const labels = venueLabels(markets, venueKeys);
+  const slot = new Int32Array(markets.length).fill(-1);
+  const groups: PageGroup[] = [];
+  const groupOfKey = new Map<string, number>();
+  let count = 0;
+  markets.forEach((market, m) => {
+    const venue = venueKeys[m];
+    if (!keepsMarket(query, market.type, venue)) return;
+    if (query.group === 'market') slot[m] = count++;
+    else if (query.group === 'all') slot[m] = 0;
+    else {
+      const key = query.group === 'venue' ? venue : market.type;
+      let group = groupOfKey.get(key);
+      if (group === undefined) {
+        group = groups.length;
+        groupOfKey.set(key, group);
+        const label =
+          query.group === 'venue' ? (labels.get(venue) as string) : MARKET_TYPE_LABELS[market.type];
+        groups.push({ key, label, type: market.type });
+      }
+      slot[m] = group;
+    }
+  });
+  if (query.group === 'all') count = 1;
+  else if (query.group !== 'market') count = groups.length;
+  return { venueKeys, slot, count, groups };
+}
+
+/** Labels by venue key: the source of the venue's first market. */
+function venueLabels(
+  markets: readonly Market[],
+  venueKeys: readonly string[],
+): Map<string, string> {
+  const labels = new Map<string, string>();
+  markets.forEach((market, m) => {
+    if (!labels.has(venueKeys[m])) labels.set(venueKeys[m], market.source);
+  });
+  return labels;
+}
+
+export interface TypeFacet {
+  key: MarketType;
+  label: string;
+  /** Mean support + resistance per snapshot of the page, USD. */
+  usd: number;
+}
+
+export interface VenueFacet {
+  key: string;
+  label: string;
+  type: MarketType;
+  usd: number;
+}
+
+export interface Facets {
+  /** Snapshots on the page. */
+  frames: number;
+  types: TypeFacet[];
+  venues: VenueFacet[];
+}
+
+/**
+ * Mean depth of each type and venue on a page, before types and venues are filtered
+ * (docs/definitions.md#replay-facets). Types and venues are in order of first arrival. Only those with depth
+ * on the page are listed, so that a page of the past does not change when a market appears later.
+ *
+ * @param marketCents by market: support + resistance within the band, exact up to 2^53
+ * @param frames snapshots on the page
+ */
+export function facetsOfMarkets(
+  markets: readonly Market[],
+  venueKeys: readonly string[],
+  marketCents: Float64Array,
+  frames: number,
+): Facets {
+  const typeCents = new Map<MarketType, number>();
+  const venueCents = new Map<string, { type: MarketType; cents: number }>();
+  markets.forEach((market, m) => {
+    typeCents.set(market.type, (typeCents.get(market.type) ?? 0) + marketCents[m]);
+    const venue = venueCents.get(venueKeys[m]);
+    if (venue) venue.cents += marketCents[m];
+    else venueCents.set(venueKeys[m], { type: market.type, cents: marketCents[m] });
+  });
+  // A single division of whole cents gives the double nearest to the true mean.
+  const mean = (cents: number) => cents / (100 * frames);
+  const labels = venueLabels(markets, venueKeys);
+  return {
+    frames,
+    types: [...typeCents]
+      .filter(([, cents]) => cents > 0)
+      .map(([key, cents]) => ({ key, label: MARKET_TYPE_LABELS[key], usd: mean(cents) })),
+    venues: [...venueCents]
+      .filter(([, { cents }]) => cents > 0)
+      .map(([key, { type, cents }]) => ({
+        key,
+        label: labels.get(key) as string,
+        type,
+        usd: mean(cents),
+      })),
+  };
+}
+
+/** The requested venue keys without depth on the page, each once, in the order of the request. */
+export function venuesWithoutDepth(requested: readonly string[], facets: Facets): string[] {
+  const found = new Set(facets.venues.map((venue) => venue.key));
+  return [...new Set(requested)].filter((key) => !found.has(key));
 }

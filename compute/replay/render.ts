@@ -1,4 +1,4 @@
-/** The pool's task: segments in, a reply's body out. */
+/** Renders a replay page, from segments to a reply's body: a task of the pool. */
 import { GzipEncoder } from '../deflate/encoder.js';
 import type { Market } from '../market.js';
 import { PlainMemory } from '../segment/lz4.js';
@@ -7,7 +7,6 @@ import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/se
 import { encodeArrow } from './arrow.js';
 import { reusedCells } from './cells.js';
 import { compressPage, type ContentEncoding } from './compress.js';
-import type { ReplayEnvelope } from './envelope.js';
 import { writeJson } from './json.js';
 import { PageMatcher } from './matches.js';
 import { writeMsgpack } from './msgpack.js';
@@ -18,6 +17,7 @@ import {
   type PageEnd,
   type PageLimits,
   ReplayCancelled,
+  type ReplayEnvelope,
   type Selection,
 } from './page.js';
 import type { ReplayQuery } from './query.js';
@@ -25,12 +25,12 @@ import type { ReplayQuery } from './query.js';
 export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
 export type PageFormat = (typeof PAGE_FORMATS)[number];
 
-/** A block that has yet to be checked, perhaps with a cleared place to leave its columns at. */
+/** A stored block whose checksum has yet to be verified, and a cleared slice for its columns, if any. */
 export type FreshSegment = StoredBlock & { keepAt: SharedSlice | null };
-/** A segment: an LZ4 block that encodeSegment made, or the place at which its columns were left. */
+/** A segment: an LZ4 block that encodeSegment made, or the slice that holds its columns. */
 export type SegmentInput = Uint8Array | FreshSegment | { keptAt: SharedSlice };
 
-/** Plain data and bytes: it crosses a thread boundary. */
+/** Plain data and bytes, which cross threads. */
 export interface RenderInput {
   /** The selection's `run` indexes them. */
   segments: readonly SegmentInput[];
@@ -43,7 +43,7 @@ export interface RenderInput {
   format: PageFormat;
   encoding: ContentEncoding;
   limits?: PageLimits;
-  /** In shared memory: the task ends as soon as element 0 is not 0. */
+  /** In shared memory: the task ends once element 0 is not 0. */
   cancel?: Int32Array;
 }
 
@@ -59,13 +59,13 @@ export type RenderResult =
       end: Exclude<PageEnd, 'more'>;
       nextFrom: number | null;
     }
-  /** The selection was too short: what it gave, so that the caller can judge how much is missing. */
+  /** The selection was too short; the counts help the caller to judge how much is missing. */
   | { status: 'more'; snapshotCount: number; rowCount: number }
   | { status: 'cancelled' };
 
-/** What the page that this thread works on is made of, and its cells: used again for the next. */
-const plainRoom = new PlainMemory();
-const cellRoom = reusedCells();
+/** This thread's memory for segments and cells, reused for every page. */
+const plainMemory = new PlainMemory();
+const newCells = reusedCells();
 
 /**
  * Decodes the segments, builds the page, encodes and compresses it.
@@ -86,12 +86,12 @@ function render(input: RenderInput, cancelled: () => boolean): RenderResult {
   const stopIfCancelled = () => {
     if (cancelled()) throw new ReplayCancelled('replay page cancelled');
   };
-  plainRoom.clear();
+  plainMemory.clear();
   const runs = input.segments.map((segment) => {
     stopIfCancelled();
     return runOfSegment(segment);
   });
-  const page = buildPage({ ...input, runs }, input.limits ?? PAGE_LIMITS, cancelled, cellRoom);
+  const page = buildPage({ ...input, runs }, input.limits ?? PAGE_LIMITS, cancelled, newCells);
   const { snapshotCount, rowCount, end, nextFrom } = page;
   if (end === 'more') return { status: 'more', snapshotCount, rowCount };
   stopIfCancelled();
@@ -106,14 +106,14 @@ function render(input: RenderInput, cancelled: () => boolean): RenderResult {
 }
 
 function runOfSegment(segment: SegmentInput): RunColumns {
-  if (segment instanceof Uint8Array) return decodeSegmentInto(plainRoom, segment);
+  if (segment instanceof Uint8Array) return decodeSegmentInto(plainMemory, segment);
   if ('keptAt' in segment) return runAt(segment.keptAt);
-  const run = decodeSegmentInto(plainRoom, checkedBlock(segment));
+  const run = decodeSegmentInto(plainMemory, checkedBlock(segment));
   if (segment.keepAt !== null) leaveRun(run, segment.keepAt);
   return run;
 }
 
-/** Encodes a page in one of the formats; the bytes own their whole ArrayBuffer. */
+/** Encodes a page; the bytes own their whole ArrayBuffer. */
 export function encodePage(
   page: Page,
   envelope: ReplayEnvelope,
@@ -122,7 +122,7 @@ export function encodePage(
   return ownBytes(writePage(page, envelope, format));
 }
 
-/** Encodes a page into bytes that may last only until the next one is encoded. */
+/** Encodes a page; the bytes may last only until the next one is encoded. */
 function writePage(
   page: Page,
   envelope: ReplayEnvelope,
@@ -143,27 +143,25 @@ function ownBytes(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
-// A page as JSON in one gzip member.
-
-/** Of fewer cells too little repeats itself to be worth two codes of their own. */
+/** Pages with fewer cells repeat too little for codes of their own. */
 const MIN_MATCHED_CELLS = 512;
 
-/** A body, and its length before it was compressed. */
+/** A gzip body, and the length of its text. */
 export interface GzippedText {
   /** Owns its whole ArrayBuffer. */
   body: Uint8Array<ArrayBuffer>;
   plainBytes: number;
 }
 
-/** What the page that this thread works on is encoded in: used again for the next. */
+/** This thread's encoder, reused for every page. */
 const encoder = new GzipEncoder();
 const matcher = new PageMatcher(encoder);
 
 /**
- * Encodes a page by what is known of its text where that pays, else by zlib: which of the two
- * follows from the page alone.
+ * Encodes a page as JSON in one gzip member: by PageMatcher where that pays, else by zlib. The choice depends
+ * on the page alone.
  *
- * @param onText called when the text is there and is about to be compressed; what it throws ends it
+ * @param onText called before the text is compressed; may throw to stop
  */
 export function gzipJson(
   page: Page,
@@ -177,7 +175,7 @@ export function gzipJson(
   return { body, plainBytes: text.length };
 }
 
-/** The same by zlib alone. */
+/** The same with zlib alone. */
 export function plainGzipJson(page: Page, envelope: ReplayEnvelope): GzippedText {
   const text = writeJson(page, envelope);
   return { body: compressPage(text, 'gzip'), plainBytes: text.length };

@@ -1,17 +1,19 @@
 /** Pages from fragments: which fragments are kept, which are made, and what the event loop does with them. */
 import { LRUCache } from 'lru-cache';
-import { assemblePage, cellsOf, type FragmentSpan } from '../../compute/replay/fragment-page.js';
-import {
-  bytesOfFragments,
-  type FragmentForm,
-  type FragmentGroup,
-  type SegmentFragments,
-} from '../../compute/replay/fragments.js';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
+import {
+  assemblePage,
+  bytesOfFragments,
+  cellsOf,
+  type FragmentForm,
+  type FragmentGroup,
+  type FragmentSpan,
+  type SegmentFragments,
+} from '../../compute/replay/fragments.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { hasFilter } from '../../compute/replay/query.js';
-import { SegmentGoneError, type DepthSource, type PagePlan } from '../../storage/contract.js';
+import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 import type { PageIdentity } from './caching.js';
 

@@ -1,7 +1,7 @@
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BrotliEncoder } from '../../compute/brotli/encoder.js';
+import { BrotliEncoder } from '../../compute/deflate/brotli-encoder.js';
 import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
 import { CODING_BLOCKS } from '../../compute/replay/fragments.js';
 

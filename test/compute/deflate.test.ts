@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
 import { DeflateEncoder, GzipEncoder } from '../../compute/deflate/encoder.js';
-import { canonicalCodes, codeLengths } from '../../compute/deflate/huffman.js';
+import { canonicalCodes, codeLengths } from '../../compute/deflate/prefix-codes.js';
 import { sequence } from './ladder-store.js';
 
 const WINDOW_BYTES = 32_768;

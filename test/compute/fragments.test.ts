@@ -5,19 +5,17 @@ import { describe, expect, it } from 'vitest';
 import { gathered, makeFragments } from '../../compute/replay/fragment-maker.js';
 import {
   assemblePage,
+  bytesOfFragments,
+  type CompressedTexts,
   crcOfBoth,
   crcWithEnd,
-  type FragmentSpan,
-} from '../../compute/replay/fragment-page.js';
-import {
-  bytesOfFragments,
   FRAGMENT_CODINGS,
-  type CompressedTexts,
   type FragmentForm,
+  type FragmentSpan,
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
-import { encodeJson } from '../../compute/replay/json.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
+import { encodePage } from '../../compute/replay/render.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import {
   type PlainCell,
@@ -79,7 +77,7 @@ function bothWays(
   const request = requestOf(group, from);
   const { page } = kernelPage(store, request, limits, WHOLE);
   const envelope = envelopeOf(request);
-  const json = Buffer.from(encodeJson(page, envelope));
+  const json = Buffer.from(encodePage(page, envelope, 'json'));
   if (page.snapshotCount === 0) return { page, json, body: null };
   const body = assemblePage({
     spans: spansOf(all, page.t),

@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeArrow } from '../../compute/replay/arrow.js';
 import { MAX_AMOUNT_BYTES, textBuffer, writeAmounts } from '../../compute/replay/digits.js';
-import { encodeJson } from '../../compute/replay/json.js';
-import { encodeMsgpack } from '../../compute/replay/msgpack.js';
 import { type Page, PAGE_LIMITS } from '../../compute/replay/page.js';
+import { encodePage, PAGE_FORMATS } from '../../compute/replay/render.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
 import { type PlainStore, usdText } from '../reference/replay.js';
 import {
@@ -79,8 +78,8 @@ describe('the formats of a page', () => {
   it('hold the same reply', () => {
     fc.assert(
       fc.property(pages, ({ page, envelope }) => {
-        const reply = fromJson(encodeJson(page, envelope));
-        expect(decodeMsgpack(encodeMsgpack(page, envelope))).toEqual(reply);
+        const reply = fromJson(encodePage(page, envelope, 'json'));
+        expect(decodeMsgpack(encodePage(page, envelope, 'msgpack'))).toEqual(reply);
         expect(fromArrow(encodeArrow(page, envelope))).toEqual(reply);
       }),
       { numRuns: 200 },
@@ -90,10 +89,10 @@ describe('the formats of a page', () => {
   it('are the same bytes for the same page, in buffers of their own', () => {
     fc.assert(
       fc.property(pages, ({ page, envelope }) => {
-        for (const encode of [encodeJson, encodeMsgpack, encodeArrow]) {
-          const bytes = encode(page, envelope);
+        for (const format of PAGE_FORMATS) {
+          const bytes = encodePage(page, envelope, format);
           expect(bytes.byteLength).toBe(bytes.buffer.byteLength);
-          expect(Buffer.compare(bytes, encode(page, envelope))).toBe(0);
+          expect(Buffer.compare(bytes, encodePage(page, envelope, format))).toBe(0);
         }
       }),
       { numRuns: 20 },
@@ -101,7 +100,7 @@ describe('the formats of a page', () => {
   });
 
   it('type every amount of MessagePack as a double', () => {
-    const bytes = Buffer.from(encodeMsgpack(pageOf(1200n, 0n), envelopeOf(REQUEST)));
+    const bytes = Buffer.from(encodePage(pageOf(1200n, 0n), envelopeOf(REQUEST), 'msgpack'));
     const double = (usd: number) => {
       const item = Buffer.alloc(10, 0x91);
       item[1] = 0xcb;
@@ -178,11 +177,11 @@ describe('amounts', () => {
   it('are exact up to 2^53 cents on a page', () => {
     const widest = BigInt(Number.MAX_SAFE_INTEGER);
     const page = pageOf(widest - 7_000_000_001n, 7_000_000_001n);
-    const json = new TextDecoder().decode(encodeJson(page, envelopeOf(REQUEST)));
+    const json = new TextDecoder().decode(encodePage(page, envelopeOf(REQUEST), 'json'));
     expect(json).toContain('"support_usd":[90071922547409.9],"resistance_usd":[70000000.01]');
     expect(json).toContain(`"usd":${Number(widest) / 100}`);
     const widestAlone = new TextDecoder().decode(
-      encodeJson(pageOf(widest, 0n), envelopeOf(REQUEST)),
+      encodePage(pageOf(widest, 0n), envelopeOf(REQUEST), 'json'),
     );
     expect(widestAlone).toContain('"support_usd":[90071992547409.91]');
   });

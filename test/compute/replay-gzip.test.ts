@@ -2,11 +2,15 @@ import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GzipEncoder } from '../../compute/deflate/encoder.js';
-import type { ReplayEnvelope } from '../../compute/replay/envelope.js';
-import { encodeJson, writeJson } from '../../compute/replay/json.js';
+import { writeJson } from '../../compute/replay/json.js';
 import { PageMatcher } from '../../compute/replay/matches.js';
-import { type Page, PAGE_LIMITS } from '../../compute/replay/page.js';
-import { gzipJson, type GzippedText, plainGzipJson } from '../../compute/replay/render.js';
+import { type Page, PAGE_LIMITS, type ReplayEnvelope } from '../../compute/replay/page.js';
+import {
+  encodePage,
+  gzipJson,
+  type GzippedText,
+  plainGzipJson,
+} from '../../compute/replay/render.js';
 import type { PlainStore } from '../reference/replay.js';
 import { type Cents, type LadderShape, ladderStore, moving, sequence } from './ladder-store.js';
 import {
@@ -33,7 +37,7 @@ function matchedGzipJson(page: Page, envelope: ReplayEnvelope): GzippedText {
 const WAYS = { gzipJson, plainGzipJson, matchedGzipJson };
 
 function checkEveryWay(page: Page, envelope: ReplayEnvelope): void {
-  const json = encodeJson(page, envelope);
+  const json = encodePage(page, envelope, 'json');
   for (const [name, encode] of Object.entries(WAYS)) {
     const { body, plainBytes } = encode(page, envelope);
     expect(plainBytes, name).toBe(json.length);
@@ -103,7 +107,7 @@ describe('a page as gzipped JSON', () => {
       const page = pageOf(store, request);
       const envelope = envelopeOf(request);
       checkEveryWay(page, envelope);
-      const json = encodeJson(page, envelope);
+      const json = encodePage(page, envelope, 'json');
       const fastest = zlib.gzipSync(json, { level: 1, memLevel: 9 });
       expect(gzipJson(page, envelope).body.length, group).toBeLessThanOrEqual(
         fastest.length + CODES_BYTES,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeJson } from '../../compute/replay/json.js';
 import { PAGE_LIMITS, ReplayCancelled, buildPage } from '../../compute/replay/page.js';
+import { encodePage } from '../../compute/replay/render.js';
 import { referencePage, type PlainRequest, type PlainStore } from '../reference/replay.js';
 import { HAS_EXAMPLES, exampleRows, expectedReplies } from '../support/examples.js';
 import type { Json } from '../support/tables.js';
@@ -41,7 +41,7 @@ function allPages(
   for (let from: number | null = request.from; from !== null;) {
     const part: PlainRequest = { ...request, from };
     const { page } = kernelPage(store, part, limits, supply);
-    const reply = JSON.parse(text(encodeJson(page, envelopeOf(part))));
+    const reply = JSON.parse(text(encodePage(page, envelopeOf(part), 'json')));
     snapshots.push(...(reply.snapshots as Snapshot[]));
     from = reply.next_from as number | null;
   }
@@ -101,7 +101,7 @@ describe('a page of replay', () => {
         const told = { ...envelope, clamped: false };
         const { page } = kernelPage(store, request, { ...PAGE_LIMITS }, WHOLE);
         const { reply } = referencePage(store, request, { ...PAGE_LIMITS }, told);
-        expect(text(encodeJson(page, envelope))).toBe(JSON.stringify(reply));
+        expect(text(encodePage(page, envelope, 'json'))).toBe(JSON.stringify(reply));
       }),
       { numRuns: 150 },
     );
@@ -117,7 +117,7 @@ describe('a page of replay', () => {
           const envelope = envelopeOf(part);
           const told = { ...envelope, clamped: envelope.window.clamped };
           const { reply, end } = referencePage(store, part, limits, told);
-          expect(text(encodeJson(page, envelope))).toBe(JSON.stringify(reply));
+          expect(text(encodePage(page, envelope, 'json'))).toBe(JSON.stringify(reply));
           expect(page.end).toBe(end);
           seen[end]++;
           seen.more += askedForMore;
@@ -170,7 +170,9 @@ describe('a page of replay', () => {
     fc.assert(
       fc.property(stores, requests, pageLimits, (store, request, limits) => {
         const page = (of: PlainStore) =>
-          text(encodeJson(kernelPage(of, request, limits, WHOLE).page, envelopeOf(request)));
+          text(
+            encodePage(kernelPage(of, request, limits, WHOLE).page, envelopeOf(request), 'json'),
+          );
         expect(page({ ...store, markets: [...store.markets, late] })).toBe(page(store));
       }),
       { numRuns: 100 },
@@ -184,7 +186,7 @@ describe('a page of replay', () => {
       PAGE_LIMITS,
       WHOLE,
     );
-    const reply = JSON.parse(text(encodeJson(page, envelopeOf(DEFAULT_REQUEST))));
+    const reply = JSON.parse(text(encodePage(page, envelopeOf(DEFAULT_REQUEST), 'json')));
     expect(reply).toMatchObject({
       window: { served_from: null, served_to: null },
       next_from: null,
@@ -299,7 +301,7 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
       const to = expected.now;
       const request = { ...DEFAULT_REQUEST, group: query.group, from: to - 30 * 3600, to };
       const { page } = kernelPage(store, request, PAGE_LIMITS, WHOLE);
-      const reply = JSON.parse(text(encodeJson(page, envelopeOf(request))));
+      const reply = JSON.parse(text(encodePage(page, envelopeOf(request), 'json')));
       const [want] = pages;
       expect(reply).toMatchObject({ snapshot_count: want.snapshot_count });
       expect(reply.row_count).toBe(want.row_count);

@@ -1,6 +1,6 @@
 /** A text as fragments of a brotli stream (RFC 7932), from matches that the caller names. */
-import { BitWriter, DEFLATE_SLACK_BYTES } from '../deflate/bit-writer.js';
-import { checkMatch, type FragmentEncoder } from '../deflate/encoder.js';
+import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
+import { checkMatch, type FragmentEncoder } from './encoder.js';
 import {
   canLeaveDistanceOut,
   COMMAND_SYMBOLS,
@@ -14,7 +14,7 @@ import {
   INSERTS,
   LastDistances,
   PrefixCode,
-} from './codes.js';
+} from './brotli-codes.js';
 
 /** What a command takes in the list of them. */
 const INSERT = 0;

@@ -1,6 +1,5 @@
 /** Brotli's commands (RFC 7932, 5): so many literals, then a copy; and which symbols stand for them. */
-import type { BitWriter } from '../deflate/bit-writer.js';
-import { canonicalCodes, codeLengths, MAX_CODE_BITS } from '../deflate/huffman.js';
+import { type BitWriter, canonicalCodes, codeLengths, MAX_CODE_BITS } from './prefix-codes.js';
 
 /** Codes of lengths, the same number of both kinds. */
 const LENGTH_CODES = 24;
