@@ -16,6 +16,7 @@ export default defineConfig({
           name: 'shared',
           include: ['test/**/*.test.ts'],
           exclude: MEASURED,
+          globalSetup: 'test/support/prepared.ts',
           // A process runs many files: loading the modules anew for each took a third of the time.
           isolate: false,
         },

@@ -1,6 +1,7 @@
 /** A replay page as a client gets it: JSON of the endpoint's schema, checked before it is used. */
 import type { Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import type { TLocalizedValidationError } from 'typebox/error';
 import { getReplay } from '../replay/replay.js';
 
 export type RemotePage = Static<(typeof getReplay)['response']>;
@@ -35,18 +36,18 @@ export function slotsOf(page: RemotePage): readonly (RemoteMarket | RemoteGroup)
 export function parsePage(text: string): RemotePage {
   const page = parseJson(text);
   if (!validator.Check(page)) {
-    const [fault] = validator.Errors(page);
-    if (fault.keyword === 'required') {
-      throw new PageFault(`${fault.params.requiredProperties[0]}: expected a value`);
-    }
-    const field = fault.instancePath
-      .slice(1)
-      .replace(/\/(\d+)/g, '[$1]')
-      .replaceAll('/', '.');
-    throw new PageFault(`${field === '' ? 'body' : field}: ${fault.message}`);
+    throw new PageFault(explain(validator.Errors(page)[0]));
   }
   page.snapshots.forEach((snapshot, s) => checkSnapshot(page, snapshot, `snapshots[${s}]`));
   return page;
+}
+
+function explain(fault: TLocalizedValidationError): string {
+  const names = fault.instancePath.split('/').slice(1);
+  const isMissing = fault.keyword === 'required';
+  if (isMissing) names.push(fault.params.requiredProperties[0]);
+  const field = names.join('.').replace(/\.(\d+)/g, '[$1]');
+  return `${field === '' ? 'body' : field}: ${isMissing ? 'expected a value' : fault.message}`;
 }
 
 function parseJson(text: string): unknown {

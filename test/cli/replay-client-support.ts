@@ -1,6 +1,6 @@
 /** A store with a few pages of replay, and the client run against it as people run it. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { vi } from 'vitest';
 import { replay } from '../../server/cli/commands/replay.js';
@@ -8,11 +8,12 @@ import {
   fathom,
   fathomProcess,
   newKey,
-  serve,
+  serveHere,
   temporaryDirectory,
   type Ended,
-  type Server,
+  type Service,
 } from '../support/cli.js';
+import { preparedFolder } from '../support/prepared.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
 export const LEG = '0x00000000000000000000000000000000000000aa';
@@ -149,13 +150,19 @@ export interface Market {
   data: string;
   rows: SnapshotRow[];
   key: string;
-  server: Server;
+  server: Service;
 }
 
-/** Ingests the market and serves it. */
+/** Serves a copy of the market's store within this process, with a key. */
 export async function startMarket(): Promise<Market> {
+  const data = path.join(temporaryDirectory(), 'store');
+  cpSync(await preparedFolder('replay-client', ingestMarket), data, { recursive: true });
+  const key = await newKey(data);
+  return { data, rows: snapshotRows(), key, server: await serveMarket(data) };
+}
+
+async function ingestMarket(data: string): Promise<void> {
   const directory = temporaryDirectory();
-  const data = path.join(directory, 'store');
   const rows = snapshotRows();
   const lines = (items: readonly object[]) => items.map((row) => JSON.stringify(row)).join('\n');
   writeFileSync(path.join(directory, 'snapshots.ndjson'), lines(rows));
@@ -169,12 +176,10 @@ export async function startMarket(): Promise<Market> {
     const { status, stderr } = await fathom(['ingest', dataset, file, '--data', data]);
     if (status !== 0) throw new Error(stderr);
   }
-  const key = await newKey(data);
-  return { data, rows, key, server: await serveMarket(data) };
 }
 
-export function serveMarket(data: string): Promise<Server> {
-  return serve(data, ['--port', '0', '--as-of', String(AS_OF), '--threads', '1']);
+export function serveMarket(data: string): Promise<Service> {
+  return serveHere(data, ['--as-of', String(AS_OF)]);
 }
 
 /** Everything that there is, unless the words say otherwise. */
