@@ -1,50 +1,50 @@
 /**
- * Work in the background that follows changes. A `Follower` works on the keys that changed; a
- * `LiveValue` is one value that is kept ready while the data that it is made of change.
+ * Background work that follows changes: a `Follower` works on changed keys, a `LiveValue` rebuilds
+ * one value.
  */
 import type { Log } from './log.js';
 
-/** A paced key rests this many times what its work cost: it gets one part in eleven of the time. */
+/** A paced key rests ten times as long as its work took: it gets one eleventh of the time. */
 const PAUSE_FACTOR = 10;
 const MIN_PAUSE_MS = 100;
-/** The longest rest of a paced key, unless told otherwise. */
+/** Default for the longest rest of a paced key. */
 const MAX_PAUSE_MS = 15_000;
-/** Work costs as much as the cheapest of a key's last runs: the rest was waiting for others. */
+/** The cheapest of a key's last runs is its cost: the others also waited for other work. */
 const RECENT_RUNS = 4;
-/** Runs of a paced key without a rest in between, after a quiet time. */
+/** After a quiet time, a paced key may run this often without a rest. */
 const BURST = 3;
-/** A key whose work failed is worked on again after this, unless told otherwise. */
+/** Default for the time before a failed key is retried. */
 const RETRY_AFTER_MS = 5_000;
 
 export interface FollowerOptions<K> {
   /**
-   * Works on keys that have changed. A paced follower is charged with the time that this took, or
-   * with the milliseconds that it resolves to; null charges nothing. A batch that fails is worked
-   * on key by key, so that one key does not hold up the others.
+   * Works on changed keys. It may resolve to its cost in milliseconds, which sets the rest of a
+   * paced key; undefined: the time it took; null: no cost. The follower retries a failed batch key
+   * by key, so that one bad key does not hold up the others.
    */
   work: (keys: readonly K[]) => Promise<number | null | void>;
-  /** Message of the log's line where keys fail. */
+  /** The log message when keys fail. */
   failure: string;
-  /** Field of that line that holds the first of the keys. */
+  /** The log field that holds the first failed key. */
   keyField?: string;
   log: Log;
-  /** The most keys that one call of `work` gets; default 1. */
+  /** Greatest number of keys in one call of `work`; default 1. */
   batchKeys?: number;
-  /** Whether each key rests after its work, in proportion to what that cost; default false. */
+  /** Whether each key rests after its work, in proportion to its cost; default false. */
   paced?: boolean;
   maxPauseMs?: number;
-  /** null: a key that failed waits until it changes again. */
+  /** null: no retry before the key changes again. */
   retryAfterMs?: number | null;
 }
 
 /** Works on keys in the order of their changes, one batch at a time. */
 export class Follower<K extends string | number> {
   private readonly dueKeys = new Set<K>();
-  /** Changed keys that rest, and the timers that end it. */
+  /** Changed keys that rest, and the timers that end their rest. */
   private readonly resting = new Map<K, NodeJS.Timeout>();
   private readonly paces = new Map<K, Pace>();
   private readonly failed = new Set<K>();
-  /** Keys of the call of `work` that is under way. */
+  /** Keys of the current call of `work`. */
   private readonly working = new Set<K>();
   private retryTimer: NodeJS.Timeout | null = null;
   private running: Promise<void> | null = null;
@@ -53,13 +53,13 @@ export class Follower<K extends string | number> {
 
   constructor(private readonly options: FollowerOptions<K>) {}
 
-  /** Begins to work, first on what has been touched until now. */
+  /** Starts with the keys touched so far. */
   start(): void {
     this.started = true;
     this.run();
   }
 
-  /** Takes note of changed keys. Their work begins soon, but never within this call. */
+  /** Marks keys as changed. Their work begins soon, but never within this call. */
   touch(keys: Iterable<K>): void {
     if (this.closed) return;
     for (const key of keys) {
@@ -71,7 +71,7 @@ export class Follower<K extends string | number> {
     this.run();
   }
 
-  /** The same for keys that must not rest first. */
+  /** Marks keys as changed and ends their rest. */
   touchNow(keys: Iterable<K>): void {
     if (this.closed) return;
     for (const key of keys) {
@@ -81,7 +81,7 @@ export class Follower<K extends string | number> {
     this.run();
   }
 
-  /** Drops what is known of a key, a pending change included. */
+  /** Forgets a key, including a change not yet worked on. */
   forget(key: K): void {
     this.endRest(key);
     this.dueKeys.delete(key);
@@ -90,12 +90,12 @@ export class Follower<K extends string | number> {
     this.failed.delete(key);
   }
 
-  /** Changed keys that wait for their work, in its order; without those that rest. */
+  /** Changed keys in the order of their work, without those that rest. */
   get due(): ReadonlySet<K> {
     return this.dueKeys;
   }
 
-  /** Works at once on all that was touched, and resolves when each key is done or has failed. */
+  /** Ends all rests; resolves when every touched key is done or has failed. */
   async settled(): Promise<void> {
     for (;;) {
       this.touchNow([...this.resting.keys()]);
@@ -104,7 +104,7 @@ export class Follower<K extends string | number> {
     }
   }
 
-  /** Takes no more changes, drops those that wait, and waits for what is under way. */
+  /** Drops changes not yet worked on, and waits for the current work. */
   async close(): Promise<void> {
     this.closed = true;
     if (this.retryTimer !== null) clearTimeout(this.retryTimer);
@@ -123,13 +123,13 @@ export class Follower<K extends string | number> {
     if (!this.started || this.closed || this.running !== null || this.dueKeys.size === 0) return;
     this.running = this.workOnAll().finally(() => {
       this.running = null;
-      // Keys that were touched after the last batch.
+      // Keys may have been touched after the last batch.
       this.run();
     });
   }
 
   private async workOnAll(): Promise<void> {
-    // Changes come in quick succession: those of one moment are one batch.
+    // Changes of the same moment form one batch.
     await Promise.resolve();
     const { batchKeys = 1 } = this.options;
     while (this.dueKeys.size > 0 && !this.closed) {
@@ -197,7 +197,7 @@ export class Follower<K extends string | number> {
       const pace = this.paces.get(key) ?? new Pace(maxPauseMs);
       this.paces.set(key, pace);
       pace.charge(costMs / keyCount);
-      // A change that came meanwhile has to wait for the rest that follows this work.
+      // A change during this work waits for the rest after it.
       const wasDue = this.dueKeys.delete(key);
       const wasResting = this.endRest(key);
       if (wasDue || wasResting) this.touch([key]);
@@ -205,11 +205,11 @@ export class Follower<K extends string | number> {
   }
 }
 
-/** When the next run of a key may start: at once after a quiet time, a bounded share otherwise. */
+/** Decides when a key may run next: at once after a quiet time, else after a rest. */
 class Pace {
-  /** When the last runs ended, the latest first: at most BURST. */
+  /** Ends of the last runs, latest first: at most BURST. */
   private readonly endsMs: number[] = [];
-  /** Costs of the last runs, the latest first: at most RECENT_RUNS. */
+  /** Costs of the last runs, latest first: at most RECENT_RUNS. */
   private readonly costsMs: number[] = [];
   private pauseMs = MIN_PAUSE_MS;
 
@@ -232,18 +232,26 @@ class Pace {
   }
 }
 
+/** Calls `use` at once with a value that is ready, else as soon as its promise resolves. */
+export function whenReady<T, R>(
+  value: T | Promise<T>,
+  use: (value: T) => R | Promise<R>,
+): R | Promise<R> {
+  return value instanceof Promise ? value.then(use) : use(value);
+}
+
 export interface LiveValueOptions<T> {
-  /** Builds the value from what is known now; `costMs`, where given, is charged in place of its time. */
+  /** Builds the value from current data; `costMs` replaces the time it took as its cost. */
   build: () => Promise<{ value: T; costMs?: number }>;
-  /** Message of the log's line where a build fails. */
+  /** The log message when a build fails. */
   failure: string;
   log: Log;
-  /** The longest that a request waits for its build to begin. */
+  /** Longest wait between a request and the start of its build. */
   maxPauseMs?: number;
   retryAfterMs?: number;
 }
 
-/** A value that is built anew in the background, paced, whenever that is requested. */
+/** A value rebuilt in the background on request, at a bounded pace. */
 export class LiveValue<T extends object> {
   private value: T | null = null;
   private waiting: { resolve: (value: T) => void; reject: (error: unknown) => void }[] = [];
@@ -257,37 +265,36 @@ export class LiveValue<T extends object> {
     this.follower.start();
   }
 
-  /** The value as it stands; null before the first one is built. */
+  /** The newest value; null before the first build. */
   get current(): T | null {
     return this.value;
   }
 
-  /** The same; before the first one is built, a promise of it, which rejects where that build fails. */
+  /** The newest value; before the first build a promise of it, which rejects if that build fails. */
   get(): T | Promise<T> {
     if (this.value !== null) return this.value;
     if (this.closed) return Promise.reject(new Error('closed before it was built'));
-    // Also where an attempt has failed: nobody waits for the retry.
+    // Starts a build even after a failure: callers do not wait for the retry.
     this.request();
     return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
   }
 
-  /** Calls `use` with the value as it stands, at once; before the first one is built, with that one. */
+  /** Calls `use` with the newest value: at once, or after the first build. */
   use<R>(use: (value: T) => R): R | Promise<R> {
-    const value = this.get();
-    return value instanceof Promise ? value.then(use) : use(value);
+    return whenReady(this.get(), use);
   }
 
-  /** Has it built anew from all that is known after this call: soon, and in the background. */
+  /** Asks for a build in the background, from the data known after this call. */
   request(): void {
     this.follower.touch(['value']);
   }
 
-  /** Resolves when every build that was requested is done, or has failed once. */
+  /** Resolves when every requested build is done or has failed once. */
   settled(): Promise<void> {
     return this.follower.settled();
   }
 
-  /** Builds no more, and waits for what is under way. */
+  /** Stops building, and waits for the current build. */
   async close(): Promise<void> {
     this.closed = true;
     await this.follower.close();

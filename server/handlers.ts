@@ -1,13 +1,15 @@
-/** The handlers of the API's endpoints over the data in memory; replay's is made with the server. */
+/** The handlers that answer from data in memory: all but replay's. */
 import type { TokenQueue } from '../storage/contract.js';
 import type { Handlers } from './api/endpoint.js';
 import type { Clock } from './clock.js';
 import { marketDepthHandler, type MarketDepthServices } from './depth/market-depth.js';
 import type { Endpoints } from './endpoints.js';
-import { holderHandlers } from './holders/whale-activity.js';
 import type { HolderFlows } from './holders/holder-flows.js';
+import { holderHandlers } from './holders/whale-activity.js';
 import type { Log } from './log.js';
-import { lpHandlers } from './lp/lp-handlers.js';
+import { dlmmPoolsHandler } from './lp/dlmm-pools.js';
+import { dlmmHandler } from './lp/dlmm.js';
+import { lpCheatSheetHandler } from './lp/lp-cheat-sheet.js';
 import type { LpTools } from './lp/lp-tools.js';
 import { dcaOrdersHandler } from './orders/dca-orders.js';
 import { dcaPressureHandler } from './orders/dca-pressure.js';
@@ -21,7 +23,7 @@ export interface LiveServices extends MarketDepthServices {
   orders: LiveOrders;
   holderFlows: HolderFlows;
   lp: LpTools;
-  /** Mints that are the quote side of a pool, first the one that is it before all others. */
+  /** Mints of quote tokens, highest rank first. */
   quotes: readonly string[];
   queue: TokenQueue;
   clock: Clock;
@@ -32,6 +34,7 @@ export type LiveHandlers = Omit<Handlers<Endpoints>, 'getReplay'>;
 
 export function liveHandlers(services: LiveServices): LiveHandlers {
   const { tokens, topScores, holderFlows, lp, quotes } = services;
+  const lpServices = { lp, tokens: tokens.table, quotes };
   return {
     getScore: scoreHandler(services),
     postScore: batchScoreHandler(services),
@@ -41,6 +44,8 @@ export function liveHandlers(services: LiveServices): LiveHandlers {
     getDcaOrders: dcaOrdersHandler(services),
     getLimitOrders: limitOrdersHandler(services),
     ...holderHandlers(holderFlows),
-    ...lpHandlers({ lp, tokens: tokens.table, quotes }),
+    getDlmm: dlmmHandler(lpServices),
+    getDlmmPools: dlmmPoolsHandler(lpServices),
+    getLpCheatSheet: lpCheatSheetHandler(lpServices),
   };
 }

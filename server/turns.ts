@@ -1,13 +1,12 @@
-/** Long work on the event loop, cut into turns between which requests are served. */
+/** Cuts long work on the event loop into turns, between which the server answers requests. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How long a turn of work lasts. */
 const TURN_MS = 1.5;
 
 export class Turns {
   private untilMs = performance.now() + TURN_MS;
 
-  /** Call between two steps of the work: ends the turn where it has lasted long enough. */
+  /** Call between two steps of the work: ends a turn that has lasted TURN_MS. */
   take(): Promise<void> | void {
     if (performance.now() < this.untilMs) return;
     return this.next();
@@ -19,10 +18,10 @@ export class Turns {
   }
 }
 
-/** Items that are sorted, or merged, between two looks at the clock: less than a millisecond's work. */
+/** Items sorted or merged between two looks at the clock: less than a millisecond's work. */
 const ITEMS_AT_ONCE = 1024;
 
-/** A sorted copy, made in turns; stable, as Array's own sort is. */
+/** Sorts a copy in turns; stable, like `Array.sort`. */
 export async function sortInTurns<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,

@@ -2,7 +2,7 @@
 import { type BinSums, depthUsdWithin } from '../segment/snapshots.js';
 import { firstHourOf, hourIndex } from './hours.js';
 import { binsOfPrices, pricesOver, type HourPrices } from './price-range.js';
-import { inOrderOfAddress, rankOf } from './rank.js';
+import { inOrderOfAddress, rankOf } from './dlmm-board.js';
 
 /** Hours of each window of the numerator. */
 export const LP_WINDOWS_H = { '1h': 1, '6h': 6, '24h': 24 } as const;

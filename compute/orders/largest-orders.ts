@@ -1,48 +1,48 @@
-/** A token's DCA orders by what they are about to do (docs/definitions.md#dca-orders). */
+/** The largest DCA orders of a token (docs/definitions.md#dca-orders). */
 import type { BinSums } from '../segment/snapshots.js';
 import { type DcaOrder, usdNext } from './dca-orders.js';
 import { impactPct } from './impact.js';
 
-/** Flows of this long count. */
+/** Flows within this time count. */
 const HORIZON_S = 86_400;
-/** Below any order's: a move without depth to move along ranks last. */
+/** Size of a flow without depth to move along: below any other, so it ranks last. */
 const NO_DEPTH = -1;
 
-/** What orders are ranked by: the size of the move that their flow alone would cause, or the flow. */
+/** Orders rank by the move that their flow alone would cause, or by the flow. */
 type OrderSize = 'pct_impact' | 'usd_flow';
 
 interface RankingState {
-  /** The token's current price; null: none is known. */
+  /** The token's current price; null: unknown. */
   priceUsd: number | null;
-  /** What flows move along; null: there is no depth. */
+  /** The depth that flows move along; null: none. */
   ladder: BinSums | null;
-  /** The service's now. */
+  /** The service's time. */
   nowS: number;
 }
 
-/** The largest of the orders that it is shown, one after the other. */
+/** Keeps the largest of the orders added to it. */
 export class LargestOrders {
   /** Largest first; parallel to `sizes`. */
   private readonly best: DcaOrder[] = [];
   private readonly sizes: number[] = [];
-  /** Flows up to which an order of each direction cannot come in any more: a move grows with them. */
-  private readonly hopeless = { BUY: -Infinity, SELL: -Infinity };
+  /** By direction, the flow that an order must exceed to be kept: a larger flow moves the price more. */
+  private readonly tooSmallUsd = { BUY: -Infinity, SELL: -Infinity };
 
-  /** @param limit at most this many are kept */
+  /** @param limit greatest number of kept orders */
   constructor(
     private readonly by: OrderSize,
     private readonly state: RankingState,
     private readonly limit: number,
   ) {}
 
-  /** Shows it the orders `from..to` of a list; all together they come by address ascending. */
-  show(orders: readonly DcaOrder[], from = 0, to = orders.length): void {
+  /** Adds `orders[from..to)`. Over all calls, orders must ascend by address. */
+  add(orders: readonly DcaOrder[], from = 0, to = orders.length): void {
     const { priceUsd, nowS } = this.state;
     for (let i = from; i < to; i++) {
       const order = orders[i];
       const flowUsd = usdNext(order, priceUsd, nowS, HORIZON_S);
-      // No flow, no move: that one is larger than one which has no depth to move along.
-      if (flowUsd === 0 || flowUsd > this.hopeless[order.direction]) {
+      // Without a flow there is no move, which still ranks before a flow without depth.
+      if (flowUsd === 0 || flowUsd > this.tooSmallUsd[order.direction]) {
         this.consider(order, flowUsd);
       }
     }
@@ -57,9 +57,9 @@ export class LargestOrders {
     const { best, sizes, limit } = this;
     const size = this.sizeOf(order, flowUsd);
     const isFull = best.length === limit;
-    // One that came before has the lower address: it stays in front of its equals.
+    // Earlier orders have lower addresses, so they stay ahead of equals.
     if (isFull && size <= sizes[limit - 1]) {
-      this.hopeless[order.direction] = Math.max(this.hopeless[order.direction], flowUsd);
+      this.tooSmallUsd[order.direction] = Math.max(this.tooSmallUsd[order.direction], flowUsd);
       return;
     }
     if (isFull) {

@@ -16,23 +16,23 @@ export interface LimitOrder {
   /** > 0. */
   usdPrice: number;
   remainingUsd: number;
-  /** Fraction that has been filled. */
+  /** Filled fraction. */
   pctComplete: number;
   /** Epoch seconds. */
   createdAtS: number;
 }
 
-/** Active orders of one leg, in levels: those of one price. */
+/** A leg's active orders; orders of the same price form a level. */
 export interface LimitLadder {
   /** By price, then address, both ascending. */
   readonly orders: readonly LimitOrder[];
   /** Each level's price, ascending. */
   readonly levelPriceUsd: Float64Array;
-  /** Level `i` is `orders[levelStart[i]..levelStart[i + 1]]`; one more than there are levels. */
+  /** Level `i` is `orders[levelStart[i]..levelStart[i + 1])`; one item more than levels. */
   readonly levelStart: Uint32Array;
 }
 
-/** A leg to look for orders on. */
+/** A leg whose orders are searched. */
 export interface LadderLeg {
   readonly ladder: LimitLadder;
   /** The leg's own current price. */
@@ -41,14 +41,14 @@ export interface LadderLeg {
 
 export interface NearOrder {
   readonly order: LimitOrder;
-  /** Index of the order's leg among those looked at. */
+  /** Index of the order's leg among the searched ones. */
   readonly leg: number;
-  /** `usd_price / current price - 1`, the price of the order's own leg. */
+  /** `usd_price / current price - 1`, with the price of the order's own leg. */
   readonly pctAway: number;
 }
 
 interface NearQuery {
-  /** The range of `pctAway`, both ends included, compared as they are. */
+  /** Range of `pctAway`, both ends included, compared without a tolerance. */
   readonly lowChange: number;
   readonly highChange: number;
   /** At most this many orders. */
@@ -60,7 +60,7 @@ export function compareByPrice(a: LimitOrder, b: LimitOrder): number {
   return a.usdPrice - b.usdPrice || compareAddresses(a.orderAddress, b.orderAddress);
 }
 
-/** Puts a leg's orders, sorted by `compareByPrice`, in levels. */
+/** Groups a leg's orders, sorted by `compareByPrice`, into levels. */
 export function limitLadder(orders: readonly LimitOrder[]): LimitLadder {
   const levelPriceUsd = new Float64Array(orders.length);
   const levelStart = new Uint32Array(orders.length + 1);
@@ -80,8 +80,8 @@ export function limitLadder(orders: readonly LimitOrder[]): LimitLadder {
 }
 
 /**
- * The orders nearest to their legs' prices, by `|pctAway|`, ties by address ascending. It costs as
- * many steps as there are orders in the answer, however many the legs have.
+ * The orders nearest to their legs' prices, by `|pctAway|`, ties by address ascending. The cost grows
+ * with the orders found, not with the legs' orders.
  */
 export function nearestOrders(legs: readonly LadderLeg[], query: NearQuery): NearOrder[] {
   const cursors = legs.flatMap((leg, i) => [
@@ -93,22 +93,22 @@ export function nearestOrders(legs: readonly LadderLeg[], query: NearQuery): Nea
     let distance = Infinity;
     for (const cursor of cursors) distance = Math.min(distance, cursor.distance);
     if (distance === Infinity) break;
-    const room = query.limit - found.length;
+    const missing = query.limit - found.length;
     const level: NearOrder[] = [];
     let levels = 0;
     for (const cursor of cursors) {
-      for (; cursor.distance === distance; cursor.next(), levels++) cursor.take(room, level);
+      for (; cursor.distance === distance; cursor.next(), levels++) cursor.take(missing, level);
     }
     if (levels > 1)
       level.sort((a, b) => compareAddresses(a.order.orderAddress, b.order.orderAddress));
-    for (let i = 0; i < level.length && i < room; i++) found.push(level[i]);
+    for (let i = 0; i < level.length && i < missing; i++) found.push(level[i]);
   }
   return found;
 }
 
-/** Walks a leg's levels within the range away from its price, in one direction. */
+/** Walks a leg's levels in the range, away from its price in one direction. */
 class Cursor {
-  /** `|pctAway|` of the level that it stands at; Infinity past the last. */
+  /** `|pctAway|` of the current level; Infinity past the last. */
   distance = Infinity;
   private at: number;
   private pctAway = 0;
@@ -120,7 +120,7 @@ class Cursor {
     private readonly query: NearQuery,
   ) {
     const { lowChange, highChange } = query;
-    // Upward from the price itself on, downward from below it.
+    // Upward starts at the price itself, downward below it.
     this.at =
       step === 1
         ? this.firstLevel((pct) => pct >= Math.max(lowChange, 0))
@@ -133,11 +133,11 @@ class Cursor {
     this.look();
   }
 
-  /** Adds the level's first orders, at most `room`. */
-  take(room: number, into: NearOrder[]): void {
+  /** Adds the level's first orders, at most `limit`. */
+  take(limit: number, into: NearOrder[]): void {
     const { orders, levelStart } = this.side.ladder;
     const from = levelStart[this.at];
-    const to = Math.min(levelStart[this.at + 1], from + room);
+    const to = Math.min(levelStart[this.at + 1], from + limit);
     for (let i = from; i < to; i++) {
       into.push({ order: orders[i], leg: this.leg, pctAway: this.pctAway });
     }
@@ -157,7 +157,7 @@ class Cursor {
     return this.side.ladder.levelPriceUsd[level] / this.side.priceUsd - 1;
   }
 
-  /** The first level that passes, where all above one that does pass too. */
+  /** The first level that passes; every level above it must pass too. */
   private firstLevel(passes: (pctAway: number) => boolean): number {
     let low = 0;
     let high = this.side.ladder.levelPriceUsd.length;
@@ -170,7 +170,7 @@ class Cursor {
   }
 }
 
-/** In code unit order: what sorting by address means everywhere. */
-function compareAddresses(a: string, b: string): number {
+/** The order of addresses everywhere: by code unit. */
+export function compareAddresses(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -6,7 +6,7 @@ import type { SnapshotCells } from '../segment/snapshots.js';
 /** Names the formula below; another formula gets another name. */
 export const SCORE_FORMULA = 'fathom.score.1';
 /** Fraction of the price beyond which depth has no weight. */
-export const SCORE_REACH = 0.25;
+const SCORE_REACH = 0.25;
 /** Points of a full mark for depth, and of one for balance. */
 export const DEPTH_POINTS = 80;
 export const BALANCE_POINTS = 20;

@@ -1,4 +1,4 @@
-/** GET /market-depth, from memory, in the turn of the request. */
+/** GET /market-depth, from memory or, for a token that is not held, from the store. */
 import Type, { type Static } from 'typebox';
 import { depthLevels, type DepthQuery, depthSummary } from '../../compute/depth/market-depth.js';
 import { CHAINS, EXCHANGE_TYPES } from '../../compute/market.js';
@@ -16,6 +16,7 @@ import {
   tokenAddress,
   word,
 } from '../api/schemas.js';
+import { whenReady } from '../follower.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
 import { scoreMessage, serviceScore } from '../tokens/token-fields.js';
@@ -113,22 +114,22 @@ export const getMarketDepth = defineEndpoint({
   errors: ['token_not_found'],
 });
 
-/** Levels in all kept replies: some 200 bytes each with their encoded forms. */
+/** Levels in all kept replies: about 200 bytes each, encoded forms included. */
 const MAX_KEPT_LEVELS = 200_000;
-/** What a reply without levels counts as. */
+/** Size of a reply without levels, in levels. */
 const REPLY_OVERHEAD_LEVELS = 10;
 
-/** The currency in which depth is served beside USD. */
+/** The currency that depth is available in beside USD. */
 export interface NativeCurrency {
   code: string;
-  /** The mint whose current price is the currency's. */
+  /** The mint whose current price is the price of the currency. */
   mint: string;
 }
 
 export interface MarketDepthServices {
   tokens: LiveTokens;
   native: NativeCurrency;
-  /** Whether a key gets delayed depth whatever it asks for. */
+  /** Whether a key only gets delayed depth. */
   isDelayed?: (key: KeyRecord) => boolean;
 }
 
@@ -140,7 +141,6 @@ interface DepthRequest extends DepthQuery {
   withSummary: boolean;
 }
 
-/** Makes the handler of GET /market-depth. */
 export function marketDepthHandler(services: MarketDepthServices): Handler<typeof getMarketDepth> {
   const { tokens } = services;
   const replies = new KeptReplies<DepthDocument>({
@@ -151,15 +151,11 @@ export function marketDepthHandler(services: MarketDepthServices): Handler<typeo
   const reply = (token: LiveToken, request: DepthRequest): DepthReply | Promise<DepthReply> => {
     const make = (held: HeldToken): DepthReply =>
       replies.get(replyKey(token, request), () => depthDocument(token, request, held));
-    const held = tokens.depth(token);
-    return held instanceof Promise ? held.then(make) : make(held);
+    return whenReady(tokens.depth(token), make);
   };
   return (call) => {
     const request = depthRequest(call, services);
-    const token = tokens.known(call.token);
-    return token instanceof Promise
-      ? token.then((loaded) => reply(loaded, request))
-      : reply(token, request);
+    return whenReady(tokens.known(call.token), (token) => reply(token, request));
   };
 }
 

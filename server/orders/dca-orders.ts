@@ -1,4 +1,4 @@
-/** GET /dca-orders, from memory. */
+/** GET /dca-orders, answered from memory. */
 import Type, { type Static } from 'typebox';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
@@ -6,6 +6,7 @@ import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { KeptReplies, type KeptReply, Versions } from '../api/replies.js';
 import { count, document, most, tokenAddress, word } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
+import { whenReady } from '../follower.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import {
   isWithinSizeRanges,
@@ -27,7 +28,7 @@ import type { LiveOrders } from './live-orders.js';
 const MAX_ORDERS = 50;
 const DEFAULT_ORDERS = 20;
 const SORTS = ['pct_impact', 'usd_flow'] as const;
-export type DcaOrdersSort = (typeof SORTS)[number];
+type DcaOrdersSort = (typeof SORTS)[number];
 
 export const getDcaOrders = defineEndpoint({
   operationId: 'getDcaOrders',
@@ -70,10 +71,10 @@ export const getDcaOrders = defineEndpoint({
   errors: ['token_not_found'],
 });
 
-/** Orders that are looked at between two looks at the clock: well under a millisecond's work. */
+/** Orders ranked between two looks at the clock: well under a millisecond's work. */
 const ORDERS_AT_ONCE = 2_000;
 
-export interface DcaOrdersServices {
+interface DcaOrdersServices {
   tokens: LiveTokens;
   orders: Pick<LiveOrders, 'dca'>;
   clock: Clock;
@@ -82,9 +83,9 @@ export interface DcaOrdersServices {
 type DcaOrdersDocument = Static<(typeof getDcaOrders)['response']>;
 type DcaOrdersReply = KeptReply<DcaOrdersDocument>;
 
-interface Wanted {
+interface OrdersRequest {
   token: LiveToken;
-  /** Those of the token; none where it lies outside a range. */
+  /** The token's orders; none if it lies outside a range. */
   orders: readonly DcaOrder[];
   sort: DcaOrdersSort;
   limit: number;
@@ -93,7 +94,6 @@ interface Wanted {
 
 const NONE: readonly DcaOrder[] = [];
 
-/** Makes the handler of GET /dca-orders. */
 export function dcaOrdersHandler(services: DcaOrdersServices): Handler<typeof getDcaOrders> {
   const { tokens, orders, clock } = services;
   const replies = new DcaReplies();
@@ -107,62 +107,64 @@ export function dcaOrdersHandler(services: DcaOrdersServices): Handler<typeof ge
         limit: query.limit,
         nowS: clock.nowS(),
       });
-    const token = tokens.known(asked);
-    return token instanceof Promise ? token.then(reply) : reply(token);
+    return whenReady(tokens.known(asked), reply);
   };
 }
 
-/** Replies, each made once for as long as nothing of it changes. */
+/** Keeps replies until their data change. */
 class DcaReplies {
   private readonly versions = new Versions();
   private readonly kept = new KeptReplies<DcaOrdersDocument>({
     sizeOf: ({ orders }) => orders.length + REPLY_OVERHEAD_ORDERS,
     maxSize: MAX_KEPT_ORDERS,
   });
-  /** Replies on tokens of many orders that are being made. */
-  private readonly inWork = new Map<string, Promise<DcaOrdersReply>>();
+  /** Unfinished replies on tokens with many orders. */
+  private readonly pending = new Map<string, Promise<DcaOrdersReply>>();
 
-  get(wanted: Wanted): DcaOrdersReply | Promise<DcaOrdersReply> {
-    const key = this.keyOf(wanted);
-    const known = this.kept.find(key) ?? this.inWork.get(key);
+  get(request: OrdersRequest): DcaOrdersReply | Promise<DcaOrdersReply> {
+    const key = this.keyOf(request);
+    const known = this.kept.find(key) ?? this.pending.get(key);
     if (known !== undefined) return known;
-    const { orders } = wanted;
+    const { orders } = request;
     if (orders.length <= ORDERS_AT_ONCE) {
-      const largest = rankingOf(wanted);
-      largest.show(orders);
-      return this.kept.put(key, documentOf(wanted, largest.orders));
+      const largest = rankingOf(request);
+      largest.add(orders);
+      return this.kept.put(key, documentOf(request, largest.orders));
     }
-    const making = this.makeInTurns(key, wanted).finally(() => this.inWork.delete(key));
-    this.inWork.set(key, making);
-    return making;
+    const reply = this.makeInTurns(key, request).finally(() => this.pending.delete(key));
+    this.pending.set(key, reply);
+    return reply;
   }
 
-  private async makeInTurns(key: string, { token, ...wanted }: Wanted): Promise<DcaOrdersReply> {
-    // The token's state of now: others may follow while the orders are looked at.
-    const now: Wanted = { ...wanted, token: { ...token } };
+  private async makeInTurns(
+    key: string,
+    { token, ...request }: OrdersRequest,
+  ): Promise<DcaOrdersReply> {
+    // The token may change between turns: the reply is of its present state.
+    const now: OrdersRequest = { ...request, token: { ...token } };
     const largest = rankingOf(now);
     const { orders } = now;
     const turns = new Turns();
     for (let from = 0; from < orders.length; from += ORDERS_AT_ONCE) {
-      largest.show(orders, from, Math.min(from + ORDERS_AT_ONCE, orders.length));
+      largest.add(orders, from, Math.min(from + ORDERS_AT_ONCE, orders.length));
       await turns.take();
     }
     return this.kept.put(key, documentOf(now, largest.orders));
   }
 
-  private keyOf({ token, orders, sort, limit, nowS }: Wanted): string {
+  private keyOf({ token, orders, sort, limit, nowS }: OrdersRequest): string {
     const { details, revision } = token;
     return [details.tokenId, revision, this.versions.of(orders), sort, limit, nowS].join(' ');
   }
 }
 
-function rankingOf({ token, sort, limit, nowS }: Wanted): LargestOrders {
+function rankingOf({ token, sort, limit, nowS }: OrdersRequest): LargestOrders {
   const state = { priceUsd: currentPriceUsd(token), ladder: token.newest?.spot ?? null, nowS };
   return new LargestOrders(sort, state, limit);
 }
 
 function documentOf(
-  { token, sort, limit, nowS }: Wanted,
+  { token, sort, limit, nowS }: OrdersRequest,
   orders: readonly DcaOrder[],
 ): DcaOrdersDocument {
   return {

@@ -1,4 +1,4 @@
-/** GET /dca-pressure, from the board that stands. */
+/** GET /dca-pressure, answered from the newest board. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { type Timeframe, TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import {
@@ -122,10 +122,10 @@ export const getDcaPressure = defineEndpoint({
   errors: [],
 });
 
-/** Documents up to this are encoded once for all their requests, larger ones off the event loop. */
+/** Documents up to this size are encoded once for all requests, larger ones off the event loop. */
 const MAX_ENCODED_ORDERS = 250;
 
-export interface PressureServices {
+interface PressureServices {
   orders: Pick<LiveOrders, 'pressure'>;
 }
 
@@ -133,15 +133,14 @@ type PressureQuery = Call<typeof getDcaPressure>['query'];
 type PressureDocument = Static<(typeof getDcaPressure)['response']>;
 type TokenDocument = PressureDocument['tokens'][number];
 
-/** Makes the handler of GET /dca-pressure. */
 export function dcaPressureHandler({ orders }: PressureServices): Handler<typeof getDcaPressure> {
-  let of: Pressure | null = null;
+  let board: Pressure | null = null;
   let replies = emptyReplies();
   return ({ query }) => {
     const ranges = readSizeRanges(query);
     const { current } = orders.pressure;
-    if (of !== current) replies = emptyReplies();
-    of = current;
+    if (board !== current) replies = emptyReplies();
+    board = current;
     const reply = replies.get(keyOf(query), () => pressureDocument(current, query, ranges));
     return sizeOf(reply.document) <= MAX_ENCODED_ORDERS ? reply : reply.document;
   };
@@ -151,7 +150,7 @@ function emptyReplies(): KeptReplies<PressureDocument> {
   return new KeptReplies({ sizeOf, maxSize: MAX_KEPT_ORDERS });
 }
 
-/** In orders: a token takes up about as much as two. */
+/** Size in orders: a token counts as two. */
 function sizeOf({ tokens }: PressureDocument): number {
   return tokens.reduce(
     (sum, { orders }) => sum + REPLY_OVERHEAD_ORDERS + orders.length,
@@ -216,7 +215,7 @@ function tokenDocument(
   };
 }
 
-/** Each timeframe's `net_usd` and `net_pct`, in the order of api.md 2.5. */
+/** `net_usd` and `net_pct` of each timeframe, in turn (docs/definitions.md#dca-pressure). */
 function impactDocument(
   { netUsd, netPct }: PressureRanking,
   i: number,

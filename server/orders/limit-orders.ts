@@ -1,4 +1,4 @@
-/** GET /limit-orders, from memory, in the turn of the request. */
+/** GET /limit-orders, answered from memory. */
 import Type, { type Static } from 'typebox';
 import { CHAINS } from '../../compute/market.js';
 import {
@@ -23,6 +23,7 @@ import {
   tokenSymbol,
   usd,
 } from '../api/schemas.js';
+import { whenReady } from '../follower.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { ordersToken, ordersTokenDocument } from '../tokens/token-fields.js';
 import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
@@ -36,7 +37,7 @@ import type { LiveOrders } from './live-orders.js';
 
 const MIN_CHANGE = -0.99;
 const MAX_CHANGE = 10;
-export const DEFAULT_LOW_CHANGE = -0.9;
+const DEFAULT_LOW_CHANGE = -0.9;
 const MAX_ORDERS = 500;
 const DEFAULT_ORDERS = 100;
 
@@ -104,7 +105,7 @@ export const getLimitOrders = defineEndpoint({
   errors: ['token_not_found'],
 });
 
-export interface LimitOrdersServices {
+interface LimitOrdersServices {
   tokens: LiveTokens;
   orders: Pick<LiveOrders, 'limit'>;
 }
@@ -112,7 +113,6 @@ export interface LimitOrdersServices {
 type LimitOrdersDocument = Static<(typeof getLimitOrders)['response']>;
 type LimitOrdersQuery = Call<typeof getLimitOrders>['query'];
 
-/** Makes the handler of GET /limit-orders. */
 export function limitOrdersHandler({
   tokens,
   orders,
@@ -157,14 +157,11 @@ export function limitOrdersHandler({
   };
   return ({ token: asked, chain, query }) => {
     checkRange(query);
-    const token = tokens.known(asked);
-    return token instanceof Promise
-      ? token.then((loaded) => reply(loaded, chain, query))
-      : reply(token, chain, query);
+    return whenReady(tokens.known(asked), (token) => reply(token, chain, query));
   };
 }
 
-/** The asset's legs on the chains that are asked for. */
+/** The asset's legs on the requested chains. */
 function legsOf(tokens: LiveTokens, token: LiveToken, chain: ChainFilter): LiveToken[] {
   const chains = chain === 'all' ? CHAINS : [chain];
   return chains.flatMap((each) => tokens.table.leg(token, each) ?? []);
@@ -172,7 +169,7 @@ function legsOf(tokens: LiveTokens, token: LiveToken, chain: ChainFilter): LiveT
 
 /** @throws ApiError 400 invalid_parameter */
 function checkRange({ low_pct_change: low, high_pct_change: high }: LimitOrdersQuery): void {
-  // `high_pct_change` alone may lie below what `low_pct_change` is by itself: nothing is in between.
+  // A request with `high_pct_change` alone may send less than the default of `low_pct_change`.
   if (low <= high || low === DEFAULT_LOW_CHANGE) return;
   throw invalidParameter('low_pct_change', `expected at most high_pct_change, ${high}; was ${low}`);
 }

@@ -1,4 +1,4 @@
-/** The active orders of both kinds in memory, and the board of the pressure of DCA orders. */
+/** Active DCA and limit orders in memory, and the board of DCA pressure. */
 import type { ComputePool } from '../../compute/pool.js';
 import type { OrderSource, StoreChange } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
@@ -7,9 +7,9 @@ import type { LiveTokens } from '../tokens/live-tokens.js';
 import { LimitOrdersByToken, DcaOrdersByToken } from './orders-by-token.js';
 import { PressureBoard } from './pressure-board.js';
 
-export interface LiveOrdersOptions {
+interface LiveOrdersOptions {
   source: OrderSource;
-  /** Started before the orders are. */
+  /** Started before the orders. */
   tokens: Pick<LiveTokens, 'table' | 'onLoad'>;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
@@ -30,19 +30,19 @@ export class LiveOrders {
     tokens.onLoad((addresses) => this.pressure.touch(addresses));
   }
 
-  /** Takes note of a commit. */
+  /** Rereads the orders that a commit changed. */
   touch({ dcaTokens, limitTokens }: Pick<StoreChange, 'dcaTokens' | 'limitTokens'>): void {
     this.dca.touch(dcaTokens);
     this.limit.touch(limitTokens);
   }
 
-  /** Reads every active order and ranks a first board, then follows the store. */
+  /** Reads all active orders and ranks a first board, then follows the store. */
   async start(): Promise<void> {
     await Promise.all([this.dca.start(), this.limit.start()]);
     await this.pressure.start();
   }
 
-  /** Resolves when all that was touched so far has been read and is ranked, or has failed once. */
+  /** Resolves when every change so far is read and ranked, or has failed once. */
   async settled(): Promise<void> {
     await Promise.all([this.dca.settled(), this.limit.settled()]);
     await this.pressure.settled();

@@ -1,4 +1,4 @@
-/** DCA orders as replies list and nest them, and how many orders kept replies may hold. */
+/** DCA orders as replies show them, and how many orders kept replies may hold. */
 import Type, { type Static } from 'typebox';
 import {
   type DcaOrder,
@@ -11,9 +11,9 @@ import {
 import { document, nullable, number, text, tokenSymbol, usd, word } from '../api/schemas.js';
 import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
 
-/** Orders in all kept replies of an endpoint: some 2 KB each with their encoded forms. */
+/** Orders in all kept replies of an endpoint: about 2 KB each, encoded forms included. */
 export const MAX_KEPT_ORDERS = 20_000;
-/** What a reply counts as beside its orders. */
+/** Size of a reply beside its orders, in orders. */
 export const REPLY_OVERHEAD_ORDERS = 2;
 
 type Flows<T> = Record<`usd_next_${Timeframe}`, T>;
@@ -62,7 +62,7 @@ export const dcaOrder = document({
 
 type DcaOrderDocument = Static<typeof dcaOrder>;
 
-/** An active order of `token`; its flows count from `nowS` on, the service's now. */
+/** An active order of `token`; its flows start at `nowS`, the service's time. */
 export function dcaOrderDocument(
   order: DcaOrder,
   token: LiveToken,

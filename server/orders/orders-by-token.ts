@@ -1,9 +1,10 @@
 /**
- * Active orders in memory, by token. They follow the store by themselves, off the path of requests
- * and in turns: a token may have very many.
+ * Active orders in memory, by token. They are reread in the background after commits, in turns: a
+ * token may have very many.
  */
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import {
+  compareAddresses,
   compareByPrice,
   limitLadder,
   type LimitLadder,
@@ -14,26 +15,26 @@ import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
 import { sortInTurns, Turns } from '../turns.js';
 
-/** Tokens whose orders are read with one query. */
+/** Tokens whose orders one query reads. */
 const TOKENS_AT_ONCE = 64;
 
-/** Orders of one kind: how they are read, and in what form a token's are kept. */
+/** How orders of one kind are read, and how a token's orders are kept. */
 interface OrderKind<Order, Kept> {
-  /** Their name in the log. */
+  /** Name for the log. */
   name: string;
-  /** Every active order, some thousands at a time, in no order. */
+  /** All active orders, some thousands at a time, unordered. */
   readAll(): AsyncIterable<Order[]>;
-  /** The active orders of some tokens, in no order. */
+  /** The active orders of some tokens, unordered. */
   read(tokenAddresses: readonly string[]): Promise<Order[]>;
-  /** Makes what is kept of a token's orders, at least one. */
+  /** Turns a token's orders, at least one, into their kept form. */
   keep(orders: readonly Order[], turns: Turns): Kept | Promise<Kept>;
 }
 
-/** Gets the tokens whose orders have changed. */
+/** Called with the tokens whose orders have changed. */
 type OrderListener = (tokenAddresses: readonly string[]) => void;
 
 class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object> {
-  /** What is kept is never changed, only replaced; a token without an active order has nothing. */
+  /** Values are replaced, never changed; a token without an active order has no entry. */
   private readonly byToken = new Map<string, Kept>();
   private readonly listeners: OrderListener[] = [];
   private readonly follower: Follower<string>;
@@ -51,12 +52,12 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     });
   }
 
-  /** What is kept of a token's orders, the same object until they change; null: it has none. */
+  /** A token's orders, the same object until they change; null: it has none. */
   get(tokenAddress: string): Kept | null {
     return this.byToken.get(tokenAddress) ?? null;
   }
 
-  /** The tokens that have an active order, in no order. */
+  /** Tokens with an active order, unordered. */
   tokens(): IterableIterator<string> {
     return this.byToken.keys();
   }
@@ -65,12 +66,12 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     this.listeners.push(listener);
   }
 
-  /** Takes note of a commit: the tokens' orders are read anew, soon and in the background. */
+  /** Rereads the tokens' orders, soon and in the background. */
   touch(tokenAddresses: readonly string[]): void {
     this.follower.touch(tokenAddresses);
   }
 
-  /** Reads every active order, then follows the store. Commits must be passed to `touch` from before on. */
+  /** Reads all active orders, then follows the store. Call `touch` for commits from before the start. */
   async start(): Promise<void> {
     const turns = new Turns();
     const lists = new Map<string, Order[]>();
@@ -86,12 +87,12 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     this.follower.start();
   }
 
-  /** Resolves when everything that was touched so far has been read, or has failed once. */
+  /** Resolves when the orders of every touched token are read, or have failed once. */
   settled(): Promise<void> {
     return this.follower.settled();
   }
 
-  /** Stops following, and waits for what is under way. */
+  /** Stops following the store, and waits for the current work. */
   close(): Promise<void> {
     return this.follower.close();
   }
@@ -125,29 +126,26 @@ function addTo<Order extends { tokenAddress: string }>(
 
 const NO_ORDERS: readonly DcaOrder[] = [];
 
-/** The active DCA orders: each mint's by `dcaAddress`. */
+/** Active DCA orders by mint. */
 export class DcaOrdersByToken extends OrdersByToken<DcaOrder, readonly DcaOrder[]> {
   constructor(source: Pick<OrderSource, 'dcaOrders' | 'allDcaOrders'>, log: Log) {
     const kind = {
       name: 'DCA orders',
       readAll: () => source.allDcaOrders(),
       read: (addresses: readonly string[]) => source.dcaOrders(addresses),
-      keep: (orders: readonly DcaOrder[], turns: Turns) => sortInTurns(orders, byAddress, turns),
+      keep: (orders: readonly DcaOrder[], turns: Turns) =>
+        sortInTurns(orders, (a, b) => compareAddresses(a.dcaAddress, b.dcaAddress), turns),
     };
     super(kind, log);
   }
 
-  /** A mint's active orders by `dcaAddress` ascending; the same array until they change. */
+  /** A mint's active orders, ascending by `dcaAddress`; the same array until they change. */
   orders(tokenAddress: string): readonly DcaOrder[] {
     return this.get(tokenAddress) ?? NO_ORDERS;
   }
 }
 
-function byAddress(a: DcaOrder, b: DcaOrder): number {
-  return a.dcaAddress < b.dcaAddress ? -1 : a.dcaAddress > b.dcaAddress ? 1 : 0;
-}
-
-/** The active limit orders: each leg's by price, by the leg's address, which no two chains share. */
+/** Active limit orders by the leg's address, which no two chains share; each leg's by price. */
 export class LimitOrdersByToken extends OrdersByToken<LimitOrder, LimitLadder> {
   constructor(source: Pick<OrderSource, 'limitOrders' | 'allLimitOrders'>, log: Log) {
     const kind = {

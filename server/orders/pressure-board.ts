@@ -1,6 +1,6 @@
 /**
- * The board of GET /dca-pressure, kept ready. It is ranked in the pool: when orders, prices or
- * ladders of its tokens change, and by the clock.
+ * The board of GET /dca-pressure. The pool ranks it when orders, prices or ladders of its tokens
+ * change, and as time passes.
  */
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import {
@@ -16,29 +16,28 @@ import type { Log } from '../log.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 import { Turns } from '../turns.js';
 import type { DcaOrdersByToken } from './orders-by-token.js';
-import { type SharedColumn, SharedColumns } from './shared-columns.js';
 
-/** The age that a board may have when a request gets it, with a clock that runs (as the API says). */
-export const MAX_BOARD_AGE_S = 15;
-/** A board of this age is ranked anew even where nothing else has changed. */
-const REFRESH_AFTER_S = 5;
-/** How often the clock is looked at. */
+/** Greatest age of a board in a reply while the clock runs, as the API promises. */
+const MAX_BOARD_AGE_S = 15;
+/** A board of this age is ranked again even without changes: this leaves time for the ranking. */
+const REFRESH_AFTER_S = MAX_BOARD_AGE_S / 3;
+/** Interval between looks at the clock. */
 const TICK_MS = 500;
-/** The longest that a ranking is put off: the rest of MAX_BOARD_AGE_S is for its work. */
+/** Longest delay of a ranking: what then remains of MAX_BOARD_AGE_S is for its work. */
 const MAX_PAUSE_MS = 6_000;
-/** A ranking that has failed is tried again after this. */
+/** Time before a failed ranking is retried. */
 const RETRY_AFTER_MS = 1_000;
 
-export interface PressureOptions {
+interface PressureOptions {
   tokens: Pick<TokenTable, 'token'>;
-  /** Changes of these, and of tokens, must be passed to `touch`. */
+  /** Call `touch` when these, or tokens, change. */
   orders: Pick<DcaOrdersByToken, 'orders' | 'tokens'>;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
   log: Log;
 }
 
-/** A ranking and its tokens: row `i` is token `i` of the ranking. It never changes. */
+/** A ranking and its tokens: row `i` is token `i` of the ranking. Immutable. */
 export interface Pressure {
   rows: readonly PressureRow[];
   ranking: PressureRanking;
@@ -61,13 +60,13 @@ export class PressureBoard {
     });
   }
 
-  /** The board as it stands. */
+  /** The newest board. @throws Error before `start` */
   get current(): Pressure {
     if (this.board.current === null) throw new Error('the pressure board has not been started');
     return this.board.current;
   }
 
-  /** Takes note of tokens whose orders, row or depth has changed. */
+  /** Ranks again after changes of tokens' orders, rows or depth. */
   touch(addresses: Iterable<string>): void {
     for (const address of addresses) {
       if (this.rows.concerns(address)) this.touched.add(address);
@@ -76,8 +75,8 @@ export class PressureBoard {
   }
 
   /**
-   * Ranks a first board of all orders and tokens that there are, then follows them.
-   * @throws Error where the pool does not rank it
+   * Ranks a first board of all orders and tokens, then follows their changes.
+   * @throws Error if the pool fails
    */
   async start(): Promise<void> {
     this.touch(this.options.orders.tokens());
@@ -87,27 +86,27 @@ export class PressureBoard {
     this.touch([]);
   }
 
-  /** Looks at the clock: the board is ranked anew once it is some seconds old. */
+  /** Ranks again if the board is older than REFRESH_AFTER_S. */
   tick(): void {
     const { current } = this.board;
     if (current === null) return;
-    // The system's clock may be set back, too.
+    // The system's clock may also be set back.
     const ageS = Math.abs(this.options.clock.nowS() - current.ranking.nowS);
     if (ageS >= REFRESH_AFTER_S) this.board.request();
   }
 
-  /** Resolves when everything that was touched so far is on the board, or has failed once. */
+  /** Resolves when every change so far is on the board, or has failed once. */
   settled(): Promise<void> {
     return this.board.settled();
   }
 
-  /** Stops following, and waits for what is under way. */
+  /** Stops ranking, and waits for the current work. */
   async close(): Promise<void> {
     if (this.ticking !== null) clearInterval(this.ticking);
     await this.board.close();
   }
 
-  /** Its cost is the pool's work: time in the pool's queue is none. */
+  /** The cost is the pool's work, without time in its queue. */
   private async rank(): Promise<{ value: Pressure; costMs: number }> {
     const { pool, clock } = this.options;
     await this.rows.update(this.touched, new Turns());
@@ -118,7 +117,7 @@ export class PressureBoard {
   }
 }
 
-/** A token on the board, as it was when the row was made; rows are replaced, never changed. */
+/** A token on the board with a copy of its state; rows are replaced, never changed. */
 export interface PressureRow {
   readonly token: LiveToken;
   readonly orders: readonly DcaOrder[];
@@ -127,15 +126,15 @@ export interface PressureRow {
   readonly ladderColumn: SharedColumn | null;
 }
 
-/** The tokens on the board, with their orders and ladders in memory that threads share. */
+/** The tokens on the board; their orders and ladders are in memory that threads share. */
 export class PressureRows {
   private readonly byAddress = new Map<string, PressureRow>();
   private readonly orderColumns = new SharedColumns();
   private readonly ladderColumns = new SharedColumns();
   private sorted: readonly PressureRow[] = [];
-  /** Addresses of all rows, ascending, and perhaps of some that are gone. */
+  /** Sorted addresses of all rows, and perhaps of some removed ones. */
   private addresses: string[] = [];
-  /** Whether a row has joined since they were sorted. */
+  /** Whether a row was added since the addresses were sorted. */
   private joined = false;
 
   constructor(
@@ -143,19 +142,19 @@ export class PressureRows {
     private readonly orders: Pick<DcaOrdersByToken, 'orders'>,
   ) {}
 
-  /** Rows by address ascending; the array is replaced, never changed. */
+  /** Rows ascending by address; the array is replaced, never changed. */
   get rows(): readonly PressureRow[] {
     return this.sorted;
   }
 
-  /** Whether a change of the token concerns the board. */
+  /** Whether a change of the token matters to the board. */
   concerns(address: string): boolean {
     return this.byAddress.has(address) || this.orders.orders(address).length > 0;
   }
 
   /**
-   * Looks at tokens again: those with a record and an active order are on the board.
-   * @param touched loses each token that has been looked at
+   * Updates the rows of changed tokens: tokens with a record and an active order have one.
+   * @param touched is emptied
    */
   async update(touched: Set<string>, turns: Turns): Promise<void> {
     let changed = false;
@@ -170,7 +169,7 @@ export class PressureRows {
     this.sorted = this.addresses.flatMap((address) => this.byAddress.get(address) ?? []);
   }
 
-  /** What the pool ranks: the rows as they are. */
+  /** The input of the pool's task, from the present rows. */
   input(nowS: number): PressureInput {
     const { rows } = this;
     const input: PressureInput = {
@@ -196,7 +195,7 @@ export class PressureRows {
     return input;
   }
 
-  /** @returns whether there is a change of the rows */
+  /** @returns whether the row changed */
   private async updateOne(address: string, turns: Turns): Promise<boolean> {
     const before = this.byAddress.get(address);
     const now = this.tokens.token(address);
@@ -207,7 +206,7 @@ export class PressureRows {
       this.dropColumns(before);
       return true;
     }
-    // The table changes its own object.
+    // The table changes its objects in place.
     const token = { ...now };
     const ladder = token.newest?.spot ?? null;
     if (before?.token.revision === token.revision && before.orders === orders) return false;
@@ -237,5 +236,71 @@ export class PressureRows {
   private dropColumns({ ordersColumn, ladderColumn }: PressureRow): void {
     this.orderColumns.drop(ordersColumn);
     if (ladderColumn !== null) this.ladderColumns.drop(ladderColumn);
+  }
+}
+
+const BYTES = Float64Array.BYTES_PER_ELEMENT;
+/** Least number of values of a memory. */
+const LEAST_VALUES = 16 * 1024;
+/** New memory has twice the space it needs, so that it rarely fills up. */
+const SPARE = 2;
+
+/** A column in shared memory: index of its first value, number of values. */
+export interface SharedColumn {
+  readonly at: number;
+  readonly length: number;
+}
+
+interface MovableColumn extends SharedColumn {
+  at: number;
+}
+
+/**
+ * Columns of numbers in memory that the pool's threads read without copies. Memory is only appended
+ * to, so a running task may read it while columns are put and dropped.
+ */
+export class SharedColumns {
+  private values = new Float64Array(new SharedArrayBuffer(LEAST_VALUES * BYTES));
+  private used = 0;
+  private live = 0;
+  private readonly columns = new Set<MovableColumn>();
+
+  /** The memory of the present columns; invalid after the next `put`. */
+  get memory(): SharedArrayBuffer {
+    return this.values.buffer;
+  }
+
+  /** Appends a column that joins `parts`. Calls must not overlap. */
+  async put(parts: readonly Float64Array[], turns: Turns): Promise<SharedColumn> {
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    if (this.used + length > this.values.length) await this.moveInto(length, turns);
+    const column: MovableColumn = { at: this.used, length };
+    for (const part of parts) {
+      this.values.set(part, this.used);
+      this.used += part.length;
+    }
+    this.columns.add(column);
+    this.live += length;
+    return column;
+  }
+
+  /** Drops a column; its space is freed when the memory is next replaced. */
+  drop(column: SharedColumn): void {
+    if (this.columns.delete(column)) this.live -= column.length;
+  }
+
+  /** Moves all columns into new memory with space for `more` values; this changes their `at`. */
+  private async moveInto(more: number, turns: Turns): Promise<void> {
+    const length = Math.max(LEAST_VALUES, SPARE * (this.live + more));
+    const values = new Float64Array(new SharedArrayBuffer(length * BYTES));
+    let used = 0;
+    for (const column of this.columns) {
+      values.set(this.values.subarray(column.at, column.at + column.length), used);
+      column.at = used;
+      used += column.length;
+      await turns.take();
+    }
+    this.values = values;
+    this.used = used;
   }
 }

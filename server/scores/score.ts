@@ -1,4 +1,4 @@
-/** GET /score/:address and POST /score, from memory, in the turn of the request. */
+/** GET /score/:address and POST /score, answered from memory at once. */
 import Type, { type Static } from 'typebox';
 import { CHAINS, TIERS } from '../../compute/market.js';
 import {
@@ -49,7 +49,7 @@ const component = (points: number, description: string) =>
     { description },
   );
 
-/** What a score is made of (`explain=true`): enough to work it out anew. */
+/** The inputs of a score (`explain=true`): enough to compute it again. */
 const scoreExplanation = document({
   formula_version: word([SCORE_FORMULA], {
     description:
@@ -131,8 +131,8 @@ export const getScore = defineEndpoint({
   errors: [],
 });
 
-/** Tokens that one request may ask for. */
-export const MAX_BATCH_SCORES = 50;
+/** Greatest number of tokens in one request. */
+const MAX_BATCH_SCORES = 50;
 
 export const postScore = defineEndpoint({
   operationId: 'postScore',
@@ -179,7 +179,7 @@ export const postScore = defineEndpoint({
   errors: [],
 });
 
-export interface ScoreServices {
+interface ScoreServices {
   tokens: LiveTokens;
   queue: TokenQueue;
   log: Log;
@@ -187,10 +187,9 @@ export interface ScoreServices {
 
 type ScoreDocument = Static<(typeof getScore)['response']>;
 
-/** Makes the handler of GET /score. */
 export function scoreHandler(services: ScoreServices): Handler<typeof getScore> {
   const { table } = services.tokens;
-  // A token's reply is encoded once for as long as nothing of it changes.
+  // A token's reply is encoded once per revision.
   const kept = new WeakMap<LiveToken, { revision: number; reply: KeptReply<ScoreDocument> }>();
   return ({ token: asked, query }) => {
     const named = table.token(asked.address);
@@ -213,7 +212,6 @@ export function scoreHandler(services: ScoreServices): Handler<typeof getScore> 
   };
 }
 
-/** Makes the handler of POST /score: each token under its own address and chain. */
 export function batchScoreHandler(services: ScoreServices): Handler<typeof postScore> {
   const item = ({ address, chain }: AskedToken) => {
     const token = services.tokens.table.token(address);
@@ -234,7 +232,7 @@ export function batchScoreHandler(services: ScoreServices): Handler<typeof postS
   };
 }
 
-/** The standing of a token that is not in memory; a mint that nothing has named is queued. */
+/** The standing of a token that is not in memory; queues a mint without a record. */
 function standingWithoutState(
   { tokens, queue, log }: ScoreServices,
   { chain, address }: AskedToken,
@@ -245,7 +243,7 @@ function standingWithoutState(
   return QUEUED;
 }
 
-/** @param token null where nothing has named it */
+/** @param token null: not in memory */
 function scoreDocument(
   { address, chain }: AskedToken,
   token: LiveToken | null,

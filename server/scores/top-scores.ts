@@ -1,4 +1,4 @@
-/** GET /top-scores, from boards that are kept ready. */
+/** GET /top-scores, answered from boards kept in memory. */
 import Type, { type Static } from 'typebox';
 import { type Chain, CHAINS } from '../../compute/market.js';
 import type { ChainFilter } from '../api/chain.js';
@@ -19,7 +19,6 @@ import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 
-/** Tokens on the board. */
 const TOP_SCORES = 50;
 
 export const getTopScores = defineEndpoint({
@@ -60,10 +59,10 @@ export const getTopScores = defineEndpoint({
 });
 
 type Board = Static<(typeof getTopScores)['response']>;
-/** The board of each chain, and the merged one. */
+/** The board of each chain, and the merged board. */
 type Boards = Readonly<Record<ChainFilter, KeptReply<Board>>>;
 
-/** The boards of scores: they follow the tokens by themselves, off the path of requests. */
+/** The boards of scores, ranked in the background after tokens change. */
 export class TopScores {
   private readonly boards: LiveValue<Boards>;
 
@@ -77,23 +76,19 @@ export class TopScores {
   }
 
   /** Answers GET /top-scores. */
-  readonly handler: Handler<typeof getTopScores> = ({ chain }) => {
-    const boards = this.boards.get();
-    return boards instanceof Promise ? boards.then((first) => first[chain]) : boards[chain];
-  };
+  readonly handler: Handler<typeof getTopScores> = ({ chain }) =>
+    this.boards.use((boards) => boards[chain]);
 
-  /** Resolves when the boards hold every token that has been loaded. */
+  /** Resolves when the boards show every loaded token. */
   settled(): Promise<void> {
     return this.boards.settled();
   }
 
-  /** Ranks no more boards. */
   close(): Promise<void> {
     return this.boards.close();
   }
 }
 
-/** Ranks every token: one pass, however many there are. */
 function rankBoards(table: TokenTable): Boards {
   const own = Object.fromEntries(CHAINS.map((chain) => [chain, new Ranking()])) as Record<
     Chain,
@@ -112,7 +107,7 @@ function rankBoards(table: TokenTable): Boards {
   };
 }
 
-/** Of an asset's available legs the mainchain one stands for it, where there is one. */
+/** Whether the token represents its asset: the mainchain leg does if it is available. */
 function standsForAsset(token: LiveToken, table: TokenTable): boolean {
   if (token.details.chain === 'mainchain') return true;
   return table.leg(token, 'mainchain')?.standing.status !== 'available';
@@ -134,7 +129,7 @@ function boardOf(chain: ChainFilter, tokens: readonly LiveToken[]): KeptReply<Bo
   });
 }
 
-/** The best of the tokens seen so far, best first. */
+/** The best TOP_SCORES of the tokens added so far, best first. */
 class Ranking {
   readonly tokens: LiveToken[] = [];
 

@@ -1,7 +1,8 @@
 /**
- * All tokens in memory with their scores and their newest depth. They follow the store by
- * themselves, off the path of requests: after commits, and as time makes snapshots visible.
+ * All tokens in memory with their scores and newest depth. They are reloaded in the background:
+ * after commits, and when time makes snapshots visible.
  */
+import type { Chain } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { MarketSource, NewestSnapshots, SnapshotRef } from '../../storage/contract.js';
 import type { AskedToken } from '../api/chain.js';
@@ -19,14 +20,14 @@ import {
 } from './newest-depth.js';
 import { type LiveToken, TokenTable } from './token-table.js';
 
-/** Tokens that are loaded at once, with a read and a task of the pool for all of them. */
+/** Tokens loaded together, with one read and one task of the pool. */
 const TOKENS_AT_ONCE = 16;
-/** Such loads under way at the start. */
+/** Concurrent loads at the start. */
 const LOADS_AT_START = 4;
-/** How often the clock is looked at. */
+/** Interval between looks at the clock. */
 const TICK_MS = 1000;
 
-export interface LiveTokensOptions {
+interface LiveTokensOptions {
   source: MarketSource;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
@@ -34,8 +35,8 @@ export interface LiveTokensOptions {
   maxHeldBytes?: number;
 }
 
-/** Gets the addresses of tokens that have just been loaded: whatever is served of them may differ. */
-export type LoadListener = (addresses: readonly string[]) => void;
+/** Called with the addresses of tokens that have just been loaded: their replies may change. */
+type LoadListener = (addresses: readonly string[]) => void;
 
 export class LiveTokens {
   readonly table = new TokenTable();
@@ -43,7 +44,7 @@ export class LiveTokens {
   private readonly alarms = new Alarms();
   private readonly loader: DepthLoader;
   private readonly follower: Follower<number>;
-  /** Reads of tokens that are not held. */
+  /** Current reads of tokens that are not held. */
   private readonly reading = new Map<number, Promise<HeldToken>>();
   private readonly loadListeners: LoadListener[] = [];
   private ticking: NodeJS.Timeout | null = null;
@@ -63,7 +64,7 @@ export class LiveTokens {
     });
   }
 
-  /** Loads every token, then follows the store. Commits must be passed to `touch` from before on. */
+  /** Loads every token, then follows the store. Call `touch` for commits from before the start. */
   async start(): Promise<void> {
     this.ticking = setInterval(() => this.tick(), TICK_MS);
     this.ticking.unref();
@@ -81,40 +82,40 @@ export class LiveTokens {
         try {
           await this.loadTokens(batch, snapshots);
         } catch {
-          // The follower tries them one by one, and logs those that fail.
+          // The follower retries them one by one, and logs failures.
           this.touch(batch);
           hasFailed = true;
         }
       }
     };
-    // They share one iterator: each takes the next batch when it is done with one.
+    // The loads share one iterator: each takes the next batch when it finishes one.
     await Promise.all(Array.from({ length: LOADS_AT_START }, load));
     this.follower.start();
     if (hasFailed) await this.follower.settled();
   }
 
-  /** Takes note of a commit: the tokens are loaded anew, soon and in the background. */
+  /** Reloads the tokens of a commit, soon and in the background. */
   touch(tokenIds: Iterable<number>): void {
     this.follower.touch(tokenIds);
   }
 
-  /** Looks at the clock: tokens that change by it alone are loaded anew. */
+  /** Reloads tokens that change with the clock alone. */
   tick(): void {
     this.touch(this.alarms.due(this.options.clock.nowS()));
   }
 
-  /** Calls `listener` once tokens have been loaded and the table holds what is new. */
+  /** Calls `listener` after each load, when the table holds the new state. */
   onLoad(listener: LoadListener): void {
     this.loadListeners.push(listener);
   }
 
-  /** Whether anything has named the token, be it loaded yet or not. */
-  hasRecord(...[chain, address]: Parameters<MarketSource['hasRecord']>): boolean {
+  /** Whether the store has a record of the token, loaded or not. */
+  hasRecord(chain: Chain, address: string): boolean {
     return this.options.source.hasRecord(chain, address);
   }
 
   /**
-   * The token that a request names: at once where it is in memory, else as soon as it is loaded.
+   * The token of a request: at once if it is in memory, else as soon as it is loaded.
    * @throws ApiError 404 token_not_found, at once
    */
   known({ chain, address }: AskedToken): LiveToken | Promise<LiveToken> {
@@ -126,7 +127,7 @@ export class LiveTokens {
     return this.afterLoading(address);
   }
 
-  /** The token's newest snapshots: at once where they are held, else read from the store. */
+  /** The token's newest snapshots: at once if they are held, else read from the store. */
   depth({ details: { tokenId } }: LiveToken): HeldToken | Promise<HeldToken> {
     const held = this.held.get(tokenId);
     if (held !== undefined) return held;
@@ -138,12 +139,12 @@ export class LiveTokens {
     return reading;
   }
 
-  /** Resolves when everything that was touched so far has been loaded, or has failed once. */
+  /** Resolves when every touched token is loaded or has failed once. */
   settled(): Promise<void> {
     return this.follower.settled();
   }
 
-  /** Stops following, and waits for what is under way. */
+  /** Stops following the store, and waits for the current work. */
   async close(): Promise<void> {
     this.closed = true;
     if (this.ticking !== null) clearInterval(this.ticking);
@@ -165,7 +166,7 @@ export class LiveTokens {
     const nowS = this.options.clock.nowS();
     const [{ held }] = await this.loader.load([tokenId], { nowS, always: true });
     if (held === null) throw new Error(`token ${tokenId} has not been read`);
-    // A commit may have come in between: only what agrees with the scores is held.
+    // After a commit during the read, hold only snapshots that agree with the scores.
     const known = this.knownNewest(tokenId);
     const agrees = known === null || held.newest === null || isSameSnapshot(known, held.newest.ref);
     if (agrees) this.held.set(tokenId, held);
@@ -188,12 +189,12 @@ export class LiveTokens {
   }
 }
 
-/** When tokens change by the clock alone. */
+/** Times at which tokens change with the clock alone. */
 class Alarms {
   private readonly byToken = new Map<number, number>();
   private readonly byTime = new Map<number, Set<number>>();
 
-  /** Sets a token's one alarm; null: none. */
+  /** Replaces a token's alarm; null: none. */
   set(tokenId: number, atS: number | null): void {
     const before = this.byToken.get(tokenId);
     if (before !== undefined) {
@@ -209,7 +210,7 @@ class Alarms {
     else tokens.add(tokenId);
   }
 
-  /** The tokens whose alarm has come; their alarms are taken off. */
+  /** Removes the alarms that are due. @returns their tokens */
   due(nowS: number): number[] {
     const due: number[] = [];
     for (const [atS, tokens] of this.byTime) if (atS <= nowS) due.push(...tokens);

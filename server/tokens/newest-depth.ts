@@ -1,6 +1,6 @@
 /**
- * Tokens' newest snapshots: how they are read out of the store, their segments decoded in the pool,
- * and which of them stay in memory, within a bound of bytes.
+ * Tokens' newest snapshots: reads them from the store, decodes their segments in the pool, and holds
+ * them in memory within a bound of bytes.
  */
 import { LRUCache } from 'lru-cache';
 import type { Market } from '../../compute/market.js';
@@ -15,33 +15,33 @@ import {
 } from '../../storage/contract.js';
 
 /**
- * Bytes of all snapshots held. A snapshot of 1,000 cells takes 12 KB: this is the newest and the
- * delayed one of some ten thousand tokens. Past it the least recently used tokens go; requests for
+ * Bytes of all held snapshots. At 12 KB for 1,000 cells, this holds the newest and the delayed
+ * snapshot of some ten thousand tokens. Past it the least recently used tokens go, and requests for
  * them read the store.
  */
-export const MAX_HELD_BYTES = 256 * 1024 * 1024;
-/** What a snapshot takes beside its columns. */
+const MAX_HELD_BYTES = 256 * 1024 * 1024;
+/** Bytes of a snapshot beside its columns. */
 const SNAPSHOT_OVERHEAD_BYTES = 1024;
 
-/** A segment never changes: a snapshot that was written anew lies in another one. */
-export function isSameSnapshot(a: SnapshotRef, b: SnapshotRef): boolean {
-  return a.segmentId === b.segmentId && a.row === b.row;
+/** Segments never change, so a rewritten snapshot has another segment. */
+export function isSameSnapshot(a: SnapshotRef, b: SnapshotRef | null): boolean {
+  return b !== null && a.segmentId === b.segmentId && a.row === b.row;
 }
 
-export interface HeldSnapshot {
+interface HeldSnapshot {
   ref: SnapshotRef;
   cells: SnapshotCells;
 }
 
-/** What is held of one token; both are the same object where they are the same snapshot. */
+/** A token's held snapshots; one object if `newest` and `delayed` are the same snapshot. */
 export interface HeldToken {
   newest: HeldSnapshot | null;
   delayed: HeldSnapshot | null;
-  /** The token's markets, which the cells index. */
+  /** The markets that the cells index. */
   markets: readonly Market[];
 }
 
-/** What is held, by token id. A token that alone exceeds the bound is not held. */
+/** Held snapshots by token id. A token that exceeds the bound by itself is not held. */
 export type HeldDepth = LRUCache<number, HeldToken>;
 
 export function createHeldDepth(maxBytes: number = MAX_HELD_BYTES): HeldDepth {
@@ -57,34 +57,34 @@ function bytesOfToken({ newest, delayed }: HeldToken): number {
   return bytes;
 }
 
-/** The least age of depth with `delayed=true` (docs/definitions.md#market-depth). */
+/** Least age of depth with `delayed=true` (docs/definitions.md#market-depth). */
 export const DEPTH_DELAY_S = 15 * 60;
-/** Reads of one batch: segments may be replaced by compaction while they are about to be read. */
+/** Attempts to read a batch: compaction may replace its segments before they are read. */
 const MAX_READS = 5;
 const NO_SNAPSHOTS: NewestSnapshots = { newest: null, delayed: null, nextChangeS: null };
 
-/** A token as it is in the store. */
+/** A token as stored. */
 export interface LoadedToken {
   details: TokenDetails;
-  /** null: its newest snapshots are the ones that were known, and they are not held. */
+  /** null: its newest snapshot is unchanged, and it is not held. */
   held: HeldToken | null;
-  /** When it changes by the clock alone. */
+  /** When it next changes with the clock alone. */
   nextChangeS: number | null;
 }
 
 type LoadPlan = Omit<LoadedToken, 'held'> & {
   snapshots: NewestSnapshots;
   markets: readonly Market[];
-  /** Snapshots that need not be read again. */
+  /** Held snapshots, which need not be read again. */
   kept: HeldSnapshot[];
   skipped: boolean;
 };
 
-export interface LoadOptions {
+interface LoadOptions {
   nowS: number;
-  /** The newest snapshots, where they are known already; a token without an entry has none. */
+  /** The newest snapshots if already known; a token without an entry has none. */
   snapshots?: ReadonlyMap<number, NewestSnapshots>;
-  /** Reads what is not held even where nothing has changed. */
+  /** Reads a token that is not held even if its newest snapshot is unchanged. */
   always?: boolean;
 }
 
@@ -93,11 +93,11 @@ export class DepthLoader {
     private readonly source: MarketSource,
     private readonly pool: Pick<ComputePool, 'run'>,
     private readonly held: HeldDepth,
-    /** The newest snapshot that is known of a token; null: none. */
+    /** A token's newest snapshot in the token table; null: none. */
     private readonly knownNewest: (tokenId: number) => SnapshotRef | null,
   ) {}
 
-  /** The tokens as they are now. @throws Error where a segment is damaged */
+  /** Loads tokens as of now. @throws Error if a segment is damaged */
   async load(tokenIds: readonly number[], options: LoadOptions): Promise<LoadedToken[]> {
     let { snapshots } = options;
     for (let reads = 1; ; reads++) {
@@ -127,10 +127,11 @@ export class DepthLoader {
       details,
       snapshots,
       nextChangeS: snapshots.nextChangeS,
-      // Read after the directory: a commit in between only appends to them.
+      // Read after the snapshots: a commit in between only appends markets.
       markets: this.source.markets(tokenId),
       kept: [held?.newest ?? null, held?.delayed ?? null].filter((snapshot) => snapshot !== null),
-      skipped: !always && held === undefined && known !== null && isAt(known, snapshots.newest),
+      skipped:
+        !always && held === undefined && known !== null && isSameSnapshot(known, snapshots.newest),
     };
   }
 
@@ -149,14 +150,14 @@ export class DepthLoader {
       if (skipped) return { details, nextChangeS, held: null };
       const newest = snapshotAt(snapshots.newest, plan, picked);
       const delayed =
-        newest !== null && isAt(newest.ref, snapshots.delayed)
+        newest !== null && isSameSnapshot(newest.ref, snapshots.delayed)
           ? newest
           : snapshotAt(snapshots.delayed, plan, picked);
       return { details, nextChangeS, held: { newest, delayed, markets } };
     });
   }
 
-  /** The rows of the segments, by segment and row. */
+  /** Decodes the given rows; by segment and row. */
   private async pick(
     rows: ReadonlyMap<number, ReadonlySet<number>>,
   ): Promise<Map<number, Map<number, SnapshotCells>>> {
@@ -174,10 +175,6 @@ export class DepthLoader {
   }
 }
 
-function isAt(ref: SnapshotRef, other: SnapshotRef | null): boolean {
-  return other !== null && isSameSnapshot(ref, other);
-}
-
 function snapshotAt(
   ref: SnapshotRef | null,
   { kept, markets }: LoadPlan,
@@ -188,7 +185,7 @@ function snapshotAt(
   if (known !== undefined) return { ...known, ref };
   const cells = picked.get(ref.segmentId)?.get(ref.row);
   if (cells === undefined) throw new Error(`segment ${ref.segmentId} has no row ${ref.row}`);
-  // Cells are sorted by market: the last one tells whether the list of markets is older than they.
+  // Cells are sorted by market: if the last one's is missing, the list of markets is too old.
   if (cells.market.length > 0 && cells.market[cells.market.length - 1] >= markets.length) {
     throw new SegmentGoneError(`segment ${ref.segmentId} is about to be published`);
   }

@@ -1,4 +1,4 @@
-/** What several endpoints say of a token, and the parameters that keep the tokens of a size. */
+/** Token fields that several endpoints share, and the parameters that filter tokens by size. */
 import Type, { type Static, type TObject } from 'typebox';
 import { invalidParameter } from '../api/errors.js';
 import {
@@ -104,7 +104,7 @@ const LIQUIDITY =
 const bound = (description: string) =>
   Type.Optional(Type.Number({ minimum: 0, description: `${description} ${NULL_FAILS}` }));
 
-/** Query parameters that keep the tokens of a size. */
+/** Query parameters that filter tokens by size. */
 export const sizeRangeParameters = {
   min_mcap: bound('Least market capitalisation, USD.'),
   max_mcap: bound('Greatest market capitalisation, USD; not below `min_mcap`.'),
@@ -123,7 +123,7 @@ export interface SizeRanges {
   liquidity: Range;
 }
 
-/** @throws ApiError 400 invalid_parameter where a least is above its most */
+/** @throws ApiError 400 invalid_parameter if a minimum is above its maximum */
 export function readSizeRanges(query: Static<TObject<typeof sizeRangeParameters>>): SizeRanges {
   return {
     mcap: range('mcap', query.min_mcap, query.max_mcap),
@@ -131,7 +131,7 @@ export function readSizeRanges(query: Static<TObject<typeof sizeRangeParameters>
   };
 }
 
-/** Whether a token lies within every range that was sent; a figure that is not known does not. */
+/** Whether a token lies within every range sent; an unknown figure is outside. */
 export function isWithinSizeRanges(
   { details, newest }: Pick<LiveToken, 'details' | 'newest'>,
   { mcap, liquidity }: SizeRanges,

@@ -1,6 +1,6 @@
 /**
- * Every token with its price and its standing: its score, or why it has none. All is worked out as
- * tokens are loaded, so that a request only looks it up (docs/definitions.md#status).
+ * Every token with its price and standing: its score, or why it has none
+ * (docs/definitions.md#status). All are computed when tokens are loaded, so requests only look them up.
  */
 import { binsOfBand } from '../../compute/ladder.js';
 import type { Chain, Market } from '../../compute/market.js';
@@ -29,9 +29,9 @@ export const TOKEN_STATUSES = [
   'unscored',
   'price_unavailable',
 ] as const;
-export type TokenStatus = (typeof TOKEN_STATUSES)[number];
+type TokenStatus = (typeof TOKEN_STATUSES)[number];
 
-/** A leg's snapshot that a score was made of. */
+/** A leg whose snapshot is part of a score. */
 interface ScoredLeg {
   chain: Chain;
   address: string;
@@ -39,20 +39,20 @@ interface ScoredLeg {
   priceUsd: number;
 }
 
-/** The one score of an asset. */
+/** The score of an asset. */
 export interface AssetScore {
   score: Score;
   /** The legs' ladders, merged. */
   ladder: ScoreLadder;
   legs: readonly ScoredLeg[];
-  /** The service's time when it was worked out, epoch seconds. */
+  /** The service's time of the computation, epoch seconds. */
   scoredAtS: number;
 }
 
 export interface Standing {
   status: TokenStatus;
   message: string;
-  /** Where the status is `available`. */
+  /** null unless the status is `available`. */
   asset: AssetScore | null;
 }
 
@@ -77,21 +77,21 @@ export const NOT_INDEXED: Standing = {
   asset: null,
 };
 
-/** Standing of a token whose first data came a moment ago. */
+/** Standing of a token whose first data are being loaded. */
 export const BEING_LOADED: Standing = {
   status: 'pending',
   message: MESSAGES.noDepth,
   asset: null,
 };
 
-/** A token's newest snapshot as far as scores, prices, flows and LP tools need it. */
+/** The data of a token's newest snapshot that scores, prices, orders and LP tools need. */
 export interface NewestSnapshot {
   ref: SnapshotRef;
   priceUsd: number;
   ladder: ScoreLadder;
-  /** All markets but perps: what flows move along. Of mainchain tokens alone, else null. */
+  /** All markets but perps, for price impact; null except for mainchain tokens. */
   spot: BinSums | null;
-  /** On-chain pools. Of mainchain tokens alone, else null. */
+  /** On-chain pools; null except for mainchain tokens. */
   pools: BinSums | null;
   /** DEX markets' support within 25% of the price (docs/definitions.md#support-liquidity). */
   supportLiquidityUsd: number;
@@ -101,27 +101,22 @@ export interface LiveToken {
   readonly details: TokenDetails;
   readonly newest: NewestSnapshot | null;
   readonly standing: Standing;
-  /** Grows with every change of anything that is served of the token. */
+  /** Grows with every change of the token's data. */
   readonly revision: number;
 }
 
 /** Bins with `0.75 <= 1.01^b <= 1.25`. */
 const SUPPORT_LIQUIDITY_BINS = binsOfBand(-25, 25);
 
-interface Row extends LiveToken {
-  details: TokenDetails;
-  newest: NewestSnapshot | null;
-  standing: Standing;
-  revision: number;
-}
+type Row = { -readonly [K in keyof LiveToken]: LiveToken[K] };
 
-/** `price_usd` of the newest snapshot, else of the tokens row; null without either. */
+/** `price_usd` of the newest snapshot, else of the token's row; null without either. */
 export function currentPriceUsd({ newest, details }: LiveToken): number | null {
   return newest?.priceUsd ?? details.priceUsd;
 }
 
 export class TokenTable {
-  /** By address in canonical form: no two chains share one. */
+  /** By canonical address: no two chains share one. */
   private readonly byAddress = new Map<string, Row>();
   private readonly byId = new Map<number, Row>();
   private readonly assets = new Map<string, Map<Chain, Row>>();
@@ -135,9 +130,10 @@ export class TokenTable {
     return this.byId.get(tokenId) ?? null;
   }
 
-  /** The asset's leg on `chain`, the token itself included; null where it has none. */
-  leg({ details: { asset, chain: own, address } }: LiveToken, chain: Chain): LiveToken | null {
-    if (own === chain) return this.token(address);
+  /** The asset's leg on `chain`, which may be the token itself; null: none. */
+  leg({ details }: LiveToken, chain: Chain): LiveToken | null {
+    const { asset, address } = details;
+    if (details.chain === chain) return this.token(address);
     return asset === null ? null : (this.assets.get(asset)?.get(chain) ?? null);
   }
 
@@ -149,7 +145,7 @@ export class TokenTable {
     return this.byId.values();
   }
 
-  /** Takes tokens as they have been loaded, and works their assets' scores out anew. */
+  /** Stores loaded tokens, and updates their assets' scores. */
   put(tokens: readonly LoadedToken[], nowS: number): void {
     const toScore = new Set<Row>();
     for (const loaded of tokens) this.putToken(loaded, toScore);
@@ -208,19 +204,19 @@ export class TokenTable {
     this.assets.set(asset, legs);
   }
 
-  /** Takes a token out of its asset. @returns the legs that stay */
+  /** Removes a token from its asset. @returns the remaining legs */
   private leave(entry: Row): Row[] {
     const { asset, chain } = entry.details;
     const legs = asset === null ? undefined : this.assets.get(asset);
     if (asset === null || legs === undefined) return [];
-    // Another token may have come in its place already.
+    // Another token may already have replaced it.
     if (legs.get(chain) === entry) legs.delete(chain);
     if (legs.size === 0) this.assets.delete(asset);
     return [...legs.values()];
   }
 }
 
-/** The newest snapshot's part in scores; the one before where it is the same snapshot. */
+/** The newest snapshot's data; `before` if it is the same snapshot. */
 function newestOf(
   details: TokenDetails,
   { newest, markets }: NonNullable<LoadedToken['held']>,
@@ -246,12 +242,12 @@ function newestOf(
   };
 }
 
-/** The score that the asset's legs have; null where none has one. */
+/** The score of the asset with these legs; null: none. */
 function assetOf(legs: readonly Row[]): AssetScore | null {
   return legs.find(({ standing }) => standing.asset !== null)?.standing.asset ?? null;
 }
 
-/** One score from the newest snapshot of each leg with full coverage; null where none has one. */
+/** Scores the newest snapshots of the legs with full coverage; null without any. */
 function scoreAsset(legs: readonly Row[], nowS: number): AssetScore | null {
   const full = legs.flatMap(({ details, newest }) =>
     details.coverage === 'full' && newest !== null ? [{ details, newest }] : [],
@@ -273,7 +269,7 @@ function scoreAsset(legs: readonly Row[], nowS: number): AssetScore | null {
   };
 }
 
-/** A token's standing by its own coverage and price, and its asset's score. */
+/** A token's standing from its coverage, its price and its asset's score. */
 function standingOf(
   { coverage }: TokenDetails,
   priceUsd: number | null,

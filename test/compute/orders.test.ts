@@ -119,8 +119,8 @@ describe('the largest DCA orders', () => {
         const state = { priceUsd: of.priceUsd, ladder: sumsOf(of.ladder), nowS: NOW_S };
         const largest = new LargestOrders(sort, state, limit);
         const half = byAddress.length >> 1;
-        largest.show(byAddress, 0, half);
-        largest.show(byAddress, half);
+        largest.add(byAddress, 0, half);
+        largest.add(byAddress, half);
         expect(largest.orders.map(({ dcaAddress }) => dcaAddress)).toEqual(
           plainDcaOrders(orders, of, sort, NOW_S, limit),
         );
@@ -137,7 +137,7 @@ describe('the largest DCA orders', () => {
     ];
     const state = { priceUsd: 2, ladder: sumsOf([[-1, 100, 0]]), nowS: NOW_S };
     const largest = new LargestOrders('pct_impact', state, 2);
-    largest.show(orders);
+    largest.add(orders);
     expect(largest.orders.map(({ dcaAddress }) => dcaAddress)).toEqual(['c', 'a']);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The ladder worked out slowly from data.md section 2, bin by bin and range by range, in prices (not
- * roots) and with 1.0001^tick in exact arithmetic. It shares no code with compute/binning.
+ * The ladder (docs/definitions.md#ladder) computed slowly, bin by bin and range by range, in prices
+ * (not roots) and with 1.0001^tick in exact arithmetic. It shares no code with compute/binning.
  */
 
 export const FIRST_BIN = -232;

@@ -1,11 +1,11 @@
-/** The chain parameter as api.md 4.0 words it, told once more and plainly. */
+/** A plain second implementation of the chain parameter (docs/definitions.md#chain-rules). */
 
 export const MINT = 'So11111111111111111111111111111111111111112';
 export const LEG = '0xABCDEF0000000000000000000000000000000aBc';
 /** The numeric id that means evmchain. */
 export const EVM_ID = 1;
 
-/** api.md 4.0, 'Chain support by endpoint', as it is written there. */
+/** Chains by endpoint (docs/definitions.md#chain-rules). */
 export const TABLE = {
   getScore: ['mainchain evmchain', 'derived'],
   postScore: ['mainchain evmchain', 'derived per address'],
@@ -40,7 +40,7 @@ export const CHAIN_VALUES = [
   'solana',
   'mainchain,evmchain',
 ];
-/** What the text of api.md says of one request: an answer, or an error code with its own fields. */
+/** What a request must get: an answer, or an error code with its fields. */
 export function expectedOfChain(
   id: keyof typeof TABLE,
   kind: AddressKind,

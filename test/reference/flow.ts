@@ -1,4 +1,4 @@
-/** DCA flows as plainly as data.md section 4 words them: cycle by cycle, bin by bin. */
+/** Plain DCA flows (docs/definitions.md#dca-cycles): cycle by cycle, bin by bin. */
 import type { PlainLadderMarket } from './score.js';
 
 export interface PlainDcaOrder {

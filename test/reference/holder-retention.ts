@@ -1,4 +1,4 @@
-/** Which holder snapshots are kept, said as docs/data.md says it. */
+/** A plain version of which holder snapshots are kept (docs/definitions.md#holder-retention). */
 
 const HOUR_S = 3600;
 

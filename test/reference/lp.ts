@@ -1,6 +1,6 @@
 /**
- * DLMM and LP numbers worked out the plain way, from docs/definitions.md: objects, loops
- * over everything. Shares no code with compute/lp.
+ * DLMM and LP numbers computed the plain way (docs/definitions.md#dlmm-pools): objects, loops over
+ * everything. Shares no code with compute/lp.
  */
 
 const HOUR = 3600;

@@ -1,4 +1,4 @@
-/** Order endpoints as data.md section 4 reads, plainly and slowly. */
+/** Plain and slow order endpoints (docs/definitions.md#dca-orders, docs/definitions.md#limit-orders). */
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 

@@ -1,6 +1,6 @@
 /**
- * Replay worked out the plain way, from the text of api.md 4.13 and data.md: objects, loops and
- * BigInt cents. Shares no code with compute/replay.
+ * Replay computed the plain way (docs/definitions.md#replay): objects, loops and BigInt cents. Shares
+ * no code with compute/replay.
  */
 
 export interface PlainMarket {

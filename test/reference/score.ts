@@ -1,4 +1,7 @@
-/** Scores and market depth as plainly as data.md section 4 words them. Shares no code with Fathom. */
+/**
+ * Plain scores and market depth (docs/definitions.md#score, docs/definitions.md#market-depth). Shares
+ * no code with Fathom.
+ */
 
 export interface PlainCell {
   bin: number;

@@ -1,4 +1,4 @@
-/** A store as plainly as data.md section 3 has it: snapshots in a map, markets in a list. */
+/** A plain store (docs/definitions.md#datasets): snapshots in a map, markets in a list. */
 import type { SnapshotRow, StoredSnapshot } from '../support/stores.js';
 
 interface PlainSnapshot {

@@ -16,7 +16,7 @@ import {
 const scratch = new Scratch();
 afterAll(() => scratch.remove());
 
-/** Checks what data.md asks of token rows, and returns the linked pairs `mint contract`. */
+/** Checks token rows (docs/definitions.md#datasets). @returns the linked pairs `mint contract` */
 function linksOf(rows: TokensRow[]): string[] {
   const legs = new Map<string, TokensRow[]>();
   const addresses = new Set(rows.map((row) => row.address));

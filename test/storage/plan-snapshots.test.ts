@@ -11,7 +11,7 @@ interface Stored {
   t: number;
 }
 
-/** data.md section 4, Replay, word for word, over every pair of snapshots. */
+/** The rule of docs/definitions.md#replay-tiers, applied to every pair of snapshots. */
 function visible(all: readonly Stored[], nowS: number): Stored[] {
   const past = all.filter(({ t }) => t <= nowS);
   const isHidden = (one: Stored) =>
@@ -57,7 +57,7 @@ const stored = fc.uniqueArray(fc.record({ tier: fc.constantFrom(...TIERS), t: ti
 });
 
 describe('planSnapshots', () => {
-  it('plans what the rule of data.md makes visible', () => {
+  it('plans the snapshots that the rule makes visible', () => {
     fc.assert(
       fc.property(
         stored,

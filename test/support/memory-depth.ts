@@ -136,7 +136,7 @@ export class MemoryDepth implements DepthSource {
   }
 }
 
-/** data.md 4, Replay: a coarse snapshot stands only where no finer visible one lies in its length. */
+/** A coarse snapshot is visible only without a finer one in its length (docs/definitions.md#replay-tiers). */
 export function visibleSnapshots(all: readonly PlainSnapshot[], nowS: number): PlainSnapshot[] {
   const past = all.filter(({ t }) => t <= nowS);
   return past
