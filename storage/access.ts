@@ -1,4 +1,4 @@
-/** How a command comes to a store: through the server that keeps it, or by opening it itself. */
+/** How a command reaches a store: through the server that has it open, or by opening it itself. */
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectToServer } from './control.js';
@@ -6,14 +6,14 @@ import { InputError, StoreBusyError } from './errors.js';
 import type { StoreOperations } from './contract.js';
 import type { Store, StoreOptions } from './store.js';
 
-/** How long a command waits for another one to let go of the store. */
+/** How long a command waits for another to close the store. */
 export const LOCK_WAIT_MS = 30_000;
 const RETRY_EVERY_MS = 100;
 
 /**
- * Runs `body` with the directory's store. Where a server keeps it, over its socket; else opened for
- * as long as `body` runs. While another command has it open, waits up to LOCK_WAIT_MS.
- * @throws StoreBusyError when the wait was in vain
+ * Runs `body` with the directory's store: over the socket of a server that has it open, else opened
+ * while `body` runs. Waits up to `waitMs` while another command has it open.
+ * @throws StoreBusyError if it is still open elsewhere then
  */
 export async function withStore<T>(
   directory: string,
@@ -31,9 +31,10 @@ export async function withStore<T>(
 }
 
 /**
- * Opens the store for a server, waiting like withStore() for a command to let go of it.
- * @param stop gives the wait up with its reason
- * @throws StoreBusyError at once where a server keeps it, or when the wait was in vain
+ * Opens the store for a server; like withStore(), waits for a command to close it.
+ * @param stop ends the wait by throwing its reason
+ * @throws StoreBusyError at once if another server has it open, or if a command still has it after
+ *   `waitMs`
  */
 export async function openForServer(
   directory: string,
@@ -58,7 +59,7 @@ export async function openForServer(
   );
 }
 
-/** Tries to open the store until `waitMs` have passed. @throws StoreBusyError saying `busy` then */
+/** Tries to open the store until `waitMs` have passed. @throws StoreBusyError with the text `busy` */
 async function untilOpen<S>(
   directory: string,
   open: () => Promise<S | null>,
@@ -77,7 +78,7 @@ async function untilOpen<S>(
   }
 }
 
-/** Opens the store, or null while another process has it. DuckDB is loaded only now. */
+/** Opens the store, or returns null while another process has it. DuckDB is loaded only now. */
 async function openUnlessBusy(directory: string, options: StoreOptions): Promise<Store | null> {
   const { Store } = await import('./store.js');
   try {
@@ -89,8 +90,8 @@ async function openUnlessBusy(directory: string, options: StoreOptions): Promise
 }
 
 /**
- * A directory that does not exist yet is made later; anything else in its place is refused.
- * @throws InputError
+ * Accepts a directory, or a path where one can be created later.
+ * @throws InputError if a file is in the way
  */
 export async function checkDirectory(directory: string): Promise<void> {
   const found = await stat(directory).catch((error: NodeJS.ErrnoException) => {

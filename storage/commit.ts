@@ -1,4 +1,4 @@
-/** Commits: what one transaction changes, and how a staged bundle is applied in one. */
+/** Commits: transactions that readers see all at once, and how a bundle is applied in one. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import {
@@ -20,18 +20,18 @@ import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
 import type { HolderTokens } from './holders/holder-tokens.js';
 
-/** Rows put in one turn. */
+/** Rows staged in one turn. */
 const ROWS_A_TURN = 256;
 
 export interface CommitOptions {
   /** Runs compute's rewriteSegments, in a pool where there is one. */
   rewrite: Rewrite;
-  /** Runs compute's rewriteHolderBlocks; on this thread where it is left out. */
+  /** Runs compute's rewriteHolderBlocks; on this thread by default. */
   rewriteHolders?: RewriteHolders;
 }
 
-/** What a transaction changes the store with. */
-export interface CommitParts {
+/** What the body of a transaction changes the store with. */
+interface CommitParts {
   stage: Stage;
   depth: DepthCommit;
   flat: FlatCommit;
@@ -40,7 +40,7 @@ export interface CommitParts {
 
 const rewriteHere: RewriteHolders = (input) => Promise.resolve(rewriteHolderBlocks(input));
 
-/** Changes of a store: one transaction at a time, each seen by readers all at once. */
+/** Runs one transaction at a time; readers see each all at once. */
 export class Commits {
   private readonly lane = new Lanes([null]);
 
@@ -53,8 +53,8 @@ export class Commits {
   ) {}
 
   /**
-   * Runs `body` in one transaction; readers see what it changed as soon as this resolves. Where it
-   * throws the store is as it was.
+   * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws,
+   * the store is unchanged.
    */
   run<T>(body: (parts: CommitParts) => Promise<T>): Promise<{ result: T; change: StoreChange }> {
     return this.exclusive(async () => {
@@ -93,7 +93,7 @@ export class Commits {
     return this.lane.use(body);
   }
 
-  /** Waits for what runs, and refuses what waits. */
+  /** Waits for the running transaction, and refuses waiting ones. */
   async close(): Promise<void> {
     await this.lane.close();
   }
@@ -101,8 +101,8 @@ export class Commits {
 
 /**
  * Applies every frame of a staged bundle.
- * @returns the number of segments that were added
- * @throws InputError naming the file where its rows contradict the store
+ * @returns the number of segments added
+ * @throws InputError naming the file if its rows contradict the store
  */
 export async function applyBundle(
   directory: string,
@@ -120,7 +120,6 @@ export async function applyBundle(
   return application.segments;
 }
 
-/** One bundle on its way into a stage. */
 class Application {
   segments = 0;
   private readonly lines = new Map<TokenRow, number>();
@@ -158,17 +157,15 @@ class Application {
   private async applyMarkets({ chain, address, markets, origins }: MarketsFrame): Promise<void> {
     const { file } = this.header;
     const { stage } = this.parts;
-    await named(file, () => void stage.token(chain, address));
-    const token = stage.token(chain, address);
+    const token = await named(file, () => stage.token(chain, address));
     for (const [i, market] of markets.entries()) {
-      const work = async () => void (await stage.marketIndexes(token, [market]));
       const origin = origins?.[i];
-      if (origin === undefined) await named(file, work);
-      else await named(`${file}:${origin.line}`, work, origin.prefix);
+      const where = origin === undefined ? file : `${file}:${origin.line}`;
+      await named(where, () => stage.marketIndexes(token, [market]), origin?.prefix);
     }
   }
 
-  /** @throws InputError where what all rows make together cannot be */
+  /** @throws InputError if the rows of the whole bundle contradict one another or the store */
   async finish(): Promise<void> {
     this.checkLegs();
     await named(this.header.file, () => this.parts.flat.finish());
@@ -196,16 +193,16 @@ function checkedHeader(frame: HeaderFrame): HeaderFrame {
 }
 
 /**
- * Puts where a row stands in front of what is wrong with it.
- * @param prefix what the row has in front of a market's fields
+ * Prefixes the message of an InputError with the location of the row that causes it.
+ * @param prefix what the file has before the names of a market's fields
  */
-async function named(
+async function named<T>(
   where: string,
-  work: () => void | Promise<void>,
+  work: () => T | Promise<T>,
   prefix = 'markets.',
-): Promise<void> {
+): Promise<T> {
   try {
-    await work();
+    return await work();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new InputError(`${where}: ${error.message.replace(/^markets\./, prefix)}`);

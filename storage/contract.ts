@@ -1,6 +1,6 @@
 /**
- * The contract of `storage`: what the server and the commands may ask of it, and the records that both
- * sides pass. DuckDB stands behind it today; nothing reaches around it.
+ * The contract of `storage`: everything that the server and the commands may ask of it, and the
+ * records that they exchange. Nothing of DuckDB shows through it.
  */
 import type { OwnerNames } from '../compute/holders/owners.js';
 import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
@@ -12,7 +12,7 @@ import type { StoredBlock } from '../compute/segment/segment.js';
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
 export type Coverage = (typeof COVERAGES)[number];
 
-/** A row of dataset `tokens`. A token that only snapshots have named has nulls beside its address. */
+/** A row of dataset `tokens`. Of a token known from snapshots alone, all but the address is null. */
 export interface TokenRow {
   chain: Chain;
   address: string;
@@ -29,7 +29,7 @@ export interface TokenRow {
   last_refresh: number | null;
 }
 
-/** The row of a token that only snapshots have named: its coverage is `full`. */
+/** The row of a token known from snapshots alone: its coverage is `full`. */
 export function bareTokenRow(chain: Chain, address: string): TokenRow {
   return {
     chain,
@@ -47,7 +47,7 @@ export function bareTokenRow(chain: Chain, address: string): TokenRow {
   };
 }
 
-/** A token that a row of `tokens` or a snapshot has named. */
+/** A token known from a row of `tokens` or from a snapshot. */
 export interface TokenRecord {
   tokenId: number;
   chain: Chain;
@@ -68,7 +68,7 @@ export interface PlannedSnapshot {
   bandCells: number;
 }
 
-/** The next visible snapshots of a token from a moment on, ascending in `t`. */
+/** The next visible snapshots of a token, ascending in `t`. */
 export interface PagePlan {
   /** Ids in the order that `PlannedSnapshot.segment` indexes. */
   segmentIds: number[];
@@ -86,15 +86,14 @@ export interface PlanRequest {
   toS: number;
   /** The service's now: later snapshots are not visible. */
   nowS: number;
-  /** At most this many snapshots are planned. */
   maxSnapshots: number;
 }
 
-/** A planned segment was replaced since: plan again. */
+/** A planned segment has been replaced: plan again. */
 export class SegmentGoneError extends Error {}
 
 export interface DepthSource {
-  /** The token's record, or null where nothing has named it. `address` is in canonical form. */
+  /** The token's record, or null if it is unknown. `address` is in canonical form. */
   token(chain: Chain, address: string): TokenRecord | null;
   /** The asset's leg on mainchain for an evmchain token that has one, else null. */
   mainchainLeg(token: TokenRecord): TokenRecord | null;
@@ -105,18 +104,18 @@ export interface DepthSource {
    */
   readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
   /**
-   * The same, unchecked: the caller checks the blocks against their checksums in another thread.
+   * The same, for callers that check the blocks against their checksums in another thread.
    * @throws SegmentGoneError
    */
   readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
 }
 
-/** All that is known of a token; what no data has named is null. */
+/** All that is known of a token; null where no data has said so. */
 export interface TokenDetails extends TokenRecord {
   icon: string | null;
   decimals: number | null;
   coverage: Coverage;
-  /** Of the row in `tokens`; a snapshot's price takes precedence. */
+  /** From the row in `tokens`; a snapshot's price takes precedence. */
   priceUsd: number | null;
   mcap: number | null;
   liquidityUsd: number | null;
@@ -136,15 +135,15 @@ export interface NewestSnapshots {
   newest: SnapshotRef | null;
   /** The newest that is at least `delayS` old. */
   delayed: SnapshotRef | null;
-  /** When the clock alone makes another snapshot one of them; null: not before a commit. */
+  /** When another snapshot becomes one of them without a commit; null: never. */
   nextChangeS: number | null;
 }
 
 /** Every token and its newest snapshots, from which the server builds its state in memory. */
 export interface MarketSource {
-  /** Ids of all tokens, ascending; ids that a commit adds meanwhile may be missing. */
+  /** Ids of all tokens, ascending; may miss those that a commit adds meanwhile. */
   tokenIds(): Iterable<number>;
-  /** Whether anything has named the token. `address` is in canonical form. */
+  /** Whether the token is known. `address` is in canonical form. */
   hasRecord(chain: Chain, address: string): boolean;
   tokenDetails(tokenId: number): TokenDetails | null;
   /** The token's markets in order of first arrival; segments' market columns index it. */
@@ -159,7 +158,7 @@ export interface MarketSource {
   readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
 }
 
-/** What a commit changed, told once readers see it. */
+/** What a commit changed; listeners get it once readers see the change. */
 export interface StoreChange {
   /** Tokens whose row or depth changed. */
   tokenIds: readonly number[];
@@ -169,13 +168,12 @@ export interface StoreChange {
   limitTokens: readonly string[];
   /** Mints whose holder snapshots changed. */
   holderTokens: readonly string[];
-  /** Whether any DLMM pool, any hour of one, any hour of a token changed. */
+  /** Whether any row of these datasets changed. */
   dlmmPools: boolean;
   dlmmHours: boolean;
   tokenHours: boolean;
 }
 
-/** A change of nothing. */
 export function noChange(): StoreChange {
   return {
     tokenIds: [],
@@ -188,7 +186,7 @@ export function noChange(): StoreChange {
   };
 }
 
-/** The datasets whose rows stand in a table of the same name. */
+/** The datasets whose rows are kept in a table of the same name. */
 export const FLAT_DATASETS = [
   'dca_orders',
   'limit_orders',
@@ -198,7 +196,7 @@ export const FLAT_DATASETS = [
 ] as const;
 export type FlatDataset = (typeof FLAT_DATASETS)[number];
 
-/** The active orders: those that are neither closed nor used up. */
+/** Active orders: neither closed nor used up. */
 export interface OrderSource {
   dcaOrders(tokenAddresses: readonly string[]): Promise<DcaOrder[]>;
   /** Some thousands at a time, in no order. */
@@ -237,9 +235,9 @@ export interface LpSource {
   tokenHours(fromHourS: number, toHourS: number): Promise<TokenHourColumns>;
 }
 
-/** Tokens' holder history, as thinning has left it. */
+/** Tokens' holder history, thinned (docs/definitions.md#holder-retention). */
 export interface HolderSource {
-  /** Times of a mint's stored snapshots, ascending; empty where it has none. */
+  /** Times of a mint's stored snapshots, ascending. */
   times(tokenAddress: string): Promise<Uint32Array>;
   /**
    * The stored blocks that hold the snapshots at `times`, and the names of their owners, for
@@ -254,7 +252,7 @@ export interface HolderBlocks {
   blocks: Uint8Array[];
 }
 
-/** A token that was requested before the store had a record of it, and waits for data. */
+/** A token that was requested before the store knew it. */
 export interface QueuedToken {
   chain: Chain;
   address: string;
@@ -265,27 +263,27 @@ export interface QueuedToken {
 
 export interface TokenQueue {
   /**
-   * Counts a request for a token without a record, and writes the count within a second.
+   * Counts a request for an unknown token, and writes the count within a second.
    * @returns whether the token is new in the queue
    */
   request(chain: Chain, address: string): boolean;
-  /** The tokens that wait, oldest first. */
+  /** Oldest first. */
   list(): QueuedToken[];
 }
 
 export const KEY_TIERS = ['premium', 'enterprise'] as const;
 export type KeyTier = (typeof KEY_TIERS)[number];
 
-/** A key as it is listed, without its text. */
+/** A key without its text. */
 export interface KeyRecord {
   id: string;
   name: string | null;
   tier: KeyTier;
   /** Prefix and last four characters of the key. */
   hint: string;
-  /** Requests a minute in place of the plan's figures: null = the plan's, Infinity = unlimited. */
+  /** Requests a minute: null = as in the plan, Infinity = unlimited. */
   requestsPerMinute: number | null;
-  /** Calls a month in place of the plan's: null = the plan's, Infinity = unlimited. */
+  /** Calls a month: null = as in the plan, Infinity = unlimited. */
   monthlyQuota: number | null;
   createdAtS: number;
   revokedAtS: number | null;
@@ -298,13 +296,13 @@ export interface KeyRequest {
   monthlyQuota: number | null;
 }
 
-/** A key just made: the only time that its text is known. */
+/** A new or rotated key: its text is known only now. */
 export interface IssuedKey extends KeyRecord {
   key: string;
 }
 
 export interface KeySource {
-  /** The live key with this text, or null: unknown, revoked or mistyped. */
+  /** The live key with this text; null if unknown, revoked or mistyped. */
   verify(key: string): KeyRecord | null;
 }
 
@@ -338,21 +336,20 @@ export interface CommitReport {
   segments: number;
 }
 
-/** What a command may ask of a store, whether it opened it itself or a running server keeps it. */
+/** What a command may ask of a store, opened by itself or by a running server. */
 export interface StoreOperations {
   /** Commits a finished bundle of the staging folder in one transaction. */
   commit(bundle: string): Promise<CommitReport>;
-  /** Price of each stored snapshot, NaN where there is none. */
+  /** Price of each snapshot, NaN if it is not stored. */
   snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array>;
   /** Times of the stored snapshots of one token and tier, ascending. */
   snapshotTimes(key: TierKey): Promise<Uint32Array>;
-  /** How much is stored. */
   summary(): Promise<StoreSummary>;
   createKey(request: KeyRequest): Promise<IssuedKey>;
   listKeys(): Promise<KeyRecord[]>;
   rotateKey(id: string): Promise<IssuedKey>;
   revokeKey(id: string): Promise<KeyRecord>;
-  /** The tokens that wait for data, oldest first. */
+  /** The tokens in the queue, oldest first. */
   listQueue(): Promise<QueuedToken[]>;
 }
 

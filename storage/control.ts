@@ -1,4 +1,4 @@
-/** The data directory's socket: a running server serves commands on the store that it has open. */
+/** The data directory's socket, over which a running server gives commands access to its store. */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
@@ -8,17 +8,17 @@ import { InputError, StoreChangedError } from './errors.js';
 
 /** The socket's name within a data directory. */
 export const SOCKET_FILE = 'fathom.sock';
-/** Longest socket path that every system takes, in bytes. */
+/** Longest socket path that every system accepts, in bytes. */
 const MAX_SOCKET_PATH_BYTES = 100;
 /** Commands connected at once. */
 const MAX_CONNECTIONS = 64;
-/** A request's greatest length: keys of snapshots to look up, never data. */
+/** Longest request: keys of snapshots to look up, never data. */
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
-/** Once the server ends, a command that has its reply may take this long to hang up. */
+/** When the server ends, a command that has its reply gets this long to hang up. */
 const HANG_UP_MS = 1000;
 
 /** The operations of a store that commands may call over the socket. */
-export const OPERATIONS = [
+const OPERATIONS = [
   'commit',
   'snapshotPrices',
   'snapshotTimes',
@@ -31,17 +31,17 @@ export const OPERATIONS = [
 ] as const satisfies readonly (keyof StoreOperations)[];
 type Operation = (typeof OPERATIONS)[number];
 
-export interface Request {
+interface Request {
   operation: Operation;
   args: unknown[];
 }
 
-export type Response =
+type Response =
   | { ok: true; result: unknown }
   | { ok: false; kind: 'input' | 'changed' | 'internal'; message: string; t: number };
 
-/** An error as the other side gets it; the text of an internal one stays on this side. */
-export function failure(error: unknown): Response {
+/** An error as the command gets it; the text of an internal one stays in the server's log. */
+function failure(error: unknown): Response {
   if (error instanceof InputError)
     return { ok: false, kind: 'input', message: error.message, t: 0 };
   if (error instanceof StoreChangedError) {
@@ -56,7 +56,7 @@ export function failure(error: unknown): Response {
 }
 
 /** The error that a failed response stands for. */
-export function errorOf(response: Extract<Response, { ok: false }>): Error {
+function errorOf(response: Extract<Response, { ok: false }>): Error {
   switch (response.kind) {
     case 'input':
       return new InputError(response.message);
@@ -68,24 +68,22 @@ export function errorOf(response: Extract<Response, { ok: false }>): Error {
 }
 
 /**
- * A path to the directory's socket that is short enough to bind. A long directory is named by an
- * open handle, which must stay open as long as the path is used.
+ * A path to the directory's socket that is short enough to bind. A long path goes through an open
+ * handle of the directory, which must stay open while the path is used.
  */
-export async function socketPath(
-  directory: string,
-): Promise<{ path: string; handle: FileHandle | null }> {
+async function socketPath(directory: string): Promise<{ path: string; handle: FileHandle | null }> {
   const plain = path.join(directory, SOCKET_FILE);
   if (Buffer.byteLength(plain) <= MAX_SOCKET_PATH_BYTES) return { path: plain, handle: null };
   const handle = await open(directory, 'r');
   return { path: `/proc/self/fd/${handle.fd}/${SOCKET_FILE}`, handle };
 }
 
-/** A store that a running server keeps, and the connection to it. */
-export interface RemoteStore extends StoreOperations {
+/** The store of a running server, over a connection to it. */
+interface RemoteStore extends StoreOperations {
   close(): void;
 }
 
-/** Connects to the server that keeps the directory's store; null where none listens. */
+/** Connects to the server that has the directory's store open; null if there is none. */
 export async function connectToServer(directory: string): Promise<RemoteStore | null> {
   const bound = await socketPath(directory).catch(() => null);
   if (bound === null) return null;
@@ -102,7 +100,7 @@ function connect(file: string): Promise<Socket | null> {
     const socket = createConnection(file);
     socket.once('connect', () => resolve(socket));
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      // No socket, or one that a killed server left behind: nobody keeps the store.
+      // No socket, or one left by a killed server.
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(null);
       else reject(error);
     });
@@ -168,14 +166,14 @@ class Caller {
   }
 }
 
-export interface ControlServer {
-  /** Stops accepting, waits for running requests, removes the socket. */
+interface ControlServer {
+  /** Stops accepting connections, waits for running requests, removes the socket. */
   close(): Promise<void>;
 }
 
 /**
- * Listens on the data directory's socket (mode 0600). The caller holds the store, so a socket that
- * is found there belongs to nobody and is removed.
+ * Listens on the data directory's socket (mode 0600). The caller has the store open, so a socket
+ * found there is stale and is removed.
  */
 export async function listenForCommands(
   directory: string,
@@ -221,7 +219,7 @@ function listen(server: Server, file: string): Promise<void> {
   });
 }
 
-/** One command's connection: its requests are served one after the other. */
+/** One command's connection; serves its requests one after the other. */
 class Conversation {
   private readonly frames = new FrameReader(MAX_REQUEST_BYTES);
   private working: Promise<void> | null = null;
@@ -238,7 +236,7 @@ class Conversation {
     });
   }
 
-  /** Lets a running request end, takes no more, and hangs up. */
+  /** Waits for the running request, accepts no more, and hangs up. */
   async end(): Promise<void> {
     this.ending = true;
     await this.working;
@@ -260,7 +258,7 @@ class Conversation {
         this.next();
       });
     } catch {
-      // Not one of our commands: it gets no reply.
+      // Not one of our commands.
       this.socket.destroy();
     }
   }

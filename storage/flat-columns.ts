@@ -1,9 +1,9 @@
-/** Flat tables, whose rows a key tells apart, and how their columns are read from results. */
+/** Flat tables: their columns and keys, and readers of their rows. */
 import type { FlatDataset } from './contract.js';
 import type { Database } from './duckdb/database.js';
 import type { ResultChunk, SqlValue } from './duckdb/statements.js';
 
-/** Values of a column by its kind. Of `shared` texts, which many rows repeat, each is held once. */
+/** Kinds of columns. `shared` texts repeat in many rows; each is held once. */
 interface Kinds {
   text: string;
   shared: string;
@@ -11,39 +11,37 @@ interface Kinds {
   nullable: number | null;
 }
 
-/** Columns by name, in the table's order, those of the key first. */
+/** Columns in the table's order, those of the key first. */
 type Columns = Readonly<Record<string, keyof Kinds>>;
 
 /** The table of a flat dataset. */
 export interface FlatTable<C extends Columns = Columns> {
   name: FlatDataset;
   columns: C;
-  /** How many columns name a row. */
+  /** How many columns make up the key. */
   keyColumns: number;
-  /** The column of the token that a row belongs to, where changes are told token by token. */
+  /** The column with a row's token, if listeners get the changed tokens. */
   token?: string;
-  /** The key column that rises from file to file: few row groups need be searched by it. */
+  /** The key column that rises from file to file: DuckDB searches few row groups by it. */
   rising?: string;
-  /** Greatest number of rows, and the word for them in messages. */
+  /** The most rows, and the word for them in messages. */
   limit?: { rows: number; of: string };
 }
 
-/** What the readers of flat tables need of a database. */
 export type FlatSource = Pick<Database, 'streamChunks'>;
 
-/** Reads a column's value by row. */
+/** Reads a value by row. */
 type Read<T> = (row: number) => T;
 
 /** Readers of a chunk's columns, by name. */
 export type ColumnReaders<C extends Columns> = { readonly [K in keyof C]: Read<Kinds[C[K]]> };
 
-/** Makes a reader of rows from the readers of their columns. */
 type RowReader<C extends Columns, T> = (columns: ColumnReaders<C>) => Read<T>;
 
-/** Tokens named in one query; for more than that, the whole table is read. */
+/** Tokens named in a query; for more, the whole table is read. */
 const MAX_NAMED_TOKENS = 1000;
 
-/** All rows of a table, a vector's worth at a time, in no order. */
+/** The rows of a table, a vector at a time, in no order. */
 export async function* readRows<C extends Columns, T>(
   source: FlatSource,
   { name: table, columns }: FlatTable<C>,
@@ -68,7 +66,7 @@ export async function* readRows<C extends Columns, T>(
   }
 }
 
-/** The rows of tokens, of a table with a token column. */
+/** The tokens' rows, of a table with a token column. */
 export async function readRowsOf<C extends Columns, T extends { tokenAddress: string }>(
   source: FlatSource,
   table: FlatTable<C>,
@@ -87,7 +85,7 @@ export async function readRowsOf<C extends Columns, T extends { tokenAddress: st
   return found;
 }
 
-/** Reads a query's rows into one column each, for results too long for an object a row. */
+/** Reads a query's rows into columns, for results too long for an object per row. */
 export async function readColumns(
   source: FlatSource,
   sql: string,
@@ -101,7 +99,7 @@ export async function readColumns(
 
 const FIRST_CAPACITY = 2048;
 
-/** Numbers in a typed array that grows. */
+/** A typed array that grows. */
 export class NumberColumn<A extends Uint32Array | Float64Array> {
   private array: A;
   private length = 0;
@@ -115,12 +113,12 @@ export class NumberColumn<A extends Uint32Array | Float64Array> {
   static doubles = (): NumberColumn<Float64Array> =>
     new NumberColumn((length) => new Float64Array(length));
 
-  /** What has been added, without copying it. */
+  /** The values so far, not copied. */
   get values(): A {
     return this.array.subarray(0, this.length) as A;
   }
 
-  /** Adds the values of a chunk's column, none of them null. */
+  /** Adds a column without nulls. */
   add(chunk: ResultChunk, column: number): void {
     this.addEach(chunk.rowCount, chunk.reader(column) as Read<number>);
   }
@@ -135,7 +133,7 @@ export class NumberColumn<A extends Uint32Array | Float64Array> {
   }
 }
 
-/** Texts as indexes into the list of different ones. */
+/** Texts as indexes into the list of distinct ones. */
 export class CodedTexts {
   readonly texts: string[] = [];
   readonly codes = NumberColumn.uints();

@@ -1,4 +1,4 @@
-/** The flat tables together: puts rows over the stored ones of the same keys, in one transaction. */
+/** Commits to the flat tables: rows replace the stored ones of the same keys, in one transaction. */
 import type { FlatRowValues } from './bundle.js';
 import type { FlatDataset, StoreChange } from './contract.js';
 import type { SqlParameter, Statements } from './duckdb/statements.js';
@@ -18,11 +18,11 @@ export const FLAT_TABLES: Readonly<Record<FlatDataset, FlatTable>> = {
   token_hours: TOKEN_HOURS,
 };
 
-/** Keys looked up at once: each look-up reads the table once. */
+/** Keys of one look-up: each reads the table once. */
 const KEYS_AT_ONCE = 32_768;
 
-/** What rows of flat tables changed. */
-export type FlatChange = Pick<
+/** What changed in the flat tables. */
+type FlatChange = Pick<
   StoreChange,
   'dcaTokens' | 'limitTokens' | 'dlmmPools' | 'dlmmHours' | 'tokenHours'
 >;
@@ -32,7 +32,7 @@ export class FlatCommit {
 
   constructor(private readonly tx: Statements) {}
 
-  /** Takes rows in the order of their file: the last one with a key stands. */
+  /** Takes rows in the order of their file: the last one with a key counts. */
   async add(dataset: FlatDataset, rows: readonly FlatRowValues[]): Promise<void> {
     const table = this.tables.get(dataset) ?? new TableCommit(FLAT_TABLES[dataset], this.tx);
     this.tables.set(dataset, table);
@@ -40,14 +40,13 @@ export class FlatCommit {
   }
 
   /**
-   * Writes what is still held back: the last thing before the commit.
-   * @throws InputError where a table would hold too much
+   * Writes what is held back: call right before the commit.
+   * @throws InputError if a table would have too many rows
    */
   async finish(): Promise<void> {
     for (const table of this.tables.values()) await table.finish();
   }
 
-  /** What has been changed so far. */
   get change(): FlatChange {
     const tokensOf = (dataset: FlatDataset): string[] => [
       ...(this.tables.get(dataset)?.changedTokens ?? []),
@@ -64,15 +63,13 @@ export class FlatCommit {
   }
 }
 
-/** The rows of one dataset on their way into its table. */
 class TableCommit {
   isChanged = false;
   readonly changedTokens = new Set<string>();
   private readonly columns: readonly string[];
-  /** Columns of the key. */
   private readonly key: readonly string[];
   private readonly tokenColumn: number;
-  /** By key; the last row of each. */
+  /** The last row of each key. */
   private waiting = new Map<string, FlatRowValues>();
 
   constructor(
@@ -123,7 +120,7 @@ class TableCommit {
   }
 
   /**
-   * Looks the waiting rows' keys up. Rows that are stored as they are wait no longer.
+   * Looks up the keys of the waiting rows, and drops the rows that are stored unchanged.
    * @returns the rows that replace a stored one
    */
   private async takeReplaced(): Promise<FlatRowValues[]> {
@@ -153,7 +150,7 @@ class TableCommit {
     if (typeof token === 'string') this.changedTokens.add(token);
   }
 
-  /** Selects the stored rows of the keys that keysOf gives. */
+  /** Selects the stored rows with the keys of keysOf(). */
   private get where(): string {
     const { rising } = this.table;
     const lists = this.key.map(() => 'unnest(?)').join(', ');
@@ -185,7 +182,7 @@ class TableCommit {
   }
 }
 
-/** The last value of a row, behind its columns. */
+/** Whether a row stays in the table: the value after its columns. */
 function isKept(row: FlatRowValues): boolean {
   return row[row.length - 1] === true;
 }

@@ -1,14 +1,14 @@
-/** The work that commits leave behind, done in the background. */
+/** Maintenance in the background, after commits. */
 import type { Commits } from './commit.js';
 import type { Catalog } from './depth/catalog.js';
 import { findSmallSegments } from './depth/compaction.js';
 import type { Directories } from './depth/directories.js';
 import type { Database } from './duckdb/database.js';
 
-/** How often the log is checked where no commit does: counts of calls make it grow too. */
+/** How often the log is checked without a commit: counts of calls make it grow too. */
 const LOG_CHECK_MS = 60_000;
 
-/** Joins small segments, lists old ones, and writes a long log into the file. */
+/** Joins small segments, lists old ones, and checkpoints a long log. */
 export class Housekeeping {
   private readonly touched = new Set<number>();
   private working: Promise<void> = Promise.resolve();
@@ -23,7 +23,7 @@ export class Housekeeping {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Starts the work behind a commit that touched these tokens. */
+  /** Starts the work due after a commit that touched these tokens. */
   after(tokenIds: readonly number[]): void {
     for (const tokenId of tokenIds) this.touched.add(tokenId);
     this.working = this.working.then(() => this.work());
@@ -34,7 +34,7 @@ export class Housekeeping {
     await this.working;
   }
 
-  /** Waits for the step that runs, and leaves the rest. */
+  /** Waits for the running step, and drops the rest. */
   async close(): Promise<void> {
     this.closing = true;
     clearInterval(this.logCheck);
@@ -53,7 +53,7 @@ export class Housekeeping {
     });
   }
 
-  /** Repeats a step for as long as there is more of it. */
+  /** Repeats a step until it returns false. */
   private async repeat(step: () => Promise<boolean>): Promise<void> {
     try {
       while (!this.closing && (await step()));
@@ -62,11 +62,11 @@ export class Housekeeping {
     }
   }
 
-  /** @returns whether there were small segments to be joined */
+  /** @returns whether it joined any */
   private async joinSmallSegments(tokenId: number): Promise<boolean> {
     const entry = this.catalog.tokenById(tokenId);
     if (entry === undefined) return false;
-    // Checked before there is a transaction: most commits leave nothing to join.
+    // Checked before opening a transaction: most commits leave nothing to join.
     if (findSmallSegments(await this.directories.get(tokenId)) === null) return false;
     const { result } = await this.commits.run(async ({ stage, depth }) => {
       const token = stage.token(entry.row.chain, entry.row.address);
@@ -77,7 +77,7 @@ export class Housekeeping {
     return result;
   }
 
-  /** @returns whether there were segments to be listed */
+  /** @returns whether it listed any */
   private async listOldSegments(): Promise<boolean> {
     const { lists } = this.directories;
     if (lists.due(this.directories.lastSegmentId) === null) return false;

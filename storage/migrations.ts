@@ -1,14 +1,14 @@
-/** The store's schema, as the steps that lead to it. A released step is never changed. */
+/** The store's schema, as a list of migrations. A released one never changes. */
 import { InputError } from './errors.js';
 import type { Database } from './duckdb/database.js';
 
 /**
- * Segments' blocks are LZ4 already, so DuckDB is told to leave them alone: packed a second time (it
- * takes ZSTD by itself) a read of one block unpacks its whole row group.
+ * Blocks are compressed already, so DuckDB must not compress them again: with its default (ZSTD),
+ * reading one block would decompress its whole row group.
  */
 const BLOCK = 'BLOB NOT NULL USING COMPRESSION uncompressed';
 
-/** Each entry leads from the version of its index to the next one. */
+/** Entry i leads from version i to version i + 1. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `CREATE TABLE tokens (
@@ -35,8 +35,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        address VARCHAR,
        pair VARCHAR
      )`,
-    // No key on segments: DuckDB reclaims nothing of a table with an index, and finds rows by the
-    // ranges of their ascending ids as fast. Blocks are compressed already.
+    // No key on segments: DuckDB reclaims no space of a table with an index, and finds rows by the
+    // ranges of their ascending ids as fast.
     `CREATE TABLE segments (
        segment_id BIGINT NOT NULL,
        token_id INTEGER NOT NULL,
@@ -82,7 +82,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (chain, address)
      )`,
   ],
-  // No keys on these tables either: rows of a file take the place of their keys' earlier ones.
+  // No keys on these tables either: commits delete the rows that they replace.
   [
     `CREATE TABLE dca_orders (
        dca_address VARCHAR NOT NULL,
@@ -175,12 +175,12 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
 ];
 
-/** The version that this build reads and writes. */
+/** The schema version of this build. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
- * Brings a database to this build's schema, each step a transaction of its own.
- * @throws InputError where a newer build wrote it, or where it is no store of ours
+ * Brings a database to this build's schema, each migration in a transaction of its own.
+ * @throws InputError if a newer build wrote it, or if it is not a store
  */
 export async function migrate(database: Database, path: string): Promise<void> {
   const found = await schemaVersion(database, path);

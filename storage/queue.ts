@@ -1,6 +1,6 @@
 /**
- * The table `queue`: tokens requested before the store had a record of them, counted in memory and
- * written behind.
+ * The table `queue`: tokens requested before the store knew them, counted in memory and written
+ * behind.
  */
 import type { Chain } from '../compute/market.js';
 import type { QueuedToken, TokenQueue } from './contract.js';
@@ -8,17 +8,17 @@ import type { Database } from './duckdb/database.js';
 import type { SqlValue } from './duckdb/statements.js';
 import { WriteBehind } from './write-behind.js';
 
-/** Tokens that wait at one time. One more displaces the one whose last request is the oldest. */
+/** Tokens in the queue. One more displaces the token whose last request is the oldest. */
 export const MAX_QUEUED_TOKENS = 100_000;
 
 interface Waiting extends QueuedToken {
   lastRequestedAtS: number;
 }
 
-export interface WaitingTokensOptions {
-  /** Whether a token has a record, so that it waits no more. */
+interface WaitingTokensOptions {
+  /** Whether the store knows the token by now. */
   hasRecord: (chain: Chain, address: string) => boolean;
-  /** Told of a write that failed; it is tried again. */
+  /** Called when a write fails; it is tried again. */
   onError: (error: unknown) => void;
   /** The system's clock: the queue does not follow a frozen one. */
   nowS?: () => number;
@@ -26,9 +26,9 @@ export interface WaitingTokensOptions {
 }
 
 export class WaitingTokens implements TokenQueue {
-  /** By address, which no two chains share; the one requested least recently first. */
+  /** By address, which no two chains share; the least recently requested first. */
   private readonly entries = new Map<string, Waiting>();
-  /** By address: an entry that is gone has its row deleted. */
+  /** Addresses to write; the row of a removed entry is deleted. */
   private readonly rows: WriteBehind<string>;
   private readonly nowS: () => number;
   private readonly maxTokens: number;
@@ -45,7 +45,7 @@ export class WaitingTokens implements TokenQueue {
     });
   }
 
-  /** Loads the queue of a store, without tokens that have got a record since. */
+  /** Loads the queue of a store, without tokens that have a record by now. */
   static async load(
     database: Pick<Database, 'rows' | 'runAside'>,
     options: WaitingTokensOptions,
@@ -89,19 +89,19 @@ export class WaitingTokens implements TokenQueue {
     })).sort((a, b) => a.requestedAtS - b.requestedAtS || (a.address < b.address ? -1 : 1));
   }
 
-  /** Takes those of the tokens off the queue that have a record by now. */
+  /** Removes those of the tokens that have a record by now. */
   settle(tokens: Iterable<{ chain: Chain; address: string }>): void {
     for (const { chain, address } of tokens) {
       if (this.entries.has(address) && this.options.hasRecord(chain, address)) this.remove(address);
     }
   }
 
-  /** Resolves when all requests so far are written. @throws where that failed */
+  /** Resolves when all requests so far are written. @throws if that fails */
   flush(): Promise<void> {
     return this.rows.flush();
   }
 
-  /** Writes what is left; a failure is told to `onError`. */
+  /** Writes what is left; a failure goes to `onError`. */
   close(): Promise<void> {
     return this.rows.close();
   }

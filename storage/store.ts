@@ -1,4 +1,4 @@
-/** A data directory, open. */
+/** An open data directory. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { applyBundle, type CommitOptions, Commits } from './commit.js';
@@ -38,13 +38,9 @@ import { WaitingTokens } from './queue.js';
 export const DATABASE_FILE = 'fathom.duckdb';
 
 export interface StoreOptions extends CommitOptions {
-  /** Told of a failure in work that nobody waits for. */
-  onBackgroundError?: (error: unknown) => void;
-  /** Told of counts of calls that could not be written yet. */
-  onUsageError?: (error: unknown) => void;
-  /** Told of queued tokens that could not be written yet. */
-  onQueueError?: (error: unknown) => void;
-  /** DuckDB's own memory bound. */
+  /** Called when work in the background fails; `work` names it for the log. */
+  onBackgroundError?: (error: unknown, work: string) => void;
+  /** What DuckDB may take for itself. */
   memoryLimitMiB?: number;
   threads?: number;
 }
@@ -52,16 +48,13 @@ export interface StoreOptions extends CommitOptions {
 const DEFAULT_MEMORY_LIMIT_MIB = 1024;
 const DEFAULT_THREADS = 2;
 
-/** Called with what a commit changed, once readers see it. */
-export type ChangeListener = (change: StoreChange) => void;
-
 export class Store implements StoreOperations {
   readonly depth: DepthReader;
   readonly orders: OrderSource;
   readonly lp: LpSource;
   readonly holders: HolderReader;
   private readonly housekeeping: Housekeeping;
-  private readonly listeners: ChangeListener[] = [];
+  private readonly listeners: ((change: StoreChange) => void)[] = [];
 
   private constructor(
     readonly directory: string,
@@ -73,14 +66,14 @@ export class Store implements StoreOperations {
     readonly keys: KeyRing,
     readonly usage: UsageBook,
     readonly queue: WaitingTokens,
-    onBackgroundError: (error: unknown) => void,
+    onHousekeepingError: (error: unknown) => void,
   ) {
     this.housekeeping = new Housekeeping(
       database,
       catalog,
       directories,
       commits,
-      onBackgroundError,
+      onHousekeepingError,
     );
     this.depth = new DepthReader(database, catalog, directories);
     this.orders = {
@@ -98,13 +91,14 @@ export class Store implements StoreOperations {
   }
 
   /**
-   * Opens a data directory, made where there is none, and brings it to this build's schema.
+   * Opens a data directory, creating it if needed, and brings it to this build's schema.
    * @throws StoreBusyError while another process has it open
-   * @throws InputError where it is damaged, no store, or a newer Fathom's
+   * @throws InputError if it is damaged, not a store, or written by a newer Fathom
    */
   static async open(directory: string, options: StoreOptions): Promise<Store> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const file = path.join(directory, DATABASE_FILE);
+    const onFailed = (work: string) => (error: unknown) => options.onBackgroundError?.(error, work);
     let database: Database | null = null;
     try {
       database = await Database.openFile(file, {
@@ -114,10 +108,10 @@ export class Store implements StoreOperations {
       await migrate(database, file);
       const catalog = await Catalog.load(database);
       const keys = await KeyRing.load(database, directory);
-      const usage = await UsageBook.load(database, (error) => options.onUsageError?.(error));
+      const usage = await UsageBook.load(database, onFailed('writing counts of calls'));
       const queue = await WaitingTokens.load(database, {
         hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
-        onError: (error) => options.onQueueError?.(error),
+        onError: onFailed('writing the queue'),
       });
       const directories = await Directories.load(database);
       const holderTokens = await HolderTokens.load(database);
@@ -132,7 +126,7 @@ export class Store implements StoreOperations {
         keys,
         usage,
         queue,
-        (error) => options.onBackgroundError?.(error),
+        onFailed('joining small segments'),
       );
     } catch (error) {
       await database?.close();
@@ -140,12 +134,12 @@ export class Store implements StoreOperations {
     }
   }
 
-  /** Registers a listener for committed changes. */
-  onChange(listener: ChangeListener): void {
+  /** Calls `listener` with what each commit changed, once readers see it. */
+  onChange(listener: (change: StoreChange) => void): void {
     this.listeners.push(listener);
   }
 
-  /** @throws InputError | StoreChangedError; the store is then as it was */
+  /** @throws InputError | StoreChangedError, with the store unchanged */
   async commit(bundle: string): Promise<CommitReport> {
     const { result, change } = await this.commits.run((parts) =>
       applyBundle(this.directory, bundle, parts),
@@ -197,12 +191,12 @@ export class Store implements StoreOperations {
     return Promise.resolve(this.queue.list());
   }
 
-  /** Resolves when the work that commits leave behind is done. */
+  /** Resolves when the work in the background is done. */
   settled(): Promise<void> {
     return this.housekeeping.settled();
   }
 
-  /** Waits for what runs, leaves what waits, and closes the database. */
+  /** Waits for running work, drops waiting work, and closes the database. */
   async close(): Promise<void> {
     await this.housekeeping.close();
     await this.commits.close();
@@ -212,7 +206,7 @@ export class Store implements StoreOperations {
   }
 }
 
-/** The error that a caller gets for a failure to open the store. */
+/** The error to report when the store cannot be opened. */
 function openingError(error: unknown, directory: string, file: string): unknown {
   if (error instanceof InputError) return error;
   const named = namedError(error, file);

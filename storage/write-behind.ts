@@ -1,9 +1,8 @@
 /**
- * Rows that count in memory at once and are written behind, so that a killed process loses no more
- * than its last half second.
+ * Rows that change in memory at once and are written soon after: a killed process loses no more than
+ * its last half second.
  */
 
-/** From a change to the start of its writing. */
 const WRITE_DELAY_MS = 250;
 /** Rows of one statement. */
 const MAX_STATEMENT_ROWS = 500;
@@ -11,9 +10,9 @@ const MAX_STATEMENT_ROWS = 500;
 interface WriteBehindOptions<R> {
   /** Writes rows as they are now, at most MAX_STATEMENT_ROWS. */
   write: (rows: readonly R[]) => Promise<void>;
-  /** Called when all rows that were marked have been written. */
+  /** Called when all marked rows have been written. */
   onWritten?: () => void;
-  /** Told of a write that failed; it is tried again, except by close(). */
+  /** Called when a write fails; it is tried again, except by close(). */
   onError: (error: unknown) => void;
 }
 
@@ -25,7 +24,7 @@ export class WriteBehind<R> {
 
   constructor(private readonly options: WriteBehindOptions<R>) {}
 
-  /** Has a row written that is not stored as it is. */
+  /** Marks a row as changed, to be written. */
   mark(row: R): void {
     this.marked.add(row);
     if (this.timer !== null || this.closed) return;
@@ -35,17 +34,17 @@ export class WriteBehind<R> {
     }, WRITE_DELAY_MS);
   }
 
-  /** Resolves when all rows marked so far are written. @throws where that failed */
+  /** Resolves when all rows marked so far are written. @throws if that fails */
   async flush(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
     const writing = this.writing.then(() => this.write());
-    // One write at a time, whether the one before failed or not.
+    // One write at a time, whether or not the last one failed.
     this.writing = writing.catch(() => undefined);
     await writing;
   }
 
-  /** Writes what is left; a failure is told to `onError`. */
+  /** Writes what is left; a failure goes to `onError`. */
   async close(): Promise<void> {
     this.closed = true;
     await this.flush().catch(this.options.onError);

@@ -18,14 +18,11 @@ export function storeThrough(directory: string, pool: ComputePool): UseStore {
 
 /** How a store is opened: its segments and holder blocks are rewritten in the pool. */
 export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
-  const tellFailed = (work: string) => (error: unknown) =>
-    tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`);
   return {
     rewrite: (input) => pool.run('rewriteSegments', input),
     rewriteHolders: (input) => pool.run('rewriteHolderBlocks', input),
-    onBackgroundError: tellFailed('joining small segments'),
-    onUsageError: tellFailed('writing counts of calls'),
-    onQueueError: tellFailed('writing the queue'),
+    onBackgroundError: (error, work) =>
+      tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Tokens, their markets and the venues of a store, held in memory and changed by commits alone. */
+/** Tokens, their markets and the venues of a store, in memory; only commits change them. */
 import {
   type Chain,
   type ExchangeType,
@@ -11,10 +11,10 @@ import type { Coverage, TokenRow } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow } from '../duckdb/statements.js';
 
-/** Tokens with a record; a store with more is refused at the commit that would exceed it. */
+/** Tokens of a store; a commit that would exceed them is refused. */
 export const MAX_TOKENS = 1_000_000;
 
-/** Columns of `tokens` behind the token's id, in the table's order. */
+/** Columns of `tokens` after the token's id, in the table's order. */
 export const TOKEN_COLUMNS = [
   'chain',
   'address',
@@ -30,7 +30,7 @@ export const TOKEN_COLUMNS = [
   'last_refresh',
 ] as const satisfies readonly (keyof TokenRow)[];
 
-/** One token of the store. Replaced as a whole by the commit that changes it. */
+/** A token; the commit that changes it replaces it as a whole. */
 export interface TokenEntry {
   readonly tokenId: number;
   readonly row: TokenRow;
@@ -40,7 +40,6 @@ export interface TokenEntry {
   readonly marketIndexes: ReadonlyMap<string, number>;
 }
 
-/** Key of a token within the catalogue. */
 export const tokenKey = (chain: Chain, address: string): string => `${chain}:${address}`;
 
 export class Catalog {
@@ -50,7 +49,6 @@ export class Catalog {
   private readonly venues = new Map<string, MarketType>();
   private nextId = 0;
 
-  /** Reads the whole catalogue of a database. */
   static async load(database: Database): Promise<Catalog> {
     const catalog = new Catalog();
     const markets = new Map<number, Market[]>();
@@ -81,12 +79,12 @@ export class Catalog {
     return this.byId.get(tokenId);
   }
 
-  /** The token of `chain` among the legs of an asset. */
+  /** The leg of an asset on `chain`. */
   leg(asset: string, chain: Chain): TokenEntry | undefined {
     return this.legs.get(asset)?.get(chain);
   }
 
-  /** The one type that a venue's markets have, or undefined where no market of it is known. */
+  /** The type that all markets of a venue have; undefined if none is known. */
   venueType(key: string): MarketType | undefined {
     return this.venues.get(key);
   }
@@ -100,7 +98,7 @@ export class Catalog {
     return this.nextId;
   }
 
-  /** Puts a token in, over an earlier state of it. */
+  /** Adds a token, or replaces its earlier state. */
   put(entry: TokenEntry): void {
     const key = tokenKey(entry.row.chain, entry.row.address);
     const before = this.byKey.get(key);
@@ -122,7 +120,6 @@ export class Catalog {
   }
 }
 
-/** An entry with its look-up by market key. */
 export function tokenEntry(tokenId: number, row: TokenRow, markets: readonly Market[]): TokenEntry {
   return {
     tokenId,

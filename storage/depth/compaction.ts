@@ -3,17 +3,17 @@ import { TIERS } from '../../compute/market.js';
 import { MAX_SEGMENT_CELLS, MAX_SEGMENT_SNAPSHOTS } from '../../compute/segment/segment.js';
 import type { Directory, SegmentRef, TierDirectory } from './directory.js';
 
-/** Neighbouring tiny segments that are worth joining into one that is not full. */
+/** This many tiny neighbours are joined even if they do not fill a segment. */
 export const COMPACT_SEGMENTS = 8;
-/** Segments joined at once, so that one join never takes long. */
+/** Segments joined at once: bounds the time of one join. */
 const MAX_JOINED = 64;
 /**
- * A segment up to this share of a full one is joined even into one that is not full, the smallest
- * first. Each join writes its segments once more, and the file keeps the old copy until DuckDB makes
- * room: this way a collector's single snapshot is written twice, or three times where it is tiny.
+ * Segments up to these shares of a full one are tiny; the smallest are joined first. Each join writes
+ * its segments again, and the file keeps the old copy until DuckDB reuses its space: this way a
+ * collector's single snapshot is rewritten once, or twice if it is very small.
  */
 const TINY_SHARES = [1 / 128, 1 / 16];
-/** A fuller segment stays as it is. */
+/** Segments up to this share of a full one are small. */
 const SMALL_SHARE = 1 / 2;
 
 /** Neighbouring small segments: `from <= i < to` of their tier. */
@@ -23,7 +23,7 @@ interface SmallSegments {
   to: number;
 }
 
-/** The first small neighbours in a directory that are worth joining, or null. */
+/** The first neighbours in a directory that are worth joining, or null. */
 export function findSmallSegments(directory: Directory): SmallSegments | null {
   for (const tier of TIERS) {
     const found = filling(directory[tier]) ?? tiny(directory[tier]);
@@ -32,7 +32,7 @@ export function findSmallSegments(directory: Directory): SmallSegments | null {
   return null;
 }
 
-/** Small neighbours that make a full segment together. */
+/** Small neighbours that together fill a segment. */
 function filling(segments: TierDirectory): { from: number; to: number } | null {
   let from = 0;
   let filled = 0;
@@ -50,7 +50,7 @@ function filling(segments: TierDirectory): { from: number; to: number } | null {
   return null;
 }
 
-/** Many neighbours that are tiny. */
+/** At least COMPACT_SEGMENTS tiny neighbours. */
 function tiny(segments: TierDirectory): { from: number; to: number } | null {
   for (const most of TINY_SHARES) {
     for (let from = 0, i = 0; i <= segments.length; i++) {

@@ -1,4 +1,4 @@
-/** Lays segments over the stored ones of their token and tier, within one transaction. */
+/** Adds segments to the stored ones of their token and tier, within one transaction. */
 import type { Tier } from '../../compute/market.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
 import type { EncodedSegment } from '../../compute/segment/segment.js';
@@ -8,7 +8,7 @@ import { firstSegmentFrom, firstT, type SegmentRef, type TierDirectory } from '.
 import { deleteSegments, readBlocks } from './segments.js';
 import type { Stage, StagedToken } from './stage.js';
 
-/** Runs compute's rewriteSegments, in a pool where there is one. */
+/** Runs compute's rewriteSegments. */
 export type Rewrite = (input: RewriteInput) => Promise<RewriteResult>;
 
 /** Stored segments rewritten at once: bounds the memory of one rewrite. */
@@ -18,7 +18,7 @@ export const MAX_REWRITTEN = 16;
 interface RewriteGroup {
   fromRow: number;
   toRow: number;
-  /** What is made of them goes here; equal to `to` where nothing stored is touched. */
+  /** Equal to `to` if no stored segment is touched. */
   from: number;
   to: number;
 }
@@ -30,10 +30,10 @@ export class DepthCommit {
   ) {}
 
   /**
-   * Adds one segment's snapshots: in mode `replace` over those of the same `t`, in mode `merge`
-   * market by market into them.
-   * @throws StoreChangedError where the price that a merge was binned against is not the stored one
-   * @throws InputError where a merged snapshot would hold too much, or a market contradicts the store
+   * Adds one segment's snapshots. Mode `replace` replaces those of the same `t`, mode `merge` merges
+   * into them market by market (docs/definitions.md#merging).
+   * @throws StoreChangedError if a merge was binned against another price than the stored one
+   * @throws InputError if a merged snapshot would exceed a limit, or a market contradicts the store
    */
   async add(frame: SegmentFrame, mode: RewriteInput['mode']): Promise<void> {
     const token = this.stage.token(frame.chain, frame.address);
@@ -132,9 +132,8 @@ export class DepthCommit {
 const idsOf = (refs: readonly SegmentRef[]): number[] => refs.map(({ segmentId }) => segmentId);
 
 /**
- * Groups an added segment's snapshots by the stored segments whose span they fall into. Other stored
- * segments are in no group: however far apart the snapshots of a file lie, the segments between them
- * are not rewritten.
+ * Groups an added segment's snapshots by the stored segments whose span they fall into. Stored segments
+ * between the snapshots of a file are in no group, and are not rewritten.
  * @param times ascending
  */
 export function rewriteGroups(stored: TierDirectory, times: Uint32Array): RewriteGroup[] {

@@ -1,4 +1,4 @@
-/** Tokens, their segments and their newest snapshots, as the catalogue and DuckDB serve them. */
+/** Reads tokens, their segments and their newest snapshots from the catalogue and DuckDB. */
 import type { Chain, Market } from '../../compute/market.js';
 import { decodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
@@ -19,9 +19,9 @@ import { directoriesAround, type Directories } from './directories.js';
 import { newestSnapshots, overlapping, planSnapshots } from './directory.js';
 import { readBlocks, readStoredBlocks } from './segments.js';
 
-/** Tokens of one query for all newest snapshots. */
+/** Tokens of one query in allNewestSnapshots(). */
 const TOKENS_AT_ONCE = 5000;
-/** Reads of one segment's prices, each after a new look at the directory, before giving up. */
+/** Attempts to read one segment's prices, each with the directory of the moment. */
 const MAX_READS = 10;
 
 export class DepthReader implements DepthSource, MarketSource {
@@ -110,7 +110,6 @@ export class DepthReader implements DepthSource, MarketSource {
     }
   }
 
-  /** Times of the stored snapshots of one token and tier, ascending. */
   async snapshotTimes({ chain, address, tier }: TierKey): Promise<Uint32Array> {
     const token = this.catalog.token(chain, address);
     if (token === undefined) return new Uint32Array(0);
@@ -124,7 +123,7 @@ export class DepthReader implements DepthSource, MarketSource {
     return times;
   }
 
-  /** Price of each snapshot, NaN where it is not stored. Neighbours share one read. */
+  /** Snapshots of one segment that follow one another in `keys` share one read. */
   async snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array> {
     const prices = new Float64Array(keys.length).fill(NaN);
     let segmentId = 0;
@@ -144,7 +143,7 @@ export class DepthReader implements DepthSource, MarketSource {
           prices[i] = priceAt.get(t) ?? NaN;
           break;
         } catch (error) {
-          // Small segments are joined in the background: look again where this one went.
+          // A commit or a join in the background has replaced it: look it up again.
           if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
         }
       }

@@ -1,19 +1,13 @@
-/** Tokens' directories: loaded on first use, the latest used kept in memory. */
+/** Tokens' directories: loaded on first use and kept in an LRU cache. */
 import { LRUCache } from 'lru-cache';
 import { type Tier, TIERS } from '../../compute/market.js';
 import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, Statements } from '../duckdb/statements.js';
-import {
-  type Directory,
-  EMPTY_DIRECTORY,
-  entryBytes,
-  firstT,
-  type SegmentRef,
-} from './directory.js';
+import { type Directory, entryBytes, firstT, type SegmentRef } from './directory.js';
 import { refOfColumns, SegmentLists, unpackRefs, unpackRefsAround } from './segment-lists.js';
 
-/** Bytes of all directories kept in memory. */
+/** Bytes of the cached directories. */
 const MAX_CACHED_BYTES = 128 * 1024 * 1024;
 
 /** First time of a segment, from the little-endian bytes of its `times`. */
@@ -21,19 +15,15 @@ const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 
 /** A token's lists, as refsOfRow() takes them. */
 const LISTS_OF = 'SELECT NULL, tier, NULL, data, NULL FROM segment_lists WHERE token_id =';
 
-/** A directory and what it takes of MAX_CACHED_BYTES. */
+/** A directory and its size in memory. */
 export interface SizedDirectory {
   directory: Directory;
   bytes: number;
 }
 
-interface Load {
-  directory: Promise<Directory>;
-}
-
 export class Directories {
   private readonly cached = new LRUCache<number, Directory>({ maxSize: MAX_CACHED_BYTES });
-  private readonly loading = new Map<number, Load>();
+  private readonly loading = new Map<number, Promise<Directory>>();
   private committing: { tokenIds: ReadonlySet<number>; ended: Promise<void> } | null = null;
 
   constructor(
@@ -46,7 +36,7 @@ export class Directories {
   static async load(database: Database): Promise<Directories> {
     const lists = await SegmentLists.load(database);
     const [[last]] = await database.rows('SELECT max(segment_id) FROM segments');
-    // An id that is listed must not come again, even where its segment is gone.
+    // A listed id is never reused, even if its segment is gone.
     const lastId = Math.max((last as number | null) ?? 0, lists.listedId);
     const unlisted = await UnlistedSegments.load(database, lists.listedId);
     return new Directories(database, lists, unlisted, lastId);
@@ -64,20 +54,13 @@ export class Directories {
 
   /** A token's directory as last published. */
   async get(tokenId: number): Promise<Directory> {
-    const hit = this.cached.get(tokenId);
-    if (hit !== undefined) return hit;
-    let load = this.loading.get(tokenId);
-    if (load === undefined) {
-      load = this.load(tokenId);
-      this.loading.set(tokenId, load);
-    }
-    return load.directory;
+    return this.cached.get(tokenId) ?? this.loading.get(tokenId) ?? this.load(tokenId);
   }
 
   /**
-   * Marks tokens as being committed until the function that it returns is called, after publish() or
-   * a rollback. A directory of theirs that is loaded meanwhile may hold segments whose markets the
-   * catalogue has not got yet: its readers get it once both are published.
+   * Marks tokens as being committed until the returned function is called, after publish() or a
+   * rollback. Their directories loaded meanwhile may hold segments whose markets the catalogue does
+   * not have yet, so readers get them once both are published.
    */
   beginCommit(tokenIds: Iterable<number>): () => void {
     let end = (): void => undefined;
@@ -89,13 +72,13 @@ export class Directories {
     };
   }
 
-  /** Replaces what was known of a token's directory with what a commit made of it. */
+  /** Replaces a token's directory with the one that a commit has made. */
   publish(tokenId: number, sized: SizedDirectory): void {
     this.unlisted.publish(tokenId, sized.directory, this.lists.listedId);
     this.keep(tokenId, sized);
   }
 
-  /** Makes segments that a transaction has listed known as such, before the next transaction. */
+  /** Call after a transaction that has listed the segments up to `listedId`, before the next one. */
   async publishListed(listedId: number): Promise<void> {
     this.lists.publish(listedId);
     await this.unlisted.settle(this.database, listedId);
@@ -106,28 +89,28 @@ export class Directories {
     this.cached.set(tokenId, directory, { size: Math.max(1, bytes) });
   }
 
-  private load(tokenId: number): Load {
-    const load: Load = { directory: Promise.resolve(EMPTY_DIRECTORY) };
+  private load(tokenId: number): Promise<Directory> {
     const read = async (): Promise<Directory> => {
       const directory = await this.read(tokenId);
       if (this.committing?.tokenIds.has(tokenId) === true) {
         await this.committing.ended;
         return this.loading.get(tokenId) === load ? read() : this.get(tokenId);
       }
-      // A commit that published meanwhile knows better than what was read before it.
+      // A commit has published a newer directory meanwhile.
       if (this.loading.get(tokenId) !== load) return this.get(tokenId);
       this.keep(tokenId, sizedDirectory(directory));
       return directory;
     };
-    load.directory = read().finally(() => {
+    const load = read().finally(() => {
       if (this.loading.get(tokenId) === load) this.loading.delete(tokenId);
     });
+    this.loading.set(tokenId, load);
     return load;
   }
 
   /**
-   * Reads a directory. A commit of the token that comes in between what is known and the lists leaves
-   * a hole in it: load() does not take it then.
+   * Reads a directory. It has a gap if a commit of the token falls between the two halves of the read:
+   * load() discards it then.
    */
   private async read(tokenId: number): Promise<Directory> {
     const { listedId } = this.lists;
@@ -135,14 +118,13 @@ export class Directories {
     if (unlisted === null) return loadDirectory(this.database, tokenId, listedId);
     if (listedId === 0) return directoryOf(unlisted);
     const rows = await this.database.rows(`${LISTS_OF} ${tokenId}`);
-    return directoryOf([...unlisted, ...rows.flatMap((row) => refsOfRow(row, unpackRefs))]);
+    return directoryOf([...unlisted, ...rows.flatMap((row) => refsOfRow(row))]);
   }
 }
 
 /**
  * Reads a token's directory, within a transaction or outside.
- * @param listedId segments up to this id stand in lists; later ones may, where the lists have grown
- * meanwhile
+ * @param listedId segments up to this id are in lists; later ones too if lists have grown meanwhile
  */
 export async function loadDirectory(
   statements: Pick<Statements, 'rows'>,
@@ -151,24 +133,27 @@ export async function loadDirectory(
 ): Promise<Directory> {
   const unlisted = `SELECT segment_id, tier, cells, times, band_cells FROM segments
     WHERE token_id = ${tokenId}`;
-  // In one statement: no commit comes in between.
+  // One statement, so that no commit falls in between.
   const rows = await statements.rows(
     listedId === 0
       ? unlisted
       : `${unlisted} AND segment_id > ${listedId}
          UNION ALL ${LISTS_OF} ${tokenId}`,
   );
-  return directoryOf(rows.flatMap((columns) => refsOfRow(columns, unpackRefs)));
+  return directoryOf(rows.flatMap((columns) => refsOfRow(columns)));
 }
 
-/** Entries from columns segment_id, tier, cells, times, band_cells; a list's stand in `times`. */
-function refsOfRow(columns: SqlRow, unpack: typeof unpackRefs): SegmentRef[] {
+/**
+ * Entries from columns segment_id, tier, cells, times, band_cells; a list has no segment_id, and its
+ * entries in `times`.
+ */
+function refsOfRow(columns: SqlRow, unpack = unpackRefs): SegmentRef[] {
   const [segmentId, tier, , data] = columns;
   if (segmentId !== null) return [refOfColumns(columns)];
   return unpack(TIERS[tier as number], data as Uint8Array);
 }
 
-/** A directory of a token's segments, given in any order, some of them twice. */
+/** A directory of a token's segments, given in any order; some may come twice. */
 function directoryOf(segments: readonly SegmentRef[]): Directory {
   const refs = [...segments].sort((a, b) => firstT(a) - firstT(b));
   const ofTier = (tier: Tier): SegmentRef[] => {
@@ -178,7 +163,6 @@ function directoryOf(segments: readonly SegmentRef[]): Directory {
   return { raw: ofTier('raw'), '15m': ofTier('15m'), '1h': ofTier('1h') };
 }
 
-/** With what it takes in memory. */
 export function sizedDirectory(directory: Directory): SizedDirectory {
   let bytes = 0;
   for (const tier of TIERS) {
@@ -189,10 +173,10 @@ export function sizedDirectory(directory: Directory): SizedDirectory {
 
 /**
  * Directories of the tokens `firstId <= id <= lastId`, cut to the segments that decide which
- * snapshot is the newest at each of the moments and which is the next one after it: of each tier the
- * last segment that begins by then, and the one that follows, with some of their neighbours. Tokens
- * without segments are left out.
- * @param listedId as loadDirectory() takes it
+ * snapshot is the newest at each of the moments and which comes next: for each tier the last segment
+ * that begins by then and the one after it, perhaps with neighbours. Tokens without segments are
+ * left out.
+ * @param listedId as for loadDirectory()
  */
 export async function directoriesAround(
   statements: Pick<Statements, 'rows'>,
@@ -208,7 +192,7 @@ export async function directoriesAround(
     ]);
     return `SELECT DISTINCT unnest([${wanted.join(', ')}]) AS ${id}`;
   };
-  // In one statement: no commit comes in between.
+  // One statement, so that no commit falls in between.
   const rows = await statements.rows(
     `WITH firsts AS (
        SELECT segment_id, token_id, tier, ${FIRST_TIME} AS first

@@ -1,4 +1,4 @@
-/** Which snapshots of one token are stored, which of them a page shows, and which is the newest. */
+/** A token's directory: which snapshots are stored, which a page shows, and which is the newest. */
 import { type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
 import type { NewestSnapshots, PagePlan, PlannedSnapshot, SnapshotRef } from '../contract.js';
 
@@ -12,39 +12,46 @@ export interface SegmentRef {
   bandCells: Uint32Array;
 }
 
-/** What an entry with its two columns' views takes in memory, and each of its snapshots. */
+/** Memory of an entry with the views of its two columns, and of each of its snapshots. */
 export const ENTRY_BYTES = 320;
 export const SNAPSHOT_BYTES = 8;
 
-/** Bytes that a segment's entry takes in memory. */
 export const entryBytes = (snapshots: number): number => ENTRY_BYTES + SNAPSHOT_BYTES * snapshots;
 
 /** Segments of one tier, ascending and without overlap. */
 export type TierDirectory = readonly SegmentRef[];
 
-/** A token's directory: immutable, a commit replaces it. */
+/** Immutable: a commit replaces it. */
 export type Directory = Readonly<Record<Tier, TierDirectory>>;
 
 export const EMPTY_DIRECTORY: Directory = { raw: [], '15m': [], '1h': [] };
 
-/** First `t` of a segment. */
 export const firstT = (segment: SegmentRef): number => segment.times[0];
-/** Last `t` of a segment. */
 const lastT = (segment: SegmentRef): number => segment.times[segment.times.length - 1];
 
-/** Index of the first segment that ends at or after `t`; the length where none does. */
+/** Index of the first segment that ends at or after `t`; the length if none does. */
 export function firstSegmentFrom(segments: TierDirectory, t: number): number {
+  return firstIndex(segments.length, (i) => lastT(segments[i]) >= t);
+}
+
+/** Index of the first time at or after `t`. */
+function firstRowFrom(times: Uint32Array, t: number): number {
+  return firstIndex(times.length, (i) => times[i] >= t);
+}
+
+/** The first index for which `isReached` holds, as it does for all later ones; `length` if none. */
+function firstIndex(length: number, isReached: (index: number) => boolean): number {
   let low = 0;
-  let high = segments.length;
+  let high = length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (lastT(segments[middle]) < t) low = middle + 1;
-    else high = middle;
+    if (isReached(middle)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }
 
-/** Segments that hold, or lie around, a moment of `first..last`: `[from, to)` in the list. */
+/** Segments whose span touches `first..last`: `[from, to)` in the list. */
 export function overlapping(
   segments: TierDirectory,
   first: number,
@@ -54,18 +61,6 @@ export function overlapping(
   let to = from;
   while (to < segments.length && firstT(segments[to]) <= last) to++;
   return { from, to };
-}
-
-/** Index of the first time at or after `t`. */
-function firstRowFrom(times: Uint32Array, t: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (times[middle] < t) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Walks the snapshots of one tier upward in time. */
@@ -84,14 +79,13 @@ class Cursor {
     }
   }
 
-  /** `t` of the snapshot it stands at, Infinity past the last one. */
+  /** `t` of the current snapshot, Infinity past the last one. */
   get t(): number {
     return this.segment < this.segments.length
       ? this.segments[this.segment].times[this.row]
       : Infinity;
   }
 
-  /** The snapshot it stands at. */
   get snapshot(): { ref: SegmentRef; row: number } {
     return { ref: this.segments[this.segment], row: this.row };
   }
@@ -103,7 +97,7 @@ class Cursor {
   }
 }
 
-/** `t` of the first snapshot at or after `t`, Infinity where there is none. */
+/** Time of the first snapshot at or after `t`, Infinity if there is none. */
 function timeFrom(segments: TierDirectory, t: number): number {
   const index = firstSegmentFrom(segments, t);
   return index === segments.length
@@ -113,8 +107,8 @@ function timeFrom(segments: TierDirectory, t: number): number {
 
 /**
  * The next visible snapshots with `fromS <= t < toS`, at most `maxSnapshots`. A snapshot later than
- * `nowS` is not visible; a coarse one is hidden where a finer visible one of the token lies in
- * `[t, t + its length)`, inside the window or not (docs/definitions.md#replay-tiers).
+ * `nowS` is not visible; a coarse one is hidden behind a finer visible one in `[t, t + its length)`,
+ * inside the window or not (docs/definitions.md#replay-tiers).
  */
 export function planSnapshots(
   directory: Directory,
@@ -126,7 +120,7 @@ export function planSnapshots(
   const indexes = new Map<number, number>();
   const snapshots: PlannedSnapshot[] = [];
   for (;;) {
-    // Finest first: of two tiers at one moment the finer comes up, and the coarser is then hidden.
+    // Finest first: at the same time the finer tier comes first, and then hides the coarser.
     let cursor = cursors[0];
     for (const other of cursors) if (other.t < cursor.t) cursor = other;
     const t = cursor.t;
@@ -155,8 +149,8 @@ function isHidden(directory: Directory, tier: Tier, t: number, nowS: number): bo
 }
 
 /**
- * The newest snapshot at `nowS` and the newest that is at least `delayS` old by then: the greatest
- * `t`, of two tiers with the same one the finer (docs/definitions.md#current-price).
+ * The newest snapshot at `nowS`, and the newest that is at least `delayS` old by then: the greatest
+ * `t`; at the same time the finer tier (docs/definitions.md#current-price).
  */
 export function newestSnapshots(
   directory: Directory,
@@ -186,7 +180,7 @@ function newestBy(directory: Directory, atS: number): SnapshotRef | null {
   return newest;
 }
 
-/** The first time of a snapshot later than `atS`, Infinity where there is none. */
+/** Time of the first snapshot after `atS`, Infinity if there is none. */
 function timeAfter(directory: Directory, atS: number): number {
   return Math.min(...TIERS.map((tier) => timeFrom(directory[tier], atS + 1)));
 }

@@ -1,17 +1,17 @@
 /**
- * The table `segment_lists`: the older entries of `segments` once more, many of one token and tier in
- * a row. Tokens' segments are stored as they come, so that one token's entries are spread all over
- * `segments`. A reader finds the old ones in a few lists, and the others among the newest rows, however
- * many segments are stored.
+ * The table `segment_lists`: copies of the older entries of `segments`, many of one token and tier in a
+ * row. Segments are stored as they arrive, so that one token's entries are spread all over `segments`.
+ * However many there are, a reader finds the old ones in a few lists and the others among the newest
+ * rows.
  */
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, SqlValue, Statements } from '../duckdb/statements.js';
 import { firstT, type SegmentRef } from './directory.js';
 
-/** Greatest bytes of a list. */
+/** Bytes of a list. */
 export const MAX_SEGMENT_LIST_BYTES = 16 * 1024;
-/** Newest segments that stand in no list, so that those that are soon joined never come into one. */
+/** The newest segments are not listed: compaction replaces many of them soon. */
 const UNLISTED_SEGMENTS = 16 * 1024;
 /** Segments listed in one transaction. */
 const LISTED_AT_ONCE = 64 * 1024;
@@ -21,7 +21,7 @@ const HEAD_WORDS = 4;
 const WORD_BYTES = 4;
 const TWO_32 = 2 ** 32;
 
-/** A stored list without its entries. Those of a token and tier cover times one after the other. */
+/** A stored list without its entries. Lists of one token and tier do not overlap in time. */
 interface List {
   listId: number;
   tokenId: number;
@@ -29,9 +29,9 @@ interface List {
   firstS: number;
 }
 
-/** A list, and the entries that come into it. */
+/** A list, and the entries to add to it. */
 interface Edit {
-  /** null: there is no list of the token and tier yet. */
+  /** null: the token and tier have no list yet. */
   list: List | null;
   tokenId: number;
   tier: Tier;
@@ -40,12 +40,11 @@ interface Edit {
 
 export class SegmentLists {
   private constructor(
-    /** Every segment up to this id stands in a list, no later one does. */
+    /** Every segment up to this id is in a list, no later one is. */
     private listed: number,
     private lastListId: number,
   ) {}
 
-  /** Where nothing is listed. */
   static none(): SegmentLists {
     return new SegmentLists(0, 0);
   }
@@ -61,13 +60,13 @@ export class SegmentLists {
     return this.listed;
   }
 
-  /** Up to which id segments should be listed now; null where it is not worth it yet. */
+  /** The id up to which segments should be listed now; null if there are too few. */
   due(lastSegmentId: number): number | null {
     if (lastSegmentId - this.listed < 2 * UNLISTED_SEGMENTS) return null;
     return Math.min(this.listed + LISTED_AT_ONCE, lastSegmentId - UNLISTED_SEGMENTS);
   }
 
-  /** Lists the segments up to `toId`. To be followed by publish() once that has been committed. */
+  /** Lists the segments up to `toId`. Call publish() once the transaction has committed. */
   async add(tx: Statements, toId: number): Promise<void> {
     const rows = await tx.rows(
       `SELECT token_id, segment_id, tier, cells, times, band_cells FROM segments
@@ -88,7 +87,7 @@ export class SegmentLists {
     this.listed = listedId;
   }
 
-  /** Takes segments of a token out of the lists, those that stand in one. */
+  /** Removes a token's segments from the lists; ignores those that are not listed. */
   async remove(tx: Statements, tokenId: number, refs: readonly SegmentRef[]): Promise<void> {
     const removed = refs.filter(({ segmentId }) => segmentId <= this.listed);
     if (removed.length === 0) return;
@@ -99,7 +98,7 @@ export class SegmentLists {
     await this.write(tx, [...edits.values()], ids);
   }
 
-  /** Replaces the lists that are edited with new ones. */
+  /** Replaces the edited lists. */
   private async write(
     tx: Statements,
     edits: readonly Edit[],
@@ -120,7 +119,7 @@ export class SegmentLists {
   }
 }
 
-/** The lists of tokens, by token and tier, ascending in time. */
+/** The tokens' lists by tierKey(), ascending in time. */
 async function readLists(
   tx: Statements,
   tokenIds: ReadonlySet<number>,
@@ -139,7 +138,7 @@ async function readLists(
   return lists;
 }
 
-/** The edit of the list that an entry belongs into. */
+/** The edit of the list to which an entry belongs. */
 function editAt(
   edits: Map<string, Edit>,
   lists: ReadonlyMap<string, readonly List[]>,
@@ -157,7 +156,7 @@ function editAt(
 
 const tierKey = (tokenId: number, tier: Tier): string => `${tokenId}:${tier}`;
 
-/** Deletes the lists that are edited. @returns their entries, by list */
+/** Deletes the edited lists. @returns their entries, by list */
 async function takeLists(
   tx: Statements,
   edits: readonly Edit[],
@@ -201,12 +200,11 @@ export function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow)
   };
 }
 
-/** Bytes of an entry among others. */
 function packedBytes({ times }: SegmentRef): number {
   return WORD_BYTES * (HEAD_WORDS + 2 * times.length);
 }
 
-/** Entries of one tier as 32-bit words: each its head, its times, its cells in the default band. */
+/** Entries of one tier as 32-bit words: the head, times and cells in the default band of each. */
 export function packRefs(refs: readonly SegmentRef[]): Uint8Array {
   const words = new Uint32Array(refs.reduce((sum, ref) => sum + packedBytes(ref), 0) / WORD_BYTES);
   let at = 0;
@@ -219,15 +217,15 @@ export function packRefs(refs: readonly SegmentRef[]): Uint8Array {
   return new Uint8Array(words.buffer);
 }
 
-/** What packRefs() packed; the columns are views of one copy. @throws Error where it was cut */
+/** Reads what packRefs() wrote; columns are views of one copy. @throws Error if it is damaged */
 export function unpackRefs(tier: Tier, bytes: Uint8Array): SegmentRef[] {
   const words = uint32Of(bytes);
   return Array.from(entriesOf(words), (at) => refAt(words, at, tier));
 }
 
 /**
- * Of what packRefs() packed, ascending in time, the entries that are last to begin by one of the
- * moments, and those that follow them.
+ * Reads of what packRefs() wrote, ascending in time, the last entry that begins by each of the moments
+ * and the one after it.
  */
 export function unpackRefsAround(
   tier: Tier,
@@ -245,7 +243,7 @@ export function unpackRefsAround(
   return Array.from(wanted, (at) => refAt(words, at, tier));
 }
 
-/** Where the entries begin. */
+/** The index at which each entry begins. */
 function entriesOf(words: Uint32Array): number[] {
   const entries: number[] = [];
   let at = 0;

@@ -1,7 +1,7 @@
 /**
- * The tables `segments` and `segment_parts`: entries and blocks. A block that is not small is kept in
- * parts: a row group is written anew as a whole while it still fills up, and a read of one value goes
- * through it, so that both cost what a row group holds: of parts some megabytes, of blocks a hundred.
+ * The tables `segments` and `segment_parts`: entries and blocks. Larger blocks are kept in parts: DuckDB
+ * rewrites a whole row group while it fills up, and scans it to read one value. A row group holds a few
+ * megabytes of parts, but would hold a hundred of blocks.
  */
 import { crc32 } from 'node:zlib';
 import { type Tier, TIERS } from '../../compute/market.js';
@@ -19,33 +19,33 @@ import {
 } from '../duckdb/statements.js';
 
 /**
- * Greatest bytes of a block that stands in its entry's row: those of fresh runs, which compaction soon
- * takes away again, lie apart from what stays.
+ * Bytes of a block that is kept in its entry's row. Most are of fresh runs: compaction soon removes
+ * them, so they are kept apart from what stays.
  */
 const MAX_INLINE_BYTES = 16 * 1024;
 /**
- * Bytes of a part. A row group of them is 4 MB: a checkpoint writes up to three anew where it joins
- * those that are not full, and the file keeps the room of what it wrote before. DuckDB keeps values of
- * more than 4,096 in blocks of their own.
+ * Bytes of a part. A row group of parts is 4 MB: a checkpoint that joins row groups rewrites up to three,
+ * and the file keeps the space of the old ones. DuckDB would keep values of more than 4,096 bytes in
+ * blocks of their own.
  */
 export const PART_BYTES = 2000;
-/** No part is cut into smaller ones than this. */
+/** fillRowGroup() makes no smaller parts. */
 const LEAST_PART_BYTES = 200;
-/** Bytes of blocks that wait: they are handed over in one turn. */
+/** Bytes of waiting blocks: they are written in one turn. */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** Parts that stay back until the end: enough to cut them so that they fill a row group. */
+/** Parts held back until the end: enough for fillRowGroup(). */
 const HELD_PARTS = ROW_GROUP_ROWS / 4;
 
 /**
- * Blocks by segment id, of those that are stored, not yet checked against their checksums. Each is in
- * an ArrayBuffer of its own.
+ * Blocks by segment id, not yet checked against their checksums; without those that are not stored.
+ * Each is in an ArrayBuffer of its own.
  */
 export async function readStoredBlocks(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],
 ): Promise<Map<number, StoredBlock>> {
   if (ids.length === 0) return new Map();
-  // In one statement: no commit comes in between an entry and its parts.
+  // One statement, so that no commit falls between an entry and its parts.
   const values = await statements.values(
     `SELECT segment_id, 0 AS part, data, crc32 FROM segments WHERE ${areIn(ids)}
      UNION ALL
@@ -59,10 +59,7 @@ export async function readStoredBlocks(
   );
 }
 
-/**
- * The same, checked.
- * @throws Error where a block's checksum does not fit
- */
+/** The same, checked. @throws Error if a checksum does not match */
 export async function readBlocks(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],
@@ -71,7 +68,6 @@ export async function readBlocks(
   return new Map(Array.from(stored, ([id, one]) => [id, checkedBlock(one)]));
 }
 
-/** Removes segments with all that belongs to them. */
 export async function deleteSegments(tx: Statements, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.run(`DELETE FROM segments WHERE ${areIn(ids)}`);
@@ -80,24 +76,22 @@ export async function deleteSegments(tx: Statements, ids: readonly number[]): Pr
 
 const areIn = (ids: readonly number[]): string => isOneOf('segment_id', ids);
 
-/** A new segment's id, token and tier. */
 interface NewSegment {
   segmentId: number;
   tokenId: number;
   tier: Tier;
 }
 
-/** Writes many segments at once: one by one each costs ten times as much. */
+/** Writes many segments at once: one by one, each costs ten times as much. */
 export class SegmentWriter {
   private entries: SqlValue[][] = [];
   private parts: PartRow[] = [];
   private waitingBytes = 0;
-  /** Rows of parts that the transaction has handed over. */
+  /** Rows of parts that the transaction has written so far. */
   private writtenParts = 0;
 
   constructor(private readonly tx: Pick<Statements, 'append'>) {}
 
-  /** Takes a segment: its entry, with the block where it is small, else the block's parts. */
   async add(
     { segmentId, tokenId, tier }: NewSegment,
     { block, times, bandCells, cells }: EncodedSegment,
@@ -115,14 +109,14 @@ export class SegmentWriter {
     if (this.waitingBytes >= MAX_WAITING_BYTES) await this.handOver(HELD_PARTS);
   }
 
-  /** Writes what waits if any of these segments does: they are about to be read or deleted. */
+  /** Writes what waits if it includes one of these segments: call before reading or deleting them. */
   async settle(ids: readonly number[]): Promise<void> {
     // Ids ascend.
     const first = Math.min(idOf(this.entries[0]), idOf(this.parts[0]));
     if (ids.some((id) => id >= first)) await this.handOver(0);
   }
 
-  /** Writes what waits: the last thing before the commit. */
+  /** Writes what waits: call right before the commit. */
   async flush(): Promise<void> {
     this.parts = fillRowGroup(this.parts, this.writtenParts);
     await this.handOver(0);
@@ -139,7 +133,7 @@ export class SegmentWriter {
   }
 }
 
-/** The id that a row begins with; Infinity where there is none. */
+/** The id with which a row begins; Infinity without a row. */
 const idOf = (row: readonly SqlValue[] | undefined): number =>
   row === undefined ? Infinity : (row[0] as number);
 
@@ -147,16 +141,15 @@ function bytesOf(column: Uint32Array): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 }
 
-/** A part's segment, its number within the block, its bytes. */
 export type PartRow = [segmentId: number, part: number, bytes: Uint8Array];
 
 /**
- * Cuts blocks into more parts, so that after `written` rows of the transaction a row group ends with
- * the last one; returns them as they are where that is not needed, or not possible. DuckDB makes row
- * groups of their own of a long addition, the last one as full as it comes out, and a later checkpoint
- * joins those that are not full with their neighbours: it writes megabytes anew for each, and the
- * file keeps the space of the old ones, up to as much again as is stored.
- * @param rows ascending by segment and part; the first segment's earlier parts may be written already
+ * Cuts parts into smaller ones, so that the last row ends a row group, after `written` earlier rows of
+ * the transaction. Returns them unchanged if that is not necessary, or not possible. DuckDB gives a long
+ * addition row groups of its own, of which the last may be partly filled; a later checkpoint joins it
+ * with its neighbours, which rewrites megabytes, and the file keeps the space of the old ones: up to as
+ * much again as is stored.
+ * @param rows ascending by segment and part; earlier parts of the first segment may be written already
  */
 export function fillRowGroup(rows: readonly PartRow[], written: number): PartRow[] {
   const total = written + rows.length;

@@ -1,4 +1,4 @@
-/** Tokens, markets and segments that a transaction changes, kept apart until it has committed. */
+/** Tokens, markets and segments changed by a transaction; readers see them once it has committed. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Chain,
@@ -24,26 +24,24 @@ import { type Directories, sizedDirectory, type SizedDirectory } from './directo
 import type { SegmentRef } from './directory.js';
 import { SegmentWriter } from './segments.js';
 
-/** Tokens made ready in one turn. */
+/** Tokens prepared in one turn. */
 const TOKENS_A_TURN = 128;
-/** Rows of tokens or markets written at once. One by one they cost DuckDB a block of memory each. */
+/** Rows of tokens or markets written at once: one by one, each costs DuckDB a block of memory. */
 const ROWS_AT_ONCE = 1000;
 
 /** A token as the transaction leaves it. */
 export interface StagedToken {
   readonly tokenId: number;
   row: TokenRow;
-  /** Whether the store has no record of it yet. */
   readonly isNew: boolean;
-  /** Whether its row is not as the store has it. */
+  /** Whether its row differs from the stored one. */
   isRowChanged: boolean;
   readonly markets: Market[];
   readonly marketIndexes: Map<string, number>;
-  /** Null until its depth is touched. */
+  /** Null until the transaction touches the token's depth. */
   directory: Record<Tier, SegmentRef[]> | null;
 }
 
-/** What a token is published as. */
 interface PreparedToken {
   entry: TokenEntry;
   directory: SizedDirectory | null;
@@ -66,8 +64,8 @@ export class Stage {
   }
 
   /**
-   * The staged state of a token; a token without a record gets one.
-   * @throws InputError where the store would have too many tokens
+   * The staged state of a token; an unknown token is created.
+   * @throws InputError if the store would have too many tokens
    */
   token(chain: Chain, address: string): StagedToken {
     const key = tokenKey(chain, address);
@@ -77,8 +75,8 @@ export class Stage {
   }
 
   /**
-   * Two tokens of one chain that would be legs of one asset, or null. To be asked when every row of
-   * the transaction is put: a row may free the leg that an earlier one takes.
+   * Two tokens of one chain that would be legs of one asset, or null. Call after the last row of the
+   * transaction: a row may free the leg that an earlier one takes.
    */
   legConflict(): { asset: string; rows: [TokenRow, TokenRow] } | null {
     const legs = new Map<string, TokenRow>();
@@ -92,7 +90,7 @@ export class Stage {
     return null;
   }
 
-  /** Puts a token's row over what is known of it. */
+  /** Replaces a token's row. */
   putRow(row: TokenRow): void {
     const staged = this.token(row.chain, row.address);
     if (isSameRow(staged.row, row)) return;
@@ -101,8 +99,8 @@ export class Stage {
   }
 
   /**
-   * Indexes of markets within their token, new ones appended in the order given.
-   * @throws InputError where a market contradicts the store, or a token has too many
+   * Indexes of markets within their token; new ones are appended in the given order.
+   * @throws InputError if a market contradicts the store, or the token would have too many
    */
   async marketIndexes(token: StagedToken, markets: readonly Market[]): Promise<Uint16Array> {
     const indexes = new Uint16Array(markets.length);
@@ -129,7 +127,7 @@ export class Stage {
     return indexes;
   }
 
-  /** The token's directory, to be changed by the transaction. */
+  /** The token's directory, for the transaction to change. */
   async directory(token: StagedToken): Promise<Record<Tier, SegmentRef[]>> {
     if (token.directory === null) {
       const stored = await this.directories.get(token.tokenId);
@@ -146,12 +144,12 @@ export class Stage {
     return this.directories.nextSegmentId();
   }
 
-  /** Takes segments that the transaction removes out of the lists where they stand in one. */
+  /** Removes deleted segments from the lists. */
   unlist(token: StagedToken, refs: readonly SegmentRef[]): Promise<void> {
     return this.directories.lists.remove(this.tx, token.tokenId, refs);
   }
 
-  /** Writes what is held back, and prepares what publish() shows: the last thing before the commit. */
+  /** Writes what is held back, and prepares publish(): call right before the commit. */
   async write(): Promise<void> {
     await this.writeTokens();
     await this.writeMarkets();
@@ -159,7 +157,7 @@ export class Stage {
     await this.prepare();
   }
 
-  /** Shows readers the committed state, all of it in one turn: write() has done what takes long. */
+  /** Shows readers the committed state, in one turn: write() has prepared it. */
   publish(): void {
     for (const { entry, directory } of this.prepared) {
       this.catalog.put(entry);
@@ -167,7 +165,6 @@ export class Stage {
     }
   }
 
-  /** Writes tokens' rows, each over an earlier state of it where there is one. */
   private async writeTokens(): Promise<void> {
     const changed = [...this.tokens.values()].filter((token) => token.isRowChanged);
     const old = changed.filter(({ isNew }) => !isNew).map(({ tokenId }) => tokenId);
@@ -248,7 +245,7 @@ export class Stage {
   }
 }
 
-/** A venue's type says nothing of its exchange type, and a stored market keeps the one it has. */
+/** @throws InputError if a market changes its exchange type */
 function checkExchangeType(known: Market, market: Market): void {
   if (known.exchangeType === market.exchangeType) return;
   throw new InputError(

@@ -1,7 +1,7 @@
 /**
- * The entries of all segments that stand in no list, in memory: the newest of every token. They are
- * spread over the newest rows of `segments`, and searching there for one token's costs more with every
- * segment stored: DuckDB checks what every row group holds.
+ * The entries of all segments that are in no list, in memory: the newest of every token. To find one
+ * token's among the newest rows of `segments` would cost more with every segment stored, because DuckDB
+ * checks every row group.
  */
 import { TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
@@ -15,8 +15,8 @@ import {
 import { refOfColumns } from './segment-lists.js';
 
 /**
- * Greatest bytes of entries kept: more than full segments take that wait for a list. Where one commit
- * has brought more, the table is read until they are listed.
+ * Bytes of entries in memory: more than full segments that wait for a list take. If one commit brings
+ * more, the table is read until they are listed.
  */
 const MAX_KEPT_ENTRY_BYTES = 96 * 1024 * 1024;
 
@@ -28,12 +28,12 @@ export class UnlistedSegments {
 
   private constructor(private readonly maxBytes: number) {}
 
-  /** Keeps nothing: the table is read. */
+  /** Knows nothing: the table is read. */
   static unknown(): UnlistedSegments {
     return new UnlistedSegments(0);
   }
 
-  /** Reads them, while nothing is being committed. */
+  /** Call while nothing is being committed. */
   static async load(
     database: Pick<Database, 'rows'>,
     listedId: number,
@@ -44,12 +44,12 @@ export class UnlistedSegments {
     return unlisted;
   }
 
-  /** A token's, in no order; null where the table has to be read. */
+  /** A token's entries, in no order; null if the table has to be read. */
   of(tokenId: number): readonly SegmentRef[] | null {
     return this.byToken === null ? null : (this.byToken.get(tokenId) ?? NONE);
   }
 
-  /** Takes up what a commit made of a token's directory. */
+  /** Takes over a token's directory as a commit has made it. */
   publish(tokenId: number, directory: Directory, listedId: number): void {
     if (this.byToken === null) return;
     const refs = TIERS.flatMap((tier) => directory[tier].filter((ref) => ref.segmentId > listedId));
@@ -57,7 +57,7 @@ export class UnlistedSegments {
     if (this.bytes > this.maxBytes) this.byToken = null;
   }
 
-  /** Drops those that are listed now, up to this id, while nothing is being committed. */
+  /** Drops those now listed, up to this id. Call while nothing is being committed. */
   async settle(database: Pick<Database, 'rows'>, listedId: number): Promise<void> {
     if (this.byToken === null) return this.reload(database, listedId);
     for (const [tokenId, refs] of [...this.byToken]) {
@@ -69,7 +69,7 @@ export class UnlistedSegments {
   }
 
   private async reload(database: Pick<Database, 'rows'>, listedId: number): Promise<void> {
-    // Four bytes a snapshot in the table.
+    // `times` has four bytes a snapshot.
     const [[bytes]] = await database.rows(
       `SELECT count(*) * ${ENTRY_BYTES} + coalesce(sum(octet_length(times)), 0) * ${SNAPSHOT_BYTES / 4}
        FROM segments WHERE segment_id > ${listedId}`,

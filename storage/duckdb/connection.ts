@@ -1,4 +1,4 @@
-/** One connection of DuckDB: statements one at a time, and values on their way in and out. */
+/** A connection to DuckDB: one statement at a time, and the conversion of values. */
 import {
   BIGINT,
   BLOB,
@@ -31,7 +31,7 @@ import type {
 
 /** Rows appended in one turn. */
 const ROWS_A_TURN = 1024;
-/** A shorter blob stands in the vector itself, whose memory is the chunk's; longer ones are copied. */
+/** Blobs up to this length lie in the vector, whose memory is the chunk's; the client copies longer ones. */
 const INLINE_BYTES = 12;
 
 export class Connection implements Statements {
@@ -47,8 +47,8 @@ export class Connection implements Statements {
   }
 
   /**
-   * Each part is copied out of the result once and nothing is wrapped: a third less of the event
-   * loop's time than rows as such, and half the memory.
+   * Copies each part once and wraps nothing: a third less time on the event loop than rows(), and
+   * half the memory.
    */
   async values(sql: string): Promise<Map<number, StoredValue>> {
     const result = await this.connection.run(sql);
@@ -69,20 +69,20 @@ export class Connection implements Statements {
       for (;;) {
         const chunk = await next;
         if (chunk === null || chunk.rowCount === 0) return;
-        // DuckDB makes the next one while this one is read.
+        // DuckDB produces the next chunk while this one is read.
         next = result.fetchChunk();
         next.catch(() => undefined);
         yield resultChunk(chunk);
       }
     } finally {
-      // The connection takes nothing else before that.
+      // The connection accepts no other statement before that.
       await next.catch(() => undefined);
     }
   }
 
-  /** To the transaction that the connection is in. */
+  /** Appends within the connection's transaction. */
   async append(table: string, rows: readonly (readonly SqlValue[])[]): Promise<void> {
-    // One for all of the rows: each keeps its memory until it is collected, closed or not.
+    // One appender for all rows: it keeps its memory until it is collected, even when closed.
     const appender = await this.connection.createAppender(table);
     try {
       for (let first = 0; first < rows.length; first += ROWS_A_TURN) {
@@ -95,7 +95,7 @@ export class Connection implements Statements {
       }
       appender.closeSync();
     } catch (error) {
-      // Rows that it still holds would be written as it is collected, whatever transaction is on then.
+      // Otherwise its collection would write the rows left in it, into the transaction of that moment.
       appender.clear();
       throw error;
     }
@@ -106,10 +106,7 @@ export class Connection implements Statements {
   }
 }
 
-/**
- * A statement's parameters and a type for each, as the client takes them; nothing at all without
- * parameters, so that the client has nothing to bind.
- */
+/** Parameters and their types for the client; empty if there is nothing to bind. */
 function bindings(values: readonly SqlParameter[]): [DuckDBValue[]?, DuckDBType[]?] {
   if (values.length === 0) return [];
   return [values.map(parameterValue), values.map(parameterType)];
@@ -139,7 +136,7 @@ function isList(value: SqlParameter): value is readonly string[] | Uint32Array<A
   return Array.isArray(value) || value instanceof Uint32Array;
 }
 
-/** By type: values that are wrapped first cost several times as much, and memory until much later. */
+/** Appends by type: wrapping values first costs several times as much, and holds memory longer. */
 function appendTo(appender: DuckDBAppender, value: SqlValue): void {
   if (value === null) appender.appendNull();
   else if (typeof value === 'string') appender.appendVarchar(value);
@@ -149,10 +146,7 @@ function appendTo(appender: DuckDBAppender, value: SqlValue): void {
   else appender.appendDouble(value);
 }
 
-/**
- * A value of a result as the rest of the code knows it.
- * @throws TypeError for a type that no query selects
- */
+/** Converts a value of a result. @throws TypeError for a type that no query selects */
 function plainValue(value: DuckDBValue): SqlValue | SqlRow {
   switch (typeof value) {
     case 'bigint':
@@ -187,7 +181,7 @@ function resultChunk(chunk: DuckDBDataChunk): ResultChunk {
   };
 }
 
-/** The client has the array, but no method that gives it: a call for each value costs ten times it. */
+/** The client exposes the array in no method; a call for each value takes ten times as long. */
 function doublesOf(vector: DuckDBVector): Float64Array {
   const { items } = vector as unknown as { items?: unknown };
   if (items instanceof Float64Array) return items;
@@ -220,9 +214,9 @@ function gather(chunk: DuckDBDataChunk, gathered: Map<number, Gathered>): void {
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  // A part that is missing is skipped: the checksum tells.
+  // A missing part is skipped: the checksum will not match.
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-  // Unlike new Uint8Array, it is not filled with zeros first; the buffer holds nothing else.
+  // Unlike new Uint8Array, this does not fill the buffer with zeros first. Nothing else shares it.
   const { buffer } = Buffer.allocUnsafeSlow(bytes);
   const value = new Uint8Array(buffer);
   let at = 0;

@@ -1,4 +1,4 @@
-/** One instance of DuckDB over one file, with a fixed set of connections. */
+/** A DuckDB instance over one file, with a fixed set of connections. */
 import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskFullError } from '../errors.js';
@@ -22,11 +22,11 @@ import type {
   StoredValue,
 } from './statements.js';
 
-/** A shorter log is not worth a checkpoint. */
+/** A log shorter than this is not worth a checkpoint. */
 const LOG_BYTES = 16 * 1024 * 1024;
-/** Greatest size of the log: DuckDB keeps in memory what stands in it alone. */
+/** Size of the log: DuckDB holds its rows in memory too. */
 const MAX_LOG_BYTES = 128 * 1024 * 1024;
-/** Free bytes that a checkpoint may need: for each byte of the log, and for the last row group. */
+/** Free bytes that a checkpoint may need: per byte of the log, and for the last row group. */
 const ROOM_PER_LOG_BYTE = 4;
 const SPARE_ROOM_BYTES = 32 * 1024 * 1024;
 
@@ -35,7 +35,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private closed = false;
 
   private constructor(
-    /** The file as this process knows it, or null in memory. */
+    /** The name that claimFile() returned; null in memory. */
     private readonly file: string | null,
     private readonly reopenFile: () => Promise<Opened>,
     private opened: Opened,
@@ -44,7 +44,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /**
    * Opens (or creates) the database file for reading and writing.
    * @throws DatabaseLockedError while another process, or this one, has it open
-   * @throws DatabaseDamagedError where the file cannot be read as a database
+   * @throws DatabaseDamagedError if the file cannot be read as a database
    */
   static async openFile(file: string, options: DatabaseOptions): Promise<Database> {
     const claimed = await claimFile(file);
@@ -58,7 +58,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
   }
 
-  /** A database in memory alone, for reading files with DuckDB's readers. */
+  /** A database in memory, for reading files with DuckDB's readers. */
   static async openMemory(options: DatabaseOptions): Promise<Database> {
     const open = (): Promise<Opened> => openInMemory(options);
     return new Database(null, open, await open());
@@ -73,8 +73,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Runs one small statement on a connection of its own: it need not wait for a long transaction,
-   * whose rows it must not touch.
+   * Runs one small statement on a connection of its own: it does not wait for a long transaction, and
+   * must not touch the same rows.
    * @throws DiskFullError
    */
   runAside(sql: string, values?: readonly SqlValue[]): Promise<void> {
@@ -86,14 +86,14 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     return this.use('readers', (connection) => connection.rows(sql, values));
   }
 
-  /** Reads values that are kept in parts, on one of the reading connections. */
+  /** Reads values kept in parts, on one of the reading connections. */
   values(sql: string): Promise<Map<number, StoredValue>> {
     return this.use('readers', (connection) => connection.values(sql));
   }
 
   /**
-   * Runs `body` in one transaction on the writing connection: committed when it resolves, rolled
-   * back when it throws. Transactions wait for one another.
+   * Runs `body` in one transaction on the writing connection: commits when it resolves, rolls back
+   * when it throws. Transactions wait for one another.
    * @throws DiskFullError
    */
   async transaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
@@ -104,7 +104,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
         await connection.run('COMMIT');
         return result;
       } catch (error) {
-        // A failed COMMIT has rolled back by itself; a second ROLLBACK then has nothing to do.
+        // A failed COMMIT has rolled back by itself: ROLLBACK then fails.
         await connection.run('ROLLBACK').catch(() => undefined);
         throw error;
       }
@@ -112,9 +112,9 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Yields a query's rows a vector at a time, so that a large result never stands in memory; read a
-   * chunk before asking for the next. One result at a time is read this way and others wait, so its
-   * reader must not start another before its end.
+   * Yields a query's rows a vector at a time, so that a large result is never in memory as a whole;
+   * read a chunk before the next one. One result at a time is read this way and others wait, so do
+   * not start a second one within the loop over the first.
    */
   async *streamChunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk> {
     const opened = this.usable();
@@ -129,22 +129,22 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Writes what the log holds into the file. DuckDB never does so by itself while it is open: where
-   * a checkpoint fails it refuses all work, and a commit that brought one about is then lost.
-   * @throws DiskFullError; the database is then opened anew, with all that was committed
+   * Writes the log into the file. DuckDB never does so by itself here: after a failed checkpoint it
+   * refuses all work, and would lose the commit that triggered it.
+   * @throws DiskFullError, and opens the database again with all that was committed
    */
   async checkpoint(): Promise<void> {
-    // DuckDB refuses it while anything else writes, a small write aside too; by force it waits for
-    // what a transaction that has just ended leaves to be done.
+    // DuckDB refuses a checkpoint while anything else writes, so both writing connections are taken.
+    // FORCE waits for the clean-up of a transaction that has just ended.
     await this.use('writer', (connection) =>
       this.opened.aside.use(() => connection.run('FORCE CHECKPOINT store')),
     );
   }
 
   /**
-   * Writes a long log into the file. To be called while nothing is being committed. Where the disk
-   * has too little room the log stays, and commits go on for as long as it may grow.
-   * @throws DiskFullError where it may not
+   * Writes a long log into the file; call while nothing is being committed. If the disk has too little
+   * space, the log stays and may grow up to MAX_LOG_BYTES.
+   * @throws DiskFullError if it has reached them
    */
   async shortenLog(): Promise<void> {
     if (this.file === null) return;
@@ -161,7 +161,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
   }
 
-  /** Waits for running statements, then closes; the file's log is written into it. */
+  /** Waits for running statements, writes the log into the file, and closes it. */
   async close(): Promise<void> {
     this.closed = true;
     await this.reopening?.catch(() => undefined);
@@ -184,12 +184,12 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private usable(): Opened {
     const { opened } = this;
     if (opened.invalidated) this.reopen();
-    // Nobody waits for it: the caller may hold the very connection that it waits for.
+    // Do not wait for it: the caller may hold a connection for which it waits.
     if (this.reopening !== null) throw new Error('the database is being opened anew');
     return opened;
   }
 
-  /** The error to be thrown for a failure, once the instance has been dealt with. */
+  /** The error to throw for a failure; reopens the database if DuckDB refuses all work. */
   private noticed(error: unknown, opened: Opened): unknown {
     const text = error instanceof Error ? error.message : '';
     if (/has been invalidated/i.test(text)) opened.invalidated = true;
@@ -205,7 +205,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       .then(async () => {
         this.opened = await this.reopenFile();
       })
-      // It stays invalidated, and the next caller has it opened once more.
+      // It stays invalidated, and the next caller tries again.
       .catch(() => undefined)
       .finally(() => {
         this.reopening = null;

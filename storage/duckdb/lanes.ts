@@ -1,9 +1,9 @@
-/** Callers that may wait for a lane; past it the caller is a bug or an overload, not a queue. */
+/** Callers that may wait for a lane; more are refused. */
 const MAX_WAITING = 10_000;
 
 /**
- * A fixed set of resources that each serve one caller at a time, waiting callers in their order.
- * Concurrent statements on one DuckDB connection are not safe; this is what keeps them apart.
+ * A fixed set of resources that each serve one caller at a time; callers wait in their order. It keeps
+ * statements on one DuckDB connection apart, which are not safe concurrently.
  */
 export class Lanes<T> {
   private readonly free: T[];
@@ -27,13 +27,13 @@ export class Lanes<T> {
     }
   }
 
-  /** A lane for as long as the caller needs it, to be given back once. Rejects after close(). */
+  /** Lends a lane until the caller gives it back. Rejects after close(). */
   async lend(): Promise<{ lane: T; giveBack: () => void }> {
     const lane = await this.take();
     return { lane, giveBack: () => this.give(lane) };
   }
 
-  /** Refuses new callers, waits for the running ones, and returns every lane to be disposed of. */
+  /** Refuses new and waiting callers, waits for running ones, and returns every lane for disposal. */
   async close(): Promise<readonly T[]> {
     this.closed = true;
     for (const { refuse } of this.waiting.splice(0)) refuse(new Error('the database is closed'));

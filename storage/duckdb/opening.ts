@@ -1,4 +1,4 @@
-/** An instance of DuckDB with its connections: how it is opened, its log mended, and closed. */
+/** Opens a DuckDB instance with its connections, repairs its log, and closes it. */
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,38 +7,35 @@ import { Connection } from './connection.js';
 import { Lanes } from './lanes.js';
 import { ROW_GROUP_ROWS } from './statements.js';
 
-/** Reading connections; below libuv's four threads, so that a full set starves nobody. */
+/** Reading connections: fewer than libuv's four threads, so that readers leave some to other work. */
 const READERS = 2;
-/** Size of a log that no disk holds. */
+/** A log size that is never reached. */
 const NEVER = '1000TB';
 
 export interface DatabaseOptions {
   memoryLimitMiB: number;
   threads: number;
-  /** Where DuckDB may spill; without one it never writes beside the file. */
-  tempDirectory?: string;
 }
 
-/** An instance with its connections. */
 export interface Opened {
   instance: DuckDBInstance;
   readers: Lanes<Connection>;
   writer: Lanes<Connection>;
   /** For small writes beside a long transaction. */
   aside: Lanes<Connection>;
-  /** For results that are read while they are made: a slow reader keeps nobody else waiting. */
+  /** For results read while they are produced: a slow reader does not hold up other readers. */
   streams: Lanes<Connection>;
-  /** A checkpoint failed: DuckDB refuses all work until the file is opened anew. */
+  /** A checkpoint failed: DuckDB refuses all work until the file is opened again. */
   invalidated: boolean;
   closed: boolean;
 }
 
 /** Another process holds the file. */
 export class DatabaseLockedError extends Error {}
-/** The file is no database, or a damaged one. */
+/** The file is damaged, or not a database. */
 export class DatabaseDamagedError extends Error {}
 
-/** Names a failure to open the file, or to read it right after that. */
+/** Classifies a failure to open the file, or to read it right after. */
 export function namedError(error: unknown, file: string): Error {
   if (error instanceof DatabaseLockedError || error instanceof DatabaseDamagedError) return error;
   const text = error instanceof Error ? error.message : String(error);
@@ -59,14 +56,14 @@ export function saysDiskFull(text: string): boolean {
 }
 
 /**
- * Files that this process has open. The system's locks keep other processes out, not this one, and
- * two instances over one file lose rows.
+ * Files that this process has open. The system's locks keep out other processes only, and two
+ * instances over one file lose rows.
  */
 const openFiles = new Set<string>();
 
 /**
- * Takes a file for one instance.
- * @returns the name to release it by
+ * Reserves a file for one instance.
+ * @returns the name for releaseFile()
  * @throws DatabaseLockedError while this process has it open
  */
 export async function claimFile(file: string): Promise<string> {
@@ -76,17 +73,16 @@ export async function claimFile(file: string): Promise<string> {
   return real;
 }
 
-/** Gives up what claimFile() returned. */
 export function releaseFile(real: string): void {
   openFiles.delete(real);
 }
 
 /**
- * Opens (or creates) a database file, after its log has been mended where there is one.
- * @param isReopened whether this process had it open until now: DuckDB has taken back what it could
- *   not commit, so where a full disk keeps the log from being mended it is taken as it is
+ * Opens (or creates) a database file, after repairing its log if there is one.
+ * @param isReopened whether this process had it open until now. DuckDB has then rolled back what it
+ *   could not commit, so if a full disk prevents the repair of the log, it is used as it is
  * @throws DatabaseLockedError while another process has it open
- * @throws DatabaseDamagedError where the file cannot be read as a database
+ * @throws DatabaseDamagedError if the file cannot be read as a database
  */
 export async function openAttached(
   file: string,
@@ -112,7 +108,6 @@ export async function openAttached(
   }
 }
 
-/** A database in memory alone. */
 export async function openInMemory(options: DatabaseOptions): Promise<Opened> {
   return connected(await createInstance(options), 'SELECT 1');
 }
@@ -131,14 +126,15 @@ function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
   return DuckDBInstance.create(':memory:', {
     memory_limit: `${options.memoryLimitMiB}MiB`,
     threads: String(options.threads),
-    temp_directory: options.tempDirectory ?? '',
+    // DuckDB never writes beside the file.
+    temp_directory: '',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
-    // A row group is written out as soon as it is full; the default keeps five in memory.
+    // Writes out a row group as soon as it is full; the default keeps five in memory.
     write_buffer_row_group_count: '1',
     wal_autocheckpoint: NEVER,
-    // Rows that a transaction has added are not counted, so that DuckDB would turn a join with them
-    // around and hash all of a table. Here the right side of a join is the smaller one.
+    // DuckDB does not count rows added by the running transaction, so it would swap the sides of a
+    // join with them and hash a whole table. In our joins the right side is the smaller one.
     disabled_optimizers: 'build_side_probe_side',
   });
 }
@@ -150,7 +146,7 @@ async function attach(connection: DuckDBConnection, file: string): Promise<void>
   );
 }
 
-/** Whether a process that ended without closing the file has left its log. */
+/** Whether a process has ended without closing the file. */
 async function hasLog(file: string): Promise<boolean> {
   return stat(`${file}.wal`).then(
     () => true,
@@ -159,10 +155,10 @@ async function hasLog(file: string): Promise<boolean> {
 }
 
 /**
- * Cuts off the log what a killed process has left of its last commit. DuckDB passes over an
- * unfinished commit when it replays a log, but keeps the row groups that the commit had written out
- * beforehand (its pull request 25931), and drops them from the log only with the next commit: so one
- * that changes nothing is made here, and all else that came of this replay is thrown away.
+ * Cuts off what a killed process has left of its last commit in the log. DuckDB skips an unfinished
+ * commit when it replays a log, but keeps the row groups that the commit had written out before (its
+ * pull request 25931), and drops them from the log only with the next commit. So this makes a commit
+ * that changes nothing, and discards everything else of the replay.
  */
 async function mendLog(file: string, options: DatabaseOptions): Promise<void> {
   const instance = await createInstance(options);
@@ -176,7 +172,7 @@ async function mendLog(file: string, options: DatabaseOptions): Promise<void> {
     await connection.run('DROP TABLE mended');
     await connection.run('COMMIT');
   } finally {
-    // As long as it is open the file is locked.
+    // The file is locked while it is open.
     connection.closeSync();
     instance.closeSync();
   }

@@ -1,17 +1,17 @@
-/** What a database takes and gives, whoever stands behind it. */
+/** Statements, values and results, without DuckDB's own types. */
 
-/** Rows of one row group: small, so that deleting a few segments rewrites few others. */
+/** Rows of a row group: few, so that deleting some segments rewrites few others. */
 export const ROW_GROUP_ROWS = 2048;
 /**
- * Greatest bytes of one stored value: DuckDB holds a whole row group in memory before it writes it
- * out, so that a transaction's peak is this times ROW_GROUP_ROWS, 128 MiB.
+ * Bytes of one stored value. DuckDB holds a row group in memory until it is full: at most this times
+ * ROW_GROUP_ROWS, 128 MiB.
  */
 export const MAX_VALUE_BYTES = 64 * 1024;
 
 export type SqlValue = string | number | boolean | null | Uint8Array;
-/** A statement's parameter: a list counts as one value, of texts or of 32-bit numbers. */
+/** A statement's parameter; a list of texts or of 32-bit numbers is one parameter. */
 export type SqlParameter = SqlValue | readonly string[] | Uint32Array<ArrayBuffer>;
-/** A row of a result: BIGINTs come back as numbers, which every stored one fits. */
+/** A row of a result. BIGINTs are numbers: every stored one fits. */
 export type SqlRow = (SqlValue | SqlRow)[];
 
 /** Rows of a result, at most a vector's worth. */
@@ -19,35 +19,34 @@ export interface ResultChunk {
   rowCount: number;
   /** Reads a column's values by row: null, a text or a number (64-bit ones as bigint). */
   reader(column: number): (row: number) => unknown;
-  /** A column of doubles without nulls, as DuckDB holds it: read it before asking for the next chunk. */
+  /** A column of doubles without nulls, in DuckDB's memory: read it before the next chunk. */
   doubles(column: number): Float64Array;
   /** A column's values: lists as arrays, structs as objects, 64-bit integers as bigint. */
   values(column: number): readonly unknown[];
 }
 
-/** A value that is kept in parts, and the checksum beside its part 0. */
+/** A value kept in parts, and the checksum stored with its part 0. */
 export interface StoredValue {
-  /** In an ArrayBuffer of its own, which may be moved. */
+  /** In an ArrayBuffer of its own, which may be transferred. */
   bytes: Uint8Array<ArrayBuffer>;
   checksum: number;
 }
 
-/** What a transaction's body may do. */
 export interface Statements {
   run(sql: string, values?: readonly SqlParameter[]): Promise<void>;
   rows(sql: string, values?: readonly SqlParameter[]): Promise<SqlRow[]>;
   /**
    * Values by key, from rows of key (BIGINT), part (INTEGER, from 0), data (BLOB) and checksum
-   * (UINTEGER, that of part 0 counts) in any order.
+   * (UINTEGER, of part 0), in any order.
    */
   values(sql: string): Promise<Map<number, StoredValue>>;
-  /** As rows, a vector at a time; the connection takes nothing else before the end. */
+  /** Rows a vector at a time; the connection accepts no other statement before the end. */
   chunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk>;
-  /** Appends small rows, their values in the table's order: hundreds of times faster than INSERT. */
+  /** Appends rows, values in the table's order: hundreds of times faster than INSERT. */
   append(table: string, rows: readonly (readonly SqlValue[])[]): Promise<void>;
 }
 
-/** Cuts a value into parts of at most `partBytes`; at least one. */
+/** Cuts a value into parts of at most `partBytes`; an empty value is one part. */
 export function partsOf(bytes: Uint8Array, partBytes = MAX_VALUE_BYTES): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let from = 0;
@@ -58,7 +57,7 @@ export function partsOf(bytes: Uint8Array, partBytes = MAX_VALUE_BYTES): Uint8Ar
   return parts;
 }
 
-/** A condition that lets DuckDB skip row groups by the range of their ids; at least one id. */
+/** A condition with which DuckDB skips row groups by the range of their ids. @param ids not empty */
 export function isOneOf(column: string, ids: readonly number[]): string {
   let [low] = ids;
   let [high] = ids;

@@ -11,7 +11,7 @@ export interface HolderBlockRef extends Omit<BlockSize, 'snapshots'> {
   times: Uint32Array;
 }
 
-/** The entries of a token's blocks, ascending and without overlap. */
+/** The entries of a token's blocks, ascending in time, without overlap. */
 export async function readRefs(
   statements: Pick<Statements, 'rows'>,
   holderId: number,
@@ -57,12 +57,12 @@ export async function deleteBlocks(tx: Statements, ids: readonly number[]): Prom
   await tx.run(`DELETE FROM holder_block_parts WHERE ${isOneOf('block_id', ids)}`);
 }
 
-/** Blocks' parts as Statements.values() takes them; a block has its checksum within. */
+/** The query for blocks' parts, for Statements.values(); a block contains its checksum. */
 const partsIn = (ids: readonly number[]): string =>
   `SELECT block_id, part, data, NULL::UINTEGER FROM holder_block_parts
    WHERE ${ids.length === 0 ? 'false' : isOneOf('block_id', ids)}`;
 
-/** Those of the blocks that are stored, by id, each in an ArrayBuffer of its own. */
+/** The stored ones of the blocks by id, each in an ArrayBuffer of its own. */
 export async function readBlocks(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],
@@ -72,13 +72,13 @@ export async function readBlocks(
   return new Map(Array.from(values, ([id, { bytes }]) => [id, bytes]));
 }
 
-/** The token's names, and those of the blocks that are stored, as one commit left both. */
+/** The names of the token's owners and the stored ones of the blocks, both as of one commit. */
 export async function readNamesAndBlocks(
   statements: Pick<Statements, 'values'>,
   holderId: number,
   ids: readonly number[],
 ): Promise<{ names: OwnerNames; blocks: Map<number, Uint8Array> }> {
-  // Below 0 the key is that of a chunk of names.
+  // Keys below 0 are of chunks of names.
   const values = await statements.values(
     `${partsIn(ids)}
      UNION ALL

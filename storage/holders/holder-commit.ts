@@ -1,4 +1,4 @@
-/** Lays holder snapshots over the stored ones and thins what has aged, within one transaction. */
+/** Adds holder snapshots to the stored ones and thins old ones, within one transaction. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ownersOfBlock } from '../../compute/holders/block-decoder.js';
 import {
@@ -32,15 +32,14 @@ const MAX_STAGED_OWNERS = 2 * 1024 * 1024;
 
 /** Names looked up in one turn: a millisecond or two. */
 const NAMES_A_TURN = 16_384;
-/** Owners that a token may gain before those that no block names any more are dropped. */
+/** Owners that a token may gain before unused ones are dropped. */
 const SPARE_OWNERS = 4096;
 
-/** Runs compute's rewriteHolderBlocks, in a pool where there is one. */
+/** Runs compute's rewriteHolderBlocks. */
 export type RewriteHolders = (
   input: HolderRewrite,
 ) => Promise<ReturnType<typeof rewriteHolderBlocks>>;
 
-/** What a token's history is written with. */
 interface HolderTools {
   tx: Statements;
   tokens: HolderTokens;
@@ -60,9 +59,9 @@ export class HolderCommit {
   }
 
   /**
-   * Puts a token's snapshots in place of those of the same t; ones that thinning would not keep are
-   * left out.
-   * @throws InputError where the token would have too many owners
+   * Adds a token's snapshots, or replaces those of the same time; leaves out those that thinning would
+   * not keep (docs/definitions.md#holder-retention).
+   * @throws InputError if the token would have too many owners
    */
   async add(frame: HoldersFrame): Promise<void> {
     const token = await this.stage(frame.tokenAddress);
@@ -72,7 +71,7 @@ export class HolderCommit {
     const added = [...frame.times].filter((t) => kept.has(t));
     if (added.length === 0) return;
     const ids = await numbersOf(token, frame);
-    // From the last to the first, so that the indexes of the earlier ones stay right.
+    // From last to first, so that the indexes of earlier ones stay valid.
     for (const rewrite of planRewrites(token.refs, added, kept).reverse()) {
       if (await this.rewrite(token, rewrite, frame, ids)) this.changed.add(frame.tokenAddress);
     }
@@ -81,12 +80,12 @@ export class HolderCommit {
     this.staged.clear();
   }
 
-  /** Writes what is still held back: the last thing before the commit. */
+  /** Writes what is held back: call right before the commit. */
   async finish(): Promise<void> {
     for (const token of this.staged.values()) await token.finish();
   }
 
-  /** Makes new tokens known to readers, once the transaction has committed. */
+  /** Shows readers the new tokens, once the transaction has committed. */
   publish(): void {
     const states = Array.from(
       this.staged.values(),
@@ -183,9 +182,9 @@ async function numbersOf(token: StagedHolders, frame: HoldersFrame): Promise<Uin
   return numbers;
 }
 
-/** One token's holder history as a transaction is about to leave it. */
+/** A token's holder history as the transaction changes it. */
 class StagedHolders {
-  /** Owners whose names are stored. */
+  /** How many owners have their names stored. */
   private writtenOwners: number;
 
   constructor(
@@ -204,7 +203,7 @@ class StagedHolders {
     return this.state.owners;
   }
 
-  /** Stored blocks of those entries, in order. */
+  /** The blocks of these entries, in order. */
   async blocksOf(refs: readonly HolderBlockRef[]): Promise<Uint8Array[]> {
     const ids = refs.map(({ blockId }) => blockId);
     const blocks = await readBlocks(this.tools.tx, ids);
@@ -215,7 +214,7 @@ class StagedHolders {
     });
   }
 
-  /** Puts blocks in place of the stored ones `from <= i < to`. */
+  /** Replaces the stored blocks `from <= i < to`. */
   async replace(from: number, to: number, blocks: readonly EncodedHolderBlock[]): Promise<void> {
     const { tx, tokens } = this.tools;
     const refs: HolderBlockRef[] = [];
@@ -229,7 +228,7 @@ class StagedHolders {
     );
   }
 
-  /** Writes the new names; drops unused ones first where they may be many. */
+  /** Writes the new names; drops unused ones first if there may be many. */
   async finish(): Promise<void> {
     if (this.owners.size > 2 * this.state.countedOwners + SPARE_OWNERS) await this.dropUnused();
     if (this.writtenOwners === this.owners.size) return;
@@ -238,8 +237,8 @@ class StagedHolders {
   }
 
   /**
-   * Counts the owners that any block names; where they are no more than half, the others are dropped
-   * and every block is written anew under new numbers.
+   * Counts the owners in use. If they are half or fewer, drops the others and rewrites every block
+   * with new numbers.
    */
   async dropUnused(): Promise<void> {
     const used = new Uint8Array(this.owners.size);

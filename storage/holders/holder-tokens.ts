@@ -1,6 +1,6 @@
 /**
- * The table `holder_tokens`: tokens with holder snapshots, the numbers that stand for them in the
- * other tables, and the histories that the latest commits touched.
+ * The table `holder_tokens`: tokens with holder snapshots, their numbers in the other tables, and the
+ * histories that the latest commits touched.
  */
 import { LRUCache } from 'lru-cache';
 import { noNames, type OwnerTable } from '../../compute/holders/owners.js';
@@ -9,23 +9,23 @@ import type { Database } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
 import { type HolderBlockRef, readNamesAndBlocks, readRefs } from './holder-blocks.js';
 
-/** Tokens with holder snapshots that a store takes. */
+/** Tokens with holder snapshots. */
 const MAX_HOLDER_TOKENS = 100_000;
 /** Owners of all histories in memory, at about 70 bytes each: 70 MB. */
 const MAX_KEPT_OWNERS = 1_000_000;
-/** Reads of a token's blocks, each after a new look at its entries, before giving up. */
+/** Attempts to read a token's blocks, each with the entries of the moment. */
 const MAX_ATTEMPTS = 16;
 
-/** A token's blocks and owners as its last commit left them. */
+/** A token's blocks and owners as of its last commit. */
 export interface HolderState {
   refs: HolderBlockRef[];
   owners: OwnerTable;
-  /** Owners when those in use were last counted. */
+  /** How many owners there were when dropUnused() last ran. */
   countedOwners: number;
 }
 
 export class HolderTokens {
-  /** Of committed transactions alone. */
+  /** As of committed transactions. */
   private readonly states = new LRUCache<number, HolderState>({
     maxSize: MAX_KEPT_OWNERS,
     sizeCalculation: ({ owners }) => Math.max(1, owners.size),
@@ -46,15 +46,15 @@ export class HolderTokens {
     return new HolderTokens(ids, lastTokenId, (lastBlock as number | null) ?? 0);
   }
 
-  /** Undefined where no holder snapshot of the token has been committed. */
+  /** Undefined if the token has no committed holder snapshot. */
   id(tokenAddress: string): number | undefined {
     return this.ids.get(tokenAddress);
   }
 
   /**
-   * A number for a token that has none, handed out once.
+   * A number for a new token; each is given once.
    * @param fresh how many tokens the transaction has added already
-   * @throws InputError where the store would have too many
+   * @throws InputError if the store would have too many
    */
   nextTokenId(fresh: number): number {
     if (this.ids.size + fresh >= MAX_HOLDER_TOKENS) {
@@ -70,8 +70,8 @@ export class HolderTokens {
   }
 
   /**
-   * Takes a token's state out, where it is in memory: a commit changes it and publishes it again, or
-   * drops it when it fails.
+   * Removes and returns a token's state if it is in memory: a commit changes it and publishes it again,
+   * or drops it if it fails.
    */
   takeState(holderId: number): HolderState | undefined {
     const state = this.states.get(holderId);
@@ -79,14 +79,13 @@ export class HolderTokens {
     return state;
   }
 
-  /** Makes known what a commit added, and what it left of tokens' histories. */
+  /** Publishes the tokens that a commit has added, and the histories that it has changed. */
   publish(added: ReadonlyMap<string, number>, states: Iterable<[number, HolderState]>): void {
     for (const [address, id] of added) this.ids.set(address, id);
     for (const [holderId, state] of states) this.states.set(holderId, state);
   }
 }
 
-/** Tokens' holder history, as DuckDB serves it. */
 export class HolderReader implements HolderSource {
   constructor(
     private readonly database: Pick<Database, 'rows' | 'values'>,
@@ -111,7 +110,7 @@ export class HolderReader implements HolderSource {
         .map(({ blockId }) => blockId);
       const { names, blocks } = await readNamesAndBlocks(this.database, holderId, ids);
       const found = ids.flatMap((id) => blocks.get(id) ?? []);
-      // A commit that replaces blocks may number owners anew: names and blocks go together.
+      // A commit may have replaced blocks and renumbered owners: read names and blocks again together.
       if (found.length === ids.length) return { names, blocks: found };
       if (attempt === MAX_ATTEMPTS) throw new Error('holder blocks are in no table');
     }

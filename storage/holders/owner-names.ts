@@ -1,13 +1,13 @@
 /**
- * The table `holder_owners`: owners' names in chunks of at most one stored value: a u32 with their
- * count, a byte with each one's length, then their characters.
+ * The table `holder_owners`: owners' names in chunks of at most MAX_VALUE_BYTES. A chunk is a u32 with
+ * the number of names, a byte with the length of each, then their characters.
  */
 import { crc32 } from 'node:zlib';
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import { MAX_VALUE_BYTES, type Statements } from '../duckdb/statements.js';
 
 const COUNT_BYTES = 4;
-/** Characters of a name: its length is a byte. */
+/** Bytes of a name: its length is stored as one byte. */
 const MAX_NAME_BYTES = 255;
 
 interface OwnerChunk {
@@ -33,8 +33,8 @@ export function packNames(names: OwnerNames, from: number): OwnerChunk[] {
 }
 
 /**
- * The names of all of a token's chunks, in whatever order they come.
- * @throws Error where one is damaged or missing
+ * The names in all chunks of a token, given in any order.
+ * @throws Error if a chunk is damaged or missing
  */
 export function unpackNames(chunks: readonly OwnerChunk[]): OwnerNames {
   const sorted = [...chunks].sort((a, b) => a.firstOwner - b.firstOwner);
@@ -61,7 +61,6 @@ export function unpackNames(chunks: readonly OwnerChunk[]): OwnerNames {
   return names;
 }
 
-/** The names of a token's owners. */
 export async function readNames(
   statements: Pick<Statements, 'rows'>,
   holderId: number,
@@ -79,7 +78,7 @@ export async function readNames(
   );
 }
 
-/** Writes the names that are stored in part; the last chunk is filled up before another is begun. */
+/** Writes the names that are not stored yet; rewrites the last stored chunk, which may not be full. */
 export async function writeNames(
   tx: Statements,
   holderId: number,
@@ -104,7 +103,6 @@ export async function writeNames(
   }
 }
 
-/** Removes the names of all of a token's owners. */
 export async function deleteNames(tx: Statements, holderId: number): Promise<void> {
   await tx.run('DELETE FROM holder_owners WHERE holder_id = ?', [holderId]);
 }

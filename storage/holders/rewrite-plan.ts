@@ -1,31 +1,31 @@
-/** Which stored blocks are written anew when snapshots are added and others have aged. */
+/** Which stored blocks to rewrite when snapshots are added and old ones thinned. */
 import { isFullBlock } from '../../compute/holders/rewrite.js';
 import type { HolderBlockRef } from './holder-blocks.js';
 
-/** Changes in the blocks that are rewritten at once: at 12 bytes each, 48 MiB. */
+/** Changes in blocks rewritten at once: at 12 bytes each, 48 MiB. */
 const MAX_REWRITE_CHANGES = 4 * 1024 * 1024;
 
-/** Stored blocks `from <= i < to`, which the snapshots at `times` replace. */
+/** Stored blocks `from <= i < to`, to be replaced by blocks of the snapshots at `times`. */
 export interface PlannedRewrite {
   from: number;
   to: number;
-  /** Ascending: those that stay of the stored ones, and those that are added. */
+  /** Ascending: the stored ones that stay, and the added ones. */
   times: number[];
   adds: boolean;
-  /** Whether anything that is stored is left out. */
+  /** Whether a stored snapshot is dropped. */
   drops: boolean;
 }
 
-/** A stored block, or the gap between two of them, and what is to stand there. */
+/** The new content of one stored block, or of the gap between two. */
 interface Candidate extends PlannedRewrite {
   changes: number;
 }
 
 /**
- * Plans the rewrites, ascending and apart from one another.
+ * Plans the rewrites, ascending and without overlap.
  * @param refs the token's blocks, ascending
- * @param added times of snapshots to be put in, ascending; all of them are kept
- * @param kept times that stay, of the added and the stored ones
+ * @param added times of the added snapshots, ascending; all are in `kept`
+ * @param kept times that stay, of the added and the stored snapshots
  */
 export function planRewrites(
   refs: readonly HolderBlockRef[],
@@ -64,7 +64,7 @@ function* candidatesOf(
   const between = (at: number, times: number[]): Candidate[] =>
     times.length === 0 ? [] : [{ from: at, to: at, times, adds: true, drops: false, changes: 0 }];
   const lead = addedBefore(refs.length === 0 ? Infinity : refs[0].times[0]);
-  // The first block takes what comes before it, so that older ones coming last to first fill it.
+  // The first block takes earlier snapshots, so that a backfill from new to old fills it.
   const takesLead = refs.length > 0 && !isFull(refs[0]);
   if (!takesLead) yield* between(0, lead);
   for (const [i, ref] of refs.entries()) {
@@ -87,7 +87,7 @@ function* candidatesOf(
   }
 }
 
-/** A rewrite joins the block before it that has room, so that what thinning leaves comes together. */
+/** Joins a rewrite with the block before it if that is not full, so that thinned blocks merge. */
 function joinToBlocksBefore(refs: readonly HolderBlockRef[], rewrites: PlannedRewrite[]): void {
   for (const [i, rewrite] of rewrites.entries()) {
     const { from, times } = rewrite;
@@ -110,7 +110,7 @@ function isFull({ times, changes, firstChanges }: HolderBlockRef): boolean {
   return isFullBlock({ snapshots: times.length, changes, firstChanges });
 }
 
-/** Both lists' times, ascending, each once. */
+/** The times of both lists, ascending, each once. */
 function merged(a: readonly number[], b: readonly number[]): number[] {
   return [...new Set([...a, ...b])].sort((x, y) => x - y);
 }

@@ -1,4 +1,4 @@
-/** API keys: made, listed, rotated, revoked and verified. At rest only their HMAC digests. */
+/** API keys: creates, lists, rotates, revokes and verifies them. Stores only their HMAC digests. */
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,10 +12,10 @@ import { InputError } from '../errors.js';
 
 /** Keys of one store, revoked ones included. */
 const MAX_KEYS = 100_000;
-/** Texts of live keys that are remembered; others are hashed for each request. */
+/** Live keys in the cache; others are hashed at each request. */
 const MAX_VERIFIED_KEYS = 10_000;
 
-/** Says what the secret is, to people and to scanners of leaked secrets. */
+/** Tells people, and scanners of leaked secrets, what the secret is. */
 const KEY_PREFIX = 'fathom_';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 32 characters of base62: 190 bits. */
@@ -36,9 +36,9 @@ interface StoredKey {
 export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
   private readonly byId = new Map<string, StoredKey>();
-  /** Live keys by their text: a busy one is not hashed for every request. Any change empties it. */
+  /** Live keys by their text, so that busy ones are not hashed at every request. Any change clears it. */
   private readonly verified = new LRUCache<string, KeyRecord>({ max: MAX_VERIFIED_KEYS });
-  /** Changes one at a time: each starts from what the one before it has made of the key. */
+  /** One change at a time: each starts from the result of the one before. */
   private readonly changes = new Lanes([null]);
 
   private constructor(
@@ -47,7 +47,7 @@ export class KeyRing implements KeySource {
     private readonly nowS: () => number,
   ) {}
 
-  /** Loads the keys of a store; its pepper is made on first use and stays beside it, mode 0600. */
+  /** Loads the keys of a store; creates its pepper on first use. */
   static async load(
     database: Database,
     directory: string,
@@ -74,7 +74,7 @@ export class KeyRing implements KeySource {
     return stored.record;
   }
 
-  /** Makes a key. The text is in the answer and nowhere else. */
+  /** Creates a key. Its text is in the result and nowhere else. */
   async create(request: KeyRequest): Promise<IssuedKey> {
     return this.changes.use(() => {
       if (this.byId.size >= MAX_KEYS) {
@@ -122,8 +122,11 @@ export class KeyRing implements KeySource {
     const key = newKey();
     const digest = this.digest(key);
     const record: KeyRecord = { ...template, hint: keyHint(key) };
-    await this.database.transaction(async (tx) => {
-      const values = [
+    await this.database.run(
+      `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET hint = EXCLUDED.hint, digest = EXCLUDED.digest`,
+      [
+        record.id,
         record.name,
         record.tier,
         record.hint,
@@ -132,13 +135,8 @@ export class KeyRing implements KeySource {
         record.monthlyQuota,
         record.createdAtS,
         record.revokedAtS,
-      ];
-      await tx.run(
-        `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (id) DO UPDATE SET hint = EXCLUDED.hint, digest = EXCLUDED.digest`,
-        [record.id, ...values],
-      );
-    });
+      ],
+    );
     const before = this.byId.get(record.id);
     if (before !== undefined) this.byDigest.delete(before.digest.toString('hex'));
     this.remember({ record, digest });
@@ -173,20 +171,19 @@ function storedKey(row: SqlRow): StoredKey {
   };
 }
 
-/** A new key of cryptographic randomness. */
 function newKey(): string {
   const random = Array.from({ length: RANDOM_CHARS }, () => BASE62[randomInt(62)]).join('');
   return KEY_PREFIX + random + checksum(random);
 }
 
-/** Whether the text has a key's shape and a right checksum: a typo is seen without any look-up. */
+/** Whether the text has the form and checksum of a key: detects a typo without a look-up. */
 function isWellFormedKey(text: string): boolean {
   if (!PATTERN.test(text)) return false;
   const body = text.slice(KEY_PREFIX.length);
   return checksum(body.slice(0, RANDOM_CHARS)) === body.slice(RANDOM_CHARS);
 }
 
-/** What lists show of a key: its prefix and its last four characters. */
+/** What lists show of a key. */
 function keyHint(key: string): string {
   return `${KEY_PREFIX}…${key.slice(-4)}`;
 }
@@ -202,9 +199,9 @@ function checksum(random: string): string {
 }
 
 /**
- * Reads a directory's pepper. Where no key depends on it yet (`required` is false), one that is
- * missing or damaged is made anew.
- * @throws InputError where it is required and cannot be had
+ * Reads a directory's pepper. Creates it if it is missing or damaged and no key depends on it yet
+ * (`required` is false).
+ * @throws InputError if it is required and cannot be read
  */
 async function loadPepper(directory: string, required: boolean): Promise<Buffer> {
   const file = path.join(directory, PEPPER_FILE);
@@ -223,7 +220,7 @@ async function loadPepper(directory: string, required: boolean): Promise<Buffer>
   return pepper;
 }
 
-/** Puts a file in its place when it is whole and on the disk: keys made with it outlive a crash. */
+/** Writes a file completely to the disk before it gets its name: keys made with it survive a crash. */
 async function writeWhole(file: string, content: Buffer): Promise<void> {
   const made = await open(`${file}.new`, 'w', 0o600);
   try {

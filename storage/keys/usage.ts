@@ -1,10 +1,10 @@
-/** The table `usage`: calls by key and month, counted exactly in memory and written behind. */
+/** The table `usage`: calls by key and month, counted in memory and written behind. */
 import type { UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlValue } from '../duckdb/statements.js';
 import { WriteBehind } from '../write-behind.js';
 
-/** Months kept in memory: the clock may be set back by as many without a count being missed. */
+/** Months kept in memory: the clock may be set back by as many without losing counts. */
 const KEPT_MONTHS = 4;
 
 class Counter implements UsageCounter {
@@ -22,7 +22,7 @@ class Counter implements UsageCounter {
 }
 
 export class UsageBook implements UsageSource {
-  /** By month, then key: at most one counter a key in each month that the process has seen. */
+  /** By month, then key. */
   private readonly months = new Map<number, Map<string, Counter>>();
   private readonly rows: WriteBehind<Counter>;
 
@@ -38,8 +38,8 @@ export class UsageBook implements UsageSource {
   }
 
   /**
-   * Loads the counts of the last months. `onError` is told of a write that failed; it is tried again
-   * until it succeeds.
+   * Loads the counts of the last months. Failed writes go to `onError`, and are tried again until they
+   * succeed.
    */
   static async load(database: Database, onError: (error: unknown) => void): Promise<UsageBook> {
     const book = new UsageBook(database, onError);
@@ -63,12 +63,12 @@ export class UsageBook implements UsageSource {
     return counter;
   }
 
-  /** Resolves when all that is counted so far is written. @throws where that failed */
+  /** Resolves when all counts so far are written. @throws if that fails */
   flush(): Promise<void> {
     return this.rows.flush();
   }
 
-  /** Writes what is left; a failure is told to `onError`, and there is no other try. */
+  /** Writes what is left; a failure goes to `onError` and is not tried again. */
   close(): Promise<void> {
     return this.rows.close();
   }
@@ -81,7 +81,7 @@ export class UsageBook implements UsageSource {
 
   private write(counters: readonly Counter[]): Promise<void> {
     const values = counters.flatMap(({ keyId, month, calls }): SqlValue[] => [keyId, month, calls]);
-    // Counts only grow: of two writes the greater count is the newer.
+    // Counts only grow: the greater one is the newer.
     return this.database.runAside(
       `INSERT INTO usage VALUES ${counters.map(() => '(?, ?, ?)').join(', ')}
        ON CONFLICT (key_id, month) DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,

@@ -1,4 +1,4 @@
-/** The table `dca_orders`: active DCA orders, those that are neither closed nor used up. */
+/** The table `dca_orders`: active DCA orders, neither closed nor used up. */
 import type { DcaOrder, Direction } from '../../compute/orders/dca-orders.js';
 import {
   type ColumnReaders,
@@ -8,7 +8,7 @@ import {
   readRowsOf,
 } from '../flat-columns.js';
 
-/** Active orders of one dataset: the server holds all of them in memory. */
+/** Active orders of one dataset: the server holds all in memory. */
 export const MAX_ACTIVE_ORDERS = 1_000_000;
 
 export const DCA_ORDERS = {

@@ -1,4 +1,4 @@
-/** The table `limit_orders`: active limit orders, those that are neither closed nor used up. */
+/** The table `limit_orders`: active limit orders, neither closed nor used up. */
 import type { Chain } from '../../compute/market.js';
 import type { Direction } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
