@@ -1,4 +1,4 @@
-/** The words of a market's identity, as data.md section 3 defines them. */
+/** The words of a market's identity (docs/definitions.md#datasets). */
 
 export const CHAINS = ['mainchain', 'evmchain'] as const;
 export type Chain = (typeof CHAINS)[number];
@@ -21,7 +21,7 @@ export const MARKET_TYPES = [
 ] as const;
 export type MarketType = (typeof MARKET_TYPES)[number];
 
-/** People's names of the market types (data.md section 4, Replay: labels). */
+/** Labels of the market types (docs/definitions.md#replay-facets). */
 export const MARKET_TYPE_LABELS: Readonly<Record<MarketType, string>> = {
   onchain_pool: 'On-chain pools',
   onchain_limit_order: 'On-chain limit orders',

@@ -1,4 +1,4 @@
-/** Raw market states as collectors send them, each kind of body of data.md section 3. */
+/** Raw market states as collectors send them: one of each kind of body (docs/definitions.md#order-book and below). */
 import { between, hash, keyOf, sizeDraw, unit } from '../../compute/demo/hash.js';
 import { BENCH_SEED, EVERY_S, START_S, benchAddress } from './pages.js';
 

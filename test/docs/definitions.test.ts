@@ -1,8 +1,29 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { documentNamed } from './documents.js';
 
 const definitions = documentNamed('docs/definitions.md');
+
+/** The anchor that a heading gets: lower case, spaces as dashes, no punctuation. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
+
+function anchorsOf(file: string): Set<string> {
+  const headings = readFileSync(file, 'utf8').matchAll(/^#+ (.+)$/gm);
+  return new Set(Array.from(headings, ([, heading]) => anchorOf(heading)));
+}
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
 
 describe('docs/definitions.md', () => {
   const lines = definitions.blocks
@@ -14,5 +35,35 @@ describe('docs/definitions.md', () => {
   it.each(lines)('%s', (line) => {
     const [, expression, value] = /^(.+);\s*\/\/ (.+)$/.exec(line) ?? [];
     expect(runInNewContext(expression)).toBe(runInNewContext(value));
+  });
+});
+
+describe('citations in the code', () => {
+  const folders = ['compute', 'storage', 'server', 'bench', 'test'];
+  const texts = folders.flatMap(sourceFiles).map((file) => ({
+    file,
+    text: readFileSync(file, 'utf8'),
+  }));
+
+  it('of documents lead to a heading', () => {
+    const cited = texts.flatMap(({ file, text }) =>
+      Array.from(text.matchAll(/\b(docs\/[\w-]+\.md)#([\w-]+)/g), ([, document, anchor]) => ({
+        file,
+        document,
+        anchor,
+      })),
+    );
+    expect(cited.length).toBeGreaterThan(30);
+    expect(cited.filter(({ document, anchor }) => !anchorsOf(document).has(anchor))).toEqual([]);
+  });
+
+  it('name no document that is not here', () => {
+    const foreign = texts.flatMap(({ file, text }) =>
+      Array.from(
+        text.matchAll(/(?<![\w/.])(?:api|data|design|beyond)\.md(?: \d| section)|\bsection \d/g),
+        ([words]) => `${file}: ${words}`,
+      ),
+    );
+    expect(foreign).toEqual([]);
   });
 });
