@@ -5,11 +5,11 @@ export const MIN_BIN = -232;
 export const MAX_BIN = 242;
 export const BIN_COUNT = MAX_BIN - MIN_BIN + 1;
 
-/** A snapshot with more cells is refused at ingest. */
+/** Ingest refuses a snapshot with more cells. */
 export const MAX_CELLS_PER_SNAPSHOT = 100_000;
-/** Total support + resistance of a snapshot, in cents, above which sums would not be exact. */
+/** The most support + resistance of a snapshot, in cents: larger sums would not be exact. */
 export const MAX_SNAPSHOT_CENTS = Number.MAX_SAFE_INTEGER;
-/** A cell with less support + resistance than this is omitted. */
+/** A cell with less support + resistance than this is omitted (docs/definitions.md#cells). */
 export const MIN_CELL_CENTS = 100;
 
 export const DEFAULT_MIN_PCT = -50;

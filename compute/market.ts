@@ -1,13 +1,13 @@
-/** The words of a market's identity (docs/definitions.md#datasets). */
+/** Tokens' chains, snapshots' tiers, and markets (docs/definitions.md#datasets). */
 
 export const CHAINS = ['mainchain', 'evmchain'] as const;
 export type Chain = (typeof CHAINS)[number];
 
-/** Finest first: of two snapshots with one `t` the earlier tier in this list wins. */
+/** Finest first: of two snapshots at the same time the one of the earlier tier is served. */
 export const TIERS = ['raw', '15m', '1h'] as const;
 export type Tier = (typeof TIERS)[number];
 
-/** Seconds that one snapshot of a tier stands for; a raw one stands for its moment alone. */
+/** Seconds that a snapshot of a tier covers; a raw one covers its moment alone. */
 export const TIER_LENGTH_S: Readonly<Record<Tier, number>> = { raw: 0, '15m': 900, '1h': 3600 };
 
 export const EXCHANGE_TYPES = ['DEX', 'CEX'] as const;
@@ -31,7 +31,7 @@ export const MARKET_TYPE_LABELS: Readonly<Record<MarketType, string>> = {
 
 /** One pool or order book of a token. */
 export interface Market {
-  /** The venue's name as the collector gave it. */
+  /** The venue's name, as imported. */
   source: string;
   exchangeType: ExchangeType;
   type: MarketType;
@@ -48,17 +48,17 @@ export const CONSTANT_PRODUCT_MARKET: Readonly<Market> = {
   pair: null,
 };
 
-/** A token's markets are numbered with 16 bits. */
+/** Markets are indexed with 16 bits. */
 export const MAX_MARKETS_PER_TOKEN = 65_535;
 
-/** The type of a market whose row names none. */
+/** The type of a market whose imported row names none. */
 export function defaultMarketType(exchangeType: ExchangeType): MarketType {
   return exchangeType === 'CEX' ? 'cex_spot' : 'onchain_pool';
 }
 
 /**
- * A venue's key: its name in lower case with every run of other characters than a-z0-9 as one
- * dash, none at the ends. Empty when the name has no letter or digit.
+ * A venue's key: its name in lower case, with a dash for every sequence of characters other than a-z0-9, and
+ * none at either end. Empty where the name has no letter or digit.
  */
 export function venueKey(source: string): string {
   return source
@@ -67,7 +67,7 @@ export function venueKey(source: string): string {
     .replace(/^-|-$/g, '');
 }
 
-/** What a market is known by within its token: source + address, or source + pair without one. */
+/** Identifies a market within its token: source and address, or source and pair where it has no address. */
 export function marketKey(market: Pick<Market, 'source' | 'address' | 'pair'>): string {
   return market.address !== null
     ? `${market.source}\u0000a\u0000${market.address}`
@@ -77,13 +77,13 @@ export function marketKey(market: Pick<Market, 'source' | 'address' | 'pair'>): 
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const EVM = /^0x[0-9a-fA-F]{40}$/;
 
-/** The chain that an address' shape decides, or null where it is neither base58 nor `0x`. */
+/** The chain that an address is on, by its form; null where it is neither base58 nor `0x`. */
 export function chainOfAddress(address: string): Chain | null {
   if (BASE58.test(address)) return 'mainchain';
   return EVM.test(address) ? 'evmchain' : null;
 }
 
-/** An address as it is stored and echoed: `0x` addresses in lower case, mints as they are. */
+/** An address as stored and returned: `0x` addresses in lower case, mints unchanged. */
 export function canonicalAddress(address: string): string {
   return EVM.test(address) ? address.toLowerCase() : address;
 }

@@ -11,14 +11,14 @@ export type TaskName = keyof Tasks;
 export type TaskInput<K extends TaskName> = Parameters<Tasks[K]>[0];
 export type TaskResult<K extends TaskName> = Awaited<ReturnType<Tasks[K]>>;
 
-/** Runs a task within a job: `transfer` is as for ComputePool.run(). */
+/** Runs a task of a job; `transfer` as in ComputePool.run(). */
 export type RunTask = <K extends TaskName>(
   name: K,
   input: TaskInput<K>,
   transfer?: ArrayBuffer[],
 ) => Promise<TaskResult<K>>;
 
-/** The class of work that a task by itself belongs to; of all others it is 'board'. */
+/** The class of a task that is a job by itself; that of other tasks is 'board'. */
 const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
   renderPage: 'page',
   makeFragments: 'fragments',
@@ -33,16 +33,15 @@ const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
 };
 
 /**
- * Added to the threads' nice value: where cores are short, the event loop, which works in short bits,
- * has one as soon as it has something to do. On Linux alone: there each thread has a nice value of its
- * own, elsewhere the whole process may have one. It needs no privileges.
+ * Added to the threads' nice value, so that the event loop gets a core first where cores are short. Only on
+ * Linux, where each thread has its own nice value; elsewhere the whole process may share one. Needs no privileges.
  */
 export const THREAD_NICENESS = process.platform === 'linux' ? 10 : 0;
-/** A task that has not answered after this is given up: its thread hangs or is gone for good. */
+/** A task without an answer after this is given up: its thread hangs or has died. */
 const TASK_DEADLINE_MS = 60_000;
-/** Every thread has to answer a first task within this. */
+/** Every thread must answer a first task within this. */
 const READY_DEADLINE_MS = 30_000;
-/** Closing waits this long for jobs that are not done. */
+/** Closing waits this long for unfinished jobs. */
 const CLOSE_DEADLINE_MS = 30_000;
 
 export interface PoolOptions {
@@ -50,11 +49,11 @@ export interface PoolOptions {
   threads?: number;
   /** In place of the usual limits of pages. */
   pageLimits?: Partial<WorkLimits>;
-  /** Told of faults that no task's promise carries, such as a thread that died idle. */
+  /** Receives faults that belong to no task, such as the death of an idle thread. */
   onError: (error: Error) => void;
 }
 
-/** A task has not answered in time. Whether it still runs is not known. */
+/** A task did not answer in time; it may still be running. */
 export class TaskOverdueError extends Error {
   override readonly name = 'TaskOverdueError';
 }
@@ -116,16 +115,16 @@ export class ComputePool {
     return this.scheduler.waiting(work);
   }
 
-  /** Tasks that the threads were given since the start. */
+  /** Tasks given to the threads since the start. */
   get postedTasks(): number {
     return this.posted;
   }
 
   /**
-   * Runs a task in a worker as soon as its class of work has a free slot. To give a running one up, use
-   * a flag of the task's own in shared memory: Piscina's abort signal would kill the thread.
+   * Runs a task as soon as its class of work has a free slot. To cancel a running task, give it a flag in
+   * shared memory: Piscina's abort signal would kill the thread.
    *
-   * @param transfer ArrayBuffers of the input that are moved as the task begins, not copied
+   * @param transfer ArrayBuffers of the input that are moved, not copied, when the task begins
    * @throws PoolBusyError, PoolClosedError, TaskOverdueError, or the task's error
    */
   run<K extends TaskName>(
@@ -138,12 +137,12 @@ export class ComputePool {
   }
 
   /**
-   * Begins a job, reads and tasks that belong together, as soon as its class has a free slot. The keys of
-   * a class with waiting jobs get equal shares of time.
+   * Runs a job, which is reads and tasks that belong together, as soon as its class has a free slot. Keys of a
+   * class with waiting jobs get equal shares of time.
    *
-   * @param job runs its tasks with the function that it is given; they wait for nothing but a thread
-   * @param client a job of a client that goes before it begins resolves to null
-   * @throws PoolBusyError at once where too many wait or the wait would be too long; PoolClosedError;
+   * @param job runs its tasks with the function that it is given; they wait only for a thread
+   * @param client if it goes before the job begins, the result is null
+   * @throws PoolBusyError at once where too many jobs wait or the wait would be too long; PoolClosedError;
    *   what the job throws
    */
   schedule<T>(work: Work, key: string, job: (run: RunTask) => Promise<T>): Promise<T>;
@@ -184,7 +183,7 @@ export class ComputePool {
    * @throws Error where a thread does not answer in time
    */
   async ready(): Promise<void> {
-    // Piscina gives each to an idle thread, and none is idle again before all have been given.
+    // Piscina gives each ping to an idle thread, and none is idle again before all are given out.
     const pings = Array.from({ length: this.threads }, () => this.piscina.run(null));
     const answered = new Set(
       await withDeadline(Promise.all(pings), READY_DEADLINE_MS, 'start of the threads'),
@@ -194,7 +193,7 @@ export class ComputePool {
     }
   }
 
-  /** Takes no more jobs, waits for those that wait or are in work, ends the threads. Idempotent. */
+  /** Refuses new jobs, waits for the others, then ends the threads. Idempotent. */
   close(): Promise<void> {
     this.closed ??= this.drain();
     return this.closed;
@@ -209,7 +208,7 @@ export class ComputePool {
   }
 }
 
-/** The built worker, also where this module itself runs from its TypeScript source. */
+/** The built worker, even where this module runs from its TypeScript source. */
 function workerFile(): string {
   const fromSource = import.meta.url.endsWith('.ts');
   const path = fromSource ? '../dist/compute/worker.js' : './worker.js';

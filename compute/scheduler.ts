@@ -1,19 +1,19 @@
 /**
- * What begins next in the pool. Each class of work has slots of its own, so no class keeps another from the
- * threads. Where a class has no free slot its jobs wait, and the keys with waiting jobs get equal shares of time.
+ * Decides which job begins next in the pool. Each class of work has its own slots, so that none keeps another
+ * from the threads. Jobs wait while their class has no free slot; keys with waiting jobs get equal shares of time.
  */
 
 /** Classes of work: replay pages; boards and other answers; commits to the store; fragments of segments. */
 export type Work = 'page' | 'board' | 'commit' | 'fragments';
 
 export interface WorkLimits {
-  /** Jobs in work at one time, from their first read to their result. */
+  /** Jobs in work at one time, each from its first read to its result. */
   inWork: number;
   /** Jobs that wait, of all keys. */
   maxWaiting: number;
   /** Jobs that wait, of one key. */
   maxWaitingPerKey: number;
-  /** A job that would have to wait longer is refused as it comes. */
+  /** A job that is expected to wait longer is refused at once. */
   maxExpectedWaitMs: number;
 }
 
@@ -22,19 +22,19 @@ export const PAGE_QUEUE_LIMITS = {
   maxWaitingPerKey: 128,
   maxExpectedWaitMs: 5_000,
 } as const;
-/** Boards and other answers in work: the holder snapshots that one reads take some 20 MB. */
+/** Boards and other answers in work at one time: each may read some 20 MB of holder snapshots. */
 export const BOARDS_IN_WORK = 4;
-/** Jobs of a class other than pages that wait. */
+/** Waiting jobs of each class other than pages. */
 export const MAX_WAITING_JOBS = 10_000;
-/** While the pool is busy, fragments wait this long, and then begin: they make later pages cheaper. */
+/** Fragments wait this long for a free thread, then begin anyway: they make later pages cheaper. */
 const FRAGMENTS_WAIT_MS = 20;
 
-/** How much the latest job moves the average of what jobs take. */
+/** Weight of the latest job in the average time of jobs. */
 const LATEST_WEIGHT = 1 / 8;
-/** A job counts as this much at least: jobs that cost nothing would have no order. */
+/** The least that a job is charged: jobs that cost nothing would have no order. */
 const MIN_CHARGE_MS = 0.1;
 
-/** The limits of each class in a pool of so many threads. */
+/** The limits of each class, by the pool's number of threads. */
 export function workLimits(threads: number): Record<Work, WorkLimits> {
   const patient = {
     maxWaiting: MAX_WAITING_JOBS,
@@ -42,23 +42,23 @@ export function workLimits(threads: number): Record<Work, WorkLimits> {
     maxExpectedWaitMs: Infinity,
   };
   return {
-    // One a thread, and half as many again that are read meanwhile.
+    // One per thread, and half as many again that read meanwhile.
     page: { inWork: threads + Math.ceil(threads / 2), ...PAGE_QUEUE_LIMITS },
     board: { inWork: BOARDS_IN_WORK, ...patient },
-    // The next one lies ready when a thread has ended one.
+    // The next one is ready when a thread has finished one.
     commit: { inWork: 2 * threads, ...patient },
     fragments: { inWork: 1, ...patient },
   };
 }
 
-/** Who waits for a job. */
+/** The client that waits for a job. */
 export interface Client {
   readonly aborted: boolean;
   /** Calls the listener when the client goes. */
   onGone(listener: () => void): void;
 }
 
-/** Too many jobs wait, or the wait would be too long: come back later. */
+/** Too many jobs wait, or the wait would be too long; try again later. */
 export class PoolBusyError extends Error {
   override readonly name = 'PoolBusyError';
 }
@@ -79,15 +79,15 @@ export class Scheduler {
     };
   }
 
-  /** Jobs of a class that wait. */
+  /** Waiting jobs of a class. */
   waiting(work: Work): number {
     return this.queues[work].waitingJobs;
   }
 
   /**
-   * Begins a job when it is its key's turn, at once where its class has a free slot.
+   * Runs a job: at once where its class has a free slot, else when its key is next.
    *
-   * @returns the job's result; null where the client went before it began
+   * @returns the job's result; null where the client went before the job began
    * @throws PoolBusyError at once where the class's queue is full or the wait would be too long
    */
   async run<T>(
@@ -107,7 +107,7 @@ export class Scheduler {
     }
   }
 
-  /** The job, begun once a thread has nothing to do, or after FRAGMENTS_WAIT_MS. */
+  /** Delays a job until a thread is free, or by FRAGMENTS_WAIT_MS. */
   private inLull<T>(job: () => Promise<T>): () => Promise<T> {
     return async () => {
       if (this.isBusy()) {
@@ -134,34 +134,34 @@ export class Scheduler {
 interface Begun {
   line: Line;
   beganMs: number;
-  /** What its key has been charged for it so far. */
+  /** What its key has been charged for it. */
   chargedMs: number;
 }
 
-/** The jobs of one key. */
+/** The jobs of a key. */
 interface Line {
-  /** In the order in which they came. */
+  /** Oldest first. */
   waiting: Set<(begun: Begun) => void>;
   inWork: number;
-  /** Time in work that the key has had, on a scale that all keys share: the least one is next. */
+  /** The key's time in work, on a scale that all keys share; the key with the least is next. */
   servedMs: number;
 }
 
-/** The jobs of one class of work. */
+/** The jobs of a class of work. */
 export class JobQueue {
   /** Keys with jobs that wait or are in work. */
   private readonly lines = new Map<string, Line>();
   /** Jobs wait only while every slot is taken. */
   private waiting = 0;
   private inWork = 0;
-  /** How long jobs were in work of late; the first ones, in cold threads, are not to judge by. */
+  /** Average time of recent jobs in work; from 0, so that the first ones, in cold threads, weigh little. */
   private jobMs = 0;
-  /** When the last job went into work. */
+  /** When a job last began. */
   private beganMs = 0;
-  /** Where the key stood whose job went into work last: keys that come anew begin there. */
+  /** `servedMs` of the key whose job last began: new keys start with it. */
   private servedMs = 0;
 
-  /** @param nowMs milliseconds that only grow */
+  /** @param nowMs a clock that never goes back, in milliseconds */
   constructor(
     private readonly limits: WorkLimits,
     private readonly nowMs: () => number = () => performance.now(),
@@ -193,21 +193,21 @@ export class JobQueue {
     }
   }
 
-  /** The wait that a job of the key would have if it came now, as far as can be known. */
+  /** An estimate of how long a new job of the key would wait. */
   expectedWaitMs(key: string): number {
     if (this.inWork < this.limits.inWork) return 0;
     const own = this.lines.get(key)?.waiting.size ?? 0;
     let ahead = own;
     for (const [other, { waiting }] of this.lines) {
-      // Another key has as many jobs done before this one as this key has waiting, and one more.
+      // Before this job, another key has as many jobs done as this key has waiting, plus one.
       if (other !== key) ahead += Math.min(waiting.size, own + 1);
     }
     const waitMs = ((ahead + 1) * this.jobMs) / this.limits.inWork;
-    // Where not one in work has ended for long, the next may not either.
+    // If no job has begun for a long time, the next may not begin soon either.
     return Math.max(waitMs, this.nowMs() - this.beganMs);
   }
 
-  /** Resolves when the key's job may begin, to null where its client goes before. */
+  /** Resolves when the key's job may begin; to null if its client goes first. */
   private wait(key: string, client: Client | null): Promise<Begun | null> {
     const { maxWaiting, maxWaitingPerKey, maxExpectedWaitMs } = this.limits;
     const own = this.lines.get(key)?.waiting.size ?? 0;
@@ -236,7 +236,7 @@ export class JobQueue {
       line = { waiting: new Set(), inWork: 0, servedMs: 0 };
       this.lines.set(key, line);
     }
-    // Time in which a key had nothing waiting is no credit.
+    // A key earns no credit for time without waiting jobs.
     if (line.waiting.size === 0) line.servedMs = Math.max(line.servedMs, this.servedMs);
     return line;
   }
@@ -245,7 +245,7 @@ export class JobQueue {
     if (line.waiting.size === 0 && line.inWork === 0) this.lines.delete(key);
   }
 
-  /** Charges what a job is expected to take, so that the key's next one waits. */
+  /** Charges the key the expected time of a job in advance; end() corrects it. */
   private begin(line: Line): Begun {
     this.inWork++;
     line.inWork++;
@@ -266,7 +266,7 @@ export class JobQueue {
     this.beginNext();
   }
 
-  /** Begins the oldest job of the key that has been served least. */
+  /** Begins the oldest job of the key with the least time in work. */
   private beginNext(): void {
     let next: Line | null = null;
     for (const line of this.lines.values()) {

@@ -1,10 +1,10 @@
-/** Moments as people and programs write them (epoch seconds, or RFC 3339 with a zone), and their units. */
+/** Units of time, and reading times: epoch seconds, or RFC 3339 with a zone. */
 
 export const MINUTE_S = 60;
 export const HOUR_S = 3600;
 export const DAY_S = 86_400;
 
-/** Whole numbers from here on are taken for milliseconds: as seconds they lie after the year 5138. */
+/** Integers from here on are taken for milliseconds: as seconds they lie after the year 5138. */
 const FIRST_MILLISECONDS = 100_000_000_000;
 
 const RFC_3339 =
@@ -13,14 +13,14 @@ const ZONELESS = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/;
 
 const EXPECTED = 'expected epoch seconds or an RFC 3339 timestamp with a zone';
 
-/** What parseInstant says is wrong with a text, to be shown behind the field's name. */
+/** What is wrong with a text, in words that follow the field's name. */
 export class InstantError extends Error {
   override readonly name = 'InstantError';
 }
 
 /**
- * Epoch seconds of a text, with a fraction where an RFC 3339 timestamp has one. A space in place of
- * the zone's plus sign is what an unescaped plus becomes in a query string, and is read as one.
+ * Epoch seconds of a text, with the fraction of an RFC 3339 timestamp. A space is accepted as the zone's plus
+ * sign: an unescaped plus in a query string becomes one.
  * @throws InstantError
  */
 export function parseInstant(text: string): number {
@@ -42,7 +42,7 @@ function instantOfParts(match: RegExpExecArray): number {
   date.setUTCFullYear(year, month - 1, day);
   const dateExists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
   const offset = offsetSeconds(match);
-  // RFC 3339 allows second 60 for leap seconds; like POSIX, it is taken for the second after.
+  // RFC 3339 allows second 60 for leap seconds; as in POSIX, it means the next second.
   if (!dateExists || hour > 23 || minute > 59 || second > 60 || offset === null) {
     throw new InstantError(`${EXPECTED}, there is no such date, time or zone`);
   }
@@ -54,5 +54,5 @@ function offsetSeconds(match: RegExpExecArray): number | null {
   if (match[9] === undefined) return 0;
   const [hours, minutes] = [Number(match[10]), Number(match[11])];
   if (hours > 23 || minutes > 59) return null;
-  return (match[9] === '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+  return (match[9] === '-' ? -1 : 1) * (hours * HOUR_S + minutes * MINUTE_S);
 }

@@ -1,4 +1,4 @@
-/** What a pool thread runs: every export is a task, called by its name with one plain input. */
+/** The tasks of a pool thread: every export is one, called by name with one plain input. */
 import { threadId } from 'node:worker_threads';
 import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import * as demo from './demo/history.js';
@@ -15,10 +15,10 @@ import * as fragments from './replay/fragment-maker.js';
 import * as replay from './replay/render.js';
 import * as segments from './segment/snapshots.js';
 
-/** Their blocks are LZ4's own memory, which is not moved. */
+/** Their results are copied: the blocks lie in the LZ4 library's memory, which can't be moved. */
 export { encodeRuns, rewriteSegments } from './segment/rewrite.js';
 
-/** Answers with the thread's id: it has started and takes tasks. */
+/** Returns the thread's id: the thread takes tasks. */
 export function ping(_input: null): number {
   return threadId;
 }
@@ -38,7 +38,7 @@ export const packCellColumns = moving(cells.packCellColumns);
 export const simulateDemo = moving(demo.simulateDemo);
 export const rewriteHolderBlocks = moving(holders.rewriteHolderBlocks);
 export const holderFlow = moving(flow.holderFlow);
-/** With what it cost this thread. */
+/** The ranking and its cost in this thread. */
 export const rankPressure = moving((input: pressure.PressureInput) => {
   const startMs = performance.now();
   const ranking = pressure.rankPressure(input);

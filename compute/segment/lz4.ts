@@ -1,10 +1,10 @@
-/** The one module that knows the LZ4 library. Blocks carry their plain length as a u32 in front. */
+/** LZ4; no other module imports the library. A block begins with its plain length as a little-endian u32. */
 import { compressSync, decompressFrameSync, uncompressSync } from 'lz4-napi';
 
-/** A segment's plain bytes never exceed this; a longer stated length is a damaged segment. */
+/** A segment's plain bytes never exceed this; a block that states more is damaged. */
 export const MAX_PLAIN_BYTES = 256 * 1024 * 1024;
 
-/** Compresses bytes into one LZ4 block behind a little-endian u32 with the plain length. */
+/** Compresses bytes into one block. */
 export function lz4Compress(plain: Uint8Array): Uint8Array {
   return compressSync(asBuffer(plain));
 }
@@ -22,7 +22,7 @@ export function lz4Decompress(block: Uint8Array): Uint8Array {
 
 /**
  * The plain length that a block states.
- * @throws Error where it can't be one
+ * @throws Error where it is impossible
  */
 export function statedPlainBytes(block: Uint8Array): number {
   if (block.byteLength < 4) throw new Error('LZ4 block shorter than its header');
@@ -35,26 +35,24 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** The plain bytes of an LZ4 frame, the form that Arrow files compress their buffers with. */
+/** The plain bytes of an LZ4 frame, the form in which Arrow files hold compressed buffers. */
 export function lz4FrameDecompress(frame: Uint8Array): Uint8Array {
   return decompressFrameSync(asBuffer(frame));
 }
 
-// LZ4 blocks (the format's own description: lz4_Block_format.md) into memory that is there.
-
 /** The plain length in front of a block. */
 const HEADER_BYTES = 4;
 const MIN_MATCH_BYTES = 4;
-/** Lengths that fill their four bits go on in bytes of their own. */
+/** A length of this continues in further bytes. */
 const LENGTH_GOES_ON = 15;
-/** From this length on a copy is the engine's, shorter ones are made word by word. */
+/** Shorter copies are made word by word, longer ones by the engine. */
 const LONG_COPY_BYTES = 48;
-/** The last word may be copied as a whole: so far from the ends nothing beyond them is touched. */
+/** Copies by words may touch this many bytes after their end. */
 const WORD_BYTES = 4;
 
 /**
- * Decompresses a block that lz4Compress made into memory of exactly its plain length. Some four times
- * slower than the library, which has to have new memory each time (PlainRoom).
+ * Decompresses a block that lz4Compress made into memory of exactly its plain length (the format:
+ * lz4_Block_format.md). Some four times slower than the library, which allocates each time (PlainMemory).
  * @throws Error where the block is cut short or damaged; no byte outside of `plain` is touched
  */
 export function lz4DecompressInto(block: Uint8Array, plain: Uint8Array): void {
@@ -73,7 +71,7 @@ export function lz4DecompressInto(block: Uint8Array, plain: Uint8Array): void {
       do length += more = block[from++];
       while (more === 255);
     }
-    // A length that went on beyond the end is no number.
+    // A length that continues beyond the block's end is NaN.
     if (!(length <= sourceEnd - from && length <= targetEnd - to)) throw damaged();
     copyLiterals(block, source, from, plain, target, to, length);
     to += length;
@@ -116,7 +114,7 @@ function copyLiterals(
   }
 }
 
-/** Repeats what stands `distance` before `to`, which may be what is being written. */
+/** Repeats the bytes `distance` before `to`, which may overlap those being written. */
 function copyMatch(
   plain: Uint8Array,
   target: DataView,
@@ -146,26 +144,27 @@ function damaged(): Error {
   return new Error('LZ4 block is damaged');
 }
 
-// Memory for the segments of one page after another. The LZ4 library's own is new each time, and tells
-// V8 of pressure with every block: a full collection every dozen pages, which costs more than one.
-
-/** Arrow reads columns where they lie if they start at multiples of 8. */
+/** Arrow reads columns in place if they begin at multiples of 8. */
 const ALIGNMENT = 8;
-/** Kept at most; a full page's segments take 1.3 MB, those of an aggregate of wide ones more. */
+/** The most memory kept. A full page's segments take 1.3 MB, an aggregate of wide snapshots more. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
+/**
+ * Reused memory for the segments of each page. The LZ4 library allocates anew and reports memory pressure to V8
+ * with every block, which costs a full collection every dozen pages.
+ */
 export class PlainMemory {
   private kept = new Uint8Array(0);
   private taken = 0;
 
-  /** Everything that was taken is done with. */
+  /** Frees everything that was taken. */
   clear(): void {
     const wanted = Math.min(this.taken, MAX_KEPT_BYTES);
     if (wanted > this.kept.length) this.kept = new Uint8Array(wanted);
     this.taken = 0;
   }
 
-  /** So many bytes, holding anything, until the room is cleared; new ones where it is full. */
+  /** Memory with arbitrary contents, valid until clear(); newly allocated where the kept memory is full. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
     const start = this.taken;
     this.taken += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;

@@ -1,4 +1,4 @@
-/** Joins runs of one token and tier into one: what ingest, --merge and compaction have in common. */
+/** Joins runs of one token and tier, for ingest, merges and compaction. */
 import { marketKey, type Market } from '../market.js';
 import { MAX_NARROW_CENTS, type CentsColumn, type SnapshotRun } from './run.js';
 
@@ -9,15 +9,14 @@ export interface MarketRun {
 }
 
 /**
- * What two snapshots of the same `t` make: `replace`, the later one alone; `merge`, both markets'
- * cells, a market of both as the later one has it.
+ * How two snapshots of the same `t` are joined (docs/definitions.md#merging): `replace`, the later one replaces
+ * the earlier; `merge`, each market of the later one replaces that of the earlier.
  */
 export type JoinMode = 'replace' | 'merge';
 
 /**
- * Whether a cell holds no amounts. A market that a snapshot to be merged names, but that holds
- * nothing there, is written as one such cell, so that it replaces what was stored; a stored run
- * never contains one.
+ * Whether a cell has no amounts. A snapshot to be merged names an empty market with one such cell, so that the
+ * market's stored cells are replaced. Stored runs never contain one.
  */
 export function isTombstone(run: SnapshotRun, cell: number): boolean {
   return run.supportCents[cell] === 0 && run.resistanceCents[cell] === 0;
@@ -30,7 +29,7 @@ export function countCells(run: SnapshotRun): number {
   return cells;
 }
 
-/** The same snapshot stands in two runs to be merged at two prices. */
+/** Two runs to be merged have the same snapshot at different prices. */
 export class PriceConflictError extends Error {
   constructor(readonly t: number) {
     super(`the snapshot at ${t} has another price by now`);
@@ -38,10 +37,10 @@ export class PriceConflictError extends Error {
 }
 
 /**
- * Joins runs, later ones over earlier ones. Shapes: any number of runs of one token and tier, each
- * ascending in `t`; the result holds every `t` once, ascending, cells sorted by market, then bin.
- * The markets are those of the first run followed by the others' new ones in order of arrival.
- * Cells without amounts are dropped unless `keepTombstones`: the result is yet to be merged.
+ * Joins runs of one token and tier, each ascending in `t`; later runs win over earlier ones. The result has
+ * every `t` once, ascending, and cells sorted by market, then bin. Its markets are those of the first run,
+ * followed by the others' new ones in order of arrival. Cells without amounts are dropped unless
+ * `keepTombstones` is set, for results that have yet to be merged.
  * @throws PriceConflictError in mode `merge`
  */
 export function joinRuns(
@@ -99,7 +98,7 @@ function unifyMarkets(parts: readonly MarketRun[]): { markets: Market[]; maps: U
   return { markets, maps };
 }
 
-/** Every snapshot of every run, by `t`, those of one `t` in the order of their runs. */
+/** The snapshots of all runs by `t`, those of the same `t` in the order of their runs. */
 function orderSnapshots(runs: readonly SnapshotRun[]): Pick[] {
   const picks: Pick[] = [];
   let sorted = true;
@@ -112,7 +111,7 @@ function orderSnapshots(runs: readonly SnapshotRun[]): Pick[] {
   return sorted ? picks : picks.sort((a, b) => a.t - b.t);
 }
 
-/** Writes snapshots one after the other into columns of one run. */
+/** Writes snapshots into the columns of a run. */
 class RunWriter {
   private readonly t: number[] = [];
   private readonly priceUsd: number[] = [];
@@ -140,7 +139,7 @@ class RunWriter {
     this.resistance = wide ? new Float64Array(capacity) : new Uint32Array(capacity);
   }
 
-  /** Adds one snapshot made of picks of the same `t`, later ones over earlier ones by market. */
+  /** Adds a snapshot made of picks of the same `t`: each market as the last pick with it has it. */
   snapshot(picks: readonly Pick[]): void {
     const price = picks[0].run.priceUsd[picks[0].row];
     for (const { run, row, t } of picks) {
@@ -174,18 +173,18 @@ class RunWriter {
   }
 
   private copyMerged(picks: readonly Pick[]): void {
-    const blocks = new Map<number, { run: SnapshotRun; first: number; last: number }>();
+    const latest = new Map<number, { run: SnapshotRun; first: number; last: number }>();
     for (const { run, row } of picks) {
       const end = run.cellOffsets[row + 1];
       for (let first = run.cellOffsets[row]; first < end;) {
         const market = run.market[first];
         let last = first + 1;
         while (last < end && run.market[last] === market) last++;
-        blocks.set(market, { run, first, last });
+        latest.set(market, { run, first, last });
         first = last;
       }
     }
-    for (const [, { run, first, last }] of [...blocks].sort(([a], [b]) => a - b)) {
+    for (const [, { run, first, last }] of [...latest].sort(([a], [b]) => a - b)) {
       this.copyCells(run, first, last);
     }
   }

@@ -1,4 +1,4 @@
-/** The pool's entry points for making segments. */
+/** Making and rewriting segments: tasks of the pool. */
 import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder.js';
 import type { Market } from '../market.js';
 import {
@@ -24,24 +24,24 @@ export interface JoinedSegments {
 }
 
 /**
- * Joins runs fresh from binning and encodes the result as segments of the usual size. What is to be
- * merged keeps its cells without amounts until it meets what is stored.
+ * Joins newly binned runs and encodes the result as segments. In mode `merge` cells without amounts are kept
+ * until the segments are merged with stored ones.
  */
 export function encodeRuns(input: { parts: MarketRun[]; mode: JoinMode }): JoinedSegments {
   const { run, markets } = joinRuns(input.parts, input.mode, input.mode === 'merge');
   return { segments: splitRun(run).map(describeSegment), markets: [...markets] };
 }
 
-/** A block, of which snapshots `fromRow <= row < toRow` are laid over the stored ones. */
+/** A block whose snapshots `fromRow <= row < toRow` replace stored ones or are merged with them. */
 export interface AddedBlock {
   block: Uint8Array;
   fromRow: number;
   toRow: number;
-  /** The block's market index -> the token's; null where they agree. */
+  /** The block's market index -> the token's; null where they are the same. */
   marketMap: Uint16Array | null;
 }
 
-/** What rewriteSegments joins: stored blocks, oldest first, and what is laid over them. */
+/** What rewriteSegments joins: stored blocks, oldest first, and new snapshots. */
 export interface RewriteInput {
   stored: Uint8Array[];
   added: AddedBlock | null;
@@ -49,9 +49,9 @@ export interface RewriteInput {
 }
 
 /**
- * `unchanged`: the stored blocks hold all of it already. `price-conflict`: a snapshot to be merged
- * has another price in the store than it was made for. `too-large`: a merged snapshot would hold
- * more than a snapshot may. (A worker's errors lose their class on the way: hence results.)
+ * `unchanged`: the stored blocks already hold all of it. `price-conflict`: a snapshot to be merged has another
+ * price in the store than the one it was binned at. `too-large`: a merged snapshot would exceed a limit. These
+ * are results because errors lose their class between threads.
  */
 export type RewriteResult =
   | { status: 'done'; segments: EncodedSegment[] }
@@ -60,8 +60,8 @@ export type RewriteResult =
   | { status: 'too-large'; t: number; limit: string };
 
 /**
- * Lays a block over stored ones of the same token and tier and cuts the result into segments.
- * Without `added` it only joins small segments into large ones.
+ * Joins a block with stored ones of the same token and tier and splits the result into segments. Without
+ * `added` it only joins small segments into large ones.
  */
 export function rewriteSegments(input: RewriteInput): RewriteResult {
   const { added, mode } = input;
@@ -86,7 +86,7 @@ function runOfAdded({ block, fromRow, toRow, marketMap }: AddedBlock): SnapshotR
   return marketMap === null ? run : remapMarkets(run, marketMap);
 }
 
-/** Runs whose market indexes already are the token's own: no lists are to be brought together. */
+/** Joins runs whose market indexes are the token's own, so that there are no lists to unify. */
 function joined(runs: readonly SnapshotRun[], mode: JoinMode): SnapshotRun {
   return joinRuns(
     runs.map((run) => ({ run, markets: [] })),
@@ -98,7 +98,7 @@ function done(run: SnapshotRun): RewriteResult {
   return { status: 'done', segments: splitRun(run).map(describeSegment) };
 }
 
-/** The first snapshot that holds more than one may: two halves, each within the limits, may not be. */
+/** The first snapshot beyond a limit: a merge of two snapshots within the limits may exceed them. */
 function findExcess(run: SnapshotRun): { t: number; limit: string } | null {
   for (let s = 0; s < run.t.length; s++) {
     const first = run.cellOffsets[s];

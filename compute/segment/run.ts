@@ -1,9 +1,10 @@
+/** Runs: consecutive snapshots of one token and tier as columns, also in memory that threads share. */
 import { type Chain, type Tier, TIERS } from '../market.js';
 
-/** Cents of a run: 32 bits where every cell fits, else doubles that hold whole cents exactly. */
+/** Cents: 32 bits where every cell fits, else doubles, which hold whole cents exactly. */
 export type CentsColumn = Uint32Array | Float64Array;
 
-/** Whose snapshots a run holds. */
+/** The token and tier of a run's snapshots. */
 export interface RunKey {
   chain: Chain;
   address: string;
@@ -28,7 +29,7 @@ export interface SnapshotRun extends RunKey {
   resistanceCents: CentsColumn;
 }
 
-/** A run of which it does not matter whose it is. */
+/** A run without its token. */
 export type RunColumns = Omit<SnapshotRun, 'chain' | 'address'>;
 
 /** A run without snapshots. */
@@ -45,7 +46,7 @@ export function emptyRun(key: RunKey): SnapshotRun {
   };
 }
 
-/** Greatest amount of cents that the narrow column holds. */
+/** The most cents that a 32-bit column holds. */
 export const MAX_NARROW_CENTS = 0xffff_ffff;
 
 /** Copies cents into the narrowest column that holds each exactly. */
@@ -57,12 +58,12 @@ export function narrowCents(cents: ArrayLike<number>, length: number): CentsColu
   return column;
 }
 
-// Runs in memory that threads share: written once by the thread that decoded the segment, read by all
-// where they lie. A place is the owner's to give and to take back; nothing here knows who reads it.
-// Layout, every column at a multiple of 8: int32 state (READY once all is written), snapshots, cells,
-// tier, and 1 where support, resistance are wide; then the columns in the order of RunColumns.
-
-/** Where a run lies, or is to be left. */
+/**
+ * Shared memory for one run: written once by the thread that decodes the segment, read in slice by all. Its owner
+ * decides when it is reused. Layout, every column at a multiple of SLICE_ALIGNMENT: int32 state (READY once all
+ * is written), snapshots, cells, tier, 1 where support and where resistance is wide; then the columns in the
+ * order of RunColumns.
+ */
 export interface SharedSlice {
   memory: SharedArrayBuffer;
   /** A multiple of SLICE_ALIGNMENT. */
@@ -76,21 +77,21 @@ const HEADER_WORDS = 6;
 const EMPTY = 0;
 const READY = 1;
 
-/** Marks a place as holding nothing yet. */
-export function clearSlice(place: SharedSlice): void {
-  Atomics.store(headerOf(place), 0, EMPTY);
+/** Marks a slice as empty. */
+export function clearSlice(slice: SharedSlice): void {
+  Atomics.store(headerOf(slice), 0, EMPTY);
 }
 
-/** Whether a place holds a whole run. */
-export function isFilled(place: SharedSlice): boolean {
-  return Atomics.load(headerOf(place), 0) === READY;
+/** Whether a slice holds a complete run. */
+export function isFilled(slice: SharedSlice): boolean {
+  return Atomics.load(headerOf(slice), 0) === READY;
 }
 
 /**
- * Leaves a run at a cleared place, or nothing where it is too small. One with the plain bytes of the
- * run's segment is large enough: those hold the same columns and more.
+ * Writes a run to a cleared slice, or nothing where the slice is too small. The plain length of the run's
+ * segment is enough: it holds the same columns and more.
  */
-export function leaveRun(run: RunColumns, place: SharedSlice): void {
+export function leaveRun(run: RunColumns, slice: SharedSlice): void {
   const snapshots = run.t.length;
   const cells = run.cellOffsets[snapshots];
   const shape: RunShape = {
@@ -100,8 +101,8 @@ export function leaveRun(run: RunColumns, place: SharedSlice): void {
     wideSupport: isWide(run.supportCents),
     wideResistance: isWide(run.resistanceCents),
   };
-  if (bytesOf(shape) > place.bytes) return;
-  const columns = columnsAt(place, shape);
+  if (bytesOf(shape) > slice.bytes) return;
+  const columns = columnsAt(slice, shape);
   columns.t.set(run.t);
   columns.priceUsd.set(run.priceUsd);
   columns.cellOffsets.set(run.cellOffsets.subarray(0, snapshots + 1));
@@ -109,22 +110,22 @@ export function leaveRun(run: RunColumns, place: SharedSlice): void {
   columns.bin.set(run.bin.subarray(0, cells));
   columns.supportCents.set(run.supportCents.subarray(0, cells));
   columns.resistanceCents.set(run.resistanceCents.subarray(0, cells));
-  const header = headerOf(place);
+  const header = headerOf(slice);
   header.set([snapshots, cells, shape.tier, shape.wideSupport, shape.wideResistance], 1);
   Atomics.store(header, 0, READY);
 }
 
 /**
- * The run that a place holds, its columns where they lie.
- * @throws Error where it holds none
+ * The run in a slice; its columns are views.
+ * @throws Error where the slice is empty
  */
-export function runAt(place: SharedSlice): RunColumns {
-  if (!isFilled(place)) throw new Error('no run lies at this place');
-  const [, snapshots, cells, tier, wideSupport, wideResistance] = headerOf(place);
-  return columnsAt(place, { snapshots, cells, tier, wideSupport, wideResistance });
+export function runAt(slice: SharedSlice): RunColumns {
+  if (!isFilled(slice)) throw new Error('no run in this slice');
+  const [, snapshots, cells, tier, wideSupport, wideResistance] = headerOf(slice);
+  return columnsAt(slice, { snapshots, cells, tier, wideSupport, wideResistance });
 }
 
-/** What a header says of a run. */
+/** A run's header. */
 interface RunShape {
   snapshots: number;
   cells: number;
@@ -145,7 +146,7 @@ function isWide(cents: CentsColumn): number {
 
 const aligned = (bytes: number): number => Math.ceil(bytes / SLICE_ALIGNMENT) * SLICE_ALIGNMENT;
 
-/** Bytes of each column in their order, as they lie. */
+/** Bytes of each column, in order. */
 function columnBytes({ snapshots, cells, wideSupport, wideResistance }: RunShape): number[] {
   const widths = [4 * snapshots, 8 * snapshots, 4 * (snapshots + 1), 2 * cells, 2 * cells];
   return [...widths, 4 * cells * (1 + wideSupport), 4 * cells * (1 + wideResistance)].map(aligned);

@@ -1,4 +1,7 @@
-/** Blocks as they come out of a store, each with what it is to be held against. */
+/**
+ * Segments: a run as one Arrow record batch, one row a snapshot, its cells a list. After LZ4 the IPC stream is
+ * complete in itself, so that any Arrow reader opens it.
+ */
 import { crc32 } from 'node:zlib';
 import {
   type Data,
@@ -29,16 +32,17 @@ import {
 } from './lz4.js';
 import { type CentsColumn, narrowCents, type RunKey, type SnapshotRun } from './run.js';
 
+/** A block as read from the store. */
 export interface StoredBlock {
   segmentId: number;
   block: Uint8Array;
-  /** Of the block as it was written. */
+  /** Checksum of the block as it was written. */
   crc32: number;
 }
 
 /**
- * The block.
- * @throws Error where its checksum does not fit
+ * The block, its checksum verified.
+ * @throws Error where it does not match
  */
 export function checkedBlock({ segmentId, block, crc32: written }: StoredBlock): Uint8Array {
   if (crc32(block) !== written) {
@@ -46,9 +50,6 @@ export function checkedBlock({ segmentId, block, crc32: written }: StoredBlock):
   }
   return block;
 }
-
-// Segments: a run of one token's snapshots as one Arrow record batch, one row a snapshot, its cells
-// a list. The IPC stream is complete in itself: any Arrow reader opens it after LZ4.
 
 /** Value of the schema's `format` metadata; another value is another layout. */
 export const SEGMENT_FORMAT = 'fathom.segment.1';
@@ -68,9 +69,9 @@ export function decodeSegment(block: Uint8Array): SnapshotRun {
   return ipcToRun(lz4Decompress(block));
 }
 
-/** The same, the columns in a room: they last until it is cleared. */
-export function decodeSegmentInto(room: PlainMemory, block: Uint8Array): SnapshotRun {
-  const plain = room.take(statedPlainBytes(block));
+/** The same, in memory that lasts until it is cleared. */
+export function decodeSegmentInto(memory: PlainMemory, block: Uint8Array): SnapshotRun {
+  const plain = memory.take(statedPlainBytes(block));
   lz4DecompressInto(block, plain);
   return ipcToRun(plain);
 }
@@ -144,7 +145,7 @@ function ipcToRun(ipc: Uint8Array): SnapshotRun {
   const cellOffsets = (list.valueOffsets as Int32Array).subarray(0, batch.numRows + 1);
   const cells = cellOffsets[batch.numRows];
   const [market, bin, support, resistance] = list.children[0].children;
-  // IPC buffers are padded to 8 bytes, and readers see the padding: cut it off.
+  // IPC buffers are padded to 8 bytes, and readers see the padding.
   return {
     ...key,
     t: (t.values as Uint32Array).subarray(0, batch.numRows),
@@ -191,14 +192,12 @@ function centsColumn(values: Uint32Array | BigUint64Array): CentsColumn {
   return narrowCents(cents, cents.length);
 }
 
-// Cuts a run into segments of the size that pages read well, and describes them for the index.
-
-/** A segment is closed before it would hold more cells, unless one snapshot alone does. */
+/** The most cells of a segment with several snapshots. */
 export const MAX_SEGMENT_CELLS = 16_384;
-/** Snapshots of a full page: no reader wants more from one segment. */
+/** The most snapshots of a segment: those of a full page. */
 export const MAX_SEGMENT_SNAPSHOTS = 288;
 
-/** A segment's block and what the index keeps beside it. */
+/** A segment's block and its index entry. */
 export interface EncodedSegment {
   /** LZ4 block around the Arrow stream. */
   block: Uint8Array;
@@ -212,7 +211,7 @@ export interface EncodedSegment {
 
 /** Splits a run greedily into segments within the limits above, in order. */
 export function splitRun(run: SnapshotRun): SnapshotRun[] {
-  const pieces: SnapshotRun[] = [];
+  const runs: SnapshotRun[] = [];
   for (let first = 0; first < run.t.length;) {
     let last = first + 1;
     while (
@@ -222,10 +221,10 @@ export function splitRun(run: SnapshotRun): SnapshotRun[] {
     ) {
       last++;
     }
-    pieces.push(sliceRun(run, first, last));
+    runs.push(sliceRun(run, first, last));
     first = last;
   }
-  return pieces;
+  return runs;
 }
 
 /** Snapshots `first <= s < last` of a run; the columns are views. */
@@ -244,7 +243,7 @@ export function sliceRun(run: SnapshotRun, first: number, last: number): Snapsho
   };
 }
 
-/** Encodes a run, as one segment, with its index entry. */
+/** Encodes a run as one segment. */
 export function describeSegment(run: SnapshotRun): EncodedSegment {
   const bandCells = new Uint32Array(run.t.length);
   for (let s = 0; s < run.t.length; s++) {

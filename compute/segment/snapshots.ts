@@ -1,10 +1,10 @@
-/** One snapshot's cells as columns of their own, small enough to be kept for every token. */
+/** Single snapshots, small enough to keep every token's newest one in memory, and their sums by bin. */
 import { BIN_COUNT, MIN_BIN } from '../ladder.js';
 import type { Market } from '../market.js';
 import type { CentsColumn, SnapshotRun } from './run.js';
 import { decodeSegment } from './segment.js';
 
-/** One snapshot; its columns share no memory with the segment that it came from. */
+/** One snapshot; its columns share no memory with its segment. */
 export interface SnapshotCells {
   /** Epoch seconds. */
   t: number;
@@ -40,7 +40,7 @@ export function bytesOfCells(cells: SnapshotCells): number {
   );
 }
 
-/** Which of a token's markets `keep` takes, by index: 1 or 0. */
+/** By market: 1 where `keep` is true, else 0. */
 export function marketMask(
   markets: readonly Market[],
   keep: (market: Market) => boolean,
@@ -48,16 +48,14 @@ export function marketMask(
   return Uint8Array.from(markets, (market) => (keep(market) ? 1 : 0));
 }
 
-// The pool's entry point for single snapshots: what the state in memory is made of.
-
-/** A segment's block and the rows that are wanted of it. */
+/** A segment's block and the rows to copy from it. */
 export interface PickInput {
   block: Uint8Array;
   rows: readonly number[];
 }
 
 /**
- * The wanted snapshots of each segment, in the order asked for.
+ * The chosen snapshots of each segment, in the order of `rows`: a task of the pool.
  * @throws Error where a block is damaged
  */
 export function pickSnapshots(inputs: readonly PickInput[]): SnapshotCells[][] {
@@ -67,9 +65,7 @@ export function pickSnapshots(inputs: readonly PickInput[]): SnapshotCells[][] {
   });
 }
 
-// A snapshot's amounts by bin over some of its markets: what ladders are walked and summed on.
-
-/** Cents by bin, index `bin - firstBin`; both columns end at the last bin that holds anything. */
+/** Cents by bin, index `bin - firstBin`; both columns end at the last bin with a cell. */
 export interface BinSums {
   firstBin: number;
   supportCents: Float64Array;

@@ -1,4 +1,4 @@
-/** How long a client may keep a replay page, and how it asks whether its copy still holds. */
+/** How long a client may keep a replay page, and how it revalidates its copy. */
 import { createHash } from 'node:crypto';
 import type { RenderInput } from '../../compute/replay/render.js';
 import type { PagePlan } from '../../storage/contract.js';
@@ -9,18 +9,18 @@ const SETTLED_AFTER_S = 3600;
 /** A settled window changes only where an operator loads or corrects history. */
 const SETTLED_MAX_AGE_S = 300;
 
-/** What a page's text follows from, beside the plan. */
+/** What determines a page's text, besides the plan. */
 export type PageIdentity = Pick<RenderInput, 'query' | 'envelope' | 'format' | 'encoding'>;
 
-/** How a page's bytes come about: the same page is compressed otherwise on each way. */
+/** How a page is made; each way compresses the same text differently. */
 export type PageMaking = 'pool' | 'fragments';
 
-/** A page's strong entity tags in one form, by how it is made. */
+/** A page's strong entity tags in one representation, by how it is made. */
 export type EntityTags = Readonly<Record<PageMaking, string>>;
 
 /**
- * The strong entity tags of a page in one form: a digest of all that its bytes follow from. Segments
- * never change, so their ids stand for their contents, within the store that `storeTag` names.
+ * The strong entity tags of a page: a digest of everything that determines its bytes. Segments never change,
+ * so their ids stand for their contents within the store that `storeTag` names.
  */
 export function entityTags(storeTag: string, page: PageIdentity, plan: PagePlan): EntityTags {
   const { query, envelope, format, encoding } = page;
@@ -31,7 +31,7 @@ export function entityTags(storeTag: string, page: PageIdentity, plan: PagePlan)
   return { pool: `"${tag}"`, fragments: `"${tag}-f"` };
 }
 
-/** Segment, first row and last row of every stretch of neighbours: as short as a plan can be put. */
+/** Segment, first row and last row of each sequence of consecutive rows: a short form of the plan. */
 function rowsOfPlan({ snapshots }: PagePlan): number[] {
   const rows: number[] = [];
   snapshots.forEach(({ segment, row }, s) => {
@@ -42,7 +42,7 @@ function rowsOfPlan({ snapshots }: PagePlan): number[] {
   return rows;
 }
 
-/** Headers for a page whose window ends at `toS`; one that reaches now is not kept and has no tag. */
+/** Caching headers for a page whose window ends at `toS`; a page that reaches now has no tag and is not stored. */
 export function cacheHeaders(toS: number, nowS: number, tag: string | null): Headers {
   if (tag === null) return [['Cache-Control', 'no-store']];
   const settled = toS <= nowS - SETTLED_AFTER_S;
@@ -53,8 +53,8 @@ export function cacheHeaders(toS: number, nowS: number, tag: string | null): Hea
 }
 
 /**
- * The one of a page's tags that an If-None-Match header names, null where it names none (RFC 9110,
- * 13.1.2: weak comparison). Whichever it is, the client has what this page would be.
+ * The page's tag that an If-None-Match header names, null where it names none (RFC 9110, 13.1.2: weak
+ * comparison). Either tag means that the client has this page.
  */
 export function namedTag(ifNoneMatch: string, tags: EntityTags): string | null {
   if (ifNoneMatch === '') return null;

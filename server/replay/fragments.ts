@@ -1,4 +1,4 @@
-/** Pages from fragments: which fragments are kept, which are made, and what the event loop does with them. */
+/** Pages from fragments: keeps the fragments in memory, orders missing ones, and puts pages together. */
 import { LRUCache } from 'lru-cache';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
@@ -19,13 +19,13 @@ import type { PageIdentity } from './caching.js';
 
 /** Memory for fragments: some 350 full pages in one coding. */
 export const FRAGMENTS_BYTES = 256 * 1024 * 1024;
-/** What fragments of a segment take beside their columns: views, key. */
+/** Memory of a segment's fragments besides their columns: objects, key. */
 const ENTRY_BYTES = 2048;
-/** Segments' fragments that may wait to be made; a page that misses more of them misses them again. */
+/** Segments whose fragments may wait to be made; further ones are ordered when missed again. */
 const MAX_WAITING_FRAGMENTS = 4096;
 /**
- * Segments that one task makes fragments of: about a page's. Reading, queueing and answering are paid for
- * once, and a page that waits behind the task waits about as long as behind another page.
+ * Segments whose fragments one task makes, about a page's: reading, queueing and replying are paid once, and a
+ * page that waits for the task waits about as long as for another page.
  */
 const MAX_SEGMENTS_AT_ONCE = 8;
 /** Names of fragments that were missed once, and of those that could not be made. */
@@ -36,7 +36,7 @@ interface FragmentsKey extends FragmentForm {
   segmentId: number;
 }
 
-/** Fragments to be made, for a token with so many markets. */
+/** Fragments to be made. */
 interface Order {
   key: FragmentsKey;
   marketCount: number;
@@ -50,7 +50,7 @@ export interface FragmentsOptions {
   pool: Pick<ComputePool, 'schedule'>;
   depth: Pick<DepthSource, 'readSegments'>;
   log: Log;
-  /** Memory that they may take; 0: the pool makes every page. */
+  /** Memory that fragments may take; 0: the pool makes every page. */
   memoryBytes?: number;
 }
 
@@ -60,7 +60,7 @@ export class Fragments {
   /** Fragments to be made, by name. */
   private readonly orders = new Map<string, Order>();
   private readonly missed = new LRUCache<string, true>({ max: MAX_NAMES });
-  /** What could not be made: the segment stays as it is, so would the next attempt. */
+  /** Fragments that could not be made: segments never change, so neither would another attempt. */
   private readonly givenUp = new LRUCache<string, true>({ max: MAX_NAMES });
   private making: Promise<void> | null = null;
   private closing = false;
@@ -77,8 +77,8 @@ export class Fragments {
   }
 
   /**
-   * A page's body from fragments, or null where they can't make it: the page is of another kind, or
-   * fragments are missing, which are then made when they are missed again.
+   * A page's body from fragments. Null where the page is of another kind, or fragments are missing: those are
+   * made when they are missed a second time.
    */
   page(plan: PagePlan, { query, envelope, ...page }: PageIdentity): Uint8Array | null {
     const form = this.kept === null ? null : formOf({ query, ...page });
@@ -96,7 +96,7 @@ export class Fragments {
     while (this.making !== null) await this.making;
   }
 
-  /** Ends the task in work, leaves what waits. Idempotent. */
+  /** Drops what waits and waits for the task in work. Idempotent. */
   async close(): Promise<void> {
     this.closing = true;
     this.orders.clear();
@@ -126,8 +126,8 @@ export class Fragments {
   }
 
   /**
-   * Orders fragments that a page would have used, when they are missed for the second time: a client who
-   * reads a long history once, page by page, leaves nothing to be made.
+   * Orders fragments that are missed for the second time: a client that reads a long history once, page by
+   * page, orders nothing.
    */
   private miss(order: Order): void {
     const name = nameOf(order.key);
@@ -147,7 +147,7 @@ export class Fragments {
   private async makeOrdered(): Promise<void> {
     while (this.orders.size > 0) {
       await this.options.pool.schedule('fragments', 'fragments', async (run) => {
-        // The other orders of the same page come before this goes on.
+        // Lets the page that made the first order add its others.
         await Promise.resolve();
         const orders = [...this.orders.values()].slice(0, MAX_SEGMENTS_AT_ONCE);
         await this.makeAll(orders, run);
@@ -156,7 +156,7 @@ export class Fragments {
     }
   }
 
-  /** Makes fragments together, and those of each segment by themselves where that fails: one may be at fault. */
+  /** Makes fragments in one task; where that fails, one segment at a time, since a single one may be at fault. */
   private async makeAll(orders: readonly Order[], run: RunTask): Promise<void> {
     if (this.closing) return;
     try {
@@ -169,7 +169,7 @@ export class Fragments {
   }
 
   private giveUp(name: string, error: unknown): void {
-    // Replaced meanwhile: the page that comes next misses what replaced it.
+    // The segment was replaced meanwhile; later pages miss what replaced it.
     if (error instanceof SegmentGoneError) return;
     this.givenUp.set(name, true);
     this.options.log.error('fragments', { fragments: name }, error);
@@ -186,7 +186,7 @@ export class Fragments {
   }
 }
 
-/** The fragments that could serve a page; null where it is one that only the pool makes. */
+/** The form of fragments that a page needs; null where only the pool makes it. */
 function formOf({ query, format, encoding }: Omit<PageIdentity, 'envelope'>): FragmentForm | null {
   const { group, band } = query;
   if (format !== 'json' || (encoding !== 'gzip' && encoding !== 'br')) return null;
@@ -206,9 +206,8 @@ interface PlanSpan {
 }
 
 /**
- * The page of the default band without a filter that the plan's snapshots make. With group=market a
- * snapshot has as many cells as the plan says; with group=all a full page of them stays below the most
- * that it may have.
+ * The page in the default band and without a filter that the plan's snapshots make. With group=market a
+ * snapshot has as many cells as the plan says; with group=all no page reaches the limit of cells.
  */
 export function pageOfPlan(
   { snapshots, nextT }: PagePlan,

@@ -29,7 +29,7 @@ const ONCHAIN_TYPES: readonly MarketType[] = ['onchain_pool', 'onchain_limit_ord
 /** What the deprecated `markets` stands for. */
 const GROUP_OF_MARKETS = { split: 'market', aggregate: 'all' } as const;
 
-/** A replay request that is fit to be answered. */
+/** A valid replay request. */
 export interface ReplayRequest {
   /** In canonical form. */
   address: string;
@@ -85,7 +85,7 @@ export const replayParameters = Type.Object({
 type ReplayParameters = Static<typeof replayParameters>;
 
 /**
- * Checks what parameters say together.
+ * The request that the parameters make together.
  *
  * @param nowS the service's now
  * @throws ApiError 400
@@ -115,9 +115,8 @@ export function replayRequest(
 }
 
 /**
- * `to` may lie in the future and is left there, so that pages of one window keep their `to`; `from`
- * is brought up to 365 days before now. Snapshots stand at whole seconds, so either end may be
- * raised to the next one; nothing of the answer depends on it.
+ * The window, its start clamped to 365 days before now. `to` may lie in the future, so that all pages of a
+ * window keep the same `to`. Both ends are rounded up to whole seconds, the resolution of snapshots.
  */
 function windowOf(parameters: ReplayParameters, nowS: number) {
   const to = parameters.to ?? nowS;
@@ -134,7 +133,7 @@ function windowOf(parameters: ReplayParameters, nowS: number) {
   return { fromS, toS: Math.ceil(to), clamped: from < oldestS };
 }
 
-/** Nearly every request has the default one. */
+/** Nearly every request has the default band, which is worked out already. */
 function bandOf(minPct: number, maxPct: number): BinRange {
   const isDefault = minPct === DEFAULT_MIN_PCT && maxPct === DEFAULT_MAX_PCT;
   return isDefault ? DEFAULT_BAND : binsOfBand(minPct, maxPct);
@@ -154,7 +153,7 @@ function groupOf({ group, markets }: ReplayParameters): ReplayGroup {
   return meant;
 }
 
-/** Venue keys are not checked: one that no venue has comes back in `venues_not_found`. */
+/** Venue keys are not checked: unknown ones come back in `venues_not_found`. */
 function filterOf(parameters: ReplayParameters): ReplayFilter {
   const { exclude_types: excludeTypes, exclude_venues: excludeVenues, venues } = parameters;
   const types = keptTypes(parameters);
@@ -175,7 +174,7 @@ function filterOf(parameters: ReplayParameters): ReplayFilter {
   };
 }
 
-/** `types`, or what `onchain=true` means; both where they mean the same. */
+/** `types`, or what `onchain=true` means; both may be sent where they mean the same. */
 function keptTypes({ types, onchain }: ReplayParameters): readonly MarketType[] | undefined {
   if (onchain !== true) return types;
   const same = types === undefined || sameMembers(types, ONCHAIN_TYPES);

@@ -150,11 +150,9 @@ export const getReplay = defineEndpoint({
   prepares: [ARROW_STREAM],
 });
 
-// GET /replay/:address: from the parameters to a rendered page.
-
-/** Plans made for one page: segments may be replaced by compaction while they are about to be read. */
+/** Plans made for one page: compaction may replace its segments before they are read. */
 const MAX_PLANS = 3;
-/** Requests that are being planned or answered from fragments: none of them waits for a thread. */
+/** Requests being planned or answered from fragments at one time; none of them waits for a thread. */
 export const MAX_PAGES_IN_PREPARATION = 1024;
 
 export interface ReplayServices {
@@ -163,9 +161,9 @@ export interface ReplayServices {
   columns: SegmentColumns;
   pool: ComputePool;
   clock: Clock;
-  /** Requests that are planned, or answered from fragments, at one time. */
+  /** Bounds requests being planned or answered from fragments. */
   inPreparation: Budget;
-  /** Where it is left out, the pool makes every page. */
+  /** Without it the pool makes every page. */
   fragments?: Fragments;
   /** Names the store in entity tags: another store's segments may bear the same ids. */
   storeTag: string;
@@ -189,11 +187,11 @@ export function replayHandler(services: ReplayServices): Handler<typeof getRepla
   };
 }
 
-/** A page that is to be made. */
+/** A request as far as it is understood, and the page that it wants. */
 interface PageJob {
   exchange: Exchange;
   request: ReplayRequest;
-  /** Whose snapshots it shows; null: nothing has named the token. */
+  /** The token whose snapshots it shows; null where the token is unknown. */
   source: TokenRecord | null;
   page: PageIdentity;
   representation: Representation;
@@ -213,7 +211,7 @@ function jobOf(
   return { exchange, request, source: leg ?? asked, page, representation, nowS };
 }
 
-/** Plans the page, and answers what needs no thread: a client's own copy, fragments, HEAD. */
+/** Plans the page, and answers where that needs no thread: 304, fragments, HEAD. */
 async function prepare(
   services: ReplayServices,
   job: PageJob,
@@ -240,11 +238,11 @@ async function replyWithoutPool(
   }
   const assembled = services.fragments?.page(plan, page);
   if (assembled) return fullReply(job, tags?.fragments, assembled);
-  // Its length would take as much work as the page itself (RFC 9110, 9.3.2: it may be left out).
+  // HEAD without Content-Length, which would take as much work as the page (RFC 9110, 9.3.2 allows it).
   return exchange.method === 'HEAD' ? pageReply(job, tags?.pool, null) : null;
 }
 
-/** Renders in the pool, and plans anew where compaction comes in between. */
+/** Renders in the pool, and plans again where compaction has replaced segments. */
 async function renderPage(
   services: ReplayServices,
   job: PageJob,
@@ -264,7 +262,7 @@ async function renderPage(
   }
 }
 
-/** A window that reaches now has no tags. */
+/** The page's tags; null for a window that reaches now. */
 function tagsOf(
   { storeTag }: ReplayServices,
   { request, page, nowS }: PageJob,
@@ -273,7 +271,7 @@ function tagsOf(
   return request.toS < nowS ? entityTags(storeTag, page, plan) : null;
 }
 
-/** A page's reply with a digest of its body, where the client wants one. */
+/** A page's reply, with a digest of its body where the client wants one. */
 async function fullReply(
   job: PageJob,
   tag: string | undefined,
@@ -312,7 +310,7 @@ function pageIdentity(
   };
 }
 
-/** A token that nothing has named has no snapshots, as one without any in the window. */
+/** An unknown token has an empty plan. */
 async function makePlan(
   depth: DepthSource,
   { source, request: { fromS, toS }, nowS }: PageJob,

@@ -1,4 +1,4 @@
-/** The forms in which a replay page is sent, and which of them a request gets. */
+/** The representations of a replay page, and which of them a request gets. */
 import { webcrypto } from 'node:crypto';
 import { canEncode, type ContentEncoding } from '../../compute/replay/compress.js';
 import type { PageFormat } from '../../compute/replay/render.js';
@@ -19,7 +19,7 @@ type MediaType = keyof typeof FORMAT_OF_MEDIA_TYPE;
 
 const MEDIA_TYPES = Object.keys(FORMAT_OF_MEDIA_TYPE) as MediaType[];
 
-/** For clients that take several: at about the same speed the earlier ones make less of a page. */
+/** In order of preference: at about the same speed, earlier ones make a page smaller. */
 const ENCODINGS = (['br', 'zstd', 'gzip'] as const).filter(canEncode);
 
 export interface Representation {
@@ -40,25 +40,24 @@ export function negotiate(exchange: Exchange): Representation {
   return { mediaType, format: FORMAT_OF_MEDIA_TYPE[mediaType], encoding };
 }
 
-/** The headers that say in which form a page is sent. */
+/** The headers that state a page's representation. */
 export function representationHeaders({ mediaType, encoding }: Representation): Headers {
   const type = ['Content-Type', mediaType] as const;
   return encoding === 'identity' ? [type] : [type, ['Content-Encoding', encoding]];
 }
 
-// Repr-Digest: a digest of a page's bytes as sent, for clients that ask for one (RFC 9530).
-
-/** Names of the header's algorithms, the one to take of equals first, as Web Crypto calls them. */
+/** Algorithms of Repr-Digest (RFC 9530) and their names in Web Crypto; of equals the first is used. */
 const ALGORITHMS = { 'sha-256': 'SHA-256', 'sha-512': 'SHA-512' } as const;
 type Algorithm = keyof typeof ALGORITHMS;
 
 /**
- * The algorithm that a Want-Repr-Digest header prefers of those there are: `sha-256=1, sha-512=3`.
+ * The supported algorithm that a Want-Repr-Digest header (`sha-256=1, sha-512=3`) prefers. Malformed members
+ * are ignored.
  *
  * @param wanted the header, '' where there is none
- * @returns null where it wants none of them; what is malformed in it is passed over
+ * @returns null where it wants none
  */
-export function wantedAlgorithm(wanted: string): Algorithm | null {
+function wantedAlgorithm(wanted: string): Algorithm | null {
   const preferences = new Map<string, number>();
   for (const member of wanted.split(',')) {
     const parts = /^\s*([a-z0-9-]+)\s*=\s*(10|[0-9])\s*$/.exec(member);
@@ -76,7 +75,7 @@ export function wantedAlgorithm(wanted: string): Algorithm | null {
   return chosen;
 }
 
-/** The header for a body that a Want-Repr-Digest header asks for; made beside the event loop. */
+/** The Repr-Digest header that a Want-Repr-Digest header asks for; computed off the event loop. */
 export async function reprDigestHeaders(wanted: string, body: Uint8Array): Promise<Headers> {
   const algorithm = wantedAlgorithm(wanted);
   if (algorithm === null) return [];

@@ -1,8 +1,8 @@
 /**
- * Places in one stretch of shared memory, given out round and round: a new one takes the room of the
- * oldest ones. The memory is there from the start, so nothing that is kept can exceed it, whoever
- * still holds a view of it.
+ * Segments for the pool's pages. The columns of segments that several pages use are kept in memory that all
+ * threads share, where workers read them in place; other segments are read from storage.
  */
+import { LRUCache } from 'lru-cache';
 import { TaskOverdueError } from '../../compute/pool.js';
 import type { SegmentInput } from '../../compute/replay/render.js';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
@@ -15,15 +15,19 @@ import {
 import { checkedBlock, type StoredBlock } from '../../compute/segment/segment.js';
 import type { DepthSource } from '../../storage/contract.js';
 
-/** A place and how many tasks work on it: until none does it is not given to another. */
+/** A slice and the number of tasks that work on it; while there is one, the slice is not reused. */
 export interface RingSlice extends SharedSlice {
   pins: number;
 }
 
+/**
+ * Slices of one shared memory, given out in a ring: a new one takes the memory of the oldest ones. All of it is
+ * allocated at the start, so it bounds what is kept even while tasks still hold views.
+ */
 export class SliceRing<K> {
   private readonly memory: SharedArrayBuffer;
-  /** The oldest first, as they lie from `#next` on round the end of the memory. */
-  private readonly places = new Map<K, RingSlice>();
+  /** The oldest first, as they lie from `next` on and around the end of the memory. */
+  private readonly slices = new Map<K, RingSlice>();
   private next = 0;
 
   constructor(bytes: number) {
@@ -31,19 +35,19 @@ export class SliceRing<K> {
   }
 
   get size(): number {
-    return this.places.size;
+    return this.slices.size;
   }
 
   get(key: K): RingSlice | undefined {
-    return this.places.get(key);
+    return this.slices.get(key);
   }
 
-  /** Forgets a place; its room is free. */
+  /** Frees a slice. */
   delete(key: K): void {
-    this.places.delete(key);
+    this.slices.delete(key);
   }
 
-  /** A place under a key that has none; null where it is too large, or tasks work on what is in its way. */
+  /** A slice for a key that has none; null where it is too large, or tasks work on slices in its way. */
   add(key: K, bytes: number): RingSlice | null {
     const length = Math.ceil(bytes / SLICE_ALIGNMENT) * SLICE_ALIGNMENT;
     const capacity = this.memory.byteLength;
@@ -54,44 +58,41 @@ export class SliceRing<K> {
     }
     const offset = this.next;
     const end = offset + length;
-    if (!this.evict((place) => place.offset < end && place.offset + place.bytes > offset)) {
+    if (!this.evict((slice) => slice.offset < end && slice.offset + slice.bytes > offset)) {
       return null;
     }
-    const place = { memory: this.memory, offset, bytes: length, pins: 0 };
-    this.places.set(key, place);
+    const slice = { memory: this.memory, offset, bytes: length, pins: 0 };
+    this.slices.set(key, slice);
     this.next = end;
-    return place;
+    return slice;
   }
 
-  /** Drops the oldest places as long as they are in the way; says whether all of those could go. */
-  private evict(isInTheWay: (place: RingSlice) => boolean): boolean {
-    for (const [key, place] of this.places) {
-      if (!isInTheWay(place)) return true;
-      if (place.pins > 0) return false;
-      this.places.delete(key);
+  /** Drops the oldest slices while they are in the way; returns whether all of those could go. */
+  private evict(isInTheWay: (slice: RingSlice) => boolean): boolean {
+    for (const [key, slice] of this.slices) {
+      if (!isInTheWay(slice)) return true;
+      if (slice.pins > 0) return false;
+      this.slices.delete(key);
     }
     return true;
   }
 }
 
-// Segments for the pool's pages: the columns of those that are asked for again are kept in memory
-// that all threads share, where workers read them as they lie; the others are read from storage.
-
 /** At 12 to 20 bytes a cell some 100 full pages. */
 export const COLUMN_BYTES = 128 * 1024 * 1024;
-/** Segments of which it is known that they were asked for once. */
-const MAX_ASKED_ONCE = 65_536;
+/** Segments remembered as used once. */
+const MAX_USED_ONCE = 65_536;
 
-/** A segment that is kept, or is to be, in one task. */
+/** A segment's slice that a task works on. */
 interface Pinned {
   segmentId: number;
-  place: RingSlice;
+  slice: RingSlice;
 }
 
 export class SegmentColumns {
-  /** By segment id: an id is given once in a store's life in this process, to what never changes. */
+  /** By segment id: this process never sees an id with other contents. */
   private readonly ring: SliceRing<number>;
-  private readonly askedOnce = new Set<number>();
+  private readonly usedOnce = new LRUCache<number, true>({ max: MAX_USED_ONCE });
 
   /** @param bytes of shared memory; 0: nothing is kept */
   constructor(
@@ -101,13 +102,13 @@ export class SegmentColumns {
     this.ring = new SliceRing(bytes);
   }
 
-  /** Segments that are kept, or about to be. */
+  /** Segments whose columns are kept, or are about to be. */
   get size(): number {
     return this.ring.size;
   }
 
   /**
-   * Hands segments to a task: as they are kept, else as blocks, whose buffers may be moved.
+   * Hands segments to a task: as kept columns, else as blocks, whose buffers may be moved.
    * @throws SegmentGoneError, and what the task throws
    */
   async use<T>(
@@ -127,62 +128,60 @@ export class SegmentColumns {
       isOver = !(error instanceof TaskOverdueError);
       throw error;
     } finally {
-      // A task that hangs may write at its places yet: they stay its own.
+      // A task that hangs may still write to its slices: they are never reused.
       if (isOver) for (const one of pinned) this.unpin(one);
     }
   }
 
   private kept(ids: readonly number[], pinned: Pinned[]): (SegmentInput | null)[] {
     return ids.map((segmentId) => {
-      const place = this.ring.get(segmentId);
-      if (place === undefined || !isFilled(place)) return null;
-      this.pin({ segmentId, place }, pinned);
-      return { keptAt: placeOf(place) };
+      const slice = this.ring.get(segmentId);
+      if (slice === undefined || !isFilled(slice)) return null;
+      this.pin({ segmentId, slice }, pinned);
+      return { keptAt: sharedSlice(slice) };
     });
   }
 
-  /** A block, with a place to leave its columns at where they were asked for before. */
+  /** A block, and a slice for its columns where the segment was used before. */
   private fresh(
     segmentId: number,
     stored: StoredBlock | undefined,
     pinned: Pinned[],
   ): SegmentInput {
-    if (stored === undefined) throw new Error('fewer segments were read than were asked for');
-    const place = this.newPlace(stored);
-    if (place !== null) this.pin({ segmentId, place }, pinned);
-    return { ...stored, keepAt: place && placeOf(place) };
+    if (stored === undefined) throw new Error('storage returned fewer segments than requested');
+    const slice = this.newSlice(stored);
+    if (slice !== null) this.pin({ segmentId, slice }, pinned);
+    return { ...stored, keepAt: slice && sharedSlice(slice) };
   }
 
-  /** @throws Error where the block is damaged: the room that it states would drive out others' columns */
-  private newPlace(stored: StoredBlock): RingSlice | null {
+  /** @throws Error where the block is damaged: the length that it states could evict other columns */
+  private newSlice(stored: StoredBlock): RingSlice | null {
     const { segmentId } = stored;
-    if (this.ring.get(segmentId) !== undefined || !this.isAskedAgain(segmentId)) return null;
-    const place = this.ring.add(segmentId, statedPlainBytes(checkedBlock(stored)));
-    if (place !== null) clearSlice(place);
-    return place;
+    if (this.ring.get(segmentId) !== undefined || !this.isUsedAgain(segmentId)) return null;
+    const slice = this.ring.add(segmentId, statedPlainBytes(checkedBlock(stored)));
+    if (slice !== null) clearSlice(slice);
+    return slice;
   }
 
-  /** Who reads a long history once is not to drive out what others read. */
-  private isAskedAgain(segmentId: number): boolean {
-    if (this.askedOnce.delete(segmentId)) return true;
-    const [oldest] = this.askedOnce;
-    if (this.askedOnce.size === MAX_ASKED_ONCE) this.askedOnce.delete(oldest);
-    this.askedOnce.add(segmentId);
+  /** A client that reads a long history once does not evict what others read. */
+  private isUsedAgain(segmentId: number): boolean {
+    if (this.usedOnce.delete(segmentId)) return true;
+    this.usedOnce.set(segmentId, true);
     return false;
   }
 
   private pin(one: Pinned, pinned: Pinned[]): void {
-    one.place.pins++;
+    one.slice.pins++;
     pinned.push(one);
   }
 
-  private unpin({ segmentId, place }: Pinned): void {
-    place.pins--;
-    if (place.pins === 0 && !isFilled(place)) this.ring.delete(segmentId);
+  private unpin({ segmentId, slice }: Pinned): void {
+    slice.pins--;
+    if (slice.pins === 0 && !isFilled(slice)) this.ring.delete(segmentId);
   }
 }
 
-/** What of a place a task is told. */
-function placeOf({ memory, offset, bytes }: RingSlice): SharedSlice {
+/** What a task is told of a slice. */
+function sharedSlice({ memory, offset, bytes }: RingSlice): SharedSlice {
   return { memory, offset, bytes };
 }

@@ -160,7 +160,7 @@ describe('the replay task', () => {
     const mixed = [kept[0], blocks[1]];
     expect(Buffer.compare(bodyOf({ ...input, segments: mixed }), expected)).toBe(0);
     new Int32Array(memory)[0] = 0;
-    expect(() => bodyOf({ ...input, segments: kept })).toThrow('no run lies at this place');
+    expect(() => bodyOf({ ...input, segments: kept })).toThrow('no run in this slice');
   });
 
   it('holds a stored block against its checksum, and leaves nothing of a damaged one', () => {

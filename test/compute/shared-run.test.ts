@@ -52,7 +52,7 @@ describe('a run in shared memory', () => {
     clearSlice(place);
     leaveRun(run, place);
     expect(isFilled(place)).toBe(false);
-    expect(() => runAt(place)).toThrow('no run lies at this place');
+    expect(() => runAt(place)).toThrow('no run in this slice');
     expect(new Uint8Array(memory).every((byte) => byte === 0)).toBe(true);
   });
 });
