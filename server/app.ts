@@ -1,4 +1,4 @@
-/** The service: its routes over one store, one pool and one clock. */
+/** The HTTP service: the API's routes over one store, one pool and one clock. */
 import { randomUUID } from 'node:crypto';
 import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/contract.js';
@@ -6,8 +6,7 @@ import { docsRoutes } from './api/docs.js';
 import { type PlanCheck, unlimited } from './api/endpoint.js';
 import { admitUnanswered, apiRoutes } from './api/routes.js';
 import type { Clock } from './clock.js';
-import { ENDPOINTS } from './endpoints.js';
-import type { LiveHandlers } from './handlers.js';
+import { ENDPOINTS, type LiveHandlers } from './endpoints.js';
 import { Budget } from './http/budget.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
@@ -20,18 +19,18 @@ export interface ServerOptions {
   depth: DepthSource;
   keys: KeySource;
   handlers: LiveHandlers;
-  /** Where it is left out, nothing is limited. */
+  /** Default: nothing is limited. */
   checkPlan?: PlanCheck;
   /** The EVM chain's numeric id. */
   evmChainId?: number;
-  /** Stays the caller's: closing the server does not close it. */
+  /** The caller closes it, not the server. */
   pool: ComputePool;
-  /** Stays the caller's likewise; where it is left out, the pool makes every page. */
+  /** The caller closes it, too. Without it, the pool makes every page. */
   fragments?: Fragments;
-  /** Segments that pages are made of; where it is left out, as many are kept as is usual. */
+  /** Cached columns of segments; default: a cache of the default size. */
   columns?: SegmentColumns;
   clock: Clock;
-  /** An address or a name of this machine. */
+  /** An address or name of this machine. */
   host: string;
   /** 0 for any free one. */
   port: number;
@@ -42,13 +41,13 @@ export interface ServerOptions {
 export interface RunningServer {
   url: string;
   port: number;
-  /** Stops listening, lets requests in progress end within a deadline, then cuts them. Idempotent. */
+  /** Stops listening, lets requests in progress end within a deadline, then cuts the rest. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
  * Starts the service and logs its URL once it listens.
- * @throws Error that names port and host where they can't be had
+ * @throws Error that names port and host if it cannot listen there
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host, log, limits = HTTP_LIMITS } = options;
@@ -64,7 +63,7 @@ function routesOf({ depth, keys, pool, clock, ...options }: ServerOptions): Rout
   const { handlers, checkPlan = unlimited, evmChainId } = options;
   const { fragments, columns = new SegmentColumns(depth) } = options;
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
-  // A later process may have another store under the same address.
+  // Another process can serve another store at the same address.
   const storeTag = randomUUID();
   const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag };
   const getReplay = replayHandler(replay);

@@ -1,15 +1,26 @@
-/** The one table of the API's endpoints. What is not in it is not served. */
-import { getMarketDepth } from './depth/market-depth.js';
-import { getWhaleActivity, postWhaleActivity } from './holders/whale-activity.js';
-import { getDlmmPools } from './lp/dlmm-pools.js';
-import { getDlmm } from './lp/dlmm.js';
-import { getLpCheatSheet } from './lp/lp-cheat-sheet.js';
-import { getDcaOrders } from './orders/dca-orders.js';
-import { getDcaPressure } from './orders/dca-pressure.js';
-import { getLimitOrders } from './orders/limit-orders.js';
+/** Every endpoint of the API, and their handlers. An endpoint that is not listed here is not served. */
+import type { TokenQueue } from '../storage/contract.js';
+import type { Handlers } from './api/endpoint.js';
+import type { Clock } from './clock.js';
+import {
+  getMarketDepth,
+  marketDepthHandler,
+  type MarketDepthServices,
+} from './depth/market-depth.js';
+import type { HolderFlows } from './holders/holder-flows.js';
+import { getWhaleActivity, holderHandlers, postWhaleActivity } from './holders/whale-activity.js';
+import type { Log } from './log.js';
+import { dlmmPoolsHandler, getDlmmPools } from './lp/dlmm-pools.js';
+import { dlmmHandler, getDlmm } from './lp/dlmm.js';
+import { getLpCheatSheet, lpCheatSheetHandler } from './lp/lp-cheat-sheet.js';
+import type { LpTools } from './lp/lp-tools.js';
+import { dcaOrdersHandler, getDcaOrders } from './orders/dca-orders.js';
+import { dcaPressureHandler, getDcaPressure } from './orders/dca-pressure.js';
+import { getLimitOrders, limitOrdersHandler } from './orders/limit-orders.js';
+import type { LiveOrders } from './orders/live-orders.js';
 import { getReplay } from './replay/replay.js';
-import { getScore, postScore } from './scores/score.js';
-import { getTopScores } from './scores/top-scores.js';
+import { batchScoreHandler, getScore, postScore, scoreHandler } from './scores/score.js';
+import { getTopScores, type TopScores } from './scores/top-scores.js';
 
 export const ENDPOINTS = {
   getScore,
@@ -27,4 +38,35 @@ export const ENDPOINTS = {
   getReplay,
 } as const;
 
-export type Endpoints = typeof ENDPOINTS;
+interface LiveServices extends MarketDepthServices {
+  topScores: TopScores;
+  orders: LiveOrders;
+  holderFlows: HolderFlows;
+  lp: LpTools;
+  /** Mints that count as the quote side of a pool, by priority. */
+  quotes: readonly string[];
+  queue: TokenQueue;
+  clock: Clock;
+  log: Log;
+}
+
+export type LiveHandlers = Omit<Handlers<typeof ENDPOINTS>, 'getReplay'>;
+
+/** The handlers over the data in memory; replay's is made with the server. */
+export function liveHandlers(services: LiveServices): LiveHandlers {
+  const { tokens, topScores, holderFlows, lp, quotes } = services;
+  const lpServices = { lp, tokens: tokens.table, quotes };
+  return {
+    getScore: scoreHandler(services),
+    postScore: batchScoreHandler(services),
+    getTopScores: topScores.handler,
+    getMarketDepth: marketDepthHandler(services),
+    getDcaPressure: dcaPressureHandler(services),
+    getDcaOrders: dcaOrdersHandler(services),
+    getLimitOrders: limitOrdersHandler(services),
+    ...holderHandlers(holderFlows),
+    getDlmm: dlmmHandler(lpServices),
+    getDlmmPools: dlmmPoolsHandler(lpServices),
+    getLpCheatSheet: lpCheatSheetHandler(lpServices),
+  };
+}

@@ -1,17 +1,17 @@
-/** The service's log: one line an event, `time=... level=... msg=... key=value ...`. */
+/** The service's log: one line per event, `time=... level=... msg=... key=value ...`. */
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Log {
   info(message: string, fields?: LogFields): void;
-  /** `error`: its stack is logged, in one line. */
+  /** Logs the stack of `error` on the same line. */
   error(message: string, fields?: LogFields, error?: unknown): void;
 }
 
-/** A value longer than this is cut off. */
+/** Longer values are cut off. */
 const MAX_VALUE_CHARS = 4096;
 
-/** A log that hands whole lines, with their line end, to `write`; standard error by default. */
+/** @param write takes whole lines with their line ends; default: standard error */
 export function createLog(
   write: (line: string) => void = (line) => void process.stderr.write(line),
 ): Log {
@@ -31,7 +31,7 @@ export function createLog(
   };
 }
 
-/** Bare where nothing in it could be misread, else a JSON string, which has no line breaks. */
+/** Bare if unambiguous, else a JSON string, which has no line breaks. */
 function textOf(value: string | number | boolean | null): string {
   const text = String(value).slice(0, MAX_VALUE_CHARS);
   return /^[^\s"=\p{C}]+$/u.test(text) ? text : JSON.stringify(text);

@@ -1,70 +1,70 @@
 /**
- * The eight rules of the chain parameter (docs/definitions.md#chain-rules), driven by what an endpoint
- * declares. Checks come in the order invalid_chain, chain_not_supported, chain_mismatch.
+ * The rules of the chain parameter (docs/definitions.md#chain-rules), applied to what an endpoint
+ * declares. Checks run in the order invalid_chain, chain_not_supported, chain_mismatch.
  */
 import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { ApiError } from '../http/errors.js';
 import { excerpt } from './errors.js';
 
-/** Which chains' rows a request is about. */
+/** The chains that a request selects. */
 export type ChainFilter = Chain | 'all';
 
-/** Where an address stands in a request. */
+/** Where a request has its address. */
 export interface AddressRule {
   readonly in: 'path' | 'query';
   readonly name: string;
 }
 
 export type ChainRule =
-  /** `chain` says which chains are listed, by default mainchain; `scope` names a parameter for one token. */
+  /** `chain` selects what is listed, by default mainchain; `scope` names a parameter for one token. */
   | { readonly kind: 'list'; readonly supported: readonly Chain[]; readonly scope?: string }
-  /** The address decides; `chain` only asserts. */
+  /** The address decides; `chain` only has to agree. */
   | {
       readonly kind: 'address';
       readonly at: AddressRule;
       readonly supported: readonly Chain[];
-      /** The EVM chain's numeric id means evmchain. */
+      /** Whether `chain` can be the EVM chain's numeric id. */
       readonly numericIds?: true;
     }
-  /** `chain` says which of the asset's legs, by default the address' own. */
+  /** `chain` selects legs of the asset, by default the address' own. */
   | { readonly kind: 'filter'; readonly at: AddressRule; readonly supported: readonly Chain[] }
   /** There is no chain parameter. */
   | { readonly kind: 'none'; readonly at: AddressRule; readonly supported: readonly Chain[] }
-  /** Many addresses in the body field `name`; each decides for itself, `chain` asserts on all. */
+  /** Addresses in the body field `name`; each decides its own chain, `chain` has to agree with all. */
   | {
       readonly kind: 'batch';
       readonly name: string;
       readonly supported: readonly Chain[];
-      /** An item that is no address fails the request, or is passed to the handler. */
+      /** Whether an item that is not an address fails the request or goes to the handler. */
       readonly invalid: 'refused' | 'listed';
-      /** A mismatch names every offender. */
+      /** Whether a mismatch lists every mismatched address. */
       readonly namesOffenders?: true;
     };
 
-/** An address as a request names it. */
+/** The token of a request. */
 export interface AskedToken {
   readonly chain: Chain;
   /** In canonical form. */
   readonly address: string;
 }
 
-/** What a request says about chains, as sent; null where it does not. */
+/** The chain and addresses of a request, as sent; null if absent. */
 export interface ChainQuestion {
   readonly chain: string | null;
-  /** The address of an endpoint of one. */
+  /** The address, except in a batch. */
   readonly address: string | null;
   /** The addresses of a batch. */
   readonly addresses: readonly string[];
 }
 
-export interface ChainAnswer {
+interface ChainAnswer {
   readonly chain: ChainFilter | null;
   readonly token: AskedToken | null;
   readonly tokens: readonly AskedToken[];
   readonly invalidAddresses: readonly string[];
 }
 
-/** The numeric id of the EVM chain where none is configured: Ethereum's. */
+/** Default of the EVM chain's numeric id: Ethereum's. */
 export const DEFAULT_EVM_CHAIN_ID = 1;
 
 const NONE: readonly never[] = [];
@@ -101,7 +101,7 @@ export function resolveChain(
 
 const EMPTY = { token: null, tokens: NONE, invalidAddresses: NONE } as const;
 
-/** The chain value that was sent, known and covered; null where none was. */
+/** The chain that was sent, if the endpoint covers it; null if none was sent. */
 function readChain(rule: ChainRule, sent: string | null, evmChainId: number): ChainFilter | null {
   if (sent === null || sent === 'all') return sent;
   const chain = isChain(sent) ? sent : chainOfNumber(rule, sent, evmChainId);
@@ -124,7 +124,7 @@ function chainOfNumber(rule: ChainRule, text: string, evmChainId: number): Chain
   return understood && text === String(evmChainId) ? 'evmchain' : null;
 }
 
-/** On an endpoint of one chain, `all` means that chain. */
+/** If the endpoint covers a single chain, `all` means that chain. */
 function effective({ supported }: ChainRule, chain: ChainFilter): ChainFilter {
   return chain === 'all' && supported.length === 1 ? supported[0] : chain;
 }
@@ -205,7 +205,6 @@ const ADDRESS_FORMS: Readonly<Record<Chain, string>> = {
   evmchain: '0x and 40 hex digits',
 };
 
-/** A text that is no address of any of the chains. */
 function invalidAddress(name: string, value: string, chains: readonly Chain[]): ApiError {
   const expected = `expected ${chains.map((chain) => ADDRESS_FORMS[chain]).join(' or ')}`;
   return new ApiError(400, 'invalid_address', `${name}: ${expected}; was '${excerpt(value)}'`);

@@ -1,4 +1,4 @@
-/** The API's description, and a page that shows it and makes calls: Swagger UI, from its own package. */
+/** Serves the API's OpenAPI description and a Swagger UI page that shows it. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -14,14 +14,14 @@ import { KeptReply, negotiateForm, replyDocument } from './replies.js';
 
 const DESCRIPTION_PATH = `${BASE_PATH}/openapi.json`;
 const DOCS_PATH = '/docs';
-/** Files of the package that the page loads, by name. */
+/** Files of swagger-ui-dist that the page loads, with their types. */
 const FILES = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'swagger-ui.css': 'text/css; charset=utf-8',
   'favicon-32x32.png': 'image/png',
 } as const;
 
-/** Adapts the viewer to narrow screens, and hides the column of links, of which there are none. */
+/** Adapts Swagger UI to narrow screens, and hides its empty column of links. */
 const STYLE = `
 body { margin: 0; background: #fafafa; }
 noscript { display: block; margin: 2rem; font-family: sans-serif; }
@@ -56,17 +56,17 @@ const PAGE = `<!doctype html>
 <link rel="icon" type="image/png" href="${DOCS_PATH}/favicon-32x32.png">
 <link rel="stylesheet" href="${DOCS_PATH}/swagger-ui.css"><style>${STYLE}</style></head>
 <body><div id="docs"></div>
-<noscript>This page needs JavaScript. The description itself: <a href="${DESCRIPTION_PATH}">${DESCRIPTION_PATH}</a></noscript>
+<noscript>This page needs JavaScript. The description is at <a href="${DESCRIPTION_PATH}">${DESCRIPTION_PATH}</a></noscript>
 <script src="${DOCS_PATH}/swagger-ui-bundle.js"></script><script>${SCRIPT}</script>
 </body></html>
 `;
 
-/** The page loads and calls this server alone, and runs no script but the viewer and its start. */
+/** The page loads from and calls this server only, and runs no script but Swagger UI and its start. */
 const POLICY = [
   "default-src 'none'",
   `script-src 'self' ${hashSource(SCRIPT)}`,
   `style-src 'self' ${hashSource(STYLE)}`,
-  // The viewer's style holds its icons.
+  // Swagger UI's style sheet has inline icons.
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -82,9 +82,9 @@ const PAGE_HEADERS: Headers = [
   ['Cache-Control', 'no-cache'],
 ];
 
-/** The description and the page: open to everyone. */
+/** Routes of the description and the page; they need no key. */
 export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
-  // As it is served: schemas carry marks of their library that JSON leaves out.
+  // Drops the schema library's markers, which are not JSON but would go into MessagePack.
   const description = JSON.parse(JSON.stringify(describeApi(endpoints))) as object;
   const kept = new KeptReply(description);
   const page = Buffer.from(PAGE);
@@ -103,7 +103,7 @@ export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
   ];
 }
 
-/** Serves a file of the package: read and compressed at the first request, then kept. */
+/** Serves a file of swagger-ui-dist, which is read and compressed at the first request. */
 function fileRoute(name: string, type: string): Route {
   let loaded: Promise<{ plain: Buffer; gzip: Buffer }> | null = null;
   const headers: Headers = [
@@ -133,7 +133,7 @@ async function load(name: string): Promise<{ plain: Buffer; gzip: Buffer }> {
   return { plain, gzip: await promisify<Buffer, Buffer>(zlib.gzip)(plain) };
 }
 
-/** Allows an inline script or style of exactly this text. */
+/** The policy source that allows an inline script or style of exactly this text. */
 function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

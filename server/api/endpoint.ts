@@ -1,6 +1,6 @@
 /**
- * What an endpoint is: parsing, validation, types, limits and the API's description all come from its
- * specification. And what plans see of a call.
+ * The specification of an endpoint, from which parsing, validation, types, limits and the API's
+ * description all follow; its handler; and how plans check a call.
  */
 import type { Static, TObject, TSchema } from 'typebox';
 import type { KeyRecord, KeyTier } from '../../storage/contract.js';
@@ -12,18 +12,18 @@ import type { KeptReply } from './replies.js';
 
 export const BASE_PATH = '/api/v1';
 
-/** The groups in which the API's description lists endpoints. */
+/** Groups of endpoints in the API's description. */
 export const TAGS = [
   { name: 'Scores', description: 'Liquidity scores of tokens.' },
   { name: 'Depth', description: 'Support and resistance by price level, now and over time.' },
-  { name: 'Orders', description: 'Orders that wait to be filled.' },
-  { name: 'Holders', description: 'What large holders do.' },
+  { name: 'Orders', description: 'Open DCA and limit orders.' },
+  { name: 'Holders', description: 'Activity of large holders.' },
   { name: 'Liquidity providing', description: 'Where liquidity earns fees.' },
 ] as const;
 
-export type Tag = (typeof TAGS)[number]['name'];
+type Tag = (typeof TAGS)[number]['name'];
 
-/** What requests draw on; a plan gives each bucket its figure. */
+/** Rate limits that requests draw on; a plan sets the size of each. */
 export const RATE_BUCKETS = [
   'general',
   'market-depth',
@@ -38,32 +38,32 @@ export interface EndpointSpec {
   readonly operationId: string;
   /** A GET endpoint answers HEAD too. */
   readonly method: 'GET' | 'POST';
-  /** Below the base path; its last part may be `:address`. */
+  /** Below the base path; the last segment can be `:address`. */
   readonly path: string;
   readonly tag: Tag;
   readonly summary: string;
   readonly description: string;
-  /** The least tier that may call it. */
+  /** The lowest tier that can call it. */
   readonly tier: KeyTier;
-  /** Calls of the monthly quota that a 2xx costs; `tokens`: as many as tokens were asked for. */
+  /** Calls of the monthly quota that a 2xx costs; `tokens`: one per token requested. */
   readonly quotaCost: 1 | 'tokens';
   /** A call draws on each of them. */
   readonly rateBuckets: readonly RateBucket[];
   readonly chain: ChainRule;
   /**
-   * Query parameters but `chain`, which follows from the rule. One with a default is not optional:
+   * Query parameters without `chain`, which follows from the rule. One with a default is not optional:
    * its parsed value is always there.
    */
   readonly query: TObject;
-  /** The JSON body but for `chain`; null where the endpoint takes none. */
+  /** The JSON body without `chain`; null if the endpoint takes none. */
   readonly body: TObject | null;
   /** The body of a 200. */
   readonly response: TSchema;
-  /** Error codes beside those that follow from its method, parameters and chain rule. */
+  /** Error codes besides those that follow from its method, parameters and chain rule. */
   readonly errors: readonly ErrorCode[];
-  /** Seconds that a client may keep a 200; where it is left out, replies are not to be kept. */
+  /** Seconds that a client may cache a 200; undefined: it may not. */
   readonly maxAgeS?: number;
-  /** The handler prepares the reply's bytes itself: media types beside the API's own are its own. */
+  /** Set if the handler makes the reply's bytes itself: its media types besides the API's own. */
   readonly prepares?: readonly string[];
 }
 
@@ -75,25 +75,25 @@ export function defineEndpoint<const E extends EndpointSpec>(spec: E): E {
 /** An admitted request: its key and plan are known, its parameters checked. */
 export interface Call<E extends EndpointSpec = EndpointSpec> {
   readonly key: KeyRecord;
-  /** Query parameters by name, defaults filled in; what was not sent is undefined. */
+  /** Query parameters by name, with defaults filled in; undefined if not sent. */
   readonly query: Static<E['query']>;
   readonly body: E['body'] extends TSchema ? Static<E['body']> : null;
   /**
-   * List endpoints and filters: the chains whose rows are asked for. Endpoints of one address: that
-   * address' chain. Endpoints of many: null.
+   * List endpoints and filters: the requested chains. Endpoints of one address: its chain. Batches:
+   * null.
    */
   readonly chain: ChainOf<E['chain']>;
-  /** The address that was asked about; null on list endpoints where none was sent. */
+  /** The requested address; null on list endpoints if none was sent. */
   readonly token: E['chain'] extends { at: AddressRule }
     ? AskedToken
     : E['chain'] extends { scope: string }
       ? AskedToken | null
       : null;
-  /** The addresses of a batch in the request's order, duplicates kept; else empty. */
+  /** The addresses of a batch in the order of the request, duplicates included; else empty. */
   readonly tokens: readonly AskedToken[];
-  /** Items of a batch that are no addresses, as sent. Where the endpoint lists none: empty. */
+  /** Items of a batch that are not addresses, as sent, if the endpoint lists them; else empty. */
   readonly invalidAddresses: readonly string[];
-  /** For work that ends when the client goes, and for prepared replies. */
+  /** For work that ends when the client disconnects, and for prepared replies. */
   readonly exchange: Exchange;
 }
 
@@ -103,54 +103,57 @@ type ChainOf<R extends ChainRule> = R extends { kind: 'list' | 'filter' }
     ? null
     : AskedToken['chain'];
 
-/** A reply whose bytes and headers are made by its handler; null: the client has gone. */
+/** A reply whose bytes and headers its handler makes. */
 export interface PreparedReply {
   status: 200 | 304;
   headers: Headers;
-  /** null where the status has no body. */
+  /** null if the status has no body. */
   body: Uint8Array | null;
 }
 
-/** The document of a 200, encoded by shared code; a KeptReply is encoded once for many requests. */
-export type Reply<E extends EndpointSpec> = E extends { prepares: readonly string[] }
+/**
+ * The document of a 200; a KeptReply is encoded once for many requests. A prepared reply is null if the
+ * client has disconnected.
+ */
+type Reply<E extends EndpointSpec> = E extends { prepares: readonly string[] }
   ? PreparedReply | null
   : Static<E['response']> | KeptReply<Static<E['response']>>;
 
 /**
- * Answers, or throws an ApiError. One that answers without a promise is replied to in the same turn
- * of the event loop.
+ * Answers, or throws an ApiError. Without a promise, the reply is sent in the same turn of the event
+ * loop.
  */
 export type Handler<E extends EndpointSpec> = (call: Call<E>) => Reply<E> | Promise<Reply<E>>;
 
-/** A handler for every endpoint of a table: without one of them it does not compile. */
+/** A handler for every endpoint of a table. */
 export type Handlers<Table extends Readonly<Record<string, EndpointSpec>>> = {
   readonly [Id in keyof Table]: Handler<Table[Id]>;
 };
 
 /**
- * Called once a call, after authentication and before its parameters are read. Draws on the
- * call's rate buckets and holds what it costs of the quota.
- * @throws ApiError 403 or 429, with the headers that go with it
+ * Called once per call, after authentication and before its parameters are read. Draws on the call's
+ * rate buckets and holds its cost of the quota.
+ * @throws ApiError 403 or 429, with the plan's headers
  */
 export type PlanCheck = (key: KeyRecord, endpoint: LimitedEndpoint) => PlanGrant;
 
 /** What plans see of an endpoint. */
 export type LimitedEndpoint = Pick<EndpointSpec, 'tier' | 'quotaCost' | 'rateBuckets'>;
 
-/** Permission to go on with a call. */
+/** Permission to continue with a call. */
 export interface PlanGrant {
   /**
-   * Where the call's cost is the number of its tokens: told once that is known.
-   * @throws ApiError 429 where the quota has less left
+   * Sets the cost of a call that is charged by its tokens.
+   * @throws ApiError 429 if the quota has less left
    */
   costs(tokens: number): void;
   /**
-   * Called once, as the reply's head is written, or with null where the client has gone without
-   * one: charges a 2xx, gives back what else was held.
-   * @returns the plan's headers for this reply, X-API-Tier excepted
+   * Called once, when the reply's head is written, or with null if the client disconnected before.
+   * Charges a 2xx and releases the hold of any other call.
+   * @returns the plan's headers for this reply, without X-API-Tier
    */
   settle(status: number | null): Headers;
 }
 
-/** Permits every call, for services without limits. */
+/** Admits every call. */
 export const unlimited: PlanCheck = () => ({ costs() {}, settle: () => [] });

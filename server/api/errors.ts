@@ -4,27 +4,27 @@ import { CHAINS } from '../../compute/market.js';
 import { ApiError, reasonPhrase } from '../http/errors.js';
 import { document } from './schemas.js';
 
-export interface ErrorCodeSpec {
+interface ErrorCodeSpec {
   status: number;
   description: string;
   fields?: Readonly<Record<string, TSchema>>;
 }
 
-const chainSent = Type.String({ description: 'The chain value that this is about.' });
+const chainSent = Type.String({ description: 'The chain value at fault.' });
 const supportedChains = Type.Array(Type.Enum([...CHAINS], { type: 'string' }), {
-  description: 'The chain keys that the endpoint covers; `all` is always understood beside them.',
+  description: 'Chain keys that the endpoint covers; it accepts `all`, too.',
 });
 
-/** Every error code with its status and the fields of its body beyond the common three. */
+/** Every error code, with its status and the extra fields of its body. */
 export const ERROR_CODES = {
   invalid_chain: {
     status: 400,
-    description: 'The chain is no known chain key and not `all`.',
+    description: 'The chain is neither a known chain key nor `all`.',
     fields: { chain: chainSent, supported_chains: supportedChains },
   },
   chain_not_supported: {
     status: 400,
-    description: 'A chain that the endpoint does not cover, sent as such or as an address of it.',
+    description: 'The endpoint does not cover the chain that was sent, or the chain of an address.',
     fields: { chain: chainSent, supported_chains: supportedChains },
   },
   chain_mismatch: {
@@ -33,7 +33,9 @@ export const ERROR_CODES = {
     fields: {
       chain: chainSent,
       resolved_chain: Type.Enum([...CHAINS], { type: 'string' }),
-      address: Type.String({ description: 'The address, the first such one of a batch.' }),
+      address: Type.String({
+        description: 'The address; in a batch, the first that contradicts the chain.',
+      }),
     },
   },
   invalid_group: {
@@ -43,30 +45,36 @@ export const ERROR_CODES = {
   window_out_of_range: { status: 400, description: 'The window ends more than 365 days ago.' },
   invalid_parameter: {
     status: 400,
-    description: 'A parameter is missing, sent repeatedly, or has a bad value.',
+    description: 'A parameter is missing, repeated, or has a bad value.',
     fields: { parameter: Type.String({ description: 'The name of the parameter.' }) },
   },
   invalid_address: {
     status: 400,
     description: 'An address is neither a base58 mint nor a 0x address.',
   },
-  invalid_body: { status: 400, description: 'The body is not JSON, or not of the shape expected.' },
+  invalid_body: { status: 400, description: 'The body is not JSON, or does not match its schema.' },
   token_not_found: { status: 404, description: 'The token has no record.' },
   not_found: { status: 404, description: 'There is no such endpoint.' },
-  method_not_allowed: { status: 405, description: 'The endpoint has other methods (`Allow`).' },
-  not_acceptable: { status: 406, description: 'No form of the reply is acceptable.' },
+  method_not_allowed: {
+    status: 405,
+    description: 'The endpoint does not support the method; see `Allow`.',
+  },
+  not_acceptable: {
+    status: 406,
+    description: 'The reply has no acceptable media type or encoding.',
+  },
   payload_too_large: { status: 413, description: 'The body is too long.' },
   unsupported_media_type: { status: 415, description: 'The body is not `application/json`.' },
-  internal_error: { status: 500, description: 'The service failed; nothing is charged.' },
+  internal_error: { status: 500, description: 'The service failed. Free of charge.' },
   replay_busy: {
     status: 503,
-    description: 'No resources for this page now: retry in `Retry-After` seconds. Free of charge.',
+    description: 'The service is busy; retry after `Retry-After` seconds. Free of charge.',
   },
 } as const satisfies Record<string, ErrorCodeSpec>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Of 401, 403 and 429. */
+/** Schema of 401, 403 and 429. */
 export const PLAIN_ERROR = 'PlainError';
 
 /** `invalid_chain` as a schema's name: InvalidChainError. */
@@ -80,7 +88,7 @@ function errorSchema(code: ErrorCode, more: Record<string, TSchema> = {}) {
   return document(
     {
       error: Type.Literal(reasonPhrase(status)),
-      message: Type.String({ description: 'What is wrong, for people.' }),
+      message: Type.String({ description: 'Human-readable description of the error.' }),
       error_code: Type.Literal(code),
       ...fields,
       ...more,
@@ -91,16 +99,18 @@ function errorSchema(code: ErrorCode, more: Record<string, TSchema> = {}) {
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
-/** Schemas by name, of every error that the service replies with. */
+/** Schemas of all errors, by name. */
 export const ERROR_SCHEMAS: Readonly<Record<string, TSchema>> = {
   [PLAIN_ERROR]: document(
     { error: Type.String() },
-    { description: 'What is wrong, for people; of a 429 with the seconds to wait.' },
+    {
+      description: 'Human-readable description of the error; a 429 says how many seconds to wait.',
+    },
   ),
   ...Object.fromEntries(CODES.map((code) => [schemaName(code), errorSchema(code)])),
 };
 
-/** chain_mismatch of an endpoint that names every offender of a batch. */
+/** chain_mismatch of an endpoint that lists every mismatched address of a batch. */
 export const BATCH_MISMATCH = {
   name: 'BatchChainMismatchError',
   schema: errorSchema('chain_mismatch', {
@@ -110,14 +120,14 @@ export const BATCH_MISMATCH = {
   }),
 };
 
-/** A parameter with a bad value; `expectation` completes the sentence that begins with its name. */
+/** A parameter with a bad value; `expectation` completes `NAME: `. */
 export function invalidParameter(parameter: string, expectation: string): ApiError {
   return new ApiError(400, 'invalid_parameter', `${parameter}: ${expectation}`, {
     fields: { parameter },
   });
 }
 
-/** The beginning of a bad value, for an error message. */
+/** A bad value, shortened for an error message. */
 export function excerpt(value: string): string {
   return value.length <= 40 ? value : `${value.slice(0, 40)}...`;
 }

@@ -1,4 +1,4 @@
-/** The API's description (OpenAPI 3.1), made from the table of endpoints. */
+/** The API's OpenAPI 3.1 description, made from the table of endpoints. */
 import type { TSchema } from 'typebox';
 import { CHAINS } from '../../compute/market.js';
 import { bodySchema } from './parameters.js';
@@ -16,42 +16,42 @@ import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';
 import { tokenAddress } from './schemas.js';
 
-/** Of the API, not of the program: raised by every addition. */
+/** Version of the API, not of the program; every addition raises it. */
 export const API_VERSION = '1.2.0';
 
 const INTRODUCTION = [
   'Market depth, scores and depth history of on-chain tokens, read-only.',
   'Every request needs an API key in the `x-api-key` header. Replies are JSON, or MessagePack with ' +
-    '`Accept: application/msgpack`; `gzip` and `br` are understood in `Accept-Encoding`.',
-  'A parameter that an endpoint does not have is ignored; one with a bad value is an error. Every GET ' +
-    'answers HEAD too. Additions come without notice: ignore fields that you do not know.',
-  'A path that no endpoint has is a 404 `not_found`, a method that a path does not have a 405 ' +
-    '`method_not_allowed` with `Allow`; their bodies are `error`, `message` and `error_code`.',
+    '`Accept: application/msgpack`; `Accept-Encoding` can ask for `gzip` or `br`.',
+  'Unknown parameters are ignored; bad values are errors. Every GET endpoint answers HEAD, too. New ' +
+    'fields can appear at any time: ignore those that you do not know.',
+  'An unknown path is a 404 `not_found`, an unsupported method a 405 `method_not_allowed` with an ' +
+    '`Allow` header; their bodies have `error`, `message` and `error_code`.',
 ].join('\n\n');
 
 const whole = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } });
 const text = (description: string) => ({ description, schema: { type: 'string' } });
-const UNLIMITED = '2147483647: unlimited.';
+const UNLIMITED = '2147483647 means unlimited.';
 
 const RESPONSE_HEADERS = {
-  'X-Request-Id': text('Names the request in the logs of the service.'),
+  'X-Request-Id': text("Identifies the request in the service's log."),
   'X-API-Tier': {
     description: "The key's tier.",
     schema: { type: 'string', enum: ['premium', 'enterprise'] },
   },
-  'X-RateLimit-Limit': whole(`Requests that the bucket allows at once. ${UNLIMITED}`),
-  'X-RateLimit-Remaining': whole(`Requests left in it now. ${UNLIMITED}`),
-  'X-RateLimit-Reset': whole('When it is full again, Unix epoch seconds.'),
-  'X-Quota-Limit': whole(`Calls a month (UTC). ${UNLIMITED}`),
-  'X-Quota-Used': whole('Calls used this month, this one included.'),
+  'X-RateLimit-Limit': whole(`Size of the tightest rate limit bucket. ${UNLIMITED}`),
+  'X-RateLimit-Remaining': whole(`Requests left in that bucket. ${UNLIMITED}`),
+  'X-RateLimit-Reset': whole('When that bucket is full again, Unix epoch seconds.'),
+  'X-Quota-Limit': whole(`Calls per UTC month. ${UNLIMITED}`),
+  'X-Quota-Used': whole('Calls used this month, including this one.'),
   'X-Quota-Remaining': whole(`Calls left this month. ${UNLIMITED}`),
   'X-Quota-Reset': whole('When the next month begins, Unix epoch seconds.'),
-  'RateLimit-Policy': text('Every bucket that the request drew on: its figure and seconds.'),
-  RateLimit: text('What is left in each of them, and the seconds until it is full.'),
-  'Retry-After': whole('Seconds after which to try again.'),
-  ETag: text('Names this page in this form, where the window lies in the past.'),
+  'RateLimit-Policy': text('Size and period of every bucket that the request drew on.'),
+  RateLimit: text('Requests left in each of these buckets, and seconds until it is full.'),
+  'Retry-After': whole('Seconds to wait before retrying.'),
+  ETag: text('Tag of this page in this representation; sent if its window is in the past.'),
   'Repr-Digest': text(
-    'Digest of the body as sent (RFC 9530), where `Want-Repr-Digest` asks for `sha-256` or `sha-512`.',
+    'Digest of the body as sent (RFC 9530), if `Want-Repr-Digest` asks for `sha-256` or `sha-512`.',
   ),
 } as const;
 
@@ -70,7 +70,7 @@ const PLAN_HEADERS: readonly HeaderName[] = [
   'RateLimit',
 ];
 
-/** Makes the description; plain data, the same every time. */
+/** The description as plain data, the same every time. */
 export function describeApi(endpoints: readonly EndpointSpec[]) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const endpoint of endpoints) {
@@ -96,8 +96,7 @@ export function describeApi(endpoints: readonly EndpointSpec[]) {
           type: 'apiKey',
           in: 'header',
           name: 'x-api-key',
-          description:
-            'An API key of a paid plan. For servers: it is not to be put into client code.',
+          description: 'API key of a paid plan. Use it from servers only, never in client code.',
         },
       },
       headers: RESPONSE_HEADERS,
@@ -106,7 +105,7 @@ export function describeApi(endpoints: readonly EndpointSpec[]) {
   };
 }
 
-/** The error schemas that operations refer to. */
+/** The error schemas that operations reference. */
 function usedSchemas(paths: unknown): Record<string, unknown> {
   const text = JSON.stringify(paths);
   const schemas = Object.entries({
@@ -137,9 +136,9 @@ function operationOf(endpoint: EndpointSpec) {
 }
 
 function limitsText({ tier, quotaCost, rateBuckets }: EndpointSpec): string {
-  const cost = quotaCost === 'tokens' ? 'as many calls as tokens are asked for' : 'one call';
+  const cost = quotaCost === 'tokens' ? 'one call per token requested' : 'one call';
   const who = tier === 'enterprise' ? 'Enterprise only' : 'Premium and Enterprise';
-  const buckets = `the rate limit ${rateBuckets.map((name) => `\`${name}\``).join(' and ')}`;
+  const buckets = `the rate limit${rateBuckets.length > 1 ? 's' : ''} ${rateBuckets.map((name) => `\`${name}\``).join(' and ')}`;
   return `${who}. Costs ${cost} of the monthly quota; draws on ${buckets}.`;
 }
 
@@ -152,7 +151,7 @@ function parametersOf({ path, query, chain }: EndpointSpec) {
   return [...inPath, ...chainParameter(chain), ...inQuery];
 }
 
-/** What is said of the parameter stands beside its schema, not in it. */
+/** OpenAPI wants the description beside the schema, not in it. */
 function parameter(name: string, where: 'path' | 'query', required: boolean, schema: Described) {
   const { description, deprecated, ...rest } = schema;
   return {
@@ -177,7 +176,7 @@ function chainSchema(rule: ChainRule): Described {
   const id = {
     type: 'string',
     pattern: '^[1-9][0-9]*$',
-    description: 'numeric id of the EVM chain',
+    description: 'Numeric id of the EVM chain.',
   };
   const values = numeric ? { anyOf: [keys, id] } : keys;
   const fallback = rule.kind === 'list' ? { default: 'mainchain' } : {};
@@ -189,13 +188,13 @@ function chainText(rule: ChainRule): string {
     rule.supported.length === 1 ? ` \`all\` is the same as \`${rule.supported[0]}\`.` : '';
   switch (rule.kind) {
     case 'list':
-      return `The chains to list.${all}`;
+      return `Chains to list.${all}`;
     case 'filter':
-      return "The legs of the asset to list; the address' own chain unless sent.";
+      return "Legs of the asset to list. Default: the address' own chain.";
     case 'address':
-      return `The address decides the chain; one that contradicts it is \`chain_mismatch\`.${all}`;
+      return `Optional check: the address decides the chain, and a contradiction is a \`chain_mismatch\`.${all}`;
     case 'batch':
-      return `The chain of every address; unless sent, each is on its own.${all}`;
+      return `Optional check: every address has to be on this chain.${all}`;
     case 'none':
       return '';
   }
@@ -213,17 +212,18 @@ function success({ response, prepares = [] }: EndpointSpec) {
     ...prepares.map((type) => [type, { schema: {} }] as const),
   ]);
   const more = prepares.length > 0 ? (['ETag', 'Repr-Digest'] as const) : [];
-  return { description: 'The answer.', headers: headersOf(200, more), content };
+  return { description: 'Success.', headers: headersOf(200, more), content };
 }
 
-/** Only replies that are prepared carry a tag. */
+/** Only endpoints that prepare their replies tag them. */
 function notModified({ prepares }: EndpointSpec) {
   if (prepares === undefined) return {};
-  const description = 'The page that `If-None-Match` names still holds. Free of charge.';
+  const description =
+    'The page has not changed since the one named by `If-None-Match`. Free of charge.';
   return { 304: { description, headers: headersOf(304, ['ETag']) } };
 }
 
-/** Every error code with which an endpoint may reply. */
+/** Every error code that an endpoint can reply with. */
 function errorCodesOf({ chain, query, body, errors }: EndpointSpec): ErrorCode[] {
   const codes: ErrorCode[] = [];
   const hasChain = chain.kind !== 'none';
@@ -231,7 +231,7 @@ function errorCodesOf({ chain, query, body, errors }: EndpointSpec): ErrorCode[]
   if (hasChain) codes.push('invalid_chain');
   if (chain.supported.length < CHAINS.length) codes.push('chain_not_supported');
   if (chain.kind === 'address' || chain.kind === 'batch') codes.push('chain_mismatch');
-  // A chain in the query may be sent repeatedly.
+  // Sending `chain` twice in the query is an invalid_parameter.
   const inQuery = hasChain && chain.kind !== 'batch';
   if (inQuery || Object.keys(query.properties).length > 0) codes.push('invalid_parameter');
   if (oneAddress || (chain.kind === 'batch' && chain.invalid === 'refused')) {
@@ -250,7 +250,7 @@ function errorResponses(endpoint: EndpointSpec): Record<string, unknown> {
     429: plainResponse(429, 'The rate limit or the monthly quota is exceeded.'),
   };
   if (endpoint.tier === 'enterprise') {
-    responses[403] = plainResponse(403, 'The tier of the key does not include this endpoint.');
+    responses[403] = plainResponse(403, "The key's tier does not include this endpoint.");
   }
   for (const status of new Set(codes.map((code) => ERROR_CODES[code].status))) {
     const ofStatus = codes.filter((code) => ERROR_CODES[code].status === status);
@@ -275,7 +275,7 @@ function response(status: number, description: string, schemas: readonly string[
   return { description, headers: headersOf(status), content: { 'application/json': { schema } } };
 }
 
-/** References to the headers of a reply with this status. */
+/** References to the headers of a reply. */
 function headersOf(status: number, more: readonly HeaderName[] = []) {
   const names: HeaderName[] = ['X-Request-Id'];
   if (status !== 401) names.push(...PLAN_HEADERS);

@@ -1,4 +1,4 @@
-/** What a request asks for: its address, chain, query parameters and JSON body, read and checked. */
+/** Reads and checks a request's address, chain, query parameters and JSON body. */
 import { TextDecoder } from 'node:util';
 import Type, { type TObject } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -10,10 +10,9 @@ import type { Call, EndpointSpec } from './endpoint.js';
 import { excerpt, invalidParameter } from './errors.js';
 import { compileQuery, QueryParameters } from './query.js';
 
-/** What a request says beside its key. */
 type Parameters<E extends EndpointSpec> = Omit<Call<E>, 'key' | 'exchange'>;
 
-/** Makes the function that reads and checks what a request of the endpoint asks for. */
+/** Makes the function that reads and checks the parameters of an endpoint's requests. */
 export function parameterReader<E extends EndpointSpec>(
   { query: querySchema, body: bodySchema, chain: rule }: E,
   evmChainId: number,
@@ -72,7 +71,7 @@ function addressAt(at: AddressRule, sent: QueryParameters, pathAddress: string |
   return address;
 }
 
-/** A body's media type: JSON, which is UTF-8 whether it says so or not. */
+/** Media type of a body: JSON, whose charset is always UTF-8. */
 const JSON_TYPE = /^application\/json *(; *charset="?utf-8"? *)?$/i;
 
 /** @throws ApiError 415 */
@@ -89,15 +88,15 @@ function unsupported(message: string): ApiError {
   return new ApiError(415, 'unsupported_media_type', message);
 }
 
-/** A body of the shape that its schema says, with `chain` beside it. */
+/** A body that matches its schema, with `chain`. */
 type BodyValues = Record<string, unknown> & { chain?: string };
 
-/** The schema of a whole body: its endpoint's fields, and `chain`. */
+/** The schema of a whole body: the endpoint's fields and `chain`. */
 export function bodySchema({ properties }: TObject): TObject {
   return Type.Object({ ...properties, chain: Type.Optional(Type.String()) });
 }
 
-/** Makes the function that reads an endpoint's body; fields that it does not have are passed over. */
+/** Makes the function that reads an endpoint's body. Unknown fields are ignored. */
 function compileBody(schema: TObject): (bytes: Uint8Array) => BodyValues {
   const validator = Compile(bodySchema(schema));
   const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -118,7 +117,7 @@ function parseJson(utf8: TextDecoder, bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The engine's own words would be of no use to the client, and differ between engines.
+    // The engine's message would not help the client, and differs between versions.
     throw invalidBody('body: expected a JSON document');
   }
 }
@@ -139,7 +138,7 @@ function explain(fault: TLocalizedValidationError): string {
   }
 }
 
-/** `/addresses/3` as people write it: `addresses[3]`. */
+/** `/addresses/3` as `addresses[3]`. */
 function fieldName(pointer: string): string {
   if (pointer === '') return 'body';
   return pointer.slice(1).replace(/\/(\d+)/g, '[$1]');

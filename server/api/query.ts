@@ -1,19 +1,19 @@
-/** Query strings: the parameters that a request sent, read by their schemas. */
+/** Parses query strings, and reads parameters by their schemas. */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { InstantError, parseInstant } from '../../compute/time.js';
 import { excerpt, invalidParameter } from './errors.js';
 
-/** `name=value` pairs of a request: far more than any endpoint has parameters. */
+/** Maximum of `name=value` pairs in a request; no endpoint has nearly as many parameters. */
 const MAX_PAIRS = 256;
 
-/** The parameters of one request, each sent at most once; decoded when they are read. */
+/** The parameters of one request, decoded when they are read. */
 export class QueryParameters {
-  /** Raw value by decoded name; of one sent repeatedly the number of times. */
+  /** Raw value by decoded name; a count for a parameter that was sent repeatedly. */
   private readonly raw = new Map<string, string | number>();
 
   /**
    * @param query the query string without its question mark
-   * @throws ApiError 400 where a name's percent-encoding is malformed, or there are too many pairs
+   * @throws ApiError 400 if a name's percent-encoding is malformed, or there are too many pairs
    */
   constructor(query: string) {
     let pairs = 0;
@@ -40,8 +40,8 @@ export class QueryParameters {
   }
 
   /**
-   * A parameter's text, perhaps empty, or null where it was not sent.
-   * @throws ApiError 400 where it was sent more than once, or with malformed encoding
+   * A parameter's text, possibly empty; null if it was not sent.
+   * @throws ApiError 400 if it was sent more than once or with malformed encoding
    */
   getText(name: string): string | null {
     const raw = this.raw.get(name);
@@ -55,8 +55,8 @@ export class QueryParameters {
   }
 
   /**
-   * A parameter's value, or null where it was not sent.
-   * @throws ApiError 400 where it was sent empty, more than once, or with malformed encoding
+   * A parameter's non-empty text; null if it was not sent.
+   * @throws ApiError 400 if it was sent empty, more than once or with malformed encoding
    */
   get(name: string): string | null {
     const value = this.getText(name);
@@ -73,7 +73,7 @@ function malformed(name: string) {
   return invalidParameter(excerpt(name), 'expected UTF-8 in well-formed percent-encoding');
 }
 
-/** Form decoding (a plus is a space); null where the percent-encoding is malformed. */
+/** Form decoding (a plus is a space); null if the percent-encoding is malformed. */
 function decode(text: string): string | null {
   if (!text.includes('%') && !text.includes('+')) return text;
   try {
@@ -83,18 +83,18 @@ function decode(text: string): string | null {
   }
 }
 
-/** Reads a parameter's value from its text, which is not empty. @throws ApiError 400 */
+/** Reads a parameter's value from its non-empty text. @throws ApiError 400 */
 type ValueReader = (text: string) => unknown;
 
 interface CompiledParameter {
   name: string;
   read: ValueReader;
-  /** The value where it was not sent: undefined where it is optional. */
+  /** The value if it was not sent; undefined if it is optional. */
   fallback: unknown;
   required: boolean;
 }
 
-/** A number as JSON writes one, an exponent too, and leading zeros; nothing that Number makes of ''. */
+/** A JSON number, also with leading zeros. */
 const DECIMAL = /^-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?$/;
 const WHOLE = /^-?\d{1,20}$/;
 
@@ -111,14 +111,13 @@ interface ParameterSchema extends TSchema {
   default?: unknown;
 }
 
-/** Whether a request has to send the parameter. */
 export function isRequired(schema: TSchema): boolean {
   return !Type.IsOptional(schema) && (schema as ParameterSchema).default === undefined;
 }
 
 /**
  * Makes the function that reads an endpoint's query parameters.
- * @throws Error where a schema is of a kind that no reader knows
+ * @throws Error if a schema is of a kind that no reader supports
  */
 export function compileQuery<Q extends TObject>(schema: Q): (query: QueryParameters) => Static<Q> {
   const parameters = Object.entries(schema.properties).map(([name, property]) =>
@@ -185,7 +184,7 @@ function numberReader(
   const expected = `expected ${kind}${rangeText(minimum, maximum)}`;
   return (text) => {
     const value = shape.test(text) ? Number(text) : NaN;
-    // Adding 0 makes 0 of -0.
+    // Adding 0 turns -0 into 0.
     if (Number.isFinite(value) && value >= minimum && value <= maximum) return value + 0;
     throw invalidParameter(name, `${expected}; was '${excerpt(text)}'`);
   };
@@ -202,12 +201,12 @@ function listReader(name: string, { maxItems = 0, items = {} }: ParameterSchema)
     ? wordReader(name, items.enum, 'expected any of')
     : textReader(name, items);
   return (text) => {
-    const parts = text.split(',');
-    if (parts.length > maxItems) {
-      throw invalidParameter(name, `expected at most ${maxItems} items, were ${parts.length}`);
+    const texts = text.split(',');
+    if (texts.length > maxItems) {
+      throw invalidParameter(name, `expected at most ${maxItems} items, were ${texts.length}`);
     }
-    if (parts.includes('')) throw invalidParameter(name, 'expected no empty item between commas');
-    return [...new Set(parts)].map(read);
+    if (texts.includes('')) throw invalidParameter(name, 'expected no empty item between commas');
+    return [...new Set(texts)].map(read);
   };
 }
 
@@ -221,7 +220,7 @@ function textReader(name: string, { maxLength = Infinity }: ParameterSchema): Va
   };
 }
 
-/** Epoch seconds, perhaps with a fraction. */
+/** Reads epoch seconds, possibly with a fraction. */
 function instantReader(name: string): ValueReader {
   return (text) => {
     try {

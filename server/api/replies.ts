@@ -1,4 +1,4 @@
-/** Replies of moderate size: their forms, which of them a request gets, and their bytes. */
+/** Replies of documents: negotiates media type and encoding, encodes, compresses and caches. */
 import { promisify } from 'node:util';
 import zlib, { type BrotliOptions, type ZlibOptions } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
@@ -7,16 +7,16 @@ import { ApiError, type Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
 
-/** Offers, the ones that are preferred first. */
+/** Offers, by preference. */
 export const MEDIA_TYPES = ['application/json', 'application/msgpack'] as const;
 const ENCODINGS = ['br', 'gzip'] as const;
 type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** Shorter bodies fit into one packet as they are: they are not compressed. */
+/** Bodies up to this size fit into one packet and are not compressed. */
 export const COMPRESS_ABOVE_BYTES = 1_400;
-/** Header texts whose meaning is remembered, of each header. */
+/** Remembered texts per negotiated header. */
 const MAX_REMEMBERED_HEADERS = 256;
-/** Longer bodies are compressed outside the event loop. */
+/** Larger bodies are compressed outside the event loop. */
 const MAX_SYNC_COMPRESS_BYTES = 64 * 1024;
 
 const GZIP: ZlibOptions = { level: 1 };
@@ -25,7 +25,7 @@ const BROTLI: BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]:
 const gzip = promisify<Uint8Array, ZlibOptions, Buffer>(zlib.gzip);
 const brotli = promisify<Uint8Array, BrotliOptions, Buffer>(zlib.brotliCompress);
 
-/** Maps as every decoder knows them; what is undefined is left out, as in JSON. */
+/** Plain MessagePack maps, without undefined values, as in JSON. */
 const packr = new Packr({
   useRecords: false,
   variableMapSize: true,
@@ -34,25 +34,25 @@ const packr = new Packr({
 
 export const VARY = ['Vary', 'Accept, Accept-Encoding'] as const;
 
-/** A coding that a request accepts; after `only`, it does not accept a body without one. */
+/** A coding that a request accepts; with `only`, it does not accept an uncompressed body. */
 type Coding = 'identity' | (typeof ENCODINGS)[number] | `only ${(typeof ENCODINGS)[number]}`;
 
-/** One form of a small reply; there is one object for each. */
+/** One form of a reply; compared by identity. */
 interface SmallBodyForm {
   readonly mediaType: MediaType;
   readonly encoding: 'identity' | (typeof ENCODINGS)[number];
-  /** Bodies up to this are sent as they are. */
+  /** Bodies up to this size are not compressed. */
   readonly compressAbove: number;
-  /** Headers of a body that is compressed. */
+  /** Headers of a compressed body. */
   readonly headers: Headers;
-  /** Headers of one that is not. */
+  /** Headers of an uncompressed body. */
   readonly plainHeaders: Headers;
 }
 
 /** Every form of one endpoint's replies. */
 export type SmallForms = Readonly<Record<MediaType, Readonly<Record<Coding, SmallBodyForm>>>>;
 
-/** @param maxAgeS seconds that a client may keep the reply; null: it may not */
+/** @param maxAgeS seconds that a client may cache the reply; null: it may not */
 export function smallForms(maxAgeS: number | null): SmallForms {
   const cacheControl = maxAgeS === null ? 'no-store' : `private, max-age=${maxAgeS}`;
   const ofType = (mediaType: MediaType) => {
@@ -82,7 +82,7 @@ export function smallForms(maxAgeS: number | null): SmallForms {
 
 const NOT_CACHED = smallForms(null);
 
-/** The meaning of a header's text, remembered for the few texts that clients send. */
+/** Remembers results, since clients send only a few different texts. */
 function remembering<T extends string>(read: (header: string) => T): (header: string) => T {
   const known = new LRUCache<string, T>({ max: MAX_REMEMBERED_HEADERS });
   return (header) => {
@@ -114,58 +114,57 @@ export function negotiateForm(exchange: Exchange, forms: SmallForms = NOT_CACHED
   return forms[mediaType][coding];
 }
 
-/** The request accepts none of the forms that there are. */
+/** The request accepts none of the offers. */
 export function notAcceptable(header: string, offers: readonly string[]): ApiError {
   return new ApiError(406, 'not_acceptable', `${header}: expected any of ${offers.join(', ')}`);
 }
 
-/** A reply that many requests get: each form of it is encoded once. */
+/** A reply to many requests, each form of which is encoded once. */
 export class KeptReply<T = unknown> {
-  /** Encoded bodies by form, filled as requests need them. */
+  /** Encoded bodies by form, made on demand. */
   readonly encoded = new Map<SmallBodyForm, { plain: boolean; body: Uint8Array }>();
 
-  /** @param document must not change any more */
+  /** @param document must not change afterwards */
   constructor(readonly document: T) {}
 }
 
-/** Replies that are kept while what they depend on lasts, within a bound. */
+/** A bounded cache of replies by keys that name everything they depend on. */
 export class KeptReplies<T> {
   private readonly replies: LRUCache<string, KeptReply<T>>;
 
   /**
-   * @param sizeOf what a document counts, in a unit of the caller's
-   * @param maxSize the same of all replies that are kept
+   * @param sizeOf size of a document, in a unit of the caller's choice
+   * @param maxSize total size of the cached replies, in the same unit
    */
   constructor({ sizeOf, maxSize }: { sizeOf: (document: T) => number; maxSize: number }) {
-    // A size has to be a positive whole number.
+    // lru-cache wants positive whole numbers.
     const sizeCalculation = ({ document }: KeptReply<T>) => Math.max(1, sizeOf(document));
     this.replies = new LRUCache({ maxSize, sizeCalculation });
   }
 
-  /** The reply under a key that names everything it depends on; null: it is to be made. */
   find(key: string): KeptReply<T> | null {
     return this.replies.get(key) ?? null;
   }
 
-  /** Keeps a document under such a key, unless it alone exceeds the bound. */
+  /** Caches a document, unless it alone exceeds the bound. */
   put(key: string, document: T): KeptReply<T> {
     const reply = new KeptReply(document);
     this.replies.set(key, reply);
     return reply;
   }
 
-  /** The kept reply, else one that is made now. */
+  /** The cached reply, else a new one. */
   get(key: string, make: () => T): KeptReply<T> {
     return this.find(key) ?? this.put(key, make());
   }
 }
 
-/** Numbers for objects that are replaced and never changed, to name a state of them in a key. */
+/** Numbers immutable objects, so that keys can name them. */
 export class Versions {
   private readonly numbers = new WeakMap<object, number>();
   private last = 0;
 
-  /** The same number for the same object, another one for any other; 0 for null. */
+  /** The same number for the same object; 0 for null. */
   of(object: object | null): number {
     if (object === null) return 0;
     let number = this.numbers.get(object);
@@ -177,7 +176,7 @@ export class Versions {
   }
 }
 
-/** Replies 200 with a document in a form of it. */
+/** Replies 200 with a document, or with a KeptReply. */
 export function replyDocument(
   exchange: Exchange,
   reply: object,
@@ -198,7 +197,7 @@ function send(exchange: Exchange, form: SmallBodyForm, compressed: Uint8Array): 
   exchange.reply(200, form.headers, compressed);
 }
 
-/** Encodes at the first request, whatever the length: later ones find it done. */
+/** Encodes at the first request, on the event loop whatever the size: later requests reuse it. */
 function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): void {
   let encoded = kept.encoded.get(form);
   if (encoded === undefined) {
@@ -210,7 +209,7 @@ function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): vo
   exchange.reply(200, encoded.plain ? form.plainHeaders : form.headers, encoded.body);
 }
 
-/** A document's bytes; MessagePack carries exactly what JSON does. */
+/** A document's bytes; MessagePack has the same content as JSON. */
 function serialize(document: unknown, mediaType: MediaType): Uint8Array {
   return mediaType === 'application/json'
     ? Buffer.from(JSON.stringify(document))

@@ -1,4 +1,4 @@
-/** From endpoints to routes: the rules that every endpoint shares, in their order. */
+/** Turns endpoints into routes: what every request goes through, in order. */
 import type { KeyRecord, KeySource } from '../../storage/contract.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
@@ -17,20 +17,20 @@ import {
 } from './endpoint.js';
 import { negotiateForm, replyDocument, smallForms, type SmallForms } from './replies.js';
 
-/** Far more than the longest batch of addresses takes. */
+/** Maximum size of a request body; the longest batch of addresses takes far less. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
-export interface ApiOptions {
+interface ApiOptions {
   keys: KeySource;
   checkPlan: PlanCheck;
   /** The EVM chain's numeric id. */
   evmChainId?: number;
 }
 
-/** A handler as its caller sees it; `Handlers` has checked each against its endpoint. */
+/** An untyped handler; `Handlers` has checked each against its endpoint. */
 type AnyHandler = (call: Call) => unknown;
 
-/** The API's routes: one an endpoint, each with its handler. */
+/** One route per endpoint. */
 export function apiRoutes<E extends Readonly<Record<string, EndpointSpec>>>(
   endpoints: E,
   handlers: Handlers<E>,
@@ -41,7 +41,6 @@ export function apiRoutes<E extends Readonly<Record<string, EndpointSpec>>>(
   );
 }
 
-/** The route of one endpoint. */
 function endpointRoute(
   endpoint: EndpointSpec,
   handler: AnyHandler,
@@ -54,7 +53,7 @@ function endpointRoute(
     const asked = readParameters(exchange, pathAddress, body);
     const { chain, token, tokens, invalidAddresses, query } = asked;
     if (endpoint.quotaCost === 'tokens') grant.costs(tokens.length);
-    // Field by field: V8 allocates spread objects among long-lived ones.
+    // Field by field: V8 allocates spread objects in the old generation.
     const call = { chain, token, tokens, invalidAddresses, query, body: asked.body, key, exchange };
     return answer(endpoint, handler, call, forms);
   };
@@ -79,7 +78,7 @@ interface Served {
   pathAddress: string | null;
 }
 
-/** Negotiates before the handler works, and replies in the same turn where it does not wait. */
+/** Negotiates before the handler runs, and replies in the same turn if it does not await. */
 function answer(
   endpoint: EndpointSpec,
   handler: AnyHandler,
@@ -102,7 +101,7 @@ function answer(
 }
 
 /**
- * Admits a request: its reply, whatever it will be, has the headers of the key's plan.
+ * Authenticates a request and checks its limits. Any reply has the headers of the key's plan.
  * @throws ApiError 401, 403, 429
  */
 function admit(
@@ -119,10 +118,10 @@ function admit(
   return { key, grant };
 }
 
-/** What requests with a path or method that the API does not have draw on. */
+/** Limits of requests with an unknown path or method. */
 const NO_ENDPOINT: LimitedEndpoint = { tier: 'premium', quotaCost: 1, rateBuckets: ['general'] };
 
-/** Requires a key for requests below the API's path that no endpoint answers. */
+/** Requires a key for requests below the API's path that no endpoint takes. */
 export function admitUnanswered(
   keys: KeySource,
   checkPlan: PlanCheck,
@@ -132,13 +131,10 @@ export function admitUnanswered(
   };
 }
 
-/** A longer key is none of ours, and not worth hashing. */
+/** Longer keys cannot be valid and are not hashed. */
 const MAX_KEY_CHARS = 256;
 
-/**
- * The request's key.
- * @throws ApiError 401
- */
+/** @throws ApiError 401 */
 function authenticate(keys: KeySource, header: string): KeyRecord {
   if (header === '') throw unauthorized('Missing API key: send it in the x-api-key header');
   const key = header.length <= MAX_KEY_CHARS ? keys.verify(header) : null;

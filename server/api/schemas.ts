@@ -2,7 +2,7 @@
 import Type, { type TProperties, type TSchema, type TSchemaOptions } from 'typebox';
 import { CHAINS } from '../../compute/market.js';
 
-/** One of a fixed set of words or numbers. */
+/** One of a fixed set of words, or of integers. */
 export function word<const W extends (string | number)[]>(
   words: readonly [...W],
   options: TSchemaOptions = {},
@@ -13,14 +13,14 @@ export function word<const W extends (string | number)[]>(
   });
 }
 
-/** A value that may lack its data: the description says when. */
+/** A value that can be null; the description says when. */
 export function nullable<S extends TSchema>(schema: S, description?: string) {
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 }
 
 /**
- * An object of a reply. It is open: fields are added without a new major version, and clients made from
- * an older description have to ignore them.
+ * An object of a reply. It is open: new fields come without a new major version, so clients have to
+ * ignore fields that they do not know.
  */
 export function document<P extends TProperties>(properties: P, options: TSchemaOptions = {}) {
   return Type.Object(properties, options);
@@ -39,28 +39,27 @@ export const tokenAddress = Type.String({
 });
 export const chainKey = word(CHAINS, { description: 'Chain key.' });
 export const chainFilter = word([...CHAINS, 'all'], {
-  description: 'The chains whose rows are listed.',
+  description: 'Chains listed.',
 });
 
-export const tokenSymbol = nullable(
-  Type.String(),
-  'Symbol; null where no list of tokens has named the token.',
-);
+export const tokenSymbol = nullable(Type.String(), 'Symbol; null if unknown.');
 
-export const tokenName = nullable(
-  Type.String(),
-  'Name; null where no list of tokens has named the token.',
-);
+export const tokenName = nullable(Type.String(), 'Name; null if unknown.');
 
 /** Query flag: `true` or `false`. */
 export const flag = (description: string) => Type.Boolean({ default: false, description });
-/** Query number within bounds. */
+/** Query number from `minimum` to `maximum`. */
 export const bounded = (minimum: number, maximum: number, options: TSchemaOptions) =>
   Type.Number({ minimum, maximum, ...options });
-/** Query number of items that a list has at most; a list has at least one. */
+/** Query limit on the items of a list, at least 1. */
 export const most = (what: string, { maximum, fallback }: { maximum: number; fallback: number }) =>
-  Type.Integer({ minimum: 1, maximum, default: fallback, description: `Most ${what}.` });
-/** Query list: comma-separated, each item once. */
+  Type.Integer({
+    minimum: 1,
+    maximum,
+    default: fallback,
+    description: `Maximum number of ${what}.`,
+  });
+/** Query list: comma-separated; a repeated item counts once. */
 export const list = <S extends TSchema>(items: S, maxItems: number, description: string) =>
   Type.Optional(Type.Array(items, { maxItems, description }));
 /** Query time. */

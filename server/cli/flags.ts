@@ -6,7 +6,7 @@ import { UsageError } from '../../storage/errors.js';
 
 /** A flag takes a text, several texts, or none. */
 export type FlagKind = 'text' | 'texts' | 'switch';
-export type FlagKinds = Readonly<Record<string, FlagKind>>;
+type FlagKinds = Readonly<Record<string, FlagKind>>;
 
 type FlagValue<K extends FlagKind> = K extends 'switch'
   ? boolean
@@ -14,7 +14,7 @@ type FlagValue<K extends FlagKind> = K extends 'switch'
     ? string[]
     : string | undefined;
 
-export type Flags<F extends FlagKinds> = { [N in keyof F]: FlagValue<F[N]> };
+type Flags<F extends FlagKinds> = { [N in keyof F]: FlagValue<F[N]> };
 
 /**
  * Splits words into flags and the rest.

@@ -135,7 +135,7 @@ export const SERVE_USAGE = [
 ].join(' ');
 
 /** A setting as the help and the documentation show it. */
-export interface DescribedSetting {
+interface DescribedSetting {
   /** null: it has no flag. */
   flag: string | null;
   variable: string;

@@ -48,7 +48,7 @@ export interface ReplayState {
   paged: boolean;
 }
 
-export interface Download {
+interface Download {
   request: ReplayRequest;
   format: ReplayFormat;
   out: string;

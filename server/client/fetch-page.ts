@@ -14,7 +14,7 @@ const SILENCE_LIMIT_MS = 60_000;
 /** Why a request is sent again. */
 export type RetryKind = 'busy' | 'limited' | 'connection';
 
-export interface FetchOptions {
+interface FetchOptions {
   key: string;
   signal: AbortSignal;
   /** Called before every wait. */

@@ -154,7 +154,7 @@ function csvField(text: string | null): string {
 }
 
 /** A text column that tells markets or groups apart. */
-export interface SlotColumn {
+interface SlotColumn {
   name: string;
   nullable: boolean;
   /** One value a market or group; null also where no page has a cell of it. */

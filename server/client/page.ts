@@ -8,7 +8,6 @@ export type RemotePage = Static<(typeof getReplay)['response']>;
 export type RemoteSnapshot = RemotePage['snapshots'][number];
 export type RemoteMarket = RemotePage['markets'][number];
 export type RemoteGroup = RemotePage['groups'][number];
-export type RemoteFacets = NonNullable<RemotePage['facets']>;
 
 /** The reply is no replay page; the message says what was expected instead. */
 export class PageFault extends Error {

@@ -13,14 +13,14 @@ export interface FacetSum {
   cents: number;
 }
 
-export interface FacetSums {
+interface FacetSums {
   frames: number;
   types: FacetSum[];
   venues: FacetSum[];
 }
 
 /** The reply's fields that hold for the whole window. */
-export type WindowHead = Pick<
+type WindowHead = Pick<
   RemotePage,
   | 'token'
   | 'resolved_token'

@@ -24,14 +24,14 @@ import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
 
 const exchangeType = word([...EXCHANGE_TYPES, 'ALL'], {
   default: 'DEX',
-  description: 'Markets that are kept; `CEX` and `ALL` include perps.',
+  description: 'Markets to include; `CEX` and `ALL` include perps.',
 });
 const currency = Type.String({
   default: 'USD',
   maxLength: 16,
   description:
     "`USD`, or the code of mainchain's native token (`SOL` unless configured otherwise): amounts and " +
-    'prices are divided by its current price. While it has none, that code is an `invalid_parameter`.',
+    'prices are divided by its current price. While it has no price, its code is an `invalid_parameter`.',
 });
 const MIN_CHANGE = -0.9;
 const MAX_CHANGE = 10;
@@ -47,10 +47,10 @@ export const getMarketDepth = defineEndpoint({
   tag: 'Depth',
   summary: 'Market depth of one token',
   description:
-    'Support and resistance by price level, from the newest snapshot. A range keeps a level where ' +
+    'Support and resistance by price level, from the newest snapshot. A level is in the range if ' +
     '`1 + low_pct_change <= 1.01^bin <= 1 + high_pct_change`, with a relative tolerance of 1e-9 at both ' +
-    'ends. A token with a record but no snapshot yet has no levels; one without a record is a 404, and ' +
-    'is not queued. The score is the one of now, also of delayed depth.',
+    'ends. A token with a record but no snapshot yet has no levels. A token without a record is a 404 ' +
+    'and is not queued. The score is always the current one, even with delayed depth.',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['market-depth'],
@@ -61,13 +61,14 @@ export const getMarketDepth = defineEndpoint({
     currency,
     low_pct_change: bounded(MIN_CHANGE, MAX_CHANGE, {
       default: MIN_CHANGE,
-      description: 'Lower end of the price range: a fraction of the price, -0.25 is 25% below.',
+      description: 'Lower end of the price range, as a fraction of the price: -0.25 is 25% below.',
     }),
     high_pct_change: bounded(MIN_CHANGE, MAX_CHANGE, {
       default: MAX_CHANGE,
-      description: 'Upper end of the price range, a fraction; not below `low_pct_change`.',
+      description:
+        'Upper end of the price range, as a fraction of the price; not below `low_pct_change`.',
     }),
-    delayed: flag('The newest snapshot that is at least 15 minutes old.'),
+    delayed: flag('Uses the newest snapshot that is at least 15 minutes old.'),
     include_summary: flag('Adds `summary`.'),
   }),
   body: null,
@@ -94,7 +95,7 @@ export const getMarketDepth = defineEndpoint({
         ...sides,
         constant_product: number('Constant-product liquidity of both sides, in `currency`'),
       }),
-      { description: 'Levels that hold anything within the range, price ascending.' },
+      { description: 'Non-empty levels in the range, by ascending price.' },
     ),
     summary: Type.Optional(
       document(
@@ -105,8 +106,8 @@ export const getMarketDepth = defineEndpoint({
         },
         {
           description:
-            'With `include_summary=true`: totals over `depth_data`. A row for each exchange type, and ' +
-            'for each source as given in code unit order, that holds anything in the range.',
+            'With `include_summary=true`: totals of `depth_data`. One row per exchange type and per source ' +
+            'with depth in the range; sources are in code unit order.',
         },
       ),
     ),

@@ -16,11 +16,11 @@ import type { FlowSums, HolderFlow, TierFlows } from '../../compute/holders/flow
 import { count, document, integer, nullable, number, text } from '../api/schemas.js';
 
 export const hasCoverage = Type.Boolean({
-  description: 'Whether there is a visible snapshot of the holders.',
+  description: 'Whether holder snapshots of the token are available.',
 });
 export const lastSnapshotAt = nullable(
   Type.String(),
-  'Time of the newest visible snapshot, ISO 8601 in UTC; null without coverage.',
+  'Time of the newest snapshot, ISO 8601 in UTC; null without coverage.',
 );
 
 /** Whether, and as of when, a token's holders are known; `flow` null: they are not. */
@@ -43,11 +43,11 @@ const perWindow = <S extends TSchema>(schema: S) =>
 
 const amounts = {
   net: number('Sum of `inflow` and `outflow`, tokens'),
-  inflow: number('Sum of the positive changes of balance, tokens'),
-  outflow: number('Sum of the negative changes of balance, tokens; at most 0'),
+  inflow: number('Sum of the increases in balance, tokens'),
+  outflow: number('Sum of the decreases in balance, tokens; 0 or negative'),
 };
-const accumulating = count('Wallets of the tier that held something before and hold more now');
-const newWallets = count('Wallets of the tier that held nothing before');
+const accumulating = count('Wallets of the tier that already held the token and hold more now');
+const newWallets = count('Wallets of the tier that did not hold the token before');
 const utcDay = Type.String({
   description: 'UTC day, YYYY-MM-DD',
   pattern: '^\\d{4,}-\\d\\d-\\d\\d$',
@@ -79,7 +79,7 @@ export const flowSparkline = perTier(
   Type.Array(document({ day: utcDay, accumulating, new_wallets: newWallets, ...amounts }), {
     minItems: FLOW_DAYS,
     maxItems: FLOW_DAYS,
-    description: 'One item a day, ascending.',
+    description: 'One item per day, ascending.',
   }),
 );
 
@@ -94,10 +94,10 @@ export function sparklineOf({ newestS, days }: HolderFlow): Static<typeof flowSp
 }
 
 const balanceChange = document({
-  tokens: number('Change of the balance, tokens; 0 where no snapshot is that old'),
+  tokens: number('Change in the balance, tokens; 0 if no snapshot is that old'),
   pct: nullable(
     Type.Number(),
-    'The change as a fraction of the balance before, 0.25 is 25%; null where that was 0, or where no ' +
+    'Change as a fraction of the earlier balance: 0.25 is 25%. Null if that balance was 0, or if no ' +
       'snapshot is that old.',
   ),
 });
@@ -105,11 +105,11 @@ const activityItem = document({
   day: utcDay,
   balance: nullable(
     Type.Number(),
-    "Balance in the day's last snapshot, tokens, 0 for an owner who is not in it; null where the day " +
-      'has no snapshot.',
+    "Balance in the day's last snapshot, tokens; 0 if the wallet is not in it, null if the day has no " +
+      'snapshot.',
   ),
   change: number(
-    'Change against the last snapshot of any earlier day, tokens; 0 where either is missing',
+    'Change since the last snapshot of an earlier day, tokens; 0 if either snapshot is missing',
   ),
 });
 
@@ -129,7 +129,7 @@ export const flowWallets = Type.Array(
         minItems: FLOW_DAYS,
         maxItems: FLOW_DAYS,
         description:
-          "With `wallet_activity=true`: one item a day, ascending, up to the newest snapshot's.",
+          'With `wallet_activity=true`: one item per day, ascending, up to the day of the newest snapshot.',
       }),
     ),
   }),

@@ -46,19 +46,19 @@ const HOLDER_FLOW_NOTES =
   'days before the newest stored snapshot sees what is kept there.\n\n' +
   'A token without a visible snapshot is no error: `has_coverage` is false and `last_snapshot_at` null.';
 
-const none = document({}, { description: 'Without coverage.' });
+const none = document({}, { description: 'Returned when the token has no coverage.' });
 
 export const getWhaleActivity = defineEndpoint({
   operationId: 'getWhaleActivity',
   method: 'GET',
   path: '/whale-activity',
   tag: 'Holders',
-  summary: 'What the largest holders of a token did',
+  summary: 'Activity of the largest holders of one token',
   description:
-    `Counts and flows of the largest holders over windows and days, and the holders themselves.\n\n` +
-    `${HOLDER_FLOW_NOTES} \`summary\` and \`sparkline\` are then \`{}\`, \`wallets\` is empty.\n\n` +
-    'One request a second, beside what the plan allows. Snapshots come about once a minute: a reply may ' +
-    'be kept as long, and its `Cache-Control` says so.',
+    `Counts and flows of the largest holders by window and by day, and the holders themselves.\n\n` +
+    `${HOLDER_FLOW_NOTES} \`summary\` and \`sparkline\` are then \`{}\`, and \`wallets\` is empty.\n\n` +
+    "Limited to one request per second, on top of the plan's limits. Snapshots arrive about once a " +
+    'minute; `Cache-Control` lets clients cache a reply for as long.',
   maxAgeS: 60,
   tier: 'premium',
   quotaCost: 1,
@@ -69,13 +69,13 @@ export const getWhaleActivity = defineEndpoint({
     include: list(
       word(FLOW_SECTIONS),
       MAX_INCLUDE_ITEMS,
-      'Sections of the reply: `summary`, `sparkline`, `wallets`; all three where it is left out.',
+      'Sections of the reply: `summary`, `sparkline`, `wallets`. Default: all three.',
     ),
     wallet_limit: word(WALLET_LIMITS, {
       default: MAX_RANKED,
-      description: 'How many wallets are listed, at most.',
+      description: 'Maximum number of wallets.',
     }),
-    wallet_activity: flag(`Whether each wallet has its balance on each of ${FLOW_DAYS} days.`),
+    wallet_activity: flag(`Adds each wallet's balance on each of the last ${FLOW_DAYS} days.`),
   }),
   body: null,
   response: document({
@@ -97,12 +97,11 @@ export const postWhaleActivity = defineEndpoint({
   method: 'POST',
   path: '/whale-activity',
   tag: 'Holders',
-  summary: 'What the largest holders of up to 10 tokens did',
+  summary: 'Activity of the largest holders of up to 10 tokens',
   description:
-    "Counts and flows in the request's order, duplicates kept.\n\n" +
+    'Counts and flows in the order of the request, duplicates included.\n\n' +
     `${HOLDER_FLOW_NOTES} Its \`summary\` and \`sparkline\` are left out.\n\n` +
-    'Six requests a minute, beside what the plan allows. A call costs as many of the monthly quota as it ' +
-    'names tokens.',
+    "Limited to six requests per minute, on top of the plan's limits.",
   tier: 'premium',
   quotaCost: 'tokens',
   rateBuckets: ['general', 'whale-post'],
@@ -115,7 +114,7 @@ export const postWhaleActivity = defineEndpoint({
     }),
     include: Type.Optional(
       Type.Array(word(BATCH_SECTIONS), {
-        description: 'Sections of each item; both where it is left out.',
+        description: 'Sections of each item. Default: both.',
       }),
     ),
   }),

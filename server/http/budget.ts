@@ -1,6 +1,6 @@
-/** Bounds on what is in use at a time: a plain count, and bytes of replies by key. */
+/** Bounds on what is in use at a time: a count, and bytes of replies by key. */
 
-/** A count of something scarce that is taken and given back, never beyond its limit. */
+/** A limited count that is taken and given back. */
 export class Budget {
   private takenNow = 0;
 
@@ -10,7 +10,7 @@ export class Budget {
     return this.takenNow;
   }
 
-  /** Takes `amount`, or nothing and says false where it would exceed the limit. */
+  /** Takes `amount`; if it would exceed the limit, takes nothing and returns false. */
   take(amount: number): boolean {
     if (this.takenNow + amount > this.limit) return false;
     this.takenNow += amount;
@@ -23,15 +23,15 @@ export class Budget {
 }
 
 export interface BytesInFlightLimits {
-  /** Over all clients. */
+  /** Of all clients. */
   maxBytesInFlight: number;
-  /** Of one key's clients. */
+  /** Of the clients of one key. */
   maxBytesInFlightPerKey: number;
 }
 
 /**
- * Bytes of replies that clients have yet to take, bounded over all clients and for each key: a client
- * that requests much and reads nothing leaves room for the others.
+ * Bytes of replies that clients have yet to read, bounded in total and per key, so that a client that
+ * requests a lot and reads nothing does not starve the others.
  */
 export class BytesInFlight {
   private readonly all: Budget;
@@ -44,7 +44,10 @@ export class BytesInFlight {
     this.maxPerKey = maxBytesInFlightPerKey;
   }
 
-  /** Takes room for a reply, or none and says false; `keyId` is null for a client without a key. */
+  /**
+   * Reserves the bytes of a reply; returns false if there are too many.
+   * @param keyId null for a client without a key
+   */
   take(keyId: string | null, bytes: number): boolean {
     if (bytes === 0) return true;
     if (keyId === null) return this.all.take(bytes);

@@ -1,14 +1,14 @@
-/** What a client is told when a request fails (docs/definitions.md#errors). */
+/** Errors that clients get when a request fails (docs/definitions.md#errors). */
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
-export interface ApiErrorOptions {
-  /** Fields of the body beside error, message and error_code. */
+interface ApiErrorOptions {
+  /** Fields of the body besides error, message and error_code. */
   fields?: Readonly<Record<string, unknown>>;
   headers?: Headers;
 }
 
-/** A failure with a status and a text that are meant for the client. */
+/** A failure with a status and a message for the client. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -16,7 +16,7 @@ export class ApiError extends Error {
   /** The JSON body. */
   readonly body: Readonly<Record<string, unknown>>;
 
-  /** Without `errorCode` the body is `{error: message}` alone, as for 401, 403 and 429. */
+  /** @param errorCode null for 401, 403 and 429, whose body is just `{error: message}` */
   constructor(
     status: number,
     errorCode: string | null,
@@ -50,12 +50,11 @@ const REASON_PHRASES: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-/** The words that go with a status. */
 export function reasonPhrase(status: number): string {
   return REASON_PHRASES[status] ?? 'Unknown';
 }
 
-/** No resources for this page now: come back in a second. No quota is used. */
+/** No capacity for this page now; the client should retry in a second. Uses no quota. */
 export function replayBusy(): ApiError {
   return new ApiError(503, 'replay_busy', 'Replay is temporarily busy, retry in 1 second', {
     headers: [['Retry-After', '1']],

@@ -1,7 +1,7 @@
 /**
- * One request and its reply. The exchange owns uWebSockets.js' `res`: nothing else touches it, and
- * the exchange itself does not once the client has gone. What is needed of `req`, which is dead
- * after the handler returns, is copied as the exchange is made.
+ * One request and its reply. The exchange owns uWebSockets.js' `res`: nothing else touches it, and the
+ * exchange does not touch it after the client has disconnected. `req` is invalid once the handler
+ * returns, so the constructor copies what is needed of it.
  */
 import type { BytesInFlight } from './budget.js';
 import { ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
@@ -15,35 +15,34 @@ const REQUEST_HEADERS = [
   'if-none-match',
   'want-repr-digest',
 ] as const;
-/** Headers of a request with a body. */
+/** Further headers that it reads of a request with a body. */
 const BODY_HEADERS = ['content-type', 'content-encoding'] as const;
-export type RequestHeader = (typeof REQUEST_HEADERS)[number] | (typeof BODY_HEADERS)[number];
+type RequestHeader = (typeof REQUEST_HEADERS)[number] | (typeof BODY_HEADERS)[number];
 
 /**
- * Called once when a request ends: with its reply's status as the head is written, or with null where
- * the client has gone without a reply.
+ * Called once when a request ends: with the status when the reply's head is written, or with null if
+ * the client disconnected before.
  * @returns headers for that reply
  */
-export type Settle = (status: number | null) => Headers;
+type Settle = (status: number | null) => Headers;
 
 /**
- * uWebSockets.js cuts a connection 10 s after the kernel last took bytes, which happens to a slow
- * client with large socket buffers while it reads. Its timer is reset this often, so that the stall
- * limit alone decides.
+ * uWebSockets.js cuts a connection 10 s after the kernel last took bytes, even if a slow client with
+ * large socket buffers is still reading. Resetting its timer this often leaves the decision to the
+ * stall limit.
  */
 const REWIND_MS = 4_000;
-/** Bodies up to this are not counted against the bytes in flight, so that errors always fit. */
+/** Bodies up to this size do not count as bytes in flight, so that errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
-/** What the server shares with its exchanges. */
 export interface ExchangeHost {
   /** Bytes of replies that the kernel has not taken yet. */
   bytesInFlight: BytesInFlight;
-  /** A reply is given up when the kernel has taken none of its bytes for this long. */
+  /** A reply is abandoned when the kernel has taken none of its bytes for this long. */
   stallLimitMs: number;
-  /** Whether the server closes: replies then tell clients not to reuse the connection. */
+  /** Whether the server is closing: replies then tell clients not to reuse the connection. */
   closing(): boolean;
-  /** The exchange is over: replied in full, or given up. */
+  /** Called when the exchange is over: the reply was sent in full, or abandoned. */
   onEnd(exchange: Exchange): void;
 }
 
@@ -82,50 +81,50 @@ export class Exchange {
     res.onAborted(() => this.onAborted());
   }
 
-  /** The client has gone, or was given up. */
+  /** Whether the client has disconnected or was cut off. */
   get aborted(): boolean {
     return this.isAborted;
   }
 
-  /** A reply has been handed over, or the client has gone. */
+  /** Whether a reply has been handed over, or the client has disconnected. */
   get answered(): boolean {
     return this.state !== 'open';
   }
 
-  /** A flag in shared memory for work in other threads: element 0 is 1 once the client has gone. */
+  /** A flag in shared memory for other threads: element 0 is 1 once the client has disconnected. */
   get cancel(): Int32Array {
     this.cancelFlag ??= new Int32Array(new SharedArrayBuffer(4));
     if (this.isAborted) Atomics.store(this.cancelFlag, 0, 1);
     return this.cancelFlag;
   }
 
-  /** A request header's value, '' where it was not sent. */
+  /** A request header's value; '' if not sent. */
   header(name: RequestHeader): string {
     return this.requestHeaders[name] ?? '';
   }
 
-  /** Adds a header to the reply, whatever its status will be. */
+  /** Adds a header to the reply, whatever its status. */
   addHeader(name: string, value: string): void {
     this.replyHeaders.push([name, value]);
   }
 
-  /** Says whose request it is: its reply's bytes count against that key's share. */
+  /** Sets the key of the request: the reply's bytes count against its limit. */
   belongsTo(keyId: string): void {
     this.keyId = keyId;
   }
 
-  /** Calls `settle` when this request ends; there is one such listener. */
+  /** Sets the listener that is called when the request ends. */
   settleWith(settle: Settle): void {
     this.settle = settle;
   }
 
-  /** Calls `listener` where the client goes before its reply is complete; there is one at a time. */
+  /** Sets the listener that is called if the client disconnects before its reply is complete. */
   onGone(listener: () => void): void {
     this.gone = listener;
   }
 
   /**
-   * The request's body. To be called before the handler first waits for anything.
+   * Reads the request's body. Call this before the handler first awaits anything.
    * @throws ApiError 413 as soon as it exceeds `maxBytes`
    */
   readBody(maxBytes: number): Promise<Uint8Array> {
@@ -138,16 +137,15 @@ export class Exchange {
     this.reply(status, [['Content-Type', 'application/json'], ...headers], body);
   }
 
-  /** Replies with what a failed request's client is told. */
   replyError({ status, body, headers }: ApiError): void {
     this.replyJson(status, body, headers);
   }
 
   /**
-   * Replies, once; later calls and calls after the client has gone do nothing. The bytes of `body`
-   * must not change any more. Where replies in flight leave no room for it, the client gets a 503.
+   * Replies once; further calls, and calls after the client has disconnected, do nothing. Replies 503
+   * if there are too many bytes in flight.
    *
-   * @param body null where the status has none (304)
+   * @param body must not change afterwards; null if the status has none (304)
    */
   reply(status: number, headers: Headers, body: Uint8Array | null): void {
     if (this.answered) return;
@@ -168,7 +166,7 @@ export class Exchange {
     if (done) this.end();
   }
 
-  /** Gives the client up and cuts its connection. */
+  /** Cuts the client's connection. */
   abandon(): void {
     if (this.state !== 'ended') this.res.close();
   }
@@ -188,18 +186,18 @@ export class Exchange {
     return settle === null ? [] : settle(status);
   }
 
-  /** `body` is what a GET would have sent; only its length is told. */
+  /** `body` is what a GET would send; the reply has only its length. */
   private endWithoutBody(body: Uint8Array | null): void {
     // Given the length as an argument, endWithoutBody would wait for that many bytes.
     if (body !== null) this.res.writeHeader('Content-Length', String(body.byteLength));
     this.res.endWithoutBody();
   }
 
-  /** Starts to send; says whether the kernel took everything at once. */
+  /** Starts to send; returns whether the kernel took everything at once. */
   private send(body: Uint8Array): boolean {
     const res = this.res;
     const total = body.byteLength;
-    // Not `end`, which copies what the kernel does not take, for clients who don't read too.
+    // `end` would copy what the kernel does not take, even for clients that do not read.
     if (res.tryEnd(body, total)[1]) return true;
     let progressAt = performance.now();
     res.onWritable((offset) => {
@@ -215,7 +213,7 @@ export class Exchange {
           this.abandon();
           return;
         }
-        // Resuming sets uWebSockets.js' timer anew.
+        // Resuming resets the timer of uWebSockets.js.
         res.pause();
         res.resume();
       },
@@ -244,8 +242,8 @@ export class Exchange {
 }
 
 /**
- * Collects a request's body. A body that is cut short never settles: its client has gone.
- * @throws ApiError 413 as soon as it exceeds `maxBytes`; the rest is read and dropped
+ * Never settles if the client disconnects before the end of the body.
+ * @throws ApiError 413 as soon as it exceeds `maxBytes`; the rest is discarded
  */
 function readBody(res: UwsResponse, maxBytes: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
@@ -258,7 +256,7 @@ function readBody(res: UwsResponse, maxBytes: number): Promise<Uint8Array> {
         reject(new ApiError(413, 'payload_too_large', `body: expected at most ${maxBytes} bytes`));
         return;
       }
-      // The chunk's memory is the library's again as soon as this returns.
+      // The library reuses the chunk's memory as soon as this returns.
       chunks.push(Buffer.from(Buffer.from(chunk)));
       if (isLast) resolve(Buffer.concat(chunks));
     });

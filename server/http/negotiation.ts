@@ -1,6 +1,6 @@
 /**
- * Accept and Accept-Encoding: which representation a request gets (RFC 9110, 12.5). Parameters of an
- * accepted media type, such as `charset`, do not exclude an offer without them.
+ * Content negotiation by Accept and Accept-Encoding (RFC 9110, 12.5). Parameters of an accepted media
+ * type, such as `charset`, do not exclude an offer without them.
  */
 
 /** An element of a header with its weight: `gzip;q=0.5`. */
@@ -13,11 +13,11 @@ interface Weighted {
 const WEIGHT = /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/;
 
 /**
- * The offer that an Accept header ranks highest; of equals the earlier one.
+ * The offer that an Accept header ranks highest; the earlier one on a tie.
  *
- * @param accept the header, '' where there is none: the first offer
+ * @param accept the header; '' if not sent, which accepts the first offer
  * @param offers media types without parameters
- * @returns null where none is acceptable
+ * @returns null if none is acceptable
  */
 export function negotiateMediaType<T extends string>(
   accept: string,
@@ -32,11 +32,11 @@ export function negotiateMediaType<T extends string>(
 }
 
 /**
- * The content coding that an Accept-Encoding header ranks highest; of equals the earlier offer.
- * `identity` is acceptable unless the header rules it out, but ranks below the codings it names.
+ * The content coding that an Accept-Encoding header ranks highest; the earlier offer on a tie.
+ * `identity` is acceptable unless the header excludes it, but ranks below the codings that it names.
  *
- * @param acceptEncoding the header, '' where there is none: identity
- * @returns null where none is acceptable
+ * @param acceptEncoding the header; '' if not sent, which means identity
+ * @returns null if none is acceptable
  */
 export function negotiateEncoding<T extends string>(
   acceptEncoding: string,
@@ -62,7 +62,7 @@ function weightOf(header: readonly Weighted[], values: readonly string[]): numbe
   return null;
 }
 
-/** The offer of the greatest weight, the earlier of equals; null where all are 0. */
+/** The offer of the greatest weight, the earlier one on a tie; null if all weights are 0. */
 function best<T>(offers: readonly T[], weigh: (offer: T) => number): T | null {
   let chosen: T | null = null;
   let greatest = 0;
@@ -80,7 +80,7 @@ function best<T>(offers: readonly T[], weigh: (offer: T) => number): T | null {
 function parseWeighted(header: string): Weighted[] {
   const items: Weighted[] = [];
   for (const element of header.toLowerCase().split(',')) {
-    const [value, ...parameters] = element.split(';').map((part) => part.trim());
+    const [value, ...parameters] = element.split(';').map((text) => text.trim());
     const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
     if (value === '' || (q !== undefined && !WEIGHT.test(q))) continue;
     items.push({ value, weight: q === undefined ? 1 : Number(q) });

@@ -1,43 +1,43 @@
-/** Routes: which handler answers a request. */
+/** Finds the route of a request and turns failures into replies. */
 import type { Log } from '../log.js';
 import { ApiError } from './errors.js';
 import type { Exchange } from './exchange.js';
 
-export type RouteMethod = 'GET' | 'POST';
+type RouteMethod = 'GET' | 'POST';
 
-export interface RequestContext {
+interface RequestContext {
   exchange: Exchange;
-  /** The path's `:name` segments, percent-decoded; one that can't be decoded is as sent. */
+  /** The path's `:name` segments, percent-decoded; as sent if they cannot be decoded. */
   params: Readonly<Record<string, string>>;
-  /** The request's body, where the route takes one; rejects with ApiError 413. */
+  /** The body, null if the route takes none; rejects with ApiError 413. */
   body: Promise<Uint8Array> | null;
 }
 
 export interface Route {
   /** A GET route answers HEAD too. */
   method: RouteMethod;
-  /** Path with `:name` for segments that vary; such a segment is never empty. */
+  /** Path with `:name` for variable segments, which are never empty. */
   path: string;
   /** Replies, or throws; an ApiError becomes the reply. */
   handle: (context: RequestContext) => void | Promise<void>;
-  /** Bytes of a request body at most; left out: it takes none. */
+  /** Maximum size of the request body; undefined: the route takes none. */
   maxBodyBytes?: number;
 }
 
 interface CompiledRoute extends Route {
-  parts: string[];
+  segments: string[];
 }
 
 /**
- * Makes the function that answers every request, by `routes` or with an error. `onUnanswered` is
- * called before a request that no route takes gets its 404 or 405; it may throw another ApiError.
+ * Makes the function that answers every request. `onUnanswered` is called before a request without a
+ * route gets its 404 or 405, and may throw another ApiError.
  */
 export function createRouter(
   routes: readonly Route[],
   log: Log,
   onUnanswered: (exchange: Exchange) => void = () => undefined,
 ): (exchange: Exchange) => void {
-  const compiled = routes.map((route) => ({ ...route, parts: route.path.split('/') }));
+  const compiled = routes.map((route) => ({ ...route, segments: route.path.split('/') }));
   return (exchange) => {
     let pending: void | Promise<void>;
     try {
@@ -55,15 +55,15 @@ function dispatch(
   exchange: Exchange,
   onUnanswered: (exchange: Exchange) => void,
 ): void | Promise<void> {
-  const parts = exchange.path.split('/');
+  const segments = exchange.path.split('/');
   const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
   const allowed: string[] = [];
   for (const route of routes) {
-    const params = match(route.parts, parts);
+    const params = match(route.segments, segments);
     if (params === null) continue;
     if (route.method === method) {
       const body = route.maxBodyBytes === undefined ? null : exchange.readBody(route.maxBodyBytes);
-      // The handler may end before it awaits the body: its rejection counts as handled.
+      // The handler may fail before it awaits the body, so its rejection has to be handled here.
       body?.catch(() => undefined);
       return route.handle({ exchange, params, body });
     }
@@ -74,7 +74,7 @@ function dispatch(
   throw new ApiError(404, 'not_found', 'There is no such endpoint');
 }
 
-/** The varying segments of a path that matches the pattern, else null. */
+/** The variable segments of a path; null if the path does not match. */
 function match(pattern: readonly string[], path: readonly string[]): Record<string, string> | null {
   if (pattern.length !== path.length) return null;
   const params: Record<string, string> = {};
@@ -86,11 +86,11 @@ function match(pattern: readonly string[], path: readonly string[]): Record<stri
   return params;
 }
 
-function decoded(part: string): string {
+function decoded(segment: string): string {
   try {
-    return decodeURIComponent(part);
+    return decodeURIComponent(segment);
   } catch {
-    return part;
+    return segment;
   }
 }
 
@@ -101,7 +101,7 @@ function methodNotAllowed(allowed: readonly string[]): ApiError {
   });
 }
 
-/** Any other failure than an ApiError is logged under the request's id; the client gets that id alone. */
+/** Logs any failure other than an ApiError; its client only gets the request's id. */
 function replyFailure(exchange: Exchange, error: unknown, log: Log): void {
   if (error instanceof ApiError) {
     exchange.replyError(error);

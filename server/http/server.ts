@@ -1,4 +1,4 @@
-/** The HTTP server: it takes requests, bounds the bytes of their replies, and drains when it closes. */
+/** The HTTP server: accepts requests, bounds the bytes of their replies, and drains when it closes. */
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../log.js';
 import { BytesInFlight, type BytesInFlightLimits } from './budget.js';
@@ -6,7 +6,7 @@ import { Exchange, type ExchangeHost } from './exchange.js';
 import { listen } from './uws.js';
 
 export interface HttpLimits extends BytesInFlightLimits {
-  /** A client that takes no byte of its reply for this long is cut off. */
+  /** A client that takes none of its reply for this long is cut off. */
   stallLimitMs: number;
   /** Closing waits this long for requests in progress. */
   drainLimitMs: number;
@@ -21,17 +21,15 @@ export const HTTP_LIMITS: Readonly<HttpLimits> = {
 
 export interface HttpServer {
   port: number;
-  /** Requests that have not been answered in full. */
+  /** Requests in progress. */
   readonly live: number;
-  /**
-   * Stops listening, waits for the requests in progress, then cuts what is left. Idempotent.
-   */
+  /** Stops listening, waits for requests in progress, then cuts the rest. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
  * Listens and hands every request to `handle`.
- * @throws Error where the address can't be had
+ * @throws Error if it cannot listen on the address
  */
 export async function startHttpServer(
   host: string,
@@ -84,7 +82,7 @@ function idleOrLate(limitMs: number, onIdle: (resolve: () => void) => void): Pro
   });
 }
 
-/** Ids that are unique among all processes: a random prefix of this one, and a count. */
+/** Ids that are unique across processes: a random prefix per process, and a count. */
 function requestIds(): () => string {
   const prefix = randomBytes(6).toString('hex');
   let count = 0;

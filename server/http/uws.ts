@@ -1,4 +1,4 @@
-/** The one module that imports uWebSockets.js: listening, and the types of its request and response. */
+/** Wraps uWebSockets.js: listening, and the types of its request and response. */
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type * as Uws from 'uWebSockets.js';
@@ -6,21 +6,21 @@ import type * as Uws from 'uWebSockets.js';
 export type UwsResponse = Uws.HttpResponse;
 export type UwsRequest = Uws.HttpRequest;
 
-/** Request line and headers together. The library reads the variable once, when it is loaded. */
+/** Request line and headers. The library reads the variable once, when it is loaded. */
 const MAX_REQUEST_HEAD_BYTES = 16 * 1024;
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_REQUEST_HEAD_BYTES);
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
 
-export interface Listener {
-  /** The port that was taken, also where 0 stood for any. */
+interface Listener {
+  /** The port, even if 0 was requested. */
   port: number;
-  /** Takes no more connections; those that are open go on. Idempotent. */
+  /** Accepts no more connections; open ones continue. Idempotent. */
   stopListening(): void;
   /** Cuts every connection and stops listening. Idempotent. */
   close(): void;
 }
 
-/** What the typings lack. */
+/** Missing from the library's types. */
 interface UntypedUws {
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
 }
@@ -36,7 +36,7 @@ interface UntypedApp {
 /**
  * Listens for HTTP/1.1 and hands every request to `handler`, which has to reply or to attach
  * onAborted before it returns.
- * @throws Error that says why the address can't be had
+ * @throws Error that says why it cannot listen on the address
  */
 export async function listen(
   host: string,
@@ -45,7 +45,7 @@ export async function listen(
 ): Promise<Listener> {
   const app = uws.App().any('/*', handler);
   const socket = await new Promise<Uws.us_listen_socket | false>((resolve) => {
-    // Without this option a second server on the port would get half of its connections.
+    // Without this option, a second server on the port would get half of the connections.
     const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as UntypedUws;
     (app as unknown as UntypedApp).listen(host, port, exclusive, resolve);
   });

@@ -1,20 +1,20 @@
-/** The state of one key's limits: its rate buckets and its calls of the month. */
+/** The state of one key's limits: its rate buckets and its calls this month. */
 import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
 import type { RateBucket } from '../api/endpoint.js';
 import { SHARED_BUCKET, planOfKey, type Plan, type Plans } from './plans.js';
 
 /**
- * How the headers, which hold numbers, say that a limit is unlimited: above every figure that can be
- * configured, and small enough for a client that keeps 32 bits.
+ * Stands for 'unlimited' in headers, which hold numbers: above every limit that can be configured, and
+ * within 32 bits for clients that need that.
  */
 export const UNLIMITED = 2_147_483_647;
 const US_PER_S = 1_000_000;
 
-/** The clocks of limits: the system's own, whatever `--as-of` says of market data. */
+/** The clock of limits: always the system's, even with `--as-of`. */
 export interface LimitClock {
-  /** Whole microseconds of a clock that never jumps: what rates are measured by. */
+  /** Whole microseconds of a monotonic clock, for rates. */
   steadyUs(): number;
-  /** Milliseconds since 1970: what decides the month, and what resets are told in. */
+  /** Epoch milliseconds, for months and resets. */
   wallMs(): number;
 }
 
@@ -26,10 +26,10 @@ export const systemLimitClock: LimitClock = {
 /**
  * A bucket of `requests` that starts full and refills evenly within its period.
  *
- * The level counts parts of a request, `periodUs` to one: a request takes `periodUs` parts and each
- * microsecond brings `requests` of them. All figures are whole numbers, so nothing is rounded while a
- * full bucket, `requests * periodUs` parts, is below 2^52 (75 million requests a minute). Above, it
- * is off by less than 1e-15 of the full bucket.
+ * The level is in units of 1/periodUs of a request: a request takes `periodUs` units, and each
+ * microsecond adds `requests` units. All numbers are whole, so nothing is rounded while a full bucket,
+ * `requests * periodUs` units, is below 2^52 (75 million requests a minute). Above, the error is less
+ * than 1e-15 of a full bucket.
  */
 export class Bucket {
   readonly requests: number;
@@ -60,18 +60,18 @@ export class Bucket {
     return this.levelAt(nowUs) >= this.periodUs;
   }
 
-  /** Draws one request, which admits() has admitted at the same moment. */
+  /** Draws one request, which admits() has admitted at the same time. */
   draw(nowUs: number): void {
     this.level = this.levelAt(nowUs) - this.periodUs;
     this.atUs = nowUs;
   }
 
-  /** Requests that would be admitted at `nowUs`, one after the other. */
+  /** Requests left at `nowUs`. */
   remaining(nowUs: number): number {
     return Math.floor(this.levelAt(nowUs) / this.periodUs);
   }
 
-  /** Microseconds until the next request will be admitted, rounded up; 0: now. */
+  /** Microseconds until the next request is admitted, rounded up; 0: now. */
   waitUs(nowUs: number): number {
     return this.timeUntil(this.periodUs, nowUs);
   }
@@ -87,20 +87,20 @@ export class Bucket {
   }
 
   private levelAt(nowUs: number): number {
-    // One that is full stays so: this is also what makes an unlimited one work.
+    // An unlimited bucket is always full, and its arithmetic would give NaN.
     if (this.level === this.full) return this.full;
     return Math.min(this.level + (nowUs - this.atUs) * this.requests, this.full);
   }
 }
 
-/** A limit as the headers have it. */
+/** A limit as headers show it. */
 export function limitText(limit: number): string {
   return String(limit === Infinity ? UNLIMITED : limit);
 }
 
 /**
- * A UTC month of a key: charged calls, and those held by calls in progress. A call holds its cost from
- * its admission to its end, so that parallel calls cannot overshoot the quota.
+ * A key's calls in a UTC month: those charged, and those held by calls in progress. A call holds its
+ * cost from its admission to its end, so that parallel calls cannot exceed the quota.
  */
 export class MonthAccount {
   readonly startMs: number;
@@ -109,13 +109,13 @@ export class MonthAccount {
   private readonly counter: UsageCounter;
   private heldCalls = 0;
 
-  /** @param wallMs a moment of the month */
+  /** @param wallMs any time in the month */
   constructor(keyId: string, wallMs: number, usage: UsageSource) {
     const date = new Date(wallMs);
     const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
     this.startMs = Date.UTC(year, month);
     this.endMs = Date.UTC(year, month + 1);
-    // Months are stored as people write them: 202611.
+    // Months are stored as 202611.
     this.counter = usage.counter(keyId, year * 100 + month + 1);
   }
 
@@ -124,26 +124,26 @@ export class MonthAccount {
     return this.counter.calls;
   }
 
-  /** Holds `calls` of a quota of `limit`, or nothing and says false. */
+  /** Holds `calls` of a quota of `limit`; if they exceed it, holds nothing and returns false. */
   hold(calls: number, limit: number): boolean {
     if (this.counter.calls + this.heldCalls + calls > limit) return false;
     this.heldCalls += calls;
     return true;
   }
 
-  /** Ends a hold: its calls are charged, or given back. */
+  /** Ends a hold, and charges its calls if `charged`. */
   release(calls: number, charged: boolean): void {
     this.heldCalls -= calls;
     if (charged && calls > 0) this.counter.add(calls);
   }
 }
 
-/** A key's buckets, each made when it is first drawn on, and its account of the month. */
+/** A key's buckets, each created at its first use, and its account of the month. */
 export class KeyLimits {
   private plan: Plan;
   private account: MonthAccount | null = null;
   private buckets = new Map<RateBucket, Bucket>();
-  /** The buckets of each endpoint, by its list of their names. */
+  /** Buckets by an endpoint's list of their names. */
   private drawn = new WeakMap<readonly RateBucket[], readonly Bucket[]>();
 
   constructor(
@@ -159,7 +159,7 @@ export class KeyLimits {
     return this.plan.monthlyQuota;
   }
 
-  /** Takes the key as it is now. Buckets start anew where its figures have changed. */
+  /** Adopts a changed record of the key. If its limits changed, its buckets start full. */
   adopt(record: KeyRecord): void {
     const before = this.record;
     if (record === before) return;
@@ -171,7 +171,7 @@ export class KeyLimits {
     this.drawn = new WeakMap();
   }
 
-  /** The buckets that a request to an endpoint with these draws on, each once. */
+  /** The buckets that a request draws on, each once. */
   drawnBy(names: readonly RateBucket[]): readonly Bucket[] {
     let drawn = this.drawn.get(names);
     if (drawn === undefined) {
@@ -181,7 +181,7 @@ export class KeyLimits {
     return drawn;
   }
 
-  /** The account of the month of `wallMs`; calls admitted in another month stay with theirs. */
+  /** The account of the month of `wallMs`; calls admitted earlier keep theirs. */
   accountAt(wallMs: number): MonthAccount {
     const { account } = this;
     if (account !== null && wallMs >= account.startMs && wallMs < account.endMs) return account;

@@ -1,4 +1,4 @@
-/** The limits of every key: checked once a call, and told of the call's end. */
+/** Checks the limits of every key, once per call. */
 import { LRUCache } from 'lru-cache';
 import type { KeyRecord, KeyTier, UsageSource } from '../../storage/contract.js';
 import type { PlanCheck, PlanGrant } from '../api/endpoint.js';
@@ -13,15 +13,15 @@ import {
 } from './buckets.js';
 import { DEFAULT_PLANS, type Plans } from './plans.js';
 
-/** Keys whose limits are in memory; beyond it the least recently used are forgotten. */
+/** Keys whose limits are in memory; the least recently used are dropped beyond. */
 const MAX_LIMITED_KEYS = 100_000;
 const US_PER_S = 1_000_000;
-/** When a call may come again that only calls in progress keep from its quota. */
+/** Retry-After of a call that exceeds the quota only because of calls in progress. */
 const IN_PROGRESS_WAIT_S = 1;
-/** A tier may call what the ones below it may. */
+/** A tier includes those below it. */
 const TIER_RANKS: Readonly<Record<KeyTier, number>> = { premium: 0, enterprise: 1 };
 
-export interface LimiterOptions {
+interface LimiterOptions {
   usage: UsageSource;
   plans?: Plans;
   clock?: LimitClock;
@@ -52,8 +52,8 @@ export class Limiter {
   }
 
   /**
-   * Draws on the endpoint's rate buckets, on each or on none, and holds the call's cost of the
-   * quota. A call of a tier that is too low has drawn on its rate, one that is over it has not.
+   * Draws on all of the endpoint's rate buckets or on none, and holds the call's cost of the quota. A
+   * call that exceeds a rate draws on nothing; a call of too low a tier does draw on the buckets.
    * @throws ApiError 429, 403
    */
   readonly check: PlanCheck = (key, endpoint) => {
@@ -72,7 +72,7 @@ export class Limiter {
       const message = `This endpoint needs an ${endpoint.tier} key, this one is ${key.tier}`;
       throw new ApiError(403, null, message, { headers: call.headers() });
     }
-    // Of a call that costs what its tokens are, one is held until they are counted.
+    // A call charged by its tokens holds one call until they are counted.
     if (!call.hold(1)) throw call.overQuota(1, call.headers());
     return call;
   };
@@ -89,7 +89,7 @@ export class Limiter {
   }
 }
 
-/** A call that was admitted, until its end. */
+/** An admitted call, until its end. */
 class LimitedCall implements PlanGrant {
   private held = 0;
 
@@ -100,7 +100,7 @@ class LimitedCall implements PlanGrant {
     private readonly clock: LimitClock,
   ) {}
 
-  /** Holds so many calls in place of what was held, or says that the quota has less left. */
+  /** Changes the hold to `calls`; returns false if the quota has less left. */
   hold(calls: number): boolean {
     if (!this.account.hold(calls - this.held, this.quota)) return false;
     this.held = calls;
@@ -108,7 +108,7 @@ class LimitedCall implements PlanGrant {
   }
 
   costs(tokens: number): void {
-    // The headers come with the reply, as for any call that was admitted.
+    // settle() adds the headers, as for any admitted call.
     if (!this.hold(tokens)) throw this.overQuota(tokens, []);
   }
 
@@ -119,10 +119,9 @@ class LimitedCall implements PlanGrant {
   }
 
   /**
-   * The X- headers, of the tightest bucket, and the fields of
-   * draft-ietf-httpapi-ratelimit-headers-10, which list every bucket that the call drew on. Resets
-   * are rounded up to whole seconds: a bucket's is the moment when it is full again, the quota's the
-   * first of the next UTC month.
+   * X- headers of the tightest bucket, and the fields of draft-ietf-httpapi-ratelimit-headers-10,
+   * which list every bucket that the call drew on. Resets are rounded up to whole seconds: a bucket's
+   * is when it is full again, the quota's the start of the next UTC month.
    */
   headers(): Headers {
     const { account, clock, drawn, quota } = this;
@@ -142,7 +141,7 @@ class LimitedCall implements PlanGrant {
     ];
   }
 
-  /** Calls in progress may give back what they hold; what is charged is gone for the month. */
+  /** Calls in progress may release what they hold; charged calls stay charged for the month. */
   overQuota(calls: number, headers: Headers): ApiError {
     const { account, quota, clock } = this;
     const waitMs = account.endMs - clock.wallMs();
@@ -158,7 +157,7 @@ function longestWaitUs(drawn: readonly Bucket[], nowUs: number): number {
   return longest;
 }
 
-/** The bucket with the fewest requests left; of equals the one whose next request is later. */
+/** The bucket with the fewest requests left; on a tie, the one with the longer wait. */
 function tightest(drawn: readonly Bucket[], nowUs: number): Bucket {
   let found = drawn[0];
   for (let i = 1; i < drawn.length; i++) {

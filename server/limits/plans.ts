@@ -1,23 +1,23 @@
-/** What each tier may do (docs/definitions.md#plans), and what a key with figures of its own may. */
+/** The limits of each tier (docs/definitions.md#plans), and of a key with limits of its own. */
 import { UsageError } from '../../storage/errors.js';
 import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../storage/contract.js';
 import { RATE_BUCKETS, type RateBucket } from '../api/endpoint.js';
 
-/** A bucket of so many requests, which starts full and refills evenly within the period. */
-export interface RateRule {
+/** A bucket of `requests` that starts full and refills evenly over the period. */
+interface RateRule {
   /** Infinity: unlimited. */
   readonly requests: number;
   readonly periodS: number;
 }
 
-/** A bucket without a figure of its own: its requests draw on the one named. */
+/** Requests of a bucket without a rule of its own draw on this one. */
 export const SHARED_BUCKET = 'general' satisfies RateBucket;
-export type BucketRule = RateRule | typeof SHARED_BUCKET;
+type BucketRule = RateRule | typeof SHARED_BUCKET;
 
 export interface Plan {
   /** Calls in a UTC month; Infinity: unlimited. */
   readonly monthlyQuota: number;
-  /** Market depth is the delayed one, whatever a request asks for; left out: it is live. */
+  /** Whether market depth is always delayed; default: it is live. */
   readonly delayedDepth?: boolean;
   readonly rates: Readonly<
     { general: RateRule } & Record<Exclude<RateBucket, typeof SHARED_BUCKET>, BucketRule>
@@ -28,7 +28,7 @@ export type Plans = Readonly<Record<KeyTier, Plan>>;
 
 const perMinute = (requests: number): RateRule => ({ requests, periodS: 60 });
 
-/** The same in both plans, and not replaced by a key's own requests a minute. */
+/** The same in both plans; a key's own requests per minute do not replace them. */
 const WHALE_RATES = { 'whale-get': { requests: 1, periodS: 1 }, 'whale-post': perMinute(6) };
 
 export const DEFAULT_PLANS: Plans = {
@@ -53,8 +53,8 @@ export const DEFAULT_PLANS: Plans = {
 };
 
 /**
- * A key's plan: its tier's, with the figures that the key has of its own. Its requests a minute take
- * the place of each figure that its plan has for an endpoint or for the rest, unlimited ones too.
+ * A key's plan: its tier's, with the key's own limits. Its requests per minute replace the plan's rates,
+ * including unlimited ones, except those of /whale-activity.
  */
 export function planOfKey(plans: Plans, key: KeyRecord): Plan {
   const plan = plans[key.tier];
@@ -81,19 +81,18 @@ const MAX_MONTHLY_QUOTA = 1_000_000_000;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the setting `plans`: a JSON object that changes figures of the plans; what it leaves out stays.
+ * Reads the setting `plans`: a JSON object that overrides parts of the plans.
  *
  *     {"premium": {"monthly_quota": 250000, "rates": {
  *        "general": {"requests": 30}, "whale-get": {"requests": 2, "seconds": 1},
  *        "dca-pressure": "general"}},
  *      "enterprise": {"monthly_quota": "unlimited", "rates": {"market-depth": {"requests": "unlimited"}}}}
  *
- * `depth` is "live" or "delayed": whether market depth is the newest, or 15 minutes old. `rates` has
- * an entry a bucket: so many requests within so many seconds (60 where left out), or "general" for
- * a bucket that draws on that one.
+ * `depth` is "live" or "delayed" (market depth at least 15 minutes old). `rates` has an entry per
+ * bucket: `requests` per `seconds` (default 60), or "general" to draw on that bucket.
  *
  * @param from names the setting in errors
- * @throws UsageError that names the field and what it may be
+ * @throws UsageError that names the field and what was expected
  */
 export function parsePlans(text: string, from: string): Plans {
   const tiers = fieldsOf(parseJson(text, from), from, KEY_TIERS);
@@ -114,7 +113,6 @@ function readPlan(value: unknown, at: string, before: Plan): Plan {
   return plan;
 }
 
-/** Whether `depth` makes a plan's market depth the delayed one. */
 function isDelayed(value: unknown, at: string): boolean {
   if (value !== 'live' && value !== 'delayed') return fail(at, '"live" or "delayed"');
   return value === 'delayed';

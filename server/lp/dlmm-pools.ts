@@ -40,31 +40,34 @@ export const getDlmmPools = defineEndpoint({
   method: 'GET',
   path: '/dlmm-pools',
   tag: 'Liquidity providing',
-  summary: 'Hot DLMM pools of a period',
+  summary: 'Top DLMM pools over a period',
   description:
-    'Pools that have a row in the hours of the period, which ends with this hour: the one that ' +
-    'contains now or, until any known pool has a row there, the one before. At most 500, the greatest of ' +
-    '`sort` first, those without it last, ties by address. Shares are over all pools of the base ' +
-    `token, whatever the floor. ${POOL_FRESHNESS}`,
+    'Pools with hourly data in the period, which ends with this hour: the current hour, or the previous ' +
+    'one until any known pool has data for the current one. Up to 500 pools, in descending order of ' +
+    '`sort`, nulls last, ties by address. Shares are of all pools of the base token, including those ' +
+    `below \`minTvl\`. ${POOL_FRESHNESS}`,
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
   chain: { kind: 'list', supported: ['mainchain'], scope: 'mint' },
   query: Type.Object({
-    period: word(DLMM_PERIODS, { default: '1h', description: 'Hours that are summed.' }),
+    period: word(DLMM_PERIODS, {
+      default: '1h',
+      description: 'Period over which hours are summed.',
+    }),
     sort: word(DLMM_SORTS, {
       default: 'rangeyield',
-      description: '`feespertvl` is `feesPerAvgTvl`; the others are the figures of that name.',
+      description: 'Field to sort by; `feespertvl` is `feesPerAvgTvl`, the others are named alike.',
     }),
     minTvl: Type.Optional(
       bounded(0, MAX_MIN_TVL_USD, {
-        description: `The least \`tvl\`, USD; ${DEFAULT_MIN_TVL_USD} unless sent, 0 with \`mint\`.`,
+        description: `Minimum \`tvl\`, USD. Default: ${DEFAULT_MIN_TVL_USD}, or 0 with \`mint\`.`,
       }),
     ),
     mint: Type.Optional(
       Type.String({
         maxLength: 44,
-        description: 'A base58 mint: only pools that hold this token, on either side.',
+        description: 'A base58 mint: lists only pools with this token on either side.',
       }),
     ),
   }),

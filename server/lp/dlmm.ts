@@ -41,10 +41,10 @@ export const getDlmm = defineEndpoint({
   tag: 'Liquidity providing',
   summary: 'DLMM pools of one token',
   description:
-    'Pools that hold the token on either side, the greatest `total_liquidity_usd` first, those ' +
-    'without one last, ties by pubkey: the first 2,000, and those that lead. A token without pools, with a record or without, has none. ' +
-    '`stats_1h` are the figures of this hour: the one that contains now or, until any known pool has a row ' +
-    `there, the one before. ${POOL_FRESHNESS} Prices are those of now, half a second old at the most.`,
+    'Pools with the token on either side, in descending order of `total_liquidity_usd`, nulls last, ' +
+    'ties by pubkey: the first 2,000, and the leaders. A token without pools has an empty list, even ' +
+    'without a record. `stats_1h` covers this hour: the current hour, or the previous one until any ' +
+    `known pool has data for the current one. ${POOL_FRESHNESS} Prices are at most half a second old.`,
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -54,12 +54,12 @@ export const getDlmm = defineEndpoint({
   response: document({
     address: tokenAddress,
     chain: chainKey,
-    period: word(['1h'], { description: 'What `stats_1h` and chips are worked out over.' }),
+    period: word(['1h'], { description: 'Period of `stats_1h` and of the chips.' }),
     pools: Type.Array(
       document({
         pubkey: text('Address of the pool'),
-        bin_step: integer('Basis points between two bins'),
-        active_id: integer('Bin that trades now'),
+        bin_step: integer('Price step between two bins, basis points'),
+        active_id: integer('Active bin'),
         token_x_mint: text('Mint of side x'),
         token_x_symbol: tokenSymbol,
         token_x_icon: icon,
@@ -72,8 +72,8 @@ export const getDlmm = defineEndpoint({
         token_y_price: price,
         pool_price: nullable(
           Type.Number(),
-          'Price of x in y, `(1 + bin_step/10000)^active_id * 10^(decimals of x - of y)`; null where ' +
-            'that is no finite number.',
+          'Price of x in y, `(1 + bin_step/10000)^active_id * 10^(decimals of x - of y)`; null if ' +
+            'it is not finite.',
         ),
         base_fee_pct: number('Base fee, percent'),
         dynamic_fee_pct: number('Fee at the current volatility, percent'),
@@ -83,16 +83,16 @@ export const getDlmm = defineEndpoint({
         reserve_y_usd: reserveUsd,
         total_liquidity_usd: nullable(
           Type.Number(),
-          'Both reserves, USD; null where one of them is null.',
+          'Value of both reserves, USD; null if either is null.',
         ),
         num_positions: integer('Open positions'),
         num_wallets: integer('Wallets with an open position'),
         stats_1h: nullable(
           document(poolFigures),
-          'Figures of this hour; null where the pool has no row of it.',
+          'Figures of this hour; null if the pool has no data for it.',
         ),
         chips: Type.Array(Type.String(), {
-          description: 'Labels of the keys in which the pool leads.',
+          description: 'Labels of the chips that the pool has.',
         }),
       }),
     ),
@@ -100,7 +100,7 @@ export const getDlmm = defineEndpoint({
       definitions: Type.Array(
         document({
           key: word(CHIP_KEYS),
-          label: text('What a pool that leads is marked with'),
+          label: text('Label of the leading pool'),
           tip: text('What it means'),
         }),
       ),
@@ -108,8 +108,8 @@ export const getDlmm = defineEndpoint({
         { feesPerAvgTvl: leader, rangeYield: leader, fees: leader },
         {
           description:
-            "Of each key the pool with the greatest figure above 0 among the token's pools this hour; " +
-            'ties go to the lesser pubkey.',
+            "Per key, the token's pool with the highest value above 0 this hour; ties go to the lower " +
+            'pubkey.',
         },
       ),
     }),

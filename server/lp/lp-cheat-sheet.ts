@@ -30,25 +30,24 @@ export const getLpCheatSheet = defineEndpoint({
   tag: 'Liquidity providing',
   summary: 'Tokens by LP fee density',
   description:
-    'Organic volume over the liquidity that it went through, the densest first, ties by address. The ' +
-    'window ends with this hour: the one that contains now or, until any mint has a row there, the one ' +
-    'before. Left out are tokens without a row in the window, without a snapshot (for `range`: without ' +
-    'one in the window) and with less than 1,000 USD in the denominator. Whatever the coverage, a ' +
-    'token is listed. Rows of hours, and depth after a quiet while, count within a second of their ' +
-    'ingest. Where they keep coming, the list is renewed every 15 seconds at the latest, and the range ' +
-    "of a token's prices 15 seconds after its depth at the latest, as far as the machine keeps up.",
+    'Organic volume over on-chain liquidity, highest first, ties by address. The window ends with this ' +
+    'hour: the current hour, or the previous one until any mint has data for the current one. The list ' +
+    'leaves out tokens without hourly data in the window, without a snapshot (for `range`: without one ' +
+    'in the window), or with less than 1,000 USD in the denominator. Coverage does not matter. Hours and ' +
+    'depth show up within a second of their ingest. Under continuous ingest the list is updated at ' +
+    "least every 15 seconds, and a token's price range within 15 seconds of new depth, load permitting.",
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
   chain: { kind: 'list', supported: ['mainchain'] },
   query: Type.Object({
-    window: word(LP_WINDOWS, { default: '1h', description: 'Hours of volume.' }),
+    window: word(LP_WINDOWS, { default: '1h', description: 'Period of the volume.' }),
     denominator: word(LP_DENOMINATORS, {
       default: 'near',
       description:
         "On-chain pools' liquidity in the newest snapshot: `near` in bins -25 to 25, `bin10` in bins -10 " +
-        'to 10, `range` between the least and the greatest price of the window, half a bin more at ' +
-        'both ends.',
+        'to 10, `range` between the lowest and the highest price of the window, extended by half a bin ' +
+        'at both ends.',
     }),
     limit: most('rows', { maximum: MAX_DENSITY_ROWS, fallback: DEFAULT_DENSITY_ROWS }),
   }),
@@ -61,14 +60,14 @@ export const getLpCheatSheet = defineEndpoint({
     count: count('Items of `data`'),
     data: Type.Array(
       document({
-        rank: integer('Place on the whole list, from 1'),
+        rank: integer('Rank on the full list, from 1'),
         address: text('Mint'),
         chain: chainKey,
         symbol: tokenSymbol,
         name: tokenName,
-        icon: nullable(Type.String(), 'URL of its icon; null where none is known.'),
+        icon: nullable(Type.String(), 'URL of its icon; null if unknown.'),
         organic_volume: usd('Organic volume of the window'),
-        denom_liquidity_usd: usd('The denominator'),
+        denom_liquidity_usd: usd('Liquidity, as chosen by `denominator`'),
         fee_density: number('`organic_volume` over `denom_liquidity_usd`'),
       }),
       { maxItems: MAX_DENSITY_ROWS },

@@ -5,35 +5,31 @@ import type { BoardRow } from './pool-board.js';
 
 /** How fresh the figures are; part of the endpoints' descriptions. */
 export const POOL_FRESHNESS =
-  'Rows of pools and of hours count within a second of their ingest, and so does depth that comes after ' +
-  'a quiet while. Where they keep coming, the board is renewed every 15 seconds at the latest, and ' +
-  "`rangeTvl` with what follows from it 15 seconds after a token's depth at the latest, as far as the " +
-  'machine keeps up.';
+  'Pools, hours and depth show up within a second of their ingest. Under continuous ingest the list is ' +
+  'updated at least every 15 seconds, and `rangeTvl` and what depends on it within 15 seconds of new ' +
+  'depth, load permitting.';
 
 /** A pool's figures over a period of hours. */
 export const poolFigures = {
   fees: usd('Fees of the period'),
   volume: usd('Volume of the period'),
-  tvl: usd('Mean of the hourly TVL, over the hours there are'),
-  effectiveFeeBps: nullable(
-    Type.Number(),
-    'Fees over volume, basis points; null without any volume.',
-  ),
-  feesPerAvgTvl: nullable(Type.Number(), '`fees` over `tvl`; null where `tvl` is 0.'),
+  tvl: usd('Mean hourly TVL, over the hours with data'),
+  effectiveFeeBps: nullable(Type.Number(), 'Fees over volume, basis points; null without volume.'),
+  feesPerAvgTvl: nullable(Type.Number(), '`fees` over `tvl`; null if `tvl` is 0.'),
   captureShare: nullable(
     Type.Number(),
-    'The share of the fees of all pools with the same base token; null where they have none.',
+    'Share of the fees of all pools with the same base token; null if they have no fees.',
   ),
   feeCapture: nullable(
     Type.Number(),
-    "`captureShare` over the pool's share of those pools' TVL; null where one of the two is none.",
+    "`captureShare` over the pool's share of those pools' TVL; null if either is undefined.",
   ),
   rangeTvl: nullable(
     Type.Number(),
-    "Mean liquidity of the pool, USD, within the prices that the base token's snapshots of the period " +
-      'went through, half a bin more at both ends; null where they hold no depth of this pool there.',
+    "Mean liquidity of the pool, USD, within the base token's price range over the period, extended by " +
+      'half a bin at both ends; null without depth of this pool in that range.',
   ),
-  rangeYield: nullable(Type.Number(), '`fees` over `rangeTvl`; null where that is null.'),
+  rangeYield: nullable(Type.Number(), '`fees` over `rangeTvl`; null if that is null.'),
 };
 
 /** The figures of a pool's row. */

@@ -37,9 +37,9 @@ export const getDcaOrders = defineEndpoint({
   tag: 'Orders',
   summary: 'DCA orders of one token',
   description:
-    'Active DCA orders of a mint, in their price range or not, with what they trade from now on. Active ' +
-    'is an order that is not closed and has something left. A token outside a range that was sent has ' +
-    'no orders; one without a record is a 404, and is not queued.',
+    'Active DCA orders of a mint, in their price range or not, with what they will trade from now on. An ' +
+    'order is active if it is not closed and has something left to trade. The list is empty for a token ' +
+    'outside a requested range. A token without a record is a 404 and is not queued.',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -49,12 +49,12 @@ export const getDcaOrders = defineEndpoint({
     sort_by: word(SORTS, {
       default: 'pct_impact',
       description:
-        "`pct_impact`: by the size of the move that the order's flow of 24 hours would cause alone on " +
-        "the token's newest ladder, last where there is no depth to move along. `usd_flow`: by " +
-        '`usd_next_24_hr`. Largest first, ties by address.',
+        "`pct_impact`: by the size of the price move that the order's next 24 hours would cause on their own; " +
+        'orders without depth to trade against come last. `usd_flow`: by `usd_next_24_hr`. Largest first, ' +
+        'ties by address.',
     }),
     ...sizeRangeParameters,
-    limit: most('orders that are listed', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
+    limit: most('orders', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
   }),
   body: null,
   response: document({

@@ -55,13 +55,13 @@ export const getDcaPressure = defineEndpoint({
   tag: 'Orders',
   summary: 'Tokens by the pressure of their DCA orders',
   description:
-    'Tokens with a record and at least one active DCA order, the largest net buying first (`desc`) or ' +
-    'the largest net selling first (`asc`). Active is an order that is not closed and has something ' +
-    'left; counts and totals are over all of those, flows over the ones whose price range holds the ' +
-    'current price: without a price none is. A token whose `net_pct` of the timeframe is null stands ' +
-    'last in either direction of `sort_by=impact`; ties stand by address ascending. The board is ' +
-    'ranked anew within a second of a change of its data, and by the clock: a reply is at most 15 ' +
-    'seconds old, and exact where the clock is frozen. Everything in a reply is of one moment.',
+    'Tokens with a record and at least one active DCA order, by net buying (`desc`) or by net selling ' +
+    '(`asc`). An order is active if it is not closed and has something left to trade. Counts and totals ' +
+    'cover all active orders, flows only those whose price range holds the current price; a token ' +
+    'without a price has none of these. With `sort_by=impact`, tokens whose `net_pct` of the timeframe ' +
+    'is null come last in either direction. Ties are by ascending address. The list is updated within a ' +
+    'second of a change in its data, and is at most 15 seconds old; it is exact when the clock is ' +
+    'frozen. All of a reply describes the same moment.',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['dca-pressure'],
@@ -77,16 +77,16 @@ export const getDcaPressure = defineEndpoint({
     }),
     sort_timeframe: word(TIMEFRAMES, {
       default: '24_hr',
-      description: 'Timeframe that tokens, and their nested orders, are sorted by.',
+      description: 'Timeframe by which tokens and their nested orders are sorted.',
     }),
     include_orders: flag(
-      'Nests orders in each token, the largest `usd_next` of the timeframe first, ties by address.',
+      'Adds orders to each token, by descending `usd_next` of the timeframe, ties by address.',
     ),
-    order_limit: most('orders of a token; without `include_orders=true` it means nothing', {
+    order_limit: most('orders per token; ignored without `include_orders=true`', {
       maximum: MAX_TOP_ORDERS,
       fallback: DEFAULT_ORDERS,
     }),
-    limit: most('tokens that are listed', { maximum: MAX_TOKENS, fallback: DEFAULT_TOKENS }),
+    limit: most('tokens', { maximum: MAX_TOKENS, fallback: DEFAULT_TOKENS }),
     ...sizeRangeParameters,
   }),
   body: null,
@@ -104,8 +104,8 @@ export const getDcaPressure = defineEndpoint({
         token: boardToken,
         buy_order_count: count('Active BUY orders'),
         sell_order_count: count('Active SELL orders'),
-        total_buy_usd: usd('What is left of the BUY orders'),
-        total_sell_usd: usd('What is left of the SELL orders'),
+        total_buy_usd: usd('Remaining amount of the BUY orders'),
+        total_sell_usd: usd('Remaining amount of the SELL orders'),
         net_usd: usd('`total_buy_usd - total_sell_usd`'),
         impact: document({
           ...byTimeframe('net_usd', netUsd),

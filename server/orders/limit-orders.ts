@@ -52,12 +52,12 @@ const limitOrder = document({
   usd_price: usd('Price of the order'),
   current_price_usd: usd("Current price of the order's own leg"),
   pct_away: Type.Number({
-    description: '`usd_price / current_price_usd - 1`, a fraction: -0.21 is 21% below.',
+    description: '`usd_price / current_price_usd - 1`, as a fraction: -0.21 is 21% below.',
   }),
-  usd_support_amount: usd('What is left of a BUY order; 0 of a SELL order'),
-  usd_resistance_amount: usd('What is left of a SELL order; 0 of a BUY order'),
-  pct_complete: Type.Number({ description: 'What has been filled, a fraction: 0.25 is 25%.' }),
-  created_at: epochSeconds('When the order was made'),
+  usd_support_amount: usd('Remaining amount of a BUY order; 0 for a SELL order'),
+  usd_resistance_amount: usd('Remaining amount of a SELL order; 0 for a BUY order'),
+  pct_complete: Type.Number({ description: 'Filled share, as a fraction: 0.25 is 25%.' }),
+  created_at: epochSeconds('Time of creation'),
 });
 
 export const getLimitOrders = defineEndpoint({
@@ -67,12 +67,11 @@ export const getLimitOrders = defineEndpoint({
   tag: 'Orders',
   summary: 'Limit orders around the price of one token',
   description:
-    'Active limit orders within a range of the current price, the nearest by `|pct_away|` first, ties by ' +
-    'address. Active is an order that is not closed and has something left. `chain` is a filter: it ' +
-    "names the leg of the token's asset whose orders come back, the address' own where it is absent, every " +
-    'leg with `all`; range, limit and order hold for all of them together. Without such a leg there are ' +
-    'no orders, nor of a leg without a current price: how far they are away is not known. A token ' +
-    'without a record is a 404, and is not queued.',
+    'Active limit orders within a range of the current price, nearest first by `|pct_away|`, ties by ' +
+    'address. An order is active if it is not closed and has something left to trade. `chain` filters ' +
+    "the legs of the token's asset: one chain, or every leg with `all`; the default is the address' own " +
+    'chain. The range, the limit and the sort order apply to all legs together. A missing leg, or one ' +
+    'without a current price, has no orders. A token without a record is a 404 and is not queued.',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -81,13 +80,14 @@ export const getLimitOrders = defineEndpoint({
     token_address: tokenAddress,
     low_pct_change: bounded(MIN_CHANGE, MAX_CHANGE, {
       default: DEFAULT_LOW_CHANGE,
-      description: 'Least `pct_away`, included: a fraction of the price, -0.25 is 25% below.',
+      description:
+        'Minimum `pct_away` (inclusive), as a fraction of the price: -0.25 is 25% below.',
     }),
     high_pct_change: bounded(MIN_CHANGE, MAX_CHANGE, {
       default: MAX_CHANGE,
-      description: 'Greatest `pct_away`, included; not below `low_pct_change`.',
+      description: 'Maximum `pct_away` (inclusive); not below `low_pct_change`.',
     }),
-    limit: most('orders that are listed', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
+    limit: most('orders', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
   }),
   body: null,
   response: document({

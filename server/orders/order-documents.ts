@@ -21,42 +21,43 @@ type Flows<T> = Record<`usd_next_${Timeframe}`, T>;
 const flows = Object.fromEntries(
   TIMEFRAMES.map((timeframe) => [
     `usd_next_${timeframe}`,
-    usd(`What the order trades in the next ${timeframe.replace('_', ' ')}`),
+    usd(`Amount that the order trades in the next ${timeframe.replace('_', ' ')}`),
   ]),
 ) as Flows<ReturnType<typeof usd>>;
 
-export const direction = word(DIRECTIONS, { description: 'What the order does with the token.' });
-export const pairedSymbol = text('Symbol of what the token is traded against');
+export const direction = word(DIRECTIONS, {
+  description: 'Whether the order buys or sells the token.',
+});
+export const pairedSymbol = text('Symbol of the token on the other side');
 
 export const dcaOrder = document({
   dca_address: text('Address of the order'),
-  chain: word(['mainchain'], { description: 'DCA orders are on mainchain alone.' }),
+  chain: word(['mainchain'], { description: 'DCA orders exist on mainchain only.' }),
   direction,
   symbol: tokenSymbol,
   paired_symbol: pairedSymbol,
-  deposited_usd: usd('What was put in'),
-  remaining_usd: usd('What is left to be traded'),
+  deposited_usd: usd('Amount deposited'),
+  remaining_usd: usd('Amount left to trade'),
   pct_filled: nullable(
     Type.Number(),
-    '`1 - remaining_usd / deposited_usd`, a fraction: 0.25 is 25%; null where nothing was deposited.',
+    '`1 - remaining_usd / deposited_usd`, as a fraction: 0.25 is 25%; null if nothing was deposited.',
   ),
   in_active_range: Type.Boolean({
     description:
-      'Whether the current price lies within `price_range`, its ends included. Without a current ' +
-      'price no order is in range.',
+      'Whether the current price is within `price_range` (inclusive); false without a current price.',
   }),
   cycle_frequency: number('Seconds between two cycles'),
   price_range: document(
     {
-      min_usd: nullable(Type.Number(), 'Lowest price, USD; null where that end is open.'),
-      max_usd: nullable(Type.Number(), 'Highest price, USD; null where that end is open.'),
-      current_price_usd: nullable(Type.Number(), 'Current price, USD; null where none is known.'),
+      min_usd: nullable(Type.Number(), 'Lowest price, USD; null if unbounded.'),
+      max_usd: nullable(Type.Number(), 'Highest price, USD; null if unbounded.'),
+      current_price_usd: nullable(Type.Number(), 'Current price, USD; null if unknown.'),
     },
-    { description: 'The prices between which the order trades.' },
+    { description: 'Prices at which the order trades.' },
   ),
   flow_projections: document(flows, {
     description:
-      'What the order trades from now on: its cycles up to then, at most what remains; 0 out of range.',
+      'Amounts that the order will trade from now on, capped at what remains; 0 out of range.',
   }),
 });
 

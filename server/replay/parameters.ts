@@ -58,14 +58,14 @@ export const replayParameters = Type.Object({
   from: instant('Start of the window (inclusive). Default: 24 hours before `to`.'),
   to: instant('End of the window (exclusive). Default: now.'),
   group: Type.Optional(
-    word(REPLAY_GROUPS, { description: 'What cells are summed by (`market` unless sent).' }),
+    word(REPLAY_GROUPS, { description: 'How cells are grouped. Default: `market`.' }),
   ),
-  types: types('Types to keep.'),
+  types: types('Market types to include.'),
   onchain: Type.Optional(
     Type.Boolean({ description: '`true` means `types=onchain_pool,onchain_limit_order`.' }),
   ),
-  venues: venues('Venue keys to keep.'),
-  exclude_types: types('Types to leave out; not together with `types`.'),
+  venues: venues('Venue keys to include.'),
+  exclude_types: types('Market types to exclude; not together with `types`.'),
   exclude_venues: venues('Venue keys to leave out; not together with `venues`.'),
   markets: Type.Optional(
     word(['split', 'aggregate'], {

@@ -47,10 +47,12 @@ import {
 import type { SegmentColumns } from './segment-columns.js';
 
 const marketType = word(MARKET_TYPES, { description: 'Type of market.' });
-const keys = nullable(Type.Array(Type.String()), 'As sent; null where it was not.');
+const keys = nullable(Type.Array(Type.String()), 'As sent; null if not sent.');
 const indexes = (of: string) =>
   Type.Optional(
-    Type.Array(Type.Integer({ minimum: 0 }), { description: `Index into \`${of}\`, a cell each.` }),
+    Type.Array(Type.Integer({ minimum: 0 }), {
+      description: `Index into \`${of}\`, one per cell.`,
+    }),
   );
 
 const facets = document(
@@ -68,21 +70,23 @@ const facets = document(
   },
   {
     description:
-      'Mean depth per snapshot of the page by type and by venue, within the band and before any ' +
-      'filter. Left out with `group=all` and no filter.',
+      'Mean depth of the snapshots on the page by type and by venue, within the band and before any ' +
+      'filter. Absent with `group=all` and no filter.',
   },
 );
 
 const snapshot = document({
   t: epochSeconds('Time'),
-  tier: word(TIERS, { description: 'How dense the snapshots around it are kept.' }),
+  tier: word(TIERS, { description: 'Density at which snapshots of this age are kept.' }),
   price_usd: usd('Price'),
   market_idx: indexes('markets'),
   group_idx: indexes('groups'),
   bin: Type.Array(Type.Integer(), { description: 'Bins: price = price_usd * 1.01^bin.' }),
-  support_usd: Type.Array(Type.Number({ minimum: 0 }), { description: 'Support, exact cents.' }),
+  support_usd: Type.Array(Type.Number({ minimum: 0 }), {
+    description: 'Support, USD, exact to the cent.',
+  }),
   resistance_usd: Type.Array(Type.Number({ minimum: 0 }), {
-    description: 'Resistance, exact cents.',
+    description: 'Resistance, USD, exact to the cent.',
   }),
 });
 
@@ -93,10 +97,10 @@ export const getReplay = defineEndpoint({
   tag: 'Depth',
   summary: 'Depth history of one token',
   description:
-    'Support and resistance per market and price bin, snapshot by snapshot, in columns: cell i of a ' +
-    'snapshot is index i of each of its arrays. A page holds up to ' +
+    'Support and resistance by market and price bin, snapshot by snapshot, in columns: cell i of a ' +
+    'snapshot is item i of each of its arrays. A page holds up to ' +
     `${PAGE_LIMITS.maxCells.toLocaleString('en-US')} cells and ${PAGE_LIMITS.maxSnapshots} snapshots; ` +
-    'go on with `from` = `next_from` and the same `to` until `next_from` is null.',
+    'to get the next one, send `next_from` as `from` with the same `to`, until `next_from` is null.',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -106,17 +110,22 @@ export const getReplay = defineEndpoint({
   response: document({
     token: tokenAddress,
     resolved_token: Type.Optional(
-      Type.String({ description: 'The mint that a bridged `0x` leg was answered from.' }),
+      Type.String({
+        description: 'The mainchain mint whose data answers for a bridged `0x` address.',
+      }),
     ),
     chain: chainKey,
     window: document({
       from: epochSeconds('Start, after clamping to the last 365 days'),
       to: epochSeconds('End'),
       clamped: Type.Boolean(),
-      served_from: nullable(Type.Integer(), 'First time on the page; null where it is empty.'),
-      served_to: nullable(Type.Integer(), 'Last time on the page; null where it is empty.'),
+      served_from: nullable(
+        Type.Integer(),
+        'Time of the first snapshot; null if the page is empty.',
+      ),
+      served_to: nullable(Type.Integer(), 'Time of the last snapshot; null if the page is empty.'),
     }),
-    next_from: nullable(Type.Integer(), '`from` of the next page; null on the last one.'),
+    next_from: nullable(Type.Integer(), '`from` of the next page; null on the last page.'),
     group: word(REPLAY_GROUPS),
     filter: document({
       types: keys,
@@ -135,13 +144,13 @@ export const getReplay = defineEndpoint({
       document({
         source: Type.String(),
         exchange_type: word(EXCHANGE_TYPES),
-        address: nullable(Type.String(), "The pool's or book's; null where it has none."),
-        pair: nullable(Type.String(), 'Null where the market has none.'),
+        address: nullable(Type.String(), 'Address of the pool or order book; null if it has none.'),
+        pair: nullable(Type.String(), 'Null if the market has none.'),
       }),
       { description: 'Empty with `group=all`.' },
     ),
     groups: Type.Array(document({ key: Type.String(), label: Type.String(), type: marketType }), {
-      description: 'With `group=venue` and `group=type`, else empty.',
+      description: 'Empty unless `group` is `venue` or `type`.',
     }),
     facets: Type.Optional(facets),
     snapshots: Type.Array(snapshot),

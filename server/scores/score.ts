@@ -43,8 +43,12 @@ import {
 const component = (points: number, description: string) =>
   document(
     {
-      value: Type.Number({ minimum: 0, maximum: 1, description: 'The mark, 0 to 1.' }),
-      points: number(`What the mark is worth in the score: ${points} times it`),
+      value: Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: 'Value of the component, 0 to 1.',
+      }),
+      points: number(`Points that it adds to the score: ${points} times the value`),
     },
     { description },
   );
@@ -53,7 +57,7 @@ const component = (points: number, description: string) =>
 const scoreExplanation = document({
   formula_version: word([SCORE_FORMULA], {
     description:
-      'Names the formula: the score is the sum of the points of its components, rounded to one decimal.',
+      "Name of the formula: the score is the sum of its components' points, rounded to one decimal.",
   }),
   support: usd('S: sum of weight times support'),
   resistance: usd('R: sum of weight times resistance'),
@@ -69,10 +73,10 @@ const scoreExplanation = document({
         description: 'Bin of the 1% ladder: price = price of the leg * 1.01^bin.',
       }),
       weight: number('max(0, 1 - |1.01^bin - 1| / 0.25)'),
-      support: usd('Support of all legs in this bin, perps left out'),
+      support: usd('Support of all legs in this bin, without perps'),
       resistance: usd('Resistance of all legs in this bin, perps left out'),
     }),
-    { description: `Every bin with a weight, ${FIRST_SCORE_BIN} to ${LAST_SCORE_BIN}.` },
+    { description: `Every weighted bin, ${FIRST_SCORE_BIN} to ${LAST_SCORE_BIN}.` },
   ),
   legs: Type.Array(
     document({
@@ -82,7 +86,7 @@ const scoreExplanation = document({
       tier: word(TIERS),
       price_usd: usd('Price of the snapshot'),
     }),
-    { description: 'The legs whose depth was merged.' },
+    { description: 'Legs whose depth was merged.' },
   ),
 });
 
@@ -93,9 +97,8 @@ export const getScore = defineEndpoint({
   tag: 'Scores',
   summary: 'Score of one token',
   description:
-    'The liquidity score of the asset that the token belongs to. Never 404: a mint without a record ' +
-    'is `pending`, and is queued for analysis. A `0x` address that is a bridged leg of an asset with ' +
-    'a mainchain leg is answered as that mint.',
+    "The liquidity score of the token's asset. Never a 404: a mint without a record is `pending` and is " +
+    'queued for analysis. The `0x` address of a bridged asset is answered with its mainchain mint.',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -106,9 +109,7 @@ export const getScore = defineEndpoint({
     numericIds: true,
   },
   query: Type.Object({
-    explain: flag(
-      'Adds `explain`: what the score is made of, so that anyone can work it out anew.',
-    ),
+    explain: flag('Adds `explain`: everything needed to recompute the score.'),
   }),
   body: null,
   response: document({
@@ -120,12 +121,12 @@ export const getScore = defineEndpoint({
     score_msg: scoreMessage,
     service_last_run: nullable(
       Type.String({ format: 'date-time' }),
-      'When the score was worked out, UTC; null where there is none.',
+      'When the score was computed, UTC; null if there is no score.',
     ),
-    service_current_price: nullable(Type.Number(), 'Current price, USD; null where none is known.'),
+    service_current_price: nullable(Type.Number(), 'Current price, USD; null if unknown.'),
     status: tokenStatus,
     explain: Type.Optional(
-      nullable(scoreExplanation, 'With `explain=true`; null where there is no score.'),
+      nullable(scoreExplanation, 'With `explain=true`; null if there is no score.'),
     ),
   }),
   errors: [],
@@ -141,8 +142,8 @@ export const postScore = defineEndpoint({
   tag: 'Scores',
   summary: 'Scores of up to 50 tokens',
   description:
-    "Scores in the request's order, duplicates kept, each under its own address and chain. Mints " +
-    'without a record are `pending`, and are queued for analysis.',
+    'Scores in the order of the request, duplicates included, each under its own address and chain. ' +
+    'Mints without a record are `pending` and are queued for analysis.',
   tier: 'enterprise',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -157,7 +158,7 @@ export const postScore = defineEndpoint({
   body: Type.Object({
     addresses: Type.Array(Type.String(), {
       maxItems: MAX_BATCH_SCORES,
-      description: 'Base58 mints and `0x` addresses, mixed at will.',
+      description: 'Base58 mints and `0x` addresses, in any mix.',
     }),
   }),
   response: document({
@@ -173,7 +174,7 @@ export const postScore = defineEndpoint({
     ),
     invalid_addresses: Type.Array(Type.String(), {
       description:
-        'Items of the request that are no addresses, as sent; they have no item in `tokens`.',
+        'Items of the request that are not addresses, as sent; they are not in `tokens`.',
     }),
   }),
   errors: [],

@@ -26,10 +26,10 @@ export const getTopScores = defineEndpoint({
   method: 'GET',
   path: '/top-scores',
   tag: 'Scores',
-  summary: 'The 50 tokens of the highest scores',
+  summary: 'The 50 highest scores',
   description:
-    'Scored tokens, the highest score first. With `chain=all` one merged board, on which an asset ' +
-    'stands once, by its mainchain leg where that one is scored. Ties stand by address.',
+    'Scored tokens, highest score first, ties by address. With `chain=all`, an asset is listed once, by ' +
+    'its mainchain leg if that leg is scored.',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -50,7 +50,7 @@ export const getTopScores = defineEndpoint({
           description: 'Liquidity score of the asset, 0 to 100 with one decimal.',
         }),
         service_current_price: usd('Current price'),
-        status: word(['available'], { description: 'Scored tokens alone are listed.' }),
+        status: word(['available'], { description: 'Only scored tokens are listed.' }),
       }),
       { maxItems: TOP_SCORES },
     ),

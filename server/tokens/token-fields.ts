@@ -14,18 +14,18 @@ import { currentPriceUsd, type LiveToken, TOKEN_STATUSES } from './token-table.j
 
 export const tokenStatus = word(TOKEN_STATUSES, {
   description:
-    '`available`: scored. `pending`: waits for its score, which follows its data within 15 seconds. ' +
-    '`unsupported`: on mainchain, left out of coverage for good; on evmchain, not indexed yet, do not poll. ' +
-    '`unscored`: depth and price only, never scored. `price_unavailable`: supported, yet without a price.',
+    '`available`: scored. `pending`: not scored yet; the score follows its data within 15 seconds. ' +
+    '`unsupported`: on mainchain, permanently excluded; on evmchain, not indexed yet, do not poll. ' +
+    '`unscored`: depth and price only, never scored. `price_unavailable`: supported, but without a price.',
 });
 
 export const serviceScore = nullable(
   Type.Number({ minimum: 0, maximum: 100 }),
-  'Liquidity score of the asset, 0 to 100 with one decimal; null where it is not scored.',
+  'Liquidity score of the asset, 0 to 100 with one decimal; null if not scored.',
 );
 
 export const scoreMessage = Type.String({
-  description: 'How support and resistance balance, or why there is no score.',
+  description: 'How support compares with resistance, or why there is no score.',
 });
 
 const identity = {
@@ -34,16 +34,16 @@ const identity = {
   symbol: tokenSymbol,
   name: tokenName,
 };
-const icon = nullable(Type.String(), 'URL of an icon; null where no list of tokens has given one.');
+const icon = nullable(Type.String(), 'URL of an icon; null if unknown.');
 const size = {
-  mcap: nullable(Type.Number(), 'Market capitalisation, USD; null where none has been given.'),
+  mcap: nullable(Type.Number(), 'Market capitalisation, USD; null if unknown.'),
   liquidity_usd: nullable(
     Type.Number(),
-    'Liquidity as the list of tokens gave it, USD; null where none has been given. The ranges ' +
-      '`min_liquidity` and `max_liquidity` are about Support Liquidity, which is another number.',
+    'Liquidity from the token list, USD; null if unknown. `min_liquidity` and `max_liquidity` compare ' +
+      'Support Liquidity, which is a different figure.',
   ),
 };
-const priceUsd = nullable(Type.Number(), 'Current price, USD; null where none is known.');
+const priceUsd = nullable(Type.Number(), 'Current price, USD; null if unknown.');
 
 /** The `token` of a board's row. */
 export const boardToken = document({
@@ -75,8 +75,8 @@ export const ordersToken = document({
   price_usd: priceUsd,
   last_refresh: nullable(
     Type.Integer(),
-    "Time of the snapshot that the price is from, else of the token's row, Unix epoch seconds; null " +
-      'where it has neither.',
+    "Time of the snapshot that the price is from, else of the token's record, Unix epoch seconds; null " +
+      'if there is neither.',
   ),
 });
 
@@ -96,7 +96,7 @@ export function ordersTokenDocument(token: LiveToken): Static<typeof ordersToken
   };
 }
 
-const NULL_FAILS = 'A token whose figure is not known is outside of every range that is sent.';
+const NULL_FAILS = 'Tokens whose figure is unknown are excluded.';
 const LIQUIDITY =
   "Support Liquidity, USD: DEX markets' support within 25% of the price in the newest snapshot, " +
   'constant product included.';
@@ -106,10 +106,10 @@ const bound = (description: string) =>
 
 /** Query parameters that filter tokens by size. */
 export const sizeRangeParameters = {
-  min_mcap: bound('Least market capitalisation, USD.'),
-  max_mcap: bound('Greatest market capitalisation, USD; not below `min_mcap`.'),
-  min_liquidity: bound(`Least ${LIQUIDITY}`),
-  max_liquidity: bound('Greatest Support Liquidity, USD; not below `min_liquidity`.'),
+  min_mcap: bound('Minimum market capitalisation, USD.'),
+  max_mcap: bound('Maximum market capitalisation, USD; not below `min_mcap`.'),
+  min_liquidity: bound(`Minimum ${LIQUIDITY}`),
+  max_liquidity: bound('Maximum Support Liquidity, USD; not below `min_liquidity`.'),
 };
 
 /** USD, both ends included; undefined: open. */

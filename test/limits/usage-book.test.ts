@@ -87,9 +87,10 @@ describe('a usage book', () => {
   it('does not wait for a transaction that takes long', async () => {
     const book = await load();
     let endTransaction = () => {};
+    const ended = new Promise<void>((resolve) => (endTransaction = resolve));
     const transaction = database.transaction(async (tx) => {
       await tx.run("INSERT INTO meta VALUES ('test', 'x')");
-      await new Promise<void>((resolve) => (endTransaction = resolve));
+      await ended;
     });
     book.counter('key_a', 202611).add(4);
     await book.flush();

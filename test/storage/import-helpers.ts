@@ -6,7 +6,7 @@ import {
   leftOutReason,
   parseImportOptions,
   type RawImportFlags,
-} from '../../server/cli/import-options.js';
+} from '../../server/cli/commands/import.js';
 import { type ImportFormat, ImportReport } from '../../storage/import/formats.js';
 import { importRows } from '../../storage/import/import.js';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createWriteStream, statSync } from 'node:fs';
 import { afterAll, expect, it } from 'vitest';
-import { parseImportOptions } from '../../server/cli/import-options.js';
+import { parseImportOptions } from '../../server/cli/commands/import.js';
 import { ImportReport } from '../../storage/import/formats.js';
 import { importRows } from '../../storage/import/import.js';
 import { Scratch, TOKEN } from './import-helpers.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseImportOptions, type RawImportFlags } from '../../server/cli/import-options.js';
+import { parseImportOptions, type RawImportFlags } from '../../server/cli/commands/import.js';
 import { UsageError } from '../../storage/errors.js';
 import { IMPORT_FORMATS, type ImportFormat } from '../../storage/import/formats.js';
 

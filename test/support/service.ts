@@ -6,7 +6,7 @@ import { type PlanCheck, RATE_BUCKETS } from '../../server/api/endpoint.js';
 import { startServer, type RunningServer } from '../../server/app.js';
 import { type Clock, frozenClock } from '../../server/clock.js';
 import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
-import { liveHandlers, type LiveHandlers } from '../../server/handlers.js';
+import { liveHandlers, type LiveHandlers } from '../../server/endpoints.js';
 import { TopScores } from '../../server/scores/top-scores.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';

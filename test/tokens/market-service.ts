@@ -3,7 +3,7 @@ import { type ComputePool, startPool } from '../../compute/pool.js';
 import { type RunningServer, startServer } from '../../server/app.js';
 import type { Clock } from '../../server/clock.js';
 import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
-import { liveHandlers } from '../../server/handlers.js';
+import { liveHandlers } from '../../server/endpoints.js';
 import { TopScores } from '../../server/scores/top-scores.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
 import { createLog } from '../../server/log.js';

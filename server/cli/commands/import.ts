@@ -2,17 +2,30 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
+import { MAX_SOURCE_CHARS, MAX_T_S } from '../../../compute/ingest/fields.js';
+import {
+  canonicalAddress,
+  chainOfAddress,
+  CHAINS,
+  MARKET_TYPES,
+  type MarketType,
+  venueKey,
+} from '../../../compute/market.js';
+import { DAY_S, HOUR_S, InstantError, MINUTE_S, parseInstant } from '../../../compute/time.js';
 import { UsageError } from '../../../storage/errors.js';
 import {
   IMPORT_FORMATS,
-  ImportReport,
   type ImportFormat,
+  type ImportKind,
   type ImportOptions,
+  ImportReport,
+  type ImportToken,
+  kindOfFormat,
+  type LeftOut,
   type Tally,
 } from '../../../storage/import/formats.js';
 import { importIntoStore, importRows } from '../../../storage/import/import.js';
 import { dataDirectory, type FlagKind, readFlags } from '../flags.js';
-import { IMPORT_FLAGS, leftOutReason, parseImportOptions } from '../import-options.js';
 import { count, printJson, Progress, tell } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 
@@ -21,7 +34,7 @@ const IMPORT_USAGE = `fathom import FORMAT FILE... --data DIR|--out FILE [--toke
   FORMAT: ${IMPORT_FORMATS.join(', ')}`;
 export const command = { usage: IMPORT_USAGE, run: importFiles };
 
-/** Entries of each list of the report that people are shown. */
+/** Entries shown of each list of the report. */
 const SHOWN = 5;
 
 /** @throws UsageError | InputError */
@@ -35,8 +48,7 @@ export async function importFiles(words: readonly string[]): Promise<void> {
     throw new UsageError(`FORMAT: expected one of ${IMPORT_FORMATS.join(', ')}`);
   }
   if (files.length === 0) throw new UsageError('FILE: expected at least one');
-  const out = flags.out as string | undefined;
-  const data = flags.data as string | undefined;
+  const { out, data } = flags as { out?: string; data?: string };
   if (out !== undefined && data !== undefined) {
     throw new UsageError('--data and --out: expected one of them');
   }
@@ -90,7 +102,7 @@ async function intoStore(
   }
 }
 
-/** Writes NDJSON beside `out` and puts it in its place when it is whole. */
+/** Writes NDJSON to `out`.part and renames it to `out` when it is complete. */
 async function intoFile(
   format: ImportFormat,
   files: readonly string[],
@@ -121,13 +133,13 @@ async function intoFile(
 }
 
 function tellReport(read: ImportReport): void {
-  // Not a fault of the files, but nobody should take an import of nothing for a success.
+  // Not an error, but an empty import should not pass for a success.
   if (read.rows === 0) {
     tell(`nothing to import: none of ${count(read.messages)} messages or entries made a row`);
   }
-  tellList('breaks of the feed', read.gaps, ({ t, reason }) => `${timeText(t)}: ${reason}`);
-  tellList('late messages', read.outOfOrder, ({ t, reason }) => `${timeText(t)}: ${reason}`);
-  tellList('crossed books', read.crossed, ({ t, reason }) => `${timeText(t)}: ${reason}`);
+  tellList('breaks of the feed', read.gaps, timedText);
+  tellList('late messages', read.outOfOrder, timedText);
+  tellList('crossed books', read.crossed, timedText);
   tellList(
     'left out',
     read.leftOut,
@@ -142,8 +154,9 @@ function tellList<T>(title: string, tally: Tally<T>, text: (item: T) => string):
   if (tally.count > SHOWN) tell(`  and ${count(tally.count - SHOWN)} more`);
 }
 
-function timeText(t: number | null): string {
-  return t === null ? 'before the first time' : new Date(t * 1000).toISOString();
+function timedText({ t, reason }: { t: number | null; reason: string }): string {
+  const time = t === null ? 'before the first time' : new Date(t * 1000).toISOString();
+  return `${time}: ${reason}`;
 }
 
 function jsonReport(read: ImportReport): object {
@@ -164,4 +177,173 @@ function jsonReport(read: ImportReport): object {
       })),
     },
   };
+}
+
+/** The flags that describe the data, by kind of format, without their dashes. */
+const FLAGS_OF_KIND = {
+  book: ['token', 'source', 'pair', 'type', 'quote-usd', 'every', 'contract-usd'],
+  pools: ['token', 'source', 'quote-usd', 'at'],
+  tokens: [],
+} as const satisfies Record<ImportKind, readonly string[]>;
+
+type ImportFlag = (typeof FLAGS_OF_KIND)[ImportKind][number];
+const IMPORT_FLAGS: readonly ImportFlag[] = [...new Set(Object.values(FLAGS_OF_KIND).flat())];
+
+/** Default of `--every`. */
+const DEFAULT_EVERY_S = 60;
+const MAX_EVERY_S = DAY_S;
+
+/** Values of each flag, in order. */
+export type RawImportFlags = Readonly<Partial<Record<string, string | readonly string[]>>>;
+
+/**
+ * Reads the flags that describe the data.
+ * @throws UsageError that names a flag that is malformed, missing, does not apply to the format or is
+ *   given twice (which only `--quote-usd ADDRESS=N` may be)
+ */
+export function parseImportOptions(format: ImportFormat, flags: RawImportFlags): ImportOptions {
+  const kind = kindOfFormat(format);
+  const applicable: readonly ImportFlag[] = FLAGS_OF_KIND[kind];
+  const options: ImportOptions = {
+    quoteUsd: 1,
+    quoteUsdByAddress: new Map(),
+    everyS: DEFAULT_EVERY_S,
+  };
+  for (const [name, value] of Object.entries(flags)) {
+    if (value === undefined) continue;
+    const values = typeof value === 'string' ? [value] : value;
+    if (values.length === 0) continue;
+    const flag = IMPORT_FLAGS.find((known) => known === name);
+    if (flag === undefined) throw new UsageError(`--${name}: import has no such flag`);
+    if (!applicable.includes(flag)) {
+      throw new UsageError(`--${flag}: ${format} has no use for it`);
+    }
+    if (flag === 'quote-usd' && kind === 'pools') {
+      for (const text of values) readQuotePrice(options, format, text);
+      continue;
+    }
+    if (values.length > 1) throw new UsageError(`--${flag}: given more than once`);
+    readFlag(options, format, flag, values[0]);
+  }
+  if (kind !== 'tokens' && options.token === undefined) {
+    throw new UsageError(`--token: ${format} needs it (CHAIN:ADDRESS)`);
+  }
+  return options;
+}
+
+/** Why an entry was left out, and the flag that would include it. */
+export function leftOutReason({ reason, missing }: LeftOut): string {
+  if (missing === undefined) return reason;
+  return `${reason}: ${missing === 'atS' ? '--at TIME' : `--quote-usd ${missing.quoteUsdOf}=N`}`;
+}
+
+function readFlag(options: ImportOptions, format: ImportFormat, flag: ImportFlag, text: string) {
+  switch (flag) {
+    case 'token':
+      options.token = parseToken(text);
+      return;
+    case 'source':
+      if (venueKey(text) === '') {
+        throw new UsageError('--source: expected a name with a letter or digit');
+      }
+      options.source = parseName(flag, text);
+      return;
+    case 'pair':
+      options.pair = parseName(flag, text);
+      return;
+    case 'type':
+      options.type = parseMarketType(text);
+      return;
+    case 'quote-usd':
+      if (text.includes('=')) {
+        throw new UsageError(`--quote-usd: expected N for ${format} (ADDRESS=N is for pools)`);
+      }
+      options.quoteUsd = parsePositive('quote-usd', text);
+      return;
+    case 'every':
+      options.everyS = parseEvery(text);
+      return;
+    case 'at':
+      options.atS = parseTimeS('at', text);
+      return;
+    case 'contract-usd':
+      options.contractUsd = parsePositive('contract-usd', text);
+  }
+}
+
+function parseToken(text: string): ImportToken {
+  const colon = text.indexOf(':');
+  const chain = CHAINS.find((known) => known === text.slice(0, colon));
+  const address = text.slice(colon + 1);
+  if (colon < 0 || chain === undefined) {
+    throw new UsageError(`--token: expected CHAIN:ADDRESS with CHAIN one of ${CHAINS.join(', ')}`);
+  }
+  if (chainOfAddress(address) !== chain) {
+    throw new UsageError(`--token: expected an address of ${chain}, found '${address}'`);
+  }
+  return { chain, address: canonicalAddress(address) };
+}
+
+function parseName(flag: ImportFlag, text: string): string {
+  if (text.trim() === '' || text.length > MAX_SOURCE_CHARS) {
+    throw new UsageError(`--${flag}: expected a name of 1 to ${MAX_SOURCE_CHARS} characters`);
+  }
+  return text;
+}
+
+/** Order books are centralised exchanges', so pool types do not apply. */
+function parseMarketType(text: string): MarketType {
+  const types = MARKET_TYPES.filter((type) => type.startsWith('cex_'));
+  const type = types.find((known) => known === text);
+  if (type === undefined) {
+    throw new UsageError(`--type: expected ${types.join(' or ')} for an order book`);
+  }
+  return type;
+}
+
+function parsePositive(flag: ImportFlag, text: string): number {
+  const value = /^[0-9.]+(e[+-]?[0-9]+)?$/i.test(text) ? Number(text) : NaN;
+  if (!(value > 0 && value < Infinity)) {
+    throw new UsageError(`--${flag}: expected a number above 0, found '${text}'`);
+  }
+  return value;
+}
+
+function readQuotePrice(options: ImportOptions, format: ImportFormat, text: string): void {
+  const equals = text.indexOf('=');
+  const address = text.slice(0, Math.max(equals, 0));
+  if (chainOfAddress(address) === null) {
+    throw new UsageError(`--quote-usd: expected ADDRESS=N for ${format}, found '${text}'`);
+  }
+  const key = canonicalAddress(address);
+  if (options.quoteUsdByAddress.has(key)) {
+    throw new UsageError(`--quote-usd: ${address} has a price twice`);
+  }
+  options.quoteUsdByAddress.set(key, parsePositive('quote-usd', text.slice(equals + 1)));
+}
+
+const UNIT_S = { s: 1, m: MINUTE_S, h: HOUR_S } as const;
+
+function parseEvery(text: string): number {
+  const match = /^([0-9]{1,6})([smh]?)$/.exec(text);
+  const unit = (match?.[2] || 's') as keyof typeof UNIT_S;
+  const seconds = match === null ? NaN : Number(match[1]) * UNIT_S[unit];
+  if (!(seconds >= 1 && seconds <= MAX_EVERY_S)) {
+    throw new UsageError(
+      `--every: expected whole seconds from 1s to ${MAX_EVERY_S}s, found '${text}'`,
+    );
+  }
+  return seconds;
+}
+
+/** Whole epoch seconds, rounded down. */
+function parseTimeS(flag: ImportFlag, text: string): number {
+  try {
+    const seconds = Math.floor(parseInstant(text));
+    if (seconds > 0 && seconds <= MAX_T_S) return seconds;
+    throw new InstantError(`expected a time from 1 to ${MAX_T_S}`);
+  } catch (error) {
+    if (!(error instanceof InstantError)) throw error;
+    throw new UsageError(`--${flag}: ${error.message}, found '${text}'`);
+  }
 }
