@@ -1,15 +1,15 @@
-/** A market's amounts by bin in USD, as its body gives them. */
+/** One market's amounts by bin in USD. */
 import { BIN_COUNT, BIN_RATIO, binFactor, binOfPrice, MAX_BIN, MIN_BIN } from '../ladder.js';
 
 /**
- * Share of its price by which a level has to lie within its bin's interval to need no logarithm:
- * many times what rounding moves an edge by.
+ * Share of its price by which a level must lie within its bin to need no logarithm: many times what
+ * rounding moves an edge by.
  */
 const EDGE_MARGIN = 1e-9;
 
 /**
  * Sums of one market's support and resistance by bin, in USD before rounding. Index `i` of a column
- * is bin `MIN_BIN + i`. Reused from market to market.
+ * is bin `MIN_BIN + i`. One accumulator serves many markets.
  */
 export class LadderAccumulator {
   readonly supportUsd = new Float64Array(BIN_COUNT);
@@ -21,7 +21,7 @@ export class LadderAccumulator {
   lastIndex = -1;
   /** Price of the snapshot that the bins stand around. */
   priceUsd = 1;
-  /** Index of the last level's bin, and prices that are surely in it: the next one's often is. */
+  /** Index of the last level's bin, and the prices surely in it: the next level often is. */
   private lastLevelIndex = 0;
   private sureFromUsd = Infinity;
   private sureToUsd = -Infinity;
@@ -41,15 +41,15 @@ export class LadderAccumulator {
     this.sureToUsd = -Infinity;
   }
 
-  /** Notes that indexes `first` to `last` may hold amounts: what writes to a column says so. */
+  /** Notes that indexes `first` to `last` may hold amounts; every write to a column calls it. */
   reach(first: number, last: number): void {
     if (first < this.firstIndex) this.firstIndex = first;
     if (last > this.lastIndex) this.lastIndex = last;
   }
 
   /**
-   * Adds a level's `usd` to one of the two columns at the bin of `levelPriceUsd` (a price of 0 or
-   * Infinity, which extreme exponents can give, lies outside). For levels with an amount alone.
+   * Adds a level's `usd`, above 0, to one of the two columns at the bin of `levelPriceUsd`. Prices
+   * of 0 and Infinity, which extreme exponents can give, lie outside.
    */
   addLevel(column: Float64Array, levelPriceUsd: number, usd: number): void {
     if (levelPriceUsd > this.sureFromUsd && levelPriceUsd < this.sureToUsd) {

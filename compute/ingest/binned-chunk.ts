@@ -1,4 +1,4 @@
-/** Collects the snapshots of a chunk's rows, in any order of time and token, as one run a tier. */
+/** Collects the snapshots of a chunk's rows, in any order, into one run for each token and tier. */
 import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS, MIN_BIN } from '../ladder.js';
 import { type Market, MAX_MARKETS_PER_TOKEN } from '../market.js';
 import { countCells, type JoinMode } from '../segment/merge.js';
@@ -11,9 +11,9 @@ import { type KeyedMarket, type MarketFieldNames, MarketParser } from './market-
 export interface BinnedChunk {
   /** In order of first arrival of the (chain, address, tier); empty where there are faults. */
   runs: BinnedRun[];
-  /** Rows read, the faulty ones too. */
+  /** Rows read, faulty ones included. */
   rows: number;
-  /** Snapshots and cells in `runs`; of the cells only those that hold an amount. */
+  /** Snapshots and cells in `runs`; cells without an amount do not count. */
   snapshots: number;
   cells: number;
   /** Levels, pool bins and cells with an amount outside the ladder. */
@@ -26,23 +26,23 @@ export interface BinnedChunk {
 /** Snapshots of one (chain, address, tier) and the markets that `run.market` indexes. */
 export interface BinnedRun {
   run: SnapshotRun;
-  /** In order of first arrival; a market named without any cell has arrived too. */
+  /** In order of first arrival, also those without any cell. */
   markets: Market[];
-  /** When each market arrived, counted over all of the chunk: orders them across tiers. */
+  /** When each market arrived, counted over the whole chunk: orders markets across tiers. */
   arrivals: number[];
   /** Where each market first stood, for faults. */
   marketOrigins: MarketOrigin[];
-  /** The first line of each snapshot's rows, of the last row where several made it. */
+  /** The first line of each snapshot; of its last row where several rows made it. */
   lines: Float64Array;
 }
 
-/** Where a market stands in a file: its row, and what precedes the names of its fields. */
+/** A market's row in a file, and the prefix of its field names there. */
 export interface MarketOrigin {
   line: number;
   prefix: string;
 }
 
-/** The buffers of runs' columns, each whole and its own: they move between threads uncopied. */
+/** The buffers of the runs' columns, to move to another thread. */
 export function transferablesOf(runs: readonly { run: SnapshotRun }[]): ArrayBuffer[] {
   return runs.flatMap(({ run }) =>
     [
@@ -67,7 +67,7 @@ export class ChunkBuilder {
   private readonly runs = new Map<string, RunBuilder>();
   private arrivals = 0;
 
-  /** @param cells about how many will come */
+  /** @param cells expected number of cells */
   constructor(
     private readonly mode: JoinMode,
     cells = 0,
@@ -75,7 +75,7 @@ export class ChunkBuilder {
     this.store = CellStore.take(cells);
   }
 
-  /** The run of a (chain, address, tier), made at its first call. */
+  /** The run of a (chain, address, tier). */
   run({ chain, address, tier }: RunKey): RunBuilder {
     const name = `${chain} ${address} ${tier}`;
     let run = this.runs.get(name);
@@ -87,15 +87,15 @@ export class ChunkBuilder {
   }
 
   /**
-   * The price that a snapshot has already: an earlier row's of the chunk, else the stored one's
-   * (`basePriceUsd`, NaN for none). NaN where there is none, or nothing is merged.
+   * The price of the snapshot that a row merges into: that of an earlier row of the chunk, else
+   * `basePriceUsd`. NaN where there is none or nothing is merged.
    */
   standingPrice(run: RunBuilder, t: number, basePriceUsd: number): number {
     if (this.mode === 'replace') return NaN;
     return run.at(t)?.priceUsd ?? basePriceUsd;
   }
 
-  /** Refuses cells that were binned around another price than the one that stands. */
+  /** Refuses cells that were binned around another price than the snapshot's. */
   checkCellsPrice(givenUsd: number, standingUsd: number): void {
     if (Number.isNaN(standingUsd) || givenUsd === standingUsd) return;
     this.faults.add(
@@ -105,8 +105,8 @@ export class ChunkBuilder {
   }
 
   /**
-   * Index of a market in its run. -1 and a fault where the token has too many; a fault where the
-   * market came earlier in the chunk as something else.
+   * Index of a market in its run; -1 and a fault where the token has too many. Another fault where
+   * an earlier row of the chunk gives the market another type.
    */
   arrive(run: RunBuilder, keyed: KeyedMarket, names: MarketFieldNames): number {
     const { prefix } = names;
@@ -133,8 +133,8 @@ export class ChunkBuilder {
   }
 
   /**
-   * Takes a snapshot in, unless it exceeds what a snapshot may hold.
-   * @param head with the price that its cells were binned against, of an earlier snapshot too
+   * Adds a snapshot unless it exceeds what one may hold.
+   * @param head with the price that the cells were binned around
    */
   put(run: RunBuilder, head: SnapshotHead, markets: MarketCells[], field: string): void {
     const earlier = this.mode === 'merge' ? run.at(head.t) : undefined;
@@ -154,7 +154,7 @@ export class ChunkBuilder {
     }
   }
 
-  /** The chunk. Nothing can be added after. */
+  /** The chunk; nothing can be added afterwards. */
   finish(): BinnedChunk {
     const { faults, count: faultCount } = this.faults;
     const builders = faultCount === 0 ? [...this.runs.values()] : [];
@@ -171,13 +171,13 @@ export class ChunkBuilder {
     };
   }
 
-  /** Only what is to be merged holds cells without amounts. */
+  /** Only runs for a merge hold cells without amounts. */
   private cellsOf(run: SnapshotRun): number {
     return this.mode === 'merge' ? countCells(run) : run.bin.length;
   }
 }
 
-/** A snapshot whose cells still lie in the store, market by market. */
+/** A snapshot whose cells are still in the store. */
 interface PendingSnapshot {
   t: number;
   priceUsd: number;
@@ -218,7 +218,7 @@ export class RunBuilder {
     return this.markets[index];
   }
 
-  /** Takes a snapshot in; an earlier one with the same `t` goes. */
+  /** Adds a snapshot in place of an earlier one of the same `t`. */
   put(snapshot: PendingSnapshot): void {
     this.snapshots.set(snapshot.t, snapshot);
   }
@@ -235,7 +235,7 @@ export class RunBuilder {
   }
 }
 
-/** The markets of a snapshot after another's have been added or have replaced theirs. */
+/** The markets of a snapshot after those of a later one were added or replaced theirs. */
 function merged(earlier: readonly MarketCells[], later: readonly MarketCells[]): MarketCells[] {
   const byMarket = new Map<number, MarketCells>();
   for (const cells of earlier) byMarket.set(cells.market, cells);
@@ -244,8 +244,8 @@ function merged(earlier: readonly MarketCells[], later: readonly MarketCells[]):
 }
 
 /**
- * The columns of snapshots. With `tombstones` a market without any cell stands as one cell without
- * amounts in the lowest bin, as joinRuns wants it of what is yet to be merged.
+ * The columns of snapshots. With `tombstones` a market without cells becomes one cell without
+ * amounts in the lowest bin, which joinRuns takes as its removal.
  */
 function runOf(
   key: RunKey,
@@ -263,7 +263,7 @@ function runOf(
   const cells = cellOffsets[snapshots.length];
   const market = new Uint16Array(cells);
   const bin = new Int16Array(cells);
-  // Mostly no cell of the store needs more than 32 bits: then none is to be narrowed.
+  // Most stores have no cell of more than 32 bits.
   const isNarrow = store.greatestCents <= MAX_NARROW_CENTS;
   const support = isNarrow ? new Uint32Array(cells) : new Float64Array(cells);
   const resistance = isNarrow ? new Uint32Array(cells) : new Float64Array(cells);

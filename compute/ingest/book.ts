@@ -1,9 +1,10 @@
+/** Order books as depth. */
 import type { LadderAccumulator } from './accumulator.js';
 import { type FaultLog, type Fields, isTuple, NOT_NEGATIVE, POSITIVE, readList } from './fields.js';
 
 /**
- * Adds a `book` body: a bid's `price * size` to support at its bin, an ask's to resistance. Read
- * and binned in one pass: books are the bulk of what collectors send.
+ * Adds a `book` body (docs/definitions.md#order-book) to the ladder: a bid's `price * size` to
+ * support at its bin, an ask's to resistance. Reads and bins in one pass: most input is books.
  */
 export function addBook(
   into: LadderAccumulator,

@@ -1,4 +1,4 @@
-/** Rows of the dataset `cells` by column, as every reader hands them on. */
+/** Rows of the dataset `cells` by column, the output of every reader. */
 import { isFields, type Fields } from './fields.js';
 
 /** Text columns, in the dataset's order. */
@@ -17,26 +17,26 @@ export type CellText = (typeof CELL_TEXTS)[number];
 export const CELL_NUMBERS = ['t', 'price_usd', 'bin', 'support_usd', 'resistance_usd'] as const;
 export type CellNumber = (typeof CELL_NUMBERS)[number];
 
-/** An entry a row; NaN where a value is missing or not a number. */
+/** One entry for each row; NaN where a value is missing or not a number. */
 type CellNumbers = Record<CellNumber, Float64Array>;
 
-/** Entry `i` is `values[codes[i]]`. In a chunk two entries are equal exactly where their codes are. */
+/** Entry `i` is `values[codes[i]]`; equal entries have equal codes. */
 export interface CodedTexts {
   codes: Uint32Array;
-  /** Strings, null, undefined, or whatever an untrusted row held instead. */
+  /** Strings, null, undefined, or anything that an untrusted row held. */
   values: readonly unknown[];
 }
 export type CellTexts = Readonly<Record<CellText, CodedTexts>>;
 
 /**
- * Rows as columns. Texts seldom change from row to row: they have an entry for each text run, a
- * series of rows whose texts are all the same.
+ * Rows as columns. Texts seldom change from row to row, so they have one entry for each text run:
+ * consecutive rows with the same texts.
  */
 export interface CellColumns extends Readonly<CellNumbers> {
   /** First row of each text run, ascending from 0. */
   starts: Uint32Array;
   texts: CellTexts;
-  /** The line of each row, where that is not its number in the file. */
+  /** The line of each row, where it differs from the row's number in the file. */
   lines?: Float64Array;
 }
 
@@ -47,7 +47,7 @@ export class TextCoder {
   private lastValue: unknown = NaN;
   private lastCode = -1;
 
-  /** The value's code; what repeats the value before costs one comparison. */
+  /** The value's code. */
   code(value: unknown): number {
     if (value === this.lastValue) return this.lastCode;
     let code = this.codes.get(value);
@@ -79,7 +79,7 @@ export function cellTexts(columnOf: (name: CellText, index: number) => CodedText
 
 const NO_FIELDS: Fields = {};
 
-/** Columns of parsed rows; what is not an object has no field. */
+/** Columns of parsed rows; values that are no objects have no fields. */
 export function cellColumnsOfRows(given: readonly unknown[]): CellColumns {
   const rows = given.map((row) => (isFields(row) ? row : NO_FIELDS));
   const starts = new Uint32Array(rows.length);

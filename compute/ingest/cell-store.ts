@@ -1,12 +1,12 @@
-/** Cells of a chunk in whole cents, on their way into runs. */
+/** Cells of a chunk in whole cents, before they become runs. */
 import { BIN_COUNT, centsOfUsd, MIN_BIN, MIN_CELL_CENTS } from '../ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
 
-const LEAST_CAPACITY = 1024;
-/** Cells that a kept store has memory for at most (4.5 MiB). */
-const MOST_KEPT_CAPACITY = 262_144;
-/** More is allocated only when it comes. */
-const MOST_FIRST_CAPACITY = 65_536;
+const MIN_CAPACITY = 1024;
+/** Cells of the largest store that is kept for the next chunk (4.5 MiB). */
+const MAX_KEPT_CAPACITY = 262_144;
+/** Cells that a new store has memory for, at most; it grows as they come. */
+const MAX_FIRST_CAPACITY = 65_536;
 
 /** Cells of one market of one snapshot: a range of the store, its bins ascending. */
 export interface MarketCells {
@@ -18,16 +18,16 @@ export interface MarketCells {
   totalCents: number;
 }
 
-/** Columns that grow as markets are binned; a chunk has one store. */
+/** Growing columns of cells; a chunk has one store. */
 export class CellStore {
-  /** The thread's last released one: new memory costs more than what is written to it. */
+  /** The thread's last released store: new memory takes longer than writing to it. */
   private static spare: CellStore | null = null;
 
   bin: Int16Array;
   supportCents: Float64Array;
   resistanceCents: Float64Array;
   length = 0;
-  /** No cell has more on either side. */
+  /** Greatest amount of a cell, both sides together. */
   greatestCents = 0;
 
   private constructor(capacity: number) {
@@ -36,19 +36,19 @@ export class CellStore {
     this.resistanceCents = new Float64Array(capacity);
   }
 
-  /** An empty store. @param cells about how many will come */
+  /** An empty store. @param cells expected number of cells */
   static take(cells: number): CellStore {
-    const capacity = Math.max(LEAST_CAPACITY, Math.min(cells, MOST_FIRST_CAPACITY));
+    const capacity = Math.max(MIN_CAPACITY, Math.min(cells, MAX_FIRST_CAPACITY));
     const { spare } = CellStore;
     CellStore.spare = null;
     return spare !== null && spare.bin.length >= capacity ? spare : new CellStore(capacity);
   }
 
-  /** Gives the store to the thread's next chunk: nothing may be read or added here after. */
+  /** Leaves the store to the thread's next chunk; it must not be used afterwards. */
   release(): void {
     this.length = 0;
     this.greatestCents = 0;
-    if (this.bin.length <= MOST_KEPT_CAPACITY) CellStore.spare = this;
+    if (this.bin.length <= MAX_KEPT_CAPACITY) CellStore.spare = this;
   }
 
   /**
@@ -96,19 +96,19 @@ function grown<T extends Int16Array | Int32Array | Float64Array>(from: T, into: 
 }
 
 /**
- * Rows of flat cells that one snapshot may have, the ones under 1 USD too: what still sorts as
- * whole doubles beside a market's index and a bin.
+ * Rows of flat cells of one snapshot, those under 1 USD included: a market's index, a bin and a row
+ * still fit into one double for sorting.
  */
 const MAX_ROWS_PER_SNAPSHOT = 2 ** 27;
 const FIRST_CAPACITY = 4096;
 
-/** Flat cells of one snapshot, by row, to be sorted by market and bin. */
+/** Flat cells of one snapshot in the order of their rows; sorts them by market and bin. */
 export class ScratchCells {
   /** `market * BIN_COUNT + bin's index`. */
   private keys = new Int32Array(FIRST_CAPACITY);
   private rows = new Int32Array(FIRST_CAPACITY);
   private length = 0;
-  /** Bins outside the ladder that a market has named. */
+  /** `market bin` of the cells outside the ladder. */
   private readonly dropped = new Set<string>();
   private readonly droppedMarkets = new Set<number>();
 
@@ -124,7 +124,7 @@ export class ScratchCells {
     this.rows[this.length++] = row;
   }
 
-  /** Notes a cell outside the ladder; false where its market has named that bin before. */
+  /** Notes a cell outside the ladder; false where its market had that bin before. */
   pushDropped(market: number, bin: number): boolean {
     const size = this.dropped.size;
     this.droppedMarkets.add(market);
@@ -138,9 +138,8 @@ export class ScratchCells {
   }
 
   /**
-   * The cells by market, markets with no cell on the ladder last; the first of two cells with one
-   * bin is taken.
-   * @param onTwice gets the row of each cell whose bin came before
+   * The cells by market, markets with no cell on the ladder last.
+   * @param onTwice gets the row of each cell whose bin its market had before; the cell is left out
    */
   byMarket(store: CellStore, onTwice: (row: number) => void): MarketCells[] {
     this.sort();
@@ -174,7 +173,7 @@ export class ScratchCells {
     return markets;
   }
 
-  /** Sorts by market, bin, row; most files come that way. */
+  /** Sorts by market, bin and row; most files are sorted that way already. */
   private sort(): void {
     const { keys, rows, length } = this;
     let i = 1;

@@ -1,8 +1,9 @@
+/** Markets whose depth was binned elsewhere. */
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { LadderAccumulator } from './accumulator.js';
 import { type FaultLog, type Fields, INTEGER, isTuple, NOT_NEGATIVE, readList } from './fields.js';
 
-/** Adds the `cells` of a market that was binned elsewhere; `path` is the market's. */
+/** Adds a market's `cells` (docs/definitions.md#cells) to the ladder; `path` is the market's. */
 export function addCells(
   into: LadderAccumulator,
   market: Fields,
@@ -12,7 +13,7 @@ export function addCells(
   const cells = readList(market, 'cells', path, faults);
   if (cells === null) return;
   let last = -Infinity;
-  /** Bins so far, kept from the first one on that does not ascend: most lists ascend. */
+  /** The bins so far, once they do not ascend; most lists do. */
   let seen: Set<number> | null = null;
   for (let i = 0; i < cells.length; i++) {
     const cell = cells[i];
@@ -33,7 +34,7 @@ export function addCells(
   }
 }
 
-/** Bins of the sound ones of the cells. */
+/** The bins of the valid cells. */
 function binsOf(cells: readonly unknown[]): Set<number> {
   const sound = cells.filter((cell) => cellProblem(cell) === null) as number[][];
   return new Set(sound.map(([bin]) => bin));

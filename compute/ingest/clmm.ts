@@ -1,3 +1,4 @@
+/** Pools of concentrated liquidity as depth. */
 import { BIN_COUNT } from '../ladder.js';
 import { addLiquidityRange, type LadderAccumulator } from './accumulator.js';
 import {
@@ -11,7 +12,7 @@ import {
   readNumber,
 } from './fields.js';
 
-/** A concentrated-liquidity pool of Uniswap v3's shape. */
+/** A pool of Uniswap v3's shape. */
 interface ClmmBody {
   /** Root of the raw price of token0 in token1 (without the 2^96). */
   sqrtPriceRaw: number;
@@ -60,8 +61,8 @@ function readSqrtPrice(body: Fields, path: string, faults: FaultLog): number {
 }
 
 /**
- * Ticks and the exact running sum of `liquidity_net`, as doubles only once summed. Inconsistent
- * chain data can drive the sum below zero: there the pool holds nothing, but the sum runs on.
+ * Ticks and the running sum of `liquidity_net`, exact until it becomes a double. Inconsistent chain
+ * data can drive the sum below zero: there the pool holds nothing, and the sum goes on.
  */
 function readTicks(
   body: Fields,
@@ -107,9 +108,8 @@ function fitsInt128(value: bigint): boolean {
 }
 
 /**
- * Adds a pool's depth (docs/definitions.md#clmm) in USD to the ladder. Liquidity lies between the
- * first and the last tick alone. One walk up over ticks and bins together, in roots of the price of
- * the ladder's token in the other one.
+ * Adds a pool's depth (docs/definitions.md#clmm) in USD to the ladder: one walk up over ticks and
+ * bins together, in roots of the price of the ladder's token in the other one.
  */
 export function addClmm(into: LadderAccumulator, pool: ClmmBody): void {
   const { ticks, liquidity, quoteUsd } = pool;

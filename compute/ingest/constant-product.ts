@@ -1,3 +1,4 @@
+/** Constant-product pools as depth. */
 import { addLiquidityRange, type LadderAccumulator } from './accumulator.js';
 import { type FaultLog, type Fields, NOT_NEGATIVE, POSITIVE, readNumber } from './fields.js';
 

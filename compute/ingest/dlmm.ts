@@ -1,3 +1,4 @@
+/** Pools of discrete bins (DLMM) as depth. */
 import type { LadderAccumulator } from './accumulator.js';
 import {
   DECIMALS,

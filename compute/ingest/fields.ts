@@ -9,12 +9,12 @@ import {
 } from '../market.js';
 import type { RunKey } from '../segment/run.js';
 
-// What one row may hold: each limit guards memory or arithmetic.
+// Limits of one row; each guards memory or arithmetic.
 
-/** USD; prices outside would make the edges of the ladder's bins zero, subnormal or infinite. */
+/** USD; beyond these prices the edges of the ladder's bins are zero, subnormal or infinite. */
 const MIN_PRICE_USD = 1e-300;
 const MAX_PRICE_USD = 1e300;
-/** Epoch seconds that the `t` column holds (32 bits, year 2106). */
+/** Latest epoch second that the `t` column holds (32 bits, year 2106). */
 export const MAX_T_S = 4_294_967_295;
 /** Characters (UTF-16 units) of a venue's name. */
 export const MAX_SOURCE_CHARS = 200;
@@ -28,13 +28,13 @@ export const MAX_DECIMALS = 36;
 export const MAX_TICK = 887_272;
 /** Basis points. */
 export const MAX_BIN_STEP_BP = 10_000;
-/** Faults that are kept and reported; later ones are only counted. */
+/** Faults that are kept and reported; further ones are only counted. */
 export const MAX_FAULTS = 10;
 
 /** Times above this are milliseconds (year 2001 on) rather than seconds. */
 const FIRST_MS = 1e12;
 
-/** One wrong field of one row, for people: `line: field: message`. */
+/** One wrong field of one row, reported as `line: field: message`. */
 export interface Fault {
   line: number;
   /** Path of the field, such as `markets[2].book.bids[14]`. */
@@ -43,11 +43,11 @@ export interface Fault {
   message: string;
 }
 
-/** Collects the faults of a batch in the order they are found. */
+/** Collects faults in the order in which they are found. */
 export class FaultLog {
   readonly faults: Fault[] = [];
   count = 0;
-  /** Line that faults belong to from now on. */
+  /** Line of the faults to come. */
   line = 0;
 
   add(field: string, message: string): void {
@@ -59,7 +59,7 @@ export class FaultLog {
 /** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Which numbers a field takes, and how that is said to people. */
+/** The numbers that a field takes, and how a fault says so. */
 interface NumberRule {
   holds(value: number): boolean;
   expected: string;
@@ -128,7 +128,7 @@ export function oneOf(words: readonly string[]): string {
   return `${words.slice(0, -1).join(', ')} or ${words[words.length - 1]}`;
 }
 
-/** What names a snapshot, and its price, as a row gives them. */
+/** A snapshot's key and price as a row gives them. */
 export interface HeadFields {
   chain?: unknown;
   address?: unknown;
@@ -137,7 +137,7 @@ export interface HeadFields {
   price_usd?: unknown;
 }
 
-/** The same, valid. */
+/** A snapshot's key and price, valid. */
 export interface SnapshotHead extends RunKey {
   /** Epoch seconds. */
   t: number;

@@ -1,4 +1,4 @@
-/** Dataset `cells`: rows that are binned already, one a cell, packed into runs. */
+/** Dataset `cells`: rows of one cell each, binned already, packed into runs. */
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import { type BinnedChunk, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
 import {
@@ -21,14 +21,17 @@ import { eachJsonLine } from './json-lines.js';
 import type { MarketFieldNames } from './market-fields.js';
 import type { ChunkLines, ChunkOptions } from './snapshots.js';
 
-/** `basePrices` has an entry a row. */
+/** `basePrices` has one entry for each row. */
 export type CellChunk = CellColumns & ChunkOptions;
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
 
+const HEAD_TEXTS = ['address', 'chain', 'tier'] as const;
+const MARKET_TEXTS = ['market_address', 'source', 'pair', 'exchange_type', 'type'] as const;
+
 /**
- * Packs flat cells into runs. The rows of one snapshot lie together, so a chunk ends where a
- * snapshot ends; a snapshot that comes a second time in the chunk is a fault.
+ * Packs flat cells into runs. The rows of one snapshot are adjacent and in one chunk; a snapshot that
+ * comes back is a fault.
  */
 export function packCellColumns(chunk: CellChunk): BinnedChunk {
   const packer = new CellPacker(chunk);
@@ -36,9 +39,7 @@ export function packCellColumns(chunk: CellChunk): BinnedChunk {
   return packer.finish();
 }
 
-/**
- * Packs NDJSON lines of the dataset `cells`, the last snapshot complete.
- */
+/** Packs NDJSON lines of the dataset `cells`; the last snapshot must be complete. */
 export function packCellLines(input: ChunkLines): BinnedChunk {
   const { bytes, firstLine, mode, basePrices } = input;
   const broken = new FaultLog();
@@ -67,7 +68,7 @@ export function packCellLines(input: ChunkLines): BinnedChunk {
   return { ...chunk, ...nothing, faults: faults.slice(0, MAX_FAULTS), faultCount };
 }
 
-/** Goes by text runs: of a row that is like the one before it only the cell is read. */
+/** Goes by text runs: of a row that repeats the row before only the cell is read. */
 class CellPacker {
   private readonly chunk: ChunkBuilder;
   private readonly scratch: ScratchCells;
@@ -77,9 +78,9 @@ class CellPacker {
   private priceUsd = NaN;
   /** First row of the open snapshot. */
   private firstRow = 0;
-  /** The text run that rows are read of. */
+  /** The text run of the current row. */
   private textRun = 0;
-  /** Whether the row before named a snapshot rightly. */
+  /** Whether the row before had a valid head. */
   private isHeadSound = false;
   /** Index of the row's market; -1 while it is unknown. */
   private market = -1;
@@ -128,7 +129,7 @@ class CellPacker {
     else if (this.market >= 0 && this.isHeadSound) this.scratch.push(this.market, bin, row);
   }
 
-  /** Moves to the row's snapshot, which may still be the open one under another spelling. */
+  /** Moves to the row's snapshot; it may be the open one, spelt differently. */
   private enter(row: number): void {
     const { chunk } = this;
     const { t, price_usd } = this.input;
@@ -234,23 +235,20 @@ class CellPacker {
     }
   }
 
-  /** A text of the text run at hand. */
+  /** A text of the current text run. */
   private text(name: CellText): unknown {
     const { codes, values } = this.input.texts[name];
     return values[codes[this.textRun]];
   }
 
-  /** Faults belong to this row from now on. */
+  /** Assigns the faults to come to a row. */
   private at(row: number): void {
     const { lines, firstLine } = this.input;
     this.chunk.faults.line = lines?.[row] ?? firstLine + row;
   }
 }
 
-const HEAD_TEXTS = ['address', 'chain', 'tier'] as const;
-const MARKET_TEXTS = ['market_address', 'source', 'pair', 'exchange_type', 'type'] as const;
-
-/** Whether a text run holds the same as the one before it. */
+/** Whether a text run repeats some texts of the one before. */
 function repeats(texts: CellTexts, names: readonly CellText[], run: number): boolean {
   for (const name of names) {
     const { codes } = texts[name];

@@ -1,4 +1,4 @@
-/** A market's identity as rows give it, nested or flat. */
+/** Reads a market's identity from rows, nested or flat. */
 import {
   canonicalAddress,
   CONSTANT_PRODUCT_MARKET,
@@ -22,9 +22,9 @@ interface MarketFields {
   pair?: unknown;
 }
 
-/** What the row calls those fields, for faults. */
+/** How the row names those fields, for faults. */
 export interface MarketFieldNames {
-  /** Stands before each name, such as `markets[2].`. */
+  /** Precedes each name, such as `markets[2].`. */
   prefix: string;
   address: 'address' | 'market_address';
 }
@@ -46,7 +46,7 @@ const SOURCE_EXPECTED =
   'must be a name with a letter a-z or a digit, ' + `at most ${MAX_SOURCE_CHARS} characters`;
 const NAME_EXPECTED = `must be null or a string of 1 to ${MAX_MARKET_NAME_CHARS} characters`;
 
-/** Reads the markets of a batch. It remembers those it has accepted: most come in every snapshot. */
+/** Reads markets and remembers the valid ones: most come in every snapshot. */
 export class MarketParser {
   private readonly known = new Map<string, KeyedMarket>();
 
@@ -66,8 +66,8 @@ export class MarketParser {
   }
 
   /**
-   * The market that a body of its own belongs to: what bears the name `constant-product` is that
-   * market, whole. Null and a fault where it has another market's fields.
+   * The market of a body that is not a constant-product pool: named `constant-product` it is that
+   * market, summed already. Null and a fault where its other fields do not fit.
    */
   withOwnBody(keyed: KeyedMarket, names: MarketFieldNames): KeyedMarket | null {
     const { market } = keyed;
@@ -105,7 +105,7 @@ export class MarketParser {
       source,
       exchangeType,
       type: type ?? defaultMarketType(exchangeType),
-      // Pools' ids of 32 bytes are hexadecimal too and fold the same way as addresses.
+      // Pool ids of 32 bytes are hexadecimal too and are lowercased like addresses.
       address:
         address !== null && HEX.test(address) ? canonicalAddress(address.toLowerCase()) : address,
       pair,
@@ -146,7 +146,7 @@ export class MarketParser {
   }
 }
 
-/** A text of its own for any texts and nulls; null where one is neither. */
+/** A text that is unique to some texts and nulls; null where a value is neither. */
 function textOf(...values: unknown[]): string | null {
   let lengths = '';
   let texts = '';

@@ -14,17 +14,23 @@ import { type Fields, isFields, oneOf, readHead } from './fields.js';
 import { eachJsonLine } from './json-lines.js';
 import { type KeyedMarket, type MarketFieldNames, SUMMED_POOLS } from './market-fields.js';
 
-/** Bytes that a cell takes as text: `[-12,3456.78,0],`. */
+/** Bytes of a cell as text: `[-12,3456.78,0],`. */
 const BYTES_A_CELL = 16;
 
-/** What goes with any chunk of rows. */
+/** Stands in for the price of a row without a valid one, whose markets are only checked. */
+const ANY_PRICE_USD = 1;
+
+const BODIES = ['cells', 'book', 'constant_product', 'clmm', 'dlmm'] as const;
+type BodyKind = (typeof BODIES)[number];
+
+/** Options of any chunk of rows. */
 export interface ChunkOptions {
-  /** Line (or row) of the file that the chunk begins with, from 1. */
+  /** Number of the chunk's first line or row in the file, from 1. */
   firstLine: number;
   mode: JoinMode;
   /**
-   * For `merge`: one entry a line of the chunk, blank ones too: the price in USD of the snapshot that
-   * stands already for the line's key, NaN for none. Raw bodies are binned against it.
+   * For `merge`: for each line of the chunk, blank ones included, the price in USD of the snapshot
+   * that it merges into, NaN for none. Raw bodies are binned around it.
    */
   basePrices?: Float64Array;
 }
@@ -35,9 +41,9 @@ export interface ChunkLines extends ChunkOptions {
 }
 
 /**
- * Bins NDJSON lines of the dataset `snapshots`. Of two rows of one snapshot the later wins wholly
- * (`replace`), or its markets are added to or replace the earlier's (`merge`). Never throws for what
- * the lines hold.
+ * Bins NDJSON lines of the dataset `snapshots`. Of two rows of one snapshot the later replaces the
+ * earlier (`replace`), or its markets are added to or replace the earlier's (`merge`). Wrong lines
+ * become faults, never errors.
  */
 export function binSnapshotLines(input: ChunkLines): BinnedChunk {
   const { bytes, firstLine, basePrices } = input;
@@ -49,7 +55,7 @@ export function binSnapshotLines(input: ChunkLines): BinnedChunk {
   return chunk.finish();
 }
 
-/** The same for parsed rows: plain values as JSON.parse gives them (numbers, never BigInt). */
+/** As binSnapshotLines, of parsed rows: values as JSON.parse gives them. */
 export function binSnapshotRows(rows: readonly unknown[], options: ChunkOptions): BinnedChunk {
   const { firstLine, basePrices } = options;
   const chunk = new ChunkBuilder(options.mode);
@@ -59,9 +65,6 @@ export function binSnapshotRows(rows: readonly unknown[], options: ChunkOptions)
   return chunk.finish();
 }
 
-/** The price that markets of a row without a valid price are read against; they are not kept. */
-const ANY_PRICE_USD = 1;
-
 /** Bins parsed rows of `snapshots` into a chunk, one at a time. */
 class SnapshotBinner {
   private readonly ladder = new LadderAccumulator();
@@ -70,8 +73,8 @@ class SnapshotBinner {
   constructor(private readonly chunk: ChunkBuilder) {}
 
   /**
-   * Reads one row, adds its snapshot or its faults.
-   * @param basePriceUsd price of the stored snapshot that this one is merged into; NaN for none
+   * Adds a row's snapshot or its faults.
+   * @param basePriceUsd price of the stored snapshot that it merges into; NaN for none
    */
   add(row: unknown, line: number, basePriceUsd: number): void {
     const { chunk } = this;
@@ -96,10 +99,7 @@ class SnapshotBinner {
   }
 }
 
-const BODIES = ['cells', 'book', 'constant_product', 'clmm', 'dlmm'] as const;
-type BodyKind = (typeof BODIES)[number];
-
-/** One row's markets on their way into cells. */
+/** Reads one row's markets into cells. */
 class RowReading {
   readonly markets: MarketCells[] = [];
   hasCells = false;
@@ -108,14 +108,14 @@ class RowReading {
   private readonly keys = new Set<string>();
   /** Index of the market `constant-product`; -1 before its first pool. */
   private poolsIndex = -1;
-  /** How the row gives that market: as pools to sum, or summed already. */
+  /** Whether the row gives that market as pools to sum, or summed already. */
   private poolsGivenAs: 'pools' | 'ladder' | null = null;
 
   constructor(
     private readonly chunk: ChunkBuilder,
     private readonly ladder: LadderAccumulator,
     private readonly poolsLadder: LadderAccumulator,
-    /** Null where the row's head is wrong: its markets are checked, not kept. */
+    /** Null where the row's head is wrong: its markets are only checked. */
     private readonly run: RunBuilder | null,
     private readonly priceUsd: number,
   ) {}
@@ -130,7 +130,7 @@ class RowReading {
     }
     for (let i = 0; i < markets.length; i++) {
       this.readMarket(markets[i], `markets[${i}]`);
-      // Far too many cells: what put() refuses need not be held in memory first.
+      // put() will refuse the snapshot: the rest need not be held in memory.
       if (this.cells > MAX_CELLS_PER_SNAPSHOT) break;
     }
     if (this.poolsIndex >= 0) this.push(this.poolsIndex, this.poolsLadder);

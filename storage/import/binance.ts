@@ -2,11 +2,10 @@
 import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
 import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
-import type { ImportOptions, ImportToken } from './formats.js';
+import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
 import { type BookMarket, BookMessage, BookSampler, type LevelList } from './order-book.js';
-import type { ImportReport } from './formats.js';
 
-/** Levels of updates that are held back for a snapshot; beyond, the oldest updates go. */
+/** Levels of updates that wait for a snapshot; beyond, the oldest updates are dropped. */
 export const MAX_WAITING_LEVELS = 500_000;
 
 const US_PER_MS = 1_000;
@@ -23,7 +22,7 @@ interface DepthUpdate {
   us: number;
   firstId: number;
   lastId: number;
-  /** `pu`, the `lastId` of the update before; null on spot, where ids follow without a hole. */
+  /** `pu`, the `lastId` of the update before; null on spot, where ids have no gaps. */
   previousId: number | null;
   /** COIN-M messages name the pair (`ps`) that the contract is on. */
   isCoinMargined: boolean;
@@ -39,7 +38,7 @@ interface DepthSnapshot {
   fields: JsonFields;
 }
 
-/** Any other message: it moves the feed's end alone. */
+/** Any other message; only its time counts. */
 interface OtherMessage {
   kind: 'other';
   us: number | null;
@@ -152,7 +151,7 @@ class BinanceFeed {
   private updateUs = 0;
   /** The update that the book stands at. */
   private lastId = 0;
-  /** No update followed the snapshot yet, so the next one may begin before it. */
+  /** No update has followed the snapshot yet: the next one may begin before it. */
   private isFresh = false;
   private symbol: string | null = null;
   private readonly waiting = new UpdateBuffer();
@@ -209,14 +208,14 @@ class BinanceFeed {
     this.applyWaiting();
   }
 
-  /** A spot snapshot has no time: it is as late as the updates that it holds already. */
+  /** Spot snapshots have no time: they get that of the last update that they include. */
   private timeOf(snapshot: DepthSnapshot): number {
     const { waiting, sampler } = this;
     const heldUs = waiting.isEmpty ? this.updateUs : waiting.timeUpTo(snapshot.lastId);
     return Math.max(snapshot.us ?? heldUs, sampler.timeUs);
   }
 
-  /** Applies what came before the snapshot and reaches past it. */
+  /** Applies the updates that came before the snapshot and reach past it. */
   private applyWaiting(): void {
     for (const update of this.waiting.take()) {
       if (this.sampler.isWhole && update.lastId <= this.lastId) {
@@ -250,7 +249,7 @@ class BinanceFeed {
     return this.isFresh ? before <= lastId : before === lastId;
   }
 
-  /** Keeps an update for the next snapshot; a hole makes what came before it useless. */
+  /** Keeps an update for the next snapshot; after a gap the earlier ones are useless. */
   private hold(update: DepthUpdate): void {
     const held = this.waiting.lastId;
     if (held !== null && update.lastId <= held) {

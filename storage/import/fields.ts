@@ -1,9 +1,18 @@
-/** Reads fields of JSON documents and decimal numbers, checked. */
+/** Reads and checks fields of JSON documents and decimal numbers. */
 import { InputError } from '../errors.js';
 
 export type JsonObject = Record<string, unknown>;
 
-/** Fields of a parsed document, read with their kind checked; faults name `where: field`. */
+/** Greatest integer that still takes another digit and stays exact. */
+const MAX_MANTISSA = 900_719_925_474_098;
+/** Powers of ten that doubles hold exactly. */
+const POWERS = Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
+const DECIMAL = /^[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?$/i;
+
+const ZERO = 0x30;
+const DOT = 0x2e;
+
+/** Fields of a parsed document; faults name `where: field`. */
 export class JsonFields {
   constructor(
     readonly where: string,
@@ -37,7 +46,7 @@ export class JsonFields {
     return this.has(field) ? this.integer(field, min, max) : null;
   }
 
-  /** Digits without a sign, as long as they may be. */
+  /** Digits without a sign, at most 100. */
   digits(field: string): string {
     const value = this.object[field];
     if (typeof value === 'string' && /^[0-9]{1,100}$/.test(value)) return value;
@@ -77,19 +86,10 @@ function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Greatest integer that still takes another digit and stays exact. */
-const MAX_MANTISSA = 900_719_925_474_098;
-/** Powers of ten that doubles hold exactly. */
-const POWERS = Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
-const DECIMAL = /^[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?$/i;
-
-const ZERO = 0x30;
-const DOT = 0x2e;
-
 /**
- * The number that the ASCII bytes `from <= i < to` write in decimal, without a sign; NaN where they
- * write none. Equal to `Number(text)`: mantissa and power of ten are exact, so that one division
- * rounds as it does; what does not fit that way is left to it.
+ * The decimal number without a sign in the ASCII bytes `from <= i < to`; NaN where there is none.
+ * Equal to `Number(text)`: with an exact mantissa and an exact power of ten, one division rounds the
+ * same way; other numbers are left to `Number`.
  */
 export function parseDecimalBytes(bytes: Uint8Array, from: number, to: number): number {
   let mantissa = 0;
@@ -114,13 +114,13 @@ function parseSlowly(bytes: Uint8Array, from: number, to: number): number {
   return parseDecimal(Buffer.from(bytes.subarray(from, to)).toString('latin1'));
 }
 
-/** The number that a text writes in decimal, without a sign; NaN where it writes none. */
+/** The decimal number without a sign in a text; NaN where it is none. */
 export function parseDecimal(text: string): number {
   const value = DECIMAL.test(text) ? Number(text) : NaN;
   return value < Infinity ? value : NaN;
 }
 
-/** The whole number that ASCII digits write; NaN where they write none or one above 2^53 - 1. */
+/** The whole number in some ASCII digits; NaN where there is none or it exceeds 2^53 - 1. */
 export function parseIntegerBytes(bytes: Uint8Array, from: number, to: number): number {
   let value = 0;
   for (let i = from; i < to; i++) {

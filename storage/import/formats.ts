@@ -15,19 +15,19 @@ export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 /**
  * book: messages of one order book, sampled at moments. pools: states of pools, one snapshot for
- * those that share a time. tokens: lists of tokens. The first two yield rows of the dataset
- * `snapshots`, lists of `tokens`.
+ * each time. tokens: lists of tokens. The first two give rows of the dataset `snapshots`, the last
+ * rows of `tokens`.
  */
 export type ImportKind = 'book' | 'pools' | 'tokens';
 
-/** Whose snapshots an import makes; `0x` addresses in lower case. */
+/** The token of an import's snapshots; `0x` addresses in lower case. */
 export interface ImportToken {
   chain: Chain;
   address: string;
 }
 
 export interface ImportOptions {
-  /** What books and pools need. */
+  /** Required for books and pools. */
   token?: ImportToken;
   source?: string;
   pair?: string;
@@ -38,9 +38,9 @@ export interface ImportOptions {
   quoteUsdByAddress: Map<string, number>;
   /** Whole seconds between two snapshots of an order book. */
   everyS: number;
-  /** Epoch seconds of pool states that have no time. */
+  /** Epoch seconds, for pool states that have no time. */
   atS?: number;
-  /** Sizes of the book are contracts of that many USD. */
+  /** Set where the book's sizes are contracts: USD of one contract. */
   contractUsd?: number;
 }
 
@@ -75,7 +75,7 @@ export class Tally<T> {
   }
 }
 
-/** Something about the feed at a time. */
+/** A remark on the feed at a time. */
 interface FeedNote {
   /** Epoch seconds of the feed, with a fraction; null before the feed's first time. */
   t: number | null;
@@ -93,19 +93,19 @@ export interface LeftOut {
   missing?: { quoteUsdOf: string } | 'atS';
 }
 
-/** What an import did, for people and for `--json`: its memory is bounded. */
+/** What an import did; its memory is bounded. */
 export class ImportReport {
   /** Messages of an order book, pool states, or list entries read. */
   messages = 0;
-  /** Rows of the dataset handed on. */
+  /** Rows made. */
   rows = 0;
-  /** Breaks after which the book was not used until it was whole again, and fresh starts. */
+  /** Breaks after which the book was unusable until whole again, and fresh starts. */
   readonly gaps = new Tally<FeedNote>();
-  /** Messages whose time lies before that of the one before them; they are applied in file order. */
+  /** Messages earlier than the message before; they are applied in file order. */
   readonly outOfOrder = new Tally<FeedNote>();
-  /** Rows handed on whose best bid is at or above the best ask. */
+  /** Rows whose best bid is at or above the best ask. */
   readonly crossed = new Tally<FeedNote>();
-  /** Updates and snapshots that the book already held, or that came before any snapshot. */
+  /** Updates and snapshots that the book already included or that came before any snapshot. */
   oldMessages = 0;
   readonly leftOut = new Tally<LeftOut>();
 }

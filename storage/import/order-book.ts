@@ -1,16 +1,24 @@
 /** An order book, the messages that change it, and the sampler that makes snapshots of it. */
 import type { Market } from '../../compute/market.js';
 import { InputError } from '../errors.js';
-import type { ImportOptions, ImportToken } from './formats.js';
-import type { ImportReport } from './formats.js';
+import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
 
-/** Levels of one side that a book holds; a feed with more is refused. */
+/** Levels on one side of a book; a feed with more is refused. */
 export const MAX_SIDE_LEVELS = 500_000;
-/** Batches of more levels are merged by one sort instead of an insertion each. */
+/** More levels than this are merged by one sort instead of an insertion each. */
 const MERGE_FROM_LEVELS = 1_000;
 const FIRST_CAPACITY = 256;
 
-/** Prices with their sizes in order of arrival; it grows, and keeps its memory when cleared. */
+const US_PER_S = 1_000_000;
+/** After a longer silence a feed that starts over counts as having been cut off. */
+const MAX_RECONNECT_SILENCE_US = 60 * US_PER_S;
+/** A book without messages for longer than this is not continued. */
+const MAX_CARRIED_US = 86_400 * US_PER_S;
+
+/** The market whose book an import writes. */
+export type BookMarket = Pick<Market, 'source' | 'type'> & { pair: string };
+
+/** Prices with their sizes in order of arrival; keeps its memory when cleared. */
 export class LevelList {
   prices = new Float64Array(FIRST_CAPACITY);
   sizes = new Float64Array(FIRST_CAPACITY);
@@ -37,8 +45,8 @@ function grown(column: Float64Array): Float64Array<ArrayBuffer> {
 }
 
 /**
- * One side of an order book: a size for every price, sorted from the worst price to the best, as
- * most changes stand near the best one. Sizes are totals: size 0 removes the level.
+ * One side of an order book: the size at each price, from the worst price to the best, since most
+ * changes are near the best. Sizes are totals: size 0 removes the level.
  */
 class BookSide {
   /** Prices, negative on the ask side, so that both sides ascend towards the best. */
@@ -136,16 +144,16 @@ class BookSide {
   }
 }
 
-/** What one message of a feed does to the book, all at once. */
+/** The changes of one message of a feed. */
 export class BookMessage {
   /** `file:line` of the message, for faults. */
   where = '';
-  /** The levels are the whole book: what the book held is discarded. */
+  /** Whether the levels are the whole book. */
   reset = false;
   readonly bids = new LevelList();
   readonly asks = new LevelList();
 
-  /** Starts the whole book anew; what the message said before is discarded too. */
+  /** Makes this the message of a whole book, without levels so far. */
   startOver(): void {
     this.clear();
     this.reset = true;
@@ -189,9 +197,6 @@ class OrderBook {
   }
 }
 
-/** The market whose book an import writes, without what only pools have. */
-export type BookMarket = Pick<Market, 'source' | 'type'> & { pair: string };
-
 /** One row of the dataset `snapshots`: the book at moment `t` (epoch seconds) as one market. */
 function snapshotOfBook(
   book: OrderBook,
@@ -227,16 +232,10 @@ function snapshotOfBook(
   };
 }
 
-const US_PER_S = 1_000_000;
-/** A feed that starts over after more silence than this was cut off in between. */
-const MAX_RECONNECT_SILENCE_US = 60 * US_PER_S;
-/** A book without any message for longer than this is not carried on. */
-const MAX_CARRIED_US = 86_400 * US_PER_S;
-
 /**
  * Turns the messages of one order book into snapshots at every multiple of `everyS` of the feed's
- * own time: each the state after the last message at or before that moment. Where messages come out
- * of order, the feed's time is the greatest so far. Times are epoch microseconds.
+ * time: the state after the last message at or before that moment. The feed's time is the greatest
+ * of its messages so far. Times are epoch microseconds.
  */
 export class BookSampler {
   private readonly book = new OrderBook();
@@ -246,7 +245,6 @@ export class BookSampler {
   /** The next moment to write. */
   private nextUs = 0;
   private readonly everyUs: number;
-  /** Named by the feed's first message. */
   private market: BookMarket | null = null;
 
   constructor(
@@ -276,14 +274,14 @@ export class BookSampler {
     return this.feedUs;
   }
 
-  /** Whether a message at `us` finds a moment to write before it. */
+  /** Whether a moment to write lies before a message at `us`. */
   isDue(us: number): boolean {
     return this.whole && this.feedUs > 0 && this.nextUs < us;
   }
 
   /**
-   * The snapshots of the moments before a message at `us`, to be taken before it is applied. None
-   * where the message shows that the feed was cut off since the one before.
+   * The snapshots of the moments before a message at `us`; call it before applying the message. None
+   * where the feed turns out to have been cut off since the message before.
    */
   *before(us: number, message?: BookMessage): Generator<object, void, undefined> {
     if (!this.isDue(us)) return;
@@ -320,14 +318,14 @@ export class BookSampler {
     }
   }
 
-  /** The feed broke: the book is not used, for any moment since the last message, until whole. */
+  /** Discards the book after a break in the feed, from the last message until it is whole again. */
   breakOff(reason: string): void {
     this.report.gaps.add(this.note(reason));
     this.whole = false;
     this.book.clear();
   }
 
-  /** The snapshots of the moments up to the feed's last message, which may be another's than ours. */
+  /** The snapshots up to the feed's last message. @param lastUs time of its last of any kind */
   *finish(lastUs = 0): Generator<object, void, undefined> {
     yield* this.before(Math.max(lastUs, this.feedUs) + 1);
   }

@@ -11,9 +11,13 @@ import { readLineBatches } from '../lines.js';
 import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
 import type { ImportOptions, ImportReport, ImportToken, LeftOut } from './formats.js';
 
-/** Ticks and bins of the token's states that are held at once, as states of one time may lie apart. */
+/** Ticks and bins of the token's states, all held in memory: states of one time may lie apart. */
 const MAX_HELD_LEVELS = 4_000_000;
 const MAX_HELD_STATES = 500_000;
+const MAX_BIN_ID = 8_388_608;
+const Q96 = 2 ** 96;
+const INTEGER = /^[0-9]+$/;
+const SIGNED_INTEGER = /^-?[0-9]+$/;
 
 /**
  * USDC and USDT on the chains that pool files come from, `0x` addresses in lower case. Their price
@@ -34,7 +38,44 @@ const STABLECOIN_ADDRESSES: ReadonlySet<string> = new Set([
   '0xc2132d05d31c914a87c6611c10748aeb04b58e8f',
 ]);
 
-/** The snapshot that is put together for one time. */
+/** One side of a pool. */
+interface PoolToken {
+  address: string;
+  symbol: string | null;
+  decimals: number;
+}
+
+/** The fields that all layouts have. */
+interface PoolHead {
+  source: string;
+  /** The pool's address, `0x` in lower case; null where the file has none. */
+  pool: string | null;
+  /** Epoch seconds, null where the file has none. */
+  t: number | null;
+  /** Both sides in the file's order. */
+  tokens: readonly [PoolToken, PoolToken];
+}
+
+/** A market's body and the price that it implies. */
+interface PoolMarketBody {
+  /** Price of the token in the other side's token; not above 0 where the pool has none. */
+  price: number;
+  body: object;
+  /** Ticks or bins in the body. */
+  levels: number;
+}
+
+/** One layout of pool states, one JSON object a line. */
+interface PoolLayout {
+  /** The fields that name the venue and the two tokens. */
+  names: readonly [string, string, string];
+  /** The market's body for the token on side `token`. */
+  readBody(fields: JsonFields, head: PoolHead, token: 0 | 1, quoteUsd: number): PoolMarketBody;
+}
+
+type WhyLeftOut = Pick<LeftOut, 'reason' | 'missing'>;
+
+/** The snapshot of one time so far. */
 interface PoolSnapshot {
   priceUsd: number;
   markets: object[];
@@ -42,9 +83,9 @@ interface PoolSnapshot {
 }
 
 /**
- * Pool states as snapshots: those that hold the token and share a time become one, with a market
- * each, in ascending `t`. A state without a usable price or time, and a pool that the time has
- * already, is left out and reported.
+ * Pool states as snapshots in ascending `t`: states of the token's pools at one time become one
+ * snapshot with a market each. A state without a usable price or time, or of a pool that the
+ * snapshot has already, is left out and reported.
  */
 export async function* importPools(
   layout: PoolLayout,
@@ -61,8 +102,6 @@ export async function* importPools(
   }
   yield* snapshots.rows();
 }
-
-type WhyLeftOut = Pick<LeftOut, 'reason' | 'missing'>;
 
 class PoolSnapshots {
   private readonly byTime = new Map<number, PoolSnapshot>();
@@ -152,42 +191,6 @@ function pairOf(head: PoolHead): string {
   return head.tokens.map((token) => token.symbol ?? token.address).join('/');
 }
 
-/** One side of a pool. */
-interface PoolToken {
-  address: string;
-  symbol: string | null;
-  decimals: number;
-}
-
-/** What the layouts of pool files have in common. */
-interface PoolHead {
-  source: string;
-  /** The pool's address, `0x` in lower case; null where the file has none. */
-  pool: string | null;
-  /** Epoch seconds, null where the file has none. */
-  t: number | null;
-  /** Both sides in the file's order. */
-  tokens: readonly [PoolToken, PoolToken];
-}
-
-/** A market's body and the price that it implies. */
-interface PoolMarketBody {
-  /** Price of the token in the other side's token; not above 0 where the pool has none. */
-  price: number;
-  body: object;
-  /** Ticks or bins in the body. */
-  levels: number;
-}
-
-/** One layout of pool states, one JSON object a line. */
-interface PoolLayout {
-  /** The fields that name the venue and the two tokens. */
-  names: readonly [string, string, string];
-  /** The market's body for the token that stands on side `token` (0 or 1). */
-  readBody(fields: JsonFields, head: PoolHead, token: 0 | 1, quoteUsd: number): PoolMarketBody;
-}
-
-/** Reads what the layouts share. */
 function readPoolHead(fields: JsonFields, names: PoolLayout['names']): PoolHead {
   const pool = fields.textOrNull('pool');
   return {
@@ -236,17 +239,14 @@ function isAmount(amount: unknown, shape: RegExp): boolean {
   return typeof amount === 'string' && amount.length <= 100 && shape.test(amount);
 }
 
-/** Raw units as human ones: the one rounding is that of the decimal to a double. */
+/** Raw units in human units, rounded only once. */
 function humanAmount(digits: string, decimals: number): number {
   return parseDecimal(`${digits}e-${decimals}`);
 }
 
-const SIGNED_INTEGER = /^-?[0-9]+$/;
-const Q96 = 2 ** 96;
-
 /**
- * Concentrated liquidity (Uniswap v3 and v4, PancakeSwap v3, decoded Whirlpools). Liquidity is what
- * the ticks sum to, also where a pool stores another figure (`ticks_match_liquidity` false).
+ * Concentrated liquidity (Uniswap v3 and v4, PancakeSwap v3, decoded Whirlpools). The ticks give the
+ * liquidity, also where the pool stores another figure (`ticks_match_liquidity` false).
  */
 export const CLMM_POOLS: PoolLayout = {
   names: ['protocol', 'token0', 'token1'],
@@ -268,9 +268,6 @@ export const CLMM_POOLS: PoolLayout = {
     return { price: token === 0 ? price0In1 : 1 / price0In1, body, levels: ticks.length };
   },
 };
-
-const INTEGER = /^[0-9]+$/;
-const MAX_BIN_ID = 8_388_608;
 
 /** Liquidity book pools (Trader Joe, Meteora DLMM): bin ids shifted so that id 0 has price 1. */
 export const DLMM_BINS: PoolLayout = {

@@ -1,4 +1,4 @@
-/** Rows of Tardis CSV files, read in place, and the market that they are of. */
+/** Rows of Tardis CSV files and the market that they name. */
 import type { MarketType } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { readLineChunks } from '../lines.js';
@@ -15,11 +15,11 @@ const MIN_TIME_US = 1e14;
 const MAX_TIME_US = 0xffff_ffff * 1e6;
 
 /**
- * A Tardis CSV file's current row, read in place: these files know no quotes, so a row is its bytes
- * up to the newline, cut at commas. Columns go by the header's names.
+ * The current row of a Tardis CSV file, read without copying: these files have no quotes, so a row is
+ * the bytes up to the newline, cut at commas. Columns are found by the header's names.
  */
 export class TardisRow {
-  /** The row's exchange and symbol, which are the same in all rows of an import. */
+  /** The same in all rows of an import. */
   exchange = '';
   symbol = '';
   line = 0;
@@ -91,7 +91,6 @@ export class TardisRow {
     return Buffer.from(field.buffer, field.byteOffset, field.length).toString('utf8');
   }
 
-  /** First byte and length decide between the few words that a column may hold. */
   isWord(column: number, word: string): boolean {
     const from = this.starts[column];
     if (this.starts[column + 1] - 1 - from !== word.length) return false;
@@ -172,8 +171,8 @@ export class TardisRow {
 }
 
 /**
- * The files' rows in order: the same object each time, moved on. `startFile` is called when a file's
- * header has been read. Blank lines are skipped.
+ * The files' rows in order, a chunk at a time: each call of the yielded function moves the one row
+ * object on. `startFile` is called after each header. Blank lines are skipped.
  */
 export async function* readTardisRows(
   files: readonly string[],
@@ -206,7 +205,7 @@ export async function* readTardisRows(
   }
 }
 
-/** Names under which Tardis files exchanges (or their sections) that trade derivatives alone. */
+/** Tardis' names of exchanges, or sections of them, that trade only derivatives. */
 const DERIVATIVE_EXCHANGES: ReadonlySet<string> = new Set([
   'binance-futures',
   'binance-delivery',
@@ -230,7 +229,7 @@ const DERIVATIVE_EXCHANGES: ReadonlySet<string> = new Set([
   'phemex',
 ]);
 
-/** The market that a Tardis file says it is of: exchange as source, symbol as pair. */
+/** The market that a Tardis row names: exchange as source, symbol as pair. */
 export function tardisMarket(row: Pick<TardisRow, 'exchange' | 'symbol'>): BookMarket {
   const type: MarketType = DERIVATIVE_EXCHANGES.has(row.exchange) ? 'cex_perp' : 'cex_spot';
   return { source: row.exchange, pair: row.symbol, type };

@@ -1,11 +1,23 @@
 /** Tardis `incremental_book_L2` and `book_snapshot_N` files as snapshots. */
-import type { ImportOptions, ImportToken } from './formats.js';
+import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
 import { BookMessage, BookSampler, type LevelList } from './order-book.js';
-import type { ImportReport } from './formats.js';
 import { readTardisRows, tardisMarket, type TardisRow } from './tardis-rows.js';
 
 /** Rows with one local_timestamp beyond which a file is refused. */
 const MAX_MESSAGE_ROWS = 2_000_000;
+
+const LEVEL_COLUMN = /^(asks|bids)\[([0-9]+)\]\.price$/;
+
+interface LevelColumns {
+  price: number;
+  amount: number;
+}
+
+interface Columns {
+  timestamp: number;
+  bids: LevelColumns[];
+  asks: LevelColumns[];
+}
 
 /**
  * Tardis `incremental_book_L2` files as snapshots. Rows with one local_timestamp are one message,
@@ -109,19 +121,6 @@ function readEither(row: TardisRow, column: number, first: string, second: strin
   if (row.isWord(column, first)) return true;
   if (row.isWord(column, second)) return false;
   throw row.fault(column, `expected ${first} or ${second}`);
-}
-
-const LEVEL_COLUMN = /^(asks|bids)\[([0-9]+)\]\.price$/;
-
-interface LevelColumns {
-  price: number;
-  amount: number;
-}
-
-interface Columns {
-  timestamp: number;
-  bids: LevelColumns[];
-  asks: LevelColumns[];
 }
 
 /** Tardis `book_snapshot_N` files as snapshots: every row is a whole top-N book. */

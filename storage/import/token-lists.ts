@@ -13,9 +13,9 @@ const MAINNET_CHAIN_ID = 101;
 const CONTRACT = /0x[0-9a-fA-F]{40}(?![0-9a-zA-Z])/;
 
 /**
- * Solana token lists as token rows: every mainnet mint, and, where `extensions.address` or the end
- * of `extensions.assetContract` is a `0x` contract, that contract as the asset's evmchain leg (with
- * the words of its first mint and without decimals: bridged ones differ).
+ * Solana token lists as token rows: every mainnet mint. Where `extensions.address` or the end of
+ * `extensions.assetContract` is a `0x` contract, the contract becomes the asset's evmchain leg, with
+ * the texts of its first mint and without decimals, which may differ.
  */
 export async function* importSolanaTokenList(
   files: readonly string[],
@@ -92,14 +92,15 @@ function contractOf(entry: JsonFields): string | null {
   return null;
 }
 
-/** Wormhole's names of the chains whose addresses are the two legs of an asset. */
+/** Wormhole's names of the two chains. */
 const LEG_CHAINS = { sol: 'mainchain', eth: 'evmchain' } as const;
 type LegChain = keyof typeof LEG_CHAINS;
 
 /**
- * Wormhole token lists as token rows. `by_source` has a row an asset (`source` + `sourceAddress`,
- * and an address column for each other chain), `by_dest` one a pair of chains (`dest` + `address`,
- * `origin` + `sourceAddress`). Of each row the Solana mint and the Ethereum contract are taken.
+ * The Solana mint and the Ethereum contract of each row of Wormhole token lists as token rows.
+ * `by_source` has a row for each asset (`source` + `sourceAddress`, and an address column for each
+ * other chain), `by_dest` one for each pair of chains (`dest` + `address`, `origin` +
+ * `sourceAddress`).
  */
 export async function* importWormholeCsv(
   files: readonly string[],
@@ -121,7 +122,7 @@ export async function* importWormholeCsv(
   yield* legs.rows();
 }
 
-/** Where a row names an address and its decimals. */
+/** The columns of an address and its decimals. */
 interface LegColumns {
   address: string;
   decimals: string;
@@ -194,7 +195,7 @@ interface TokenLeg {
   symbol: string | null;
   name: string | null;
   icon: string | null;
-  /** Null where the list gives those of another chain's leg alone. */
+  /** Null where the list gives only those of the other leg. */
   decimals: number | null;
 }
 
@@ -204,16 +205,16 @@ interface HeldLeg extends TokenLeg {
 }
 
 /**
- * The tokens of lists, each address once: the first entry's words win. A mint and a contract that an
- * entry links become legs of one asset, unless one of them has another partner already: an asset has
- * at most one leg a chain, so the first link wins and the others are reported.
+ * The tokens of lists, each address once with the texts of its first entry. A mint and a contract
+ * that an entry links become legs of one asset. An asset has one leg on a chain: the first link
+ * counts, later ones are reported.
  */
 class TokenLegs {
   private readonly byAddress = new Map<string, HeldLeg>();
 
   constructor(private readonly report: ImportReport) {}
 
-  /** Adds an entry with its mint, its contract (lower case), or both, which it then links. */
+  /** Adds an entry's mint and contract (in lower case); links them where it has both. */
   add(where: string, mint: TokenLeg | null, contract: TokenLeg | null): void {
     const main = mint === null ? null : this.hold(where, 'mainchain', mint);
     const evm = contract === null ? null : this.hold(where, 'evmchain', contract);
