@@ -8,7 +8,7 @@ import {
   type MarketsFrame,
   readBundle,
 } from './bundle.js';
-import { noChange, type StoreChange, type TokenRow } from './contract.js';
+import type { StoreChange, TokenRow } from './contract.js';
 import type { Catalog } from './depth/catalog.js';
 import { DepthCommit, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
@@ -24,14 +24,14 @@ import type { HolderTokens } from './holders/holder-tokens.js';
 const ROWS_A_TURN = 256;
 
 export interface CommitOptions {
-  /** Runs compute's rewriteSegments, in a pool where there is one. */
+  /** Runs compute's rewriteSegments. */
   rewrite: Rewrite;
   /** Runs compute's rewriteHolderBlocks; on this thread by default. */
   rewriteHolders?: RewriteHolders;
 }
 
 /** What the body of a transaction changes the store with. */
-interface CommitParts {
+interface CommitTools {
   stage: Stage;
   depth: DepthCommit;
   flat: FlatCommit;
@@ -56,7 +56,7 @@ export class Commits {
    * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws,
    * the store is unchanged.
    */
-  run<T>(body: (parts: CommitParts) => Promise<T>): Promise<{ result: T; change: StoreChange }> {
+  run<T>(body: (tools: CommitTools) => Promise<T>): Promise<{ result: T; change: StoreChange }> {
     return this.exclusive(async () => {
       await this.database.shortenLog();
       let endCommit = (): void => undefined;
@@ -77,10 +77,9 @@ export class Commits {
         });
         stage.publish();
         holders.publish();
-        const holderTokens = holders.changedTokens;
         return {
           result,
-          change: { ...noChange(), tokenIds: stage.touched, ...flat.change, holderTokens },
+          change: { tokenIds: stage.touched, ...flat.change, holderTokens: holders.changedTokens },
         };
       } finally {
         endCommit();
@@ -107,11 +106,11 @@ export class Commits {
 export async function applyBundle(
   directory: string,
   name: string,
-  parts: CommitParts,
+  tools: CommitTools,
 ): Promise<number> {
   let application: Application | null = null;
   for await (const frame of readBundle(directory, name)) {
-    if (frame.kind === 'header') application = new Application(checkedHeader(frame), parts);
+    if (frame.kind === 'header') application = new Application(checkedHeader(frame), tools);
     else if (application === null) throw new Error('a bundle whose first frame is no header');
     else await application.apply(frame);
   }
@@ -126,12 +125,12 @@ class Application {
 
   constructor(
     private readonly header: HeaderFrame,
-    private readonly parts: CommitParts,
+    private readonly tools: CommitTools,
   ) {}
 
   async apply(frame: Exclude<Frame, HeaderFrame>): Promise<void> {
     const { file, mode } = this.header;
-    const { stage, depth, flat, holders } = this.parts;
+    const { stage, depth, flat, holders } = this.tools;
     switch (frame.kind) {
       case 'markets':
         return this.applyMarkets(frame);
@@ -156,7 +155,7 @@ class Application {
 
   private async applyMarkets({ chain, address, markets, origins }: MarketsFrame): Promise<void> {
     const { file } = this.header;
-    const { stage } = this.parts;
+    const { stage } = this.tools;
     const token = await named(file, () => stage.token(chain, address));
     for (const [i, market] of markets.entries()) {
       const origin = origins?.[i];
@@ -168,12 +167,12 @@ class Application {
   /** @throws InputError if the rows of the whole bundle contradict one another or the store */
   async finish(): Promise<void> {
     this.checkLegs();
-    await named(this.header.file, () => this.parts.flat.finish());
-    await named(this.header.file, () => this.parts.holders.finish());
+    await named(this.header.file, () => this.tools.flat.finish());
+    await named(this.header.file, () => this.tools.holders.finish());
   }
 
   private checkLegs(): void {
-    const conflict = this.parts.stage.legConflict();
+    const conflict = this.tools.stage.legConflict();
     if (conflict === null) return;
     const { asset, rows } = conflict;
     const line = this.lines.get(rows[1]) ?? this.lines.get(rows[0]);

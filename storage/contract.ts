@@ -110,7 +110,7 @@ export interface DepthSource {
   readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
 }
 
-/** All that is known of a token; null where no data has said so. */
+/** All that is known of a token; unknown fields are null. */
 export interface TokenDetails extends TokenRecord {
   icon: string | null;
   decimals: number | null;
@@ -172,18 +172,6 @@ export interface StoreChange {
   dlmmPools: boolean;
   dlmmHours: boolean;
   tokenHours: boolean;
-}
-
-export function noChange(): StoreChange {
-  return {
-    tokenIds: [],
-    dcaTokens: [],
-    limitTokens: [],
-    holderTokens: [],
-    dlmmPools: false,
-    dlmmHours: false,
-    tokenHours: false,
-  };
 }
 
 /** The datasets whose rows are kept in a table of the same name. */

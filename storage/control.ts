@@ -55,7 +55,7 @@ function failure(error: unknown): Response {
   };
 }
 
-/** The error that a failed response stands for. */
+/** The error of a failed response. */
 function errorOf(response: Extract<Response, { ok: false }>): Error {
   switch (response.kind) {
     case 'input':

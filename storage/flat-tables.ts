@@ -21,12 +21,6 @@ export const FLAT_TABLES: Readonly<Record<FlatDataset, FlatTable>> = {
 /** Keys of one look-up: each reads the table once. */
 const KEYS_AT_ONCE = 32_768;
 
-/** What changed in the flat tables. */
-type FlatChange = Pick<
-  StoreChange,
-  'dcaTokens' | 'limitTokens' | 'dlmmPools' | 'dlmmHours' | 'tokenHours'
->;
-
 export class FlatCommit {
   private readonly tables = new Map<FlatDataset, TableCommit>();
 
@@ -47,7 +41,7 @@ export class FlatCommit {
     for (const table of this.tables.values()) await table.finish();
   }
 
-  get change(): FlatChange {
+  get change(): Omit<StoreChange, 'tokenIds' | 'holderTokens'> {
     const tokensOf = (dataset: FlatDataset): string[] => [
       ...(this.tables.get(dataset)?.changedTokens ?? []),
     ];

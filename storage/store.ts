@@ -141,8 +141,8 @@ export class Store implements StoreOperations {
 
   /** @throws InputError | StoreChangedError, with the store unchanged */
   async commit(bundle: string): Promise<CommitReport> {
-    const { result, change } = await this.commits.run((parts) =>
-      applyBundle(this.directory, bundle, parts),
+    const { result, change } = await this.commits.run((tools) =>
+      applyBundle(this.directory, bundle, tools),
     );
     const touched = change.tokenIds;
     this.queue.settle(touched.flatMap((tokenId) => this.catalog.tokenById(tokenId)?.row ?? []));

@@ -32,12 +32,14 @@ export class DepthReader implements DepthSource, MarketSource {
   ) {}
 
   token(chain: Chain, address: string): TokenRecord | null {
-    return tokenRecord(this.catalog.token(chain, address));
+    const entry = this.catalog.token(chain, address);
+    return entry === undefined ? null : tokenRecord(entry);
   }
 
   mainchainLeg(token: TokenRecord): TokenRecord | null {
     if (token.asset === null || token.chain === 'mainchain') return null;
-    return tokenRecord(this.catalog.leg(token.asset, 'mainchain'));
+    const leg = this.catalog.leg(token.asset, 'mainchain');
+    return leg === undefined ? null : tokenRecord(leg);
   }
 
   async plan(request: PlanRequest): Promise<PagePlan> {
@@ -167,10 +169,7 @@ function inOrder<T>(ids: readonly number[], found: ReadonlyMap<number, T>): T[] 
   });
 }
 
-function tokenRecord(entry: TokenEntry): TokenRecord;
-function tokenRecord(entry: TokenEntry | undefined): TokenRecord | null;
-function tokenRecord(entry: TokenEntry | undefined): TokenRecord | null {
-  if (entry === undefined) return null;
-  const { chain, address, symbol, name, asset } = entry.row;
-  return { tokenId: entry.tokenId, chain, address, symbol, name, asset };
+function tokenRecord({ tokenId, row }: TokenEntry): TokenRecord {
+  const { chain, address, symbol, name, asset } = row;
+  return { tokenId, chain, address, symbol, name, asset };
 }

@@ -27,8 +27,8 @@ const LOG_BYTES = 16 * 1024 * 1024;
 /** Size of the log: DuckDB holds its rows in memory too. */
 const MAX_LOG_BYTES = 128 * 1024 * 1024;
 /** Free bytes that a checkpoint may need: per byte of the log, and for the last row group. */
-const ROOM_PER_LOG_BYTE = 4;
-const SPARE_ROOM_BYTES = 32 * 1024 * 1024;
+const FREE_BYTES_PER_LOG_BYTE = 4;
+const SPARE_FREE_BYTES = 32 * 1024 * 1024;
 
 export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private reopening: Promise<void> | null = null;
@@ -122,7 +122,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     try {
       yield* connection.chunks(sql, values);
     } catch (error) {
-      throw this.noticed(error, opened);
+      throw this.errorToThrow(error, opened);
     } finally {
       giveBack();
     }
@@ -154,7 +154,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     );
     if (logBytes < LOG_BYTES) return;
     const { bavail, bsize } = await statfs(path.dirname(this.file));
-    if (bavail * bsize >= logBytes * ROOM_PER_LOG_BYTE + SPARE_ROOM_BYTES) {
+    if (bavail * bsize >= logBytes * FREE_BYTES_PER_LOG_BYTE + SPARE_FREE_BYTES) {
       await this.checkpoint();
     } else if (logBytes >= MAX_LOG_BYTES) {
       throw new DiskFullError(this.file);
@@ -177,7 +177,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     try {
       return await opened[lanes].use(body);
     } catch (error) {
-      throw this.noticed(error, opened);
+      throw this.errorToThrow(error, opened);
     }
   }
 
@@ -190,7 +190,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /** The error to throw for a failure; reopens the database if DuckDB refuses all work. */
-  private noticed(error: unknown, opened: Opened): unknown {
+  private errorToThrow(error: unknown, opened: Opened): unknown {
     const text = error instanceof Error ? error.message : '';
     if (/has been invalidated/i.test(text)) opened.invalidated = true;
     if (this.opened.invalidated) this.reopen();

@@ -164,11 +164,11 @@ export class HolderCommit {
 
 async function numbersOf(token: StagedHolders, frame: HoldersFrame): Promise<Uint32Array> {
   const { names, tokenAddress } = frame;
-  const hasRoom = (): boolean =>
+  const fits = (): boolean =>
     token.owners.size + names.offsets.length - 1 <= MAX_OWNERS_PER_TOKEN ||
     token.owners.size + token.owners.countNew(names) <= MAX_OWNERS_PER_TOKEN;
-  if (!hasRoom()) await token.dropUnused();
-  if (!hasRoom()) {
+  if (!fits()) await token.dropUnused();
+  if (!fits()) {
     throw new InputError(
       `owner: the stored snapshots of ${tokenAddress} would name more than ${MAX_OWNERS_PER_TOKEN} owners`,
     );

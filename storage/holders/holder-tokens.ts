@@ -53,11 +53,11 @@ export class HolderTokens {
 
   /**
    * A number for a new token; each is given once.
-   * @param fresh how many tokens the transaction has added already
+   * @param added how many tokens the transaction has added already
    * @throws InputError if the store would have too many
    */
-  nextTokenId(fresh: number): number {
-    if (this.ids.size + fresh >= MAX_HOLDER_TOKENS) {
+  nextTokenId(added: number): number {
+    if (this.ids.size + added >= MAX_HOLDER_TOKENS) {
       throw new InputError(
         `token_address: the store would have holders of more than ${MAX_HOLDER_TOKENS} tokens`,
       );

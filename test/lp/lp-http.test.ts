@@ -1,9 +1,9 @@
 /** The LP tools over HTTP, from pools and hours in memory: parameters, nulls, bounds, first boards. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
-import { noChange } from '../../storage/contract.js';
 import type { PlainStore } from '../reference/replay.js';
 import type { Json } from '../support/conformance.js';
+import { noChange } from '../support/flat.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryLp } from '../support/memory-sources.js';
 import {

@@ -1,7 +1,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { noChange, type StoreChange } from '../../storage/contract.js';
+import type { StoreChange } from '../../storage/contract.js';
 import { listenForCommands } from '../../storage/control.js';
 import { InputError } from '../../storage/errors.js';
 import { FLAT_TABLES } from '../../storage/flat-tables.js';
@@ -14,6 +14,7 @@ import {
   flatContents,
   HOUR,
   limitRow,
+  noChange,
   poolHourRow,
   poolRow,
   tokenHourRow,

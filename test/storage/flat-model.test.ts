@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type FlatDataset, noChange, type StoreChange } from '../../storage/contract.js';
+import type { FlatDataset, StoreChange } from '../../storage/contract.js';
 import { PlainFlatStore } from '../reference/flat-store.js';
-import { commitFlat, FLAT_ROWS, flatContents, HOUR } from '../support/flat.js';
+import { commitFlat, FLAT_ROWS, flatContents, HOUR, noChange } from '../support/flat.js';
 import { DataDirectory, EVM_TOKEN, MINT, openStore, OTHER_MINT } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
 

@@ -1,11 +1,21 @@
 /** Rows of the flat datasets, and what a store holds of them. */
-import type { FlatDataset } from '../../storage/contract.js';
+import type { FlatDataset, StoreChange } from '../../storage/contract.js';
 import { prepareFlatRows } from '../../storage/ingest/flat.js';
 import type { Store } from '../../storage/store.js';
 import { EVM_TOKEN, MINT } from './stores.js';
 import type { Json } from './tables.js';
 
 export const HOUR = 498_600 * 3600;
+
+export const noChange = (): StoreChange => ({
+  tokenIds: [],
+  dcaTokens: [],
+  limitTokens: [],
+  holderTokens: [],
+  dlmmPools: false,
+  dlmmHours: false,
+  tokenHours: false,
+});
 
 export const dcaRow = (more: Json = {}): Json => ({
   dca_address: 'dca-1',
