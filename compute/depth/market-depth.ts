@@ -1,4 +1,4 @@
-/** A snapshot as price levels with totals (docs/definitions.md#market-depth). */
+/** Price levels of a snapshot, and their totals (docs/definitions.md#market-depth). */
 import { BIN_COUNT, binFactor, type BinRange, binsOfBand, MIN_BIN } from '../ladder.js';
 import {
   CONSTANT_PRODUCT_MARKET,
@@ -9,7 +9,6 @@ import {
 } from '../market.js';
 import type { SnapshotCells } from '../segment/snapshots.js';
 
-/** Which exchange type's markets are kept. */
 type DepthFilter = ExchangeType | 'ALL';
 
 export interface DepthQuery {
@@ -17,11 +16,11 @@ export interface DepthQuery {
   /** Fractions of the price: a bin is kept where `1 + low <= 1.01^b <= 1 + high`. */
   lowChange: number;
   highChange: number;
-  /** USD that one unit of the currency stands for: amounts and prices are divided by it. */
+  /** USD per unit of the currency: amounts and prices are divided by it. */
   usdPerUnit: number;
 }
 
-/** What one bin holds; amounts in the query's currency. */
+/** A bin; amounts in the query's currency. */
 interface DepthLevel {
   price: number;
   /** Without constant-product. */
@@ -38,21 +37,21 @@ interface DepthSummary {
 }
 
 /**
- * Bins of a range in fractions of the price, with the ladder's tolerance at both ends: whoever asks
- * for a price of a level that they were sent gets that level.
+ * Bins of a range in fractions of the price, with the ladder's tolerance at both ends: a request for
+ * the price of a level in a reply gets that level.
  */
 export function binsOfChange(lowChange: number, highChange: number): BinRange {
   return binsOfBand(lowChange * 100, highChange * 100);
 }
 
-/** Whether the market is the one into which a token's constant-product pools are summed. */
+/** Whether the market is the sum of a token's constant-product pools. */
 const isConstantProduct = (market: Market): boolean =>
   venueKey(market.source) === CONSTANT_PRODUCT_MARKET.source;
 
 const isKept = (market: Market, filter: DepthFilter): boolean =>
   filter === 'ALL' || market.exchangeType === filter;
 
-/** One item per bin that holds anything in the range, by price ascending. */
+/** One level per nonempty bin in the range, ascending by price. */
 export function depthLevels(
   cells: SnapshotCells,
   markets: readonly Market[],
@@ -90,8 +89,8 @@ export function depthLevels(
 }
 
 /**
- * Totals over the same markets and bins: exchange types and sources (as given, in code unit order)
- * without constant-product, each that holds anything in the range.
+ * Totals over the same markets and bins by exchange type and by source (as given, in code unit order),
+ * without constant product; those with nothing in the range are left out.
  */
 export function depthSummary(
   cells: SnapshotCells,
@@ -146,7 +145,7 @@ function addTotal<K>(totals: Map<K, Total>, key: K, { support, resistance }: Tot
   }
 }
 
-/** Calls `body` with each kept market that has cells, and where they lie: `from <= i < to`. */
+/** Calls `body` with each kept market that has cells, and their indexes: `from <= i < to`. */
 function forEachMarket(
   cells: SnapshotCells,
   markets: readonly Market[],

@@ -15,14 +15,14 @@ import {
 
 /**
  * The snapshots of a block, ascending in t.
- * @param times only those at these moments, in any order; times that the block lacks are left out
- * @throws Error where the block is damaged
+ * @param times only snapshots of these times, in any order; times not in the block are ignored
+ * @throws Error if the block is damaged
  */
 export function decodeHolderBlock(block: Uint8Array, times?: readonly number[]): HolderSnapshot[] {
   return [...holderSnapshots(block, times)];
 }
 
-/** decodeHolderBlock, one snapshot after the other, so that only one of a large block is in memory. */
+/** decodeHolderBlock one snapshot at a time, so that only one of a large block is in memory. */
 export function* holderSnapshots(
   block: Uint8Array,
   times?: readonly number[],
@@ -40,19 +40,19 @@ export function* holderSnapshots(
   }
 }
 
-/** Every owner that a block names, ascending; no other's balance changes in it. */
+/** Every owner in a block, ascending. @throws Error if the block is damaged */
 export function ownersOfBlock(block: Uint8Array): Uint32Array {
   return openBlock(block).owners;
 }
 
-/** Times of a block's snapshots, ascending. @throws Error where the block is damaged */
+/** Times of a block's snapshots, ascending. @throws Error if the block is damaged */
 export function timesOfBlock(block: Uint8Array): Uint32Array {
   return openBlock(block).times;
 }
 
 /**
- * A block as it was encoded: what each snapshot changes, and the last snapshot.
- * @throws Error where the block is damaged
+ * A block as encoded: the changes of each snapshot, and the last snapshot.
+ * @throws Error if the block is damaged
  */
 export function changesOfBlock(block: Uint8Array): {
   times: Uint32Array;
@@ -73,16 +73,16 @@ export function changesOfBlock(block: Uint8Array): {
   return { times: open.times, changes, last: state.snapshot() };
 }
 
-/** A decompressed block whose lengths fit one another. */
+/** A decompressed block with consistent lengths. */
 interface OpenBlock {
   times: Uint32Array;
-  /** How many changes each snapshot has. */
+  /** Number of changes in each snapshot. */
   counts: Uint32Array;
-  /** Every owner that the block names, ascending. */
+  /** Every owner in the block, ascending. */
   owners: Uint32Array;
   plain: Uint8Array;
   layout: Layout;
-  /** How many changes the snapshots have in all. */
+  /** Number of changes in all snapshots. */
   changes: number;
 }
 
@@ -116,18 +116,18 @@ function ownersOf(plain: Uint8Array, { ownerGaps }: Layout, count: number): Uint
   return owners;
 }
 
-/** The bytes at the start of their own buffer, where words can be read without a copy. */
+/** The bytes at the start of a buffer, where words can be read without a copy. */
 function aligned(bytes: Uint8Array): Uint8Array {
   const isAlone = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
   return isAlone ? bytes : new Uint8Array(bytes);
 }
 
-/** Who holds what after the snapshot that was read last. */
+/** The balances after the snapshot read last. */
 class BlockState {
   private s = -1;
   private change = 0;
   private held = 0;
-  /** By owner, as the block lists them; 0: holds nothing. */
+  /** By owner, in the block's order; 0: holds nothing. */
   private readonly balance: Float64Array;
   private readonly bits: Uint32Array;
 

@@ -13,11 +13,11 @@ import {
   writePlanes,
 } from './block-format.js';
 
-/** Encodes snapshots into one block, one after the other. */
+/** Encodes snapshots into one block, one at a time. */
 export class HolderBlockEncoder {
-  /** How many changes the snapshots have in all, the first one's included. */
+  /** Number of changes in all snapshots, the first included. */
   changes = 0;
-  /** How many the first snapshot has: its owners. */
+  /** Number of changes in the first snapshot: its owners. */
   firstChanges = 0;
   readonly times: number[] = [];
   /** By snapshot. */
@@ -25,8 +25,8 @@ export class HolderBlockEncoder {
   private last: HolderSnapshot = { t: -1, owner: new Uint32Array(0), balance: new Float64Array(0) };
 
   /**
-   * An encoder that goes on where a block ends.
-   * @throws Error where the block is damaged
+   * An encoder that continues a block.
+   * @throws Error if the block is damaged
    */
   static resume(block: Uint8Array): HolderBlockEncoder {
     const encoder = new HolderBlockEncoder();
@@ -37,8 +37,8 @@ export class HolderBlockEncoder {
   }
 
   /**
-   * Adds the next snapshot; its columns are not to be changed until the one after it is added.
-   * @throws Error where it is not later than the one before, or is no snapshot
+   * Adds the next snapshot; do not change its columns before the following one is added.
+   * @throws Error if it is not later than the one before, or invalid
    */
   add(snapshot: HolderSnapshot): void {
     checkSnapshot(snapshot, this.last.t);
@@ -46,7 +46,7 @@ export class HolderBlockEncoder {
     this.last = snapshot;
   }
 
-  /** The block, in an ArrayBuffer of its own. @throws Error without a snapshot, or with too much */
+  /** The block, in a new ArrayBuffer. @throws Error without a snapshot, or with too many changes */
   finish(): Uint8Array<ArrayBuffer> {
     if (this.added.length === 0) throw new Error('a holder block holds at least one snapshot');
     const packed = lz4Compress(this.plain());
@@ -107,8 +107,8 @@ export class HolderBlockEncoder {
 }
 
 /**
- * Encodes snapshots of one token, ascending in t, as one block; every balance comes back bit for bit.
- * @throws Error where there is none, or they are not ascending, or not what HolderSnapshot says
+ * Encodes snapshots of one token, ascending in t, as one block; balances keep every bit.
+ * @throws Error if there is none, or they do not ascend, or one is invalid
  */
 export function encodeHolderBlock(snapshots: readonly HolderSnapshot[]): Uint8Array {
   const encoder = new HolderBlockEncoder();
@@ -129,7 +129,7 @@ function checkSnapshot({ t, owner, balance }: HolderSnapshot, before: number): v
   }
 }
 
-/** Merges both snapshots by owner. */
+/** How `after` differs from `before`, by owner. */
 function changesOf(before: HolderSnapshot, after: HolderSnapshot): Changes {
   const most = before.owner.length + after.owner.length;
   const owner = new Uint32Array(most);
@@ -162,9 +162,9 @@ function bitsOf(balance: Float64Array): Uint32Array {
   return new Uint32Array(balance.buffer, balance.byteOffset, 2 * balance.length);
 }
 
-/** Every owner that changes, ascending. */
+/** Every owner in the changes, ascending. */
 function distinctOwners([first, ...others]: readonly Changes[]): Uint32Array {
-  // The first snapshot usually has all but a few of them.
+  // The first snapshot usually has almost all of them.
   const fresh: number[] = [];
   for (const { owner } of others) {
     for (let i = 0, index = 0; i < owner.length; i++) {
@@ -192,7 +192,7 @@ function gapsOf(owners: Uint32Array): Uint32Array {
   return gaps;
 }
 
-/** Index of an owner in the list, at or behind `from`; of one that is missing, where it would be. */
+/** Index of an owner in the list from `from` on; if it is missing, the index where it belongs. */
 function indexFrom(owners: Uint32Array, owner: number, from: number): number {
   if (owners[from] === owner) return from;
   let low = from;

@@ -1,23 +1,21 @@
 /**
- * A holder block: consecutive snapshots of one token, the first one whole, the others as what changed.
+ * A holder block: consecutive snapshots of one token, the first one whole, the others as changes.
  *
  * `u32 crc32` of the rest, then an LZ4 block of: the words FORMAT, snapshots S, owners U, changes K;
  * S times; S counts of changes; and as planes of bytes: U gaps between the owners' numbers, K gaps
- * between the changed owners' indexes in that list, and K low and K high halves of the balance's bits,
- * each XOR the bits of the owner's balance in the snapshot before, 0 where it held nothing. An owner
- * whose bits become 0 holds nothing any more. A gap is at least 1, the first one counts from -1.
+ * between the changed owners' indexes in that list, and K low and K high halves of the balances' bits,
+ * each XOR the bits of the owner's balance in the previous snapshot (0: it held nothing). An owner
+ * whose bits become 0 no longer holds anything. A gap is at least 1; the first one counts from -1.
  */
 
-/** 'FHB1': another layout is another word. */
+/** 'FHB1'; it changes with the layout. */
 export const FORMAT = 0x31_42_48_46;
 /** FORMAT, S, U, K. */
 export const HEAD_WORDS = 4;
-/** Bytes of the checksum in front. */
 export const CHECKSUM_BYTES = 4;
-/** Greatest number of an owner. */
 export const MAX_OWNER_ID = 0xffff_fffe;
 
-/** One snapshot: who held how much. */
+/** The balances of all owners at one time. */
 export interface HolderSnapshot {
   /** Epoch seconds. */
   t: number;
@@ -27,16 +25,16 @@ export interface HolderSnapshot {
   balance: Float64Array;
 }
 
-/** How a snapshot differs from the one before. */
+/** The difference of a snapshot from the previous one. */
 export interface Changes {
   /** Owner numbers, ascending. */
   owner: Uint32Array;
-  /** Low and high half of each balance's bits, XOR those before. */
+  /** Low and high half of each balance's bits, XOR those of the previous snapshot. */
   low: Uint32Array;
   high: Uint32Array;
 }
 
-/** Where the columns of the plain bytes begin. */
+/** Offsets of the columns in the plain bytes. */
 export interface Layout {
   times: number;
   counts: number;
@@ -44,7 +42,7 @@ export interface Layout {
   indexGaps: number;
   low: number;
   high: number;
-  /** Bytes in all. */
+  /** Length in bytes. */
   end: number;
 }
 
@@ -59,9 +57,9 @@ export function layoutOf(snapshots: number, owners: number, changes: number): La
 }
 
 /**
- * Writes 32-bit words as four planes of bytes from `at` on: every first byte, then every second one,
- * and so on. Small numbers then leave whole planes of zeros, and doubles of similar size share theirs,
- * which LZ4 packs.
+ * Writes 32-bit words as four planes of bytes from `at` on: all first bytes, then all second bytes, and
+ * so on. Small numbers leave planes of zeros, and doubles of similar size similar planes, which LZ4
+ * compresses well.
  */
 export function writePlanes(words: Uint32Array, into: Uint8Array, at: number): void {
   const { length } = words;
@@ -74,7 +72,7 @@ export function writePlanes(words: Uint32Array, into: Uint8Array, at: number): v
   }
 }
 
-/** Word `i` of the `length` words that writePlanes wrote from `at` on, as unsigned. */
+/** Word `i`, unsigned, of the `length` words that writePlanes wrote from `at` on. */
 export function planeWord(bytes: Uint8Array, at: number, length: number, i: number): number {
   const first = at + i;
   return (

@@ -1,14 +1,14 @@
 /**
- * The windows, days and tiers of holder flow (docs/definitions.md#holder-flow), and which stored
- * snapshots a token's flow is worked out from.
+ * The windows, days and tiers of holder flow (docs/definitions.md#holder-flow), and the snapshots that
+ * a token's flow needs.
  */
 import { DAY_S } from '../time.js';
 
-/** How many of the largest holders each tier has, ascending. */
+/** Number of largest holders in each tier, ascending. */
 export const TIER_SIZES = { top20: 20, top50: 50, top100: 100 } as const;
 export type HolderTier = keyof typeof TIER_SIZES;
 export const HOLDER_TIERS = Object.keys(TIER_SIZES) as [HolderTier, ...HolderTier[]];
-/** The largest tier: only this many holders are ranked. */
+/** Ranked holders: those of the largest tier. */
 export const MAX_RANKED = TIER_SIZES.top100;
 
 /** Seconds back from the newest snapshot. */
@@ -18,7 +18,7 @@ const WINDOW_LENGTHS_S = {
   '14d': 14 * DAY_S,
   '30d': 30 * DAY_S,
 } as const;
-/** Windows of a wallet's change of balance. */
+/** Windows of a wallet's balance changes. */
 export type HolderWindow = keyof typeof WINDOW_LENGTHS_S;
 export const HOLDER_WINDOWS = Object.keys(WINDOW_LENGTHS_S) as HolderWindow[];
 /** Windows of the summary. */
@@ -34,29 +34,28 @@ export function flowDays(newestS: number): number[] {
   return Array.from({ length: FLOW_DAYS }, (_, i) => lastS - (FLOW_DAYS - 1 - i) * DAY_S);
 }
 
-/** Times of the snapshots that a flow needs, epoch seconds; null: there is none. */
+/** Times of the snapshots that a flow needs, epoch seconds; null: none. */
 export interface FlowPlan {
   newestS: number;
-  /** The newest one at or before the newest's time less the window. */
+  /** The newest snapshot at or before `newestS` less the window. */
   bases: Record<HolderWindow, number | null>;
-  /** One each of flowDays(newestS), in their order. */
+  /** In the order of flowDays(newestS). */
   days: DayPlan[];
 }
 
 export interface DayPlan {
-  /** The last one of the day. */
+  /** The last snapshot of the day. */
   lastS: number | null;
-  /** The last one of any earlier day. */
+  /** The last snapshot of any earlier day. */
   earlierS: number | null;
 }
 
 /**
- * What the flow at a moment needs of the stored snapshots: at most one a window, one a day and one
+ * Chooses the stored snapshots for the flow at a moment: at most one per window, one per day and one
  * from before the days.
- *
  * @param times of the stored snapshots, ascending
  * @param nowS later snapshots are not visible
- * @returns null where none is visible
+ * @returns null if none is visible
  */
 export function flowPlan(times: Uint32Array, nowS: number): FlowPlan | null {
   const newestS = newestBy(times, nowS);
@@ -74,17 +73,17 @@ export function flowPlan(times: Uint32Array, nowS: number): FlowPlan | null {
   return { newestS, bases, days };
 }
 
-/** The times of all snapshots of a plan, ascending, each once. */
+/** The times of all snapshots of a plan, ascending, without duplicates. */
 export function neededTimes({ newestS, bases, days }: FlowPlan): number[] {
   const times = [newestS, ...Object.values(bases)];
   for (const { lastS, earlierS } of days) {
-    // A day without a snapshot of its own is compared with nothing.
+    // A day without a snapshot needs no earlier one either.
     if (lastS !== null) times.push(lastS, earlierS);
   }
   return [...new Set(times.filter((t) => t !== null))].sort((a, b) => a - b);
 }
 
-/** When the clock alone makes another snapshot visible; null: never. */
+/** When the next stored snapshot becomes visible; null: never. */
 export function nextVisibleS(times: Uint32Array, nowS: number): number | null {
   return times[countBy(times, nowS)] ?? null;
 }
@@ -94,7 +93,7 @@ function newestBy(times: Uint32Array, atS: number): number | null {
   return count === 0 ? null : times[count - 1];
 }
 
-/** How many of the ascending times are at or before a moment. */
+/** Number of the ascending times at or before a moment. */
 function countBy(times: Uint32Array, atS: number): number {
   let from = 0;
   let to = times.length;

@@ -1,4 +1,4 @@
-/** Holder flow: what a token's largest holders did (docs/definitions.md#holder-flow). */
+/** Holder flow: how a token's largest holders changed (docs/definitions.md#holder-flow). */
 import { decodeHolderBlock } from './block-decoder.js';
 import type { HolderSnapshot } from './block-format.js';
 import {
@@ -16,11 +16,11 @@ import {
 } from './flow-plan.js';
 import { compareNames, ownerName, type OwnerNames } from './owners.js';
 
-/** Changes of a tier's holders from one snapshot to another; amounts in tokens. */
+/** Changes of a tier's holders between two snapshots; amounts in tokens. */
 export interface FlowSums {
-  /** Held something before and hold more. */
+  /** Holders that held something before and now hold more. */
   accumulating: number;
-  /** Held nothing before. */
+  /** Holders that held nothing before. */
   newWallets: number;
   net: number;
   inflow: number;
@@ -31,7 +31,7 @@ export type TierFlows = Record<HolderTier, FlowSums>;
 
 export interface BalanceChange {
   tokens: number;
-  /** A fraction of the balance before; null where that is 0, or there is no snapshot to tell. */
+  /** A fraction of the balance before; null if that is 0 or its snapshot is missing. */
   pct: number | null;
 }
 
@@ -46,31 +46,30 @@ export interface HolderFlow {
   /** Of the newest snapshot, epoch seconds. */
   newestS: number;
   summary: Record<SummaryWindow, TierFlows>;
-  /** One each of flowDays(newestS). */
+  /** In the order of flowDays(newestS). */
   days: TierFlows[];
   /** The largest holders, by rank. */
   wallets: WalletFlow[];
-  /** Wallet `w`'s balance at the end of day `d` at `w * FLOW_DAYS + d`; NaN: the day has no snapshot. */
+  /** Index `w * FLOW_DAYS + d`: wallet `w`'s balance at the end of day `d`; NaN: no snapshot. */
   dayBalances: Float64Array;
-  /** The change against the last snapshot of any earlier day; 0 where either is missing. */
+  /** The change since the last snapshot of any earlier day; 0 if either is missing. */
   dayChanges: Float64Array;
 }
 
 export interface HolderFlowInput {
   plan: FlowPlan;
-  /** Encoded by encodeHolderBlock; they hold the snapshots of the plan, and perhaps others. */
+  /** From encodeHolderBlock, with the snapshots of the plan and perhaps others. */
   blocks: readonly Uint8Array[];
-  /** Of all owners in the blocks. */
+  /** Names of all owners in the blocks. */
   names: OwnerNames;
 }
 
-/** Snapshots by their time. */
 type SnapshotsAt = ReadonlyMap<number, HolderSnapshot>;
 
 /**
  * The pool's task: the holder flow of a plan.
- * @returns null where the blocks lack a snapshot of the plan: the store has changed since it was made
- * @throws Error where a block is damaged
+ * @returns null if the blocks lack a snapshot of the plan: the store has changed since
+ * @throws Error if a block is damaged
  */
 export function holderFlow({ plan, blocks, names }: HolderFlowInput): HolderFlow | null {
   const times = neededTimes(plan);
@@ -99,7 +98,7 @@ export function holderFlow({ plan, blocks, names }: HolderFlowInput): HolderFlow
   };
 }
 
-/** The flows of every tier of ranked holders since a snapshot; zeros where there is none. */
+/** The flows of each tier of ranked holders since a snapshot; zeros without one. */
 function tierFlows({ owner, balance }: RankedHolders, base: HolderSnapshot | null): TierFlows {
   if (base === null) return NO_FLOWS;
   const sums = { accumulating: 0, newWallets: 0, inflow: 0, outflow: 0 };
@@ -147,7 +146,7 @@ function changeOf(balance: number, owner: number, base: HolderSnapshot | null): 
   return { tokens, pct: before === 0 ? null : tokens / before };
 }
 
-/** What each owner held at the end of each day, and how that had changed. */
+/** Each owner's balance at the end of each day, and its change. */
 function activity(
   owners: Uint32Array,
   days: readonly DayPlan[],
@@ -179,15 +178,15 @@ function atTime(snapshots: SnapshotsAt, t: number): HolderSnapshot {
   return snapshot;
 }
 
-/** Some holders of a snapshot, the largest balance first; parallel columns. */
+/** Holders as parallel columns, largest balance first. */
 export interface RankedHolders {
   owner: Uint32Array;
   balance: Float64Array;
 }
 
 /**
- * The `limit` largest holders, those with the same balance by their address (bytes) ascending.
- * One pass over the balances: only those that may be among the largest are ever sorted.
+ * The `limit` largest holders, ties by address (bytes) ascending. One pass over the balances: only
+ * candidates are ever sorted.
  */
 export function largestHolders(
   { owner, balance }: HolderSnapshot,
@@ -196,11 +195,11 @@ export function largestHolders(
 ): RankedHolders {
   const before = (a: number, b: number): number =>
     balance[b] - balance[a] || compareNames(names, owner[a], owner[b]);
-  // Rows; sorted and cut back to `limit` whenever there are twice as many.
+  // Rows; sorted and cut to `limit` whenever there are twice as many.
   let best: number[] = [];
   let least = -Infinity;
   for (let row = 0; row < balance.length; row++) {
-    // One that ties with the least stays: its name may come before.
+    // A row that ties with the least stays: its name may come first.
     if (balance[row] < least) continue;
     if (best.push(row) < 2 * limit) continue;
     best = best.sort(before).slice(0, limit);
@@ -213,7 +212,7 @@ export function largestHolders(
   };
 }
 
-/** What an owner holds in a snapshot; 0 where it is not in it. */
+/** An owner's balance in a snapshot; 0 if it is not in it. */
 export function balanceOf({ owner, balance }: HolderSnapshot, id: number): number {
   let from = 0;
   let to = owner.length;

@@ -1,8 +1,8 @@
-/** Owners of holder snapshots: their names by number and numbers by name, without a string for each. */
+/** Owners of holder snapshots: names by number and numbers by name, without a string for each. */
 
-/** The owners of a token by their number, which never changes. */
+/** The names of a token's owners by number. */
 export interface OwnerNames {
-  /** `offsets[id]..offsets[id + 1]` are the bytes of owner `id`; one more than there are owners. */
+  /** Owner `id` is `bytes[offsets[id]..offsets[id + 1])`; one item more than owners. */
   offsets: Uint32Array;
   /** ASCII. */
   bytes: Uint8Array;
@@ -10,17 +10,16 @@ export interface OwnerNames {
 
 /** Owners of one snapshot. */
 export const MAX_OWNERS_PER_SNAPSHOT = 1_000_000;
-/** Owners that all stored snapshots of one token name, about 200 MB of names. */
+/** Owners in all stored snapshots of one token: about 200 MB of names. */
 export const MAX_OWNERS_PER_TOKEN = 4_000_000;
 /** Characters of an owner. */
 export const MAX_OWNER_LENGTH = 64;
 
-/** An owner's address. */
 export function ownerName({ offsets, bytes }: OwnerNames, id: number): string {
   return String.fromCharCode(...bytes.subarray(offsets[id], offsets[id + 1]));
 }
 
-/** Orders owners by their address (bytes). */
+/** Compares owners by address (bytes). */
 export function compareNames({ offsets, bytes }: OwnerNames, a: number, b: number): number {
   const lengthA = offsets[a + 1] - offsets[a];
   const lengthB = offsets[b + 1] - offsets[b];
@@ -36,12 +35,12 @@ export function compareNames({ offsets, bytes }: OwnerNames, a: number, b: numbe
 const HASH_START = 0x811c_9dc5;
 const HASH_FACTOR = 0x0100_0193;
 
-/** Numbers owners in the order in which their names arrive. */
+/** Numbers owners in the order of their arrival. */
 export class OwnerTable {
   private bytes: Uint8Array;
   private offsets: Uint32Array;
   private hashes: Uint32Array;
-  /** Number + 1 of the owner at a slot, 0 where there is none; a power of two of slots. */
+  /** Number + 1 of the owner in each slot; 0: free. The number of slots is a power of two. */
   private slots = new Uint32Array(16);
   private count = 0;
 
@@ -61,13 +60,13 @@ export class OwnerTable {
     return this.count;
   }
 
-  /** The names as they are now; they share memory with the table. */
+  /** The present names; they share memory with the table. */
   names(): OwnerNames {
     const offsets = this.offsets.subarray(0, this.count + 1);
     return { offsets, bytes: this.bytes.subarray(0, offsets[this.count]) };
   }
 
-  /** How many of the names the table lacks. */
+  /** Number of the names that the table lacks. */
   countNew(names: OwnerNames): number {
     let fresh = 0;
     for (let i = 0; i + 1 < names.offsets.length; i++) {
@@ -83,7 +82,7 @@ export class OwnerTable {
     return numbers;
   }
 
-  /** numbersOf() of the names `from <= i < to` alone. */
+  /** numbersOf() for the names `from <= i < to`. */
   number({ offsets, bytes }: OwnerNames, from: number, to: number, into: Uint32Array): void {
     for (let i = from; i < to; i++) {
       const found = this.find(bytes, offsets[i], offsets[i + 1]);
@@ -141,7 +140,7 @@ export class OwnerTable {
   }
 }
 
-/** Those of the names whose number is kept, in order. */
+/** The names with the kept numbers, in order. */
 export function pickNames({ offsets, bytes }: OwnerNames, kept: readonly number[]): OwnerNames {
   const pickedOffsets = new Uint32Array(kept.length + 1);
   kept.forEach((id, i) => {
@@ -154,7 +153,6 @@ export function pickNames({ offsets, bytes }: OwnerNames, kept: readonly number[
   return { offsets: pickedOffsets, bytes: picked };
 }
 
-/** No names at all. */
 export const noNames = (): OwnerNames => ({
   offsets: new Uint32Array(1),
   bytes: new Uint8Array(0),

@@ -1,6 +1,6 @@
 /**
- * Holder snapshots laid over stored ones and cut into blocks, a task of the pool; and which snapshots
- * stay as they age (docs/definitions.md#holder-retention).
+ * Merges new holder snapshots with stored ones into blocks, a task of the pool; and chooses which
+ * snapshots are kept as they age (docs/definitions.md#holder-retention).
  */
 import { DAY_S, HOUR_S } from '../time.js';
 import { holderSnapshots, timesOfBlock } from './block-decoder.js';
@@ -9,49 +9,49 @@ import type { HolderSnapshot } from './block-format.js';
 
 /** A block with this many snapshots is full: an hour of minutes. */
 const MAX_BLOCK_SNAPSHOTS = 64;
-/** A block with fewer changes after its first snapshot is never full because of them. */
+/** Fewer changes after the first snapshot never make a block full. */
 const MIN_CLOSING_CHANGES = 1024;
 
-/** What decides whether another snapshot goes into a block. */
+/** The size of a block, which decides whether it takes another snapshot. */
 export interface BlockSize {
   /** Snapshots. */
   snapshots: number;
-  /** Owners of the first snapshot and changes of the later ones, in all. */
+  /** Owners of the first snapshot plus changes of the later ones. */
   changes: number;
   /** Owners of the first snapshot. */
   firstChanges: number;
 }
 
-/** A block and what the store keeps beside it. */
+/** A block and its description in the store. */
 export interface EncodedHolderBlock extends Omit<BlockSize, 'snapshots'> {
   block: Uint8Array<ArrayBuffer>;
   /** Epoch seconds, ascending. */
   times: Uint32Array<ArrayBuffer>;
 }
 
-/** New snapshots to lay over stored ones. */
+/** New snapshots. */
 export interface AddedHolders {
   block: Uint8Array;
-  /** The block's owner numbers -> the token's. */
+  /** The token's owner numbers by those of the block. */
   ids: Uint32Array;
 }
 
 export interface HolderRewrite {
   /** Blocks of one token, ascending and without overlap. */
   stored: Uint8Array[];
-  /** In place of stored snapshots of the same t. */
+  /** They replace stored snapshots of the same t. */
   added: AddedHolders | null;
-  /** The token's new owner numbers by old one, in the same order; null: they stay. */
+  /** New owner numbers by old ones, in the same order; null: unchanged. */
   renumbered: Uint32Array | null;
-  /** Times of the snapshots that go into the result; others are left out. */
+  /** Times of the snapshots to keep. */
   times: Uint32Array;
-  /** Whether there is a result even where everything added is stored already. */
+  /** Whether to return blocks even if all added snapshots are stored already. */
   always: boolean;
 }
 
 /**
- * Whether a block takes no more snapshots. All its changes are written again with each snapshot that
- * is added, so they may grow as large as its first snapshot.
+ * Whether a block takes no more snapshots. Each added snapshot rewrites all changes of the block, so
+ * they may grow to the size of its first snapshot.
  */
 export function isFullBlock({ snapshots, changes, firstChanges }: BlockSize): boolean {
   return (
@@ -61,8 +61,8 @@ export function isFullBlock({ snapshots, changes, firstChanges }: BlockSize): bo
 }
 
 /**
- * The snapshots of stored blocks and added ones as new blocks, or null where they are as stored.
- * @throws Error where a block is damaged
+ * Merges stored blocks and added snapshots into new blocks; null: nothing changes.
+ * @throws Error if a block is damaged
  */
 export function rewriteHolderBlocks(input: HolderRewrite): EncodedHolderBlock[] | null {
   const times = [...input.times];
@@ -90,7 +90,7 @@ export function rewriteHolderBlocks(input: HolderRewrite): EncodedHolderBlock[] 
   return isChanged ? packer.finish() : null;
 }
 
-/** Whether the first stored block stays as it is, so that the result can go on from it. */
+/** Whether the first stored block is unchanged, so that the result can continue it. */
 function canResume({ stored, renumbered, times }: HolderRewrite, firstAdded: number): boolean {
   if (stored.length === 0 || renumbered !== null) return false;
   const first = timesOfBlock(stored[0]);
@@ -101,7 +101,7 @@ class BlockPacker {
   private readonly blocks: EncodedHolderBlock[] = [];
   private encoder = new HolderBlockEncoder();
 
-  /** Goes on from a block, which becomes the first. */
+  /** Continues a block, which becomes the first. */
   resume(block: Uint8Array): void {
     this.encoder = HolderBlockEncoder.resume(block);
   }
@@ -140,7 +140,7 @@ function* storedSnapshots(
   }
 }
 
-/** Snapshots of a block with the token's owner numbers, whose order differs. */
+/** Snapshots of a block, with owners renumbered and sorted by the token's numbers. */
 function* renumberedBlock(
   { block, ids }: AddedHolders,
   times: readonly number[],
@@ -172,7 +172,7 @@ function isSame(a: HolderSnapshot, b: HolderSnapshot): boolean {
   return true;
 }
 
-/** Of the newest `zones` spans of `zoneS` seconds with a snapshot, every snapshot or the last is kept. */
+/** Keeps every or the last snapshot of each of the newest `zones` spans of `zoneS` seconds that have one. */
 interface Retention {
   zoneS: number;
   zones: number;
@@ -180,11 +180,11 @@ interface Retention {
 }
 
 /**
- * Two days whole, nine days by the hour, 33 days by six hours: enough for windows to begin where they
- * should, to 1% of their length, and for a sparkline of 30 days with the day before it. Then a year by
- * the day, for a clock that is frozen in the past (as far back as replay goes, and a sparkline more).
- * Hours without a snapshot do not count, so that rare snapshots are kept long and one of a wrong time
- * displaces no more than one hour of others.
+ * Two whole days, nine days by the hour, 33 days by six hours: enough to begin windows within 1% of
+ * their length, and for a sparkline of 30 days with the day before it. Then 400 days by the day, for a
+ * clock that is frozen in the past (as far back as replay goes, plus a sparkline). Spans without a
+ * snapshot do not count, so rare snapshots are kept long, and a snapshot with a wrong time displaces
+ * at most one hour of others.
  */
 export const RETENTION: readonly Retention[] = [
   { zoneS: HOUR_S, zones: 2 * 24 + 1, keeps: 'every' },
@@ -194,8 +194,8 @@ export const RETENTION: readonly Retention[] = [
 ];
 
 /**
- * Those of a token's times that are kept, ascending. Thinning after each snapshot, in any order, keeps
- * the same times as thinning once at the end.
+ * The kept times of a token, ascending. Thinning after each snapshot, in any order, keeps the same
+ * times as thinning once at the end.
  * @param times ascending, epoch seconds
  */
 export function keptTimes(times: ArrayLike<number>): number[] {

@@ -1,6 +1,6 @@
 /**
  * The board of DLMM pools (docs/definitions.md#dlmm-pools): for each period a row for every pool with
- * an hour in it, the rows' order by every sort, and the pools that lead (docs/definitions.md#chips).
+ * an hour in it, and the rows' order by every sort; also the leaders (docs/definitions.md#chips).
  */
 import type { BoardPools } from './dlmm-pool.js';
 import {
@@ -13,7 +13,7 @@ import {
 } from './hours.js';
 import type { NamedRangeTvl, RangeTvl } from './pool-range.js';
 
-/** What the board is sorted by, and the column that each goes by. */
+/** The sorts of the board, and the column of each. */
 export const DLMM_SORT_COLUMNS = {
   rangeyield: 'rangeYield',
   feespertvl: 'feesPerAvgTvl',
@@ -24,7 +24,7 @@ export const DLMM_SORT_COLUMNS = {
 export type DlmmSort = keyof typeof DLMM_SORT_COLUMNS;
 export const DLMM_SORTS = Object.keys(DLMM_SORT_COLUMNS) as DlmmSort[];
 
-/** Hours of pools as columns; row i is index i of each, at most one a pool and hour. */
+/** Hours of pools as columns; row i is index i of each, at most one per pool and hour. */
 export interface PoolHours {
   pubkeys: readonly string[];
   /** Index into `pubkeys`. */
@@ -38,16 +38,16 @@ export interface PoolHours {
 
 export interface DlmmBoardInput {
   pools: BoardPools;
-  /** In any order; hours outside the longest period and pools that are not in `pools` are left out. */
+  /** In any order; hours outside the longest period and pools not in `pools` are ignored. */
   hours: PoolHours;
-  /** Of the pools with a market, worked out for `thisHourS`; the others have none. */
+  /** Ranges of the pools with a market, computed for `thisHourS`. */
   ranges: NamedRangeTvl;
   thisHourS: number;
 }
 
 export interface DlmmBoard {
   thisHourS: number;
-  /** By base token, as `pools.baseMints`: how many of the pools have it, with hours or without. */
+  /** Number of pools by base token, in the order of `pools.baseMints`, with hours or without. */
   poolsOfBase: Uint32Array;
   periods: Record<DlmmPeriod, BoardPeriod>;
 }
@@ -58,7 +58,7 @@ export interface BoardPeriod {
   pool: Uint32Array;
   fees: Float64Array;
   volume: Float64Array;
-  /** Mean of the hours that have a row. */
+  /** Mean over the hours with a row. */
   tvl: Float64Array;
   effectiveFeeBps: Float64Array;
   feesPerAvgTvl: Float64Array;
@@ -89,7 +89,7 @@ export function dlmmBoard(input: DlmmBoardInput): DlmmBoard {
   };
 }
 
-/** Columns with index `pool * LONGEST_PERIOD_H + hour`, oldest hour first; NaN where there is no row. */
+/** Columns with index `pool * LONGEST_PERIOD_H + hour`, oldest hour first; NaN: no row. */
 interface HourTable {
   feesUsd: Float64Array;
   volumeUsd: Float64Array;
@@ -212,14 +212,14 @@ function sumHours(table: HourTable, firstHour: number, pool: number) {
     }
     const rangeTvl = table.rangeTvl.ofHour[at];
     if (Number.isNaN(rangeTvl)) continue;
-    // An hour without a row had no fees, but it has a range.
+    // An hour without a row has a range, but no fees.
     const earned = hasFees ? ratio(feesUsd[at], rangeTvl) : 0;
     ceiling = Number.isNaN(ceiling) ? earned : ceiling + earned;
   }
   return { fees, volume, tvl: tvl / rows, ceiling };
 }
 
-/** Each row's share of the fees of the pools with its base token, and that against its share of TVL. */
+/** Each row's share of the fees of its base token's pools, and that over its share of their TVL. */
 function sharesOfBase(
   baseOfRow: Uint32Array,
   baseCount: number,
@@ -240,7 +240,7 @@ function sharesOfBase(
   return { captureShare, feeCapture };
 }
 
-/** NaN where either is null or the divisor is 0. */
+/** NaN if either is NaN or the divisor is 0. */
 function ratio(dividend: number, divisor: number): number {
   return divisor === 0 ? NaN : dividend / divisor;
 }
@@ -249,8 +249,8 @@ export const CHIP_KEYS = ['feesPerAvgTvl', 'rangeYield', 'fees'] as const;
 export type ChipKey = (typeof CHIP_KEYS)[number];
 
 /**
- * The row that leads each key among `rows` of this hour's board: the greatest value above 0, of equal
- * ones the first address. A key that no row leads is left out.
+ * The leader of each key among `rows` of this hour's board: the row with the greatest value above 0,
+ * ties to the first address. A key without a leader is left out.
  */
 export function chipLeaders(
   hour: Pick<BoardPeriod, ChipKey>,
@@ -269,9 +269,7 @@ export function chipLeaders(
   return leaders;
 }
 
-// Orders of rows: by a column's values, by address.
-
-/** Row numbers, largest value first; NaN last; ties in the order of the rows. */
+/** Row numbers, largest value first, NaN last, ties in the order of the rows. */
 export function rankOf(values: Float64Array): Uint32Array {
   const order = Uint32Array.from(values, (_, row) => row);
   return order.sort((a, b) => descending(values[a], values[b]) || a - b);
@@ -279,7 +277,7 @@ export function rankOf(values: Float64Array): Uint32Array {
 
 function descending(a: number, b: number): number {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
-  // Not b - a: it is NaN for two infinities.
+  // b - a would be NaN for two infinities.
   return a === b ? 0 : a > b ? -1 : 1;
 }
 

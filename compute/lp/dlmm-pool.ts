@@ -1,4 +1,4 @@
-/** DLMM pools: their state, their price, and which of their tokens is the base (docs/definitions.md#dlmm-pools). */
+/** DLMM pools: their state, price and base tokens (docs/definitions.md#dlmm-pools). */
 
 /** A row of dataset `dlmm_pools`; mainchain. */
 export interface DlmmPool {
@@ -33,7 +33,7 @@ export function poolPrice({
 const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const USDT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
 
-/** The quote tokens unless others are configured: dollars, then the native token. */
+/** The default quote tokens: dollars, then the native token. */
 export function defaultQuoteTokens(nativeMint: string): readonly string[] {
   return [USDC, USDT, nativeMint];
 }
@@ -41,9 +41,9 @@ export function defaultQuoteTokens(nativeMint: string): readonly string[] {
 type PoolMints = Pick<DlmmPool, 'tokenXMint' | 'tokenYMint'>;
 
 /**
- * A pool's base and quote token: the one that stands first in the list of quote tokens is the quote;
- * with neither in it, y is.
- * @param quotes mints, the one that is quote before all others first
+ * A pool's base and quote token: the one that ranks higher in `quotes` is the quote; if neither is in
+ * it, y is.
+ * @param quotes mints, highest rank first
  */
 export function baseAndQuote(
   { tokenXMint: x, tokenYMint: y }: PoolMints,

@@ -1,10 +1,10 @@
-/** LP fee density (docs/definitions.md#fee-density): organic volume over near-price liquidity. */
+/** LP fee density (docs/definitions.md#fee-density): organic volume over liquidity near the price. */
 import { type BinSums, depthUsdWithin } from '../segment/snapshots.js';
 import { firstHourOf, hourIndex } from './hours.js';
 import { binsOfPrices, pricesOver, type HourPrices } from './price-range.js';
 import { inOrderOfAddress, rankOf } from './dlmm-board.js';
 
-/** Hours of each window of the numerator. */
+/** Hours of each window of volume. */
 export const LP_WINDOWS_H = { '1h': 1, '6h': 6, '24h': 24 } as const;
 export type LpWindow = keyof typeof LP_WINDOWS_H;
 export const LP_WINDOWS = Object.keys(LP_WINDOWS_H) as LpWindow[];
@@ -16,10 +16,10 @@ export type LpDenominator = (typeof LP_DENOMINATORS)[number];
 
 const NEAR_BINS = 25;
 const BIN10_BINS = 10;
-/** A token with less of the chosen denominator is left out. */
+/** A token with a smaller denominator is left out. */
 export const MIN_DENOMINATOR_USD = 1_000;
 
-/** A token's denominators, USD; NaN where there is none. */
+/** A token's denominators, USD; NaN: none. */
 export interface Denominators {
   near: number;
   bin10: number;
@@ -29,7 +29,7 @@ export interface Denominators {
 
 /**
  * A token's denominators from its newest snapshot's on-chain pools.
- * @param prices of the token's snapshots in sight; null where it has none
+ * @param prices of the token's snapshots in sight; null: none
  */
 export function denominatorsOf(
   newest: { priceUsd: number; pools: BinSums },
@@ -60,7 +60,6 @@ export interface DensityTokens {
   range: readonly Float64Array[];
 }
 
-/** Tokens' denominators as columns, in the order given. */
 export function densityTokens(
   tokens: readonly { address: string; denominators: Denominators }[],
 ): DensityTokens {
@@ -74,7 +73,7 @@ export function densityTokens(
   };
 }
 
-/** Hours of tokens as columns; row i is index i of each, at most one a token and hour. */
+/** Hours of tokens as columns; row i is index i of each, at most one per token and hour. */
 export interface TokenHours {
   addresses: readonly string[];
   /** Index into `addresses`. */
@@ -86,7 +85,7 @@ export interface TokenHours {
 
 export interface FeeDensityInput {
   tokens: DensityTokens;
-  /** In any order; hours outside a window and tokens that are not in `tokens` are left out. */
+  /** In any order; hours outside a window and tokens not in `tokens` are ignored. */
   hours: TokenHours;
   thisHourS: number;
   /** Rows of each board. */
@@ -122,7 +121,7 @@ export function feeDensityBoards(input: FeeDensityInput): FeeDensityBoards {
   return Object.fromEntries(boards) as FeeDensityBoards;
 }
 
-/** Index `hour * tokens + token`, the longest window's hours oldest first; NaN where no row is. */
+/** Index `hour * tokens + token`, the longest window's hours oldest first; NaN: no row. */
 function hourlyVolumes({ tokens, hours, thisHourS }: FeeDensityInput): Float64Array {
   const { length } = tokens.addresses;
   const volumes = new Float64Array(LONGEST_WINDOW_H * length).fill(NaN);
@@ -138,7 +137,7 @@ function hourlyVolumes({ tokens, hours, thisHourS }: FeeDensityInput): Float64Ar
   return volumes;
 }
 
-/** By token, the sum of its last `windowHours` hours; NaN where it has no row there. */
+/** The sum of each token's last `windowHours` hours; NaN: no row there. */
 function volumesOver(hourly: Float64Array, length: number, windowHours: number): Float64Array {
   const volumes = new Float64Array(length).fill(NaN);
   for (let hour = LONGEST_WINDOW_H - windowHours; hour < LONGEST_WINDOW_H; hour++) {

@@ -1,4 +1,4 @@
-/** 'This hour' and the periods that end with it: docs/definitions.md#this-hour. */
+/** 'This hour' and the periods that end with it (docs/definitions.md#this-hour). */
 import { HOUR_S } from '../time.js';
 
 /** Hours of each period of the DLMM board. */
@@ -6,9 +6,8 @@ export const PERIODS_H = { '1h': 1, '2h': 2, '4h': 4, '12h': 12, '24h': 24 } as 
 export type DlmmPeriod = keyof typeof PERIODS_H;
 export const DLMM_PERIODS = Object.keys(PERIODS_H) as DlmmPeriod[];
 
-/** The longest period: how many hours are kept, and how many before the current one are looked at. */
 export const LONGEST_PERIOD_H = PERIODS_H['24h'];
-/** Hours that can count: the current one and the longest period that ends before it. */
+/** Hours that can count: the current one and the longest period before it. */
 export const HOURS_IN_SIGHT = LONGEST_PERIOD_H + 1;
 
 /** Start of the hour that contains `timeS`. */
@@ -16,7 +15,7 @@ export function hourOf(timeS: number): number {
   return timeS - (timeS % HOUR_S);
 }
 
-/** Which hour contains `timeS`, counted from the one that starts at `firstHourS`. */
+/** Number of the hour that contains `timeS`, counted from the hour that starts at `firstHourS`. */
 export function hourIndex(firstHourS: number, timeS: number): number {
   return (hourOf(timeS) - firstHourS) / HOUR_S;
 }
@@ -24,7 +23,7 @@ export function hourIndex(firstHourS: number, timeS: number): number {
 /**
  * Start of 'this hour': the hour that contains now or, until any pool (or token) has a row there,
  * the one before.
- * @param hasRowAt whether the dataset has a row at this start of an hour
+ * @param hasRowAt whether the dataset has a row of the hour with this start
  */
 export function thisHour(nowS: number, hasRowAt: (hourS: number) => boolean): number {
   const current = hourOf(nowS);
@@ -36,7 +35,7 @@ export function firstHourOf(thisHourS: number, hours: number): number {
   return thisHourS - (hours - 1) * HOUR_S;
 }
 
-/** The hours whose snapshots and rows can count now, whichever hour is 'this hour'. */
+/** The hours that can count now, whichever hour is 'this hour'. */
 export function hoursInSight(nowS: number): { firstHourS: number; lastHourS: number } {
   const lastHourS = hourOf(nowS);
   return { firstHourS: lastHourS - LONGEST_PERIOD_H * HOUR_S, lastHourS };

@@ -1,6 +1,6 @@
 /**
- * `rangeTvl` (docs/definitions.md#price-range): the depth of a base token's pools in the range that
- * its price travelled, for each period of the DLMM board and for each hour by itself.
+ * `rangeTvl` (docs/definitions.md#price-range): the depth of a base token's pools in its price range,
+ * over each period of the DLMM board and over each hour.
  */
 import { BIN_COUNT, MIN_BIN } from '../ladder.js';
 import type { Market } from '../market.js';
@@ -20,14 +20,14 @@ import {
 
 /** A base token's snapshots in sight, and which of its markets are pools. */
 export interface PoolRangesInput extends PriceHoursInput {
-  /** By market index: the pool that the market is, or -1 (poolsOfMarkets). */
+  /** Pool by market index, or -1 (poolsOfMarkets). */
   poolOfMarket: Int32Array;
   poolCount: number;
   /** Start of this hour; it and the 23 before must be in sight. */
   thisHourS: number;
 }
 
-/** Mean depth of pools in range, USD; NaN stands for null. */
+/** Mean depth of pools in the price range, USD; NaN is null. */
 export interface RangeTvl {
   /** Index `pool * DLMM_PERIODS.length + period`. */
   ofPeriod: Float64Array;
@@ -38,7 +38,7 @@ export interface RangeTvl {
 /** The ranges of one base token's pools. */
 export interface PoolRanges extends RangeTvl {
   thisHourS: number;
-  /** Of all hours in sight, the one after this hour included. */
+  /** All hours in sight, including the hour after this one. */
   prices: HourPrices;
 }
 
@@ -47,32 +47,32 @@ export interface NamedRangeTvl extends RangeTvl {
   pubkeys: string[];
 }
 
-/** What poolRanges returned of one base token: pool i of it is `pubkeys[i]`. */
+/** The result of poolRanges for one base token: pool i is `pubkeys[i]`. */
 export interface BaseTokenRanges {
   pubkeys: readonly string[];
   ranges: Omit<PoolRanges, 'prices'>;
 }
 
-/** Joins tokens' ranges. @throws Error where one was worked out for another hour */
+/** Joins tokens' ranges. @throws Error if one was computed for another hour */
 export function joinRanges(tokens: readonly BaseTokenRanges[], thisHourS: number): NamedRangeTvl {
   const pubkeys = tokens.flatMap((token) => token.pubkeys);
   const ofPeriod = new Float64Array(DLMM_PERIODS.length * pubkeys.length);
   const ofHour = new Float64Array(LONGEST_PERIOD_H * pubkeys.length);
   let pool = 0;
-  for (const { pubkeys: own, ranges } of tokens) {
+  for (const { pubkeys: ofToken, ranges } of tokens) {
     if (ranges.thisHourS !== thisHourS) {
       throw new Error(`ranges of hour ${ranges.thisHourS}, board of hour ${thisHourS}`);
     }
     ofPeriod.set(ranges.ofPeriod, pool * DLMM_PERIODS.length);
     ofHour.set(ranges.ofHour, pool * LONGEST_PERIOD_H);
-    pool += own.length;
+    pool += ofToken.length;
   }
   return { pubkeys, ofPeriod, ofHour };
 }
 
 /**
- * By market index, which of the pools the market is: the one with its address; -1 where none.
- * Two markets with one address (of two sources) both count to the pool.
+ * By market index, the pool with the market's address, or -1. Two markets with the same address (of
+ * two sources) are both the pool.
  */
 export function poolsOfMarkets(markets: readonly Market[], pubkeys: readonly string[]): Int32Array {
   const poolOf = new Map(pubkeys.map((pubkey, pool) => [pubkey, pool]));
@@ -81,15 +81,15 @@ export function poolsOfMarkets(markets: readonly Market[], pubkeys: readonly str
   );
 }
 
-/** Compressed bytes of blocks up to which they stay decoded between the two passes. */
+/** Blocks of up to this many compressed bytes stay decoded between the two passes. */
 const MAX_HELD_BLOCK_BYTES = 32 * 1024 * 1024;
 
 /**
- * The pool's task: mean depth of each pool's market over the snapshots of each period, in the bins
- * that the period's prices travelled, and the same of each hour by itself.
- * @param maxHeldBytes blocks up to this size stay decoded between the two passes; larger ones are
+ * The pool's task: mean depth of each pool's market over the snapshots of each period, in the bins of
+ * the period's price range; and the same of each hour.
+ * @param maxHeldBytes blocks of up to this size stay decoded between the two passes; larger ones are
  *   decoded twice, one at a time
- * @throws Error where a block is damaged or lacks a selected row, or this hour is out of sight
+ * @throws Error if a block is damaged or lacks a selected row, or this hour is out of sight
  */
 export function poolRanges(
   input: PoolRangesInput,
@@ -115,24 +115,24 @@ export function poolRanges(
   return { thisHourS, prices, ...sums.means() };
 }
 
-/** Windows that a snapshot counts in: its own hour, then every period longer than an hour. */
+/** Windows that contain a snapshot: its own hour, then every period longer than an hour. */
 const WINDOWS = DLMM_PERIODS.length;
 const OUTSIDE = 255;
 
 /**
- * The windows that contain a snapshot lie within one another, and so do their ranges of bins: each
- * cell is added once, to the narrowest window that holds its bin, and a window's sum is its own and
- * those of all narrower ones.
+ * The windows that contain a snapshot are nested, and so are their ranges of bins. Each cell is added
+ * once, to the narrowest window with its bin; a window's depth is its own sum and those of all
+ * narrower windows.
  */
 class DepthSums {
   /** Index `(pool * LONGEST_PERIOD_H + hour) * WINDOWS + window`. */
   private readonly cents: Float64Array;
   private readonly firstHourS: number;
-  /** Of each hour by itself; null where it has no snapshot. */
+  /** Price range of each hour; null: no snapshot. */
   private readonly ofHour: (PriceRange | null)[];
-  /** Of each period, in the order of DLMM_PERIODS. */
+  /** Price range of each period, in the order of DLMM_PERIODS. */
   private readonly ofPeriod: (PriceRange | null)[];
-  /** By bin, counted from MIN_BIN: the narrowest window of the current snapshot that holds it. */
+  /** By bin, counted from MIN_BIN: the narrowest window of the current snapshot with that bin. */
   private readonly windowOfBin = new Uint8Array(BIN_COUNT);
 
   constructor(
@@ -169,8 +169,8 @@ class DepthSums {
   }
 
   /**
-   * Widest window first, so that narrower ones overwrite it. Periods that do not reach back to this
-   * hour need no special care: their range lies within that of the wider ones.
+   * Marks the widest window first, so that narrower ones overwrite it. Periods that begin after this
+   * hour need no special case: their ranges lie within those of the wider ones.
    */
   private markBins(priceUsd: number, hour: number): void {
     this.windowOfBin.fill(OUTSIDE);
@@ -199,7 +199,7 @@ class DepthSums {
     return { ofPeriod, ofHour };
   }
 
-  /** Cents of the hours `from..last` in a window: its own and those of narrower ones. */
+  /** Cents of the hours `from..last` in a window, narrower windows included. */
   private centsOf(pool: number, from: number, last: number, widest: number): number {
     let sum = 0;
     for (let hour = from; hour <= last; hour++) {
@@ -210,7 +210,7 @@ class DepthSums {
   }
 }
 
-/** NaN where the range has no snapshot, or holds nothing of the pool's market. */
+/** NaN if the range has no snapshot, or no depth of the pool's market. */
 function meanUsd(cents: number, range: PriceRange | null): number {
   return cents === 0 || range === null ? NaN : cents / range.snapshots / 100;
 }

@@ -1,6 +1,6 @@
 /**
- * The range that a token's price travelled (docs/definitions.md#price-range): its least and greatest
- * price by hour and over several hours, and the bins of a snapshot that lie in such a range.
+ * A token's price range (docs/definitions.md#price-range): its least and greatest price by hour and
+ * over several hours, and the bins of a snapshot in such a range.
  */
 import { BIN_COUNT, BIN_RATIO, MIN_BIN, binFactor, type BinRange } from '../ladder.js';
 import type { Selection } from '../replay/page.js';
@@ -11,9 +11,9 @@ import { HOURS_IN_SIGHT, hourIndex } from './hours.js';
 /** A token's prices by hour; index 0 is the hour that starts at `firstHourS`. */
 export interface HourPrices {
   firstHourS: number;
-  /** How many snapshots the hour has. */
+  /** Number of snapshots in the hour. */
   snapshots: Uint32Array;
-  /** Least and greatest price of the hour's snapshots; NaN without one. */
+  /** Least and greatest price of the hour; NaN without a snapshot. */
   lowUsd: Float64Array;
   highUsd: Float64Array;
 }
@@ -26,7 +26,7 @@ export interface PriceRange {
 }
 
 export interface PriceHoursInput {
-  /** LZ4 blocks that encodeSegment made; the selection's `run` indexes them. */
+  /** Segments from encodeSegment; the selection's `run` indexes them. */
   blocks: readonly Uint8Array[];
   /** The token's visible snapshots in sight (hoursInSight), as replay would serve them. */
   selection: Selection;
@@ -36,7 +36,7 @@ export interface PriceHoursInput {
 
 /**
  * The pool's task for a token without pools: its prices in the HOURS_IN_SIGHT hours.
- * @throws Error where a block is damaged or lacks a selected row
+ * @throws Error if a block is damaged or lacks a selected row
  */
 export function priceHours(input: PriceHoursInput): HourPrices {
   const prices = emptyHourPrices(input.firstHourS);
@@ -53,7 +53,7 @@ export function emptyHourPrices(firstHourS: number): HourPrices {
   };
 }
 
-/** Adds some of a run's snapshots; those of hours out of sight are left out. */
+/** Adds some of a run's snapshots; those out of sight are skipped. */
 export function addHourPrices(prices: HourPrices, run: SnapshotRun, rows: readonly number[]): void {
   const { firstHourS, snapshots, lowUsd, highUsd } = prices;
   for (const row of rows) {
@@ -61,16 +61,16 @@ export function addHourPrices(prices: HourPrices, run: SnapshotRun, rows: readon
     if (hour < 0 || hour >= HOURS_IN_SIGHT) continue;
     const price = run.priceUsd[row];
     snapshots[hour]++;
-    // Not Math.min: NaN stands for no price yet.
+    // NaN stands for no price yet, which Math.min would keep.
     if (!(lowUsd[hour] <= price)) lowUsd[hour] = price;
     if (!(highUsd[hour] >= price)) highUsd[hour] = price;
   }
 }
 
 /**
- * Calls `use` with each block that the selection names, decoded, and the rows selected of it. Blocks
- * are decoded one at a time, each once.
- * @throws Error where a block is damaged or lacks a selected row
+ * Calls `use` with each selected block, decoded, and its selected rows. Blocks are decoded one at a
+ * time, each once.
+ * @throws Error if a block is damaged or lacks a selected row
  */
 export function eachSelectedRun(
   { blocks, selection }: Pick<PriceHoursInput, 'blocks' | 'selection'>,
@@ -92,10 +92,7 @@ export function eachSelectedRun(
   }
 }
 
-/**
- * The range over the hours `fromHourS <= hour <= lastHourS`; null where they have no snapshot. Hours
- * out of sight have none.
- */
+/** The range over the hours `fromHourS <= hour <= lastHourS` in sight; null without a snapshot. */
 export function pricesOver(
   prices: HourPrices,
   fromHourS: number,
@@ -114,7 +111,7 @@ export function pricesOver(
 }
 
 const HALF_BIN = Math.sqrt(BIN_RATIO);
-/** Relative, at both ends, as for bands: rounding must not decide about a bin at the very end. */
+/** Relative, at both ends, as for bands: rounding must not decide on a bin at the end. */
 const TOLERANCE = 1e-9;
 const LOW_FACTOR = (1 - TOLERANCE) / HALF_BIN;
 const HIGH_FACTOR = (1 + TOLERANCE) * HALF_BIN;
@@ -124,7 +121,7 @@ const FACTORS = Float64Array.from({ length: BIN_COUNT }, (_, i) => binFactor(MIN
 /**
  * Bins of a snapshot at `priceUsd` whose price `priceUsd * 1.01^b` lies in
  * `[lowUsd / 1.01^0.5, highUsd * 1.01^0.5]`, with a relative tolerance of 1e-9 at both ends;
- * `first > last` where the range holds no bin of the ladder. A wider range never gives fewer bins.
+ * `first > last` if no bin of the ladder is in the range. A wider range never has fewer bins.
  */
 export function binsOfPrices(priceUsd: number, lowUsd: number, highUsd: number): BinRange {
   const low = (lowUsd / priceUsd) * LOW_FACTOR;

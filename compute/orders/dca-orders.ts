@@ -3,10 +3,10 @@
 export const DIRECTIONS = ['BUY', 'SELL'] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
-/** A row of dataset `dca_orders` that is active: not closed, and `remainingUsd > 0`. */
+/** An active row of dataset `dca_orders`: not closed, and `remainingUsd > 0`. */
 export interface DcaOrder {
   dcaAddress: string;
-  /** A mint: DCA orders are mainchain's. */
+  /** A mint: DCA orders are on mainchain alone. */
   tokenAddress: string;
   direction: Direction;
   pairedSymbol: string;
@@ -22,27 +22,26 @@ export interface DcaOrder {
   maxUsd: number | null;
 }
 
-/** The timeframes of flow projections, shortest first: the suffixes of the API's fields. */
+/** Timeframes of flow projections, shortest first: suffixes of the API's fields. */
 export const TIMEFRAMES = ['5_min', '30_min', '1_hr', '6_hr', '24_hr'] as const;
 export type Timeframe = (typeof TIMEFRAMES)[number];
 
-/** Seconds ahead that each of TIMEFRAMES looks, in their order. */
+/** Lengths of TIMEFRAMES, seconds. */
 export const HORIZONS_S = [300, 1_800, 3_600, 21_600, 86_400] as const;
 
-/** Cycles beyond which a count is no longer exact. */
+/** Greatest count of cycles: beyond it counts are not exact. */
 const MAX_CYCLES = Number.MAX_SAFE_INTEGER;
 
 /**
- * How many k >= 0 have `k * cycleFrequencyS <= sinceFirstS`: cycles up to a moment that lies
- * `sinceFirstS` seconds after the first one (negative: before it).
+ * How many k >= 0 have `k * cycleFrequencyS <= sinceFirstS`: the cycles up to a moment `sinceFirstS`
+ * seconds after the first one (negative: before it), at most MAX_CYCLES.
  *
- * Division of whole numbers below 2^53 never rounds up to the next whole one, so the floor of the
- * quotient is exact for whole seconds, however far back or ahead the first cycle lies. More than
- * MAX_CYCLES are not told apart: no order has that many.
+ * Division of whole numbers below 2^53 never rounds up to the next whole number, so the floor of the
+ * quotient is exact for whole seconds.
  */
 export function cyclesBy(sinceFirstS: number, cycleFrequencyS: number): number {
   if (sinceFirstS < 0) return 0;
-  // For fractions of a second the quotient may be rounded: the product decides.
+  // With fractions of a second the quotient may be rounded, so the product decides.
   let last = Math.floor(sinceFirstS / cycleFrequencyS);
   if (last * cycleFrequencyS > sinceFirstS) last--;
   else if ((last + 1) * cycleFrequencyS <= sinceFirstS) last++;
@@ -59,10 +58,7 @@ export function cyclesWithin(
   return cyclesBy(sinceFirstS + horizonS, cycleFrequencyS) - cyclesBy(sinceFirstS, cycleFrequencyS);
 }
 
-/**
- * `min <= current price <= max`, an open end holding any price. A token without a price has no
- * order in range: nothing says that the order would trade.
- */
+/** `min <= current price <= max`, where null bounds nothing. Without a price no order is in range. */
 export function isInRange(
   { minUsd, maxUsd }: Pick<DcaOrder, 'minUsd' | 'maxUsd'>,
   priceUsd: number | null,
@@ -71,7 +67,7 @@ export function isInRange(
   return (minUsd === null || minUsd <= priceUsd) && (maxUsd === null || priceUsd <= maxUsd);
 }
 
-/** The fields of an order that its flow follows from. */
+/** The fields that determine an order's flow. */
 type FlowingOrder = Pick<
   DcaOrder,
   'remainingUsd' | 'cycleUsd' | 'cycleFrequencyS' | 'nextCycleAtS' | 'minUsd' | 'maxUsd'
@@ -79,7 +75,7 @@ type FlowingOrder = Pick<
 
 /**
  * USD that an order trades in `(nowS, nowS + horizonS]` at `priceUsd`, the token's current price:
- * `min(remaining, cycle * cycles)`, 0 where the price is out of the order's range.
+ * `min(remaining, cycle * cycles)`, or 0 if the price is outside the order's range.
  */
 export function usdNext(
   order: FlowingOrder,
@@ -91,7 +87,7 @@ export function usdNext(
   return Math.min(order.remainingUsd, order.cycleUsd * cyclesWithin(order, nowS, horizonS));
 }
 
-/** `usdNext` of every one of TIMEFRAMES, in their order. */
+/** `usdNext` of each of TIMEFRAMES. */
 export function usdNextByTimeframe(
   order: FlowingOrder,
   priceUsd: number | null,

@@ -1,13 +1,13 @@
-/** How far a flow of orders would move the price (docs/definitions.md#price-impact). */
+/** Price impact of a flow of orders (docs/definitions.md#price-impact). */
 import { binFactor } from '../ladder.js';
 import type { BinSums } from '../segment/snapshots.js';
 
 /**
- * `net_pct`: how far, in percent, a net flow of `netUsd` would move the price on a ladder. Buying
+ * `net_pct`: the move of the price, in percent, that a net flow of `netUsd` causes on a ladder. Buying
  * (positive) uses up resistance from the lowest bin upward, selling (negative) support from the
- * highest downward; the price stops inside the bin where the flow ends, at the last bin's far edge
- * where the ladder ends first, and never moves against the flow.
- * @param ladder null: there is no depth at all
+ * highest downward. The price stops inside the bin where the flow ends, or at the far edge of the last
+ * bin if the ladder ends first, and never moves against the flow.
+ * @param ladder null: no depth at all
  * @returns 0 without a flow, else null without depth on the side that it uses up
  */
 export function impactPct(ladder: BinSums | null, netUsd: number): number | null {
@@ -17,17 +17,14 @@ export function impactPct(ladder: BinSums | null, netUsd: number): number | null
   return bin === null ? null : 100 * (binFactor(bin) - 1);
 }
 
-/**
- * Whole cents, so that the quotient is the double nearest to them in USD: a flow of just so much, as a
- * row writes it, is reached.
- */
+/** Cents are whole, so the quotient is the nearest double in USD: it reaches an equal flow. */
 const reaches = (cents: number, netUsd: number): boolean => cents / 100 >= netUsd;
 
-/** The share of a bin's amount that a flow which ends in it uses up. */
+/** The share of a bin that a flow which ends in it uses up. */
 const shareOf = (amount: number, used: number, netUsd: number): number =>
   Math.min(1, (netUsd * 100 - used) / amount);
 
-/** Where the price stands after buying for `netUsd`, in bins; null without any resistance. */
+/** The price after buying for `netUsd`, in bins; null without resistance. */
 function binUpward({ firstBin, resistanceCents }: BinSums, netUsd: number): number | null {
   let used = 0;
   let stand: number | null = null;
@@ -44,7 +41,7 @@ function binUpward({ firstBin, resistanceCents }: BinSums, netUsd: number): numb
   return stand === null ? null : Math.max(stand, 0);
 }
 
-/** Where the price stands after selling for `netUsd`, in bins; null without any support. */
+/** The price after selling for `netUsd`, in bins; null without support. */
 function binDownward({ firstBin, supportCents }: BinSums, netUsd: number): number | null {
   let used = 0;
   let stand: number | null = null;

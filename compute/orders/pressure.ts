@@ -1,6 +1,6 @@
 /**
- * The DCA pressure of every token at a moment, and the tokens ranked by it
- * (docs/definitions.md#dca-pressure). Orders and ladders come in memory that threads share.
+ * Computes the DCA pressure of every token at a moment, and ranks the tokens by it
+ * (docs/definitions.md#dca-pressure). Orders and ladders are in memory that threads share.
  */
 import type { BinSums } from '../segment/snapshots.js';
 import { cyclesBy, type DcaOrder, HORIZONS_S, type Timeframe, TIMEFRAMES } from './dca-orders.js';
@@ -10,7 +10,7 @@ export const PRESSURE_SORTS = ['usd', 'impact'] as const;
 type PressureSort = (typeof PRESSURE_SORTS)[number];
 export const PRESSURE_DIRECTIONS = ['desc', 'asc'] as const;
 type PressureDirection = (typeof PRESSURE_DIRECTIONS)[number];
-/** The most orders that a board nests in a token. */
+/** Greatest number of orders nested in a token. */
 export const MAX_TOP_ORDERS = 20;
 
 /**
@@ -26,7 +26,7 @@ const MAX_USD = 5;
 const SIDE = 6;
 const ORDER_COLUMNS = 7;
 
-/** A token's orders as `rankPressure` reads them. */
+/** Packs a token's orders for `rankPressure`. */
 export function packOrders(orders: readonly DcaOrder[]): Float64Array {
   const n = orders.length;
   const packed = new Float64Array(ORDER_COLUMNS * n);
@@ -43,28 +43,28 @@ export function packOrders(orders: readonly DcaOrder[]): Float64Array {
   return packed;
 }
 
-/** The tokens to rank, by address ascending: token `i` is index `i` of each column. */
+/** The tokens to rank, ascending by address: token `i` is index `i` of each column. */
 export interface PressureInput {
-  /** The service's now, epoch seconds. */
+  /** The service's time, epoch seconds. */
   nowS: number;
   /** Float64 values: packed orders, and ladders: support, then resistance, cents by bin. */
   orders: SharedArrayBuffer;
   ladders: SharedArrayBuffer;
-  /** Index of the first value of the token's orders; how many orders. */
+  /** Index of the first value of the token's orders, and number of orders. */
   ordersAt: Uint32Array;
   orderCount: Uint32Array;
   /** Current price; NaN: none. */
   priceUsd: Float64Array;
-  /** Index of the first value of the token's ladder; how many bins, and the first one. */
+  /** Index of the first value of the token's ladder. */
   ladderAt: Uint32Array;
-  /** 0: there is no ladder. */
+  /** Bins of the ladder; 0: no ladder. */
   binCount: Uint32Array;
   firstBin: Int16Array;
 }
 
 /**
- * Columns by token, in the input's order. Those of a timeframe `f` of TIMEFRAMES begin at
- * `f * tokens`; `NaN` of `netPct` is null.
+ * Columns by token, in the input's order. The columns of timeframe `f` of TIMEFRAMES begin at
+ * `f * tokens`; NaN in `netPct` is null.
  */
 export interface PressureRanking {
   nowS: number;
@@ -76,13 +76,13 @@ export interface PressureRanking {
   netPct: Float64Array;
   /** Tokens by rank: see rankOf. */
   ranks: Uint32Array;
-  /** Indexes among the token's orders, the largest `usdNext` first: see topOrdersOf. */
+  /** Indexes of the token's orders, largest `usdNext` first: see topOrdersOf. */
   topOrders: Uint32Array;
-  /** Orders that were looked at. */
+  /** Number of all orders. */
   ordersRanked: number;
 }
 
-/** Works out every token's pressure in every timeframe, and ranks the tokens in every order. */
+/** The pool's task: every token's pressure in every timeframe, and the tokens in every order. */
 export function rankPressure(input: PressureInput): PressureRanking {
   const { nowS, orderCount, priceUsd } = input;
   const tokens = orderCount.length;
@@ -112,7 +112,7 @@ export function rankPressure(input: PressureInput): PressureRanking {
   return ranking;
 }
 
-/** The tokens in the order of a request, as indexes of the ranking's columns. */
+/** The tokens in a requested order, as indexes of the ranking's columns. */
 export function rankOf(
   ranking: PressureRanking,
   sort: PressureSort,
@@ -125,7 +125,7 @@ export function rankOf(
   return ranking.ranks.subarray(nth * tokens, (nth + 1) * tokens);
 }
 
-/** A token's first orders of a timeframe, at most `limit` and MAX_TOP_ORDERS. */
+/** A token's largest orders in a timeframe: at most `limit`, and MAX_TOP_ORDERS. */
 export function topOrdersOf(
   { buyCount, sellCount, topOrders: top }: PressureRanking,
   token: number,
@@ -168,10 +168,10 @@ function putTotals(ranking: PressureRanking, token: number, packed: Float64Array
 }
 
 /**
- * The orders' `usdNext` by timeframe: that of order `i` in timeframe `f` is `flows[f * n + i]`.
- * @param priceUsd NaN where the token has no price
+ * The orders' `usdNext` by timeframe: order `i` in timeframe `f` is `flows[f * n + i]`.
+ * @param priceUsd NaN: no price
  * @param flows at least `HORIZONS_S.length * n` long
- * @param nets gets the sum of BUY minus SELL by timeframe
+ * @param nets set to the sum of BUY minus SELL by timeframe
  */
 function flowsOf(
   packed: Float64Array,
@@ -183,7 +183,7 @@ function flowsOf(
   const n = packed.length / ORDER_COLUMNS;
   nets.fill(0);
   for (let i = 0; i < n; i++) {
-    // Neither holds where there is no price.
+    // Both are false without a price.
     const inRange = packed[MIN_USD * n + i] <= priceUsd && priceUsd <= packed[MAX_USD * n + i];
     if (!inRange) {
       for (let f = 0; f < HORIZONS_S.length; f++) flows[f * n + i] = 0;
@@ -229,15 +229,14 @@ function rankTokens({ netUsd, netPct, ranks }: PressureRanking, tokens: number):
   }
 }
 
-/** Which of the ranks is the descending one of a sort and timeframe; the ascending one follows. */
+/** Number of the descending rank of a sort and timeframe; the ascending one follows. */
 function rankAt(sort: number, timeframe: number): number {
   return (sort * TIMEFRAMES.length + timeframe) * PRESSURE_DIRECTIONS.length;
 }
 
 /**
- * Ranks by value, the largest and the smallest first, equals by index; `NaN` is null, and last in
- * both.
- * @param desc, asc get the indexes of `values`, as many as there are
+ * Ranks by value, largest first and smallest first, equals by index; NaN is null, and last in both.
+ * @param desc, asc set to the indexes of `values`
  */
 export function rankBothWays(values: Float64Array, desc: Uint32Array, asc: Uint32Array): void {
   let known = 0;
@@ -250,19 +249,19 @@ export function rankBothWays(values: Float64Array, desc: Uint32Array, asc: Uint3
 }
 
 /**
- * The indexes of the largest values, at most MAX_TOP_ORDERS, the largest first, equals by index.
- * @param into gets them from index `at` on
+ * Writes the indexes of the MAX_TOP_ORDERS largest values, largest first, equals by index.
+ * @param into set from index `at` on
  */
 export function topOrders(values: Float64Array, into: Uint32Array, at: number): void {
   let found = 0;
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
-    let place = at + found;
+    let end = at + found;
     if (found === MAX_TOP_ORDERS) {
-      if (value <= values[into[place - 1]]) continue;
-      place--;
+      if (value <= values[into[end - 1]]) continue;
+      end--;
     } else found++;
-    for (; place > at && values[into[place - 1]] < value; place--) into[place] = into[place - 1];
-    into[place] = i;
+    for (; end > at && values[into[end - 1]] < value; end--) into[end] = into[end - 1];
+    into[end] = i;
   }
 }

@@ -3,21 +3,21 @@ import { binFactor, MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { Market } from '../market.js';
 import type { SnapshotCells } from '../segment/snapshots.js';
 
-/** Names the formula below; another formula gets another name. */
+/** Name of the formula below; it changes with the formula. */
 export const SCORE_FORMULA = 'fathom.score.1';
-/** Fraction of the price beyond which depth has no weight. */
+/** Depth further from the price than this fraction has no weight. */
 const SCORE_REACH = 0.25;
-/** Points of a full mark for depth, and of one for balance. */
+/** Greatest points for depth, and for balance. */
 export const DEPTH_POINTS = 80;
 export const BALANCE_POINTS = 20;
-/** Depth of 1,000 USD scores nothing, of 10^5 times as much everything. */
+/** Depth of 1,000 USD earns no points, depth of 10^5 times that all of them. */
 const DEPTH_FLOOR_USD = 1000;
 const DEPTH_DECADES = 5;
-/** Less weighted depth than this is none. */
+/** Less weighted depth than this counts as none. */
 const MIN_DEPTH_USD = 1;
-/** One side is said to outweigh the other from this ratio on. */
+/** From this ratio on, the message says that one side outweighs the other. */
 const NOTABLE_RATIO = 1.25;
-/** A leg whose newest snapshot is older than the asset's newest by more is left out. */
+/** A leg whose newest snapshot is this much older than the asset's newest is left out. */
 export const MAX_LEG_AGE_S = 24 * 3600;
 
 /** `w(b) = max(0, 1 - |1.01^b - 1| / 0.25)` */
@@ -39,13 +39,13 @@ function weightedBins(): { first: number; last: number } {
   return { first, last };
 }
 
-/** Cents by bin, index `bin - FIRST_SCORE_BIN`: the part of a ladder that a score sees. */
+/** Cents by bin, index `bin - FIRST_SCORE_BIN`: the bins that a score uses. */
 export interface ScoreLadder {
   supportCents: Float64Array;
   resistanceCents: Float64Array;
 }
 
-/** Whether a market counts for the score: all but perps. */
+/** All markets but perps count for the score. */
 export const isScored = (market: Market): boolean => market.type !== 'cex_perp';
 
 /** Sums a snapshot's cells by bin; `mask` (by market index) says which markets count. */
@@ -60,7 +60,7 @@ export function scoreLadder(cells: SnapshotCells, mask: Uint8Array): ScoreLadder
   return ladder;
 }
 
-/** The legs' ladders as one. Cents are whole, so the order of the legs is of no consequence. */
+/** Adds the legs' ladders. Cents are whole, so the order of the legs does not matter. */
 export function mergeLadders(ladders: readonly ScoreLadder[]): ScoreLadder {
   if (ladders.length === 1) return ladders[0];
   const merged = emptyLadder();
@@ -73,7 +73,7 @@ export function mergeLadders(ladders: readonly ScoreLadder[]): ScoreLadder {
   return merged;
 }
 
-/** A score and what it is made of; amounts in USD. */
+/** A score and its components; amounts in USD. */
 export interface Score {
   /** 0 to 100, one decimal. */
   score: number;
@@ -114,7 +114,6 @@ export function scoreOfLadder(ladder: ScoreLadder): Score {
   };
 }
 
-/** What a score says of the balance of support and resistance, in words. */
 function balanceMessage(supportUsd: number, resistanceUsd: number): string {
   const where = 'within 25% of the price';
   if (supportUsd + resistanceUsd < MIN_DEPTH_USD) return `No liquidity ${where}`;

@@ -1,7 +1,4 @@
-/**
- * The sections of whale activity: the schema of each beside the function that makes it from a token's
- * holder flow.
- */
+/** The sections of /whale-activity: each schema with the function that makes it from a holder flow. */
 import Type, { type Static, type TSchema } from 'typebox';
 import {
   FLOW_DAYS,
@@ -23,7 +20,7 @@ export const lastSnapshotAt = nullable(
   'Time of the newest snapshot, ISO 8601 in UTC; null without coverage.',
 );
 
-/** Whether, and as of when, a token's holders are known; `flow` null: they are not. */
+/** Whether, and as of when, holders are known. @param flow null: they are not */
 export function coverageOf(flow: HolderFlow | null) {
   return {
     has_coverage: flow !== null,

@@ -1,4 +1,4 @@
-/** Holder flows by token: worked out in the pool on request, and kept while they hold. */
+/** Holder flows by token: computed in the pool on request, and kept while they are valid. */
 import { LRUCache } from 'lru-cache';
 import { flowPlan, neededTimes, nextVisibleS } from '../../compute/holders/flow-plan.js';
 import type { HolderFlow } from '../../compute/holders/flow.js';
@@ -8,14 +8,13 @@ import type { Clock } from '../clock.js';
 import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
 
-/** Flows that are kept, some 100 KB each; the least recently requested ones are dropped. */
+/** Kept flows, about 100 KB each; the least recently used go first. */
 const MAX_KEPT_FLOWS = 512;
-/** After an ingest, flows requested within this time are worked out before the next request. */
-const ASKED_LATELY_MS = 15 * 60_000;
-/** Reads of one token: stored snapshots may be thinned while they are about to be read. */
+/** After an ingest, flows requested within this time are recomputed without a request. */
+const RECENT_REQUEST_MS = 15 * 60_000;
+/** Attempts to read a token: its snapshots may be thinned before they are read. */
 const MAX_READS = 5;
 
-/** A token's flow as of a moment. */
 export interface TokenFlow {
   /** Differs from flow to flow. */
   revision: number;
@@ -24,21 +23,21 @@ export interface TokenFlow {
 
 interface Reading {
   current: TokenFlow | null;
-  /** When the clock alone changes it; null: never. */
+  /** When it next changes with the clock alone; null: never. */
   nextVisibleS: number | null;
 }
 
 interface KeptFlow extends Reading {
   current: TokenFlow;
-  /** Holders have changed since. */
+  /** Whether holders have changed since. */
   stale: boolean;
-  askedMs: number;
+  requestedMs: number;
 }
 
-/** A flow that is being worked out; all requests meanwhile share it. */
+/** A computation of a flow, which concurrent requests share. */
 interface Job {
   started: boolean;
-  /** Holders have changed since it started. */
+  /** Whether holders have changed since it started. */
   stale: boolean;
   result: Promise<TokenFlow | null>;
 }
@@ -54,7 +53,7 @@ interface HolderFlowsOptions {
 export class HolderFlows {
   private readonly kept: LRUCache<string, KeptFlow>;
   private readonly jobs = new Map<string, Job>();
-  /** Works out stale flows one by one, so that requests do not wait behind them. */
+  /** Recomputes stale flows one by one, so that requests do not wait behind them. */
   private readonly follower: Follower<string>;
   private revisions = 0;
 
@@ -73,48 +72,48 @@ export class HolderFlows {
     this.follower.start();
   }
 
-  /** Flows that are kept. */
+  /** Number of kept flows. */
   get keptFlows(): number {
     return this.kept.size;
   }
 
   /**
-   * The current flow of a mint's holders, at once where it is kept; null: no snapshot is visible.
-   * @throws Error where the stored data are damaged
+   * The current flow of a mint's holders, at once if it is kept; null: no snapshot is visible.
+   * @throws Error if the stored data are damaged
    */
   get(tokenAddress: string): TokenFlow | null | Promise<TokenFlow | null> {
     const kept = this.kept.get(tokenAddress);
     if (kept === undefined) return this.work(tokenAddress);
-    kept.askedMs = performance.now();
-    return this.holds(kept) ? kept.current : this.work(tokenAddress);
+    kept.requestedMs = performance.now();
+    return this.isValid(kept) ? kept.current : this.work(tokenAddress);
   }
 
-  /** Takes note of a commit that changed these mints' holders. */
+  /** Marks the flows of these mints as stale after a commit. */
   touch(tokenAddresses: Iterable<string>): void {
-    const latelyMs = performance.now() - ASKED_LATELY_MS;
+    const recentMs = performance.now() - RECENT_REQUEST_MS;
     for (const tokenAddress of tokenAddresses) {
       const job = this.jobs.get(tokenAddress);
       if (job?.started) job.stale = true;
       const kept = this.kept.peek(tokenAddress);
       if (kept === undefined) continue;
       kept.stale = true;
-      if (kept.askedMs >= latelyMs) this.follower.touch([tokenAddress]);
+      if (kept.requestedMs >= recentMs) this.follower.touch([tokenAddress]);
       else this.kept.delete(tokenAddress);
     }
   }
 
-  /** Resolves when the flows that changes have made stale are worked out anew. */
+  /** Resolves when stale flows are recomputed. */
   settled(): Promise<void> {
     return this.follower.settled();
   }
 
-  /** Follows changes no more, and waits for what is under way. */
+  /** Stops following changes, and waits for the current work. */
   async close(): Promise<void> {
     await this.follower.close();
     await Promise.allSettled(Array.from(this.jobs.values(), ({ result }) => result));
   }
 
-  private holds({ stale, nextVisibleS: nextS }: KeptFlow): boolean {
+  private isValid({ stale, nextVisibleS: nextS }: KeptFlow): boolean {
     return !stale && (nextS === null || this.options.clock.nowS() < nextS);
   }
 
@@ -133,7 +132,7 @@ export class HolderFlows {
     before: Job | undefined,
   ): Promise<TokenFlow | null> {
     try {
-      // Of one token, at most one job runs and another waits, however often it changes.
+      // At most one job of a token runs and one waits, however often it changes.
       await before?.result.catch(() => undefined);
       return await this.options.pool.schedule('board', 'holderFlow', async (run) => {
         job.started = true;
@@ -155,7 +154,7 @@ export class HolderFlows {
     // Work in the background does not count as a request.
     const kept = this.kept.peek(tokenAddress);
     if (kept !== undefined) Object.assign(kept, fresh);
-    else this.kept.set(tokenAddress, { ...fresh, askedMs: performance.now() });
+    else this.kept.set(tokenAddress, { ...fresh, requestedMs: performance.now() });
   }
 
   private async read(tokenAddress: string, run: RunTask): Promise<Reading> {

@@ -1,4 +1,4 @@
-/** GET and POST /whale-activity: what the largest holders of tokens did (docs/definitions.md#holder-flow). */
+/** GET and POST /whale-activity: flows of the largest holders (docs/definitions.md#holder-flow). */
 import Type, { type Static } from 'typebox';
 import {
   FLOW_DAYS,
@@ -10,6 +10,7 @@ import type { HolderFlow } from '../../compute/holders/flow.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { KeptReplies } from '../api/replies.js';
 import { chainKey, count, document, flag, list, tokenAddress, word } from '../api/schemas.js';
+import { whenReady } from '../follower.js';
 import {
   coverageOf,
   flowSparkline,
@@ -23,14 +24,12 @@ import {
 } from './flow-sections.js';
 import type { HolderFlows, TokenFlow } from './holder-flows.js';
 
-/** The sections of a reply. */
 export const FLOW_SECTIONS = ['summary', 'sparkline', 'wallets'] as const;
-/** Those that a batch may have: wallets are for single tokens. */
+/** Sections of a batch: wallets are for single tokens. */
 const BATCH_SECTIONS = ['summary', 'sparkline'] as const;
 const WALLET_LIMITS = [20, 50, 100] as const;
-/** Items that `include` may have: repeated ones count once. */
+/** Greatest number of items in `include`; repeated ones count once. */
 const MAX_INCLUDE_ITEMS = 100;
-/** Tokens of one POST. */
 const MAX_BATCH_TOKENS = 10;
 
 const HOLDER_FLOW_NOTES =
@@ -136,12 +135,11 @@ export const postWhaleActivity = defineEndpoint({
   errors: [],
 });
 
-/** Wallets and days of all kept replies: some 300 bytes each with their encoded forms. */
+/** Wallets and days of all kept replies: about 300 bytes each, encoded forms included. */
 const MAX_KEPT_ITEMS = 250_000;
-/** What a wallet counts as beside its days: its changes are five times as long as a day. */
+/** Size of a wallet beside its days, in days: its changes are five times as long. */
 const WALLET_ITEMS = 5;
 
-/** Makes the handlers that answer from the flows of tokens' holders. */
 export function holderHandlers(flows: HolderFlows): {
   getWhaleActivity: Handler<typeof getWhaleActivity>;
   postWhaleActivity: Handler<typeof postWhaleActivity>;
@@ -158,9 +156,7 @@ export function holderHandlers(flows: HolderFlows): {
         walletLimit: query.wallet_limit,
         walletActivity: query.wallet_activity,
       };
-      const found = flows.get(address);
-      if (!(found instanceof Promise)) return reply(address, found, view);
-      return found.then((flow) => reply(address, flow, view));
+      return whenReady(flows.get(address), (found) => reply(address, found, view));
     },
 
     async postWhaleActivity({ tokens, body }) {
@@ -184,14 +180,14 @@ export function holderHandlers(flows: HolderFlows): {
 
 export type FlowDocument = Static<(typeof getWhaleActivity)['response']>;
 
-/** What a request wants to see of a flow. */
+/** The data of a flow that a request wants. */
 interface FlowView {
   sections: ReadonlySet<(typeof FLOW_SECTIONS)[number]>;
   walletLimit: number;
   walletActivity: boolean;
 }
 
-/** The reply of a GET; `flow` null: without coverage. */
+/** The reply of a GET. @param flow null: no coverage */
 export function flowDocument(
   tokenAddress: string,
   flow: HolderFlow | null,
@@ -212,7 +208,7 @@ export function flowDocument(
   return reply;
 }
 
-/** Names everything that a reply depends on: a revision is of one token at one time. */
+/** A key of all that a reply depends on; a revision belongs to one token at one time. */
 function replyKey({ revision }: TokenFlow, view: FlowView): string {
   const { sections, walletLimit, walletActivity } = view;
   const shown = FLOW_SECTIONS.filter((section) => sections.has(section));
@@ -221,7 +217,7 @@ function replyKey({ revision }: TokenFlow, view: FlowView): string {
   return `${revision} ${shown.join()} ${wallets}`;
 }
 
-/** Wallets and days of a reply, about. */
+/** Size of a reply in days. */
 function itemsOf({ wallets = [] }: FlowDocument): number {
   const days = wallets.reduce((sum, { activity = [] }) => sum + activity.length, 0);
   return wallets.length * WALLET_ITEMS + days + HOLDER_TIERS.length * FLOW_DAYS;

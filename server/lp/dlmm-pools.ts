@@ -22,10 +22,9 @@ import type { LpTools } from './lp-tools.js';
 import type { BoardRow, PoolBoard } from './pool-board.js';
 import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
 
-/** Rows of a reply. */
 const MAX_BOARD_ROWS = 500;
 const MAX_MIN_TVL_USD = 10_000_000;
-/** The floor where none is sent and the board is not one token's. */
+/** Default floor of a board that is not of one token. */
 const DEFAULT_MIN_TVL_USD = 10_000;
 
 const { fees, volume, tvl, ...ratios } = poolFigures;
@@ -108,15 +107,15 @@ export const getDlmmPools = defineEndpoint({
   errors: [],
 });
 
-/** Rows of all kept replies, each some 1 KB with its encoded forms. */
+/** Rows of all kept replies: about 1 KB each, encoded forms included. */
 const MAX_KEPT_ROWS = 50_000;
-/** What a reply counts as beside its rows. */
+/** Size of a reply beside its rows, in rows. */
 const REPLY_OVERHEAD_ROWS = 2;
 
 export interface DlmmPoolsServices {
   lp: Pick<LpTools, 'poolBoard' | 'labelRevision'>;
   tokens: Pick<TokenTable, 'token'>;
-  /** Mints, the one that is quote before all others first. */
+  /** Mints of quote tokens, highest rank first. */
   quotes: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** GET /dlmm/:address: the DLMM pools of one token, and those that lead (docs/definitions.md#chips). */
+/** GET /dlmm/:address: the DLMM pools of one token and its leaders (docs/definitions.md#chips). */
 import Type, { type Static } from 'typebox';
 import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-board.js';
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
@@ -21,7 +21,7 @@ import type { LpTools } from './lp-tools.js';
 import type { PoolBoard } from './pool-board.js';
 import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
 
-/** Pools of a reply, beside those that lead: there are no further pages. */
+/** Pools of a reply beside the leaders; there are no pages. */
 const MAX_TOKEN_POOLS = 2000;
 
 const icon = nullable(Type.String(), 'URL of its icon; null where none is known.');
@@ -117,7 +117,7 @@ export const getDlmm = defineEndpoint({
   errors: [],
 });
 
-/** The mark of the pool that leads a key. */
+/** The label of each key's leader. */
 const CHIP_DEFINITIONS: readonly { key: ChipKey; label: string; tip: string }[] = [
   {
     key: 'feesPerAvgTvl',
@@ -132,9 +132,9 @@ const CHIP_DEFINITIONS: readonly { key: ChipKey; label: string; tip: string }[] 
   { key: 'fees', label: 'Most fees', tip: "The most fees this hour, of this token's pools." },
 ];
 
-/** Pools of all kept replies, each some 1 KB with its encoded forms. */
+/** Pools of all kept replies: about 1 KB each, encoded forms included. */
 const MAX_KEPT_POOLS = 50_000;
-/** The reply of a token with more pools than this is kept for a moment. */
+/** Replies with more pools than this are kept for MANY_POOLS_EVERY_MS. */
 const MANY_POOLS = 100;
 const MANY_POOLS_EVERY_MS = 500;
 
@@ -165,7 +165,7 @@ type Tokens = DlmmServices['tokens'];
 interface PricedPool {
   index: number;
   pool: DlmmPool;
-  /** Both reserves, USD; null where one has no price. */
+  /** Both reserves, USD; null if one has no price. */
   totalUsd: number | null;
 }
 
@@ -200,7 +200,7 @@ function poolsDocument(asked: AskedToken, board: PoolBoard, tokens: Tokens): Poo
   };
 }
 
-/** By key, the index of the pool that leads; a key that no pool leads is left out. */
+/** The index of each key's leader; keys without one are left out. */
 function leadersOf(board: PoolBoard, indexes: readonly number[]): Partial<Record<ChipKey, number>> {
   const hour = board.period('1h');
   if (hour === null) return {};
@@ -264,7 +264,7 @@ function totalUsd(pool: DlmmPool, tokens: Tokens): number | null {
   return x === null || y === null ? null : x + y;
 }
 
-/** The most liquid first, those without a price last, ties in the order of the book. */
+/** Most liquid first, pools without a price last, ties in the order of the book. */
 function byLiquidity({ totalUsd: a }: PricedPool, { totalUsd: b }: PricedPool): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return b - a;

@@ -1,4 +1,4 @@
-/** The boards of LP fee density in memory, and how they are put together; the work itself is the pool's. */
+/** The boards of LP fee density in memory; the pool computes them. */
 import {
   denominatorsOf,
   densityTokens,
@@ -16,10 +16,9 @@ import { Turns } from '../turns.js';
 import { HoursInSight } from './hours-in-sight.js';
 import type { RangeBook } from './range-book.js';
 
-/** Rows of each board. */
 export const MAX_DENSITY_ROWS = 100;
 
-/** The boards of every window and denominator. Immutable: other data are another one. */
+/** The boards of every window and denominator. Immutable. */
 export interface FeeDensityBoard {
   /** Differs from board to board. */
   revision: number;
@@ -36,7 +35,7 @@ interface FeeDensityServices {
   clock: Clock;
 }
 
-/** A token's denominators, and what they were worked out from. */
+/** A token's denominators, and the data they come from. */
 interface KnownToken {
   newest: NewestSnapshot;
   prices: HourPrices | null;
@@ -49,27 +48,23 @@ export class FeeDensityBuilder {
   /** Tokens that have hours. */
   private listed: ReadonlySet<string> = new Set();
   private known = new Map<string, KnownToken>();
+  /** Whether the current build waits for ranges. */
+  waitsForRanges = false;
   private revisions = 0;
-  private waiting = false;
 
   constructor(private readonly services: FeeDensityServices) {
     const { source, clock } = services;
     this.hours = new HoursInSight(clock, (first, last) => source.tokenHours(first, last));
   }
 
-  /** Whether a build is under way that has not looked at ranges yet. */
-  get waitsForRanges(): boolean {
-    return this.waiting;
-  }
-
-  /** Whether a token that has hours has another newest snapshot than on the board. */
+  /** Whether a token with hours has a newer snapshot than the board. */
   hasNewDepth(address: string): boolean {
     if (!this.listed.has(address)) return false;
     const newest = this.services.tokens.token(address)?.newest ?? null;
     return newest !== (this.known.get(address)?.newest ?? null);
   }
 
-  /** @throws Error where the store or the pool fails; the next build starts over with that */
+  /** @throws Error if the store or the pool fails; the next build retries */
   async build(): Promise<{ value: FeeDensityBoard; costMs: number }> {
     const { ranges, pool, clock } = this.services;
     let startMs = performance.now();
@@ -79,12 +74,12 @@ export class FeeDensityBuilder {
     ranges.wantPrices(hours.addresses);
     const loadMs = performance.now() - startMs;
     const revision = ++this.revisions;
-    this.waiting = true;
+    this.waitsForRanges = true;
     await ranges.ready({ first: revision === 1 });
-    this.waiting = false;
+    this.waitsForRanges = false;
     startMs = performance.now();
     const thisHourS = thisHour(nowS, (hourS) => hours.hour.includes(hourS));
-    this.known = await this.workOut(hours.addresses, thisHourS);
+    this.known = await this.denominators(hours.addresses, thisHourS);
     const tokens = densityTokens(
       Array.from(this.known, ([address, { denominators }]) => ({ address, denominators })),
     );
@@ -95,8 +90,8 @@ export class FeeDensityBuilder {
     return { value: { revision, addresses: tokens.addresses, boards }, costMs };
   }
 
-  /** The denominators of tokens with a snapshot; those of unchanged tokens are taken over. */
-  private async workOut(addresses: readonly string[], thisHourS: number) {
+  /** The denominators of tokens with a snapshot; unchanged tokens keep theirs. */
+  private async denominators(addresses: readonly string[], thisHourS: number) {
     const { tokens, ranges } = this.services;
     const turns = new Turns();
     const known = new Map<string, KnownToken>();

@@ -1,4 +1,4 @@
-/** Rows of the hours in sight, read anew when they have changed and when another hour begins. */
+/** Rows of the hours in sight, reread after commits and when an hour begins. */
 import { hourOf, hoursInSight } from '../../compute/lp/hours.js';
 import type { Clock } from '../clock.js';
 
@@ -8,18 +8,18 @@ export class HoursInSight<T> {
   private hourS = 0;
   private stale = true;
 
-  /** @param load reads the rows of hours from their first to their last start, epoch seconds */
+  /** @param load reads the rows of the hours that start at `firstHourS` to `lastHourS`, epoch seconds */
   constructor(
     private readonly clock: Clock,
     private readonly load: (firstHourS: number, lastHourS: number) => Promise<T>,
   ) {}
 
-  /** Takes note of a commit of such rows. */
+  /** Marks the rows as changed by a commit. */
   change(): void {
     this.stale = true;
   }
 
-  /** Whether the clock is in another hour than when the rows were read. */
+  /** Whether another hour has begun since the rows were read. */
   isOfAnotherHour(): boolean {
     return this.rows !== null && hourOf(this.clock.nowS()) !== this.hourS;
   }

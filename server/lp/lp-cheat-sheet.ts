@@ -76,9 +76,9 @@ export const getLpCheatSheet = defineEndpoint({
   errors: [],
 });
 
-/** Rows of all kept replies, each some 1 KB with its encoded forms. */
+/** Rows of all kept replies: about 1 KB each, encoded forms included. */
 const MAX_KEPT_ROWS = 50_000;
-/** What a reply counts as beside its rows. */
+/** Size of a reply beside its rows, in rows. */
 const REPLY_OVERHEAD_ROWS = 2;
 
 export interface LpCheatSheetServices {

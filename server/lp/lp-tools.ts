@@ -1,6 +1,6 @@
 /**
- * The LP tools: the board of DLMM pools and those of fee density, kept ready. They follow the store,
- * the tokens and the clock by themselves, off the path of requests.
+ * The LP tools: the boards of DLMM pools and of fee density, rebuilt in the background when the
+ * store, the tokens or the hour change.
  */
 import type { ComputePool } from '../../compute/pool.js';
 import type { DepthSource, LpSource, StoreChange } from '../../storage/contract.js';
@@ -13,7 +13,7 @@ import { PoolBoardBuilder, type PoolBoard } from './pool-board.js';
 import { RangeBook } from './range-book.js';
 import type { RangeRequest } from './token-depth.js';
 
-/** How often the clock is looked at. */
+/** Interval between looks at the clock. */
 const TICK_MS = 1000;
 
 interface LpOptions {
@@ -23,7 +23,7 @@ interface LpOptions {
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
   log: Log;
-  /** Mints, the one that is quote before all others first. */
+  /** Mints of quote tokens, highest rank first. */
   quotes: readonly string[];
 }
 
@@ -34,11 +34,12 @@ export class LpTools {
   private readonly poolBuilder: PoolBoardBuilder;
   private readonly feeDensityBuilder: FeeDensityBuilder;
   private ticking: NodeJS.Timeout | null = null;
-  /** Ids of tokens that were committed and are not loaded yet. */
+  /** Ids of committed tokens that are not loaded yet. */
   private readonly committed = new Set<number>();
-  /** By token, its symbol, name and icon as boards show them. */
+  /** The symbol, name and icon of each token, as JSON. */
   private readonly labels = new Map<string, string>();
-  private labelChanges = 0;
+  /** Grows with every change of a token's symbol, name or icon. */
+  labelRevision = 0;
   private started = false;
 
   constructor(private readonly options: LpOptions) {
@@ -61,12 +62,7 @@ export class LpTools {
     tokens.onLoad((addresses) => this.load(addresses));
   }
 
-  /** Grows whenever a token's symbol, name or icon changes. */
-  get labelRevision(): number {
-    return this.labelChanges;
-  }
-
-  /** Begins with the first boards, once the tokens are loaded, and follows from now on. */
+  /** Builds the first boards, and follows changes from now on. Call it when the tokens are loaded. */
   start(): void {
     this.started = true;
     this.ticking = setInterval(() => this.tick(), TICK_MS);
@@ -75,7 +71,7 @@ export class LpTools {
     this.feeDensity.request();
   }
 
-  /** Takes note of a commit. */
+  /** Rebuilds the boards that a commit changes. */
   change({ dlmmPools, dlmmHours, tokenHours, tokenIds }: StoreChange): void {
     if (dlmmPools) this.poolBuilder.changePools();
     if (dlmmHours) this.poolBuilder.hours.change();
@@ -86,7 +82,7 @@ export class LpTools {
     if (tokenHours) this.feeDensity.request();
   }
 
-  /** Looks at the clock. */
+  /** Rebuilds the boards when another hour has begun. */
   tick(): void {
     if (this.poolBuilder.hours.isOfAnotherHour()) this.poolBoard.request();
     if (this.feeDensityBuilder.hours.isOfAnotherHour()) this.feeDensity.request();
@@ -99,19 +95,19 @@ export class LpTools {
     await Promise.all([this.poolBoard.settled(), this.feeDensity.settled()]);
   }
 
-  /** Stops following, and waits for what is under way. */
+  /** Stops rebuilding, and waits for the current work. */
   async close(): Promise<void> {
     if (this.ticking !== null) clearInterval(this.ticking);
     await Promise.all([this.ranges.close(), this.poolBoard.close(), this.feeDensity.close()]);
   }
 
-  /** Renews the boards that show a token's new ranges. */
+  /** Rebuilds the boards that use a token's new ranges. */
   private useRanges({ pubkeys, wantsPrices }: RangeRequest): void {
     if (pubkeys.length > 0 && !this.poolBuilder.waitsForRanges) this.poolBoard.request();
     if (wantsPrices && !this.feeDensityBuilder.waitsForRanges) this.feeDensity.request();
   }
 
-  /** Tokens have been loaded: after a commit, or because time has made snapshots visible. */
+  /** Follows loaded tokens: after a commit, or when time has made snapshots visible. */
   private load(addresses: readonly string[]): void {
     const { table } = this.options.tokens;
     const touched: string[] = [];
@@ -127,7 +123,7 @@ export class LpTools {
     }
     if (!this.started) return;
     this.ranges.touch(touched);
-    // A token whose ranges are about to be read renews the board then.
+    // The board is rebuilt anyway when the ranges of the token have been read.
     const isNew = (address: string): boolean =>
       this.feeDensityBuilder.hasNewDepth(address) && !this.ranges.isNext(address);
     if (addresses.some(isNew)) this.feeDensity.request();
@@ -136,6 +132,6 @@ export class LpTools {
   private noteLabel(address: string, label: string): void {
     if (this.labels.get(address) === label) return;
     this.labels.set(address, label);
-    this.labelChanges++;
+    this.labelRevision++;
   }
 }

@@ -1,4 +1,4 @@
-/** The board of DLMM pools in memory: the pools, their rows by period, and how they are put together. */
+/** The board of DLMM pools in memory: the pools and their rows by period. */
 import type { BoardPeriod, DlmmBoard, DlmmSort } from '../../compute/lp/dlmm-board.js';
 import { boardPools, type BoardPools, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { hourOf, thisHour, type DlmmPeriod } from '../../compute/lp/hours.js';
@@ -19,23 +19,23 @@ export interface BoardRow {
 interface RowQuery {
   period: DlmmPeriod;
   sort: DlmmSort;
-  /** USD; rows with less TVL are left out. */
+  /** Least TVL of a row, USD. */
   minTvlUsd: number;
-  /** Only pools that hold this mint, on either side; null: all. */
+  /** Only pools with this mint on either side; null: all. */
   mint: string | null;
   maxRows: number;
 }
 
 const NO_ROW = -1;
 
-/** Immutable: other data are another board. */
+/** Immutable. */
 export class PoolBoard {
-  /** Row by pool, of the periods that have been looked up. */
+  /** Row by pool; by period, filled at its first look-up. */
   private readonly rows = new Map<DlmmPeriod, Int32Array>();
 
   /**
    * @param revision differs from board to board
-   * @param board of the book's pools; null where no pool has an hour in sight
+   * @param board of the book's pools; null if no pool has an hour in sight
    */
   constructor(
     readonly revision: number,
@@ -43,7 +43,7 @@ export class PoolBoard {
     private readonly board: DlmmBoard | null,
   ) {}
 
-  /** The best rows, by `sort` descending, those without a value last, ties by address. */
+  /** The best rows: descending by `sort`, rows without a value last, ties by address. */
   best({ period: name, sort, minTvlUsd, mint, maxRows }: RowQuery): BoardRow[] {
     const period = this.period(name);
     if (period === null) return [];
@@ -57,7 +57,7 @@ export class PoolBoard {
     return found;
   }
 
-  /** A pool's row of a period; null where it has no hour in it. */
+  /** A pool's row of a period; null if it has no hour in it. */
   rowOf(name: DlmmPeriod, pool: number): BoardRow | null {
     const period = this.period(name);
     if (period === null) return null;
@@ -70,7 +70,7 @@ export class PoolBoard {
     return rows[pool] === NO_ROW ? null : { period, row: rows[pool] };
   }
 
-  /** The period's columns; null where no pool is on the board. */
+  /** The period's columns; null if no pool is on the board. */
   period(name: DlmmPeriod): BoardPeriod | null {
     return this.board?.periods[name] ?? null;
   }
@@ -81,13 +81,13 @@ export class PoolBoard {
   }
 }
 
-/** The DLMM pools of the store. Immutable: other pools are another book. */
+/** The stored DLMM pools. Immutable. */
 interface PoolBook {
   /** Ascending by pubkey. */
   pools: readonly DlmmPool[];
-  /** The same pools as the board's task takes them. */
+  /** The same pools as input of the board's task. */
   columns: BoardPools;
-  /** Indexes of the pools that hold a mint, on either side, ascending. */
+  /** Indexes of the pools with a mint on either side, ascending. */
   ofMint: ReadonlyMap<string, readonly number[]>;
   indexOf: ReadonlyMap<string, number>;
 }
@@ -119,11 +119,11 @@ interface PoolBoardServices {
   ranges: RangeBook;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
-  /** Mints, the one that is quote before all others first. */
+  /** Mints of quote tokens, highest rank first. */
   quotes: readonly string[];
 }
 
-/** Builds the board from the stored pools and hours; the pool's threads do the work itself. */
+/** Builds the board from the stored pools and hours, in the compute pool. */
 export class PoolBoardBuilder {
   readonly hours: HoursInSight<DlmmHourColumns>;
   private book: PoolBook = {
@@ -133,8 +133,9 @@ export class PoolBoardBuilder {
     indexOf: new Map(),
   };
   private hasNewPools = true;
+  /** Whether the current build waits for ranges. */
+  waitsForRanges = false;
   private revisions = 0;
-  private waiting = false;
 
   constructor(private readonly services: PoolBoardServices) {
     const { source, clock } = services;
@@ -143,17 +144,12 @@ export class PoolBoardBuilder {
     );
   }
 
-  /** Takes note of a commit of pools; the next build reads them. */
+  /** Marks the pools as changed by a commit: the next build reads them. */
   changePools(): void {
     this.hasNewPools = true;
   }
 
-  /** Whether a build is under way that has not looked at ranges yet. */
-  get waitsForRanges(): boolean {
-    return this.waiting;
-  }
-
-  /** @throws Error where the store or the pool fails; the next build starts over with that */
+  /** @throws Error if the store or the pool fails; the next build retries */
   async build(): Promise<{ value: PoolBoard; costMs: number }> {
     const { ranges, pool } = this.services;
     let startMs = performance.now();
@@ -165,13 +161,13 @@ export class PoolBoardBuilder {
     const thisHourS = thisHour(nowS, (hourS) =>
       hours.hour.some((rowHourS, i) => rowHourS === hourS && indexes[hours.pool[i]] >= 0),
     );
-    // Also for the hour that becomes this hour with the first row of a pool.
+    // The current hour becomes 'this hour' with its first row.
     const thisHours = [...new Set([thisHourS, hourOf(nowS)])];
     ranges.wantPools(poolsByBase(book, indexes), thisHours);
     const loadMs = performance.now() - startMs;
-    this.waiting = true;
+    this.waitsForRanges = true;
     await ranges.ready({ first: revision === 1 });
-    this.waiting = false;
+    this.waitsForRanges = false;
     startMs = performance.now();
     const board =
       book.pools.length === 0 || hours.hour.length === 0
@@ -200,7 +196,7 @@ export class PoolBoardBuilder {
   }
 }
 
-/** The columns in memory that the pool's threads read without a copy. */
+/** Copies the columns into memory that threads share. */
 async function sharedColumns(hours: DlmmHourColumns): Promise<DlmmHourColumns> {
   const turns = new Turns();
   const shared = { ...hours };
@@ -217,7 +213,7 @@ async function sharedColumns(hours: DlmmHourColumns): Promise<DlmmHourColumns> {
   return shared;
 }
 
-/** Indexes of the pools that `pubkeys` name; -1 for one that is not in the book. */
+/** Indexes of the pools by pubkey; -1 for one that is not in the book. */
 async function indexesOf({ indexOf }: PoolBook, pubkeys: readonly string[]): Promise<Int32Array> {
   const turns = new Turns();
   const indexes = new Int32Array(pubkeys.length);
@@ -228,7 +224,7 @@ async function indexesOf({ indexOf }: PoolBook, pubkeys: readonly string[]): Pro
   return indexes;
 }
 
-/** Pubkeys of the pools at `indexes`, by base token, ascending; -1 is left out. */
+/** Pubkeys of the pools at `indexes`, by base token, ascending; -1 is skipped. */
 function poolsByBase(
   { pools, columns: { base, baseMints } }: PoolBook,
   indexes: Int32Array,

@@ -1,15 +1,13 @@
-/** A pool's figures over a period, as the endpoints of DLMM pools show them: their schema and values. */
+/** A DLMM pool's figures over a period, as replies show them. */
 import Type from 'typebox';
 import { nullable, usd } from '../api/schemas.js';
 import type { BoardRow } from './pool-board.js';
 
-/** How fresh the figures are; part of the endpoints' descriptions. */
 export const POOL_FRESHNESS =
   'Pools, hours and depth show up within a second of their ingest. Under continuous ingest the list is ' +
   'updated at least every 15 seconds, and `rangeTvl` and what depends on it within 15 seconds of new ' +
   'depth, load permitting.';
 
-/** A pool's figures over a period of hours. */
 export const poolFigures = {
   fees: usd('Fees of the period'),
   volume: usd('Volume of the period'),
@@ -32,7 +30,6 @@ export const poolFigures = {
   rangeYield: nullable(Type.Number(), '`fees` over `rangeTvl`; null if that is null.'),
 };
 
-/** The figures of a pool's row. */
 export function figuresOf({ period, row }: BoardRow) {
   return {
     fees: period.fees[row],
@@ -47,7 +44,7 @@ export function figuresOf({ period, row }: BoardRow) {
   };
 }
 
-/** Kernels' NaN stands for null. */
+/** null for NaN, which stands for null in columns, and for infinity. */
 export function orNull(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }

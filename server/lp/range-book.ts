@@ -1,6 +1,6 @@
 /**
- * Where tokens' prices went in the hours in sight, and their pools' depth there, kept by token. It
- * follows the tokens' depth by itself, one token at a time.
+ * The price ranges of tokens in the hours in sight, and their pools' depth there. Tokens are reread
+ * in the background when their depth changes, one at a time.
  */
 import type { BaseTokenRanges } from '../../compute/lp/pool-range.js';
 import type { HourPrices } from '../../compute/lp/price-range.js';
@@ -13,15 +13,15 @@ import {
   type TokenDepthServices,
 } from './token-depth.js';
 
-/** After each token readers have a thread for this many times what its work took. */
+/** After each token, the next one waits three times as long as its work took: a thread stays free. */
 const REST_FACTOR = 3;
-/** The next so many tokens are worked on in a moment. */
+/** This many tokens at the head of the queue are read in a moment. */
 const NEXT_TOKENS = 4;
-/** A token that could not be read is tried again after this. */
+/** Time before a failed token is retried. */
 const RETRY_AFTER_MS = 10_000;
-/** How long a board waits for the ranges of tokens that are new on it, before it goes without. */
+/** Longest wait of a board for the ranges of its new tokens. */
 const READY_WAIT_MS = 500;
-/** The same for the first board after the start, when all are new. */
+/** The same for the first board, when all tokens are new. */
 const FIRST_READY_WAIT_MS = 5_000;
 
 interface WantedRanges {
@@ -33,7 +33,7 @@ const NOTHING_WANTED: WantedRanges = { pubkeys: [], prices: false };
 
 interface RangeBookOptions extends TokenDepthServices {
   clock: Clock;
-  /** Called with what a token was read for, each time it has been read. */
+  /** Called with its request after each read of a token. */
   onChange: (request: RangeRequest) => void;
 }
 
@@ -41,12 +41,12 @@ export class RangeBook {
   private readonly wanted = new Map<string, WantedRanges>();
   private thisHours: readonly number[] = [];
   private readonly known = new Map<string, TokenDepth>();
-  /** Tokens of which something wanted is not known. */
+  /** Tokens with unknown wanted ranges. */
   private readonly lacking = new Set<string>();
   private waiting: (() => void)[] = [];
-  /** Paced: a token whose depth keeps coming gets a bounded share of the time. */
+  /** Paced: a token whose depth keeps changing gets a bounded share of the time. */
   private readonly follower: Follower<string>;
-  /** Until then the token after the last one has to wait. */
+  /** When the next token may be read, `performance.now()`. */
   private restUntilMs = 0;
   private closed = false;
 
@@ -63,7 +63,7 @@ export class RangeBook {
   }
 
   /**
-   * Says which pools' ranges are wanted, in place of those before.
+   * Replaces the pools whose ranges are wanted.
    * @param pubkeysOf by base token
    * @param thisHours hours that may be 'this hour' of the pools
    */
@@ -74,18 +74,18 @@ export class RangeBook {
     });
   }
 
-  /** Says which tokens' prices are wanted, in place of those before. */
+  /** Replaces the tokens whose prices are wanted. */
   wantPrices(addresses: readonly string[]): void {
-    const asked = new Set(addresses);
-    this.want(addresses, ({ pubkeys }, address) => ({ pubkeys, prices: asked.has(address) }));
+    const withPrices = new Set(addresses);
+    this.want(addresses, ({ pubkeys }, address) => ({ pubkeys, prices: withPrices.has(address) }));
   }
 
-  /** Takes note of tokens whose depth has changed. */
+  /** Rereads tokens whose depth has changed. */
   touch(addresses: readonly string[]): void {
     this.follower.touch(addresses.filter((address) => this.wanted.has(address)));
   }
 
-  /** Whether a token was read last when a snapshot of `t` was not visible yet. */
+  /** Whether a token's last read was before a snapshot of `t` became visible. */
   isBefore(address: string, t: number): boolean {
     const known = this.known.get(address);
     return known !== undefined && known.request.nowS < t;
@@ -97,12 +97,12 @@ export class RangeBook {
     return due.size <= NEXT_TOKENS && due.has(address);
   }
 
-  /** A token's prices in sight; null where it has none, or has not been read yet. */
+  /** A token's prices in sight; null: none, or not read yet. */
   prices(address: string): HourPrices | null {
     return this.known.get(address)?.prices ?? null;
   }
 
-  /** The known ranges of pools for one this hour. */
+  /** The known ranges of pools with this value of 'this hour'. */
   poolRanges(thisHourS: number): BaseTokenRanges[] {
     const found: BaseTokenRanges[] = [];
     for (const { request, ranges } of this.known.values()) {
@@ -112,7 +112,7 @@ export class RangeBook {
     return found;
   }
 
-  /** Resolves when something is known of all that is wanted, or when a board has waited long enough. */
+  /** Resolves when all wanted ranges are known, or after the longest wait. */
   async ready({ first }: { first: boolean }): Promise<void> {
     if (this.lacking.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -124,12 +124,12 @@ export class RangeBook {
     });
   }
 
-  /** Reads at once all that was touched, and resolves when that is done. */
+  /** Resolves when every touched token is read or has failed once. */
   settled(): Promise<void> {
     return this.follower.settled();
   }
 
-  /** Reads no more tokens, and waits for what is under way. */
+  /** Stops reading, and waits for the current read. */
   async close(): Promise<void> {
     this.closed = true;
     this.wake();
@@ -173,7 +173,7 @@ export class RangeBook {
     return !isSame || this.thisHours.some((hourS) => !had.thisHours.includes(hourS));
   }
 
-  /** @returns the time to charge the token with; null where a board waits for it */
+  /** @returns the cost in milliseconds; null if a board waits for the token */
   private async follow(address: string): Promise<number | null> {
     const wasLacking = this.lacking.has(address);
     if (!wasLacking) await this.rest();
@@ -181,7 +181,7 @@ export class RangeBook {
     try {
       await this.read(address);
     } catch (error) {
-      // Boards go without it.
+      // Boards do without it.
       this.lacking.delete(address);
       throw error;
     } finally {

@@ -1,4 +1,4 @@
-/** Reads a mint's depth in sight, and has the pool work out where its price went. */
+/** Reads a mint's depth in sight, and computes its price range in the pool. */
 import { hoursInSight } from '../../compute/lp/hours.js';
 import { HOUR_S } from '../../compute/time.js';
 import { poolsOfMarkets, type PoolRanges } from '../../compute/lp/pool-range.js';
@@ -8,11 +8,11 @@ import type { Market } from '../../compute/market.js';
 import { SegmentGoneError, type DepthSource } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 
-/** Reads of one token: segments may be replaced by compaction while they are about to be read. */
+/** Attempts to read a token: compaction may replace its segments before they are read. */
 const MAX_READS = 5;
-/** Snapshots that are planned in one turn. */
+/** Snapshots planned at once. */
 const SNAPSHOTS_AT_ONCE = 2_000;
-/** Cells of the default band in a token's day beyond which it has no ranges: some 200 MB of blocks. */
+/** A token with more cells of the default band in its day has no ranges: about 200 MB of blocks. */
 const MAX_DAY_CELLS = 50_000_000;
 
 export interface TokenDepthServices {
@@ -21,7 +21,7 @@ export interface TokenDepthServices {
   log: Log;
 }
 
-/** What a board needs of a token. */
+/** The data that boards need of a token. */
 export interface RangeRequest {
   address: string;
   /** Pools whose base token it is. */
@@ -33,12 +33,12 @@ export interface RangeRequest {
   nowS: number;
 }
 
-/** Where a token's price went, and its pools' depth there. */
+/** A token's price ranges, and its pools' depth there. */
 export interface TokenDepth {
   request: RangeRequest;
-  /** null where it has no snapshot in sight, or they are not needed. */
+  /** null: no snapshot in sight, or no prices needed. */
   prices: HourPrices | null;
-  /** By this hour; pool i is `request.pubkeys[i]`. None where no market is one of the pools. */
+  /** By this hour; pool i is `request.pubkeys[i]`. Empty if no market is one of the pools. */
   ranges: ReadonlyMap<number, PoolRanges>;
 }
 
@@ -57,15 +57,15 @@ export async function readTokenDepth(
       if (!hasPools && !request.wantsPrices) return nothing;
       const blocks = await services.depth.readSegments(segmentIds);
       const pools = hasPools ? poolOfMarket : null;
-      return await work(services, request, { ...input, blocks }, pools);
+      return await computeRanges(services, request, { ...input, blocks }, pools);
     } catch (error) {
       if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
     }
   }
 }
 
-/** @param poolOfMarket null where none of the markets is a pool */
-async function work(
+/** @param poolOfMarket null if none of the markets is a pool */
+async function computeRanges(
   { pool }: TokenDepthServices,
   request: RangeRequest,
   input: PriceHoursInput,
@@ -91,7 +91,7 @@ type PlannedSight = Omit<PriceHoursInput, 'blocks'> & {
   markets: readonly Market[];
 };
 
-/** The snapshots in sight as replay serves them; null where there is none. */
+/** The snapshots in sight as replay serves them; null: none. */
 async function planSight(
   { depth, log }: TokenDepthServices,
   { address, nowS }: RangeRequest,
