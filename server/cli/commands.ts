@@ -1,15 +1,15 @@
-/** The commands of `fathom`. Exit status: 0 done, 1 failed and nothing half-done, 2 wrong usage. */
+/** Runs the commands of `fathom`. Exit status: 0 done, 1 failed, 2 wrong usage. */
 import { UsageError } from '../../storage/errors.js';
 import { PartlyDone, failureDocument, failureText, printJson, printLine, tell } from './output.js';
 
 interface Command {
   usage: string;
-  /** What `--help` prints, where that is more than the usage. */
+  /** Output of `--help`; default: the usage. */
   help?: string;
   run: (words: readonly string[]) => Promise<void>;
 }
 
-/** A command's module is loaded when it is called: most commands need little of the program. */
+/** Modules are loaded on demand, since most commands need little of the program. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   serve: () => import('./commands/serve.js'),
   ingest: () => import('./commands/ingest.js'),
@@ -52,7 +52,7 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   }
 }
 
-/** Says what went wrong, to people, and with `--json` to programs. */
+/** Reports a failure on stderr, and with `--json` on stdout, too. @returns the exit status */
 function report(error: unknown, { usage }: Command, wantsJson: boolean): number {
   if (wantsJson) printJson(failureDocument(error));
   const cause = error instanceof PartlyDone ? error.cause : error;

@@ -1,10 +1,10 @@
-/** Reads a command's words: flags by name, everything else in order, and the values of both. */
+/** Parses the words of a command line: flags, positional words, and values. */
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { InstantError, parseInstant } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
 
-/** A flag takes a text, several texts, or none. */
+/** A flag takes one text, several texts (when repeated), or none. */
 export type FlagKind = 'text' | 'texts' | 'switch';
 type FlagKinds = Readonly<Record<string, FlagKind>>;
 
@@ -17,8 +17,8 @@ type FlagValue<K extends FlagKind> = K extends 'switch'
 type Flags<F extends FlagKinds> = { [N in keyof F]: FlagValue<F[N]> };
 
 /**
- * Splits words into flags and the rest.
- * @throws UsageError naming an unknown flag, one without its value, or one given twice
+ * Splits words into flags and positional words.
+ * @throws UsageError that names an unknown flag, one without its value, or one given twice
  */
 export function readFlags<F extends FlagKinds>(
   words: readonly string[],

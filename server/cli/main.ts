@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-/** The `fathom` command as a process. */
+/** Entry point of the `fathom` command. */
 import { FAILED, runCommand } from './commands.js';
 import { failureText, tell, tolerateClosedPipes } from './output.js';
 
-/** Reports a failure that nothing awaited in one line, like any other. */
+/** Reports an uncaught failure like any other. */
 function endAtOnce(error: unknown): void {
   tell(failureText(error));
   process.exit(FAILED);

@@ -1,4 +1,4 @@
-/** What commands print: results on stdout; text for people, progress and failures on stderr. */
+/** Output of commands: results on stdout; messages, progress and failures on stderr. */
 import { InputError, StoreBusyError, StoreChangedError, UsageError } from '../../storage/errors.js';
 
 /** One JSON document on stdout (`--json`). */
@@ -11,12 +11,12 @@ export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** A line for people on stderr. */
+/** A message on stderr. */
 export function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Lets a command finish its work after the reader of its output has gone. */
+/** Lets a command finish its work if the reader of its output closes the pipe. */
 export function tolerateClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -25,22 +25,22 @@ export function tolerateClosedPipes(): void {
   }
 }
 
-/** A count with thousands separated, as people read it. */
+/** A count with thousands separators. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** Progress shows up only on what takes longer than this. */
+/** Progress is shown only after this time. */
 const PATIENCE_MS = 2000;
 const REDRAW_MS = 200;
 
-/** One line of progress on a terminal, redrawn in place; silent everywhere else. */
+/** A line of progress, redrawn in place; silent unless stderr is a terminal. */
 export class Progress {
   private readonly startedMs = Date.now();
   private drawnMs = 0;
   private drawn = false;
 
-  /** Shows the text, if enough time has passed. */
+  /** Shows the text if enough time has passed. */
   show(text: string): void {
     const now = Date.now();
     if (!process.stderr.isTTY || now - this.startedMs < PATIENCE_MS) return;
@@ -50,14 +50,14 @@ export class Progress {
     process.stderr.write(`\r\u001b[K${text}`);
   }
 
-  /** A bar for a known share of the work, 0 to 1. */
+  /** Shows a bar; `share` is the finished share of the work, 0 to 1. */
   bar(share: number, text: string): void {
     const width = 30;
     const full = Math.round(Math.min(1, Math.max(0, share)) * width);
     this.show(`[${'#'.repeat(full)}${' '.repeat(width - full)}] ${text}`);
   }
 
-  /** Takes the line away. */
+  /** Clears the line. */
   end(): void {
     if (this.drawn) process.stderr.write('\r\u001b[K');
     this.drawn = false;
@@ -66,16 +66,16 @@ export class Progress {
 
 /** A command failed after some of its work was committed. */
 export class PartlyDone extends Error {
-  /** @param document what the command's JSON document says of the committed work */
+  /** @param document the committed work, as in the command's JSON document */
   constructor(
     override readonly cause: unknown,
     readonly document: Readonly<Record<string, unknown>>,
   ) {
-    super('a command failed after a part of its work');
+    super('the command failed after some of its work');
   }
 }
 
-/** One line for what went wrong (several for a file's faults), without a stack. */
+/** The message of a failure: one line, or several for a file's faults; no stack. */
 export function failureText(error: unknown): string {
   if (isExpected(error)) return error.message;
   if (!(error instanceof Error)) return 'fathom: failed';

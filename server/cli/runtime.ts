@@ -1,6 +1,6 @@
 /**
- * What commands run on: the store, the pool, and the signal that ends them. What a short command does
- * not need is loaded when it is first used.
+ * Opens the store and the pool for commands, and waits for the signal that ends them. Loads on demand
+ * what short commands do not need.
  */
 import type { ComputePool } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/rewrite.js';
@@ -11,12 +11,12 @@ import type { StoreOptions } from '../../storage/store.js';
 import { tell } from './output.js';
 import { dataDirectory } from './flags.js';
 
-/** A command's store, opened for as long as each call needs it. */
+/** Opens the store for each call, for as long as the call needs it. */
 export function storeThrough(directory: string, pool: ComputePool): UseStore {
   return (body) => withStore(directory, storeOptions(pool), body);
 }
 
-/** How a store is opened: its segments and holder blocks are rewritten in the pool. */
+/** Options of a store that rewrites segments and holder blocks in the pool. */
 export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
   return {
     rewrite: (input) => pool.run('rewriteSegments', input),
@@ -26,7 +26,7 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
   };
 }
 
-/** Runs `body` on a store that needs no pool: it rewrites segments in this thread. */
+/** Runs `body` on a store without a pool, which rewrites segments in this thread. */
 export function onStore<T>(
   data: string | undefined,
   body: (store: StoreOperations) => Promise<T>,
@@ -51,13 +51,13 @@ export async function withPool<T>(body: (pool: ComputePool) => Promise<T>): Prom
   }
 }
 
-/** How often a command started by npx checks that npx is still there. */
+/** How often a command started by npx checks that npx still runs. */
 const PARENT_POLL_MS = 250;
 
 /**
  * Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. Under npx it also
- * resolves when the parent has gone: npx signals a shell, which dies without passing the signal on,
- * and the command would be left behind.
+ * resolves when the parent process ends: npx signals a shell, which dies without passing the signal
+ * on, and the command would be orphaned.
  */
 export function stopSignal(): Promise<void> {
   return new Promise((resolve) => {

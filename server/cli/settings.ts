@@ -1,6 +1,6 @@
 /**
- * The settings of `fathom serve`, each declared once. Its flag, its variable, its key in the config
- * file, its default and its line of help follow from the declaration.
+ * The settings of `fathom serve`. Each is declared once; its flag, variable, config key, default and line
+ * of help follow from the declaration.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
 import { instant, readFlags, wholeNumber } from './flags.js';
 
-/** Mainchain's native token where none is configured. */
+/** Default of mainchain's native token. */
 export const DEFAULT_NATIVE: NativeCurrency = {
   code: 'SOL',
   mint: 'So11111111111111111111111111111111111111112',
@@ -26,23 +26,23 @@ const MAX_EVM_CHAIN_ID = 2 ** 48;
 const MAX_QUOTE_TOKENS = 100;
 const MIB = 2 ** 20;
 const MAX_MEMORY_MIB = 2 ** 20;
-/** One ArrayBuffer holds the columns. */
+/** The columns are in one ArrayBuffer. */
 const MAX_COLUMNS_MIB = 2 ** 12;
 /** A currency code, as a client sends it in `currency`. */
 const CODE = /^[A-Z0-9]{2,16}$/;
 
 interface Setting<T> {
-  /** What stands for the value in the usage; null: the setting has no flag. */
+  /** Placeholder of the value in the usage; null: the setting has no flag. */
   readonly placeholder: string | null;
   readonly meaning: string;
-  /** The default, as people read it. */
+  /** The default as shown in the help. */
   readonly default: string;
   readonly fallback: T;
-  /** Reads the value; `from` is the flag, the variable or the key that it came from. */
+  /** Reads the value; `from` names the flag, variable or config key that it came from. */
   readonly read: (text: string, from: string) => T;
 }
 
-/** By flag without its dashes, which is the key in the config file too. */
+/** By flag without its dashes, which is also the key in the config file. */
 const SETTINGS = {
   data: setting<string>({
     placeholder: 'DIR',
@@ -69,7 +69,7 @@ const SETTINGS = {
   threads: setting<number | null>({
     placeholder: 'N',
     meaning: `worker threads, 1 to ${MAX_THREADS}`,
-    default: 'one a core',
+    default: 'one per core',
     fallback: null,
     read: (text, from) => wholeNumber(text, from, 1, MAX_THREADS),
   }),
@@ -82,7 +82,7 @@ const SETTINGS = {
   }),
   'native-mint': setting<string>({
     placeholder: 'M',
-    meaning: 'the mint that prices it',
+    meaning: 'mint of the native token',
     default: DEFAULT_NATIVE.mint,
     fallback: DEFAULT_NATIVE.mint,
     read: mint,
@@ -90,7 +90,7 @@ const SETTINGS = {
   'quote-tokens': setting<readonly string[] | null>({
     placeholder: 'M,M',
     meaning:
-      'mints, separated by commas, that are the quote side of a pool; where a pool has two of them, the one that comes first',
+      'mints, separated by commas, that count as the quote side of a pool; if a pool has two of them, the first in the list',
     default: 'USDC, USDT, the native mint',
     fallback: null,
     read: quoteMints,
@@ -103,20 +103,20 @@ const SETTINGS = {
     MAX_EVM_CHAIN_ID,
   ),
   'fragments-memory-mib': mebibytes(
-    'MiB of memory for fragments of pages; 0: every page is made anew',
+    'MiB of memory for fragments of pages; 0 turns them off',
     FRAGMENTS_BYTES,
     MAX_MEMORY_MIB,
   ),
   'columns-memory-mib': mebibytes(
-    `MiB of memory for the cells of segments that pages are made of, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
+    `MiB of memory for decoded cells of segments, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
     COLUMN_BYTES,
     MAX_COLUMNS_MIB,
   ),
-  /** A JSON object: as such in the config file, as JSON text in its variable. */
+  /** A JSON object in the config file, JSON text in the variable. */
   plans: setting<Plans>({
     placeholder: null,
-    meaning: 'JSON that changes figures of the plans',
-    default: 'the plans of api.md',
+    meaning: 'JSON that overrides parts of the plans',
+    default: 'the plans of docs/api.md',
     fallback: DEFAULT_PLANS,
     read: parsePlans,
   }),
@@ -134,7 +134,7 @@ export const SERVE_USAGE = [
   ...FLAGS.map((name) => `[--${name} ${SETTINGS[name].placeholder}]`),
 ].join(' ');
 
-/** A setting as the help and the documentation show it. */
+/** A setting as the help and docs/operating.md show it. */
 interface DescribedSetting {
   /** null: it has no flag. */
   flag: string | null;
@@ -163,13 +163,13 @@ export interface ServeOptions {
   directory: string;
   host: string;
   port: number;
-  /** Epoch seconds at which the service's clock stands still; null: it runs. */
+  /** Epoch seconds at which the service's clock is frozen; null: it runs. */
   asOfS: number | null;
-  /** Worker threads; null: one a core. */
+  /** Worker threads; null: one per core. */
   threads: number | null;
   plans: Plans;
   native: NativeCurrency;
-  /** Mints that are the quote side of a pool, the preferred one first. */
+  /** Mints that count as the quote side of a pool, by priority. */
   quotes: readonly string[];
   /** Numeric id of the EVM chain. */
   evmChainId: number;
@@ -179,8 +179,8 @@ export interface ServeOptions {
 }
 
 /**
- * The settings of `serve`: each is its flag, else its variable, else its key in the config file, else
- * its default.
+ * Reads the settings of `serve`: from the flag, else the variable, else the config file, else the
+ * default.
  * @throws UsageError that names where a bad value came from
  */
 export function serveOptions(words: readonly string[]): ServeOptions {
@@ -227,8 +227,8 @@ function variableOf(name: SettingName): string {
 }
 
 /**
- * Reads the JSON config file of FATHOM_CONFIG, or fathom.config.json where there is one.
- * @throws UsageError that names the file and what is wrong with it
+ * Reads the config file that FATHOM_CONFIG names, else fathom.config.json if it exists.
+ * @throws UsageError that names the file and what is wrong
  */
 function readConfig(): Config {
   const named = process.env.FATHOM_CONFIG;
@@ -277,7 +277,7 @@ function whole(
   return { placeholder, meaning, default: String(fallback), fallback, read };
 }
 
-/** A number of MiB, as bytes. */
+/** A setting in MiB, read as bytes. */
 function mebibytes(meaning: string, fallback: number, maxMib: number): Setting<number> {
   const read = (text: string, from: string) => MIB * wholeNumber(text, from, 0, maxMib);
   return { placeholder: 'N', meaning, default: String(fallback / MIB), fallback, read };
@@ -293,7 +293,6 @@ function mint(address: string, from: string): string {
   throw new UsageError(`${from}: expected a base58 mint, not ${address}`);
 }
 
-/** Mints in their order. */
 function quoteMints(text: string, from: string): readonly string[] {
   const mints = text.split(',').map((item) => item.trim());
   const wrong = mints.find((item) => chainOfAddress(item) !== 'mainchain');

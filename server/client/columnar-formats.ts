@@ -1,6 +1,6 @@
 /**
- * Arrow and Parquet: a row a cell, columns as CSV has them. The part file is CSV with markets as
- * indexes, a fifth of the full text; the output file is made out of it at the end.
+ * Arrow and Parquet: one row per cell, with the columns of CSV. The part file is CSV with indexes in
+ * place of markets, a fifth of the size; it is converted at the end.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -34,7 +34,7 @@ const compactPage: PageWriter['page'] = (page, totals) =>
     totals.slots.map((_, slot) => `,${slot}`),
   );
 
-/** An IPC file; texts are dictionary-encoded. */
+/** An Arrow IPC file with dictionary-encoded texts. */
 export const arrowWriter: PageWriter = {
   page: compactPage,
   async convert(totals, part, to) {
@@ -143,7 +143,7 @@ function batchOf(
   return new RecordBatch(schema, struct as never);
 }
 
-/** Bit i, counted from the lowest of each byte, is set where row i has a value. */
+/** Bit i, from the lowest of each byte, is set if row i has a value. */
 function validityBitmap(codes: Int32Array): Uint8Array {
   const bitmap = new Uint8Array((codes.length + 7) >> 3);
   codes.forEach((code, i) => {
@@ -159,7 +159,7 @@ const ROW_GROUP_ROWS = 122_880;
 export const parquetWriter: PageWriter = {
   page: compactPage,
   async convert(totals, part, to) {
-    // One thread keeps the rows in their order, and the file the same from run to run.
+    // With one thread, rows stay in order and the file is deterministic.
     const database = await Database.openMemory({ memoryLimitMiB: WRITER_MEMORY_MIB, threads: 1 });
     try {
       await database.run(copyStatement(totals, part, to));
@@ -197,7 +197,7 @@ function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A path that means itself where DuckDB looks for patterns. */
+/** Escapes a path that DuckDB would read as a glob pattern. */
 function globEscaped(path: string): string {
   return path.replace(/[[*?]/g, '[$&]');
 }

@@ -1,4 +1,4 @@
-/** Downloads a window into a file, page by page, and resumes where an earlier run ended. */
+/** Downloads a window into a file, page by page, and resumes interrupted downloads. */
 import { rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { arrowWriter, parquetWriter } from './columnar-formats.js';
@@ -37,14 +37,14 @@ const WRITERS: Readonly<Record<ReplayFormat, PageWriter>> = {
   parquet: parquetWriter,
 };
 
-/** Kept from page to page, and from run to run. */
+/** State after each page; stored, so that a download can be resumed. */
 export interface ReplayState {
   request: ReplayRequest;
   format: ReplayFormat;
   totals: Totals | null;
-  /** The window's remainder; null before the first page and after the last. */
+  /** The rest of the window; null before the first page and after the last. */
   rest: Rest | null;
-  /** The last page is in. */
+  /** Whether the last page was fetched. */
   paged: boolean;
 }
 
@@ -52,9 +52,9 @@ interface Download {
   request: ReplayRequest;
   format: ReplayFormat;
   out: string;
-  /** Replaces an OUT that is there. */
+  /** Replaces an existing file. */
   force: boolean;
-  /** Deletes what an interrupted run left. */
+  /** Discards an interrupted download. */
   restart: boolean;
   fetchPage: (url: URL) => Promise<RemotePage>;
   onProgress: (state: ReplayState) => void;
@@ -63,18 +63,18 @@ interface Download {
 export interface DownloadResult {
   totals: Totals;
   bytes: number;
-  /** Pages that an earlier run had fetched. */
+  /** Pages fetched by interrupted downloads. */
   resumedPages: number;
 }
 
 /**
  * Writes the whole window to `out`, which appears when it is complete.
- * @throws ReplayError; what was fetched stays for the next run of the same request
+ * @throws ReplayError; fetched pages are kept for the next download of the same request
  */
 export async function download(options: Download): Promise<DownloadResult> {
   const { out, restart } = options;
   const paths = partPaths(out);
-  await checkPlace(options);
+  await checkOutput(options);
   const unlock = await takeLock(paths.lock);
   try {
     if (restart) await removeParts(paths);
@@ -103,7 +103,7 @@ async function complete(
   return { totals, bytes, resumedPages };
 }
 
-async function checkPlace({ out, force }: Download): Promise<void> {
+async function checkOutput({ out, force }: Download): Promise<void> {
   const directory = path.dirname(path.resolve(out));
   const parent = await stat(directory).catch(absent);
   if (parent?.isDirectory() !== true) throw new ReplayError(`--out: no directory ${directory}`);
@@ -113,7 +113,7 @@ async function checkPlace({ out, force }: Download): Promise<void> {
   if (!force) throw new ReplayError(`--out: ${out} is already there; --force replaces it`);
 }
 
-/** The part file as the same request left it, or an empty one. */
+/** The part file of an interrupted download of the same request, or an empty one. */
 async function openPart(
   { request, format, out }: Download,
   paths: PartPaths,
@@ -154,7 +154,7 @@ async function fetchPages(options: Download, part: PartFile<ReplayState>): Promi
   }
 }
 
-/** Checks that pages follow one another without a gap, and come to an end. */
+/** Checks that the page continues the window without a gap, and that the window will end. */
 function checkWindow({ window, next_from: nextFrom }: RemotePage, rest: Rest | null): void {
   if (rest !== null && (window.from !== rest.from || window.to !== rest.to)) {
     throw outdated(
@@ -166,7 +166,7 @@ function checkWindow({ window, next_from: nextFrom }: RemotePage, rest: Rest | n
   }
 }
 
-/** Completes the file and puts it in its place. @returns its bytes */
+/** Completes the file and renames it to `out`. @returns its size in bytes */
 async function finish(
   { format, out }: Download,
   paths: PartPaths,

@@ -1,17 +1,17 @@
-/** A page of a running server: asked for again while the server is busy, limits or is away. */
+/** Fetches a page, with retries while the server is busy, limits the rate or is unreachable. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PageFault, parsePage, type RemotePage } from './page.js';
 import { ReplayError, repeated } from './request.js';
 
-/** Statuses that a server, or a proxy in front of it, answers while it is away for a moment. */
+/** Statuses of a server, or a proxy in front of it, that is briefly unavailable. */
 const PASSING_STATUSES = [500, 502, 503, 504];
 const TOO_MANY_REQUESTS = 429;
-/** Bytes of a decoded body; a full page of the widest markets stays below. */
+/** Maximum size of a decoded body; no full page reaches it. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
-/** A server that sends no byte for this long is given up. */
+/** A request is aborted when the server sends nothing for this long. */
 const SILENCE_LIMIT_MS = 60_000;
 
-/** Why a request is sent again. */
+/** Why a request is retried. */
 export type RetryKind = 'busy' | 'limited' | 'connection';
 
 interface FetchOptions {
@@ -22,8 +22,8 @@ interface FetchOptions {
 }
 
 /**
- * Waits out `replay_busy`, rate limits and lost connections within their bounds.
- * @throws ReplayError with the server's own words where it refuses, or where a bound is reached
+ * Retries after `replay_busy`, rate limits and lost connections, within bounds.
+ * @throws ReplayError with the server's message if it refuses, or if a bound is reached
  * @throws the signal's reason once it is aborted
  */
 export async function fetchPage(url: URL, options: FetchOptions): Promise<RemotePage> {
@@ -61,7 +61,7 @@ interface HttpReply {
   body: string;
 }
 
-/** The whole reply, decoded. Redirects are not followed: they would carry the key elsewhere. */
+/** The whole reply, decoded. Does not follow redirects, which would send the key elsewhere. */
 async function get(
   url: URL,
   headers: Record<string, string>,
@@ -93,7 +93,7 @@ async function get(
   }
 }
 
-/** fetch() hides the reason behind 'fetch failed'; `localhost` has one for each address tried. */
+/** The reason behind fetch()'s 'fetch failed'; the first one if several addresses were tried. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   const { message, code, cause } = error as NodeJS.ErrnoException & { cause?: unknown };
@@ -115,7 +115,7 @@ function retryKind(reply: HttpReply): RetryKind | null {
   return errorBody(reply).error_code === 'replay_busy' ? 'busy' : 'connection';
 }
 
-/** The server's reason for its refusal. */
+/** The server's message. */
 function wordsOf(reply: HttpReply): string {
   const { message, error } = errorBody(reply);
   const words = [message, error].find((text) => typeof text === 'string');
@@ -134,23 +134,22 @@ function errorBody({ body }: HttpReply): Record<string, unknown> {
 }
 
 interface RetryLimit {
-  /** Tries of one page, the first one included. */
+  /** Tries per page, including the first. */
   maxTries: number;
-  /** All waits for one page together. */
+  /** Total wait per page. */
   maxWaitMs: number;
 }
 
-/** The bounds of each page. */
 export const RETRY_LIMITS: Readonly<Record<RetryKind, RetryLimit>> = {
   busy: { maxTries: 120, maxWaitMs: 180_000 },
   limited: { maxTries: 20, maxWaitMs: 600_000 },
   connection: { maxTries: 9, maxWaitMs: 60_000 },
 };
 
-/** Waits where the server names none: doubled from try to try up to the greatest. */
+/** Waits without a Retry-After double from try to try, up to the maximum. */
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
-/** Spreads clients that were turned away together. */
+/** Spreads the retries of clients that were refused together. */
 const JITTER_MS = 100;
 
 /** Counts the tries of one page. */
@@ -164,9 +163,9 @@ export class Retries {
   /**
    * How long to wait before the next try, in milliseconds.
    *
-   * @param askedMs the wait that the server asks for; null where it names none
-   * @param message begins the error where it gives up
-   * @throws ReplayError where tries or time are used up
+   * @param askedMs the wait that the server asks for; null: none
+   * @param message start of the error's message if it gives up
+   * @throws ReplayError if tries or time are used up
    */
   next(kind: RetryKind, askedMs: number | null, message: string): number {
     const { maxTries, maxWaitMs } = RETRY_LIMITS[kind];
@@ -187,7 +186,6 @@ export class Retries {
   }
 }
 
-/** Seconds as people read them. */
 function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }

@@ -1,7 +1,7 @@
 /**
- * The output formats that are written page by page. With group=market, NDJSON rows are those of the
- * dataset `snapshots` and CSV rows those of `cells` (docs/definitions.md#datasets), so that a
- * download can be ingested elsewhere.
+ * The formats that are written page by page. With group=market, NDJSON rows fit the dataset
+ * `snapshots` and CSV rows `cells` (docs/definitions.md#datasets), so that a download can be ingested
+ * elsewhere.
  */
 import { venueKey } from '../../compute/market.js';
 import {
@@ -16,17 +16,17 @@ import type { FacetSum, Totals } from './totals.js';
 export const REPLAY_FORMATS = ['json', 'ndjson', 'csv', 'arrow', 'parquet'] as const;
 export type ReplayFormat = (typeof REPLAY_FORMATS)[number];
 
-/** Makes the file from nothing but the pages and their totals: it keeps no state of its own. */
+/** Writes pages in a format. It keeps no state, so that a download can be resumed. */
 export interface PageWriter {
-  /** What a page appends to the part file. @param totals with this page */
+  /** Text that a page appends to the part file. @param totals including this page */
   page(page: RemotePage, totals: Totals): Iterable<string>;
-  /** What completes the part file. */
+  /** Text that completes the part file. */
   end?(totals: Totals): string;
-  /** Makes the output file out of the completed part file, where they differ. */
+  /** Converts the completed part file to the output file, if they differ. */
   convert?(totals: Totals, part: string, to: string): Promise<void>;
 }
 
-/** One document, like a reply without the limits of a page. */
+/** One document, like a reply without page limits. */
 export const jsonWriter: PageWriter = {
   *page(page, totals) {
     if (totals.pages === 1) {
@@ -42,7 +42,7 @@ export const jsonWriter: PageWriter = {
   end: (totals) => `\n],${JSON.stringify(lastFields(totals)).slice(1)}\n`,
 };
 
-/** What is known of the window only after its last page. */
+/** Fields that are known only after the last page. */
 function lastFields(totals: Totals): object {
   const { head, slots, facets } = totals;
   const mean = ({ cents, ...facet }: FacetSum) => ({
@@ -71,13 +71,13 @@ function lastFields(totals: Totals): object {
 
 type Cell = [bin: number, supportUsd: number, resistanceUsd: number];
 
-/** A line a snapshot, complete in itself. */
+/** One self-contained line per snapshot. */
 export const ndjsonWriter: PageWriter = {
   *page(page, totals) {
     const columns = slotColumns(totals);
     const slots = totals.slots.map((_, slot) =>
       Object.fromEntries(
-        // Inside a market, `address` can only be its own.
+        // Within a market, the name `address` is unambiguous.
         columns.map(({ name, values }) => [
           name === 'market_address' ? 'address' : name,
           values[slot],
@@ -106,7 +106,7 @@ function lineOf(snapshot: RemoteSnapshot, totals: Totals, slots: readonly object
   return { ...line, [totals.head.group === 'market' ? 'markets' : 'groups']: listed };
 }
 
-/** RFC 4180 with lines that end in \n: a header, then a row a cell. Null is empty, empty is `""`. */
+/** RFC 4180 with \n line ends: a header, then one row per cell. Null is empty, an empty text `""`. */
 export const csvWriter: PageWriter = {
   *page(page, totals) {
     const columns = slotColumns(totals);
@@ -125,9 +125,9 @@ export const csvWriter: PageWriter = {
 };
 
 /**
- * A line a cell; one text a snapshot.
- * @param prefix begins every line
- * @param slotTexts a line's text for each market or group, from the comma on
+ * One line per cell, as one text per snapshot.
+ * @param prefix start of every line
+ * @param slotTexts fields of each market or group, with their leading comma
  */
 export function* cellLines(
   page: RemotePage,
@@ -153,22 +153,22 @@ function csvField(text: string | null): string {
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A text column that tells markets or groups apart. */
+/** A text column that describes markets or groups. */
 interface SlotColumn {
   name: string;
   nullable: boolean;
-  /** One value a market or group; null also where no page has a cell of it. */
+  /** One value per market or group; also null if no page has a cell of it. */
   values: readonly (string | null)[];
 }
 
-/** Names of the columns of a row a cell, in their order. */
+/** Names of the columns, in order. */
 export function columnNames(totals: Totals): string[] {
   const slots = slotColumns(totals).map(({ name }) => name);
   const [before, after] = ['chain address t tier price_usd', 'bin support_usd resistance_usd'];
   return [...before.split(' '), ...slots, ...after.split(' ')];
 }
 
-/** The columns that tell the markets or groups of a grouping apart; none with group=all. */
+/** The columns that describe markets or groups; none with group=all. */
 export function slotColumns({ head, slots, facets }: Totals): SlotColumn[] {
   if (head.group === 'all') return [];
   if (head.group === 'market') {
@@ -200,12 +200,12 @@ function column<T>(
   return { name, nullable, values: slots.map(value) };
 }
 
-/** The address that the data belongs to: the mint where a `0x` leg was answered from it. */
+/** The address that the data belong to: the mint, if it answered for a `0x` address. */
 export function dataAddress({ head }: Totals): string {
   return head.resolved_token ?? head.token;
 }
 
-/** Indexes of a snapshot's cells into the slots; null where there are none. */
+/** Indexes of a snapshot's cells into the slots; null with group=all. */
 function slotIndexes(snapshot: RemoteSnapshot, { head }: Totals): number[] | null {
   const key = indexKeyOf(head.group);
   return key === null ? null : (snapshot[key] ?? []);

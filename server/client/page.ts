@@ -1,4 +1,4 @@
-/** A replay page as a client gets it: JSON of the endpoint's schema, checked before it is used. */
+/** A replay page as received: JSON, checked against the endpoint's schema. */
 import type { Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
@@ -9,7 +9,7 @@ export type RemoteSnapshot = RemotePage['snapshots'][number];
 export type RemoteMarket = RemotePage['markets'][number];
 export type RemoteGroup = RemotePage['groups'][number];
 
-/** The reply is no replay page; the message says what was expected instead. */
+/** The reply is not a replay page; the message says what was expected. */
 export class PageFault extends Error {
   override readonly name = 'PageFault';
 }
@@ -29,7 +29,7 @@ export function slotsOf(page: RemotePage): readonly (RemoteMarket | RemoteGroup)
 }
 
 /**
- * Reads a page's text. Fields that the schema does not have stay on the object as they came.
+ * Reads a page's text. Fields that are not in the schema are kept.
  * @throws PageFault
  */
 export function parsePage(text: string): RemotePage {
@@ -57,7 +57,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The schema cannot say that a snapshot's columns agree, nor what its indexes point at. */
+/** Checks what the schema cannot express: lengths of columns, and bounds of indexes. */
 function checkSnapshot(page: RemotePage, snapshot: RemoteSnapshot, name: string): void {
   const { length } = snapshot.bin;
   for (const column of ['support_usd', 'resistance_usd'] as const) {

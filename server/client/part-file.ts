@@ -1,21 +1,21 @@
 /**
- * A file that is written in steps and can be resumed after an interruption at any moment: `OUT.part`
- * holds the data, `OUT.part.state` says how much of it counts and what comes next. A lock file keeps
- * two processes from writing it.
+ * A file that is written in steps and can be resumed after an interruption at any time: `OUT.part` has
+ * the data, `OUT.part.state` says how much of it is valid and what comes next. A lock file prevents two
+ * processes from writing it.
  */
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { ReplayError } from './request.js';
 
-/** Texts are gathered up to about this length before they are written. */
+/** Texts are buffered up to about this length. */
 const WRITE_CHARS = 1024 * 1024;
 
 export interface PartPaths {
   part: string;
   state: string;
-  /** A state that is being written. */
+  /** The next state, while it is written. */
   newState: string;
   lock: string;
-  /** A file made from the part, before it takes OUT's place. */
+  /** The converted file, before it is renamed to OUT. */
   converted: string;
 }
 
@@ -30,7 +30,7 @@ export function partPaths(out: string): PartPaths {
   };
 }
 
-/** What of a part file counts. */
+/** The valid bytes of a part file, and the state after them. */
 interface Written<S> {
   bytes: number;
   state: S;
@@ -41,14 +41,14 @@ export class PartFile<S> {
     private readonly paths: PartPaths,
     private readonly file: FileHandle,
     private written: Written<S>,
-    /** End of what was appended; up to `written.bytes` it counts. */
+    /** End of the appended data, of which `written.bytes` are valid. */
     private position: number,
   ) {}
 
-  /** The state that an interrupted run left behind; null where there is none. @throws ReplayError */
+  /** What an interrupted download left; null if nothing. @throws ReplayError */
   static async left<S>(paths: PartPaths): Promise<Written<S> | null> {
     const size = (await stat(paths.part).catch(absent))?.size ?? null;
-    // A state alone is what an end at the very first or the very last moment leaves.
+    // An interruption at the very start or end leaves a state without a part.
     if (size === null) return null;
     const text = await readFile(paths.state, 'utf8').catch(absent);
     if (text === null) {
@@ -61,9 +61,9 @@ export class PartFile<S> {
     );
   }
 
-  /** Begins at the given state; what lies after its bytes is cut off. */
+  /** Opens the part file at the given state and truncates it to its bytes. */
   static async open<S>(paths: PartPaths, written: Written<S>): Promise<PartFile<S>> {
-    // The state comes first: a part file without one is not ours.
+    // The state comes first, since a part file without one counts as foreign.
     await writeState(paths, written);
     const file = await open(paths.part, written.bytes === 0 ? 'w' : 'r+');
     await file.truncate(written.bytes);
@@ -74,16 +74,16 @@ export class PartFile<S> {
     return this.written.state;
   }
 
-  /** Appends; nothing of it counts before commit(). */
+  /** Appends texts, which become valid with commit(). */
   async append(texts: Iterable<string>): Promise<void> {
-    let gathered = '';
+    let buffered = '';
     for (const text of texts) {
-      gathered += text;
-      if (gathered.length < WRITE_CHARS) continue;
-      await this.write(Buffer.from(gathered));
-      gathered = '';
+      buffered += text;
+      if (buffered.length < WRITE_CHARS) continue;
+      await this.write(Buffer.from(buffered));
+      buffered = '';
     }
-    await this.write(Buffer.from(gathered));
+    await this.write(Buffer.from(buffered));
   }
 
   private async write(bytes: Buffer): Promise<void> {
@@ -95,14 +95,13 @@ export class PartFile<S> {
     this.position += bytes.length;
   }
 
-  /** From now on what was appended counts, and `state` says what comes next. */
+  /** Makes the appended data valid, with `state` as what comes next. */
   async commit(state: S): Promise<void> {
     await this.file.datasync();
     this.written = { bytes: this.position, state };
     await writeState(this.paths, this.written);
   }
 
-  /** Everything is on disk. */
   async sync(): Promise<void> {
     await this.file.sync();
   }
@@ -130,17 +129,16 @@ function parseState<S>(text: string, file: string): Written<S> {
     const { version, bytes, state } = JSON.parse(text) as Written<S> & { version: number };
     if (version === STATE_VERSION && Number.isSafeInteger(bytes)) return { bytes, state };
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new ReplayError(`${file} is no state of this version of fathom replay; use --restart`);
 }
 
-/** Takes away everything that a run leaves beside OUT. */
+/** Removes every file beside OUT except the lock. */
 export async function removeParts({ part, state, newState, converted }: PartPaths): Promise<void> {
   for (const file of [part, converted, newState, state]) await rm(file, { force: true });
 }
 
-/** What was written to a file is on disk. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r+');
   try {
@@ -150,16 +148,16 @@ export async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** null where there is no such file. */
+/** For catch(): null if the file does not exist. */
 export function absent(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
   throw error;
 }
 
 /**
- * Takes the lock, also from a process that is no more.
- * @returns gives it back
- * @throws ReplayError while another process holds it
+ * Takes the lock, even from a process that no longer runs.
+ * @returns a function that releases it
+ * @throws ReplayError if another process holds it
  */
 export async function takeLock(lock: string): Promise<() => Promise<void>> {
   for (;;) {
@@ -185,7 +183,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Not ours to signal, yet there.
+    // EPERM: the process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -1,26 +1,26 @@
-/** A replay client's request: a server, a token and replay's parameters; and how it may fail. */
+/** A replay client's request: server, token and parameters; and its errors. */
 import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
 import { BASE_PATH } from '../api/endpoint.js';
 
-/** Parameters of GET /replay/:address by name, as texts that the server checks. */
+/** Query parameters by name; the server checks them. */
 export type ReplayParameters = Readonly<Record<string, string>>;
 
 export interface ReplayRequest {
-  /** Base URL without a slash at its end. */
+  /** Base URL without a trailing slash. */
   url: string;
   address: string;
   parameters: ReplayParameters;
 }
 
-/** The part of a window that is still to come, as a page's reply pins it. */
+/** The part of a window that is left to fetch, in epoch seconds. */
 export interface Rest {
   from: number;
   to: number;
 }
 
 /**
- * The base URL of a server, with a path where it stands behind one, without a slash at its end.
+ * The base URL of a server, possibly with a path, without a trailing slash.
  * @param from the flag or variable that it came from
  * @throws UsageError
  */
@@ -35,7 +35,7 @@ export function baseUrl(text: string, from: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
 
-/** @throws UsageError where the text is no address of any chain */
+/** @throws UsageError if the text is not an address of any chain */
 export function checkedAddress(address: string): string {
   if (chainOfAddress(address) !== null) return address;
   throw new UsageError(
@@ -43,7 +43,7 @@ export function checkedAddress(address: string): string {
   );
 }
 
-/** The URL of the request's first page, or of the one with which the rest of its window begins. */
+/** The URL of the request's first page, or of the first page of `rest`. */
 export function pageUrl({ url, address, parameters }: ReplayRequest, rest: Rest | null): URL {
   const page = new URL(`${url}${BASE_PATH}/replay/${address}`);
   const search = new URLSearchParams(parameters);
@@ -52,7 +52,7 @@ export function pageUrl({ url, address, parameters }: ReplayRequest, rest: Rest 
   return page;
 }
 
-/** How two requests differ, in words: `from (was 1, is 2)`; null where they are the same. */
+/** How two requests differ: `from (was 1, is 2)`; null if they are the same. */
 export function difference(was: ReplayRequest, is: ReplayRequest): string | null {
   const flat = ({ url, address, parameters }: ReplayRequest) => ({ url, address, ...parameters });
   const [before, now]: Record<string, string>[] = [flat(was), flat(is)];
@@ -64,11 +64,11 @@ export function difference(was: ReplayRequest, is: ReplayRequest): string | null
     .join(', ');
 }
 
-/** A replay that cannot go on. The message is for the user. */
+/** A download that cannot continue. The message is for the user. */
 export class ReplayError extends Error {
   override readonly name = 'ReplayError';
 
-  /** @param resumable whether another run may go on from the pages that are kept */
+  /** @param resumable whether the same command can resume from the kept pages */
   constructor(
     message: string,
     readonly resumable = true,
@@ -77,15 +77,15 @@ export class ReplayError extends Error {
   }
 }
 
-/** The part file and the server's data no longer fit together. */
+/** The server's data no longer match the part file. */
 export function outdated(what: string): ReplayError {
   return new ReplayError(`${what}; use --restart`, false);
 }
 
-/** Characters of a server's own words that are repeated. */
+/** Maximum length of a quoted message of a server. */
 const MAX_REPEATED_CHARS = 500;
 
-/** A server's words, fit to be shown on a terminal: one line, no control characters, bounded. */
+/** A server's message, safe to show on a terminal: one bounded line without control characters. */
 export function repeated(text: string): string {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
   return line.length <= MAX_REPEATED_CHARS ? line : `${line.slice(0, MAX_REPEATED_CHARS)}...`;

@@ -1,11 +1,11 @@
 /**
- * The sum of a replay's pages so far. It is plain JSON and enough, together with the part file, to
- * resume from any page.
+ * Totals of the pages so far. They are plain JSON and, together with the part file, enough to resume
+ * after any page.
  */
 import { slotsOf, type RemoteGroup, type RemoteMarket, type RemotePage } from './page.js';
 import { outdated, type ReplayError } from './request.js';
 
-/** A facet's sum over snapshots, in whole cents, so that means of pages add up exactly. */
+/** A facet's sum over snapshots; in whole cents, so that the means of pages add up exactly. */
 export interface FacetSum {
   key: string;
   label: string;
@@ -19,7 +19,7 @@ interface FacetSums {
   venues: FacetSum[];
 }
 
-/** The reply's fields that hold for the whole window. */
+/** Fields of the reply that are the same for the whole window. */
 type WindowHead = Pick<
   RemotePage,
   | 'token'
@@ -40,26 +40,26 @@ export interface Totals {
   pages: number;
   snapshots: number;
   cells: number;
-  /** First and last `t`; null as long as no snapshot came. */
+  /** First and last `t`; null before the first snapshot. */
   servedFrom: number | null;
   servedTo: number | null;
   /**
-   * The markets (or groups) that cells point at: the longest list of any page. Lists begin alike on
-   * all pages, so that an index means the same throughout.
+   * The markets (or groups) that cells index: the longest list of any page. The lists of all pages
+   * start alike, so an index means the same on every page.
    */
   slots: (RemoteMarket | RemoteGroup)[];
   /** Tiers in order of first appearance. */
   tiers: string[];
   /** null with group=all and no filter. */
   facets: FacetSums | null;
-  /** The asked venues without depth on any page. */
+  /** Requested venues without depth on any page. */
   venuesNotFound: string[];
 }
 
 /**
  * The totals with one more page.
  * @param totals null before the first page
- * @throws ReplayError where the page does not go on from the ones before
+ * @throws ReplayError if the page does not continue the ones before
  */
 export function addPage(totals: Totals | null, page: RemotePage): Totals {
   const before = totals ?? emptyTotals(page);
@@ -110,7 +110,7 @@ function emptyTotals(page: RemotePage): Totals {
   };
 }
 
-/** A server whose store was replaced between two pages must not go unnoticed. */
+/** Detects that the server's data were replaced between two pages. */
 function checkContinues(before: Totals, page: RemotePage): void {
   const { head, servedTo } = before;
   const same =
@@ -146,7 +146,7 @@ function addFacets(sums: FacetSums | null, { facets }: RemotePage): FacetSums | 
   };
 }
 
-/** A mean times its frames is a whole number of cents but for the rounding of one division. */
+/** A mean times its frames is a whole number of cents, except for rounding. */
 function addSums(
   sums: FacetSum[],
   means: readonly (Omit<FacetSum, 'cents'> & { usd: number })[],

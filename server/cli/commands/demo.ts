@@ -21,9 +21,9 @@ const DEMO_USAGE = 'fathom demo [--data DIR] [--seed N] [--until TIME] [--live] 
 export const command = { usage: DEMO_USAGE, run: demo };
 
 const MAX_SEED = 0x7fff_ffff;
-/** The live collector looks at its clock this often. */
+/** How often the live market is extended. */
 const COLLECT_EVERY_MS = 5000;
-/** Name of the key that the demo prints; a new one replaces it at every start. */
+/** Name of the demo's key, which every start replaces. */
 const DEMO_KEY_NAME = 'demo';
 
 /** @throws UsageError | InputError */
@@ -42,7 +42,7 @@ async function demo(words: readonly string[]): Promise<void> {
     untilS: flags.until === undefined ? nowS() : Math.floor(instant(flags.until, '--until')),
     filled: false,
   };
-  /** Whether a fill that was cut off is the one to go on with: another market must be named. */
+  /** Whether to resume an interrupted fill, which flags for another market prevent. */
   const isWanted = ({ seed, untilS, filled }: DemoMarker) =>
     !filled &&
     (flags.until === undefined || untilS === wanted.untilS) &&
@@ -63,7 +63,7 @@ async function demo(words: readonly string[]): Promise<void> {
   });
 }
 
-/** Makes a fresh demo key and revokes the ones before it. */
+/** Creates a demo key and revokes earlier ones. */
 export async function renewDemoKey(store: StoreOperations): Promise<IssuedKey> {
   for (const { id, name, revokedAtS } of await store.listKeys()) {
     if (name === DEMO_KEY_NAME && revokedAtS === null) await store.revokeKey(id);
@@ -85,7 +85,7 @@ async function refuseUnlessEmpty({ directory, useStore }: DemoRequest): Promise<
   }
 }
 
-/** Completes the fill where it was cut off, then carries the market on until a signal comes. */
+/** Completes an interrupted fill, then extends the market until a signal comes. */
 async function keepAlive(request: DemoRequest, marker: DemoMarker): Promise<void> {
   const ending = new AbortController();
   void stopSignal().then(() => ending.abort());

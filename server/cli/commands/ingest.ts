@@ -11,7 +11,7 @@ const INGEST_USAGE = `fathom ingest DATASET FILE... [--data DIR] [--format F] [-
   DATASET: ${DATASETS.join(', ')}; FILE: .ndjson .jsonl .csv (also .gz), .parquet, .arrow .arrows`;
 export const command = { usage: INGEST_USAGE, run: ingest };
 
-/** One file's line of the report; rates count what this command did, reading included. */
+/** A file's line of the report; the times include reading. */
 interface TimedReport extends FileReport {
   seconds: number;
   cells_per_second: number;

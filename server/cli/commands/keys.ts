@@ -14,7 +14,7 @@ const KEYS_USAGE = `fathom keys create --tier premium|enterprise [--name N] [--r
 fathom keys list|rotate ID|revoke ID [--data DIR] [--json]`;
 export const command = { usage: KEYS_USAGE, run: keys };
 
-/** Greatest number that a limit may be set to. */
+/** Maximum of `--rpm` and `--quota`. */
 const MAX_LIMIT = 1_000_000_000;
 const MAX_NAME_CHARS = 100;
 
@@ -106,7 +106,7 @@ function jsonRecord(record: KeyRecord): object {
   };
 }
 
-/** null: as the plan has it. */
+/** null: the plan's limit applies. */
 function jsonLimit(value: number | null): number | 'unlimited' | null {
   return value === Infinity ? 'unlimited' : value;
 }

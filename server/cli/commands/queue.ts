@@ -7,7 +7,7 @@ import { onStore } from '../runtime.js';
 const QUEUE_USAGE = 'fathom queue [--data DIR] [--json]';
 export const command = { usage: QUEUE_USAGE, run: queue };
 
-/** Prints the tokens that wait for data, oldest first. @throws UsageError */
+/** Prints the tokens that wait for data, oldest request first. @throws UsageError */
 export async function queue(words: readonly string[]): Promise<void> {
   const { flags, rest } = readFlags(words, { data: 'text', json: 'switch' });
   if (rest.length > 0) throw new UsageError(`queue: unexpected ${rest[0]}`);

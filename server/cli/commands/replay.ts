@@ -1,4 +1,4 @@
-/** `fathom replay ADDRESS`: a client of a running server. */
+/** `fathom replay ADDRESS`: downloads depth history from a running server. */
 import { UsageError } from '../../../storage/errors.js';
 import { download, type DownloadResult, type ReplayState } from '../../client/download.js';
 import { fetchPage, type RetryKind } from '../../client/fetch-page.js';
@@ -22,7 +22,7 @@ const REPLAY_USAGE = `fathom replay ADDRESS --out FILE [--format ${REPLAY_FORMAT
 
 export const command = { usage: REPLAY_USAGE, run: replay };
 
-/** What the progress line says while the server lets a client wait. */
+/** Text of the progress line while the server makes the client wait. */
 const WAITS = { busy: 'waiting, replay is busy', limited: 'waiting for the rate limit' } as const;
 
 /** @throws UsageError | ReplayError */
@@ -35,7 +35,7 @@ export async function replay(words: readonly string[]): Promise<void> {
   if (options.json) printJson(jsonResult(options, result, seconds));
 }
 
-/** The first SIGINT or SIGTERM ends the run in good order, a second one at once. */
+/** The first SIGINT or SIGTERM ends the command in order, a second one at once. */
 async function interruptible<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController();
   const stop = (): void => {
@@ -79,16 +79,16 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
       },
     });
   } catch (error) {
-    // Whatever fails after the signal fails because of it.
+    // After the signal, any failure is its consequence.
     const cause: unknown = signal.aborted ? signal.reason : error;
-    throw cause instanceof ReplayError ? withWayOn(cause, state) : cause;
+    throw cause instanceof ReplayError ? withResumeHint(cause, state) : cause;
   } finally {
     progress.end();
   }
 }
 
-/** Says how to go on after pages have come in. */
-function withWayOn(error: ReplayError, state: ReplayState | null): ReplayError {
+/** Adds how to resume, once there are pages to resume from. */
+function withResumeHint(error: ReplayError, state: ReplayState | null): ReplayError {
   const { totals, rest } = state ?? { totals: null, rest: null };
   if (totals === null || rest === null || !error.resumable) return error;
   return new ReplayError(
@@ -96,7 +96,7 @@ function withWayOn(error: ReplayError, state: ReplayState | null): ReplayError {
   );
 }
 
-/** Share of the window's time that is in. */
+/** Downloaded share of the window's time. */
 function share({ totals, rest, paged }: ReplayState): number {
   if (paged || totals === null || rest === null) return paged ? 1 : 0;
   const { from, to } = totals.head.window;
@@ -160,7 +160,7 @@ function iso(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
-/** Flags that are handed to the server under the same name with underscores; it checks them. */
+/** Flags that are sent to the server, with underscores in their names; the server checks them. */
 const PASSED_ON = [
   'group',
   'from',
@@ -172,7 +172,7 @@ const PASSED_ON = [
   'min-pct',
   'max-pct',
 ] as const;
-/** Formats by the ending of OUT, where --format is not given. */
+/** Default of --format, by the ending of OUT. */
 const FORMAT_OF_ENDING: Readonly<Record<string, ReplayFormat>> = {
   json: 'json',
   ndjson: 'ndjson',
@@ -221,16 +221,16 @@ export function replayOptions(words: readonly string[]): ReplayOptions {
   return { request, format: formatOf(flags.format, out), out, key: keyOf(), force, restart, json };
 }
 
-/** `--min-pct -60`: a number that would be taken for a flag is bound to the one before it. */
+/** Joins `--min-pct -60` into one word, since -60 would be taken for a flag. */
 function withNegativeNumbers(words: readonly string[]): string[] {
-  const bound: string[] = [];
+  const joined: string[] = [];
   for (const word of words) {
-    const before = bound.at(-1);
-    const binds = before !== undefined && /^--(min|max)-pct$/.test(before) && /^-\.?\d/.test(word);
-    if (binds) bound[bound.length - 1] = `${before}=${word}`;
-    else bound.push(word);
+    const before = joined.at(-1);
+    const joins = before !== undefined && /^--(min|max)-pct$/.test(before) && /^-\.?\d/.test(word);
+    if (joins) joined[joined.length - 1] = `${before}=${word}`;
+    else joined.push(word);
   }
-  return bound;
+  return joined;
 }
 
 function requestOf(

@@ -33,16 +33,16 @@ export async function serve(words: readonly string[]): Promise<void> {
     await stopped;
     await service.close();
   } catch (error) {
-    // Stopped before it listened: there is nothing to drain.
+    // Stopped before it listened, so there is nothing to drain.
     if (!ending.signal.aborted || error !== ending.signal.reason) throw error;
   }
 }
 
 /**
  * Opens the store, starts the pool and the server, and listens for commands.
- * @param stop gives a start up that still waits for the store
+ * @param stop aborts the wait for the store
  * @param log standard error by default
- * @throws InputError | StoreBusyError | Error where the port is in use
+ * @throws InputError | StoreBusyError | Error if the port is in use
  */
 export async function startService(
   options: ServeOptions,
@@ -64,21 +64,20 @@ export async function startService(
     const store = await openForServer(directory, storeOptions(pool), LOCK_WAIT_MS, stop);
     closing.push(() => store.close());
     await sweepStaging(directory, Date.now());
-    // Earlier versions kept fragments on disk.
+    // Earlier versions stored fragments on disk.
     await rm(path.join(directory, 'fragments'), { recursive: true, force: true });
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
     const tokens = new LiveTokens({ source: store.depth, pool, clock, log });
     closing.push(() => tokens.close());
     const topScores = new TopScores(tokens, log);
     closing.push(() => topScores.close());
-    const memoryBytes = options.fragmentBytes;
-    const fragments = new Fragments({ pool, depth: store.depth, log, memoryBytes });
+    const { depth } = store;
+    const fragments = new Fragments({ pool, depth, log, memoryBytes: options.fragmentBytes });
     closing.push(() => fragments.close());
     const orders = new LiveOrders({ source: store.orders, tokens, pool, clock, log });
     closing.push(() => orders.close());
     const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
     closing.push(() => holderFlows.close());
-    const { depth } = store;
     const lp = new LpTools({ source: store.lp, depth, tokens, pool, clock, log, quotes });
     closing.push(() => lp.close());
     store.onChange((change) => {
@@ -91,11 +90,11 @@ export async function startService(
     closing.push(() => control.close());
     await tokens.start();
     await orders.start();
-    // Not awaited: requests that come before the first boards wait for them.
+    // Not awaited: early requests wait for the first boards.
     lp.start();
     putLoopFirst();
     const server = await startServer({
-      depth: store.depth,
+      depth,
       keys: store.keys,
       handlers: liveHandlers({
         tokens,
@@ -114,7 +113,7 @@ export async function startService(
       checkPlan: new Limiter({ usage: store.usage, plans }).check,
       pool,
       fragments,
-      columns: new SegmentColumns(store.depth, options.columnBytes),
+      columns: new SegmentColumns(depth, options.columnBytes),
       clock,
       host,
       port,

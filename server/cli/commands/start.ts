@@ -1,4 +1,4 @@
-/** `npm start`: the server with the living demo market beside it. */
+/** `npm start`: the server, with the live demo market in a second process. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -14,9 +14,9 @@ import { startService } from './serve.js';
 const START_USAGE = 'fathom start [flags of serve]: serve, with the demo market kept alive';
 export const command = { usage: START_USAGE, run: start };
 
-/** How long the collector may take to end when the server stops. */
+/** The collector is killed if it takes longer than this to stop. */
 const COLLECTOR_STOP_MS = 5000;
-/** How long the lines to try are held back for the first snapshots. */
+/** How long to wait for the first snapshots before printing the command to try. */
 const FIRST_DATA_MS = 8000;
 const FIRST_DATA_POLL_MS = 100;
 
@@ -27,7 +27,7 @@ export async function start(words: readonly string[]): Promise<void> {
   const stopped = stopSignal();
   const collector = await startCollector(options.directory);
   const { key } = await onStore(options.directory, renewDemoKey);
-  // The line to try is printed when it has something to show.
+  // The printed command should have data to show.
   await firstData(options.directory);
   const [{ address }] = demoTokens(DEMO_SEED);
   printLine(`URL  ${service.url}`);
@@ -40,11 +40,11 @@ export async function start(words: readonly string[]): Promise<void> {
   await service.close();
 }
 
-/** The collector is a process of its own: it comes to the store as any collector does. */
+/** Starts the collector as a process of its own, which reaches the store like any other collector. */
 async function startCollector(directory: string): Promise<ChildProcess | null> {
   const summary = await onStore(directory, (store) => store.summary());
   if (summary.tokens > 0 && (await readMarker(directory)) === null) {
-    tell('The data directory holds data of its own: the demo market stays out of it.');
+    tell('The data directory has other data, so the demo market is not added.');
     return null;
   }
   const main = fileURLToPath(new URL('../main.js', import.meta.url));
