@@ -1,4 +1,4 @@
-/** The simulated market's flat datasets at a moment, as a collector hands them over. */
+/** The simulated market's flat datasets at a moment, as a collector reports them. */
 import { LRUCache } from 'lru-cache';
 import { DAY_S, HOUR_S, MINUTE_S } from '../time.js';
 import { base58Address, between, hash, keyOf, sizeDraw, unit } from './hash.js';
@@ -8,47 +8,47 @@ import { dlmmAt, type PoolProfile } from './pools.js';
 import { dayShape, fairPrice, quotePrice, smoothNoise, tradedPrice } from './price.js';
 import { NATIVE_MINT, USDC_MINT, type DemoToken } from './tokens.js';
 
-/** Hours that a filled market has behind it. */
+/** Hours of history in a filled market. */
 const HOURS_BACK = 48;
-/** Trading swells and ebbs over such a time. */
+/** How long trading takes to swell and ebb. */
 const TURNOVER_PERIOD_S = 5 * HOUR_S;
 /** What a DLMM pool turns over in an average hour, as a share of what it holds. */
 const POOL_TURNOVER = 0.035;
-/** Providers come and go over such a time, and volatility with the fee. */
+/** How long providers, volatility and fees take to come and go. */
 const POOL_PERIOD_S = 2 * HOUR_S;
 
 const WALLET_STAY_S = [40 * DAY_S, 600 * DAY_S] as const;
 /** Share of its slot's time in which a wallet holds anything. */
 const HELD_SHARE = 0.93;
-/** A wallet trades this often; in between its balance stands still. */
+/** Time between a wallet's trades; its balance is constant in between. */
 const TRADE_EVERY_S = [1_800, 5 * DAY_S] as const;
-/** A wallet's holdings swell and shrink over such a time. */
+/** How long a wallet's holdings take to swell and shrink. */
 const MOOD_S = 11 * DAY_S;
 /** Supply that a wallet of median size holds. */
 const MEDIAN_SHARE = 0.0006;
 /** A history of holders has the last minute of these days, then hours, then minutes to its end. */
 const HOLDER_DAYS = 33;
 const HOLDER_MINUTES = 15;
-/** Wallets' addresses that are remembered: one takes longer to make than its balances. */
+/** Wallet addresses kept: making one takes longer than its balances. */
 const MAX_WALLET_ADDRESSES = 20_000;
 const walletAddresses = new LRUCache<string, string>({
   max: MAX_WALLET_ADDRESSES,
   memoMethod: base58Address,
 });
 
-/** Rows of one dataset; made as they are read, since those of holders are many. */
+/** Rows of one dataset, made as they are read: holders have many. */
 export interface DemoRows {
   dataset: 'dca_orders' | 'limit_orders' | 'holders' | 'dlmm_pools' | 'dlmm_hours' | 'token_hours';
   rows: () => Iterable<object>;
 }
 
-/** Everything that stands at `untilS`, with the hours and holders before it. */
+/** The whole state at `untilS`, with the hours and holders before it. */
 export function demoFlatRows(tokens: readonly DemoToken[], untilS: number): DemoRows[] {
   const hours = hoursBetween(untilS - HOURS_BACK * HOUR_S, untilS);
   return datasets(tokens, untilS, null, hours, holderTimes(untilS));
 }
 
-/** What changed in `(sinceS, t]`: orders at once, the rest when a minute has gone by. */
+/** The changes in `(sinceS, t]`: orders at once, the rest once a minute. */
 export function demoFlatChanges(
   tokens: readonly DemoToken[],
   sinceS: number,
@@ -91,7 +91,7 @@ function hoursBetween(fromS: number, toS: number): number[] {
   return hours;
 }
 
-/** Share of an hour that has gone by at `t`. */
+/** Share of an hour that has passed at `t`. */
 function passedShare(hour: number, t: number): number {
   return Math.min(1, Math.max(0, (t - hour) / HOUR_S));
 }
@@ -118,7 +118,7 @@ export interface DemoHolderRow {
   balance: number;
 }
 
-/** A token's holders at `t`, the wallets that hold anything: they come, trade now and then, leave. */
+/** A token's holders at `t`: wallets that come, trade now and then, and leave. */
 function holderRows(token: DemoToken, t: number): DemoHolderRow[] {
   if (token.chain !== 'mainchain') return [];
   const rows: DemoHolderRow[] = [];
@@ -182,7 +182,7 @@ function dlmmPoolRows(token: DemoToken, t: number): object[] {
   });
 }
 
-/** The row of one hour of each of a token's pools, as far as it has gone by `t`. */
+/** One hour of each of a token's pools, as far as it has passed at `t`. */
 function dlmmHourRows(token: DemoToken, hour: number, t: number): object[] {
   const middle = hour + HOUR_S / 2;
   return dlmmPoolsAt(token, Math.min(t, middle)).map(({ pubkey, pool, usd }) => {
@@ -200,8 +200,8 @@ function feePct({ key, feeBp }: PoolProfile, t: number): number {
 }
 
 /**
- * The row of one hour of a token's volume, wash trading left out, as far as it has gone by `t`: a
- * share of what its pools hold; moves of the price bring trades.
+ * One hour of a token's volume without wash trading, as far as it has passed at `t`: a share of what
+ * its pools hold, more when the price moves.
  */
 function tokenHourRows(token: DemoToken, hour: number, t: number): object[] {
   const { chain, address, price } = token;

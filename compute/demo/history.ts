@@ -21,7 +21,7 @@ export const DEMO_15M_S = 7 * DAY_S;
 /** Hourly snapshots of the EVM chain, before the raw ones. */
 export const DEMO_1H_S = 30 * DAY_S;
 
-/** The raw day is made in these spans, back from its end: first pages are there at once. */
+/** The raw day is made in these spans, newest first, so that pages work soon. */
 const RAW_SPANS_S = [2 * HOUR_S, 6 * HOUR_S, 16 * HOUR_S] as const;
 /** A collector misses a snapshot now and then. */
 const MISS_CHANCE = 0.004;
@@ -124,7 +124,7 @@ export function simulateDemo(input: DemoUnitInput): BinnedChunk {
   return binSnapshotRows(rows, { firstLine: 1, mode: 'replace' });
 }
 
-/** The last seed's tokens: pools hold on to what their positions make. */
+/** The last seed's tokens: pools keep what their positions add up to. */
 let tokensOfSeed: { seed: number; tokens: DemoToken[] } | null = null;
 
 function isDown({ key }: DemoToken, { head }: DemoMarket, t: number): boolean {
@@ -152,7 +152,7 @@ function bodyOf(market: DemoMarket, priceUsd: number, t: number): MarketBody {
   }
 }
 
-/** The markets of a row as ready-made cells, the form in which some collectors hand them over. */
+/** The markets of a row as cells, the form in which some collectors report them. */
 function nearCells(row: object): DemoMarketRow[] {
   const { markets, run } = binSnapshotRows([row], { firstLine: 1, mode: 'replace' }).runs[0];
   return markets.map(({ exchangeType, ...market }, index) => {

@@ -1,4 +1,4 @@
-/** The simulated market's DCA and limit orders: placed, worked off or filled, closed. */
+/** The simulated market's DCA and limit orders, from placing to closing. */
 import type { Direction } from '../orders/dca-orders.js';
 import { DAY_S, HOUR_S } from '../time.js';
 import { base58Address, evmAddress, hash, keyOf, sizeDraw, unit } from './hash.js';
@@ -15,11 +15,11 @@ const WORKED_SHARE = 0.85;
 const RANGED_SHARE = 0.35;
 /** Median of a deposit as a share of what the token's pools hold. */
 const MEDIAN_DEPOSIT = 0.006;
-/** An order with a range looks at the price at each of its cycles: it has no more than these. */
+/** Most cycles of an order with a range, which checks the price at each. */
 const MAX_RANGED_CYCLES = 200;
 
 const LIMIT_STAY_S = [HOUR_S, 12 * DAY_S] as const;
-/** The price is held against a limit order this often in its life. */
+/** How often in its life a limit order is checked against the price. */
 const LOOKS = 16;
 /** A price this far beyond an order's (log) has filled all of it. */
 const FILL_REACH = 0.02;
@@ -28,7 +28,7 @@ const MEDIAN_LIMIT = 0.00025;
 const PLATFORMS = { mainchain: ['jupiter', 'raydium'], evmchain: ['1inch', 'cowswap'] } as const;
 const QUOTES = { mainchain: ['USDC', 'SOL'], evmchain: ['USDC', 'WETH'] } as const;
 
-/** One occupant of a slot; one follows another, each for the slot's own time. */
+/** One occupant of a slot. Occupants follow one another, each for the slot's own time. */
 interface Tenancy {
   /** A hash of its own. */
   key: number;
@@ -37,7 +37,7 @@ interface Tenancy {
 }
 
 /**
- * Who is in a slot at `t`.
+ * The occupant of a slot at `t`.
  * @param staysS shortest and longest time that a slot keeps its occupants, evenly on a log scale
  */
 export function tenancyAt(
@@ -47,9 +47,9 @@ export function tenancyAt(
 ): Tenancy {
   const stayS = Math.round(minS * Math.pow(maxS / minS, unit(hash(slotKey, 3))));
   const phase = hash(slotKey, 1) % stayS;
-  const turn = Math.floor((t - phase) / stayS);
-  const fromS = turn * stayS + phase;
-  return { key: hash(hash(slotKey, 2), turn), fromS, toS: fromS + stayS };
+  const number = Math.floor((t - phase) / stayS);
+  const fromS = number * stayS + phase;
+  return { key: hash(hash(slotKey, 2), number), fromS, toS: fromS + stayS };
 }
 
 /**
@@ -119,7 +119,7 @@ function dcaOrder(token: DemoToken, price: PriceModel, { key, fromS, toS }: Tena
   const range = isRanged ? rangeOf(key, direction, fairPrice(price, fromS)) : OPEN_RANGE;
   let traded = passed;
   if (isRanged) {
-    // A cycle that finds the price out of range passes without a trade.
+    // A cycle with the price out of range passes without a trade.
     for (let cycle = 1; cycle <= passed; cycle++) {
       const usd = fairPrice(price, fromS + cycle * frequencyS);
       if (usd < (range.min_usd ?? 0) || usd > (range.max_usd ?? Infinity)) traded--;
@@ -148,7 +148,7 @@ interface PriceRange {
 
 const OPEN_RANGE: PriceRange = { min_usd: null, max_usd: null };
 
-/** Buyers set a ceiling, sellers a floor, a little beyond the price at which they came. */
+/** Buyers set a ceiling, sellers a floor, a little beyond the price at which they start. */
 function rangeOf(key: number, direction: Direction, priceUsd: number): PriceRange {
   const near = 0.01 + 0.12 * unit(hash(key, 7));
   const far = 0.2 + 0.6 * unit(hash(key, 8));

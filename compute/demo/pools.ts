@@ -1,4 +1,5 @@
-/** Pools of the simulated market: providers' positions, and the states that they make. */
+/** Pools of the simulated market: providers' positions and the pool states that they add up to. */
+import { MAX_TICK } from '../ingest/fields.js';
 import { DAY_S } from '../time.js';
 import { hash, sizeDraw, unit } from './hash.js';
 import { fairPrice, quotePrice, smoothNoise, type PriceModel } from './price.js';
@@ -10,7 +11,7 @@ export interface PoolProfile {
   /** Null where the pool is quoted in dollars. */
   quote: PriceModel | null;
   tvlUsd: number;
-  /** Positions that stand at a time, about. */
+  /** About how many positions there are at a time. */
   positions: number;
   /** Whether the token is token0 or X. */
   isFirst: boolean;
@@ -51,7 +52,6 @@ const COHORTS = [
 const GROUPS = 2;
 
 const LN_TICK = Math.log(1.0001);
-const MAX_TICK = 887_272;
 const TWO_POW_96 = 2 ** 96;
 
 /** A DLMM pool's bins reach this far on either side of the price. */
@@ -60,7 +60,7 @@ const MIN_BIN_USD = 0.5;
 /** Fees, deposits and withdrawals change single bins about this often. */
 const BIN_CHANGE_S = 420;
 
-/** Constant product: providers come and go at these times and change the liquidity by a little. */
+/** Constant product: providers change the liquidity a little at these times. */
 const LIQUIDITY_STEP_S = 1_800;
 const LIQUIDITY_PERIOD_S = 40_000;
 
@@ -97,7 +97,7 @@ function positionsAt(pool: PoolProfile, t: number): PositionSet {
   return set;
 }
 
-/** Remembers what a pool's positions make for as long as none of them changes. */
+/** Keeps what a pool's positions add up to until one of them changes. */
 function held<State>(make: (pool: PoolProfile, set: PositionSet) => State) {
   const last = new WeakMap<PoolProfile, { fromS: number; toS: number; state: State }>();
   return (pool: PoolProfile, t: number): State => {
@@ -153,7 +153,7 @@ export function clmmAt(pool: PoolProfile, priceUsd: number, t: number) {
   };
 }
 
-/** What every bin holds in USD, in whichever of the two tokens. */
+/** What every bin holds in USD, in either token. */
 const binsOf = held((pool, { positions }): { firstId: number; usd: Float64Array } => {
   const idOf = (axis: number) => Math.floor(axis / Math.log1p(pool.step / 10_000));
   const firstId = Math.min(...positions.map(({ low }) => idOf(low)));
@@ -180,7 +180,7 @@ export function dlmmAt(pool: PoolProfile, priceUsd: number, t: number) {
   const last = Math.min(firstId + usd.length - 1, activeId + REACH_BINS);
   for (let id = Math.max(firstId, activeId - REACH_BINS); id <= last; id++) {
     const h = hash(pool.key, id);
-    // No two bins are alike, and none stays as it is for long.
+    // Bins differ, and each changes before long.
     const change = Math.floor((t + (h % BIN_CHANGE_S)) / BIN_CHANGE_S);
     const worthUsd = usd[id - firstId] * (0.75 + 0.5 * unit(hash(h, change)));
     if (worthUsd < MIN_BIN_USD) continue;

@@ -12,7 +12,7 @@ import {
 } from './markets.js';
 import { fairPrice, TRADE_SLOT_S, type PriceModel } from './price.js';
 
-/** The market that `fathom demo` shows unless told otherwise. */
+/** The seed of `fathom demo` by default. */
 export const DEMO_SEED = 20_261;
 
 export const NATIVE_MINT = 'So11111111111111111111111111111111111111112';
@@ -94,7 +94,7 @@ const ASSETS: readonly AssetLine[] = [
   ['WRECK', 'Old Wreck', 'dormant', 'm', 0, 0, 0],
 ];
 
-/** Real mints, where clients know a token by them. */
+/** Real mints, by which clients know these tokens. */
 const MINTS: Readonly<Record<string, string>> = { SOL: NATIVE_MINT, USDC: USDC_MINT };
 const COVERAGE: Readonly<Record<string, DemoToken['coverage']>> = {
   ...{ FOGHN: 'depth_only', USDC: 'excluded' },
@@ -105,7 +105,7 @@ const EVM_DECIMALS = 18;
 
 /** How far a bridged leg's price strays from its asset's. */
 const BRIDGED_BP = 6;
-/** What pools hold together: `LIQUIDITY_FACTOR * mcap^0.6`, the bridged leg's a quarter of it. */
+/** What a leg's pools hold together: `LIQUIDITY_FACTOR * mcap^0.6`, a bridged leg's a quarter. */
 const LIQUIDITY_FACTOR = 11;
 const LIQUIDITY_POWER = 0.6;
 const BRIDGED_SHARE = 0.25;
@@ -123,7 +123,7 @@ export function demoTokens(seed: number): DemoToken[] {
   ).map((token, index) => ({ ...token, index }));
 }
 
-/** The rows of dataset `tokens` as a collector would hand them over at `untilS`. */
+/** The rows of dataset `tokens` as a collector would report them at `untilS`. */
 export function demoTokenRows(seed: number, untilS: number) {
   return demoTokens(seed).map((token) => {
     const price = token.price === null ? null : fairPrice(token.price, untilS);

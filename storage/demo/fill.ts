@@ -1,4 +1,4 @@
-/** Fills a store with the simulated market's history and carries it on, by the ingest path. */
+/** Fills a store with the simulated market's history and continues it, through ingest. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { demoFlatChanges, demoFlatRows, type DemoRows } from '../../compute/demo/flat.js';
@@ -19,20 +19,20 @@ import { prepareChunks } from '../ingest/depth.js';
 import type { FileReport } from '../ingest/prepared.js';
 import type { NumberedRow } from '../ingest/rows.js';
 
-/** The file that says that a data directory holds the simulated market, and which one. */
+/** Marks a data directory that holds the simulated market and says which one. */
 const MARKER_FILE = 'demo.json';
-/** What faults call the simulation where a file would be named. */
+/** Stands for the file's name in faults. */
 const SOURCE = 'simulated market';
-/** Units that are committed together; the first commits are small, so that pages are there soon. */
+/** Units of one commit: few, so that pages work soon. */
 const UNITS_A_COMMIT = 6;
-/** A pause longer than this is not filled in whole. */
+/** Of a longer pause only this much is filled in. */
 const MAX_GAP_S = DEMO_RAW_S;
 
 export interface DemoMarker {
   seed: number;
   /** The end of the history, in epoch seconds. */
   untilS: number;
-  /** Whether the whole history has been filled in. */
+  /** Whether the history is complete. */
   filled: boolean;
   /** Up to when orders, holders and the other flat datasets were collected after the fill. */
   collectedS?: number;
@@ -77,8 +77,8 @@ export async function writeMarker(directory: string, marker: DemoMarker): Promis
 }
 
 /**
- * Fills in the history that the marker names, newest first; what is stored already is left out, so
- * that an interrupted fill goes on where it ended.
+ * Fills in the history that the marker names, newest first. Skips what is stored already, so an
+ * interrupted fill continues where it ended.
  */
 export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {
   const { directory, useStore } = request;
@@ -105,7 +105,7 @@ export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promis
   const past = missing.filter((unit) => !isPresent(unit));
   const totals: DemoTotals = { rows: rows.length, snapshots: 0, cells: 0, droppedLevels: 0 };
   const progress = (units: number) => request.onProgress?.(units, missing.length, totals);
-  // The present first, then the wallets, which are many, then the rest of the past.
+  // The present first, then the many wallets, then the rest of the past.
   totals.rows += await commitFlat(
     request,
     flat.filter((one) => !isHolders(one)),
@@ -195,7 +195,7 @@ async function commitUnits(
   }
 }
 
-// The chunks of a preparation are an AsyncIterable; these need no waiting.
+// prepareChunks takes an AsyncIterable; these chunks need no waiting.
 // eslint-disable-next-line @typescript-eslint/require-await
 async function* unitChunks(seed: number, units: readonly DemoUnit[]): AsyncGenerator<Chunk> {
   for (const { token, tier, fromS, toS } of units) {

@@ -12,6 +12,34 @@ const MAX_LIST_BYTES = 256 * 1024 * 1024;
 const MAINNET_CHAIN_ID = 101;
 const CONTRACT = /0x[0-9a-fA-F]{40}(?![0-9a-zA-Z])/;
 
+/** Tokens that one import of lists holds until the last file is read. */
+const MAX_LIST_TOKENS = 2_000_000;
+
+/** Wormhole's names of the two chains. */
+const LEG_CHAINS = { sol: 'mainchain', eth: 'evmchain' } as const;
+type LegChain = keyof typeof LEG_CHAINS;
+
+/** One address of an asset, as a list gives it. */
+interface TokenLeg {
+  address: string;
+  symbol: string | null;
+  name: string | null;
+  icon: string | null;
+  /** Null where the list gives only those of the other leg. */
+  decimals: number | null;
+}
+
+interface HeldLeg extends TokenLeg {
+  chain: Chain;
+  asset: string | null;
+}
+
+/** The columns of an address and its decimals. */
+interface LegColumns {
+  address: string;
+  decimals: string;
+}
+
 /**
  * Solana token lists as token rows: every mainnet mint. Where `extensions.address` or the end of
  * `extensions.assetContract` is a `0x` contract, the contract becomes the asset's evmchain leg, with
@@ -92,10 +120,6 @@ function contractOf(entry: JsonFields): string | null {
   return null;
 }
 
-/** Wormhole's names of the two chains. */
-const LEG_CHAINS = { sol: 'mainchain', eth: 'evmchain' } as const;
-type LegChain = keyof typeof LEG_CHAINS;
-
 /**
  * The Solana mint and the Ethereum contract of each row of Wormhole token lists as token rows.
  * `by_source` has a row for each asset (`source` + `sourceAddress`, and an address column for each
@@ -120,12 +144,6 @@ export async function* importWormholeCsv(
     }
   }
   yield* legs.rows();
-}
-
-/** The columns of an address and its decimals. */
-interface LegColumns {
-  address: string;
-  decimals: string;
 }
 
 class WormholeRow {
@@ -184,24 +202,6 @@ class WormholeRow {
     if (at < 0) throw new InputError(`${this.where}: ${column}: the header has no such column`);
     return this.record.fields[at].trim();
   }
-}
-
-/** Tokens that one import of lists holds until the last file is read. */
-const MAX_LIST_TOKENS = 2_000_000;
-
-/** One address of an asset, as a list gives it. */
-interface TokenLeg {
-  address: string;
-  symbol: string | null;
-  name: string | null;
-  icon: string | null;
-  /** Null where the list gives only those of the other leg. */
-  decimals: number | null;
-}
-
-interface HeldLeg extends TokenLeg {
-  chain: Chain;
-  asset: string | null;
 }
 
 /**
