@@ -4,7 +4,12 @@ import {
   canonicalCodes,
   codeLengths,
   DEFLATE_SLACK_BYTES,
+  LengthSymbols,
   MAX_CODE_BITS,
+  MIN_REPEATED,
+  REPEAT_LAST,
+  REPEAT_ZERO,
+  REPEAT_ZERO_LONG,
 } from './prefix-codes.js';
 
 export const MIN_MATCH_BYTES = 3;
@@ -75,23 +80,19 @@ function fillDistances(): void {
 fillLengths();
 fillDistances();
 
-// What stands for a text's bytes before they are coded, 16 bits each.
-
 /** The sixteen characters from `,` on: comma, minus, point, slash, digits, colon, semicolon. */
 export const FIRST_DIGIT = 44;
-/** Tokens below are three of them, from here on two, from BYTES on any one byte. */
+/** Tokens below PAIRS are three of these characters, those below BYTES two, others any one byte. */
 export const PAIRS = 16 ** 3;
 export const BYTES = PAIRS + 16 ** 2;
 export const LITERAL_TOKENS = BYTES + 256;
 /** A match: this and its length; the token after it is the distance - 1. */
 export const MATCH = 0x8000;
 
-// The codes of a block's symbols, which blocks that follow may have again.
-
-/** A distance's code and the 13 bits after it are put down at once, 24 bits at most. */
+/** A distance's code and the 13 bits after it are written at once: 24 bits. */
 const MAX_DISTANCE_CODE_BITS = 11;
 const MAX_PUT_BITS = 24;
-/** Code lengths and all else that stands before a block's tokens. */
+/** Everything before a block's tokens. */
 export const MAX_BLOCK_HEAD_BYTES = 512;
 /** In an entry of a table the number of bits stands above the bits. */
 export const BITS_SHIFT = 24;
@@ -105,14 +106,14 @@ export class BlockCodes {
   /** By token and by length: bits, and above them how many; 0 for none yet. */
   readonly literalEntries = new Uint32Array(LITERAL_TOKENS);
   readonly lengthEntries = new Uint32Array(MAX_MATCH_BYTES + 1);
-  /** Of the blocks lately: what codes for more than one block are worked out from. */
+  /** Counts of recent blocks, from which codes for several blocks are made. */
   private readonly symbolSums = new Uint32Array(LITERAL_SYMBOLS);
   private readonly distanceSums = new Uint32Array(DISTANCE_SYMBOLS);
   private readonly head = new BitWriter();
-  /** Blocks that may yet have the codes. */
+  /** Further blocks that may have the current codes. */
   private blocksLeft = 0;
 
-  /** @param blocks that have one code at most, as long as it has all of their symbols */
+  /** @param blocks the most blocks that share codes, as long as those have all their symbols */
   constructor(readonly blocks = 1) {}
 
   /** Forgets the blocks so far. */
@@ -123,8 +124,8 @@ export class BlockCodes {
   }
 
   /**
-   * Sees to it that there are codes for a block's symbols.
-   * @returns bits that the block takes, its head not counted
+   * Makes codes for a block's symbols, unless the current ones do.
+   * @returns the block's length in bits, head excluded
    */
   take(symbolCounts: Uint32Array, distanceCounts: Uint32Array): number {
     if (this.blocks === 1) this.make(symbolCounts, distanceCounts);
@@ -146,7 +147,7 @@ export class BlockCodes {
     return this.bodyBits(symbolCounts, distanceCounts);
   }
 
-  /** Writes what says which codes the block has. */
+  /** Writes the head that states the block's codes. */
   writeHead(writer: BitWriter): void {
     const head = this.head;
     const { view } = head;
@@ -154,14 +155,14 @@ export class BlockCodes {
     writer.put(head.bits, head.count);
   }
 
-  /** The entry of a literal that had none; 0 where its codes are too long together. */
+  /** Makes the entry of a literal token; 0 where its codes together are too long. */
   newEntry(token: number): number {
     const entry = this.literalEntry(token);
     this.literalEntries[token] = entry;
     return entry;
   }
 
-  /** Puts a token's literals down one by one. */
+  /** Writes a token's literals one by one. */
   putApart(writer: BitWriter, token: number): void {
     const isTriple = token < PAIRS;
     const rest = isTriple ? token : token - PAIRS;
@@ -238,7 +239,7 @@ function addCounts(sums: Uint32Array, counts: Uint32Array): void {
   for (let s = 0; s < sums.length; s++) sums[s] += counts[s];
 }
 
-/** What was long ago counts for less. */
+/** Older blocks count less. */
 function halve(sums: Uint32Array): void {
   for (let s = 0; s < sums.length; s++) sums[s] >>>= 1;
 }
@@ -248,24 +249,17 @@ function covers(lengths: Uint8Array, counts: Uint32Array): boolean {
   return true;
 }
 
-// The head of a deflate block: its codes, by the lengths of their symbols (RFC 1951, 3.2.7).
-
 const MAX_LENGTH_CODE_BITS = 7;
 /** Order in which the lengths of the code lengths' own code are written. */
 const LENGTH_CODE_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-const REPEAT_LAST = 16;
-const REPEAT_ZERO = 17;
-const REPEAT_ZERO_LONG = 18;
+/** Bits after REPEAT_LAST, REPEAT_ZERO and REPEAT_ZERO_LONG. */
+const REPEAT_BITS = [2, 3, 7];
 
-const runSymbols = new Uint8Array(LITERAL_SYMBOLS + DISTANCE_SYMBOLS);
-const runExtras = new Uint8Array(LITERAL_SYMBOLS + DISTANCE_SYMBOLS);
 const bothLengths = new Uint8Array(LITERAL_SYMBOLS + DISTANCE_SYMBOLS);
-const runCounts = new Uint32Array(LENGTH_CODE_ORDER.length);
-const runLengths = new Uint8Array(LENGTH_CODE_ORDER.length);
-const runCodes = new Uint16Array(LENGTH_CODE_ORDER.length);
+const lengthSymbols = new LengthSymbols(MAX_LENGTH_CODE_BITS, REPEAT_BITS, bothLengths.length);
 
-/** Writes the lengths of a block's two codes, runs of equal ones shortened, in a code of their own. */
-export function writeCodeLengths(
+/** Writes a block's two codes by their lengths (RFC 1951, 3.2.7). */
+function writeCodeLengths(
   writer: BitWriter,
   symbolLengths: Uint8Array,
   distanceLengths: Uint8Array,
@@ -274,22 +268,15 @@ export function writeCodeLengths(
   const distances = usedLengths(distanceLengths, 1);
   bothLengths.set(symbolLengths);
   bothLengths.set(distanceLengths.subarray(0, distances), literals);
-  const runs = findRuns(literals + distances);
-  codeLengths(runCounts, runLengths, MAX_LENGTH_CODE_BITS);
-  canonicalCodes(runLengths, runCodes);
+  lengthSymbols.set(bothLengths, literals + distances, addRepeats);
+  const { lengths } = lengthSymbols;
   let listed = LENGTH_CODE_ORDER.length;
-  while (listed > 4 && runLengths[LENGTH_CODE_ORDER[listed - 1]] === 0) listed--;
+  while (listed > 4 && lengths[LENGTH_CODE_ORDER[listed - 1]] === 0) listed--;
   writer.put(literals - 257, 5);
   writer.put(distances - 1, 5);
   writer.put(listed - 4, 4);
-  for (let i = 0; i < listed; i++) writer.put(runLengths[LENGTH_CODE_ORDER[i]], 3);
-  for (let r = 0; r < runs; r++) {
-    const symbol = runSymbols[r];
-    writer.put(runCodes[symbol], runLengths[symbol]);
-    if (symbol === REPEAT_LAST) writer.put(runExtras[r], 2);
-    else if (symbol === REPEAT_ZERO) writer.put(runExtras[r], 3);
-    else if (symbol === REPEAT_ZERO_LONG) writer.put(runExtras[r], 7);
-  }
+  for (let i = 0; i < listed; i++) writer.put(lengths[LENGTH_CODE_ORDER[i]], 3);
+  lengthSymbols.write(writer);
 }
 
 function usedLengths(lengths: Uint8Array, least: number): number {
@@ -298,32 +285,13 @@ function usedLengths(lengths: Uint8Array, least: number): number {
   return used;
 }
 
-/** Puts `bothLengths[0..count)` as symbols and what follows them into the runs' arrays. */
-function findRuns(count: number): number {
-  runCounts.fill(0);
-  let runs = 0;
-  const add = (symbol: number, extra: number): void => {
-    runCounts[symbol]++;
-    runSymbols[runs] = symbol;
-    runExtras[runs++] = extra;
-  };
-  for (let at = 0; at < count;) {
-    const length = bothLengths[at];
-    let same = 1;
-    while (at + same < count && bothLengths[at + same] === length) same++;
-    at += same;
-    if (length > 0) {
-      add(length, 0);
-      same--;
-    }
-    while (same >= 3) {
-      const most = Math.min(same, length > 0 ? 6 : 138);
-      if (length > 0) add(REPEAT_LAST, most - 3);
-      else if (most <= 10) add(REPEAT_ZERO, most - 3);
-      else add(REPEAT_ZERO_LONG, most - 11);
-      same -= most;
-    }
-    for (; same > 0; same--) add(length, 0);
+function addRepeats(length: number, times: number): number {
+  while (times >= MIN_REPEATED) {
+    const most = Math.min(times, length > 0 ? 6 : 138);
+    if (length > 0) lengthSymbols.add(REPEAT_LAST, most - MIN_REPEATED);
+    else if (most <= 10) lengthSymbols.add(REPEAT_ZERO, most - MIN_REPEATED);
+    else lengthSymbols.add(REPEAT_ZERO_LONG, most - 11);
+    times -= most;
   }
-  return runs;
+  return times;
 }

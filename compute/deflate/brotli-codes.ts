@@ -1,9 +1,18 @@
-/** Brotli's commands (RFC 7932, 5): so many literals, then a copy; and which symbols stand for them. */
-import { type BitWriter, canonicalCodes, codeLengths, MAX_CODE_BITS } from './prefix-codes.js';
+/** Brotli's alphabets (RFC 7932): commands, which insert literals and then copy; distances; prefix codes. */
+import {
+  type BitWriter,
+  canonicalCodes,
+  codeLengths,
+  LengthSymbols,
+  MAX_CODE_BITS,
+  MIN_REPEATED,
+  REPEAT_LAST,
+  REPEAT_ZERO,
+} from './prefix-codes.js';
 
 /** Codes of lengths, the same number of both kinds. */
 const LENGTH_CODES = 24;
-/** Insert-and-copy symbols: below it those that leave the distance out, as it is the last one. */
+/** Insert-and-copy symbols; the first 128 leave the distance out, as it is the last one. */
 export const COMMAND_SYMBOLS = 704;
 /** Copies and inserts below these have codes small enough for a symbol without a distance. */
 const NEAR_CODES = 8;
@@ -71,21 +80,18 @@ export function commandSymbol(insert: number, copy: number, leavesDistanceOut: b
   return SYMBOL_BASES[3 * (insert >> 3) + (copy >> 3)] | low;
 }
 
-// Brotli's distances (RFC 7932, 4): some by what the last ones were, the others as they are.
-
 export const DISTANCE_SYMBOLS = 64;
 /** A distance is farther from the last ones than these symbols reach. */
 const FIRST_PLAIN_SYMBOL = 16;
-/** By how much more than one of the last ones, from -3 on: symbols of the last, of the one before. */
+/** Symbols by difference, from -3, to the last distance and to the one before it. */
 const NEAR_LAST = [8, 6, 4, 0, 5, 7, 9];
 const NEAR_SECOND = [14, 12, 10, 1, 11, 13, 15];
 const MAX_STEP = 3;
-/** Where nothing is known of a last distance: no distance is near it. */
+/** An unknown last distance: no distance is near it. */
 const UNKNOWN = -1000;
 
 /**
- * Finds distances' symbols. A fragment knows of no distance but its own: what stands before it is not
- * the same on every page.
+ * Finds distances' symbols. A fragment uses only its own distances: what comes before it differs between pages.
  */
 export class LastDistances {
   private first = UNKNOWN;
@@ -127,7 +133,7 @@ export function distanceExtraBits(symbol: number): number {
   return symbol < FIRST_PLAIN_SYMBOL ? 0 : 1 + ((symbol - FIRST_PLAIN_SYMBOL) >> 1);
 }
 
-/** What they say. */
+/** The value of these bits. */
 export function distanceExtra(distance: number): number {
   const rest = distance + 3;
   return rest & ((1 << extraBits(rest)) - 1);
@@ -137,28 +143,16 @@ function extraBits(rest: number): number {
   return 30 - Math.clz32(rest);
 }
 
-// A prefix code of a brotli block, and how it is told by the lengths of its codes (RFC 7932, 3.5).
-
 /** Order in which the lengths of the code lengths' own code are written. */
 const LENGTH_CODE_ORDER = [1, 2, 3, 4, 0, 5, 17, 6, 16, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-const CODE_LENGTH_SYMBOLS = 18;
 const MAX_LENGTH_CODE_BITS = 5;
 /** The fixed code of those lengths. */
 const LENGTH_BITS = [0, 7, 3, 2, 1, 15];
 const LENGTH_BIT_COUNTS = [2, 4, 3, 2, 2, 4];
-const REPEAT_LAST = 16;
-const REPEAT_ZERO = 17;
-const REPEAT_LAST_BITS = 2;
-const REPEAT_ZERO_BITS = 3;
-const MIN_REPEATED = 3;
+/** Bits after REPEAT_LAST and REPEAT_ZERO. */
+const REPEAT_BITS = [2, 3];
 
-const MAX_SYMBOLS = 704;
-const runSymbols = new Uint8Array(MAX_SYMBOLS);
-const runExtras = new Uint8Array(MAX_SYMBOLS);
-const runCounts = new Uint32Array(CODE_LENGTH_SYMBOLS);
-const runLengths = new Uint8Array(CODE_LENGTH_SYMBOLS);
-const runCodes = new Uint16Array(CODE_LENGTH_SYMBOLS);
-let runs = 0;
+const lengthSymbols = new LengthSymbols(MAX_LENGTH_CODE_BITS, REPEAT_BITS, COMMAND_SYMBOLS);
 
 /** The code of one alphabet: by symbol, its bits, first bit lowest, and how many they are. */
 export class PrefixCode {
@@ -172,80 +166,53 @@ export class PrefixCode {
     this.codes = new Uint16Array(symbols);
   }
 
-  /** Makes the code of what was counted. */
+  /** Makes the code from the counts. */
   make(): void {
     codeLengths(this.counts, this.lengths, MAX_CODE_BITS);
     canonicalCodes(this.lengths, this.codes);
   }
 
-  /** Bits that the symbols counted take. */
+  /** Total bits of the counted symbols. */
   bits(): number {
     let bits = 0;
     for (let s = 0; s < this.counts.length; s++) bits += this.counts[s] * this.lengths[s];
     return bits;
   }
 
-  /** Writes what says which code it is. */
+  /** Writes the code by its lengths (RFC 7932, 3.5). */
   write(writer: BitWriter): void {
-    findRuns(this.lengths);
-    codeLengths(runCounts, runLengths, MAX_LENGTH_CODE_BITS);
-    canonicalCodes(runLengths, runCodes);
-    let listed = CODE_LENGTH_SYMBOLS;
-    while (runLengths[LENGTH_CODE_ORDER[listed - 1]] === 0) listed--;
+    let used = this.lengths.length;
+    while (this.lengths[used - 1] === 0) used--;
+    lengthSymbols.set(this.lengths, used, addRepeats);
+    const { lengths } = lengthSymbols;
+    let listed = LENGTH_CODE_ORDER.length;
+    while (lengths[LENGTH_CODE_ORDER[listed - 1]] === 0) listed--;
     // Of the first ones two or three may be skipped; 1 would mean a code of another kind.
     let skipped = 0;
-    while (skipped < 3 && runLengths[LENGTH_CODE_ORDER[skipped]] === 0) skipped++;
+    while (skipped < 3 && lengths[LENGTH_CODE_ORDER[skipped]] === 0) skipped++;
     if (skipped === 1) skipped = 0;
     writer.put(skipped, 2);
     for (let i = skipped; i < listed; i++) {
-      const length = runLengths[LENGTH_CODE_ORDER[i]];
+      const length = lengths[LENGTH_CODE_ORDER[i]];
       writer.put(LENGTH_BITS[length], LENGTH_BIT_COUNTS[length]);
     }
-    for (let r = 0; r < runs; r++) {
-      const symbol = runSymbols[r];
-      writer.put(runCodes[symbol], runLengths[symbol]);
-      if (symbol === REPEAT_LAST) writer.put(runExtras[r], REPEAT_LAST_BITS);
-      else if (symbol === REPEAT_ZERO) writer.put(runExtras[r], REPEAT_ZERO_BITS);
-    }
+    lengthSymbols.write(writer);
   }
 }
 
-/** Puts the lengths up to the last that is not 0 as symbols and what follows them into the runs. */
-function findRuns(lengths: Uint8Array): void {
-  runs = 0;
-  runCounts.fill(0);
-  let used = lengths.length;
-  while (lengths[used - 1] === 0) used--;
-  for (let at = 0; at < used;) {
-    const length = lengths[at];
-    let same = 1;
-    while (at + same < used && lengths[at + same] === length) same++;
-    at += same;
-    if (length > 0) {
-      addRun(length, 0);
-      same--;
-    }
-    if (same < MIN_REPEATED) for (; same > 0; same--) addRun(length, 0);
-    else if (length > 0) addRepeats(REPEAT_LAST, REPEAT_LAST_BITS, same);
-    else addRepeats(REPEAT_ZERO, REPEAT_ZERO_BITS, same);
-  }
-}
-
-/** Repeats behind one another are digits of one number, highest first. */
-function addRepeats(symbol: number, bits: number, count: number): void {
-  const first = runs;
-  let rest = count - MIN_REPEATED;
+/** Consecutive repeats are digits of one number, highest first. */
+function addRepeats(length: number, times: number): number {
+  const symbol = length > 0 ? REPEAT_LAST : REPEAT_ZERO;
+  const bits = REPEAT_BITS[symbol - REPEAT_LAST];
+  let rest = times - MIN_REPEATED;
+  let digits = 0;
   for (;;) {
-    addRun(symbol, rest & ((1 << bits) - 1));
+    lengthSymbols.add(symbol, rest & ((1 << bits) - 1));
+    digits++;
     rest >>= bits;
     if (rest === 0) break;
     rest--;
   }
-  runExtras.subarray(first, runs).reverse();
-}
-
-function addRun(symbol: number, extra: number): void {
-  runCounts[symbol]++;
-  runSymbols[runs] = symbol;
-  runExtras[runs++] = extra;
+  lengthSymbols.reverseExtras(digits);
+  return 0;
 }

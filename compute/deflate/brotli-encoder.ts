@@ -1,4 +1,4 @@
-/** A text as fragments of a brotli stream (RFC 7932), from matches that the caller names. */
+/** Encodes fragments of a brotli stream (RFC 7932) from matches that the caller finds. */
 import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
 import { checkMatch, type FragmentEncoder } from './encoder.js';
 import {
@@ -16,27 +16,27 @@ import {
   PrefixCode,
 } from './brotli-codes.js';
 
-/** What a command takes in the list of them. */
+/** The numbers of a command in the list. */
 const INSERT = 0;
 const COPY = 1;
 const DISTANCE = 2;
 const SYMBOL = 3;
 const DISTANCE_SYMBOL = 4;
 const COMMAND_NUMBERS = 5;
-/** Its distance is the one before, and not told. */
+/** The command has no distance, or repeats the last one. */
 const NO_DISTANCE = -1;
 const FIRST_COMMANDS = 1024;
 
-/** Everything that stands before a block's commands. */
+/** Everything before a block's commands. */
 const MAX_HEAD_BYTES = 2048;
-/** A block of at most so many bytes tells their number in 16 bits, with each nibble more in 4 more. */
+/** A block's length takes at least four nibbles. */
 const MIN_LENGTH_NIBBLES = 4;
-/** One kind of blocks, no direct distances, one code for all: eleven fields of nothing. */
+/** One block type, no direct distances, one code per alphabet: eleven fields of zeros. */
 const PLAIN_FIELDS_BITS = 13;
-/** Not the last block, no bytes of metadata: what follows begins at a byte's end. */
+/** An empty metadata block, after which the stream is aligned to bytes. */
 const ALIGNING_BLOCK = 6;
 const ALIGNING_BLOCK_BITS = 6;
-/** Bits that are put down at once. */
+/** Bits written at once. */
 const MAX_PUT_BITS = 16;
 
 export class BrotliEncoder implements FragmentEncoder {
@@ -83,7 +83,7 @@ export class BrotliEncoder implements FragmentEncoder {
 
   endFragment(to: number): number {
     const bytes = to - this.fragmentStart;
-    // Behind the block's last byte nothing is copied.
+    // The last command only inserts.
     if (to > this.copied) this.add(to - this.copied, 0, 0);
     this.count();
     this.reserve();
@@ -139,7 +139,7 @@ export class BrotliEncoder implements FragmentEncoder {
   }
 
   private reserve(): void {
-    // Beside its codes a command has at most 24 + 24 + 17 bits.
+    // Besides its codes a command has at most 24 + 24 + 17 bits.
     const extraBytes = 9 * (this.used / COMMAND_NUMBERS);
     const bits = this.literals.bits() + this.commands.bits() + this.distances.bits();
     this.writer.reserve(
@@ -207,7 +207,7 @@ export class BrotliEncoder implements FragmentEncoder {
   }
 }
 
-/** Puts more bits down than go at once. */
+/** Writes more bits than fit at once. */
 function putLong(writer: BitWriter, value: number, bits: number): void {
   if (bits > MAX_PUT_BITS) {
     writer.put(value & (2 ** MAX_PUT_BITS - 1), MAX_PUT_BITS);

@@ -1,26 +1,26 @@
-/** Matches of any bytes, found by a hash of four of them: for text of which nothing else is known. */
+/** Finds matches of any bytes by a hash of four, for text of which nothing else is known. */
 import type { MatchTaker } from './encoder.js';
 
 const HASH_BITS = 13;
 const HASHED_BYTES = 4;
 /** A shorter match costs more than its digits do. */
 const MIN_LENGTH_BYTES = 6;
-/** Of a match's bytes every so manieth is remembered. */
+/** Distance between a match's bytes that are remembered. */
 const STRIDE_BYTES = 4;
 /** Knuth's multiplier: the golden ratio of 2^32. */
 const GOLDEN = 0x9e37_79b1;
 
-/** How far two stretches of a text are the same, up to `limit` for the later one. */
-export function sameUpTo(text: Uint8Array, at: number, distance: number, limit: number): number {
+/** Where the text stops repeating the bytes `distance` before it, at most `limit`. */
+function sameUpTo(text: Uint8Array, at: number, distance: number, limit: number): number {
   while (at < limit && text[at] === text[at - distance]) at++;
   return at;
 }
 
-/** Looks for matches in stretches of one text, first to last. */
+/** Finds matches in a text, in sections from first to last. */
 export class ByteMatcher {
   /** Last position + 1 of the bytes with the hash, 0 for none. */
   private readonly last = new Int32Array(1 << HASH_BITS);
-  /** What stands before this is not repeated. */
+  /** Text before this is not repeated. */
   floor = 0;
 
   /** Begins a text. */
@@ -29,7 +29,7 @@ export class ByteMatcher {
     this.floor = 0;
   }
 
-  /** Takes `text[from..to)`; what its last match leaves over is not taken yet. */
+  /** Takes `text[from..to)` up to its last match. */
   take(encoder: MatchTaker, text: Uint8Array, from: number, to: number): void {
     const last = this.last;
     const { floor } = this;
@@ -53,7 +53,7 @@ export class ByteMatcher {
         text[start - 1] === text[start - 1 - distance]
       )
         start--;
-      // Other bytes of the same hash, though the ones before them are alike: `at` has to go on.
+      // Where the hashes collide, only bytes before `at` may match: `at` must advance.
       if (end === at || end - start < MIN_LENGTH_BYTES) {
         at++;
         continue;

@@ -1,4 +1,4 @@
-/** Who takes a text from its beginning to its end, by where it repeats itself. */
+/** Deflate and gzip from matches that the caller finds, and the interfaces that brotli's encoder shares. */
 import zlib from 'node:zlib';
 import { BitWriter, DEFLATE_SLACK_BYTES } from './prefix-codes.js';
 import {
@@ -23,28 +23,28 @@ import {
   PAIRS,
 } from './block-codes.js';
 
-/** What lies between two matches is taken as it is. */
+/** Takes a text from beginning to end, by its matches; what lies between two matches becomes literals. */
 export interface MatchTaker {
   /** Up to here the text has been taken. */
   readonly taken: number;
-  /** Matches reach back so many bytes at most. */
+  /** The farthest that a match reaches back, in bytes. */
   readonly maxDistance: number;
   /** Begins a text; its bytes may still be written while it is taken. */
   begin(text: Uint8Array<ArrayBuffer>): void;
   /**
-   * Says that `text[from..from + length)` stands `distance` bytes before it as well.
+   * Takes `text[from..from + length)`, which repeats the bytes `distance` before it.
    *
    * @param from at or after `taken`
    * @param length 3 at least
    * @param distance 1 to maxDistance, and not before the text
-   * @throws RangeError where it is none of these: better no text than another one
+   * @throws RangeError for other values, which would encode another text
    */
   match(from: number, length: number, distance: number): void;
 }
 
 /** Makes fragments of a text: each ends at a byte's end and is not the last of its stream. */
 export interface FragmentEncoder extends MatchTaker {
-  /** Takes the text up to `to` as it is. */
+  /** Takes the text up to `to` as literals. */
   plain(to: number): void;
   /** Leaves out the text up to `to`, as far as it is in no fragment yet. */
   skip(to: number): void;
@@ -57,7 +57,7 @@ export interface FragmentEncoder extends MatchTaker {
   written(): Uint8Array<ArrayBuffer>;
 }
 
-/** @throws RangeError where a match is none that a taker with this reach may be told of */
+/** @throws RangeError where a taker can't take the match */
 export function checkMatch(
   from: number,
   distance: number,
@@ -68,24 +68,18 @@ export function checkMatch(
   }
 }
 
-// What stands around the deflate blocks of a gzip member (RFC 1952).
-
-/** Deflate, no name, no time, made under Unix. */
+/** Gzip's header (RFC 1952): deflate, no name, no time, Unix. */
 export const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3);
-/** CRC-32 and length of the text. */
+/** Gzip's trailer: CRC-32 and length of the text. */
 export const GZIP_TRAILER_BYTES = 8;
-
-// Deflate blocks with codes of their own (RFC 1951, 3.2.7), from tokens: literals and matches. Page
-// text is mostly digits, so a token may stand for three literals at once: their codes are put
-// together when they are first needed.
 
 /** Tokens of a block. */
 export const BLOCK_TOKENS = 32_768;
-/** Of fewer tokens than this each is looked at, instead of how often each possible one occurs. */
+/** With fewer tokens, symbols are counted token by token, else by the counts of all possible tokens. */
 const FEW_TOKENS = 4096;
 const BLOCK_TYPE_DYNAMIC = 2;
 
-/** Tokens that wait to be written, and how often each symbol occurs among them. */
+/** Tokens to be written as a block, and their counts. A token may be three digits at once: page text is mostly digits. */
 export class TokenBlock {
   readonly tokens = new Uint16Array(BLOCK_TOKENS);
   readonly literalCounts = new Uint32Array(LITERAL_TOKENS);
@@ -103,7 +97,7 @@ export class TokenBlock {
 
 const symbolCounts = new Uint32Array(LITERAL_SYMBOLS);
 
-/** Writes the tokens as one block and clears them. */
+/** Writes the tokens as a block with dynamic codes (RFC 1951, 3.2.7) and clears them. */
 export function writeBlock(
   writer: BitWriter,
   block: TokenBlock,
@@ -132,7 +126,7 @@ function countSymbols(block: TokenBlock): void {
   }
 }
 
-/** The literals' symbols, by each token. */
+/** Counts the literals' symbols token by token. */
 function countTokens({ tokens, used }: TokenBlock): void {
   for (let i = 0; i < used; i++) {
     const token = tokens[i];
@@ -148,7 +142,7 @@ function countTokens({ tokens, used }: TokenBlock): void {
   }
 }
 
-/** The same, by how often each possible token occurs. */
+/** The same, from the counts of all possible tokens. */
 function countLiterals({ literalCounts }: TokenBlock): void {
   for (let token = 0; token < PAIRS; token++) {
     const count = literalCounts[token];
@@ -165,7 +159,7 @@ function countLiterals({ literalCounts }: TokenBlock): void {
   for (let byte = 0; byte < 256; byte++) symbolCounts[byte] += literalCounts[BYTES + byte];
 }
 
-/** The hot loop: fewer than 8 bits wait in `bits`, up to 24 come to them, whole bytes go out. */
+/** The hot loop. `bits` holds fewer than 8 bits; each step adds up to 24 and writes out whole bytes. */
 function writeTokens(writer: BitWriter, { tokens, used }: TokenBlock, codes: BlockCodes): void {
   const { view } = writer;
   const { literalEntries, lengthEntries, distanceLengths, distanceCodes } = codes;
@@ -206,16 +200,13 @@ function writeTokens(writer: BitWriter, { tokens, used }: TokenBlock, codes: Blo
   writer.count = count;
 }
 
-// A text as deflate blocks, or as one gzip member (RFC 1952), from matches that the caller names.
-
 /** Type of a stored block. */
 const BLOCK_TYPE_STORED = 0;
 /** A stored block's length of 0, and that length's complement. */
 const EMPTY_STORED = 0xffff_0000;
 
 /**
- * Takes a text from its beginning to its end: match() where bytes stand as they did before, anything
- * between two matches is written as it is. What it works in is kept from text to text.
+ * Encodes a text as deflate blocks. Its memory is reused from text to text.
  */
 export class DeflateEncoder implements FragmentEncoder {
   readonly maxDistance = MAX_DISTANCE_BYTES;
@@ -225,10 +216,10 @@ export class DeflateEncoder implements FragmentEncoder {
   protected text: Uint8Array = new Uint8Array(0);
   /** Up to here the text has been taken. */
   taken = 0;
-  /** Where the bytes of the fragment in work begin. */
+  /** Where the current fragment's bytes begin. */
   private fragmentStart = 0;
 
-  /** @param blocksAlike blocks that may have the same codes, where each has to say what they are */
+  /** @param blocksAlike the most blocks that share codes; each block still states them */
   constructor(blocksAlike = 1) {
     this.codes = new BlockCodes(blocksAlike);
   }
@@ -250,11 +241,11 @@ export class DeflateEncoder implements FragmentEncoder {
   skip(to: number): void {
     this.taken = to;
     if (this.block.used > 0) this.block.clear();
-    // Blocks of it may have been written before it was known that it is left out.
+    // Blocks of the skipped text may already have been written.
     this.writer.goBackTo(this.fragmentStart);
   }
 
-  /** Writes blocks of which none is the last, and an empty stored one. */
+  /** Writes blocks, none marked as the last, and an empty stored block, which ends on a byte boundary. */
   endFragment(to: number): number {
     this.plain(to);
     const { writer } = this;
@@ -276,7 +267,7 @@ export class DeflateEncoder implements FragmentEncoder {
     this.plain(from);
     this.taken = from + length;
     while (length > MAX_MATCH_BYTES) {
-      // What is left has to be a match, too.
+      // The rest must be long enough for a match.
       const part = Math.min(MAX_MATCH_BYTES, length - MIN_MATCH_BYTES);
       this.put(part, distance);
       length -= part;
@@ -295,7 +286,7 @@ export class DeflateEncoder implements FragmentEncoder {
     block.distanceCounts[distanceSymbol(distance)]++;
   }
 
-  /** Literals up to `to`, not more than a block holds. */
+  /** Adds literals up to `to`, no more than a block holds. */
   private run(to: number): void {
     const block = this.block;
     const text = this.text;

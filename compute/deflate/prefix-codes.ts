@@ -1,15 +1,16 @@
-/** Bits into bytes, first bit lowest, as deflate has them; the bytes are kept from text to text. */
+/** What deflate and brotli share: a writer of bits, Huffman codes of limited length, and how a header states them. */
 
-/** What a writer may touch after the end of what it writes: bits go out in words. */
+/** Bytes that a writer may touch after the end of its output. */
 export const DEFLATE_SLACK_BYTES = 8;
 
+/** Writes bits, first bit lowest, to memory that is reused from text to text. */
 export class BitWriter {
   private out = new Uint8Array(0);
-  /** Of the room reserved; another one after each reserve(). */
+  /** View of the memory; reserve() may replace it. */
   view = new DataView(this.out.buffer);
   /** Whole bytes written. */
   at = 0;
-  /** The bits after them, and how many they are: below 8. */
+  /** The bits after them, and their number, below 8. */
   bits = 0;
   count = 0;
 
@@ -17,13 +18,13 @@ export class BitWriter {
     this.goBackTo(0);
   }
 
-  /** Takes back what was written behind the whole byte `at`. */
+  /** Drops everything after byte `at`. */
   goBackTo(at: number): void {
     this.at = at;
     this.bits = this.count = 0;
   }
 
-  /** Makes room for so many bytes more, slack counted. */
+  /** Makes sure that this many more bytes fit, slack included. */
   reserve(bytes: number): void {
     if (this.out.length - this.at >= bytes) return;
     const out = new Uint8Array(Math.max(this.at + bytes, 2 * this.out.length));
@@ -32,7 +33,7 @@ export class BitWriter {
     this.view = new DataView(out.buffer);
   }
 
-  /** Puts up to 24 bits down, in room that was reserved. */
+  /** Writes up to 24 bits, for which bytes are reserved. */
   put(value: number, bits: number): void {
     this.bits |= value << this.count;
     this.count += bits;
@@ -42,7 +43,7 @@ export class BitWriter {
     this.count &= 7;
   }
 
-  /** Fills the last byte up with zeros. */
+  /** Fills the last byte with zeros. */
   align(): void {
     if (this.count > 0) this.put(0, 8 - this.count);
   }
@@ -52,8 +53,6 @@ export class BitWriter {
     return this.out.subarray(0, this.at);
   }
 }
-
-// Huffman codes of limited length, and the canonical codes that deflate makes of lengths.
 
 /** Longest code of any of deflate's alphabets. */
 export const MAX_CODE_BITS = 15;
@@ -165,4 +164,83 @@ function reversed(code: number, length: number): number {
   let result = 0;
   for (let i = 0; i < length; i++, code >>= 1) result = (result << 1) | (code & 1);
   return result;
+}
+
+/** Shortest repetition that has a symbol. */
+export const MIN_REPEATED = 3;
+/** Symbols of code lengths: 0 to 15 are lengths, the others repeat one. */
+export const REPEAT_LAST = 16;
+export const REPEAT_ZERO = 17;
+export const REPEAT_ZERO_LONG = 18;
+
+/** The lengths of codes as a header states them: symbols with a code of their own, repetitions shortened. */
+export class LengthSymbols {
+  /** By symbol: bits of its code. */
+  readonly lengths: Uint8Array;
+  private readonly counts: Uint32Array;
+  private readonly codes: Uint16Array;
+  private readonly symbols: Uint8Array;
+  private readonly extras: Uint8Array;
+  private used = 0;
+
+  /**
+   * @param limit longest code of the symbols, in bits
+   * @param repeatBits bits after REPEAT_LAST and the symbols that follow it
+   * @param maxLengths the most code lengths in a header
+   */
+  constructor(
+    private readonly limit: number,
+    private readonly repeatBits: readonly number[],
+    maxLengths: number,
+  ) {
+    const alphabet = REPEAT_LAST + repeatBits.length;
+    this.lengths = new Uint8Array(alphabet);
+    this.counts = new Uint32Array(alphabet);
+    this.codes = new Uint16Array(alphabet);
+    this.symbols = new Uint8Array(maxLengths);
+    this.extras = new Uint8Array(maxLengths);
+  }
+
+  /**
+   * Sets the symbols of `lengths[0..count)` and makes their code.
+   * @param repeat adds symbols for a length that is repeated, MIN_REPEATED times or more; returns how many times
+   *   are left
+   */
+  set(lengths: Uint8Array, count: number, repeat: (length: number, times: number) => number): void {
+    this.used = 0;
+    this.counts.fill(0);
+    for (let at = 0; at < count;) {
+      const length = lengths[at];
+      let times = 1;
+      while (at + times < count && lengths[at + times] === length) times++;
+      at += times;
+      if (length > 0) {
+        this.add(length, 0);
+        times--;
+      }
+      if (times >= MIN_REPEATED) times = repeat(length, times);
+      for (; times > 0; times--) this.add(length, 0);
+    }
+    codeLengths(this.counts, this.lengths, this.limit);
+    canonicalCodes(this.lengths, this.codes);
+  }
+
+  add(symbol: number, extra: number): void {
+    this.counts[symbol]++;
+    this.symbols[this.used] = symbol;
+    this.extras[this.used++] = extra;
+  }
+
+  /** Reverses the extra bits' values of the last symbols added. */
+  reverseExtras(count: number): void {
+    this.extras.subarray(this.used - count, this.used).reverse();
+  }
+
+  write(writer: BitWriter): void {
+    for (let i = 0; i < this.used; i++) {
+      const symbol = this.symbols[i];
+      writer.put(this.codes[symbol], this.lengths[symbol]);
+      if (symbol >= REPEAT_LAST) writer.put(this.extras[i], this.repeatBits[symbol - REPEAT_LAST]);
+    }
+  }
 }
