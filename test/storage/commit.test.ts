@@ -305,7 +305,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
   it('where the command is of another version', async () => {
     await expectRefused(
       () => commitFrames(store, [{ kind: 'header', version: 99, file: 'f', mode: 'replace' }]),
-      /speaks version 99 of the hand-over, the store 2: run both with one version/,
+      /speaks version 99 of the hand-over, the store 3: run both with one version/,
     );
   });
 });
