@@ -129,7 +129,8 @@ function batchOf(
   rows: readonly string[][],
 ): RecordBatch {
   const { length } = rows;
-  const children = columns.map(({ field: { type }, dictionary, values }) => {
+  const children = columns.map(({ field, dictionary, values }) => {
+    const type = field.type as DataType;
     const data = values(rows);
     if (dictionary === undefined) return makeData({ type, length, nullCount: 0, data } as never);
     const codes = data as Int32Array;

@@ -30,7 +30,8 @@ export interface PageWriter {
 export const jsonWriter: PageWriter = {
   *page(page, totals) {
     if (totals.pages === 1) {
-      const { window: _window, filter: _filter, ...fields } = totals.head;
+      // JSON.stringify leaves out what is undefined: both follow the snapshots, when they are known.
+      const fields = { ...totals.head, window: undefined, filter: undefined };
       yield `${JSON.stringify(fields).slice(0, -1)},"snapshots":[`;
     }
     let first = totals.snapshots === page.snapshots.length;

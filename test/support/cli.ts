@@ -178,14 +178,15 @@ export async function serveHere(
   process.env = before;
   let logged = '';
   const log = createLog((line) => (logged += line));
-  const { url, close } = await startService(options, undefined, log);
+  const running = await startService(options, undefined, log);
+  const { url } = running;
   let ended: Promise<void> | null = null;
   const service: Service = {
     url,
     get: (pathAndQuery, key) =>
       fetch(`${url}/api/v1${pathAndQuery}`, { headers: { 'x-api-key': key } }),
     logged: () => logged,
-    stop: () => (ended ??= close()),
+    stop: () => (ended ??= running.close()),
   };
   servers.push(service);
   return service;
