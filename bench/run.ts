@@ -9,6 +9,7 @@ import {
   fragmentHttpCases,
   httpCases,
   measureHttp,
+  type HttpEffort,
 } from './cases/http.js';
 import { BENCH_SEED, PAGE_A } from './data/pages.js';
 import { temporaryFolder } from './folder.js';
@@ -20,15 +21,22 @@ import type { BenchOptions, Group } from './options.js';
 import type { Report } from './report.js';
 import { databaseBytes, fillStore, openStore, type StoreContents } from './store.js';
 
-interface Pace extends Effort {
-  /** Milliseconds that clients ask for, each kind of request. */
-  httpMs: number;
+interface Pace extends Effort, HttpEffort {
+  smoke: boolean;
   /** Tokens of the store. */
   tokens: number;
 }
 
-const FULL: Pace = { rounds: 5, turnMs: 110, warmups: 5, httpMs: 1300, tokens: 32 };
-const SMOKE: Pace = { rounds: 2, turnMs: 0, warmups: 1, httpMs: 60, tokens: 2 };
+const FULL: Pace = {
+  smoke: false,
+  ...{ rounds: 5, turnMs: 110, warmups: 5, tokens: 32 },
+  ...{ httpMs: 1300, warmReplies: 256, columnPages: 16 },
+};
+const SMOKE: Pace = {
+  smoke: true,
+  ...{ rounds: 2, turnMs: 0, warmups: 1, tokens: 2 },
+  ...{ httpMs: 15, warmReplies: 16, columnPages: 4 },
+};
 
 /** What a run has found so far. */
 interface Findings {
@@ -68,12 +76,12 @@ export async function runBench(
 }
 
 /** Pages over HTTP, and what the store takes up that they come from. */
-async function runServer({ tokens, httpMs }: Pace, { cases, counters }: Findings): Promise<void> {
+async function runServer(pace: Pace, { cases, counters }: Findings): Promise<void> {
   const folder = await temporaryFolder();
   try {
-    const { contents, key } = await makeStore(folder.path, tokens);
+    const { contents, key } = await makeStore(folder.path, pace.tokens);
     counters.push(...(await sizes(contents)));
-    const { results, memory } = await measureServer(contents, key, httpMs);
+    const { results, memory } = await measureServer(contents, key, pace);
     cases.push(...results);
     counters.push(...memory);
   } finally {
@@ -115,7 +123,7 @@ async function withStore<T>(directory: string, body: (store: Store) => Promise<T
 async function measureServer(
   contents: StoreContents,
   key: string,
-  forMs: number,
+  effort: Pace,
 ): Promise<{ results: CaseResult[]; memory: Counter[] }> {
   const results: CaseResult[] = [];
   const memory: Counter[] = [];
@@ -125,9 +133,12 @@ async function measureServer(
     { cases: fragmentHttpCases(), flags: [], name: 'http A/server memory with fragments' },
   ];
   for (const { cases, flags, name } of servers) {
-    const server = await startBenchServer(contents.directory, asOfS(contents.shape), { flags });
+    const server = await startBenchServer(contents.directory, asOfS(contents.shape), {
+      smoke: effort.smoke,
+      flags,
+    });
     try {
-      for (const one of cases) results.push(await measureHttp(server, contents, one, key, forMs));
+      for (const one of cases) results.push(await measureHttp(server, contents, one, key, effort));
       const value = server.residentMegabytes();
       if (value !== null) memory.push({ name, value, unit: 'MB resident' });
     } finally {

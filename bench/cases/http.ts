@@ -33,10 +33,6 @@ export const NO_FRAGMENTS = ['--fragments-memory-mib', '0'];
 export const COLD = [...NO_FRAGMENTS, '--columns-memory-mib', '0'];
 /** Tokens that warm pages are asked for. */
 const WARM_TOKENS = 4;
-/** Pages of a token after which each of its segments was asked for several times. */
-const WARMING_PAGES = 16;
-/** Pages count as warm when so many in a row, every one another, came from fragments. */
-const WARM_REPLIES = 256;
 const WARM_DEADLINE_MS = 60_000;
 
 /** When the server's clock has to stand: after everything stored. */
@@ -97,18 +93,28 @@ function withClients(kinds: readonly Kind[], counts = CLIENTS): HttpCase[] {
   );
 }
 
-/** Asks until pages come from fragments. @throws Error where they don't */
-async function warmUp(target: Target): Promise<void> {
+/** Asks until pages come from fragments, this many in a row. @throws Error where they don't */
+async function warmUp(target: Target, warmReplies: number): Promise<void> {
   const deadline = performance.now() + WARM_DEADLINE_MS;
-  for (let inRow = 0, n = 0; inRow < WARM_REPLIES; n++) {
+  for (let inRow = 0, n = 0; inRow < warmReplies; n++) {
     const { tag } = await getOnce(target, n);
     inRow = tag.endsWith('-f"') ? inRow + 1 : 0;
     if (performance.now() > deadline) throw new Error('pages do not come from fragments');
   }
 }
 
+/** How long each kind of request is measured. */
+export interface HttpEffort {
+  /** Milliseconds that clients ask for. */
+  httpMs: number;
+  /** Pages count as warm when this many in a row, each a different one, came from fragments. */
+  warmReplies: number;
+  /** Pages of a token that bring its columns into memory; 16 ask for each segment several times. */
+  columnPages: number;
+}
+
 /**
- * Measures one kind of request for as long as `forMs`.
+ * Measures one kind of request.
  * @param key a live API key without limits
  */
 export async function measureHttp(
@@ -116,7 +122,7 @@ export async function measureHttp(
   { shape, tokens }: StoreContents,
   one: HttpCase,
   key: string,
-  forMs: number,
+  { httpMs, warmReplies, columnPages }: HttpEffort,
 ): Promise<CaseResult> {
   const { name, clients } = one;
   const asked = one.warm === null ? tokens : Math.min(tokens, WARM_TOKENS);
@@ -126,14 +132,14 @@ export async function measureHttp(
     headers: { 'x-api-key': one.key ?? key, 'accept-encoding': one.acceptEncoding },
     status: one.status,
   };
-  if (one.warm === 'fragments') await warmUp(target);
+  if (one.warm === 'fragments') await warmUp(target, warmReplies);
   if (one.warm === 'columns') {
-    for (let n = 0; n < asked * WARMING_PAGES; n++) await getOnce(target, n);
+    for (let n = 0; n < asked * columnPages; n++) await getOnce(target, n);
   }
   const { hash, bytes } = await digestOfFirst(target, one);
-  await load(target, clients, forMs * WARM_UP_SHARE);
+  await load(target, clients, httpMs * WARM_UP_SHARE);
   const cpuBefore = server.cpuMs();
-  const { sortedMs, elapsedMs, bytes: sent } = await load(target, clients, forMs);
+  const { sortedMs, elapsedMs, bytes: sent } = await load(target, clients, httpMs);
   const cpuAfter = server.cpuMs();
   const again = await digestOfFirst(target, one);
   if (again.hash !== hash) throw new Error(`${name}: gave ${hash}, then ${again.hash}`);

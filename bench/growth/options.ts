@@ -74,7 +74,7 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
     cells: whole('cells', smoke ? 40_000 : 100_000_000),
     segments: whole('segments', smoke ? 400 : 1_000_000),
     dayTokens: whole('day-tokens', smoke ? 2 : 40),
-    soakMs: 1000 * whole('soak-seconds', smoke ? 2 : 240),
+    soakMs: 1000 * whole('soak-seconds', smoke ? 1 : 240),
   };
   return smoke
     ? { ...sizes, ...SMOKE }

@@ -8,6 +8,7 @@ export interface ServeEffort {
   starts: number;
   pages: number;
   warmups: number;
+  smoke: boolean;
 }
 
 /** What one store's server was measured to do. */
@@ -51,7 +52,7 @@ export async function measureServers(
 ): Promise<ServeResult[]> {
   const running: Running[] = [];
   try {
-    for (const store of stores) running.push(await start(store, effort.starts));
+    for (const store of stores) running.push(await start(store, effort));
     for (let n = 0; n < effort.warmups; n++) for (const one of running) await ask(one, n);
     for (const one of running) Object.assign(one, { times: [], bytes: 0 });
     const before = running.map(({ server }) => server.cpuMs());
@@ -65,13 +66,16 @@ export async function measureServers(
 }
 
 /** Starts it `starts` times; the last one stays. */
-async function start(store: GrowthStore, starts: number): Promise<Running> {
+async function start(store: GrowthStore, { starts, smoke }: ServeEffort): Promise<Running> {
   const listen: number[] = [];
   const first: number[] = [];
   const cpu: number[] = [];
   for (;;) {
     const began = performance.now();
-    const server = await startBenchServer(store.directory, asOfS(store), { flags: COLD_FLAGS });
+    const server = await startBenchServer(store.directory, asOfS(store), {
+      smoke,
+      flags: COLD_FLAGS,
+    });
     try {
       listen.push(performance.now() - began);
       const cpuMs = server.cpuMs();

@@ -8,6 +8,7 @@ import { fullSegmentStore } from './full-segments.js';
 import { asOfS, type GrowthStore } from './growth-store.js';
 
 export interface SoakEffort {
+  smoke: boolean;
   /** Tokens with two pages of history each, and tokens that bots ask for and a collector brings. */
   soakTokens: number;
   soakBotTokens: number;
@@ -59,7 +60,7 @@ export async function measureSoak(
   });
   const fromS = asOfS(store) - COLLECTED_S;
   await fillBots({ ...place, tokens: effort.soakBotTokens, fromS });
-  const server = await startBenchServer(place.directory, asOfS(store));
+  const server = await startBenchServer(place.directory, asOfS(store), { smoke: effort.smoke });
   try {
     const startMegabytes = server.residentMegabytes();
     const sampling = sampler(server);

@@ -25,6 +25,13 @@ export interface BenchServer {
   stop(): Promise<void>;
 }
 
+interface ServerOptions {
+  probeLoop?: boolean;
+  /** One thread makes pages: more only take longer to start. */
+  smoke?: boolean;
+  flags?: readonly string[];
+}
+
 /**
  * Starts `fathom serve` on a free port of this machine alone, its clock standing still.
  * @throws Error with the end of its log where it does not listen
@@ -32,11 +39,12 @@ export interface BenchServer {
 export async function startBenchServer(
   directory: string,
   asOfS: number,
-  { probeLoop = false, flags: more = [] }: { probeLoop?: boolean; flags?: readonly string[] } = {},
+  { probeLoop = false, smoke = false, flags: more = [] }: ServerOptions = {},
 ): Promise<BenchServer> {
   const main = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
   const flags = ['--data', directory, '--host', '127.0.0.1', '--port', '0', '--as-of', `${asOfS}`];
   const probe = fileURLToPath(new URL('../load/loop-probe.js', import.meta.url));
+  if (smoke) flags.push('--threads', '1');
   const imports = probeLoop ? ['--import', pathToFileURL(probe).href] : [];
   const child = spawn(process.execPath, [...imports, main, 'serve', ...flags, ...more], {
     // Neither settings of the caller nor a config file of the place it runs in.

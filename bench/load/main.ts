@@ -67,7 +67,10 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
     tell('filling');
     const place = { directory: data.path, folder: files.path };
     const key = await fill(place, options, filledS);
-    const server = await startBenchServer(data.path, nowS, { probeLoop: true });
+    const server = await startBenchServer(data.path, nowS, {
+      probeLoop: true,
+      smoke: options.smoke,
+    });
     try {
       const { pageTokens, botTokens } = options;
       const loaded: LoadedServer = {

@@ -5,6 +5,7 @@ import { benchAddress, PAGE_A } from '../data/pages.js';
 import { startBenchServer } from '../http/server.js';
 import { fillStore, HISTORY_PAGES, openStore } from '../store.js';
 import { fathomSnapshots } from './content.js';
+import type { PeersOptions } from './options.js';
 import type { Peer, PeerWay } from './peer.js';
 import { pageWindow, type PageWindow } from './requests.js';
 
@@ -37,13 +38,16 @@ const WAYS = (['fragments', 'cold'] as const).flatMap((state) =>
 );
 
 /** Fills a store in `directory`, serves it, and has the fragments of all of it made. */
-export async function startFathom(directory: string, tokens: number): Promise<Peer> {
+export async function startFathom(
+  directory: string,
+  { tokens, smoke }: Pick<PeersOptions, 'tokens' | 'smoke'>,
+): Promise<Peer> {
   const store = await openStore(directory);
   await fillStore(store, PAGE_A, tokens);
   const unlimited = { requestsPerMinute: Infinity, monthlyQuota: Infinity };
   const { key } = await store.createKey({ tier: 'enterprise', name: 'bench', ...unlimited });
   await store.close();
-  const server = await startBenchServer(directory, asOfS(PAGE_A), { flags: COLD_COLUMNS });
+  const server = await startBenchServer(directory, asOfS(PAGE_A), { smoke, flags: COLD_COLUMNS });
   const peer: Peer = {
     name: 'Fathom',
     version: `Node ${process.version}`,

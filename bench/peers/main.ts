@@ -31,7 +31,7 @@ async function main(words: readonly string[]): Promise<void> {
   process.stdout.write(`${textOf(report)}\n`);
 }
 
-async function measure({ peers: names, tokens, turns }: PeersOptions) {
+async function measure({ peers: names, tokens, turns, smoke }: PeersOptions) {
   const data = await temporaryFolder();
   const tables = await temporaryFolder();
   const running: Peer[] = [];
@@ -42,7 +42,7 @@ async function measure({ peers: names, tokens, turns }: PeersOptions) {
   };
   try {
     tell('filling Fathom');
-    keep(await startFathom(data.path, tokens));
+    keep(await startFathom(data.path, { tokens, smoke }));
     const files = await writeTables(tables.path, tokens);
     for (const name of names) {
       tell(`filling ${name}`);
