@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { replayPlainly, type PlainSnapshot, type PlainUpdate } from '../reference/order-book.js';
 import {
   faultsOf,
@@ -105,13 +105,20 @@ const sources = [
 describe.each(sources.filter((source) => existsSync(source.tardis)))(
   'spot BTCUSDT, $name',
   ({ native, tardis, top, depth, disagreeing }) => {
+    let imported: ReturnType<typeof importAll<SnapshotRow>>;
+    let stream: ReturnType<typeof readStream>;
+    beforeAll(() => {
+      imported = importAll('binance-stream', native, EVERY_SECOND);
+      stream = readStream(native);
+      return imported;
+    });
+
     it('is the same from the native stream, from Tardis, and by a plain replay', async () => {
       const [ours, theirs] = [
-        await importAll('binance-stream', native, EVERY_SECOND),
+        await imported,
         await importAll('tardis-incremental-l2', [tardis], EVERY_SECOND),
       ];
       expect(isDeepStrictEqual(theirs.rows, ours.rows)).toBe(true);
-      const stream = readStream(native);
       const { snapshot, updates } = stream;
       const first = updates.find((update) => update.lastId > snapshot.lastId)!;
       expectEveryMoment(ours.rows, first.ms, stream.endMs);
@@ -137,14 +144,13 @@ describe.each(sources.filter((source) => existsSync(source.tardis)))(
     it('has the top levels that the rebuilt book_snapshot file has', async () => {
       const text = readFileSync(top);
       const lines = (text[0] === 0x1f ? gunzipSync(text) : text).toString().trim().split('\n');
-      const stream = readStream(native);
       const fileRows = lines.slice(1).map((line) => line.split(','));
       const times = new Set(fileRows.map((fields) => Number(fields[2]) / 1000));
       const states = replayPlainly(stream.snapshot, stream.updates, (ms) => times.has(ms));
       const byMs = new Map(states.map((state) => [state.ms, state.book]));
-      const imported = await importAll('tardis-book-snapshot', [top], EVERY_SECOND);
-      expect(imported.rows.length).toBeGreaterThan(2);
-      for (const row of imported.rows) {
+      const { rows } = await importAll('tardis-book-snapshot', [top], EVERY_SECOND);
+      expect(rows.length).toBeGreaterThan(2);
+      for (const row of rows) {
         const fields = fileRows.findLast((line) => Number(line[2]) <= row.t * 1e6)!;
         const { bids, asks } = row.markets[0].book;
         const level = (i: number) => fields.slice(4 + 4 * i, 8 + 4 * i).map(Number);
@@ -158,7 +164,7 @@ describe.each(sources.filter((source) => existsSync(source.tardis)))(
     });
 
     it('is the same at the moments of a coarser step', async () => {
-      const every = await importAll('binance-stream', native, EVERY_SECOND);
+      const every = await imported;
       const coarse = await importAll('binance-stream', native, { ...TOKEN, every: '2s' });
       const even = every.rows.filter((row) => row.t % 2 === 0);
       expect(isDeepStrictEqual(coarse.rows, even)).toBe(true);
