@@ -1,4 +1,4 @@
-/** A fixed set of worker threads that run the tasks of worker.ts; no other module knows Piscina. */
+/** A fixed set of worker threads that run the tasks of worker.ts; these two modules alone know Piscina. */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';

@@ -29,8 +29,8 @@ export interface ChunkOptions {
   firstLine: number;
   mode: JoinMode;
   /**
-   * For `merge`: for each line of the chunk, blank ones included, the price in USD of the snapshot
-   * that it merges into, NaN for none. Raw bodies are binned around it.
+   * For `merge`: for each line of the chunk, blank ones included, the price in USD to bin around: the
+   * stored snapshot's, else that of the snapshot's first row in the file, NaN where neither is known.
    */
   basePrices?: Float64Array;
 }
@@ -74,7 +74,7 @@ class SnapshotBinner {
 
   /**
    * Adds a row's snapshot or its faults.
-   * @param basePriceUsd price of the stored snapshot that it merges into; NaN for none
+   * @param basePriceUsd price to bin around in a merge (ChunkOptions.basePrices); NaN for the row's own
    */
   add(row: unknown, line: number, basePriceUsd: number): void {
     const { chunk } = this;

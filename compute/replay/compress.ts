@@ -16,7 +16,7 @@ interface Effort {
 }
 
 /**
- * A full page must become 5 to 10 times smaller (docs/definitions.md#page-limits), as cheaply as possible:
+ * A full page must become 5 to 10 times smaller, as cheaply as possible:
  * popular pages come from fragments, which are compressed once and harder. CPU ms of a full page, and ratios
  * of page A, page B, the page of the tests, the median of 24 simulated ones:
  *

@@ -19,7 +19,7 @@ import {
   emptyMarks,
   type SnapshotColumns,
   type SnapshotMarks,
-  type TextFollower,
+  type TextListener,
   writeSnapshots,
 } from './json.js';
 import { PageMatcher, SeenAmounts, takeAmounts } from './matches.js';
@@ -69,7 +69,7 @@ function writeRun(
   run: SnapshotRun,
   group: FragmentGroup,
   marketCount: number,
-  follower: TextFollower,
+  follower: TextListener,
 ) {
   const snapshots = run.t.length;
   const ranges = emptyRanges(marketCount);
@@ -122,7 +122,7 @@ const NO_AMOUNTS: AmountRange = emptyMarks().support;
  * Compresses each of a segment's snapshots twice as it is written: `alone` repeats only text of the snapshot
  * itself; `linked`, which has the comma before it, also text of the snapshot before it.
  */
-class SnapshotCompressor implements TextFollower {
+class SnapshotCompressor implements TextListener {
   private readonly linkedEncoder: FragmentEncoder;
   private readonly linked: PageMatcher;
   private readonly aloneEncoder: FragmentEncoder;

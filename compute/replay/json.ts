@@ -39,7 +39,7 @@ export type SnapshotColumns = Pick<
 export function writeJson(
   page: Page,
   envelope: ReplayEnvelope,
-  follower: TextFollower | null = null,
+  follower: TextListener | null = null,
 ): Uint8Array<ArrayBuffer> {
   const head = encodeHead(page, envelope);
   const buffer = textBuffer(head.length + PAGE_TAIL.length + snapshotBytes(page));
@@ -72,7 +72,7 @@ export function encodeHead(page: PageSummary, envelope: ReplayEnvelope): Uint8Ar
  */
 export function writeSnapshots(
   columns: SnapshotColumns,
-  follower: TextFollower,
+  follower: TextListener,
 ): { bytes: Uint8Array<ArrayBuffer>; offsets: Uint32Array } {
   const buffer = textBuffer(snapshotBytes(columns));
   const { out } = buffer;
@@ -95,7 +95,7 @@ function snapshotBytes({ t, bin }: SnapshotColumns): number {
 function snapshotWriter(
   buffer: TextBuffer,
   columns: SnapshotColumns,
-  follower: TextFollower | null,
+  follower: TextListener | null,
 ): (at: number, s: number) => number {
   const { out, view } = buffer;
   const { cellOffsets, supportCents, resistanceCents } = columns;
@@ -229,7 +229,7 @@ export function setRange(range: AmountRange, from: number, to: number): void {
 }
 
 /** Follows the writing of a page's text. */
-export interface TextFollower {
+export interface TextListener {
   /** The text has been written up to the bracket that opens the snapshots. */
   begin(text: Uint8Array<ArrayBuffer>, headEnd: number): void;
   /** Returns the marks to fill for the next snapshot, whose cells are `from <= i < to`. */

@@ -11,7 +11,7 @@ import {
   setRange,
   type SnapshotColumns,
   type SnapshotMarks,
-  type TextFollower,
+  type TextListener,
 } from './json.js';
 
 /** Cells after which a page is judged while it is being written. */
@@ -22,7 +22,7 @@ const STRAYS_LIMIT = 2;
 const ADDED_LIMIT = 4;
 
 /** Follows the JSON writer and tells an encoder the matches. */
-export class PageMatcher implements TextFollower {
+export class PageMatcher implements TextListener {
   private readonly encoder: MatchTaker;
   private readonly bytes = new ByteMatcher();
   private readonly seen = new SeenAmounts();

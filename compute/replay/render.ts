@@ -26,7 +26,7 @@ export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
 export type PageFormat = (typeof PAGE_FORMATS)[number];
 
 /** A stored block whose checksum has yet to be verified, and a cleared slice for its columns, if any. */
-export type FreshSegment = StoredBlock & { keepAt: SharedSlice | null };
+export type FreshSegment = StoredBlock & { fillAt: SharedSlice | null };
 /** A segment: an LZ4 block that encodeSegment made, or the slice that holds its columns. */
 export type SegmentInput = Uint8Array | FreshSegment | { keptAt: SharedSlice };
 
@@ -109,7 +109,7 @@ function runOfSegment(segment: SegmentInput): RunColumns {
   if (segment instanceof Uint8Array) return decodeSegmentInto(plainMemory, segment);
   if ('keptAt' in segment) return runAt(segment.keptAt);
   const run = decodeSegmentInto(plainMemory, checkedBlock(segment));
-  if (segment.keepAt !== null) leaveRun(run, segment.keepAt);
+  if (segment.fillAt !== null) leaveRun(run, segment.fillAt);
   return run;
 }
 

@@ -31,7 +31,7 @@ interface FeeDensityServices {
   source: Pick<LpSource, 'tokenHours'>;
   tokens: Pick<TokenTable, 'token'>;
   ranges: RangeBook;
-  pool: Pick<ComputePool, 'run'>;
+  workers: Pick<ComputePool, 'run'>;
   clock: Clock;
 }
 
@@ -66,7 +66,7 @@ export class FeeDensityBuilder {
 
   /** @throws Error if the store or the pool fails; the next build retries */
   async build(): Promise<{ value: FeeDensityBoard; costMs: number }> {
-    const { ranges, pool, clock } = this.services;
+    const { ranges, workers, clock } = this.services;
     let startMs = performance.now();
     const nowS = clock.nowS();
     const hours = await this.hours.read(nowS);
@@ -85,7 +85,9 @@ export class FeeDensityBuilder {
     );
     const input = { tokens, hours, thisHourS, maxRows: MAX_DENSITY_ROWS };
     const boards =
-      this.known.size === 0 ? feeDensityBoards(input) : await pool.run('feeDensityBoards', input);
+      this.known.size === 0
+        ? feeDensityBoards(input)
+        : await workers.run('feeDensityBoards', input);
     const costMs = loadMs + performance.now() - startMs;
     return { value: { revision, addresses: tokens.addresses, boards }, costMs };
   }

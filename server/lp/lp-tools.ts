@@ -20,7 +20,7 @@ interface LpOptions {
   source: LpSource;
   depth: DepthSource;
   tokens: Pick<LiveTokens, 'table' | 'onLoad'>;
-  pool: Pick<ComputePool, 'run'>;
+  workers: Pick<ComputePool, 'run'>;
   clock: Clock;
   log: Log;
   /** Mints of quote tokens, highest rank first. */
@@ -101,7 +101,7 @@ export class LpTools {
     await Promise.all([this.ranges.close(), this.poolBoard.close(), this.feeDensity.close()]);
   }
 
-  /** Rebuilds the boards that use a token's new ranges. */
+  /** Rebuilds the boards that use a token's new ranges; a build that waits for ranges reads them itself. */
   private useRanges({ pubkeys, wantsPrices }: RangeRequest): void {
     if (pubkeys.length > 0 && !this.poolBuilder.waitsForRanges) this.poolBoard.request();
     if (wantsPrices && !this.feeDensityBuilder.waitsForRanges) this.feeDensity.request();
@@ -123,10 +123,10 @@ export class LpTools {
     }
     if (!this.started) return;
     this.ranges.touch(touched);
-    // The board is rebuilt anyway when the ranges of the token have been read.
-    const isNew = (address: string): boolean =>
+    // A token whose ranges are about to be read causes a rebuild then.
+    const needsRebuild = (address: string): boolean =>
       this.feeDensityBuilder.hasNewDepth(address) && !this.ranges.isNext(address);
-    if (addresses.some(isNew)) this.feeDensity.request();
+    if (addresses.some(needsRebuild)) this.feeDensity.request();
   }
 
   private noteLabel(address: string, label: string): void {

@@ -117,7 +117,7 @@ function pushTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
 interface PoolBoardServices {
   source: Pick<LpSource, 'dlmmPools' | 'dlmmHours'>;
   ranges: RangeBook;
-  pool: Pick<ComputePool, 'run'>;
+  workers: Pick<ComputePool, 'run'>;
   clock: Clock;
   /** Mints of quote tokens, highest rank first. */
   quotes: readonly string[];
@@ -151,7 +151,7 @@ export class PoolBoardBuilder {
 
   /** @throws Error if the store or the pool fails; the next build retries */
   async build(): Promise<{ value: PoolBoard; costMs: number }> {
-    const { ranges, pool } = this.services;
+    const { ranges, workers } = this.services;
     let startMs = performance.now();
     const nowS = this.services.clock.nowS();
     const book = await this.readPools();
@@ -172,7 +172,7 @@ export class PoolBoardBuilder {
     const board =
       book.pools.length === 0 || hours.hour.length === 0
         ? null
-        : await pool.run('dlmmBoard', {
+        : await workers.run('dlmmBoard', {
             pools: book.columns,
             hours,
             ranges: joinRanges(ranges.poolRanges(thisHourS), thisHourS),

@@ -17,7 +17,7 @@ const MAX_DAY_CELLS = 50_000_000;
 
 export interface TokenDepthServices {
   depth: DepthSource;
-  pool: Pick<ComputePool, 'run'>;
+  workers: Pick<ComputePool, 'run'>;
   log: Log;
 }
 
@@ -66,20 +66,20 @@ export async function readTokenDepth(
 
 /** @param poolOfMarket null if none of the markets is a pool */
 async function computeRanges(
-  { pool }: TokenDepthServices,
+  { workers }: TokenDepthServices,
   request: RangeRequest,
   input: PriceHoursInput,
   poolOfMarket: Int32Array | null,
 ): Promise<TokenDepth> {
   if (poolOfMarket === null) {
-    return { request, prices: await pool.run('priceHours', input), ranges: new Map() };
+    return { request, prices: await workers.run('priceHours', input), ranges: new Map() };
   }
   const ranges = new Map<number, PoolRanges>();
   let prices: HourPrices | null = null;
   for (const thisHourS of request.thisHours) {
     const poolCount = request.pubkeys.length;
     const more = { poolOfMarket, poolCount, thisHourS };
-    const found = await pool.run('poolRanges', { ...input, ...more });
+    const found = await workers.run('poolRanges', { ...input, ...more });
     ranges.set(thisHourS, found);
     prices = found.prices;
   }

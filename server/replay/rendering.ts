@@ -84,7 +84,7 @@ export async function renderPlan(
   exchange: Exchange,
   page: PageIdentity,
   plan: PagePlan,
-  run: RunTask,
+  runTask: RunTask,
 ): Promise<Uint8Array | null> {
   let budget: number = PAGE_LIMITS.maxCells;
   for (;;) {
@@ -95,7 +95,7 @@ export async function renderPlan(
     const result = await columns.use(head.segmentIds, async (segments, transfer) => {
       if (exchange.aborted) return null;
       const read = { segments, selection, markets, windowContinues, nextT };
-      return run('renderPage', { ...page, ...read, cancel: exchange.cancel }, transfer);
+      return runTask('renderPage', { ...page, ...read, cancel: exchange.cancel }, transfer);
     });
     if (result === null) return null;
     switch (result.status) {

@@ -151,7 +151,7 @@ export class SegmentColumns {
     if (stored === undefined) throw new Error('storage returned fewer segments than requested');
     const slice = this.newSlice(stored);
     if (slice !== null) this.pin({ segmentId, slice }, pinned);
-    return { ...stored, keepAt: slice && sharedSlice(slice) };
+    return { ...stored, fillAt: slice && sharedSlice(slice) };
   }
 
   /** @throws Error where the block is damaged: the length that it states could evict other columns */

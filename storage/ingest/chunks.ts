@@ -18,7 +18,7 @@ import { csvCells } from './rows.js';
 export type Chunk = {
   /** Number of the first line or row in the file, from 1. */
   firstLine: number;
-  /** For a merge: for each line or row, the price of the snapshot that it merges into, NaN for none. */
+  /** For a merge: for each line or row, the price to bin around (compute's ChunkOptions.basePrices). */
   basePrices?: Float64Array;
 } & (
   | { kind: 'snapshotLines' | 'cellLines'; bytes: Uint8Array }

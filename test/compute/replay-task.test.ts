@@ -18,9 +18,9 @@ const REQUEST = plainRequest(START_T, START_T + 100_000);
 function stored(
   block: Uint8Array,
   segmentId: number,
-  keepAt: SharedSlice | null = null,
+  fillAt: SharedSlice | null = null,
 ): FreshSegment {
-  return { segmentId, block, crc32: zlib.crc32(block), keepAt };
+  return { segmentId, block, crc32: zlib.crc32(block), fillAt };
 }
 
 /** Ladders that move: in every snapshot 60% of the cells change, the others stay as they were. */

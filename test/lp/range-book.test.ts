@@ -20,7 +20,7 @@ describe('the ranges of tokens', () => {
     };
     const book = new RangeBook({
       depth: { token: () => ({ tokenId: 1 }), plan } as never,
-      pool: {} as never,
+      workers: {} as never,
       clock: { nowS: () => 1_794_659_696 },
       log: createLog((line) => void logged.push(line)),
       onChange: ({ address }) => reads.push({ address, atMs: performance.now() }),

@@ -57,7 +57,7 @@ async function pageOf(columns: SegmentColumns, depth: MemoryDepth) {
 function formOf(segment: SegmentInput): 'block' | 'to keep' | 'kept' {
   if (segment instanceof Uint8Array) throw new Error('a block without its checksum');
   if ('keptAt' in segment) return 'kept';
-  return segment.keepAt === null ? 'block' : 'to keep';
+  return segment.fillAt === null ? 'block' : 'to keep';
 }
 
 describe('the columns of segments', () => {

@@ -160,7 +160,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     source: lpSource,
     depth,
     tokens,
-    pool,
+    workers: pool,
     clock,
     log,
     quotes,

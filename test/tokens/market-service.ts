@@ -71,7 +71,7 @@ export class MarketService {
       source: store.lp,
       depth: store.depth,
       tokens,
-      pool,
+      workers: pool,
       clock,
       log,
       quotes,

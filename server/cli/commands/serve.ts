@@ -78,7 +78,7 @@ export async function startService(
     closing.push(() => orders.close());
     const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
     closing.push(() => holderFlows.close());
-    const lp = new LpTools({ source: store.lp, depth, tokens, pool, clock, log, quotes });
+    const lp = new LpTools({ source: store.lp, depth, tokens, workers: pool, clock, log, quotes });
     closing.push(() => lp.close());
     store.onChange((change) => {
       tokens.touch(change.tokenIds);
