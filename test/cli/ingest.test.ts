@@ -12,8 +12,8 @@ import {
   newKey,
   serve,
   temporaryDirectory,
-  type Ended,
 } from '../support/cli.js';
+import type { Ended } from '../support/processes.js';
 import type { Json } from '../support/tables.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';

@@ -10,10 +10,10 @@ import {
   newKey,
   serveHere,
   temporaryDirectory,
-  type Ended,
   type Service,
 } from '../support/cli.js';
 import { preparedFolder } from '../support/prepared.js';
+import { MAIN, type Ended } from '../support/processes.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
 export const LEG = '0x00000000000000000000000000000000000000aa';
@@ -227,8 +227,7 @@ export function spawnReplay(
 
 /** `fathom replay MINT`, to be killed. */
 export function startReplay(key: string, url: string, words: readonly string[]): ChildProcess {
-  const main = path.resolve('dist/server/cli/main.js');
-  return spawn(process.execPath, [main, 'replay', MINT, '--url', url, ...words], {
+  return spawn(process.execPath, [MAIN, 'replay', MINT, '--url', url, ...words], {
     env: { ...process.env, FATHOM_KEY: key },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

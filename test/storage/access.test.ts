@@ -7,8 +7,8 @@ import { openForServer, withStore } from '../../storage/access.js';
 import { packFrame } from '../../storage/bundle.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
-import { fathom } from '../support/cli.js';
-import { Script, fathomProcess } from '../support/processes.js';
+import { fathom, fathomProcess } from '../support/cli.js';
+import { Script } from '../support/processes.js';
 import { commitRows, DataDirectory, MINT, openStore, orca, snapshot } from '../support/stores.js';
 
 const NOW_S = 1_794_000_000;

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
-import { fathomProcess, run } from '../support/processes.js';
+import { MAIN, run } from '../support/processes.js';
 import {
   DataDirectory,
   bundleOf,
@@ -67,7 +67,7 @@ describe('On a full disk', () => {
     writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     const before = await stored();
     const words = ['ingest', 'snapshots', file, '--data', directory.path];
-    const full = await fathomProcess(words, 700);
+    const full = await run(process.execPath, [MAIN, ...words], 700);
     expect(full).toMatchObject({ status: 1, stdout: '' });
     expect(full.stderr).toMatch(/^.*cannot grow: its disk is full.*\n$/);
     expect(readdirSync(path.join(directory.path, 'staging'))).toEqual([]);

@@ -12,8 +12,8 @@ import { serveOptions } from '../../server/cli/settings.js';
 import { createLog } from '../../server/log.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { Store } from '../../storage/store.js';
+import { MAIN, type Ended } from './processes.js';
 
-const MAIN = path.resolve('dist/server/cli/main.js');
 /** Longer than any command of these tests takes on a busy machine. */
 const DEADLINE_MS = 50_000;
 
@@ -32,13 +32,6 @@ export async function cleanUp(): Promise<void> {
   await Promise.all(servers.splice(0).map((server) => server.stop()));
   for (const directory of directories.splice(0))
     rmSync(directory, { recursive: true, force: true });
-}
-
-export interface Ended {
-  /** Exit status; null where a signal ended it. */
-  status: number | null;
-  stdout: string;
-  stderr: string;
 }
 
 export interface RunOptions {

@@ -4,22 +4,20 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import path from 'node:path';
 
-const MAIN = path.resolve('dist/server/cli/main.js');
+/** The built command. */
+export const MAIN = path.resolve('dist/server/cli/main.js');
 /** What a process prints or does later than this is a failure. */
 const DEADLINE_MS = 30_000;
 
-export interface Finished {
+export interface Ended {
+  /** Exit status; null where a signal ended it. */
   status: number | null;
   stdout: string;
   stderr: string;
 }
 
 /** Runs a program to its end; with `fileKiB` no file that it writes may grow beyond that. */
-export function run(
-  program: string,
-  words: readonly string[],
-  fileKiB?: number,
-): Promise<Finished> {
+export function run(program: string, words: readonly string[], fileKiB?: number): Promise<Ended> {
   const child =
     fileKiB === undefined
       ? spawn(program, words)
@@ -39,11 +37,6 @@ export function run(
     child.once('error', reject);
     child.once('close', (status) => resolve({ status, stdout, stderr }));
   });
-}
-
-/** `fathom WORDS` as a process; with `fileKiB` no file that it writes may grow beyond that. */
-export function fathomProcess(words: readonly string[], fileKiB?: number): Promise<Finished> {
-  return run(process.execPath, [MAIN, ...words], fileKiB);
 }
 
 /** A script beside this file, run on its own; what it prints is waited for line by line. */
