@@ -1,4 +1,6 @@
-/** Units of time, and reading times: epoch seconds, or RFC 3339 with a zone. */
+/**
+ * Units of time, and reading times: epoch seconds, RFC 3339 with a zone, a date, or a time before now.
+ */
 
 export const MINUTE_S = 60;
 export const HOUR_S = 3600;
@@ -6,37 +8,75 @@ export const DAY_S = 86_400;
 
 /** Integers from here on are taken for milliseconds: as seconds they lie after the year 5138. */
 const FIRST_MILLISECONDS = 100_000_000_000;
+/** How far back a time before now may lie. */
+export const MAX_AGO_S = 50 * 365 * DAY_S;
 
+const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d{1,9})?([Zz]|([+\- ])(\d\d):(\d\d))$/;
-const ZONELESS = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/;
+const ZONELESS = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?$/;
+const AGO = /^-(\d{1,12})([smhdw])$/;
+const AGO_UNITS_S = { s: 1, m: MINUTE_S, h: HOUR_S, d: DAY_S, w: 7 * DAY_S } as const;
 
-const EXPECTED = 'expected epoch seconds or an RFC 3339 timestamp with a zone';
+const EXPECTED =
+  'expected epoch seconds, RFC 3339 with a zone, a date, now, or a time before now such as -24h';
 
 /** What is wrong with a text, in words that follow the field's name. */
 export class InstantError extends Error {
   override readonly name = 'InstantError';
 }
 
+/** A time as asked for. */
+export interface AskedTime {
+  /** Epoch seconds, with the fraction of an RFC 3339 timestamp; `fromNow`: seconds after now, at most 0. */
+  readonly s: number;
+  readonly fromNow: boolean;
+}
+
+/** @throws InstantError */
+export function parseInstant(text: string, nowS: number): number {
+  return instantOf(parseTime(text), nowS);
+}
+
+export function instantOf({ s, fromNow }: AskedTime, nowS: number): number {
+  return fromNow ? nowS + s : s;
+}
+
 /**
- * Epoch seconds of a text, with the fraction of an RFC 3339 timestamp. A space is accepted as the zone's plus
- * sign: an unescaped plus in a query string becomes one.
+ * A space is accepted as the zone's plus sign: an unescaped plus in a query string becomes one.
  * @throws InstantError
  */
-export function parseInstant(text: string): number {
+export function parseTime(text: string): AskedTime {
+  if (text === 'now') return { s: 0, fromNow: true };
+  const ago = AGO.exec(text);
+  if (ago) return { s: -secondsAgo(ago), fromNow: true };
+  return { s: fixedTime(text), fromNow: false };
+}
+
+function secondsAgo([, amount, unit]: RegExpExecArray): number {
+  const seconds = Number(amount) * AGO_UNITS_S[unit as keyof typeof AGO_UNITS_S];
+  if (seconds <= MAX_AGO_S) return seconds;
+  throw new InstantError(`${EXPECTED}, at most ${MAX_AGO_S / DAY_S} days before now`);
+}
+
+function fixedTime(text: string): number {
   if (/^\d+$/.test(text)) {
     const seconds = Number(text);
     if (seconds < FIRST_MILLISECONDS) return seconds;
-    throw new InstantError(`${EXPECTED}, not milliseconds`);
+    throw new InstantError(`${EXPECTED}; not milliseconds`);
   }
-  const match = RFC_3339.exec(text);
+  const match = RFC_3339.exec(text) ?? DATE.exec(text);
   if (match) return instantOfParts(match);
-  if (ZONELESS.test(text)) throw new InstantError(`${EXPECTED} (Z or +hh:mm), this has no zone`);
+  if (ZONELESS.test(text)) throw new InstantError(`${EXPECTED}; this has no zone (Z or +hh:mm)`);
   throw new InstantError(EXPECTED);
 }
 
+/** The parts of an RFC 3339 timestamp, or of a date, whose time is midnight UTC. */
 function instantOfParts(match: RegExpExecArray): number {
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number);
+  const [year, month, day, hour, minute, second] = match
+    .slice(1, 7)
+    .concat('0', '0', '0')
+    .map(Number);
   const date = new Date(0);
   // Not Date.UTC, which takes the years 0-99 for 1900-1999.
   date.setUTCFullYear(year, month - 1, day);
@@ -44,7 +84,7 @@ function instantOfParts(match: RegExpExecArray): number {
   const offset = offsetSeconds(match);
   // RFC 3339 allows second 60 for leap seconds; as in POSIX, it means the next second.
   if (!dateExists || hour > 23 || minute > 59 || second > 60 || offset === null) {
-    throw new InstantError(`${EXPECTED}, there is no such date, time or zone`);
+    throw new InstantError(`${EXPECTED}; there is no such date, time or zone`);
   }
   date.setUTCHours(hour, minute, second);
   return date.getTime() / 1000 - offset + Number(match[7] ?? 0);

@@ -1,6 +1,6 @@
 /** Parses query strings, and reads parameters by their schemas. */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import { InstantError, parseInstant } from '../../compute/time.js';
+import { InstantError, parseTime } from '../../compute/time.js';
 import { excerpt, invalidParameter } from './errors.js';
 
 /** Maximum of `name=value` pairs in a request; no endpoint has nearly as many parameters. */
@@ -220,11 +220,11 @@ function textReader(name: string, { maxLength = Infinity }: ParameterSchema): Va
   };
 }
 
-/** Reads epoch seconds, possibly with a fraction. */
+/** Reads an AskedTime: only the handler knows the 'now' of its request. */
 function instantReader(name: string): ValueReader {
   return (text) => {
     try {
-      return parseInstant(text);
+      return parseTime(text);
     } catch (error) {
       if (!(error instanceof InstantError)) throw error;
       throw invalidParameter(name, `${error.message}; was '${excerpt(text)}'`);

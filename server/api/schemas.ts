@@ -1,6 +1,7 @@
 /** Schemas that endpoints share. Each one says what its values mean, in what unit. */
 import Type, { type TProperties, type TSchema, type TSchemaOptions } from 'typebox';
 import { CHAINS } from '../../compute/market.js';
+import type { AskedTime } from '../../compute/time.js';
 
 /** One of a fixed set of words, or of integers. */
 export function word<const W extends (string | number)[]>(
@@ -65,10 +66,12 @@ export const list = <S extends TSchema>(items: S, maxItems: number, description:
 /** Query time. */
 export const instant = (description: string) =>
   Type.Optional(
-    Type.Unsafe<number>({
+    Type.Unsafe<AskedTime>({
       type: 'string',
       format: 'instant',
-      description: `${description} Unix epoch seconds, or an RFC 3339 timestamp with a zone.`,
-      examples: ['1794659696', '2026-11-14T12:34:56Z'],
+      description:
+        `${description} Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), \`now\`, or a time ` +
+        'before now in s, m, h, d or w.',
+      examples: ['1794659696', '2026-11-14T12:34:56Z', '2026-11-14', 'now', '-24h'],
     }),
   );

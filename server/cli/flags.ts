@@ -3,6 +3,7 @@ import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { InstantError, parseInstant } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
+import { systemClock } from '../clock.js';
 
 /** A flag takes one text, several texts (when repeated), or none. */
 export type FlagKind = 'text' | 'texts' | 'switch';
@@ -64,10 +65,10 @@ export function wholeNumber(text: string, from: string, min: number, max: number
   throw new UsageError(`${from}: expected a whole number from ${min} to ${max}, not ${text}`);
 }
 
-/** Epoch seconds of a time on the command line. @throws UsageError that names where it came from */
+/** Epoch seconds of a time on the command line, whose now is the system's. @throws UsageError that names where it came from */
 export function instant(text: string, from: string): number {
   try {
-    return parseInstant(text);
+    return parseInstant(text, systemClock.nowS());
   } catch (error) {
     if (error instanceof InstantError) throw new UsageError(`${from}: ${error.message}`);
     throw error;

@@ -42,10 +42,17 @@ function rowsOfPlan({ snapshots }: PagePlan): number[] {
   return rows;
 }
 
-/** Caching headers for a page whose window ends at `toS`; a page that reaches now has no tag and is not stored. */
-export function cacheHeaders(toS: number, nowS: number, tag: string | null): Headers {
+/**
+ * Caching headers of a page. One that reaches now has no tag and is not stored; one whose window moves with
+ * the clock is another page at the client's next request, which has to ask.
+ */
+export function cacheHeaders(
+  { toS, moves }: { toS: number; moves: boolean },
+  nowS: number,
+  tag: string | null,
+): Headers {
   if (tag === null) return [['Cache-Control', 'no-store']];
-  const settled = toS <= nowS - SETTLED_AFTER_S;
+  const settled = toS <= nowS - SETTLED_AFTER_S && !moves;
   return [
     ['Cache-Control', settled ? `private, max-age=${SETTLED_MAX_AGE_S}` : 'private, no-cache'],
     ['ETag', tag],

@@ -8,6 +8,7 @@ import {
   DEFAULT_MIN_PCT,
 } from '../../compute/ladder.js';
 import { MARKET_TYPES, type Chain, type MarketType } from '../../compute/market.js';
+import { type AskedTime, instantOf } from '../../compute/time.js';
 import {
   REPLAY_GROUPS,
   type ReplayFilter,
@@ -21,6 +22,8 @@ import { ApiError } from '../http/errors.js';
 
 /** Data older than this is not served. */
 export const WINDOW_LIMIT_S = 365 * 86_400;
+/** The end of the window where `to` is not sent. */
+const NOW: AskedTime = { s: 0, fromNow: true };
 /** Length of the window where `from` is not sent. */
 const DEFAULT_WINDOW_S = 86_400;
 
@@ -38,6 +41,8 @@ export interface ReplayRequest {
   fromS: number;
   toS: number;
   clamped: boolean;
+  /** Whether the same parameters mean another window later. */
+  moves: boolean;
   query: ReplayQuery;
 }
 
@@ -119,8 +124,9 @@ export function replayRequest(
  * window keep the same `to`. Both ends are rounded up to whole seconds, the resolution of snapshots.
  */
 function windowOf(parameters: ReplayParameters, nowS: number) {
-  const to = parameters.to ?? nowS;
-  const from = parameters.from ?? to - DEFAULT_WINDOW_S;
+  const asked = { from: parameters.from ?? null, to: parameters.to ?? NOW };
+  const to = instantOf(asked.to, nowS);
+  const from = asked.from === null ? to - DEFAULT_WINDOW_S : instantOf(asked.from, nowS);
   if (from >= to) {
     throw invalidParameter('from', `expected a time before to (${isoOf(to)}); was ${isoOf(from)}`);
   }
@@ -130,7 +136,8 @@ function windowOf(parameters: ReplayParameters, nowS: number) {
     throw new ApiError(400, 'window_out_of_range', message);
   }
   const fromS = Math.max(Math.ceil(from), oldestS);
-  return { fromS, toS: Math.ceil(to), clamped: from < oldestS };
+  const moves = asked.to.fromNow || asked.from?.fromNow === true;
+  return { fromS, toS: Math.ceil(to), clamped: from < oldestS, moves };
 }
 
 /** Nearly every request has the default band, which is worked out already. */

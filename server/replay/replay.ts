@@ -243,7 +243,7 @@ async function replyWithoutPool(
   const tags = tagsOf(services, job, plan);
   const named = tags && namedTag(exchange.header('if-none-match'), tags);
   if (named !== null) {
-    return { status: 304, headers: cacheHeaders(request.toS, nowS, named), body: null };
+    return { status: 304, headers: cacheHeaders(request, nowS, named), body: null };
   }
   const assembled = services.fragments?.page(plan, page);
   if (assembled) return fullReply(job, tags?.fragments, assembled);
@@ -297,7 +297,7 @@ function pageReply(
   tag: string | undefined,
   body: Uint8Array | null,
 ): PreparedReply {
-  const caching = cacheHeaders(request.toS, nowS, tag ?? null);
+  const caching = cacheHeaders(request, nowS, tag ?? null);
   return { status: 200, headers: [...representationHeaders(representation), ...caching], body };
 }
 

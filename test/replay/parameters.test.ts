@@ -39,6 +39,7 @@ describe('replay parameters', () => {
       fromS: NOW - DAY,
       toS: NOW,
       clamped: false,
+      moves: true,
       query: {
         group: 'market',
         types: null,
@@ -89,16 +90,23 @@ describe('the window', () => {
     [`from=0&to=${OLDEST + 1}`, OLDEST, OLDEST + 1, true],
     [`from=0&to=${OLDEST}`, OLDEST, OLDEST, true],
     ['from=1960-01-01T00:00:00Z', OLDEST, NOW, true],
+    ['from=2026-11-14&to=2026-11-14T02:00:00Z', 1794614400, 1794621600, false],
+    // Both ends count from now, not from each other.
+    ['from=-24h', NOW - DAY, NOW, false],
+    ['from=-48h&to=-24h', NOW - 2 * DAY, NOW - DAY, false],
+    ['to=now', NOW - DAY, NOW, false],
+    ['from=-600d', OLDEST, NOW, true],
   ])('%s', (query, fromS, toS, clamped) => {
     expect(parse(query)).toMatchObject({ fromS, toS, clamped });
   });
 
   it.each([
-    ['from=abc', 'from', /epoch seconds or an RFC 3339/],
+    ['from=abc', 'from', /epoch seconds, RFC 3339 with a zone, a date, now/],
     [`from=${NOW}000`, 'from', /not milliseconds/],
     [`to=${NOW}000`, 'to', /not milliseconds/],
     ['to=2026-11-14T00:00:00', 'to', /no zone/],
-    ['from=2026-11-14', 'from', /no zone/],
+    ['from=-24h&to=-48h', 'from', /before to/],
+    ['from=-999999d', 'from', /at most 18250 days before now/],
     [`from=${NOW}`, 'from', /before to/],
     [`from=${NOW + 1}`, 'from', /before to/],
     [`from=${NOW - 10}&to=${NOW - 10}`, 'from', /before to/],

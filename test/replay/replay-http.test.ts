@@ -259,6 +259,14 @@ describe('caching', () => {
     ['one that lies in the future', `/replay/${MINT}?to=${NOW_S + 9}`, 'no-store', false],
     ['one that ended a while ago', past, 'private, no-cache', true],
     ['one that ended long ago', settled, 'private, max-age=300', true],
+    ['one whose end moves', `/replay/${MINT}?from=2026-11-01&to=-2h`, 'private, no-cache', true],
+    [
+      'one whose start moves',
+      `${settled.replace(/from=\d+/, 'from=-1d')}`,
+      'private, no-cache',
+      true,
+    ],
+    ['one that ends at a named now', `/replay/${MINT}?from=-2h&to=now`, 'no-store', false],
   ])('of %s', async (_, path, control, tagged) => {
     const { headers } = await service.get(path);
     expect(headers.get('cache-control')).toBe(control);
@@ -281,6 +289,18 @@ describe('caching', () => {
     service.depth.compact(MINT, 5);
     const after = await service.get(past, { headers: { 'if-none-match': etag } });
     expect(after.status).toBe(200);
+  });
+
+  it('the same tag for a window, however its times are written', async () => {
+    const written = [
+      `from=${NOW_S - 86_400}&to=${NOW_S - 3600}`,
+      'from=-1d&to=-1h',
+      `from=-24h&to=${new Date((NOW_S - 3600) * 1000).toISOString()}`,
+    ];
+    const replies = await Promise.all(written.map((q) => service.get(`/replay/${MINT}?${q}`)));
+    const tags = replies.map(({ headers }) => headers.get('etag'));
+    expect(tags[0]).not.toBeNull();
+    expect(new Set(tags).size).toBe(1);
   });
 
   it('a tag for every form and question', async () => {

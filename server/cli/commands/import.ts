@@ -25,6 +25,7 @@ import {
   type Tally,
 } from '../../../storage/import/formats.js';
 import { importIntoStore, importRows } from '../../../storage/import/import.js';
+import { systemClock } from '../../clock.js';
 import { dataDirectory, type FlagKind, readFlags } from '../flags.js';
 import { count, printJson, Progress, tell } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
@@ -339,7 +340,7 @@ function parseEvery(text: string): number {
 /** Whole epoch seconds, rounded down. */
 function parseTimeS(flag: ImportFlag, text: string): number {
   try {
-    const seconds = Math.floor(parseInstant(text));
+    const seconds = Math.floor(parseInstant(text, systemClock.nowS()));
     if (seconds > 0 && seconds <= MAX_T_S) return seconds;
     throw new InstantError(`expected a time from 1 to ${MAX_T_S}`);
   } catch (error) {
