@@ -12,6 +12,8 @@ const US_PER_MS = 1_000;
 /** Plausible times in milliseconds: 1973 to 2106, which seconds and microseconds miss. */
 const MIN_TIME_MS = 1e11;
 const MAX_TIME_MS = 0xffff_ffff * 1e3;
+/** COIN-M symbols: `BTCUSD_PERP`, `BTCUSD_240927`; but `BTCBUSD_210129` was quoted in BUSD. */
+const COIN_MARGINED = /USD_PERP$|(^BNB|[^B])USD_[0-9]{6}$/;
 const LOCAL_TIME = /^[0-9]*\s*$/;
 
 /** A change of the book: the totals at these prices after updates `firstId` to `lastId`. */
@@ -24,8 +26,6 @@ interface DepthUpdate {
   lastId: number;
   /** `pu`, the `lastId` of the update before; null on spot, where ids have no gaps. */
   previousId: number | null;
-  /** COIN-M messages name the pair (`ps`) that the contract is on. */
-  isCoinMargined: boolean;
   fields: JsonFields;
 }
 
@@ -87,7 +87,6 @@ function readUpdate(fields: JsonFields): DepthUpdate {
     firstId: id('U'),
     lastId: id('u'),
     previousId: fields.has('pu') ? id('pu') : null,
-    isCoinMargined: fields.has('ps'),
     fields,
   };
 }
@@ -267,7 +266,7 @@ class BinanceFeed {
   private checkSymbol(update: DepthUpdate): void {
     if (this.symbol === null) {
       this.symbol = update.symbol;
-      this.sampler.nameMarket(binanceMarket(update));
+      this.sampler.nameMarket(binanceMarket(update), update.fields.where);
     } else if (this.symbol !== update.symbol) {
       throw new InputError(
         `${update.fields.where}: s: expected ${this.symbol} (one import is one market), ` +
@@ -281,7 +280,7 @@ class BinanceFeed {
 function binanceMarket(update: DepthUpdate): BookMarket {
   const pair = update.symbol;
   if (update.previousId === null) return { source: 'binance', pair, type: 'cex_spot' };
-  const source = update.isCoinMargined ? 'binance-delivery' : 'binance-futures';
+  const source = COIN_MARGINED.test(pair) ? 'binance-delivery' : 'binance-futures';
   return { source, pair, type: 'cex_perp' };
 }
 

@@ -40,8 +40,10 @@ export interface ImportOptions {
   everyS: number;
   /** Epoch seconds, for pool states that have no time. */
   atS?: number;
-  /** Set where the book's sizes are contracts: USD of one contract. */
+  /** Set where the book's sizes are contracts of so many USD. */
   contractUsd?: number;
+  /** Set where the book's sizes are contracts of so many units of the coin. */
+  contractSize?: number;
 }
 
 /** The kind of a format, which decides its options. */

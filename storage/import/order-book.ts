@@ -1,6 +1,7 @@
 /** An order book, the messages that change it, and the sampler that makes snapshots of it. */
 import type { Market } from '../../compute/market.js';
 import { InputError } from '../errors.js';
+import { checkContracts } from './contracts.js';
 import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
 
 /** Levels on one side of a book; a feed with more is refused. */
@@ -203,12 +204,12 @@ function snapshotOfBook(
   t: number,
   token: ImportToken,
   market: BookMarket,
-  options: Pick<ImportOptions, 'quoteUsd' | 'contractUsd'>,
+  options: Pick<ImportOptions, 'quoteUsd' | 'contractUsd' | 'contractSize'>,
 ): object {
-  const { quoteUsd, contractUsd } = options;
+  const { quoteUsd, contractUsd, contractSize = 1 } = options;
   const level =
     contractUsd === undefined
-      ? (price: number, size: number) => [price * quoteUsd, size]
+      ? (price: number, size: number) => [price * quoteUsd, size * contractSize]
       : (price: number, contracts: number) => {
           const priceUsd = price * quoteUsd;
           return [priceUsd, (contracts * contractUsd) / priceUsd];
@@ -255,8 +256,13 @@ export class BookSampler {
     this.everyUs = options.everyS * US_PER_S;
   }
 
-  /** Names the market; flags override what the feed says of itself. */
-  nameMarket(fromFeed: BookMarket): void {
+  /**
+   * Names the market; options override what the feed says of itself.
+   * @param where the message that names it
+   * @throws OptionNeededError where its sizes are contracts and no option says of what
+   */
+  nameMarket(fromFeed: BookMarket, where: string): void {
+    checkContracts(where, fromFeed, this.options);
     const { source, pair, type } = this.options;
     this.market = {
       source: source ?? fromFeed.source,

@@ -86,7 +86,7 @@ class MessageOfRows {
     if (this.rows === 0) {
       body.where = row.where;
       this.localUs = row.timeUs(columns.local);
-      if (this.lastLocalUs === 0) this.sampler.nameMarket(tardisMarket(row));
+      if (this.lastLocalUs === 0) this.sampler.nameMarket(tardisMarket(row), row.where);
     }
     if (++this.rows > MAX_MESSAGE_ROWS) {
       throw row.fault(columns.local, `more than ${MAX_MESSAGE_ROWS} rows in one message`);
@@ -138,7 +138,7 @@ export async function* importTardisSnapshot(
   };
   for await (const nextRow of readTardisRows(files, startFile)) {
     for (let row = nextRow(); row !== null; row = nextRow()) {
-      if (report.messages++ === 0) sampler.nameMarket(tardisMarket(row));
+      if (report.messages++ === 0) sampler.nameMarket(tardisMarket(row), row.where);
       message.startOver();
       message.where = row.where;
       readSide(row, columns.bids, message.bids, 1);

@@ -229,7 +229,10 @@ describe.runIf(hasShared)('samples that Tardis wrote', () => {
     const asks = shared(
       'cex/tardis/deribit_incremental_book_L2_2020-04-01_BTC-PERPETUAL.sample.csv',
     );
-    const none = await importAll('tardis-incremental-l2', [asks], EVERY_SECOND);
+    const none = await importAll('tardis-incremental-l2', [asks], {
+      ...EVERY_SECOND,
+      'contract-usd': '1',
+    });
     expect([none.report.messages, none.rows.length]).toEqual([1, 0]);
   });
 });

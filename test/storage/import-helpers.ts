@@ -6,6 +6,7 @@ import {
   leftOutReason,
   parseImportOptions,
   type RawImportFlags,
+  withFlags,
 } from '../../server/cli/commands/import.js';
 import { type ImportFormat, ImportReport } from '../../storage/import/formats.js';
 import { importRows } from '../../storage/import/import.js';
@@ -57,7 +58,11 @@ export async function importAll<Row = SnapshotRow>(
   const report = new ImportReport();
   const rows: Row[] = [];
   const options = parseImportOptions(format, flags);
-  for await (const row of importRows(format, files, options, report)) rows.push(row as Row);
+  try {
+    for await (const row of importRows(format, files, options, report)) rows.push(row as Row);
+  } catch (error) {
+    throw withFlags(error);
+  }
   // Reasons as the command words them.
   for (const item of report.leftOut.first) item.reason = leftOutReason(item);
   return { rows, report };

@@ -78,6 +78,12 @@ describe('import options', () => {
     ['--every', 'binance-stream', { ...TOKEN, every: '100ms' }],
     ['--contract-usd', 'cp-pairs', { ...TOKEN, 'contract-usd': '1' }],
     ['--contract-usd', 'binance-stream', { ...TOKEN, 'contract-usd': '-1' }],
+    ['--contract-size', 'binance-stream', { ...TOKEN, 'contract-size': '0' }],
+    [
+      '--contract-usd and --contract-size',
+      'binance-stream',
+      { ...TOKEN, 'contract-usd': '1', 'contract-size': '1' },
+    ],
     ['--quote-usd', 'binance-stream', { ...TOKEN, 'quote-usd': `${WETH}=1` }],
     ['--quote-usd', 'binance-stream', { ...TOKEN, 'quote-usd': ['1', '2'] }],
     ['--quote-usd', 'binance-stream', { ...TOKEN, 'quote-usd': '0' }],

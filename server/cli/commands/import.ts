@@ -12,7 +12,7 @@ import {
   venueKey,
 } from '../../../compute/market.js';
 import { DAY_S, HOUR_S, InstantError, MINUTE_S, parseInstant } from '../../../compute/time.js';
-import { UsageError } from '../../../storage/errors.js';
+import { InputError, UsageError } from '../../../storage/errors.js';
 import {
   IMPORT_FORMATS,
   type ImportFormat,
@@ -25,13 +25,14 @@ import {
   type Tally,
 } from '../../../storage/import/formats.js';
 import { importIntoStore, importRows } from '../../../storage/import/import.js';
+import { type NeededOption, OptionNeededError } from '../../../storage/import/refusals.js';
 import { systemClock } from '../../clock.js';
 import { dataDirectory, type FlagKind, readFlags } from '../flags.js';
 import { count, printJson, Progress, tell } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 
 const IMPORT_USAGE = `fathom import FORMAT FILE... --data DIR|--out FILE [--token CHAIN:ADDRESS] [--source NAME] [--pair P]
-  [--type T] [--quote-usd N|ADDRESS=N] [--every 60s] [--at TIME] [--contract-usd N] [--json]
+  [--type T] [--quote-usd N|ADDRESS=N] [--every 60s] [--at TIME] [--contract-usd N|--contract-size N] [--json]
   FORMAT: ${IMPORT_FORMATS.join(', ')}`;
 export const command = { usage: IMPORT_USAGE, run: importFiles };
 
@@ -55,13 +56,29 @@ export async function importFiles(words: readonly string[]): Promise<void> {
   }
   const raw = Object.fromEntries(IMPORT_FLAGS.map((flag) => [flag, flags[flag] as string[]]));
   const options = parseImportOptions(format, raw);
-  const report =
+  const done =
     out === undefined
-      ? await intoStore(format, files, options, dataDirectory(data))
-      : await intoFile(format, files, options, out);
+      ? intoStore(format, files, options, dataDirectory(data))
+      : intoFile(format, files, options, out);
+  const report = await done.catch((error: unknown) => {
+    throw withFlags(error);
+  });
   tellReport(report.read);
   tell(report.text);
   if (flags.json === true) printJson({ format, ...jsonReport(report.read), ...report.json });
+}
+
+/** What lifts a refusal. */
+const FLAGS_NEEDED: Readonly<Record<NeededOption, string>> = {
+  contract:
+    'give --contract-usd N (USD of one contract) or --contract-size N (units of the coin in one contract)',
+  symbol: 'choose one with --symbol',
+};
+
+/** A refusal in the words of flags; any other error as it is. */
+export function withFlags(error: unknown): unknown {
+  if (!(error instanceof OptionNeededError)) return error;
+  return new InputError(`${error.message}: ${FLAGS_NEEDED[error.option]}`);
 }
 
 interface Outcome {
@@ -182,7 +199,7 @@ function jsonReport(read: ImportReport): object {
 
 /** The flags that describe the data, by kind of format, without their dashes. */
 const FLAGS_OF_KIND = {
-  book: ['token', 'source', 'pair', 'type', 'quote-usd', 'every', 'contract-usd'],
+  book: ['token', 'source', 'pair', 'type', 'quote-usd', 'every', 'contract-usd', 'contract-size'],
   pools: ['token', 'source', 'quote-usd', 'at'],
   tokens: [],
 } as const satisfies Record<ImportKind, readonly string[]>;
@@ -225,6 +242,9 @@ export function parseImportOptions(format: ImportFormat, flags: RawImportFlags):
     }
     if (values.length > 1) throw new UsageError(`--${flag}: given more than once`);
     readFlag(options, format, flag, values[0]);
+  }
+  if (options.contractUsd !== undefined && options.contractSize !== undefined) {
+    throw new UsageError('--contract-usd and --contract-size: expected one of them');
   }
   if (kind !== 'tokens' && options.token === undefined) {
     throw new UsageError(`--token: ${format} needs it (CHAIN:ADDRESS)`);
@@ -269,6 +289,9 @@ function readFlag(options: ImportOptions, format: ImportFormat, flag: ImportFlag
       return;
     case 'contract-usd':
       options.contractUsd = parsePositive('contract-usd', text);
+      return;
+    case 'contract-size':
+      options.contractSize = parsePositive('contract-size', text);
   }
 }
 

@@ -1,0 +1,49 @@
+/** Markets that are known to quote sizes in contracts instead of units of the coin. */
+import { OptionNeededError } from './refusals.js';
+
+/** How the markets of an exchange quote sizes in contracts. */
+interface ContractRule {
+  /** Whether a symbol is such a market; without it, all of the exchange are. */
+  symbols?: RegExp;
+  /** What a contract is worth, where all of them are alike. */
+  worth?: string;
+}
+
+/** Symbols `BTCUSD` and `BTCUSDM24`, but neither `BTCUSDT` nor `BTCPERP`. */
+const COIN_SETTLED = /^[A-Z0-9]+USD([FGHJKMNQUVXZ][0-9]{2})?$/;
+const ONE_USD = '1 USD each';
+
+/** By the exchange's name as Tardis, and Binance feeds here, give it. */
+const RULES: Readonly<Record<string, ContractRule>> = {
+  'binance-delivery': { worth: '100 USD each for BTC, 10 USD for other coins' },
+  bitmex: { worth: '1 USD each for XBTUSD; other symbols differ' },
+  bybit: { symbols: COIN_SETTLED, worth: ONE_USD },
+  // Kraken Futures: perpetual and dated inverse contracts; PF_ and FF_ are linear, in coins.
+  cryptofacilities: { symbols: /^(PI|FI)_/i, worth: ONE_USD },
+  // Perpetual and dated; BTC_USDC-PERPETUAL is linear, options are in coins.
+  deribit: { symbols: /^[A-Z0-9]+-(PERPETUAL|[0-9]{1,2}[A-Z]{3}[0-9]{2})$/, worth: ONE_USD },
+  'gate-io-futures': {},
+  'huobi-dm': {},
+  'huobi-dm-linear-swap': {},
+  'huobi-dm-swap': {},
+  'kucoin-futures': {},
+  'okex-futures': {},
+  'okex-swap': {},
+};
+
+/** @throws OptionNeededError where a market's sizes are contracts, whose size only a user knows */
+export function checkContracts(
+  where: string,
+  market: { source: string; pair: string },
+  options: { contractUsd?: number; contractSize?: number },
+): void {
+  if (options.contractUsd !== undefined || options.contractSize !== undefined) return;
+  const rule = Object.hasOwn(RULES, market.source) ? RULES[market.source] : undefined;
+  if (rule === undefined || rule.symbols?.test(market.pair) === false) return;
+  const worth = rule.worth === undefined ? '' : ` (${rule.worth})`;
+  const found = `${market.source} ${market.pair}`;
+  throw new OptionNeededError(
+    'contract',
+    `${where}: the sizes of ${found} are numbers of contracts${worth}`,
+  );
+}
