@@ -4,6 +4,7 @@ import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/contract.js';
 import { docsRoutes } from './api/docs.js';
 import { type PlanCheck, unlimited } from './api/endpoint.js';
+import type { ReadingOptions } from './api/parameters.js';
 import { admitUnanswered, apiRoutes } from './api/routes.js';
 import type { Clock } from './clock.js';
 import { ENDPOINTS, type LiveHandlers } from './endpoints.js';
@@ -21,8 +22,7 @@ export interface ServerOptions {
   handlers: LiveHandlers;
   /** Default: nothing is limited. */
   checkPlan?: PlanCheck;
-  /** The EVM chain's numeric id. */
-  evmChainId?: number;
+  reading?: ReadingOptions;
   /** The caller closes it, not the server. */
   pool: ComputePool;
   /** The caller closes it, too. Without it, the pool makes every page. */
@@ -60,13 +60,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 function routesOf({ depth, keys, pool, clock, ...options }: ServerOptions): Route[] {
-  const { handlers, checkPlan = unlimited, evmChainId } = options;
+  const { handlers, checkPlan = unlimited, reading = {} } = options;
   const { fragments, columns = new SegmentColumns(depth) } = options;
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
   // Another process can serve another store at the same address.
   const storeTag = randomUUID();
   const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag };
   const getReplay = replayHandler(replay);
-  const api = apiRoutes(ENDPOINTS, { ...handlers, getReplay }, { keys, checkPlan, evmChainId });
+  const api = apiRoutes(ENDPOINTS, { ...handlers, getReplay }, { keys, checkPlan, reading });
   return [...api, ...docsRoutes(Object.values(ENDPOINTS))];
 }

@@ -45,7 +45,7 @@ export const ERROR_CODES = {
   window_out_of_range: { status: 400, description: 'The window ends more than 365 days ago.' },
   invalid_parameter: {
     status: 400,
-    description: 'A parameter is missing, repeated, or has a bad value.',
+    description: 'A parameter is missing, repeated, unknown, or has a bad value.',
     fields: { parameter: Type.String({ description: 'The name of the parameter.' }) },
   },
   invalid_address: {

@@ -23,7 +23,7 @@ const INTRODUCTION = [
   'Market depth, scores and depth history of on-chain tokens, read-only.',
   'Every request needs an API key in the `x-api-key` header. Replies are JSON, or MessagePack with ' +
     '`Accept: application/msgpack`; `Accept-Encoding` can ask for `gzip` or `br`.',
-  'Unknown parameters are ignored; bad values are errors. Every GET endpoint answers HEAD, too. New ' +
+  'A parameter that the endpoint does not have is an error, as is a bad value. Every GET endpoint answers HEAD, too. New ' +
     'fields can appear at any time: ignore those that you do not know.',
   'An unknown path is a 404 `not_found`, an unsupported method a 405 `method_not_allowed` with an ' +
     '`Allow` header; their bodies have `error`, `message` and `error_code`.',
@@ -224,16 +224,15 @@ function notModified({ prepares }: EndpointSpec) {
 }
 
 /** Every error code that an endpoint can reply with. */
-function errorCodesOf({ chain, query, body, errors }: EndpointSpec): ErrorCode[] {
+function errorCodesOf({ chain, body, errors }: EndpointSpec): ErrorCode[] {
   const codes: ErrorCode[] = [];
   const hasChain = chain.kind !== 'none';
   const oneAddress = 'at' in chain || (chain.kind === 'list' && chain.scope !== undefined);
   if (hasChain) codes.push('invalid_chain');
   if (chain.supported.length < CHAINS.length) codes.push('chain_not_supported');
   if (chain.kind === 'address' || chain.kind === 'batch') codes.push('chain_mismatch');
-  // Sending `chain` twice in the query is an invalid_parameter.
-  const inQuery = hasChain && chain.kind !== 'batch';
-  if (inQuery || Object.keys(query.properties).length > 0) codes.push('invalid_parameter');
+  // A parameter that the endpoint does not have is one, too.
+  codes.push('invalid_parameter');
   if (oneAddress || (chain.kind === 'batch' && chain.invalid === 'refused')) {
     codes.push('invalid_address');
   }

@@ -5,27 +5,44 @@ import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import { resolveChain, type AddressRule, type ChainRule } from './chain.js';
+import { DEFAULT_EVM_CHAIN_ID, resolveChain, type AddressRule, type ChainRule } from './chain.js';
 import type { Call, EndpointSpec } from './endpoint.js';
 import { excerpt, invalidParameter } from './errors.js';
 import { compileQuery, QueryParameters } from './query.js';
 
 type Parameters<E extends EndpointSpec> = Omit<Call<E>, 'key' | 'exchange'>;
 
+/** How requests are read, besides what their endpoint says. */
+export interface ReadingOptions {
+  /** The EVM chain's numeric id. */
+  evmChainId?: number;
+  /** Whether query parameters that the endpoint does not have are ignored. */
+  lenientParameters?: boolean;
+}
+
+/** The query parameters that an endpoint has. */
+function queryNames({ query, chain }: Pick<EndpointSpec, 'query' | 'chain'>): ReadonlySet<string> {
+  const hasChain = chain.kind !== 'none' && chain.kind !== 'batch';
+  return new Set([...(hasChain ? ['chain'] : []), ...Object.keys(query.properties)]);
+}
+
 /** Makes the function that reads and checks the parameters of an endpoint's requests. */
 export function parameterReader<E extends EndpointSpec>(
-  { query: querySchema, body: bodySchema, chain: rule }: E,
-  evmChainId: number,
+  endpoint: E,
+  { evmChainId = DEFAULT_EVM_CHAIN_ID, lenientParameters = false }: ReadingOptions = {},
 ): (
   exchange: Pick<Exchange, 'query'>,
   pathAddress: string | null,
   body: Uint8Array | null,
 ) => Parameters<E> {
-  const readQuery = compileQuery(querySchema);
-  const readBody = bodySchema && compileBody(bodySchema);
+  const rule = endpoint.chain;
+  const known = queryNames(endpoint);
+  const readQuery = compileQuery(endpoint.query);
+  const readBody = endpoint.body && compileBody(endpoint.body);
   return ({ query }, pathAddress, bytes) => {
     const body = readBody && bytes ? readBody(bytes) : null;
     const sent = new QueryParameters(query);
+    if (!lenientParameters) sent.allowOnly(known);
     const question = chainQuestion(rule, sent, pathAddress, body);
     const { chain, token, tokens, invalidAddresses } = resolveChain(rule, question, evmChainId);
     const values = { chain, token, tokens, invalidAddresses, query: readQuery(sent), body };

@@ -1,5 +1,6 @@
 /** Parses query strings, and reads parameters by their schemas. */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
+import { meant } from '../../compute/nearest.js';
 import { InstantError, parseTime } from '../../compute/time.js';
 import { excerpt, invalidParameter } from './errors.js';
 
@@ -39,6 +40,11 @@ export class QueryParameters {
     else this.raw.set(name, nameEnd === end ? '' : query.slice(nameEnd + 1, end));
   }
 
+  /** @throws ApiError 400 if there is a parameter that is not `known` */
+  allowOnly(known: ReadonlySet<string>): void {
+    for (const name of this.raw.keys()) if (!known.has(name)) throw unknownParameter(name, known);
+  }
+
   /**
    * A parameter's text, possibly empty; null if it was not sent.
    * @throws ApiError 400 if it was sent more than once or with malformed encoding
@@ -67,6 +73,17 @@ export class QueryParameters {
 
 function tooManyPairs() {
   return invalidParameter('query', `expected at most ${MAX_PAIRS} parameters`);
+}
+
+function unknownParameter(name: string, known: ReadonlySet<string>) {
+  return invalidParameter(excerpt(name), whatItHas(name, [...known]));
+}
+
+function whatItHas(name: string, known: readonly string[]): string {
+  if (known.length === 0) return 'this endpoint has no query parameters';
+  const near = meant(name, known);
+  const has = near === null ? `it has ${known.join(', ')}` : `did you mean ${near}?`;
+  return `this endpoint has no such parameter; ${has}`;
 }
 
 function malformed(name: string) {

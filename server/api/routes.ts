@@ -3,8 +3,7 @@ import type { KeyRecord, KeySource } from '../../storage/contract.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Route } from '../http/router.js';
-import { parameterReader, requireJson } from './parameters.js';
-import { DEFAULT_EVM_CHAIN_ID } from './chain.js';
+import { parameterReader, type ReadingOptions, requireJson } from './parameters.js';
 import {
   BASE_PATH,
   type Call,
@@ -23,8 +22,7 @@ export const MAX_BODY_BYTES = 64 * 1024;
 interface ApiOptions {
   keys: KeySource;
   checkPlan: PlanCheck;
-  /** The EVM chain's numeric id. */
-  evmChainId?: number;
+  reading: ReadingOptions;
 }
 
 /** An untyped handler; `Handlers` has checked each against its endpoint. */
@@ -44,9 +42,9 @@ export function apiRoutes<E extends Readonly<Record<string, EndpointSpec>>>(
 function endpointRoute(
   endpoint: EndpointSpec,
   handler: AnyHandler,
-  { keys, checkPlan, evmChainId = DEFAULT_EVM_CHAIN_ID }: ApiOptions,
+  { keys, checkPlan, reading }: ApiOptions,
 ): Route {
-  const readParameters = parameterReader(endpoint, evmChainId);
+  const readParameters = parameterReader(endpoint, reading);
   const forms = smallForms(endpoint.maxAgeS ?? null);
   const serve = (context: Served, body: Uint8Array | null): void | Promise<void> => {
     const { exchange, key, grant, pathAddress } = context;

@@ -7,7 +7,7 @@ import {
   DEFAULT_MAX_PCT,
   DEFAULT_MIN_PCT,
 } from '../../compute/ladder.js';
-import { MARKET_TYPES, type Chain, type MarketType } from '../../compute/market.js';
+import { MARKET_TYPES, type Chain, type MarketType, venueKey } from '../../compute/market.js';
 import { type AskedTime, instantOf } from '../../compute/time.js';
 import {
   REPLAY_GROUPS,
@@ -50,13 +50,14 @@ const MIN_PCT = -90;
 const MAX_PCT = 1000;
 /** Items of a list parameter. */
 const MAX_LIST_ITEMS = 100;
-/** Characters of a venue key. */
+/** Characters of a venue's key or name. */
 const MAX_VENUE_CHARS = 200;
 
 const marketType = word(MARKET_TYPES, { description: 'Type of market.' });
-const venueKeys = Type.String({ maxLength: MAX_VENUE_CHARS });
+const venue = Type.String({ maxLength: MAX_VENUE_CHARS });
 const types = (description: string) => list(marketType, MAX_LIST_ITEMS, description);
-const venues = (description: string) => list(venueKeys, MAX_LIST_ITEMS, description);
+const venues = (description: string) =>
+  list(venue, MAX_LIST_ITEMS, `${description} Matched whatever their case.`);
 
 /** The endpoint's parameters, each checked by itself. */
 export const replayParameters = Type.Object({
@@ -69,9 +70,9 @@ export const replayParameters = Type.Object({
   onchain: Type.Optional(
     Type.Boolean({ description: '`true` means `types=onchain_pool,onchain_limit_order`.' }),
   ),
-  venues: venues('Venue keys to include.'),
+  venues: venues('Venues to include, by key or by name.'),
   exclude_types: types('Market types to exclude; not together with `types`.'),
-  exclude_venues: venues('Venue keys to leave out; not together with `venues`.'),
+  exclude_venues: venues('Venues to leave out; not together with `venues`.'),
   markets: Type.Optional(
     word(['split', 'aggregate'], {
       deprecated: true,
@@ -160,9 +161,11 @@ function groupOf({ group, markets }: ReplayParameters): ReplayGroup {
   return meant;
 }
 
-/** Venue keys are not checked: unknown ones come back in `venues_not_found`. */
+/** Venues are not checked: unknown ones come back in `venues_not_found`. */
 function filterOf(parameters: ReplayParameters): ReplayFilter {
-  const { exclude_types: excludeTypes, exclude_venues: excludeVenues, venues } = parameters;
+  const { exclude_types: excludeTypes } = parameters;
+  const venues = venueKeysOf(parameters.venues);
+  const excludeVenues = venueKeysOf(parameters.exclude_venues);
   const types = keptTypes(parameters);
   if (types !== undefined && excludeTypes !== undefined) {
     throw invalidParameter(
@@ -179,6 +182,14 @@ function filterOf(parameters: ReplayParameters): ReplayFilter {
     venues: venues ?? null,
     excludeVenues: excludeVenues ?? null,
   };
+}
+
+/**
+ * The keys of venues that are named by key or by name, in any case, each once. A text without a letter or
+ * digit makes no key and stays as it is.
+ */
+function venueKeysOf(names: readonly string[] | undefined): readonly string[] | undefined {
+  return names && [...new Set(names.map((name) => venueKey(name) || name))];
 }
 
 /** `types`, or what `onchain=true` means; both may be sent where they mean the same. */

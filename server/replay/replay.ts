@@ -47,7 +47,7 @@ import {
 import type { SegmentColumns } from './segment-columns.js';
 
 const marketType = word(MARKET_TYPES, { description: 'Type of market.' });
-const keys = nullable(Type.Array(Type.String()), 'As sent; null if not sent.');
+const keys = nullable(Type.Array(Type.String()), 'As sent, venues as keys; null if not sent.');
 const indexes = (of: string) =>
   Type.Optional(
     Type.Array(Type.Integer({ minimum: 0 }), {

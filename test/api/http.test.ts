@@ -3,6 +3,7 @@ import { unpack } from 'msgpackr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMPRESS_ABOVE_BYTES } from '../../server/api/replies.js';
 import { MAX_BODY_BYTES } from '../../server/api/routes.js';
+import { ENDPOINTS } from '../../server/endpoints.js';
 import { checkedFetch } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { RawClient, requestText } from '../support/raw-client.js';
@@ -134,6 +135,7 @@ describe('query parameters', () => {
     ['chain=all&chain=all', 'chain'],
     ['%zz=1', '%zz'],
     ['&'.repeat(10) + 'x&'.repeat(300), 'query'],
+    ['x=1&chain=nowhere', 'x'],
   ])('that are bad are named: %s', async (query, parameter) => {
     const response = await depth(query);
     expect(response.status).toBe(400);
@@ -148,9 +150,39 @@ describe('query parameters', () => {
     });
   });
 
-  it('that an endpoint does not have are ignored', async () => {
-    expect((await depth('foo=1&foo=2&limit=&delayed=false')).status).toBe(200);
-    expect((await service.get(`${SCORE}?x&exchange_type=nonsense`)).status).toBe(200);
+  it.each(Object.values(ENDPOINTS).map((endpoint) => [endpoint.operationId, endpoint] as const))(
+    'that %s does not have are refused, whatever the method',
+    async (_, { method, path, query, chain }) => {
+      const target = `${path.replace(':address', MINT)}?zzz=1&zzz=%zz`;
+      const ofQuery = Object.keys(query.properties);
+      const names = ['none', 'batch'].includes(chain.kind) ? ofQuery : ['chain', ...ofQuery];
+      const advice =
+        names.length === 0
+          ? 'this endpoint has no query parameters'
+          : `this endpoint has no such parameter; it has ${names.join(', ')}`;
+      const addresses = { addresses: [MINT], token_addresses: [MINT] };
+      const reply = await (method === 'GET'
+        ? service.get(target)
+        : service.post(target, addresses));
+      expect(reply.status).toBe(400);
+      expect(await reply.json()).toEqual({
+        error: 'Bad Request',
+        message: `zzz: ${advice}`,
+        error_code: 'invalid_parameter',
+        parameter: 'zzz',
+      });
+      if (method === 'GET') {
+        expect((await service.get(target, { method: 'HEAD' })).status).toBe(400);
+      }
+    },
+  );
+
+  it('that come near one of the endpoint name it', async () => {
+    const reply = await depth('exchange-type=ALL');
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({
+      message: 'exchange-type: this endpoint has no such parameter; did you mean exchange_type?',
+    });
   });
 
   it('have defaults', async () => {

@@ -7,7 +7,7 @@ import { unpack } from 'msgpackr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { plainRequest, requests, stores } from '../compute/replay-stores.js';
 import { referencePage, type PlainRequest, type PlainSnapshot } from '../reference/replay.js';
-import { checkedFetch } from '../support/conformance.js';
+import { checkedFetch, type Json } from '../support/conformance.js';
 import { MemoryDepth, visibleSnapshots } from '../support/memory-depth.js';
 import {
   EVM_LEG,
@@ -144,6 +144,7 @@ describe('GET /replay/:address', () => {
     ['group=all', 288, 288 * 139, 1],
     ['group=type', 179, 179 * 556, 1],
     ['venues=orca&group=venue', 288, 288 * 139, 2],
+    ['venues=ORCA&group=venue', 288, 288 * 139, 2],
     ['venues=nowhere', 288, 0, 2],
     ['min_pct=-3&max_pct=3', 288, 288 * 60, 1],
   ])('reads as far as %s needs', async (query, snapshots, rows, reads) => {
@@ -301,6 +302,17 @@ describe('caching', () => {
     const tags = replies.map(({ headers }) => headers.get('etag'));
     expect(tags[0]).not.toBeNull();
     expect(new Set(tags).size).toBe(1);
+  });
+
+  it('the same tag and page for venues in any case', async () => {
+    const written = ['venues=binance-perps', 'venues=Binance-Perps', 'venues=Binance%20Perps'];
+    const replies = await Promise.all(written.map((q) => service.get(`${past}&${q}`)));
+    expect(new Set(replies.map(({ headers }) => headers.get('etag'))).size).toBe(1);
+    const pages = await Promise.all(replies.map((reply) => reply.json() as Promise<Json>));
+    expect(pages[0]).toMatchObject({ filter: { venues: ['binance-perps'], venues_not_found: [] } });
+    expect(pages[0].row_count).toBeGreaterThan(0);
+    expect(pages[1]).toEqual(pages[0]);
+    expect(pages[2]).toEqual(pages[0]);
   });
 
   it('a tag for every form and question', async () => {

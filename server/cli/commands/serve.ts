@@ -109,7 +109,7 @@ export async function startService(
         native,
         isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
       }),
-      evmChainId,
+      reading: { evmChainId },
       checkPlan: new Limiter({ usage: store.usage, plans }).check,
       pool,
       fragments,
