@@ -15,6 +15,29 @@ export class InputError extends Error {
   }
 }
 
+/** How many faults a file has, as far as it was read. */
+export interface FaultCount {
+  found: number;
+  /** Whether reading stopped before the file's end: there may be more faults. */
+  stopped: boolean;
+}
+
+/** A file is refused for its rows; nothing of it was stored. */
+export class FaultyFileError extends InputError {
+  constructor(
+    file: string,
+    faults: readonly string[],
+    readonly faultCount: FaultCount,
+  ) {
+    super([...faults, `${file}: nothing was stored: ${countText(faultCount)}`].join('\n'), faults);
+  }
+}
+
+function countText({ found, stopped }: FaultCount): string {
+  const faults = `${found} ${found === 1 ? 'fault' : 'faults'}`;
+  return stopped ? `at least ${faults} (reading stopped there)` : faults;
+}
+
 /** The store changed between a look-up and the commit: prepare the file again. */
 export class StoreChangedError extends Error {
   override readonly name = 'StoreChangedError';

@@ -1,5 +1,11 @@
 /** Output of commands: results on stdout; messages, progress and failures on stderr. */
-import { InputError, StoreBusyError, StoreChangedError, UsageError } from '../../storage/errors.js';
+import {
+  FaultyFileError,
+  InputError,
+  StoreBusyError,
+  StoreChangedError,
+  UsageError,
+} from '../../storage/errors.js';
 
 /** One JSON document on stdout (`--json`). */
 export function printJson(value: unknown): void {
@@ -87,7 +93,9 @@ export function failureText(error: unknown): string {
 export function failureDocument(error: unknown): Record<string, unknown> {
   if (error instanceof PartlyDone) return { ...error.document, ...failureDocument(error.cause) };
   const faults = error instanceof InputError ? { faults: error.faults } : {};
-  return { error: failureText(error), ...faults };
+  if (!(error instanceof FaultyFileError)) return { error: failureText(error), ...faults };
+  const { found, stopped } = error.faultCount;
+  return { error: failureText(error), ...faults, fault_count: found, reading_stopped: stopped };
 }
 
 function isExpected(error: unknown): error is Error {

@@ -5,7 +5,7 @@ import { type Fault, FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js
 import { type Market, marketKey, type MarketType, venueKey } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
-import { InputError } from '../errors.js';
+import { FaultyFileError, InputError } from '../errors.js';
 import type { Chunk } from './chunks.js';
 import { type BundleRequest, type PreparedFile, refusal, withBundle } from './prepared.js';
 import { RunCollector } from './run-collector.js';
@@ -39,12 +39,15 @@ export function prepareChunks(
     const seen = request.together ? new SeenSnapshots() : null;
     const venues = new SeenVenues();
     const faults: Fault[] = [];
+    const count = { found: 0, stopped: false };
     try {
       for await (const chunk of binnedChunks(chunks, pool, mode)) {
-        faults.push(...chunk.faults);
-        for (const run of chunk.runs) faults.push(...(seen?.add(run) ?? []), ...venues.add(run));
-        if (faults.length >= MAX_FAULTS) break;
-        if (faults.length > 0 || unreadable.count > 0) continue;
+        const across = chunk.runs.flatMap((run) => [...(seen?.add(run) ?? []), ...venues.add(run)]);
+        faults.push(...chunk.faults, ...across);
+        count.found += chunk.faultCount + across.length;
+        count.stopped = count.found >= MAX_FAULTS;
+        if (count.stopped) break;
+        if (count.found + unreadable.count > 0) continue;
         await collector.add(chunk);
         report.rows += chunk.rows;
         report.snapshots += chunk.snapshots;
@@ -53,22 +56,31 @@ export function prepareChunks(
         request.onProgress?.(report);
       }
       faults.push(...unreadable.faults);
-      if (faults.length === 0) await collector.finish();
+      count.found += unreadable.count;
+      // Readers stop by themselves at so many records that are no rows.
+      count.stopped ||= unreadable.count >= MAX_FAULTS;
+      if (count.found === 0) await collector.finish();
     } catch (error) {
       await collector.abandon();
-      throw withEarlier(error, file, [...faults, ...unreadable.faults]);
+      const found = count.found + unreadable.count;
+      throw withEarlier(error, file, [...faults, ...unreadable.faults], found);
     }
-    if (faults.length === 0) return;
+    if (count.found === 0) return;
     await collector.abandon();
-    throw refusal(file, faults);
+    throw refusal(file, faults, count);
   });
 }
 
 /** The error of a file that turns out damaged after faulty rows: their faults come first. */
-function withEarlier(error: unknown, file: string, faults: readonly Fault[]): unknown {
-  if (!(error instanceof InputError) || faults.length === 0) return error;
+function withEarlier(
+  error: unknown,
+  file: string,
+  faults: readonly Fault[],
+  found: number,
+): unknown {
+  if (!(error instanceof InputError) || found === 0) return error;
   const first = [...refusal(file, faults).faults, ...error.faults].slice(0, MAX_FAULTS);
-  return new InputError(first.join('\n'), first);
+  return new FaultyFileError(file, first, { found: found + error.faults.length, stopped: true });
 }
 
 /** Bins chunks in the pool, several at once, and gives the results in the file's order. */

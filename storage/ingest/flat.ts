@@ -40,6 +40,7 @@ export function prepareRows(
 ): Promise<PreparedFile> {
   return withBundle(request, async (bundle, report) => {
     const faults = new FaultLog();
+    let stopped = false;
     const sink = sinkOf(bundle);
     for await (const { line, row } of rows) {
       faults.line = line;
@@ -48,11 +49,15 @@ export function prepareRows(
       // A promise for each of millions of rows would take longer than most rows do.
       const mayGoOn = typeof added === 'boolean' ? added : await added;
       if (report.rows % PROGRESS_ROWS === 0) request.onProgress?.(report);
-      if (!mayGoOn || faults.count >= MAX_FAULTS) break;
+      stopped = !mayGoOn || faults.count >= MAX_FAULTS;
+      if (stopped) break;
     }
     if (faults.count + unreadable.count === 0) await sink.finish(faults, report);
-    const all = [...faults.faults, ...unreadable.faults];
-    if (all.length > 0) throw refusal(request.file, all);
+    const found = faults.count + unreadable.count;
+    if (found === 0) return;
+    // Readers stop by themselves at so many records that are no rows.
+    stopped ||= unreadable.count >= MAX_FAULTS;
+    throw refusal(request.file, [...faults.faults, ...unreadable.faults], { found, stopped });
   });
 }
 

@@ -2,7 +2,7 @@
 import { type Fault, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { BUNDLE_VERSION, BundleWriter } from '../bundle.js';
-import { DiskFullError, InputError, isDiskFull } from '../errors.js';
+import { DiskFullError, type FaultCount, FaultyFileError, isDiskFull } from '../errors.js';
 
 /** Counts of one file. */
 export interface FileReport {
@@ -50,11 +50,18 @@ export async function withBundle(
   }
 }
 
-/** The error of a faulty file: its first ten faults, each `file:line: field: what is wrong`. */
-export function refusal(file: string, faults: readonly Fault[]): InputError {
+/**
+ * The error of a faulty file: its first ten faults, each `file:line: field: what is wrong`.
+ * @param count how many there are; by default `faults` are those before which reading stopped
+ */
+export function refusal(
+  file: string,
+  faults: readonly Fault[],
+  count: FaultCount = { found: faults.length, stopped: true },
+): FaultyFileError {
   const lines = [...faults]
     .sort((a, b) => a.line - b.line)
     .slice(0, MAX_FAULTS)
     .map(({ line, field, message }) => `${file}:${line}: ${field}: ${message}`);
-  return new InputError(lines.join('\n'), lines);
+  return new FaultyFileError(file, lines, count);
 }

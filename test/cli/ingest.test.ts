@@ -94,20 +94,23 @@ describe('several files', () => {
         { file: good, rows: 2, snapshots: 2, cells: 2, dropped_levels: 2, ...timed },
         { file: better, rows: 1, snapshots: 1, cells: 1, dropped_levels: 1, ...timed },
       ],
-      error: faults.join('\n'),
+      error: [...faults, `${bad}: nothing was stored: 2 faults`].join('\n'),
       faults,
+      fault_count: 2,
+      reading_stopped: false,
     });
   });
 
   it('are told of on stderr, where faults stand as they are', () => {
     const lines = ended.stderr.trim().split('\n');
-    expect(lines).toHaveLength(4);
+    expect(lines).toHaveLength(5);
     expect(lines[0]).toMatch(
       /good\.ndjson: 2 rows, 2 snapshots, 2 cells \([\d,]+ cells\/s\), 2 levels outside the ladder in \d+\.\d s$/,
     );
     expect(lines.slice(2)).toEqual([
       `${bad}:2: price_usd: must be a number > 0`,
       `${bad}:3: price_usd: must be a number > 0`,
+      `${bad}: nothing was stored: 2 faults`,
     ]);
   });
 

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FaultyFileError } from '../../storage/errors.js';
+import type { Dataset } from '../../storage/ingest/datasets.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
   cells,
@@ -58,6 +60,37 @@ describe('faulty rows', () => {
     const arrow = scratch.place('faulty.arrow');
     writeSnapshotsArrow(arrow, faulty, { form: 'file', ticks: 'structs' });
     expect(await said('snapshots', arrow)).toEqual(expected);
+  });
+
+  it('are counted until reading stopped, which the last line says', async () => {
+    const token = (i: number) => ({ chain: 'mainchain', address: MINT, decimals: i - 30 });
+    const flat = Array.from({ length: 30 }, (_, i) => token(i));
+    const depth = flat.map((_, i) => ({ ...snapshot(T + i), price_usd: i < 12 ? -1 : 1 }));
+    const lastLine = async (dataset: Dataset, rows: Json[]) => {
+      const name = file('.ndjson', lines(rows));
+      const error: unknown = await ingest(data, dataset, [name]).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(FaultyFileError);
+      const { message, faults, faultCount } = error as FaultyFileError;
+      const text = message.split('\n');
+      expect(text.slice(0, -1)).toEqual(faults);
+      return [faults.length, faultCount, text.at(-1)?.replace(name, 'FILE')];
+    };
+    expect(await lastLine('tokens', flat)).toEqual([
+      10,
+      { found: 10, stopped: true },
+      'FILE: nothing was stored: at least 10 faults (reading stopped there)',
+    ]);
+    // Depth is read in chunks: those of the last one are counted to its end.
+    expect(await lastLine('snapshots', depth)).toEqual([
+      10,
+      { found: 12, stopped: true },
+      'FILE: nothing was stored: at least 12 faults (reading stopped there)',
+    ]);
+    expect(await lastLine('snapshots', depth.slice(11))).toEqual([
+      1,
+      { found: 1, stopped: false },
+      'FILE: nothing was stored: 1 fault',
+    ]);
   });
 
   it('of flat cells are named by the line that people see', async () => {
