@@ -1,63 +1,140 @@
 /** Runs the commands of `fathom`. Exit status: 0 done, 1 failed, 2 wrong usage. */
 import { UsageError } from '../../storage/errors.js';
+import type { Command } from './command.js';
+import { didYouMean } from './flags.js';
+import { commandHelp, overview } from './help.js';
 import { PartlyDone, failureDocument, failureText, printJson, printLine, tell } from './output.js';
+import { VERSION } from './version.js';
 
-interface Command {
-  usage: string;
-  /** Output of `--help`; default: the usage. */
-  help?: string;
-  run: (words: readonly string[]) => Promise<void>;
+interface Listed {
+  /** What it does, in a few words. */
+  summary: string;
+  load: () => Promise<Command>;
 }
 
+const keys = () => import('./commands/keys.js');
+
 /** Modules are loaded on demand, since most commands need little of the program. */
-const COMMANDS: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
-  serve: () => import('./commands/serve.js'),
-  ingest: () => import('./commands/ingest.js'),
-  keys: () => import('./commands/keys.js'),
-  queue: () => import('./commands/queue.js'),
-  import: () => import('./commands/import.js'),
-  replay: () => import('./commands/replay.js'),
-  demo: () => import('./commands/demo.js'),
-  start: () => import('./commands/start.js'),
+const COMMANDS: Readonly<Record<string, Listed>> = {
+  serve: {
+    summary: 'runs the server on a data directory',
+    load: async () => (await import('./commands/serve.js')).command,
+  },
+  start: {
+    summary: 'runs the server with a live demo market',
+    load: async () => (await import('./commands/start.js')).command,
+  },
+  ingest: {
+    summary: 'loads files of a dataset',
+    load: async () => (await import('./commands/ingest.js')).command,
+  },
+  import: {
+    summary: 'loads market data of others: order books, pool states, token lists',
+    load: async () => (await import('./commands/import.js')).command,
+  },
+  replay: {
+    summary: 'downloads depth history from a server into a file',
+    load: async () => (await import('./commands/replay.js')).command,
+  },
+  'keys create': { summary: 'makes an API key', load: async () => (await keys()).create },
+  'keys list': { summary: 'lists the API keys', load: async () => (await keys()).list },
+  'keys rotate': { summary: 'gives a key a new text', load: async () => (await keys()).rotate },
+  'keys revoke': { summary: 'ends a key', load: async () => (await keys()).revoke },
+  queue: {
+    summary: 'lists the tokens that wait for data',
+    load: async () => (await import('./commands/queue.js')).command,
+  },
+  demo: {
+    summary: 'fills a data directory with a simulated market',
+    load: async () => (await import('./commands/demo.js')).command,
+  },
 };
+export const COMMAND_NAMES = Object.keys(COMMANDS);
 
 export const FAILED = 1;
 const WRONG_USAGE = 2;
+const HELP_FLAGS = ['--help', '-h'];
+
+/** A command by its name. */
+export async function loadCommand(name: string): Promise<Command> {
+  return COMMANDS[name].load();
+}
 
 /** Runs a command. @returns the exit status */
-export async function runCommand(words: readonly string[]): Promise<number> {
-  const [name, ...rest] = words;
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    const modules = await Promise.all(Object.values(COMMANDS).map((load) => load()));
-    const text = modules.map(({ command }) => command.usage).join('\n');
-    if (name === undefined) tell(text);
-    else printLine(text);
-    return name === undefined ? WRONG_USAGE : 0;
-  }
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (load === undefined) {
-    tell(`fathom: unknown command ${name}; expected one of ${Object.keys(COMMANDS).join(', ')}`);
+export async function runCommand(given: readonly string[]): Promise<number> {
+  const [first] = given;
+  if (first === undefined) {
+    tell(allCommands());
     return WRONG_USAGE;
   }
-  const { command } = await load();
-  if (rest.includes('--help') || rest.includes('-h')) {
-    printLine(command.help ?? command.usage);
+  if (first === '--version' || first === '-V') {
+    printLine(VERSION);
     return 0;
   }
+  let name = '';
   try {
-    await command.run(rest);
+    if (first === 'help' || HELP_FLAGS.includes(first)) {
+      printLine(await helpOn(given.slice(1).filter((word) => !HELP_FLAGS.includes(word))));
+      return 0;
+    }
+    if (given.some((word) => HELP_FLAGS.includes(word))) {
+      printLine(await helpOn(given.filter((word) => !word.startsWith('-'))));
+      return 0;
+    }
+    name = commandName(given);
+    const command = await loadCommand(name);
+    await command.run(given.slice(name.split(' ').length));
     return 0;
   } catch (error) {
-    return report(error, command, rest.includes('--json'));
+    return report(error, name, given.includes('--json'));
   }
 }
 
+/** The name of the command that the words call, of one word or two. @throws UsageError */
+function commandName(given: readonly string[]): string {
+  const [first, second] = given;
+  for (const name of [`${first} ${second}`, first]) if (Object.hasOwn(COMMANDS, name)) return name;
+  const group = actionsOf(first);
+  if (group.length > 0) {
+    const last = group.at(-1);
+    const list = `${group.slice(0, -1).join(', ')} or ${last}`;
+    const told = second === undefined ? '' : `, not ${second}${didYouMean(second, group)}`;
+    throw new UsageError(`${first}: expected ${list}${told}`);
+  }
+  const names = COMMAND_NAMES.map((name) => name.split(' ')[0]);
+  throw new UsageError(`unknown command ${first}${didYouMean(first, [...new Set(names)])}`);
+}
+
+/** Second words of the commands that begin with a word. */
+function actionsOf(first: string): string[] {
+  return COMMAND_NAMES.filter((name) => name.startsWith(`${first} `)).map(
+    (name) => name.split(' ')[1],
+  );
+}
+
+/** The help on a command, on a group of commands, or on all of them. @throws UsageError */
+async function helpOn(given: readonly string[]): Promise<string> {
+  if (given.length === 0) return allCommands();
+  const [first] = given;
+  if (given.length === 1 && actionsOf(first).length > 0) return allCommands(`${first} `);
+  const name = commandName(given);
+  return commandHelp(name, await loadCommand(name));
+}
+
+function allCommands(prefix = ''): string {
+  const listed = Object.entries(COMMANDS).filter(([name]) => name.startsWith(prefix));
+  return overview(
+    Object.fromEntries(listed.map(([name, { summary }]) => [name, summary])),
+    VERSION,
+  );
+}
+
 /** Reports a failure on stderr, and with `--json` on stdout, too. @returns the exit status */
-function report(error: unknown, { usage }: Command, wantsJson: boolean): number {
+function report(error: unknown, name: string, wantsJson: boolean): number {
   if (wantsJson) printJson(failureDocument(error));
   const cause = error instanceof PartlyDone ? error.cause : error;
   if (cause instanceof UsageError) {
-    tell(`fathom: ${cause.message}\nusage: ${usage}`);
+    tell(`fathom: ${cause.message}\n${`See fathom help ${name}`.trim()}`);
     return WRONG_USAGE;
   }
   tell(failureText(cause));

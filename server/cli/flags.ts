@@ -1,56 +1,187 @@
-/** Parses the words of a command line: flags, positional words, and values. */
+/**
+ * Flags and words of a command line. A command declares each once; parsing, help, completion and the
+ * tables of docs/cli.md follow from the declaration.
+ */
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { meant } from '../../compute/nearest.js';
 import { InstantError, parseInstant } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
 import { systemClock } from '../clock.js';
 
-/** A flag takes one text, several texts (when repeated), or none. */
-export type FlagKind = 'text' | 'texts' | 'switch';
-type FlagKinds = Readonly<Record<string, FlagKind>>;
+export interface Flag {
+  /** It takes one text, several texts (when repeated), or none. */
+  readonly kind: 'text' | 'texts' | 'switch';
+  /** Placeholder of the value; a switch has none. */
+  readonly placeholder?: string;
+  /** What it does, as the help and docs/cli.md say it. */
+  readonly meaning: string;
+  /** The default as shown. */
+  readonly default?: string;
+  /** The variable that stands for it where it is not given. */
+  readonly variable?: string;
+  readonly needed?: true;
+  /** The values that it may have. */
+  readonly values?: readonly string[];
+  /** Whether its value is the name of a file, or of a directory: completion offers them. */
+  readonly names?: 'file' | 'directory';
+  /** Reads one value; `from` names the flag. @throws UsageError */
+  readonly read?: (text: string, from: string) => unknown;
+}
+export type Flags = Readonly<Record<string, Flag>>;
 
-type FlagValue<K extends FlagKind> = K extends 'switch'
+/** A positional word, under its placeholder in lower case. */
+export interface Word {
+  readonly values?: readonly string[];
+  /** One or more; the last word alone. */
+  readonly repeated?: true;
+  readonly optional?: true;
+}
+export type Words = Readonly<Record<string, Word>>;
+
+type ValueOf<F> = F extends { read: (text: string, from: string) => infer T }
+  ? T
+  : F extends { values: readonly (infer V)[] }
+    ? V
+    : string;
+
+type FlagValue<F extends Flag> = F['kind'] extends 'switch'
   ? boolean
-  : K extends 'texts'
-    ? string[]
-    : string | undefined;
+  : F['kind'] extends 'texts'
+    ? ValueOf<F>[]
+    : F extends { needed: true }
+      ? ValueOf<F>
+      : ValueOf<F> | undefined;
 
-type Flags<F extends FlagKinds> = { [N in keyof F]: FlagValue<F[N]> };
+/** What a command is given: a value for each of its flags. */
+export type FlagValues<F extends Flags> = { [N in keyof F]: FlagValue<F[N]> };
+
+/** What a command is given: a text, or texts, for each of its words. */
+export type WordValues<W extends Words> = {
+  [N in keyof W]: W[N] extends { repeated: true }
+    ? ValueOf<W[N]>[]
+    : W[N] extends { optional: true }
+      ? ValueOf<W[N]> | undefined
+      : ValueOf<W[N]>;
+};
+
+/** `--data` of a command that reads or changes a data directory. */
+export const DATA = {
+  kind: 'text',
+  placeholder: 'DIR',
+  meaning: 'data directory',
+  default: './data',
+  variable: 'FATHOM_DATA',
+  names: 'directory',
+} as const satisfies Flag;
+
+/** `--json` of a command with a report or a list. */
+export const JSON_OUTPUT = {
+  kind: 'switch',
+  meaning: 'prints one JSON document on stdout',
+} as const satisfies Flag;
 
 /**
- * Splits words into flags and positional words.
- * @throws UsageError that names an unknown flag, one without its value, or one given twice
+ * Splits a command line into values of flags and of words.
+ * @throws UsageError that names the flag or word and what was expected
  */
-export function readFlags<F extends FlagKinds>(
-  words: readonly string[],
-  kinds: F,
-): { flags: Flags<F>; rest: string[] } {
-  const options: NonNullable<ParseArgsConfig['options']> = {};
-  for (const [name, kind] of Object.entries(kinds)) {
-    options[name] = { type: kind === 'switch' ? 'boolean' : 'string', multiple: true };
-  }
-  const { values, positionals } = parse(words, options);
-  const flags: Record<string, unknown> = {};
-  for (const [name, kind] of Object.entries(kinds)) {
-    const given = (values[name] ?? []) as (string | boolean)[];
-    if (given.length > 1 && kind !== 'texts') throw new UsageError(`--${name}: given twice`);
-    flags[name] = kind === 'switch' ? given.length > 0 : kind === 'texts' ? given : given[0];
-  }
-  return { flags: flags as Flags<F>, rest: positionals };
+export function readWords<F extends Flags, W extends Words>(
+  given: readonly string[],
+  { flags, words }: { flags: F; words: W },
+): { flags: FlagValues<F>; words: WordValues<W> } {
+  const { values, positionals } = parse(given, flags);
+  return {
+    words: readPositionals(positionals, words) as WordValues<W>,
+    flags: Object.fromEntries(
+      Object.entries(flags).map(([name, flag]) => [name, readFlag(name, flag, values[name] ?? [])]),
+    ) as FlagValues<F>,
+  };
 }
 
-function parse(words: readonly string[], options: NonNullable<ParseArgsConfig['options']>) {
+function readFlag(name: string, flag: Flag, given: readonly (string | boolean)[]): unknown {
+  const from = `--${name}`;
+  if (given.length > 1 && flag.kind !== 'texts') throw new UsageError(`${from}: given twice`);
+  if (flag.kind === 'switch') return given.length > 0;
+  if (given.length === 0 && flag.needed === true) throw new UsageError(expectation(from, flag));
+  const values = given.map((text) => readValue(String(text), from, flag));
+  return flag.kind === 'texts' ? values : values[0];
+}
+
+function readPositionals(given: readonly string[], words: Words): Record<string, unknown> {
+  const rest = [...given];
+  const read: Record<string, unknown> = {};
+  for (const [name, word] of Object.entries(words)) {
+    const from = name.toUpperCase();
+    const texts = word.repeated === true ? rest.splice(0) : rest.splice(0, 1);
+    if (texts.length === 0 && word.optional !== true) {
+      throw new UsageError(expectation(from, word));
+    }
+    const values = texts.map((text) => readValue(text, from, word));
+    read[name] = word.repeated === true ? values : values[0];
+  }
+  if (rest.length > 0) throw new UsageError(`unexpected ${rest[0]}`);
+  return read;
+}
+
+function readValue(text: string, from: string, declared: Flag | Word): unknown {
+  const { values } = declared;
+  if (values?.includes(text) === false) {
+    throw new UsageError(`${expectation(from, declared)}, not ${text}${didYouMean(text, values)}`);
+  }
+  return 'read' in declared && declared.read !== undefined ? declared.read(text, from) : text;
+}
+
+function expectation(from: string, { values, ...declared }: Flag | Word): string {
+  if (values === undefined) {
+    const placeholder = 'placeholder' in declared ? declared.placeholder : undefined;
+    const several = 'repeated' in declared && declared.repeated === true;
+    return `${from}: expected ${placeholder ?? (several ? 'at least one' : 'one')}`;
+  }
+  const list = values.length > 2 ? `one of ${values.join(', ')}` : values.join(' or ');
+  return `${from}: expected ${list}`;
+}
+
+/** `; did you mean X?` where a known word comes close. */
+export function didYouMean(word: string, known: readonly string[], prefix = ''): string {
+  const name = meant(word, known);
+  return name === null ? '' : `; did you mean ${prefix}${name}?`;
+}
+
+function parse(given: readonly string[], flags: Flags) {
+  const options: NonNullable<ParseArgsConfig['options']> = {};
+  for (const [name, { kind }] of Object.entries(flags)) {
+    options[name] = { type: kind === 'switch' ? 'boolean' : 'string', multiple: true };
+  }
   try {
-    return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
+    const args = withDashedValues(given, flags);
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    return { values: values as Record<string, (string | boolean)[] | undefined>, positionals };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code?.startsWith('ERR_PARSE_ARGS') !== true) throw error;
     const named = /'(--?[^ ']+)/.exec(message)?.[1] ?? 'a flag';
-    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(`unknown flag ${named}`);
+    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+      const hint = didYouMean(named.replace(/^-+/, ''), Object.keys(flags), '--');
+      throw new UsageError(`unknown flag ${named}${hint}`);
+    }
     throw new UsageError(
       /does not take/.test(message) ? `${named} takes no value` : `${named} needs a value`,
     );
   }
+}
+
+/** Joins `--from -24h` into one word: parseArgs would take -24h for a flag. */
+function withDashedValues(given: readonly string[], flags: Flags): string[] {
+  const joined: string[] = [];
+  for (const [i, word] of given.entries()) {
+    const before = joined.at(-1) ?? '';
+    const takesValue =
+      before.startsWith('--') && (flags[before.slice(2)]?.kind ?? 'switch') !== 'switch';
+    if (takesValue && before === given[i - 1] && /^-[^-]/.test(word)) {
+      joined[joined.length - 1] = `${before}=${word}`;
+    } else joined.push(word);
+  }
+  return joined;
 }
 
 /** The data directory: `--data`, then FATHOM_DATA, then ./data. */

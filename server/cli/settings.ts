@@ -1,6 +1,6 @@
 /**
- * The settings of `fathom serve`. Each is declared once; its flag, variable, config key, default and line
- * of help follow from the declaration.
+ * The settings of `fathom serve`. Each is declared once, as a flag; its variable and config key follow
+ * from the declaration, too.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { DEFAULT_PLANS, parsePlans, type Plans } from '../limits/plans.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
-import { instant, readFlags, wholeNumber } from './flags.js';
+import { didYouMean, type Flag, type FlagValues, instant, wholeNumber } from './flags.js';
 
 /** Default of mainchain's native token. */
 export const DEFAULT_NATIVE: NativeCurrency = {
@@ -31,70 +31,81 @@ const MAX_COLUMNS_MIB = 2 ** 12;
 /** A currency code, as a client sends it in `currency`. */
 const CODE = /^[A-Z0-9]{2,16}$/;
 
-interface Setting<T> {
-  /** Placeholder of the value in the usage; null: the setting has no flag. */
-  readonly placeholder: string | null;
-  readonly meaning: string;
-  /** The default as shown in the help. */
-  readonly default: string;
-  readonly fallback: T;
-  /** Reads the value; `from` names the flag, variable or config key that it came from. */
-  readonly read: (text: string, from: string) => T;
-}
+/** A setting has a value at all times: a text's fallback, no texts, or a switch that is off. */
+type Setting = Flag &
+  (
+    | { kind: 'text'; fallback: unknown; read: NonNullable<Flag['read']> }
+    | { kind: 'texts'; read: NonNullable<Flag['read']> }
+    | { kind: 'switch' }
+  );
+type SettingValue<S> = S extends { kind: 'switch' }
+  ? boolean
+  : S extends { kind: 'texts'; read: (text: string, from: string) => infer T }
+    ? readonly T[]
+    : S extends { fallback: infer D; read: (text: string, from: string) => infer T }
+      ? T | D
+      : never;
 
-/** By flag without its dashes, which is also the key in the config file. */
-const SETTINGS = {
-  data: setting<string>({
+const FLAGS = {
+  data: {
+    kind: 'text',
     placeholder: 'DIR',
     meaning: 'data directory',
     default: './data',
+    names: 'directory',
     fallback: 'data',
-    read: (text) => text,
-  }),
-  host: setting<string>({
+    read: (text: string) => text,
+  },
+  host: {
+    kind: 'text',
     placeholder: 'H',
     meaning: 'address to listen on',
     default: '127.0.0.1',
     fallback: '127.0.0.1',
-    read: (text) => text,
-  }),
+    read: (text: string) => text,
+  },
   port: whole('P', 'port; 0 takes a free one and logs it', 8080, 0, MAX_PORT),
-  'as-of': setting<number | null>({
+  'as-of': {
+    kind: 'text',
     placeholder: 'TIME',
     meaning: "freezes the service's clock at a time (RFC 3339 or epoch seconds)",
     default: 'off',
     fallback: null,
     read: instant,
-  }),
-  threads: setting<number | null>({
+  },
+  threads: {
+    kind: 'text',
     placeholder: 'N',
     meaning: `worker threads, 1 to ${MAX_THREADS}`,
     default: 'one per core',
     fallback: null,
-    read: (text, from) => wholeNumber(text, from, 1, MAX_THREADS),
-  }),
-  'native-code': setting<string>({
+    read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_THREADS),
+  },
+  'native-code': {
+    kind: 'text',
     placeholder: 'C',
     meaning: "what `currency` calls mainchain's native token",
     default: DEFAULT_NATIVE.code,
     fallback: DEFAULT_NATIVE.code,
     read: currencyCode,
-  }),
-  'native-mint': setting<string>({
+  },
+  'native-mint': {
+    kind: 'text',
     placeholder: 'M',
     meaning: 'mint of the native token',
     default: DEFAULT_NATIVE.mint,
     fallback: DEFAULT_NATIVE.mint,
     read: mint,
-  }),
-  'quote-tokens': setting<readonly string[] | null>({
+  },
+  'quote-tokens': {
+    kind: 'text',
     placeholder: 'M,M',
     meaning:
       'mints, separated by commas, that count as the quote side of a pool; if a pool has two of them, the first in the list',
     default: 'USDC, USDT, the native mint',
     fallback: null,
     read: quoteMints,
-  }),
+  },
   'evm-chain-id': whole(
     'N',
     'the numeric chain id that `chain` of `/score/:address` takes for evmchain',
@@ -112,52 +123,37 @@ const SETTINGS = {
     COLUMN_BYTES,
     MAX_COLUMNS_MIB,
   ),
-  /** A JSON object in the config file, JSON text in the variable. */
-  plans: setting<Plans>({
-    placeholder: null,
-    meaning: 'JSON that overrides parts of the plans',
-    default: 'the plans of docs/api.md',
-    fallback: DEFAULT_PLANS,
-    read: parsePlans,
-  }),
-} as const;
+} as const satisfies Record<string, Setting>;
 
+/** Has no flag: a JSON object in the config file, JSON text in the variable. */
+const PLANS = {
+  kind: 'text',
+  meaning: 'JSON that overrides parts of the plans',
+  default: 'the plans of docs/api.md',
+  fallback: DEFAULT_PLANS,
+  read: parsePlans,
+} as const satisfies Setting;
+
+/** Every setting, by flag without its dashes, which is also the key in the config file. */
+export const SETTINGS = { ...FLAGS, plans: PLANS };
 type SettingName = keyof typeof SETTINGS;
-type Config = Partial<Record<SettingName, string>>;
-
 const NAMES = Object.keys(SETTINGS) as SettingName[];
-const FLAGS = NAMES.filter((name) => SETTINGS[name].placeholder !== null);
 
-/** The usage line of `serve`. */
-export const SERVE_USAGE = [
-  'fathom serve',
-  ...FLAGS.map((name) => `[--${name} ${SETTINGS[name].placeholder}]`),
-].join(' ');
+/** The flags of `serve` and `start`, with their variables. */
+export const SERVE_FLAGS = Object.fromEntries(
+  Object.entries(FLAGS).map(([name, flag]) => [name, { ...flag, variable: variableOf(name) }]),
+) as { [N in keyof typeof FLAGS]: (typeof FLAGS)[N] & { readonly variable: string } };
 
-/** A setting as the help and docs/operating.md show it. */
-interface DescribedSetting {
-  /** null: it has no flag. */
-  flag: string | null;
-  variable: string;
-  default: string;
-  meaning: string;
+/** Variables of `serve` and `start` that stand for no flag. */
+export const SERVE_ENVIRONMENT = {
+  [variableOf('plans')]: PLANS.meaning,
+  FATHOM_CONFIG: 'the config file (default: fathom.config.json, if it exists)',
+};
+
+/** The variable of a setting. */
+export function variableOf(name: string): string {
+  return `FATHOM_${name.toUpperCase().replaceAll('-', '_')}`;
 }
-
-export const DESCRIBED_SETTINGS: readonly DescribedSetting[] = NAMES.map((name) => ({
-  flag: SETTINGS[name].placeholder === null ? null : `--${name}`,
-  variable: variableOf(name),
-  default: SETTINGS[name].default,
-  meaning: SETTINGS[name].meaning,
-}));
-
-/** The usage line and a line for each setting. */
-export const SERVE_HELP = [
-  SERVE_USAGE,
-  ...DESCRIBED_SETTINGS.map(
-    ({ flag, variable, meaning, ...shown }) =>
-      `  ${flag === null ? variable : `${flag}, ${variable}`}: ${meaning} (default: ${shown.default})`,
-  ),
-].join('\n');
 
 export interface ServeOptions {
   directory: string;
@@ -179,20 +175,13 @@ export interface ServeOptions {
 }
 
 /**
- * Reads the settings of `serve`: from the flag, else the variable, else the config file, else the
- * default.
+ * The settings of `serve`: from the flag, else the variable, else the config file, else the default.
  * @throws UsageError that names where a bad value came from
  */
-export function serveOptions(words: readonly string[]): ServeOptions {
-  const kinds = Object.fromEntries(FLAGS.map((name) => [name, 'text'] as const));
-  const { flags, rest } = readFlags<Record<string, 'text'>>(words, kinds);
-  if (rest.length > 0) throw new UsageError(`serve: unexpected ${rest[0]}`);
+export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): ServeOptions {
   const config = readConfig();
-  const valueOf = <N extends SettingName>(name: N) => {
-    const { fallback, read } = SETTINGS[name] as Setting<ReturnType<(typeof SETTINGS)[N]['read']>>;
-    const sent = sentValue(name, flags[name], config);
-    return sent === null ? fallback : read(sent.text, sent.from);
-  };
+  const valueOf = <N extends SettingName>(name: N) =>
+    settingValue(name, flags, config) as SettingValue<(typeof SETTINGS)[N]>;
   const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
   return {
     directory: path.resolve(valueOf('data')),
@@ -209,21 +198,40 @@ export function serveOptions(words: readonly string[]): ServeOptions {
   };
 }
 
-function sentValue(
+/** Texts of each setting in the config file. */
+type Config = Partial<Record<SettingName, readonly string[]>>;
+
+function settingValue(
   name: SettingName,
-  flag: string | undefined,
+  flags: Readonly<Record<string, unknown>>,
   config: Config,
-): { text: string; from: string } | null {
-  if (flag !== undefined) return { text: flag, from: `--${name}` };
+): unknown {
+  const declared = SETTINGS[name] as Setting;
+  const flag = flags[name];
+  // A repeatable flag that is not given has no values, a switch that is not given is false.
+  if (Array.isArray(flag) ? flag.length > 0 : flag !== undefined && flag !== false) return flag;
   const variable = variableOf(name);
-  const inherited = process.env[variable];
-  if (inherited !== undefined && inherited !== '') return { text: inherited, from: variable };
-  const configured = config[name];
-  return configured === undefined ? null : { text: configured, from: `config: ${name}` };
+  const inherited = process.env[variable] ?? '';
+  const texts =
+    inherited === ''
+      ? config[name]
+      : declared.kind === 'texts'
+        ? inherited.split(',').map((item) => item.trim())
+        : [inherited];
+  const from = inherited === '' ? `config: ${name}` : variable;
+  switch (declared.kind) {
+    case 'switch':
+      return texts !== undefined && trueOrFalse(texts[0], from);
+    case 'texts':
+      return (texts ?? []).map((text) => declared.read(text, from));
+    case 'text':
+      return texts === undefined ? declared.fallback : declared.read(texts[0], from);
+  }
 }
 
-function variableOf(name: SettingName): string {
-  return `FATHOM_${name.toUpperCase().replaceAll('-', '_')}`;
+function trueOrFalse(text: string, from: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new UsageError(`${from}: expected true or false, not ${text}`);
 }
 
 /**
@@ -245,13 +253,28 @@ function readConfig(): Config {
   for (const [key, value] of Object.entries(parsed)) {
     const name = NAMES.find((known) => known === key);
     if (name === undefined) {
-      throw new UsageError(`${file}: ${key}: expected one of ${NAMES.join(', ')}`);
+      throw new UsageError(
+        `${file}: ${key}: expected one of ${NAMES.join(', ')}${didYouMean(key, NAMES)}`,
+      );
     }
-    if (name === 'plans') config.plans = JSON.stringify(value);
-    else if (typeof value === 'string' || typeof value === 'number') config[name] = String(value);
-    else throw new UsageError(`${file}: ${key}: expected a text or a number`);
+    config[name] = configTexts(name, value, `${file}: ${key}`);
   }
   return config;
+}
+
+/** A setting's texts, as its flag would have them. */
+function configTexts(name: SettingName, value: unknown, from: string): readonly string[] {
+  if (name === 'plans') return [JSON.stringify(value)];
+  const { kind } = SETTINGS[name] as Setting;
+  const expected = {
+    text: ['a text or a number', (item: unknown) => ['string', 'number'].includes(typeof item)],
+    texts: ['a list of texts', (item: unknown) => typeof item === 'string'],
+    switch: ['true or false', (item: unknown) => typeof item === 'boolean'],
+  } as const;
+  const [form, fits] = expected[kind];
+  const items: unknown[] = kind !== 'texts' ? [value] : Array.isArray(value) ? value : [null];
+  if (items.every(fits)) return items.map(String);
+  throw new UsageError(`${from}: expected ${form}`);
 }
 
 function parseJson(file: string): unknown {
@@ -262,25 +285,16 @@ function parseJson(file: string): unknown {
   }
 }
 
-function setting<T>(declared: Setting<T>): Setting<T> {
-  return declared;
-}
-
-function whole(
-  placeholder: string,
-  meaning: string,
-  fallback: number,
-  min: number,
-  max: number,
-): Setting<number> {
+function whole(placeholder: string, meaning: string, fallback: number, min: number, max: number) {
   const read = (text: string, from: string) => wholeNumber(text, from, min, max);
-  return { placeholder, meaning, default: String(fallback), fallback, read };
+  return { kind: 'text', placeholder, meaning, default: String(fallback), fallback, read } as const;
 }
 
 /** A setting in MiB, read as bytes. */
-function mebibytes(meaning: string, fallback: number, maxMib: number): Setting<number> {
+function mebibytes(meaning: string, fallback: number, maxMib: number) {
   const read = (text: string, from: string) => MIB * wholeNumber(text, from, 0, maxMib);
-  return { placeholder: 'N', meaning, default: String(fallback / MIB), fallback, read };
+  const shown = { placeholder: 'N', meaning, default: String(fallback / MIB) };
+  return { kind: 'text', ...shown, fallback, read } as const;
 }
 
 function currencyCode(code: string, from: string): string {

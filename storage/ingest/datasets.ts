@@ -15,7 +15,7 @@ export const DATASETS = [
 ] as const;
 export type Dataset = (typeof DATASETS)[number];
 
-const FILE_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const;
+export const FILE_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
 const FORMAT_OF_ENDING: Readonly<Record<string, FileFormat>> = {
@@ -32,24 +32,12 @@ const NESTED: readonly Dataset[] = ['snapshots'];
 /** Depth datasets, the ones that can be merged. */
 const DEPTH: readonly Dataset[] = ['snapshots', 'cells'];
 
-/** @throws UsageError */
-export function parseDataset(text: string): Dataset {
-  const dataset = DATASETS.find((known) => known === text);
-  if (dataset === undefined) {
-    throw new UsageError(`unknown dataset ${text}: expected one of ${DATASETS.join(', ')}`);
-  }
-  return dataset;
-}
-
 /**
- * The format that a flag names, else the file's ending (before a `.gz`).
- * @throws UsageError where neither names one, or the dataset cannot have it
+ * The format that is named, else that of the file's ending (before a `.gz`).
+ * @throws UsageError where the ending is of no format, or the dataset cannot have it
  */
-export function formatOf(file: string, dataset: Dataset, flag: string | undefined): FileFormat {
-  const format = flag === undefined ? formatOfEnding(file) : FILE_FORMATS.find((f) => f === flag);
-  if (format === undefined) {
-    throw new UsageError(`--format: expected one of ${FILE_FORMATS.join(', ')}, not ${flag}`);
-  }
+export function formatOf(file: string, dataset: Dataset, named?: FileFormat): FileFormat {
+  const format = named ?? formatOfEnding(file);
   if (format === 'csv' && NESTED.includes(dataset)) {
     throw new UsageError(
       `${file}: ${dataset} are nested and cannot be read from CSV; use NDJSON, Parquet or Arrow, or dataset cells`,

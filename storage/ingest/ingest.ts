@@ -27,7 +27,7 @@ interface IngestRequest {
   dataset: Dataset;
   files: readonly string[];
   /** Overrides the formats that the files' endings name. */
-  format?: string;
+  format?: FileFormat;
   merge: boolean;
   pool: ComputePool;
   useStore: UseStore;

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ingest } from '../../server/cli/commands/ingest.js';
+import { command } from '../../server/cli/commands/ingest.js';
 import { UsageError } from '../../storage/errors.js';
 import {
   becomes,
@@ -139,9 +139,10 @@ const timed = { seconds: expect.any(Number), cells_per_second: expect.any(Number
 
 describe('wrong usage', () => {
   const wrong: [string[], RegExp][] = [
-    [[], /^DATASET: expected one$/],
+    [[], /^DATASET: expected one of tokens, /],
     [['snapshots'], /^FILE: expected at least one$/],
-    [['prices', good], /^unknown dataset prices: expected one of tokens, /],
+    [['prices', good], /^DATASET: expected one of tokens, .*, not prices$/],
+    [['snapshot', good], /^DATASET: .*, not snapshot; did you mean snapshots\?$/],
     [['snapshots', good, '--what'], /^unknown flag --what$/],
     [['snapshots', good, '--format', 'xml'], /^--format: expected one of .*, not xml$/],
     [['snapshots', good, '--format'], /^--format needs a value$/],
@@ -152,9 +153,9 @@ describe('wrong usage', () => {
   ];
 
   it.each(wrong)('%j is told', async (words, expected) => {
-    const error = await ingest([...words, '--data', path.join(directory, 'untouched')]).catch(
-      (thrown: unknown) => thrown,
-    );
+    const error = await command
+      .run([...words, '--data', path.join(directory, 'untouched')])
+      .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UsageError);
     expect((error as Error).message).toMatch(expected);
   });
@@ -173,10 +174,7 @@ describe('wrong usage', () => {
     expect(ended.status).toBe(2);
     const error = '--merge goes with snapshots and cells, not with tokens';
     expect(documentOf(ended)).toEqual({ error });
-    expect(ended.stderr.split('\n').slice(0, 2)).toEqual([
-      `fathom: ${error}`,
-      expect.stringMatching(/^usage: fathom ingest DATASET FILE/),
-    ]);
+    expect(ended.stderr).toBe(`fathom: ${error}\nSee fathom help ingest\n`);
     expectWords(ended);
     expect(existsSync(untouched)).toBe(false);
   });
@@ -188,7 +186,7 @@ describe('a data directory that is none', () => {
     expect(ended.status).toBe(1);
     expect(documentOf(ended)).toMatchObject({ dataset: 'snapshots', files: [] });
     expect(ended.stderr).toBe(`${good}: expected a directory, found a file\n`);
-    const below = ingest(['snapshots', better, '--data', path.join(good, 'below')]);
+    const below = command.run(['snapshots', better, '--data', path.join(good, 'below')]);
     await expect(below).rejects.toMatchObject({
       cause: { message: `${path.join(good, 'below')}: its parent is a file` },
     });

@@ -2,8 +2,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keys as runKeys } from '../../server/cli/commands/keys.js';
-import { UsageError } from '../../storage/errors.js';
 import {
   becomes,
   cleanUp,
@@ -83,7 +81,11 @@ describe('with the server stopped', () => {
     [[], /^keys: expected create, list, rotate or revoke$/],
     [['sell'], /^keys: expected create, list, rotate or revoke, not sell$/],
     [['create'], /^--tier: expected premium or enterprise$/],
-    [['create', '--tier', 'gold'], /^--tier: expected premium or enterprise$/],
+    [['create', '--tier', 'gold'], /^--tier: expected premium or enterprise, not gold$/],
+    [
+      ['crate'],
+      /^keys: expected create, list, rotate or revoke, not crate; did you mean create\?$/,
+    ],
     [
       ['create', '--tier', 'premium', '--rpm', '0'],
       /^--rpm: expected a whole number from 1 to \d+, not 0$/,
@@ -91,17 +93,17 @@ describe('with the server stopped', () => {
     [['create', '--tier', 'premium', '--rpm', '1.5'], /^--rpm: expected a whole number/],
     [['create', '--tier', 'premium', '--quota=-1'], /^--quota: expected a whole number/],
     [['create', '--tier', 'premium', '--name', ''], /^--name: expected 1 to 100 characters$/],
-    [['create', '--tier', 'premium', 'extra'], /^keys create: unexpected extra$/],
-    [['list', 'extra'], /^keys list: unexpected extra$/],
-    [['revoke'], /^keys revoke: expected one ID$/],
-    [['rotate', 'a', 'b'], /^keys rotate: expected one ID$/],
+    [['create', '--tier', 'premium', 'extra'], /^unexpected extra$/],
+    [['list', 'extra'], /^unexpected extra$/],
+    [['revoke'], /^ID: expected one$/],
+    [['rotate', 'a', 'b'], /^unexpected b$/],
     [['list', '--tier', 'premium'], /^unknown flag --tier$/],
   ];
 
   it.each(wrong)('%j is wrong usage', async (words, expected) => {
-    const error = await runKeys(words).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(UsageError);
-    expect((error as Error).message).toMatch(expected);
+    const { status, stderr } = await fathom(['keys', ...words]);
+    expect(status).toBe(2);
+    expect(stderr.split('\n')[0].replace('fathom: ', '')).toMatch(expected);
   });
 
   it('wrong usage and unknown ids have their own status', async () => {

@@ -1,33 +1,65 @@
 /** What all commands share. */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathomProcess, temporaryDirectory } from '../support/cli.js';
+import { COMMAND_NAMES, loadCommand } from '../../server/cli/commands.js';
+import { cleanUp, fathom, fathomProcess, temporaryDirectory } from '../support/cli.js';
 
 afterAll(cleanUp);
 
 describe('fathom', () => {
-  it('without a command says what there is, with status 2', async () => {
-    const ended = await fathomProcess([]);
-    expect([ended.status, ended.stdout]).toEqual([2, '']);
-    for (const name of ['serve', 'ingest', 'keys', 'import', 'demo']) {
-      expect(ended.stderr).toContain(`fathom ${name} `);
+  it('lists the commands in a line each, as an answer or as wrong usage', async () => {
+    const [asked, none] = [await fathom(['--help']), await fathom([])];
+    expect(asked).toEqual({ status: 0, stdout: none.stderr, stderr: '' });
+    expect([none.status, none.stdout]).toEqual([2, '']);
+    const lines = asked.stdout.split('\n');
+    for (const name of COMMAND_NAMES) {
+      expect(lines.filter((line) => line.startsWith(`  ${name}  `))).toHaveLength(1);
+    }
+    expect(lines.length).toBeLessThan(COMMAND_NAMES.length + 10);
+  });
+
+  it('says its version', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    for (const word of ['--version', '-V']) {
+      expect(await fathom([word])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
     }
   });
 
-  it('help and a command’s --help print the usage on stdout, with status 0', async () => {
-    const [all, own] = await Promise.all([
-      fathomProcess(['help']),
-      fathomProcess(['keys', '--help']),
-    ]);
-    expect([all.status, all.stderr, own.status, own.stderr]).toEqual([0, '', 0, '']);
-    expect(all.stdout).toContain(own.stdout.trim());
+  it.each(COMMAND_NAMES)('has help on %s with two examples, in 100 columns', async (name) => {
+    const words = name.split(' ');
+    const [help, flag] = [await fathom(['help', ...words]), await fathom([...words, 'x', '-h'])];
+    expect(flag).toEqual(help);
+    expect([help.status, help.stderr]).toEqual([0, '']);
+    const lines = help.stdout.split('\n');
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+    const { flags, examples } = await loadCommand(name);
+    expect(examples.length).toBeGreaterThan(1);
+    for (const example of examples) {
+      expect(help.stdout.replaceAll(/ \\\n +/g, ' ')).toContain(`\n  ${example}\n`);
+    }
+    for (const flagName of Object.keys(flags)) {
+      expect(lines).toContainEqual(expect.stringMatching(`^  --${flagName}(?![a-z-])`));
+    }
   });
 
-  it.each([['nonsense'], ['__proto__']])('%s is no command', async (word) => {
-    const ended = await fathomProcess([word]);
-    const [said] = ended.stderr.split(';');
-    expect([ended.status, ended.stdout, said]).toEqual([2, '', `fathom: unknown command ${word}`]);
+  it.each([
+    [['improt'], 'unknown command improt; did you mean import?', ''],
+    [['help', 'key'], 'unknown command key; did you mean keys?', ''],
+    [['nonsense'], 'unknown command nonsense', ''],
+    [['__proto__'], 'unknown command __proto__', ''],
+    [['queue', '--jsno'], 'unknown flag --jsno; did you mean --json?', ' queue'],
+    [['keys', 'list', '-x'], 'unknown flag -x', ' keys list'],
+    [['replay'], 'ADDRESS: expected one', ' replay'],
+    [
+      ['keys', 'crate'],
+      'keys: expected create, list, rotate or revoke, not crate; did you mean create?',
+      '',
+    ],
+  ])('%j is told in one line and a pointer, with status 2', async (words, message, pointer) => {
+    const stderr = `fathom: ${message}\nSee fathom help${pointer}\n`;
+    expect(await fathom(words)).toEqual({ status: 2, stdout: '', stderr });
   });
 
   it('works on where whoever reads its output has gone', async () => {

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { vi } from 'vitest';
-import { replay } from '../../server/cli/commands/replay.js';
+import { command } from '../../server/cli/commands/replay.js';
 import {
   fathom,
   fathomProcess,
@@ -203,7 +203,7 @@ export async function replayHere(
   const text = (spy: typeof stderr) => spy.mock.calls.map(([chunk]) => String(chunk)).join('');
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   try {
-    await replay([...words, '--json']);
+    await command.run([...words, '--json']);
     const document = JSON.parse(text(stdout)) as Record<string, unknown>;
     return { error: null, document, stderr: text(stderr) };
   } catch (error) {

@@ -6,7 +6,7 @@ import { getPriority } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { THREAD_NICENESS } from '../../compute/pool.js';
-import { serveOptions } from '../../server/cli/settings.js';
+import { settingsOf } from '../support/settings.js';
 import { UsageError } from '../../storage/errors.js';
 import {
   cleanUp,
@@ -141,7 +141,7 @@ describe('settings', () => {
     const before = { ...process.env };
     Object.assign(process.env, env);
     try {
-      return serveOptions(words);
+      return settingsOf(words);
     } finally {
       for (const name of Object.keys(env)) delete process.env[name];
       Object.assign(process.env, before);
@@ -198,8 +198,9 @@ describe('settings', () => {
       [['--as-of', '1794659696000'], {}, /^--as-of: /],
       [[], { FATHOM_AS_OF: '2026-11-14T12:00:00' }, /^FATHOM_AS_OF: /],
       [['--threads', '0'], {}, /^--threads: /],
-      [['extra'], {}, /^serve: unexpected extra$/],
+      [['extra'], {}, /^unexpected extra$/],
       [['--verbose'], {}, /^unknown flag --verbose$/],
+      [['--thread', '2'], {}, /^unknown flag --thread; did you mean --threads\?$/],
       [[], { FATHOM_CONFIG: '/nowhere.json' }, /^FATHOM_CONFIG: \/nowhere\.json: no such file$/],
       [[], { FATHOM_CONFIG: config }, /wrong\.json: portt: expected one of data, host, port/],
     ];

@@ -55,3 +55,17 @@ const CALL = /(?:^|[\s(])(?:(?:npx )?fathom|node dist\/server\/cli\/main\.js) ([
 export function fathomWords(line: string): string[] | null {
   return CALL.exec(line)?.[1].trim().split(/\s+/) ?? null;
 }
+
+/** The cells of a table's row as plain text: links by their text, without backticks. */
+export function tableCells(row: string): string[] {
+  return row
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) =>
+      cell
+        .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+        .replaceAll('`', '')
+        .replaceAll('\\|', '|')
+        .trim(),
+    );
+}

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningServer } from '../../server/app.js';
 import { startService } from '../../server/cli/commands/serve.js';
 import { onStore } from '../../server/cli/runtime.js';
-import { serveOptions } from '../../server/cli/settings.js';
+import { settingsOf } from '../support/settings.js';
 import { DEFAULT_PLANS, parsePlans } from '../../server/limits/plans.js';
 import type { IssuedKey, KeyRequest } from '../../storage/contract.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 async function start({ asOfS = null as number | null, plans = DEFAULT_PLANS } = {}) {
   const words = ['--data', directory, '--host', '127.0.0.1', '--port', '0', '--threads', '1'];
-  server = await startService({ ...serveOptions(words), asOfS, plans });
+  server = await startService({ ...settingsOf(words), asOfS, plans });
 }
 async function restart(options: Parameters<typeof start>[0] = {}) {
   await server.close();

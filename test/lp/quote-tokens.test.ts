@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { serveOptions } from '../../server/cli/settings.js';
+import { settingsOf } from '../support/settings.js';
 
 const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const USDT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
@@ -10,14 +10,14 @@ describe('--quote-tokens', () => {
   afterEach(() => vi.unstubAllEnvs());
 
   it('are dollars, then the native token, unless configured', () => {
-    expect(serveOptions([]).quotes).toEqual([USDC, USDT, SOL]);
-    expect(serveOptions(['--native-mint', OTHER]).quotes).toEqual([USDC, USDT, OTHER]);
+    expect(settingsOf([]).quotes).toEqual([USDC, USDT, SOL]);
+    expect(settingsOf(['--native-mint', OTHER]).quotes).toEqual([USDC, USDT, OTHER]);
   });
 
   it('come in the order given, from the flag or the variable', () => {
-    expect(serveOptions(['--quote-tokens', `${SOL}, ${OTHER}`]).quotes).toEqual([SOL, OTHER]);
+    expect(settingsOf(['--quote-tokens', `${SOL}, ${OTHER}`]).quotes).toEqual([SOL, OTHER]);
     vi.stubEnv('FATHOM_QUOTE_TOKENS', OTHER);
-    expect(serveOptions([]).quotes).toEqual([OTHER]);
+    expect(settingsOf([]).quotes).toEqual([OTHER]);
   });
 
   it.each([
@@ -26,6 +26,6 @@ describe('--quote-tokens', () => {
     [`${SOL},0x${'a'.repeat(40)}`, `not '0x${'a'.repeat(40)}'`],
     [`${SOL},${SOL}`, '--quote-tokens: expected each mint once'],
   ])('refuse %s', (value, message) => {
-    expect(() => serveOptions(['--quote-tokens', value])).toThrow(message);
+    expect(() => settingsOf(['--quote-tokens', value])).toThrow(message);
   });
 });

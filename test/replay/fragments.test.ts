@@ -2,7 +2,7 @@ import zlib from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import { renderPage } from '../../compute/replay/render.js';
-import { serveOptions } from '../../server/cli/settings.js';
+import { settingsOf } from '../support/settings.js';
 import { createLog } from '../../server/log.js';
 import type { PageIdentity } from '../../server/replay/caching.js';
 import { Fragments, FRAGMENTS_BYTES, pageOfPlan } from '../../server/replay/fragments.js';
@@ -249,9 +249,9 @@ describe('fragments', () => {
 
 describe('settings', () => {
   it('say in MiB how much memory fragments may take', () => {
-    expect(serveOptions([]).fragmentBytes).toBe(FRAGMENTS_BYTES);
-    expect(serveOptions(['--fragments-memory-mib', '64']).fragmentBytes).toBe(2 ** 26);
-    expect(() => serveOptions(['--fragments-memory-mib', 'all'])).toThrow(
+    expect(settingsOf([]).fragmentBytes).toBe(FRAGMENTS_BYTES);
+    expect(settingsOf(['--fragments-memory-mib', '64']).fragmentBytes).toBe(2 ** 26);
+    expect(() => settingsOf(['--fragments-memory-mib', 'all'])).toThrow(
       '--fragments-memory-mib: expected a whole number from 0 to 1048576, not all',
     );
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TaskOverdueError } from '../../compute/pool.js';
 import { renderPage, type SegmentInput } from '../../compute/replay/render.js';
-import { serveOptions } from '../../server/cli/settings.js';
+import { settingsOf } from '../support/settings.js';
 import {
   COLUMN_BYTES,
   SliceRing,
@@ -168,9 +168,9 @@ describe('the columns of segments', () => {
   });
 
   it('have the room that the settings say', () => {
-    expect(serveOptions([]).columnBytes).toBe(COLUMN_BYTES);
-    expect(serveOptions(['--columns-memory-mib', '7']).columnBytes).toBe(7 * 2 ** 20);
-    expect(() => serveOptions(['--columns-memory-mib', '4097'])).toThrow(
+    expect(settingsOf([]).columnBytes).toBe(COLUMN_BYTES);
+    expect(settingsOf(['--columns-memory-mib', '7']).columnBytes).toBe(7 * 2 ** 20);
+    expect(() => settingsOf(['--columns-memory-mib', '4097'])).toThrow(
       '--columns-memory-mib: expected a whole number from 0 to 4096, not 4097',
     );
   });

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { vi } from 'vitest';
 import { runCommand } from '../../server/cli/commands.js';
 import { startService } from '../../server/cli/commands/serve.js';
-import { serveOptions } from '../../server/cli/settings.js';
+import { settingsOf } from './settings.js';
 import { createLog } from '../../server/log.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { Store } from '../../storage/store.js';
@@ -167,7 +167,7 @@ export async function serveHere(
 ): Promise<Service> {
   const before = process.env;
   process.env = cleanEnvironment(env);
-  const options = serveOptions(['--data', directory, '--port', '0', '--threads', '1', ...words]);
+  const options = settingsOf(['--data', directory, '--port', '0', '--threads', '1', ...words]);
   process.env = before;
   let logged = '';
   const log = createLog((line) => (logged += line));

@@ -8,7 +8,7 @@ import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { withStore } from '../../storage/access.js';
 import { FaultyFileError, InputError } from '../../storage/errors.js';
-import type { Dataset } from '../../storage/ingest/datasets.js';
+import type { Dataset, FileFormat } from '../../storage/ingest/datasets.js';
 import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
 import type { FileReport } from '../../storage/ingest/prepared.js';
 import { withStoreOf } from './cli.js';
@@ -43,7 +43,7 @@ export const storeIn =
 
 export interface IngestOptions {
   merge?: boolean;
-  format?: string;
+  format?: FileFormat;
 }
 
 /** Ingests files; gives the reports. @throws what the command would say */
@@ -188,7 +188,7 @@ export class Scratch {
   }
 
   /** The messages of a file's faults, without its name, which each begins with. */
-  async said(dataset: Dataset, name: string, format?: string): Promise<string[]> {
+  async said(dataset: Dataset, name: string, format?: FileFormat): Promise<string[]> {
     const faults = await faultsOf(this.data, dataset, name, { format });
     expect(faults.filter((fault) => !fault.startsWith(`${name}:`))).toEqual([]);
     return faults.map((fault) => fault.slice(name.length + 1));

@@ -10,15 +10,20 @@ import {
   type DemoRequest,
   type DemoTotals,
 } from '../../../storage/demo/fill.js';
-import { InputError, UsageError } from '../../../storage/errors.js';
-
+import { InputError } from '../../../storage/errors.js';
 import type { IssuedKey, StoreOperations } from '../../../storage/contract.js';
-import { dataDirectory, instant, readFlags, wholeNumber } from '../flags.js';
+import { defineCommand } from '../command.js';
+import {
+  DATA,
+  dataDirectory,
+  type Flags,
+  type FlagValues,
+  instant,
+  JSON_OUTPUT,
+  wholeNumber,
+} from '../flags.js';
 import { count, printJson, printLine, Progress, tell } from '../output.js';
 import { stopSignal, storeThrough, withPool } from '../runtime.js';
-
-const DEMO_USAGE = 'fathom demo [--data DIR] [--seed N] [--until TIME] [--live] [--json]';
-export const command = { usage: DEMO_USAGE, run: demo };
 
 const MAX_SEED = 0x7fff_ffff;
 /** How often the live market is extended. */
@@ -26,20 +31,48 @@ const COLLECT_EVERY_MS = 5000;
 /** Name of the demo's key, which every start replaces. */
 const DEMO_KEY_NAME = 'demo';
 
-/** @throws UsageError | InputError */
-async function demo(words: readonly string[]): Promise<void> {
-  const { flags, rest } = readFlags(words, {
-    data: 'text',
-    seed: 'text',
-    until: 'text',
-    live: 'switch',
-    json: 'switch',
-  });
-  if (rest.length > 0) throw new UsageError(`demo: unexpected ${rest[0]}`);
+const FLAGS = {
+  data: DATA,
+  seed: {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: `another market, 0 to ${MAX_SEED}; the addresses stay the same`,
+    default: String(DEMO_SEED),
+    read: (text: string, from: string) => wholeNumber(text, from, 0, MAX_SEED),
+  },
+  until: {
+    kind: 'text',
+    placeholder: 'TIME',
+    meaning: 'end of the history; seed and end fix everything',
+    default: 'now',
+    read: instant,
+  },
+  live: {
+    kind: 'switch',
+    meaning:
+      'carries the market on until a signal comes; on a directory that holds the demo already it goes on with that one',
+  },
+  json: JSON_OUTPUT,
+} as const satisfies Flags;
+
+export const command = defineCommand({
+  about:
+    'Fills an empty data directory with a simulated market and prints a key of tier enterprise. Takes about half a minute on two cores.',
+  words: {},
+  flags: FLAGS,
+  examples: [
+    'fathom demo --data demo',
+    'fathom demo --data demo --until 2026-11-20T00:00:00Z --seed 7 --json',
+  ],
+  run: demo,
+});
+
+/** @throws InputError */
+async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const directory = dataDirectory(flags.data);
   const wanted: DemoMarker = {
-    seed: flags.seed === undefined ? DEMO_SEED : wholeNumber(flags.seed, '--seed', 0, MAX_SEED),
-    untilS: flags.until === undefined ? nowS() : Math.floor(instant(flags.until, '--until')),
+    seed: flags.seed ?? DEMO_SEED,
+    untilS: Math.floor(flags.until ?? nowS()),
     filled: false,
   };
   /** Whether to resume an interrupted fill, which flags for another market prevent. */

@@ -27,35 +27,104 @@ import {
 import { importIntoStore, importRows } from '../../../storage/import/import.js';
 import { type NeededOption, OptionNeededError } from '../../../storage/import/refusals.js';
 import { systemClock } from '../../clock.js';
-import { dataDirectory, type FlagKind, readFlags } from '../flags.js';
+import { defineCommand } from '../command.js';
+import { DATA, dataDirectory, type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
 import { count, printJson, Progress, tell } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 
-const IMPORT_USAGE = `fathom import FORMAT FILE... --data DIR|--out FILE [--token CHAIN:ADDRESS] [--source NAME] [--pair P]
-  [--type T] [--quote-usd N|ADDRESS=N] [--every 60s] [--at TIME] [--contract-usd N|--contract-size N] [--json]
-  FORMAT: ${IMPORT_FORMATS.join(', ')}`;
-export const command = { usage: IMPORT_USAGE, run: importFiles };
-
+/** Order books are centralised exchanges', so pool types do not apply. */
+const BOOK_TYPES = MARKET_TYPES.filter((type) => type.startsWith('cex_'));
 /** Entries shown of each list of the report. */
 const SHOWN = 5;
 
+/** The flags that describe the data; parseImportOptions() reads them, as that depends on the format. */
+const DESCRIBING = {
+  token: {
+    kind: 'text',
+    placeholder: 'CHAIN:ADDRESS',
+    meaning: 'books, pools: the token whose snapshots are made; needed',
+  },
+  source: {
+    kind: 'text',
+    placeholder: 'NAME',
+    meaning: 'books, pools: name of the venue',
+    default: 'what the feed says',
+  },
+  pair: {
+    kind: 'text',
+    placeholder: 'P',
+    meaning: "books: the market's pair",
+    default: 'what the feed says',
+  },
+  type: {
+    kind: 'text',
+    placeholder: 'TYPE',
+    meaning: 'books: the type of market',
+    default: 'what the feed says',
+    values: BOOK_TYPES,
+  },
+  'quote-usd': {
+    kind: 'texts',
+    placeholder: 'N|ADDRESS=N',
+    meaning:
+      'books: USD price N of the currency that the book is quoted in; pools: ADDRESS=N is the USD price of the token on the other side, once for each',
+    default: '1 for books',
+  },
+  every: {
+    kind: 'text',
+    placeholder: 'TIME',
+    meaning: 'books: time between snapshots: whole seconds (s, m or h), a day at most',
+    default: '60s',
+  },
+  'contract-usd': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: 'books: sizes are contracts of N USD (inverse contracts)',
+  },
+  'contract-size': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: 'books: sizes are contracts of N coins (linear contracts)',
+  },
+  at: { kind: 'text', placeholder: 'TIME', meaning: 'pools: time of states that have none' },
+} as const satisfies Flags;
+
+const FLAGS = {
+  data: DATA,
+  out: {
+    kind: 'text',
+    placeholder: 'FILE',
+    meaning: 'writes the rows into this file; not with --data',
+    names: 'file',
+  },
+  ...DESCRIBING,
+  json: JSON_OUTPUT,
+} as const satisfies Flags;
+
+export const command = defineCommand({
+  about:
+    'Turns market data into rows of a dataset, straight into a store (all files together one transaction) or, with --out, into an NDJSON file for ingest. A flag that does not apply to the format is an error. docs/data.md has the formats and their rules.',
+  words: { format: { values: IMPORT_FORMATS }, file: { repeated: true } },
+  flags: FLAGS,
+  examples: [
+    'fathom import tardis-incremental-l2 book.csv.gz --token mainchain:9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E --every 1s',
+    'fathom import binance-stream perp.stream.gz --token mainchain:9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E --type cex_perp --contract-usd 100',
+    'fathom import clmm-pools pools.ndjson --token evmchain:0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2 --at 2024-01-01T00:00:00Z --quote-usd 0x2260fac5e5542a773aa44fbcfedf7c193bc2c599=43000',
+    'fathom import solana-token-list list.json --out tokens.ndjson',
+  ],
+  run: (flags, { format, file }) => importFiles(format, file, flags),
+});
+
 /** @throws UsageError | InputError */
-export async function importFiles(words: readonly string[]): Promise<void> {
-  const kinds: Record<string, FlagKind> = { data: 'text', out: 'text', json: 'switch' };
-  for (const flag of IMPORT_FLAGS) kinds[flag] = 'texts';
-  const { flags, rest } = readFlags(words, kinds);
-  const [word, ...files] = rest;
-  const format = IMPORT_FORMATS.find((known) => known === word);
-  if (format === undefined) {
-    throw new UsageError(`FORMAT: expected one of ${IMPORT_FORMATS.join(', ')}`);
-  }
-  if (files.length === 0) throw new UsageError('FILE: expected at least one');
-  const { out, data } = flags as { out?: string; data?: string };
+async function importFiles(
+  format: ImportFormat,
+  files: readonly string[],
+  { data, out, json, ...describing }: FlagValues<typeof FLAGS>,
+): Promise<void> {
   if (out !== undefined && data !== undefined) {
     throw new UsageError('--data and --out: expected one of them');
   }
-  const raw = Object.fromEntries(IMPORT_FLAGS.map((flag) => [flag, flags[flag] as string[]]));
-  const options = parseImportOptions(format, raw);
+  const options = parseImportOptions(format, describing);
   const done =
     out === undefined
       ? intoStore(format, files, options, dataDirectory(data))
@@ -65,7 +134,7 @@ export async function importFiles(words: readonly string[]): Promise<void> {
   });
   tellReport(report.read);
   tell(report.text);
-  if (flags.json === true) printJson({ format, ...jsonReport(report.read), ...report.json });
+  if (json) printJson({ format, ...jsonReport(report.read), ...report.json });
 }
 
 /** What lifts a refusal. */
@@ -197,15 +266,15 @@ function jsonReport(read: ImportReport): object {
   };
 }
 
-/** The flags that describe the data, by kind of format, without their dashes. */
+/** The flags that describe the data, by kind of format. */
 const FLAGS_OF_KIND = {
   book: ['token', 'source', 'pair', 'type', 'quote-usd', 'every', 'contract-usd', 'contract-size'],
   pools: ['token', 'source', 'quote-usd', 'at'],
   tokens: [],
-} as const satisfies Record<ImportKind, readonly string[]>;
+} as const satisfies Record<ImportKind, readonly ImportFlag[]>;
 
-type ImportFlag = (typeof FLAGS_OF_KIND)[ImportKind][number];
-const IMPORT_FLAGS: readonly ImportFlag[] = [...new Set(Object.values(FLAGS_OF_KIND).flat())];
+type ImportFlag = keyof typeof DESCRIBING;
+const IMPORT_FLAGS = Object.keys(DESCRIBING) as ImportFlag[];
 
 /** Default of `--every`. */
 const DEFAULT_EVERY_S = 60;
@@ -315,12 +384,10 @@ function parseName(flag: ImportFlag, text: string): string {
   return text;
 }
 
-/** Order books are centralised exchanges', so pool types do not apply. */
 function parseMarketType(text: string): MarketType {
-  const types = MARKET_TYPES.filter((type) => type.startsWith('cex_'));
-  const type = types.find((known) => known === text);
+  const type = BOOK_TYPES.find((known) => known === text);
   if (type === undefined) {
-    throw new UsageError(`--type: expected ${types.join(' or ')} for an order book`);
+    throw new UsageError(`--type: expected ${BOOK_TYPES.join(' or ')} for an order book`);
   }
   return type;
 }

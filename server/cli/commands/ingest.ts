@@ -1,15 +1,41 @@
 /** `fathom ingest DATASET FILE...` */
 import { UsageError } from '../../../storage/errors.js';
-import { DATASETS, parseDataset } from '../../../storage/ingest/datasets.js';
+import { type Dataset, DATASETS, FILE_FORMATS } from '../../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../../storage/ingest/ingest.js';
 import type { FileReport } from '../../../storage/ingest/prepared.js';
-import { readFlags, dataDirectory } from '../flags.js';
+import { defineCommand } from '../command.js';
+import { DATA, dataDirectory, type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
 import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 
-const INGEST_USAGE = `fathom ingest DATASET FILE... [--data DIR] [--format F] [--merge] [--json]
-  DATASET: ${DATASETS.join(', ')}; FILE: .ndjson .jsonl .csv (also .gz), .parquet, .arrow .arrows`;
-export const command = { usage: INGEST_USAGE, run: ingest };
+const FLAGS = {
+  data: DATA,
+  format: {
+    kind: 'text',
+    placeholder: 'FORMAT',
+    meaning: 'how to read the files, whatever their endings say',
+    default: "by the file's ending",
+    values: FILE_FORMATS,
+  },
+  merge: {
+    kind: 'switch',
+    meaning: "snapshots and cells: merges the file's markets into stored snapshots",
+  },
+  json: JSON_OUTPUT,
+} as const satisfies Flags;
+
+export const command = defineCommand({
+  about:
+    'Loads files of one dataset, in order, each in its own transaction. The first refused file ends the command; files before it stay loaded. FILE ends in .ndjson, .jsonl or .csv (also with .gz), .parquet, .arrow or .arrows.',
+  words: { dataset: { values: DATASETS }, file: { repeated: true } },
+  flags: FLAGS,
+  examples: [
+    'fathom ingest tokens tokens.csv',
+    'fathom ingest snapshots monday.ndjson.gz tuesday.ndjson.gz --data data --json',
+    'fathom ingest cells cells.parquet --merge',
+  ],
+  run: (flags, { dataset, file }) => ingest(dataset, file, flags),
+});
 
 /** A file's line of the report; the times include reading. */
 interface TimedReport extends FileReport {
@@ -18,17 +44,11 @@ interface TimedReport extends FileReport {
 }
 
 /** @throws UsageError | InputError */
-export async function ingest(words: readonly string[]): Promise<void> {
-  const { flags, rest } = readFlags(words, {
-    data: 'text',
-    format: 'text',
-    merge: 'switch',
-    json: 'switch',
-  });
-  const [datasetWord, ...files] = rest;
-  if (datasetWord === undefined) throw new UsageError('DATASET: expected one');
-  const dataset = parseDataset(datasetWord);
-  if (files.length === 0) throw new UsageError('FILE: expected at least one');
+async function ingest(
+  dataset: Dataset,
+  files: readonly string[],
+  flags: FlagValues<typeof FLAGS>,
+): Promise<void> {
   const directory = dataDirectory(flags.data);
   const reports: TimedReport[] = [];
   const progress = new Progress();

@@ -1,88 +1,97 @@
-/** `fathom keys create|list|rotate|revoke` */
-import {
-  type IssuedKey,
-  KEY_TIERS,
-  type KeyRecord,
-  type KeyTier,
-} from '../../../storage/contract.js';
+/** `fathom keys create`, `list`, `rotate`, `revoke` */
+import { type IssuedKey, KEY_TIERS, type KeyRecord } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
-import { readFlags, wholeNumber } from '../flags.js';
+import { defineCommand } from '../command.js';
+import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { printJson, printLine, tell } from '../output.js';
 import { onStore } from '../runtime.js';
-
-const KEYS_USAGE = `fathom keys create --tier premium|enterprise [--name N] [--rpm N|unlimited] [--quota N|unlimited] [--data DIR] [--json]
-fathom keys list|rotate ID|revoke ID [--data DIR] [--json]`;
-export const command = { usage: KEYS_USAGE, run: keys };
 
 /** Maximum of `--rpm` and `--quota`. */
 const MAX_LIMIT = 1_000_000_000;
 const MAX_NAME_CHARS = 100;
 
-/** @throws UsageError | InputError */
-export async function keys(words: readonly string[]): Promise<void> {
-  const [action, ...others] = words;
-  switch (action) {
-    case 'create':
-      return createKey(others);
-    case 'list':
-      return listKeys(others);
-    case 'rotate':
-      return rotateKey(others);
-    case 'revoke':
-      return revokeKey(others);
-    default:
-      throw new UsageError(
-        `keys: expected create, list, rotate or revoke${action === undefined ? '' : `, not ${action}`}`,
-      );
-  }
-}
+const COMMON = { data: DATA, json: JSON_OUTPUT };
 
-const COMMON = { data: 'text', json: 'switch' } as const;
-
-async function createKey(words: readonly string[]): Promise<void> {
-  const { flags, rest } = readFlags(words, {
+export const create = defineCommand({
+  about: 'Makes an API key and prints it on stdout, only this once.',
+  words: {},
+  flags: {
+    tier: {
+      kind: 'text',
+      placeholder: 'T',
+      meaning: "the key's plan",
+      needed: true,
+      values: KEY_TIERS,
+    },
+    name: { kind: 'text', placeholder: 'NAME', meaning: 'a name to know it by', read: keyName },
+    rpm: {
+      kind: 'text',
+      placeholder: 'N',
+      meaning: "requests a minute, or unlimited, in place of the plan's figures",
+      default: "the plan's",
+      read: limit,
+    },
+    quota: {
+      kind: 'text',
+      placeholder: 'N',
+      meaning: 'requests a month, or unlimited',
+      default: "the plan's",
+      read: limit,
+    },
     ...COMMON,
-    tier: 'text',
-    name: 'text',
-    rpm: 'text',
-    quota: 'text',
-  });
-  if (rest.length > 0) throw new UsageError(`keys create: unexpected ${rest[0]}`);
-  const request = {
-    tier: keyTier(flags.tier),
-    name: keyName(flags.name),
-    requestsPerMinute: limit(flags.rpm, '--rpm'),
-    monthlyQuota: limit(flags.quota, '--quota'),
-  };
-  const issued = await onStore(flags.data, (store) => store.createKey(request));
-  printIssued(issued, flags.json);
-}
+  },
+  examples: [
+    'fathom keys create --tier premium --name alice --data data',
+    'fathom keys create --tier enterprise --rpm unlimited --quota 5000000 --json',
+  ],
+  run: async ({ tier, name = null, rpm = null, quota = null, data, json }) => {
+    const request = { tier, name, requestsPerMinute: rpm, monthlyQuota: quota };
+    printIssued(await onStore(data, (store) => store.createKey(request)), json);
+  },
+});
 
-async function listKeys(words: readonly string[]): Promise<void> {
-  const { flags, rest } = readFlags(words, COMMON);
-  if (rest.length > 0) throw new UsageError(`keys list: unexpected ${rest[0]}`);
-  const records = await onStore(flags.data, (store) => store.listKeys());
-  if (flags.json) {
-    printJson(records.map(jsonRecord));
-    return;
-  }
-  for (const record of records) printLine(recordText(record));
-  if (records.length === 0) tell('no keys');
-}
+export const list = defineCommand({
+  about: 'Lists the keys, without their texts.',
+  words: {},
+  flags: COMMON,
+  examples: ['fathom keys list --data data', 'fathom keys list --json'],
+  run: async ({ data, json }) => {
+    const records = await onStore(data, (store) => store.listKeys());
+    if (json) {
+      printJson(records.map(jsonRecord));
+      return;
+    }
+    for (const record of records) printLine(recordText(record));
+    if (records.length === 0) tell('no keys');
+  },
+});
 
-async function rotateKey(words: readonly string[]): Promise<void> {
-  const { flags, rest } = readFlags(words, COMMON);
-  const id = onlyId(rest, 'rotate');
-  printIssued(await onStore(flags.data, (store) => store.rotateKey(id)), flags.json);
-}
+export const rotate = defineCommand({
+  about: 'Gives a key a new text, which it prints on stdout, only this once; the old text ends.',
+  words: { id: {} },
+  flags: COMMON,
+  examples: [
+    'fathom keys rotate key_0ddfeb50b54c5711',
+    'fathom keys rotate key_0ddfeb50b54c5711 --data data --json',
+  ],
+  run: async ({ data, json }, { id }) =>
+    printIssued(await onStore(data, (store) => store.rotateKey(id)), json),
+});
 
-async function revokeKey(words: readonly string[]): Promise<void> {
-  const { flags, rest } = readFlags(words, COMMON);
-  const id = onlyId(rest, 'revoke');
-  const record = await onStore(flags.data, (store) => store.revokeKey(id));
-  if (flags.json) printJson(jsonRecord(record));
-  else printLine(recordText(record));
-}
+export const revoke = defineCommand({
+  about: 'Ends a key for good.',
+  words: { id: {} },
+  flags: COMMON,
+  examples: [
+    'fathom keys revoke key_0ddfeb50b54c5711',
+    'fathom keys revoke key_0ddfeb50b54c5711 --data data --json',
+  ],
+  run: async ({ data, json }, { id }) => {
+    const record = await onStore(data, (store) => store.revokeKey(id));
+    if (json) printJson(jsonRecord(record));
+    else printLine(recordText(record));
+  },
+});
 
 function printIssued(issued: IssuedKey, json: boolean): void {
   if (json) {
@@ -117,26 +126,11 @@ function recordText(record: KeyRecord): string {
   return `${record.id}  ${record.tier}  ${record.hint}  ${made}  ${record.name ?? '-'}${state}`;
 }
 
-function onlyId(rest: readonly string[], action: string): string {
-  if (rest.length !== 1) throw new UsageError(`keys ${action}: expected one ID`);
-  return rest[0];
+function keyName(text: string, from: string): string {
+  if (text !== '' && text.length <= MAX_NAME_CHARS) return text;
+  throw new UsageError(`${from}: expected 1 to ${MAX_NAME_CHARS} characters`);
 }
 
-function keyTier(text: string | undefined): KeyTier {
-  const tier = KEY_TIERS.find((known) => known === text);
-  if (tier === undefined) throw new UsageError(`--tier: expected ${KEY_TIERS.join(' or ')}`);
-  return tier;
-}
-
-function keyName(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  if (text === '' || text.length > MAX_NAME_CHARS) {
-    throw new UsageError(`--name: expected 1 to ${MAX_NAME_CHARS} characters`);
-  }
-  return text;
-}
-
-function limit(text: string | undefined, from: string): number | null {
-  if (text === undefined) return null;
+function limit(text: string, from: string): number {
   return text === 'unlimited' ? Infinity : wholeNumber(text, from, 1, MAX_LIMIT);
 }

@@ -1,18 +1,20 @@
 /** `fathom queue` */
-import { UsageError } from '../../../storage/errors.js';
-import { readFlags } from '../flags.js';
+import { defineCommand } from '../command.js';
+import { DATA, JSON_OUTPUT } from '../flags.js';
 import { printJson, printLine, tell } from '../output.js';
 import { onStore } from '../runtime.js';
 
-const QUEUE_USAGE = 'fathom queue [--data DIR] [--json]';
-export const command = { usage: QUEUE_USAGE, run: queue };
+export const command = defineCommand({
+  about: 'Prints the tokens requested from GET /score that still wait for data, oldest first.',
+  words: {},
+  flags: { data: DATA, json: JSON_OUTPUT },
+  examples: ['fathom queue --data data', 'fathom queue --json'],
+  run: ({ data, json }) => queue(data, json),
+});
 
-/** Prints the tokens that wait for data, oldest request first. @throws UsageError */
-export async function queue(words: readonly string[]): Promise<void> {
-  const { flags, rest } = readFlags(words, { data: 'text', json: 'switch' });
-  if (rest.length > 0) throw new UsageError(`queue: unexpected ${rest[0]}`);
-  const tokens = await onStore(flags.data, (store) => store.listQueue());
-  if (flags.json) {
+async function queue(data: string | undefined, json: boolean): Promise<void> {
+  const tokens = await onStore(data, (store) => store.listQueue());
+  if (json) {
     printJson(
       tokens.map(({ chain, address, requestedAtS, requests }) => ({
         chain,

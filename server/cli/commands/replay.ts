@@ -1,4 +1,6 @@
 /** `fathom replay ADDRESS`: downloads depth history from a running server. */
+import { MARKET_TYPES } from '../../../compute/market.js';
+import { REPLAY_GROUPS } from '../../../compute/replay/query.js';
 import { UsageError } from '../../../storage/errors.js';
 import { download, type DownloadResult, type ReplayState } from '../../client/download.js';
 import { fetchPage, type RetryKind } from '../../client/fetch-page.js';
@@ -10,24 +12,99 @@ import {
   type ReplayParameters,
   type ReplayRequest,
 } from '../../client/request.js';
-import { readFlags } from '../flags.js';
+import { defineCommand } from '../command.js';
+import { type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
 import { count, printJson, Progress, tell } from '../output.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
-const REPLAY_USAGE = `fathom replay ADDRESS --out FILE [--format ${REPLAY_FORMATS.join('|')}] [--url URL] [--from T] [--to T]
-  [--group market|venue|type|all] [--types LIST] [--onchain] [--venues LIST] [--exclude-types LIST] [--exclude-venues LIST]
-  [--min-pct N] [--max-pct N] [--force] [--restart] [--json]
-  The key comes from FATHOM_KEY, the URL from --url, else FATHOM_URL, else ${DEFAULT_URL}.`;
+/** Flags that are sent to the server, with underscores in their names; the server checks them. */
+const PASSED_ON = {
+  group: {
+    kind: 'text',
+    placeholder: 'G',
+    meaning: 'the unit that one ladder sums',
+    default: 'market',
+    values: REPLAY_GROUPS,
+  },
+  from: {
+    kind: 'text',
+    placeholder: 'TIME',
+    meaning: 'start of the window',
+    default: 'a day before its end',
+  },
+  to: { kind: 'text', placeholder: 'TIME', meaning: 'end of the window', default: 'now' },
+  types: {
+    kind: 'text',
+    placeholder: 'LIST',
+    meaning: `types of markets, separated by commas: ${MARKET_TYPES.join(', ')}`,
+    default: 'all',
+  },
+  venues: {
+    kind: 'text',
+    placeholder: 'LIST',
+    meaning: 'venues, separated by commas',
+    default: 'all',
+  },
+  'exclude-types': { kind: 'text', placeholder: 'LIST', meaning: 'types of markets to leave out' },
+  'exclude-venues': { kind: 'text', placeholder: 'LIST', meaning: 'venues to leave out' },
+  'min-pct': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: 'lower end of the band, in percent of the price',
+    default: '-50',
+  },
+  'max-pct': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: 'upper end of the band, in percent of the price',
+    default: '100',
+  },
+} as const satisfies Flags;
 
-export const command = { usage: REPLAY_USAGE, run: replay };
+const FLAGS = {
+  out: { kind: 'text', placeholder: 'FILE', meaning: 'where to', needed: true, names: 'file' },
+  format: {
+    kind: 'text',
+    placeholder: 'FORMAT',
+    meaning: 'form of the file',
+    default: "by the file's ending",
+    values: REPLAY_FORMATS,
+  },
+  url: {
+    kind: 'text',
+    placeholder: 'URL',
+    meaning: 'the server',
+    default: DEFAULT_URL,
+    variable: 'FATHOM_URL',
+  },
+  ...PASSED_ON,
+  onchain: { kind: 'switch', meaning: 'markets on chains alone' },
+  force: { kind: 'switch', meaning: 'replaces a file that is there' },
+  restart: { kind: 'switch', meaning: 'drops what an interrupted run left' },
+  json: JSON_OUTPUT,
+} as const satisfies Flags;
+
+export const command = defineCommand({
+  about:
+    'Downloads a window of depth history from a running server, page by page, into one file, which appears when it is complete. If it ends early, the same command resumes it.',
+  words: { address: {} },
+  flags: FLAGS,
+  environment: { FATHOM_KEY: 'the API key, which no flag takes' },
+  examples: [
+    'fathom replay So11111111111111111111111111111111111111112 --out sol.parquet',
+    'fathom replay So11111111111111111111111111111111111111112 --out week.ndjson --from 2026-11-13T00:00:00Z --to 2026-11-20T00:00:00Z --types cex_spot,cex_perp --min-pct -10 --max-pct 10',
+    'fathom replay So11111111111111111111111111111111111111112 --out total.csv --group all --url http://127.0.0.1:8081 --force --json',
+  ],
+  run: (flags, { address }) => replay(address, flags),
+});
 
 /** Text of the progress line while the server makes the client wait. */
 const WAITS = { busy: 'waiting, replay is busy', limited: 'waiting for the rate limit' } as const;
 
 /** @throws UsageError | ReplayError */
-export async function replay(words: readonly string[]): Promise<void> {
-  const options = replayOptions(words);
+async function replay(address: string, flags: FlagValues<typeof FLAGS>): Promise<void> {
+  const options = replayOptions(address, flags);
   const startedMs = performance.now();
   const result = await interruptible((signal) => run(options, signal));
   const seconds = (performance.now() - startedMs) / 1000;
@@ -160,20 +237,8 @@ function iso(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
-/** Flags that are sent to the server, with underscores in their names; the server checks them. */
-const PASSED_ON = [
-  'group',
-  'from',
-  'to',
-  'types',
-  'venues',
-  'exclude-types',
-  'exclude-venues',
-  'min-pct',
-  'max-pct',
-] as const;
 /** Default of --format, by the ending of OUT. */
-const FORMAT_OF_ENDING: Readonly<Record<string, ReplayFormat>> = {
+const FORMAT_OF_ENDING: Readonly<Partial<Record<string, ReplayFormat>>> = {
   json: 'json',
   ndjson: 'ndjson',
   jsonl: 'ndjson',
@@ -182,7 +247,7 @@ const FORMAT_OF_ENDING: Readonly<Record<string, ReplayFormat>> = {
   parquet: 'parquet',
 };
 
-export interface ReplayOptions {
+interface ReplayOptions {
   request: ReplayRequest;
   format: ReplayFormat;
   out: string;
@@ -193,25 +258,9 @@ export interface ReplayOptions {
 }
 
 /** @throws UsageError */
-export function replayOptions(words: readonly string[]): ReplayOptions {
-  const { flags, rest } = readFlags(withNegativeNumbers(words), {
-    ...(Object.fromEntries(PASSED_ON.map((name) => [name, 'text'])) as Record<
-      (typeof PASSED_ON)[number],
-      'text'
-    >),
-    url: 'text',
-    format: 'text',
-    out: 'text',
-    onchain: 'switch',
-    force: 'switch',
-    restart: 'switch',
-    json: 'switch',
-  });
-  const [address, ...others] = rest;
-  if (address === undefined) throw new UsageError('ADDRESS: expected one');
-  if (others.length > 0) throw new UsageError(`replay: unexpected ${others[0]}`);
+function replayOptions(address: string, flags: FlagValues<typeof FLAGS>): ReplayOptions {
   const parameters: Record<string, string> = flags.onchain ? { onchain: 'true' } : {};
-  for (const name of PASSED_ON) {
+  for (const name of Object.keys(PASSED_ON) as (keyof typeof PASSED_ON)[]) {
     const value = flags[name];
     if (value !== undefined) parameters[name.replaceAll('-', '_')] = value;
   }
@@ -219,18 +268,6 @@ export function replayOptions(words: readonly string[]): ReplayOptions {
   const request = requestOf(address, flags.url, parameters);
   const { force, restart, json } = flags;
   return { request, format: formatOf(flags.format, out), out, key: keyOf(), force, restart, json };
-}
-
-/** Joins `--min-pct -60` into one word, since -60 would be taken for a flag. */
-function withNegativeNumbers(words: readonly string[]): string[] {
-  const joined: string[] = [];
-  for (const word of words) {
-    const before = joined.at(-1);
-    const joins = before !== undefined && /^--(min|max)-pct$/.test(before) && /^-\.?\d/.test(word);
-    if (joins) joined[joined.length - 1] = `${before}=${word}`;
-    else joined.push(word);
-  }
-  return joined;
 }
 
 function requestOf(
@@ -245,18 +282,16 @@ function requestOf(
   return { url, address: checkedAddress(address), parameters };
 }
 
-function outOf(flag: string | undefined): string {
-  if (flag !== undefined && flag !== '' && flag !== '-') return flag;
+function outOf(flag: string): string {
+  if (flag !== '' && flag !== '-') return flag;
   throw new UsageError('--out: expected a file, beside which the parts of an interrupted run lie');
 }
 
-function formatOf(flag: string | undefined, out: string): ReplayFormat {
+function formatOf(flag: ReplayFormat | undefined, out: string): ReplayFormat {
   const ending = /\.([^./]+)$/.exec(out)?.[1].toLowerCase() ?? '';
-  const named = flag ?? FORMAT_OF_ENDING[ending];
-  const format = REPLAY_FORMATS.find((known) => known === named);
+  const format = flag ?? FORMAT_OF_ENDING[ending];
   if (format !== undefined) return format;
-  const told = flag === undefined ? '' : `, not ${flag}`;
-  throw new UsageError(`--format: expected one of ${REPLAY_FORMATS.join(', ')}${told}`);
+  throw new UsageError(`--format: expected one of ${REPLAY_FORMATS.join(', ')}`);
 }
 
 function keyOf(): string {

@@ -18,14 +18,25 @@ import { SegmentColumns } from '../../replay/segment-columns.js';
 import { TopScores } from '../../scores/top-scores.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { LiveTokens } from '../../tokens/live-tokens.js';
+import { defineCommand } from '../command.js';
 import { stopSignal, storeOptions } from '../runtime.js';
-import { SERVE_HELP, SERVE_USAGE, serveOptions, type ServeOptions } from '../settings.js';
+import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
 
-export const command = { usage: SERVE_USAGE, help: SERVE_HELP, run: serve };
+export const command = defineCommand({
+  about:
+    'Runs the server until SIGTERM or SIGINT. A flag overrides its variable, which overrides the config file; docs/operating.md has more about each setting.',
+  words: {},
+  flags: SERVE_FLAGS,
+  environment: SERVE_ENVIRONMENT,
+  examples: [
+    'fathom serve --data data --host 127.0.0.1 --port 8080',
+    'fathom serve --data books --port 0 --as-of 2024-08-09T00:00:00Z --threads 2',
+  ],
+  run: (flags) => serve(serveOptions(flags)),
+});
 
 /** Runs the server until SIGTERM or SIGINT, then drains. */
-export async function serve(words: readonly string[]): Promise<void> {
-  const options = serveOptions(words);
+async function serve(options: ServeOptions): Promise<void> {
   const ending = new AbortController();
   const stopped = stopSignal().then(() => ending.abort());
   try {

@@ -5,14 +5,22 @@ import { fileURLToPath } from 'node:url';
 import { demoTokens, DEMO_SEED } from '../../../compute/demo/tokens.js';
 import { readMarker } from '../../../storage/demo/fill.js';
 import { BASE_PATH } from '../../api/endpoint.js';
+import { defineCommand } from '../command.js';
 import { printLine, tell } from '../output.js';
 import { onStore, stopSignal } from '../runtime.js';
-import { serveOptions } from '../settings.js';
+import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
 import { renewDemoKey } from './demo.js';
 import { startService } from './serve.js';
 
-const START_USAGE = 'fathom start [flags of serve]: serve, with the demo market kept alive';
-export const command = { usage: START_USAGE, run: start };
+export const command = defineCommand({
+  about:
+    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it alive. Prints the URL, a new key (which replaces the key of the previous start) and a command to try.',
+  words: {},
+  flags: SERVE_FLAGS,
+  environment: SERVE_ENVIRONMENT,
+  examples: ['fathom start', 'fathom start --port 8081 --data demo'],
+  run: (flags) => start(serveOptions(flags)),
+});
 
 /** The collector is killed if it takes longer than this to stop. */
 const COLLECTOR_STOP_MS = 5000;
@@ -21,8 +29,7 @@ const FIRST_DATA_MS = 8000;
 const FIRST_DATA_POLL_MS = 100;
 
 /** Runs until SIGTERM or SIGINT. */
-export async function start(words: readonly string[]): Promise<void> {
-  const options = serveOptions(words);
+async function start(options: ServeOptions): Promise<void> {
   const service = await startService(options);
   const stopped = stopSignal();
   const collector = await startCollector(options.directory);

@@ -1,0 +1,30 @@
+/** What a command declares about itself. */
+import { readWords, type Flags, type FlagValues, type Words, type WordValues } from './flags.js';
+
+interface Declared<F extends Flags, W extends Words> {
+  /** What it does, in a sentence or a few. */
+  readonly about: string;
+  readonly words: W;
+  readonly flags: F;
+  /** Variables that it reads and that stand for no flag, with what they say. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Command lines, at least two. */
+  readonly examples: readonly string[];
+  readonly run: (flags: FlagValues<F>, words: WordValues<W>) => Promise<void>;
+}
+
+export interface Command extends Omit<Declared<Flags, Words>, 'run'> {
+  /** Runs it with the words behind its name. @throws UsageError | InputError */
+  readonly run: (given: readonly string[]) => Promise<void>;
+}
+
+/** A command that is run with the values of its flags and words. */
+export function defineCommand<const F extends Flags, const W extends Words>(
+  declared: Declared<F, W>,
+): Command & { readonly flags: F; readonly words: W } {
+  const run = async (given: readonly string[]): Promise<void> => {
+    const { flags, words } = readWords(given, declared);
+    await declared.run(flags, words);
+  };
+  return { ...declared, run };
+}

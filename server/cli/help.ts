@@ -1,0 +1,108 @@
+/** The texts of `fathom help` and `fathom help COMMAND`, made of what the commands declare. */
+import type { Command } from './command.js';
+import type { Flag, Word } from './flags.js';
+
+const WIDTH = 100;
+/** Names in a list are padded to at most this. */
+const MAX_NAME_CHARS = 28;
+
+/** The list of commands, with a line for each. */
+export function overview(summaries: Readonly<Record<string, string>>, version: string): string {
+  return [
+    `fathom ${version}: stores the depth of token markets, and serves it over HTTP`,
+    'Usage: fathom COMMAND [WORD...] [FLAG...]',
+    section('Commands', Object.entries(summaries)),
+    'fathom help COMMAND shows its flags and examples; docs/cli.md has it all.',
+  ].join('\n\n');
+}
+
+/** What a command does, its usage, flags, environment and examples. */
+export function commandHelp(name: string, command: Command): string {
+  const flags = Object.entries(command.flags);
+  const environment = [
+    ...flags.flatMap(([flag, { variable }]) =>
+      variable === undefined ? [] : [[variable, `stands for --${flag}`] as const],
+    ),
+    ...Object.entries(command.environment ?? {}),
+  ];
+  return [
+    wrap(command.about.split(' '), 0).join('\n'),
+    usageLine(name, command),
+    section('Words', Object.entries(command.words).flatMap(wordEntry)),
+    section('Flags', flags.map(flagEntry)),
+    section('Environment', environment),
+    ['Examples:', ...command.examples.map(exampleText)].join('\n'),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function usageLine(name: string, { words, flags }: Command): string {
+  const needed = Object.entries(flags)
+    .filter(([, flag]) => flag.needed === true)
+    .map(([flag, { placeholder }]) => `--${flag} ${placeholder}`);
+  const parts = [...Object.entries(words).map(wordShape), ...needed];
+  const optional = Object.keys(flags).length > needed.length ? ['[FLAG...]'] : [];
+  return ['Usage: fathom', name, ...parts, ...optional].join(' ');
+}
+
+function wordShape([name, word]: [string, Word]): string {
+  const shape = name.toUpperCase() + (word.repeated === true ? '...' : '');
+  return word.optional === true ? `[${shape}]` : shape;
+}
+
+function wordEntry([name, { values }]: [string, Word]): (readonly [string, string])[] {
+  return values === undefined ? [] : [[name.toUpperCase(), values.join(', ')]];
+}
+
+function flagEntry([name, flag]: [string, Flag]): readonly [string, string] {
+  const [shape, shown, meaning] = flagCells(name, flag);
+  return [shape, shown === '' ? meaning : `${meaning} (default: ${shown})`];
+}
+
+/** How a flag is written, its default and what it does: also a row of a table in docs/cli.md. */
+export function flagCells(name: string, flag: Flag): readonly [string, string, string] {
+  const notes = [
+    ...(flag.values === undefined ? [] : [flag.values.join(', ')]),
+    ...(flag.needed === true ? ['needed'] : []),
+    ...(flag.kind === 'texts' ? ['may be repeated'] : []),
+  ];
+  const shape = flag.placeholder === undefined ? `--${name}` : `--${name} ${flag.placeholder}`;
+  const noted = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
+  return [shape, flag.default ?? '', flag.meaning + noted];
+}
+
+function section(title: string, entries: readonly (readonly [string, string])[]): string {
+  if (entries.length === 0) return '';
+  const longest = Math.max(...entries.map(([name]) => name.length));
+  const column = Math.min(longest, MAX_NAME_CHARS) + 4;
+  const lines = entries.flatMap(([name, text]) => {
+    const [first, ...rest] = wrap(text.replaceAll('`', '').split(' '), column);
+    const head = `  ${name}`;
+    return head.length + 2 > column
+      ? [head, first, ...rest]
+      : [head.padEnd(column) + first.trimStart(), ...rest];
+  });
+  return [`${title}:`, ...lines].join('\n');
+}
+
+/** An example, continued on further lines where it is too long; a flag keeps its value beside it. */
+function exampleText(example: string): string {
+  const lines = wrap(example.split(/ (?=--)/), 6, ' \\');
+  return lines.join('\n').replace(/^ {4}/, '');
+}
+
+/** Words in lines of at most WIDTH, indented; `continued` ends each but the last. */
+function wrap(words: readonly string[], indent: number, continued = ''): string[] {
+  const room = WIDTH - indent - continued.length;
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= room) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else lines.push(word);
+  }
+  return lines.map(
+    (line, i) => ' '.repeat(indent) + line + (i < lines.length - 1 ? continued : ''),
+  );
+}

@@ -1,0 +1,8 @@
+/** The settings of `fathom serve` as its command line gives them. */
+import { readWords } from '../../server/cli/flags.js';
+import { SERVE_FLAGS, serveOptions, type ServeOptions } from '../../server/cli/settings.js';
+
+/** What words of the command line, variables and config file make. @throws UsageError */
+export function settingsOf(words: readonly string[]): ServeOptions {
+  return serveOptions(readWords(words, { flags: SERVE_FLAGS, words: {} }).flags);
+}
