@@ -122,6 +122,7 @@ interface ParameterSchema extends TSchema {
   enum?: readonly (string | number)[];
   minimum?: number;
   maximum?: number;
+  'x-unit'?: 'fraction' | 'percent';
   maxLength?: number;
   maxItems?: number;
   items?: ParameterSchema;
@@ -194,17 +195,24 @@ function wordReader(
 
 function numberReader(
   name: string,
-  { type, minimum = -Infinity, maximum = Infinity }: ParameterSchema,
+  { type, minimum = -Infinity, maximum = Infinity, 'x-unit': unit }: ParameterSchema,
 ): ValueReader {
   const shape = type === 'integer' ? WHOLE : DECIMAL;
   const kind = type === 'integer' ? 'a whole number' : 'a number';
-  const expected = `expected ${kind}${rangeText(minimum, maximum)}`;
+  const range = rangeText(minimum, maximum);
+  const expected = `expected ${unit === undefined ? kind + range : shareText(unit, range)}`;
   return (text) => {
     const value = shape.test(text) ? Number(text) : NaN;
     // Adding 0 turns -0 into 0.
     if (Number.isFinite(value) && value >= minimum && value <= maximum) return value + 0;
     throw invalidParameter(name, `${expected}; was '${excerpt(text)}'`);
   };
+}
+
+function shareText(unit: 'fraction' | 'percent', range: string): string {
+  return unit === 'fraction'
+    ? `a fraction${range} (0.25 is 25%)`
+    : `a percentage${range} (25 is 25%)`;
 }
 
 function rangeText(minimum: number, maximum: number): string {

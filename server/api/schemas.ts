@@ -52,6 +52,13 @@ export const flag = (description: string) => Type.Boolean({ default: false, desc
 /** Query number from `minimum` to `maximum`. */
 export const bounded = (minimum: number, maximum: number, options: TSchemaOptions) =>
   Type.Number({ minimum, maximum, ...options });
+/** Query number that is a share, counted as its name does not say: in percent or as a fraction. */
+export const share = (
+  unit: 'fraction' | 'percent',
+  minimum: number,
+  maximum: number,
+  options: TSchemaOptions,
+) => bounded(minimum, maximum, { 'x-unit': unit, ...options });
 /** Query limit on the items of a list, at least 1. */
 export const most = (what: string, { maximum, fallback }: { maximum: number; fallback: number }) =>
   Type.Integer({

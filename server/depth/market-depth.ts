@@ -7,12 +7,12 @@ import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
 import { KeptReplies, type KeptReply } from '../api/replies.js';
 import {
-  bounded,
   chainKey,
   document,
   flag,
   nullable,
   number,
+  share,
   tokenAddress,
   word,
 } from '../api/schemas.js';
@@ -59,11 +59,11 @@ export const getMarketDepth = defineEndpoint({
     token_address: tokenAddress,
     exchange_type: exchangeType,
     currency,
-    low_pct_change: bounded(MIN_CHANGE, MAX_CHANGE, {
+    low_pct_change: share('fraction', MIN_CHANGE, MAX_CHANGE, {
       default: MIN_CHANGE,
       description: 'Lower end of the price range, as a fraction of the price: -0.25 is 25% below.',
     }),
-    high_pct_change: bounded(MIN_CHANGE, MAX_CHANGE, {
+    high_pct_change: share('fraction', MIN_CHANGE, MAX_CHANGE, {
       default: MAX_CHANGE,
       description:
         'Upper end of the price range, as a fraction of the price; not below `low_pct_change`.',
@@ -166,7 +166,7 @@ function depthRequest({ query, key }: DepthCall, services: MarketDepthServices):
   if (lowChange > highChange) {
     throw invalidParameter(
       'low_pct_change',
-      `expected at most high_pct_change, ${highChange}; was ${lowChange}`,
+      `expected a fraction of at most high_pct_change, ${highChange}; was ${lowChange}`,
     );
   }
   return {

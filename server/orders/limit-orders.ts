@@ -11,13 +11,13 @@ import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import { KeptReplies, Versions } from '../api/replies.js';
 import {
-  bounded,
   chainFilter,
   chainKey,
   count,
   document,
   epochSeconds,
   most,
+  share,
   text,
   tokenAddress,
   tokenSymbol,
@@ -78,12 +78,12 @@ export const getLimitOrders = defineEndpoint({
   chain: { kind: 'filter', at: { in: 'query', name: 'token_address' }, supported: CHAINS },
   query: Type.Object({
     token_address: tokenAddress,
-    low_pct_change: bounded(MIN_CHANGE, MAX_CHANGE, {
+    low_pct_change: share('fraction', MIN_CHANGE, MAX_CHANGE, {
       default: DEFAULT_LOW_CHANGE,
       description:
         'Minimum `pct_away` (inclusive), as a fraction of the price: -0.25 is 25% below.',
     }),
-    high_pct_change: bounded(MIN_CHANGE, MAX_CHANGE, {
+    high_pct_change: share('fraction', MIN_CHANGE, MAX_CHANGE, {
       default: MAX_CHANGE,
       description: 'Maximum `pct_away` (inclusive); not below `low_pct_change`.',
     }),
@@ -171,7 +171,10 @@ function legsOf(tokens: LiveTokens, token: LiveToken, chain: ChainFilter): LiveT
 function checkRange({ low_pct_change: low, high_pct_change: high }: LimitOrdersQuery): void {
   // A request with `high_pct_change` alone may send less than the default of `low_pct_change`.
   if (low <= high || low === DEFAULT_LOW_CHANGE) return;
-  throw invalidParameter('low_pct_change', `expected at most high_pct_change, ${high}; was ${low}`);
+  throw invalidParameter(
+    'low_pct_change',
+    `expected a fraction of at most high_pct_change, ${high}; was ${low}`,
+  );
 }
 
 function orderDocument(

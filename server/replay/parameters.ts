@@ -17,7 +17,7 @@ import {
 } from '../../compute/replay/query.js';
 import type { AskedToken } from '../api/chain.js';
 import { invalidParameter } from '../api/errors.js';
-import { bounded, instant, list, word } from '../api/schemas.js';
+import { instant, list, share, word } from '../api/schemas.js';
 import { ApiError } from '../http/errors.js';
 
 /** Data older than this is not served. */
@@ -79,11 +79,11 @@ export const replayParameters = Type.Object({
       description: 'Use `group`: `split` is `group=market`, `aggregate` is `group=all`.',
     }),
   ),
-  min_pct: bounded(MIN_PCT, MAX_PCT, {
+  min_pct: share('percent', MIN_PCT, MAX_PCT, {
     default: DEFAULT_MIN_PCT,
     description: "Lower end of the band around each snapshot's price, percent.",
   }),
-  max_pct: bounded(MIN_PCT, MAX_PCT, {
+  max_pct: share('percent', MIN_PCT, MAX_PCT, {
     default: DEFAULT_MAX_PCT,
     description: 'Upper end of the band, percent; above `min_pct`.',
   }),
@@ -104,7 +104,10 @@ export function replayRequest(
   const { min_pct: minPct, max_pct: maxPct } = parameters;
   const window = windowOf(parameters, nowS);
   if (minPct >= maxPct) {
-    throw invalidParameter('min_pct', `expected less than max_pct (${maxPct}); was ${minPct}`);
+    throw invalidParameter(
+      'min_pct',
+      `expected less than max_pct (${maxPct} percent); was ${minPct}`,
+    );
   }
   return {
     address: token.address,

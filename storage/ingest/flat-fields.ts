@@ -26,6 +26,8 @@ export interface FlatField {
   max?: number;
   /** Bound of a number that is not included itself. */
   above?: number;
+  /** What a share is counted in. */
+  share?: 'fraction' | 'percent';
   /** What an integer has to be a multiple of. */
   multipleOf?: number;
   /** Shortest text, in characters. */
@@ -110,6 +112,8 @@ function expected(field: FlatField): string {
       : `a text of ${minLength} to ${longest} characters`;
   }
   const what = kind === 'integer' ? 'an integer' : 'a number';
+  if (field.share === 'fraction') return `a fraction from ${min} to ${max} (0.25 is 25%)`;
+  if (field.share === 'percent') return `a percentage >= ${min} (0.25 is 0.25%)`;
   if (multipleOf !== undefined) return `${what} from ${min} to ${max}, a multiple of ${multipleOf}`;
   if (min !== undefined && max !== undefined) return `${what} from ${min} to ${max}`;
   if (above !== undefined) return `${what} > ${above}`;
@@ -155,6 +159,7 @@ const amount = (name: string): FlatField => ({ name, kind: 'number', nullable: f
 const MAX_ORDER_USD = 1e30;
 const orderUsd = (name: string): FlatField => ({ ...amount(name), max: MAX_ORDER_USD });
 const priceOrNull = (name: string): FlatField => ({ ...amount(name), nullable: true });
+const percent = (name: string): FlatField => ({ ...amount(name), share: 'percent' });
 const count = (name: string): FlatField => ({ ...amount(name), kind: 'integer' });
 const epoch = (name: string): FlatField => ({ ...count(name), max: MAX_T_S });
 const decimals = (name: string): FlatField => ({ ...count(name), max: MAX_DECIMALS });
@@ -208,7 +213,7 @@ export const FLAT_READERS: Readonly<Record<FlatDataset, FlatReader>> = {
       text('maker'),
       { ...amount('usd_price'), min: undefined, above: 0 },
       orderUsd('remaining_usd'),
-      { ...amount('pct_complete'), max: 1 },
+      { ...amount('pct_complete'), max: 1, share: 'fraction' },
       epoch('created_at'),
       CLOSED,
     ],
@@ -226,8 +231,8 @@ export const FLAT_READERS: Readonly<Record<FlatDataset, FlatReader>> = {
       decimals('token_y_decimals'),
       amount('reserve_x'),
       amount('reserve_y'),
-      amount('base_fee_pct'),
-      amount('dynamic_fee_pct'),
+      percent('base_fee_pct'),
+      percent('dynamic_fee_pct'),
       count('num_positions'),
       count('num_wallets'),
     ],

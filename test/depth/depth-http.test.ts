@@ -173,6 +173,9 @@ describe('GET /market-depth', () => {
     expect(service.store.queue.list()).toEqual([]);
     const crossed = await service.get(`${QUERY}&low_pct_change=1&high_pct_change=0.5`);
     expect(crossed.body).toMatchObject({ parameter: 'low_pct_change' });
+    expect(crossed.body.message).toContain('a fraction of at most high_pct_change');
+    const percent = await service.get(`${QUERY}&low_pct_change=-50`);
+    expect(percent.body.message).toContain('expected a fraction from -0.9 to 10 (0.25 is 25%)');
   });
 
   it('takes the greatest t, and of one t the finer tier', async () => {

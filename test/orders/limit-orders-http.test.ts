@@ -189,6 +189,10 @@ describe('GET /limit-orders', () => {
     const { status, body } = await service.limitOf(MINT, sent);
     expect(status).toBe(400);
     expect(body).toMatchObject({ error_code: 'invalid_parameter', parameter });
+    // The name says 'pct', the number is a fraction.
+    const isEmpty = Object.values(sent).includes('');
+    const expected = isEmpty ? 'expected a value' : 'expected a fraction';
+    if (parameter !== 'limit') expect(body.message).toContain(expected);
   });
 
   it('takes the ends of what is allowed', async () => {

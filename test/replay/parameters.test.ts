@@ -257,7 +257,9 @@ describe('bad values', () => {
     ['min_pct=100', 'min_pct'],
     ['max_pct=-50', 'min_pct'],
   ])('are refused: %s', (query, parameter) => {
-    expect(failure(query)).toMatchObject({ error_code: 'invalid_parameter', parameter });
+    const { message, ...body } = failure(query);
+    expect(body).toMatchObject({ error_code: 'invalid_parameter', parameter });
+    if (/_pct$/.test(parameter)) expect(message).toMatch(/a percentage from -90 to 1000|percent/);
   });
 
   it.each([
