@@ -16,7 +16,8 @@ const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d{1,9})?([Zz]|([+\- ])(\d\d):(\d\d))$/;
 const ZONELESS = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?$/;
 const AGO = /^-(\d{1,12})([smhdw])$/;
-const AGO_UNITS_S = { s: 1, m: MINUTE_S, h: HOUR_S, d: DAY_S, w: 7 * DAY_S } as const;
+/** Units of a duration, as texts name them. */
+export const UNITS_S = { s: 1, m: MINUTE_S, h: HOUR_S, d: DAY_S, w: 7 * DAY_S } as const;
 
 const EXPECTED =
   'expected epoch seconds, RFC 3339 with a zone, a date, now, or a time before now such as -24h';
@@ -54,7 +55,7 @@ export function parseTime(text: string): AskedTime {
 }
 
 function secondsAgo([, amount, unit]: RegExpExecArray): number {
-  const seconds = Number(amount) * AGO_UNITS_S[unit as keyof typeof AGO_UNITS_S];
+  const seconds = Number(amount) * UNITS_S[unit as keyof typeof UNITS_S];
   if (seconds <= MAX_AGO_S) return seconds;
   throw new InstantError(`${EXPECTED}, at most ${MAX_AGO_S / DAY_S} days before now`);
 }

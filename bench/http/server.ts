@@ -33,7 +33,8 @@ interface ServerOptions {
 }
 
 /**
- * Starts `fathom serve` on a free port of this machine alone, its clock standing still.
+ * Starts `fathom serve` on a free port of this machine alone, its clock standing still and no
+ * snapshot too old for its boards.
  * @throws Error with the end of its log where it does not listen
  */
 export async function startBenchServer(
@@ -43,6 +44,7 @@ export async function startBenchServer(
 ): Promise<BenchServer> {
   const main = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
   const flags = ['--data', directory, '--host', '127.0.0.1', '--port', '0', '--as-of', `${asOfS}`];
+  flags.push('--stale-after', '365d');
   const probe = fileURLToPath(new URL('../load/loop-probe.js', import.meta.url));
   if (smoke) flags.push('--threads', '1');
   const imports = probeLoop ? ['--import', pathToFileURL(probe).href] : [];

@@ -51,6 +51,17 @@ const isConstantProduct = (market: Market): boolean =>
 const isKept = (market: Market, filter: DepthFilter): boolean =>
   filter === 'ALL' || market.exchangeType === filter;
 
+/** The exchange type with all of the depth where the filter keeps none of it; null: there is none such. */
+export function otherExchangeType(
+  cells: SnapshotCells,
+  markets: readonly Market[],
+  filter: DepthFilter,
+): ExchangeType | null {
+  if (filter === 'ALL' || cells.market.length === 0) return null;
+  const hasOwn = cells.market.some((index) => markets[index].exchangeType === filter);
+  return hasOwn ? null : markets[cells.market[0]].exchangeType;
+}
+
 /** One level per nonempty bin in the range, ascending by price. */
 export function depthLevels(
   cells: SnapshotCells,

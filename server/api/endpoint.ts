@@ -61,6 +61,8 @@ export interface EndpointSpec {
   readonly response: TSchema;
   /** Error codes besides those that follow from its method, parameters and chain rule. */
   readonly errors: readonly ErrorCode[];
+  /** Whether a 200 names the time of the token's newest snapshot (`X-Data-Time`), if it has one. */
+  readonly dataTime?: true;
   /** Seconds that a client may cache a 200; undefined: it may not. */
   readonly maxAgeS?: number;
   /** Set if the handler makes the reply's bytes itself: its media types besides the API's own. */

@@ -49,6 +49,9 @@ const RESPONSE_HEADERS = {
   'RateLimit-Policy': text('Size and period of every bucket that the request drew on.'),
   RateLimit: text('Requests left in each of these buckets, and seconds until it is full.'),
   'Retry-After': whole('Seconds to wait before retrying.'),
+  'X-Data-Time': whole(
+    'Time of the snapshot that the reply rests on, Unix epoch seconds; not sent where there is none.',
+  ),
   ETag: text('Tag of this page in this representation; sent if its window is in the past.'),
   'Repr-Digest': text(
     'Digest of the body as sent (RFC 9530), if `Want-Repr-Digest` asks for `sha-256` or `sha-512`.',
@@ -206,12 +209,13 @@ function requestBodyOf({ chain }: EndpointSpec, body: NonNullable<EndpointSpec['
   return { required: true, content: { 'application/json': { schema: { ...schema, properties } } } };
 }
 
-function success({ response, prepares = [] }: EndpointSpec) {
+function success({ response, prepares = [], dataTime }: EndpointSpec) {
   const content = Object.fromEntries<unknown>([
     ...MEDIA_TYPES.map((type) => [type, { schema: response }] as const),
     ...prepares.map((type) => [type, { schema: {} }] as const),
   ]);
-  const more = prepares.length > 0 ? (['ETag', 'Repr-Digest'] as const) : [];
+  const more: HeaderName[] = prepares.length > 0 ? ['ETag', 'Repr-Digest'] : [];
+  if (dataTime) more.push('X-Data-Time');
   return { description: 'Success.', headers: headersOf(200, more), content };
 }
 

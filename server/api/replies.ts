@@ -159,6 +159,11 @@ export class KeptReplies<T> {
   }
 }
 
+/** Has a reply name the time of the snapshot that it rests on; null: it rests on none. */
+export function nameDataTime(exchange: Exchange, t: number | null): void {
+  if (t !== null) exchange.addHeader('X-Data-Time', String(t));
+}
+
 /** Numbers immutable objects, so that keys can name them. */
 export class Versions {
   private readonly numbers = new WeakMap<object, number>();

@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { meant } from '../../compute/nearest.js';
-import { InstantError, parseInstant } from '../../compute/time.js';
+import { InstantError, parseInstant, UNITS_S } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
 import { systemClock } from '../clock.js';
 
@@ -194,6 +194,26 @@ export function wholeNumber(text: string, from: string, min: number, max: number
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= min && value <= max) return value;
   throw new UsageError(`${from}: expected a whole number from ${min} to ${max}, not ${text}`);
+}
+
+/**
+ * Seconds of a duration: a whole number and its unit, seconds without one.
+ * @param max the longest, in the same form
+ * @throws UsageError that names where the text came from
+ */
+export function duration(text: string, from: string, max: string): number {
+  const seconds = secondsOf(text);
+  if (seconds >= 1 && seconds <= secondsOf(max)) return seconds;
+  throw new UsageError(
+    `${from}: expected a duration from 1s to ${max}, such as 90s, 15m or 2h, not ${text}`,
+  );
+}
+
+/** NaN for a text that is no duration. */
+function secondsOf(text: string): number {
+  const match = /^(\d{1,9})([smhdw]?)$/.exec(text);
+  if (match === null) return NaN;
+  return Number(match[1]) * UNITS_S[(match[2] || 's') as keyof typeof UNITS_S];
 }
 
 /** Epoch seconds of a time on the command line, whose now is the system's. @throws UsageError that names where it came from */

@@ -12,7 +12,7 @@ import { DEFAULT_PLANS, parsePlans, type Plans } from '../limits/plans.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
-import { didYouMean, type Flag, type FlagValues, instant, wholeNumber } from './flags.js';
+import { didYouMean, duration, type Flag, type FlagValues, instant, wholeNumber } from './flags.js';
 
 /** Default of mainchain's native token. */
 export const DEFAULT_NATIVE: NativeCurrency = {
@@ -28,6 +28,8 @@ const MIB = 2 ** 20;
 const MAX_MEMORY_MIB = 2 ** 20;
 /** The columns are in one ArrayBuffer. */
 const MAX_COLUMNS_MIB = 2 ** 12;
+const DEFAULT_STALE_AFTER = '1h';
+const MAX_STALE_AFTER = '36500d';
 /** A currency code, as a client sends it in `currency`. */
 const CODE = /^[A-Z0-9]{2,16}$/;
 
@@ -72,6 +74,14 @@ const FLAGS = {
     default: 'off',
     fallback: null,
     read: instant,
+  },
+  'stale-after': {
+    kind: 'text',
+    placeholder: 'TIME',
+    meaning: `greatest age of a newest snapshot, such as 90s, 15m or 7d, at most ${MAX_STALE_AFTER}; what rests on an older one is stale, and left out of boards`,
+    default: DEFAULT_STALE_AFTER,
+    fallback: duration(DEFAULT_STALE_AFTER, 'default', MAX_STALE_AFTER),
+    read: (text: string, from: string) => duration(text, from, MAX_STALE_AFTER),
   },
   threads: {
     kind: 'text',
@@ -134,7 +144,10 @@ const PLANS = {
   read: parsePlans,
 } as const satisfies Setting;
 
-/** Every setting, by flag without its dashes, which is also the key in the config file. */
+/**
+ * Every setting, by flag without its dashes. That is also the key in the config file, where underscores
+ * may stand for dashes.
+ */
 export const SETTINGS = { ...FLAGS, plans: PLANS };
 type SettingName = keyof typeof SETTINGS;
 const NAMES = Object.keys(SETTINGS) as SettingName[];
@@ -161,6 +174,8 @@ export interface ServeOptions {
   port: number;
   /** Epoch seconds at which the service's clock is frozen; null: it runs. */
   asOfS: number | null;
+  /** Greatest age of a newest snapshot that is not stale. */
+  staleAfterS: number;
   /** Worker threads; null: one per core. */
   threads: number | null;
   plans: Plans;
@@ -188,6 +203,7 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
     host: valueOf('host'),
     port: valueOf('port'),
     asOfS: valueOf('as-of'),
+    staleAfterS: valueOf('stale-after'),
     threads: valueOf('threads'),
     plans: valueOf('plans'),
     native,
@@ -251,12 +267,13 @@ function readConfig(): Config {
   }
   const config: Config = {};
   for (const [key, value] of Object.entries(parsed)) {
-    const name = NAMES.find((known) => known === key);
+    const name = NAMES.find((known) => known === key.replaceAll('_', '-'));
     if (name === undefined) {
       throw new UsageError(
         `${file}: ${key}: expected one of ${NAMES.join(', ')}${didYouMean(key, NAMES)}`,
       );
     }
+    if (config[name] !== undefined) throw new UsageError(`${file}: ${name}: given twice`);
     config[name] = configTexts(name, value, `${file}: ${key}`);
   }
   return config;

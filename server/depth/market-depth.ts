@@ -1,11 +1,16 @@
 /** GET /market-depth, from memory or, for a token that is not held, from the store. */
 import Type, { type Static } from 'typebox';
-import { depthLevels, type DepthQuery, depthSummary } from '../../compute/depth/market-depth.js';
-import { CHAINS, EXCHANGE_TYPES } from '../../compute/market.js';
+import {
+  depthLevels,
+  type DepthQuery,
+  depthSummary,
+  otherExchangeType,
+} from '../../compute/depth/market-depth.js';
+import { CHAINS, EXCHANGE_TYPES, type ExchangeType } from '../../compute/market.js';
 import type { KeyRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
-import { KeptReplies, type KeptReply } from '../api/replies.js';
+import { KeptReplies, type KeptReply, nameDataTime } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -17,9 +22,10 @@ import {
   word,
 } from '../api/schemas.js';
 import { whenReady } from '../follower.js';
+import type { Exchange } from '../http/exchange.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
-import type { HeldToken } from '../tokens/newest-depth.js';
-import { scoreMessage, serviceScore } from '../tokens/token-fields.js';
+import type { HeldSnapshot, HeldToken } from '../tokens/newest-depth.js';
+import { isStaleScore, scoreMessage, serviceScore } from '../tokens/token-fields.js';
 import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
 
 const exchangeType = word([...EXCHANGE_TYPES, 'ALL'], {
@@ -50,7 +56,9 @@ export const getMarketDepth = defineEndpoint({
     'Support and resistance by price level, from the newest snapshot. A level is in the range if ' +
     '`1 + low_pct_change <= 1.01^bin <= 1 + high_pct_change`, with a relative tolerance of 1e-9 at both ' +
     'ends. A token with a record but no snapshot yet has no levels. A token without a record is a 404 ' +
-    'and is not queued. The score is always the current one, even with delayed depth.',
+    'and is not queued. The score is always the current one, even with delayed depth. `X-Data-Time` is ' +
+    'of the snapshot that is served.',
+  dataTime: true,
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['market-depth'],
@@ -87,6 +95,7 @@ export const getMarketDepth = defineEndpoint({
       "Time of the snapshot, else of the token's row, Unix epoch seconds; null where it has neither.",
     ),
     service_score: serviceScore,
+    stale: isStaleScore,
     score_msg: scoreMessage,
     price: nullable(Type.Number(), 'Price in `currency`; null where none is known.'),
     depth_data: Type.Array(
@@ -96,6 +105,13 @@ export const getMarketDepth = defineEndpoint({
         constant_product: number('Constant-product liquidity of both sides, in `currency`'),
       }),
       { description: 'Non-empty levels in the range, by ascending price.' },
+    ),
+    hint: Type.Optional(
+      Type.String({
+        description:
+          'Only where the snapshot has depth, but none on markets of the requested `exchange_type`: which ' +
+          'value has it.',
+      }),
     ),
     summary: Type.Optional(
       document(
@@ -149,14 +165,20 @@ export function marketDepthHandler(services: MarketDepthServices): Handler<typeo
     maxSize: MAX_KEPT_LEVELS,
   });
   type DepthReply = KeptReply<DepthDocument>;
-  const reply = (token: LiveToken, request: DepthRequest): DepthReply | Promise<DepthReply> => {
-    const make = (held: HeldToken): DepthReply =>
-      replies.get(replyKey(token, request), () => depthDocument(token, request, held));
+  const reply = (
+    token: LiveToken,
+    request: DepthRequest,
+    exchange: Exchange,
+  ): DepthReply | Promise<DepthReply> => {
+    const make = (held: HeldToken): DepthReply => {
+      nameDataTime(exchange, snapshotOf(held, request)?.ref.t ?? null);
+      return replies.get(replyKey(token, request), () => depthDocument(token, request, held));
+    };
     return whenReady(tokens.depth(token), make);
   };
   return (call) => {
     const request = depthRequest(call, services);
-    return whenReady(tokens.known(call.token), (token) => reply(token, request));
+    return whenReady(tokens.known(call.token), (token) => reply(token, request, call.exchange));
   };
 }
 
@@ -210,12 +232,15 @@ function replyKey({ details, revision }: LiveToken, request: DepthRequest): stri
   ].join(' ');
 }
 
+const snapshotOf = ({ newest, delayed }: HeldToken, request: DepthRequest): HeldSnapshot | null =>
+  request.delayed ? delayed : newest;
+
 function depthDocument(token: LiveToken, request: DepthRequest, held: HeldToken): DepthDocument {
   const { details, standing } = token;
-  const snapshot = request.delayed ? held.delayed : held.newest;
-  const cells = snapshot?.cells ?? null;
+  const cells = snapshotOf(held, request)?.cells ?? null;
   const priceUsd = cells?.priceUsd ?? details.priceUsd;
   const { markets } = held;
+  const elsewhere = cells && otherExchangeType(cells, markets, request.exchangeType);
   return {
     query_parameters: {
       token_address: details.address,
@@ -228,9 +253,11 @@ function depthDocument(token: LiveToken, request: DepthRequest, held: HeldToken)
     chain: details.chain,
     last_refresh: cells?.t ?? details.lastRefreshS,
     service_score: standing.asset?.score.score ?? null,
+    stale: standing.asset?.isStale ?? false,
     score_msg: standing.message,
     price: priceUsd === null ? null : priceUsd / request.usdPerUnit,
     depth_data: cells === null ? [] : depthLevels(cells, markets, request),
+    ...(elsewhere === null ? {} : { hint: hintOf(request.exchangeType, elsewhere) }),
     ...(request.withSummary
       ? {
           summary:
@@ -240,4 +267,11 @@ function depthDocument(token: LiveToken, request: DepthRequest, held: HeldToken)
         }
       : {}),
   };
+}
+
+function hintOf(asked: string, elsewhere: ExchangeType): string {
+  return (
+    `The token has depth on ${elsewhere} markets alone, and exchange_type is ${asked}: ` +
+    `ask with exchange_type=${elsewhere} or ALL`
+  );
 }

@@ -4,7 +4,7 @@ import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-boar
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import type { AskedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies } from '../api/replies.js';
+import { KeptReplies, nameDataTime } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -16,7 +16,7 @@ import {
   tokenSymbol,
   word,
 } from '../api/schemas.js';
-import { currentPriceUsd, type TokenTable } from '../tokens/token-table.js';
+import { currentPriceUsd, dataTime, type TokenTable } from '../tokens/token-table.js';
 import type { LpTools } from './lp-tools.js';
 import type { PoolBoard } from './pool-board.js';
 import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
@@ -45,6 +45,7 @@ export const getDlmm = defineEndpoint({
     'ties by pubkey: the first 2,000, and the leaders. A token without pools has an empty list, even ' +
     'without a record. `stats_1h` covers this hour: the current hour, or the previous one until any ' +
     `known pool has data for the current one. ${POOL_FRESHNESS} Prices are at most half a second old.`,
+  dataTime: true,
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -148,13 +149,16 @@ export function dlmmHandler({ lp, tokens }: DlmmServices): Handler<typeof getDlm
     sizeOf: ({ pools }) => pools.length,
     maxSize: MAX_KEPT_POOLS,
   });
-  return ({ token }) =>
+  return ({ token, exchange }) =>
     lp.poolBoard.use((board) => {
+      const known = tokens.token(token.address);
+      const dataT = known && dataTime(known);
+      nameDataTime(exchange, dataT);
       const make = () => poolsDocument(token, board, tokens);
       const pools = board.book.ofMint.get(token.address)?.length ?? 0;
       if (pools <= MANY_POOLS) return make();
       const moment = Math.floor(performance.now() / MANY_POOLS_EVERY_MS);
-      return replies.get([board.revision, moment, token.address].join(), make);
+      return replies.get([board.revision, moment, dataT, token.address].join(), make);
     });
 }
 

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, type KeptReply, Versions } from '../api/replies.js';
+import { KeptReplies, type KeptReply, nameDataTime, Versions } from '../api/replies.js';
 import { count, document, most, tokenAddress, word } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
 import { whenReady } from '../follower.js';
@@ -15,7 +15,7 @@ import {
   readSizeRanges,
   sizeRangeParameters,
 } from '../tokens/token-fields.js';
-import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
+import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';
 import { Turns } from '../turns.js';
 import {
   dcaOrder,
@@ -40,6 +40,7 @@ export const getDcaOrders = defineEndpoint({
     'Active DCA orders of a mint, in their price range or not, with what they will trade from now on. An ' +
     'order is active if it is not closed and has something left to trade. The list is empty for a token ' +
     'outside a requested range. A token without a record is a 404 and is not queued.',
+  dataTime: true,
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -97,16 +98,18 @@ const NONE: readonly DcaOrder[] = [];
 export function dcaOrdersHandler(services: DcaOrdersServices): Handler<typeof getDcaOrders> {
   const { tokens, orders, clock } = services;
   const replies = new DcaReplies();
-  return ({ token: asked, query }) => {
+  return ({ token: asked, query, exchange }) => {
     const ranges = readSizeRanges(query);
-    const reply = (token: LiveToken): DcaOrdersReply | Promise<DcaOrdersReply> =>
-      replies.get({
+    const reply = (token: LiveToken): DcaOrdersReply | Promise<DcaOrdersReply> => {
+      nameDataTime(exchange, dataTime(token));
+      return replies.get({
         token,
         orders: isWithinSizeRanges(token, ranges) ? orders.dca.orders(token.details.address) : NONE,
         sort: query.sort_by,
         limit: query.limit,
         nowS: clock.nowS(),
       });
+    };
     return whenReady(tokens.known(asked), reply);
   };
 }

@@ -9,7 +9,7 @@ import {
 import type { ChainFilter } from '../api/chain.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { KeptReplies, Versions } from '../api/replies.js';
+import { KeptReplies, nameDataTime, Versions } from '../api/replies.js';
 import {
   chainFilter,
   chainKey,
@@ -26,7 +26,7 @@ import {
 import { whenReady } from '../follower.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { ordersToken, ordersTokenDocument } from '../tokens/token-fields.js';
-import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
+import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';
 import {
   direction,
   MAX_KEPT_ORDERS,
@@ -71,7 +71,9 @@ export const getLimitOrders = defineEndpoint({
     'address. An order is active if it is not closed and has something left to trade. `chain` filters ' +
     "the legs of the token's asset: one chain, or every leg with `all`; the default is the address' own " +
     'chain. The range, the limit and the sort order apply to all legs together. A missing leg, or one ' +
-    'without a current price, has no orders. A token without a record is a 404 and is not queued.',
+    'without a current price, has no orders. A token without a record is a 404 and is not queued. ' +
+    "`X-Data-Time` is of the requested token's own snapshot.",
+  dataTime: true,
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -155,9 +157,12 @@ export function limitOrdersHandler({
       };
     });
   };
-  return ({ token: asked, chain, query }) => {
+  return ({ token: asked, chain, query, exchange }) => {
     checkRange(query);
-    return whenReady(tokens.known(asked), (token) => reply(token, chain, query));
+    return whenReady(tokens.known(asked), (token) => {
+      nameDataTime(exchange, dataTime(token));
+      return reply(token, chain, query);
+    });
   };
 }
 

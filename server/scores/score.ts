@@ -12,7 +12,7 @@ import {
 import type { TokenQueue } from '../../storage/contract.js';
 import type { AskedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReply } from '../api/replies.js';
+import { KeptReply, nameDataTime } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -29,11 +29,12 @@ import {
 } from '../api/schemas.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
-import { scoreMessage, serviceScore, tokenStatus } from '../tokens/token-fields.js';
+import { isStaleScore, scoreMessage, serviceScore, tokenStatus } from '../tokens/token-fields.js';
 import {
   type AssetScore,
   BEING_LOADED,
   currentPriceUsd,
+  dataTime,
   type LiveToken,
   NOT_INDEXED,
   QUEUED,
@@ -52,6 +53,11 @@ const component = (points: number, description: string) =>
     },
     { description },
   );
+
+const tokenDataTime = nullable(
+  Type.Integer(),
+  "Time of the token's newest snapshot, Unix epoch seconds; null without one.",
+);
 
 /** The inputs of a score (`explain=true`): enough to compute it again. */
 const scoreExplanation = document({
@@ -99,6 +105,7 @@ export const getScore = defineEndpoint({
   description:
     "The liquidity score of the token's asset. Never a 404: a mint without a record is `pending` and is " +
     'queued for analysis. The `0x` address of a bridged asset is answered with its mainchain mint.',
+  dataTime: true,
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -121,8 +128,10 @@ export const getScore = defineEndpoint({
     score_msg: scoreMessage,
     service_last_run: nullable(
       Type.String({ format: 'date-time' }),
-      'When the score was computed, UTC; null if there is no score.',
+      'Time of the newest snapshot that the score rests on, of any leg, UTC; null if there is no score.',
     ),
+    data_time: tokenDataTime,
+    stale: isStaleScore,
     service_current_price: nullable(Type.Number(), 'Current price, USD; null if unknown.'),
     status: tokenStatus,
     explain: Type.Optional(
@@ -143,7 +152,9 @@ export const postScore = defineEndpoint({
   summary: 'Scores of up to 50 tokens',
   description:
     'Scores in the order of the request, duplicates included, each under its own address and chain. ' +
-    'Mints without a record are `pending` and are queued for analysis.',
+    'Mints without a record are `pending` and are queued for analysis. `X-Data-Time` is the oldest ' +
+    '`data_time` of the reply.',
+  dataTime: true,
   tier: 'enterprise',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -169,6 +180,8 @@ export const postScore = defineEndpoint({
         chain: chainKey,
         symbol: tokenSymbol,
         service_score: serviceScore,
+        data_time: tokenDataTime,
+        stale: isStaleScore,
         status: tokenStatus,
       }),
     ),
@@ -192,7 +205,7 @@ export function scoreHandler(services: ScoreServices): Handler<typeof getScore> 
   const { table } = services.tokens;
   // A token's reply is encoded once per revision.
   const kept = new WeakMap<LiveToken, { revision: number; reply: KeptReply<ScoreDocument> }>();
-  return ({ token: asked, query }) => {
+  return ({ token: asked, query, exchange }) => {
     const named = table.token(asked.address);
     if (named === null) {
       const document = scoreDocument(asked, null, standingWithoutState(services, asked));
@@ -200,6 +213,7 @@ export function scoreHandler(services: ScoreServices): Handler<typeof getScore> 
     }
     // A bridged leg of an asset with a mainchain leg is answered as that mint.
     const token = table.leg(named, 'mainchain') ?? named;
+    nameDataTime(exchange, dataTime(token));
     const { details, revision, standing } = token;
     if (query.explain) {
       const explanation = standing.asset && explain(standing.asset);
@@ -217,14 +231,23 @@ export function batchScoreHandler(services: ScoreServices): Handler<typeof postS
   const item = ({ address, chain }: AskedToken) => {
     const token = services.tokens.table.token(address);
     const { asset, status } = token?.standing ?? standingWithoutState(services, { address, chain });
-    const symbol = token?.details.symbol ?? null;
-    return { address, chain, symbol, service_score: asset?.score.score ?? null, status };
+    return {
+      address,
+      chain,
+      symbol: token?.details.symbol ?? null,
+      service_score: asset?.score.score ?? null,
+      data_time: token && dataTime(token),
+      stale: asset?.isStale ?? false,
+      status,
+    };
   };
-  return ({ tokens, invalidAddresses }) => {
+  return ({ tokens, invalidAddresses, exchange }) => {
     const items = new Map<string, ReturnType<typeof item>>();
     for (const asked of tokens) {
       if (!items.has(asked.address)) items.set(asked.address, item(asked));
     }
+    const times = [...items.values()].flatMap(({ data_time: t }) => t ?? []);
+    nameDataTime(exchange, times.length === 0 ? null : Math.min(...times));
     return {
       count: tokens.length,
       tokens: tokens.flatMap(({ address }) => items.get(address) ?? []),
@@ -257,7 +280,9 @@ function scoreDocument(
     name: token?.details.name ?? null,
     service_score: asset?.score.score ?? null,
     score_msg: message,
-    service_last_run: asset === null ? null : new Date(asset.scoredAtS * 1000).toISOString(),
+    service_last_run: asset === null ? null : new Date(asset.newestT * 1000).toISOString(),
+    data_time: token && dataTime(token),
+    stale: asset?.isStale ?? false,
     service_current_price: token && currentPriceUsd(token),
     status,
   };

@@ -17,6 +17,7 @@ import {
 import { LiveValue } from '../follower.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
+import { staleCount } from '../tokens/token-fields.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 
 const TOP_SCORES = 50;
@@ -29,7 +30,7 @@ export const getTopScores = defineEndpoint({
   summary: 'The 50 highest scores',
   description:
     'Scored tokens, highest score first, ties by address. With `chain=all`, an asset is listed once, by ' +
-    'its mainchain leg if that leg is scored.',
+    'its mainchain leg if that leg is scored. Stale scores are left out and counted.',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['general'],
@@ -39,6 +40,7 @@ export const getTopScores = defineEndpoint({
   response: document({
     chain: chainFilter,
     count: count('Items of `tokens`'),
+    stale_count: staleCount,
     tokens: Type.Array(
       document({
         address: tokenAddress,
@@ -101,9 +103,9 @@ function rankBoards(table: TokenTable): Boards {
     if (standsForAsset(token, table)) merged.add(token);
   }
   return {
-    mainchain: boardOf('mainchain', own.mainchain.tokens),
-    evmchain: boardOf('evmchain', own.evmchain.tokens),
-    all: boardOf('all', merged.tokens),
+    mainchain: boardOf('mainchain', own.mainchain),
+    evmchain: boardOf('evmchain', own.evmchain),
+    all: boardOf('all', merged),
   };
 }
 
@@ -113,10 +115,11 @@ function standsForAsset(token: LiveToken, table: TokenTable): boolean {
   return table.leg(token, 'mainchain')?.standing.status !== 'available';
 }
 
-function boardOf(chain: ChainFilter, tokens: readonly LiveToken[]): KeptReply<Board> {
+function boardOf(chain: ChainFilter, { tokens, staleCount: stale }: Ranking): KeptReply<Board> {
   return new KeptReply<Board>({
     chain,
     count: tokens.length,
+    stale_count: stale,
     tokens: tokens.map((token) => ({
       address: token.details.address,
       chain: token.details.chain,
@@ -129,11 +132,16 @@ function boardOf(chain: ChainFilter, tokens: readonly LiveToken[]): KeptReply<Bo
   });
 }
 
-/** The best TOP_SCORES of the tokens added so far, best first. */
+/** The best TOP_SCORES of the tokens added so far, best first, without stale ones. */
 class Ranking {
   readonly tokens: LiveToken[] = [];
+  staleCount = 0;
 
   add(token: LiveToken): void {
+    if (token.standing.asset?.isStale) {
+      this.staleCount++;
+      return;
+    }
     const { tokens } = this;
     let at = tokens.length;
     while (at > 0 && isBetter(token, tokens[at - 1])) at--;

@@ -32,6 +32,8 @@ interface LiveTokensOptions {
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
   log: Log;
+  /** Greatest age of a snapshot that is not stale. */
+  staleAfterS: number;
   maxHeldBytes?: number;
 }
 
@@ -39,7 +41,7 @@ interface LiveTokensOptions {
 type LoadListener = (addresses: readonly string[]) => void;
 
 export class LiveTokens {
-  readonly table = new TokenTable();
+  readonly table: TokenTable;
   readonly held: HeldDepth;
   private readonly alarms = new Alarms();
   private readonly loader: DepthLoader;
@@ -51,6 +53,7 @@ export class LiveTokens {
   private closed = false;
 
   constructor(private readonly options: LiveTokensOptions) {
+    this.table = new TokenTable(options.staleAfterS);
     this.held = createHeldDepth(options.maxHeldBytes);
     this.loader = new DepthLoader(options.source, options.pool, this.held, (tokenId) =>
       this.knownNewest(tokenId),
@@ -179,11 +182,14 @@ export class LiveTokens {
   ): Promise<void> {
     const nowS = this.options.clock.nowS();
     const loaded = await this.loader.load(tokenIds, { nowS, snapshots });
-    for (const { details, held, nextChangeS } of loaded) {
+    for (const { details, held } of loaded) {
       if (held !== null) this.held.set(details.tokenId, held);
-      this.alarms.set(details.tokenId, nextChangeS);
     }
     this.table.put(loaded, nowS);
+    for (const { details, nextChangeS } of loaded) {
+      const staleFromS = this.table.staleFromS(details.tokenId);
+      this.alarms.set(details.tokenId, earlierOf(nextChangeS, staleFromS));
+    }
     const addresses = loaded.map(({ details }) => details.address);
     for (const listener of this.loadListeners) listener(addresses);
   }
@@ -217,6 +223,11 @@ class Alarms {
     for (const tokenId of due) this.set(tokenId, null);
     return due;
   }
+}
+
+function earlierOf(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.min(a, b);
 }
 
 function* batchesOf(tokenIds: Iterable<number>): IterableIterator<number[]> {

@@ -28,7 +28,7 @@ export function isSameSnapshot(a: SnapshotRef, b: SnapshotRef | null): boolean {
   return b !== null && a.segmentId === b.segmentId && a.row === b.row;
 }
 
-interface HeldSnapshot {
+export interface HeldSnapshot {
   ref: SnapshotRef;
   cells: SnapshotCells;
 }

@@ -3,6 +3,7 @@ import Type, { type Static, type TObject } from 'typebox';
 import { invalidParameter } from '../api/errors.js';
 import {
   chainKey,
+  count,
   document,
   nullable,
   tokenAddress,
@@ -10,7 +11,7 @@ import {
   tokenSymbol,
   word,
 } from '../api/schemas.js';
-import { currentPriceUsd, type LiveToken, TOKEN_STATUSES } from './token-table.js';
+import { currentPriceUsd, dataTime, type LiveToken, TOKEN_STATUSES } from './token-table.js';
 
 export const tokenStatus = word(TOKEN_STATUSES, {
   description:
@@ -22,6 +23,17 @@ export const tokenStatus = word(TOKEN_STATUSES, {
 export const serviceScore = nullable(
   Type.Number({ minimum: 0, maximum: 100 }),
   'Liquidity score of the asset, 0 to 100 with one decimal; null if not scored.',
+);
+
+export const isStaleScore = Type.Boolean({
+  description:
+    'Whether the score rests on a newest snapshot that is older than the server allows (`stale_after`, ' +
+    '1 hour unless configured); the score keeps its value. False without a score.',
+});
+
+export const staleCount = count(
+  'Tokens left out because what they would be ranked by rests on a newest snapshot that is older than ' +
+    'the server allows (`stale_after`, 1 hour unless configured)',
 );
 
 export const scoreMessage = Type.String({
@@ -72,6 +84,7 @@ export const ordersToken = document({
   ...identity,
   ...size,
   service_score: serviceScore,
+  stale: isStaleScore,
   price_usd: priceUsd,
   last_refresh: nullable(
     Type.Integer(),
@@ -81,7 +94,7 @@ export const ordersToken = document({
 });
 
 export function ordersTokenDocument(token: LiveToken): Static<typeof ordersToken> {
-  const { details, newest, standing } = token;
+  const { details, standing } = token;
   const { address, chain, symbol, name, mcap, liquidityUsd, lastRefreshS } = details;
   return {
     address,
@@ -91,8 +104,9 @@ export function ordersTokenDocument(token: LiveToken): Static<typeof ordersToken
     mcap,
     liquidity_usd: liquidityUsd,
     service_score: standing.asset?.score.score ?? null,
+    stale: standing.asset?.isStale ?? false,
     price_usd: currentPriceUsd(token),
-    last_refresh: newest?.ref.t ?? lastRefreshS,
+    last_refresh: dataTime(token) ?? lastRefreshS,
   };
 }
 

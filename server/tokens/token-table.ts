@@ -45,8 +45,10 @@ export interface AssetScore {
   /** The legs' ladders, merged. */
   ladder: ScoreLadder;
   legs: readonly ScoredLeg[];
-  /** The service's time of the computation, epoch seconds. */
-  scoredAtS: number;
+  /** Time of the newest of its legs' snapshots. */
+  newestT: number;
+  /** Whether that time lies too far back (docs/definitions.md#age). */
+  isStale: boolean;
 }
 
 export interface Standing {
@@ -100,6 +102,8 @@ export interface NewestSnapshot {
 export interface LiveToken {
   readonly details: TokenDetails;
   readonly newest: NewestSnapshot | null;
+  /** Whether the newest snapshot is too old (docs/definitions.md#age); false without one. */
+  readonly isStale: boolean;
   readonly standing: Standing;
   /** Grows with every change of the token's data. */
   readonly revision: number;
@@ -115,12 +119,20 @@ export function currentPriceUsd({ newest, details }: LiveToken): number | null {
   return newest?.priceUsd ?? details.priceUsd;
 }
 
+/** Time of the token's newest snapshot; null: it has none. */
+export function dataTime({ newest }: LiveToken): number | null {
+  return newest?.ref.t ?? null;
+}
+
 export class TokenTable {
   /** By canonical address: no two chains share one. */
   private readonly byAddress = new Map<string, Row>();
   private readonly byId = new Map<number, Row>();
   private readonly assets = new Map<string, Map<Chain, Row>>();
   private revisions = 0;
+
+  /** @param staleAfterS greatest age of a snapshot that is not stale */
+  constructor(private readonly staleAfterS: number) {}
 
   token(address: string): LiveToken | null {
     return this.byAddress.get(address) ?? null;
@@ -145,15 +157,22 @@ export class TokenTable {
     return this.byId.values();
   }
 
-  /** Stores loaded tokens, and updates their assets' scores. */
+  /** When the token's newest snapshot becomes stale; null: it is, or the token has none. */
+  staleFromS(tokenId: number): number | null {
+    const token = this.tokenById(tokenId);
+    if (token === null || token.newest === null || token.isStale) return null;
+    return token.newest.ref.t + this.staleAfterS + 1;
+  }
+
+  /** Stores tokens loaded at `nowS`, and updates their assets' scores. */
   put(tokens: readonly LoadedToken[], nowS: number): void {
     const toScore = new Set<Row>();
-    for (const loaded of tokens) this.putToken(loaded, toScore);
+    for (const loaded of tokens) this.putToken(loaded, nowS, toScore);
     const scored = new Set<Row>();
     for (const entry of toScore) {
       if (scored.has(entry)) continue;
       const legs = this.legsOf(entry);
-      const score = scoreAsset(legs, nowS);
+      const score = scoreAsset(legs, (t) => this.isStale(t, nowS));
       for (const leg of legs) {
         scored.add(leg);
         leg.standing = standingOf(leg.details, currentPriceUsd(leg), score);
@@ -162,13 +181,15 @@ export class TokenTable {
     }
   }
 
-  private putToken({ details, held }: LoadedToken, toScore: Set<Row>): void {
+  private putToken({ details, held }: LoadedToken, nowS: number, toScore: Set<Row>): void {
     const before = this.byId.get(details.tokenId);
     const newest =
       held === null ? (before?.newest ?? null) : newestOf(details, held, before?.newest);
+    const isStale = newest !== null && this.isStale(newest.ref.t, nowS);
     const entry: Row = before ?? {
       details,
       newest,
+      isStale,
       standing: standingOf(details, null, null),
       revision: 0,
     };
@@ -176,11 +197,13 @@ export class TokenTable {
     const changed =
       before === undefined ||
       before.newest !== newest ||
+      before.isStale !== isStale ||
       moved ||
       before.details.coverage !== details.coverage;
     if (moved) for (const leg of this.leave(before)) toScore.add(leg);
     entry.details = details;
     entry.newest = newest;
+    entry.isStale = isStale;
     this.byAddress.set(details.address, entry);
     this.byId.set(details.tokenId, entry);
     this.join(entry);
@@ -189,6 +212,10 @@ export class TokenTable {
       entry.standing = standingOf(details, currentPriceUsd(entry), assetOf(this.legsOf(entry)));
       entry.revision = ++this.revisions;
     }
+  }
+
+  private isStale(t: number, nowS: number): boolean {
+    return nowS - t > this.staleAfterS;
   }
 
   private legsOf(entry: Row): Row[] {
@@ -248,7 +275,7 @@ function assetOf(legs: readonly Row[]): AssetScore | null {
 }
 
 /** Scores the newest snapshots of the legs with full coverage; null without any. */
-function scoreAsset(legs: readonly Row[], nowS: number): AssetScore | null {
+function scoreAsset(legs: readonly Row[], isStale: (t: number) => boolean): AssetScore | null {
   const full = legs.flatMap(({ details, newest }) =>
     details.coverage === 'full' && newest !== null ? [{ details, newest }] : [],
   );
@@ -265,7 +292,8 @@ function scoreAsset(legs: readonly Row[], nowS: number): AssetScore | null {
       ref,
       priceUsd,
     })),
-    scoredAtS: nowS,
+    newestT,
+    isStale: isStale(newestT),
   };
 }
 

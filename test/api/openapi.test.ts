@@ -89,6 +89,7 @@ describe('GET /api/v1/openapi.json', () => {
       'fees',
       'feesPerAvgTvl',
       'group_idx',
+      'hint',
       'market_idx',
       'rangeYield',
       'resolved_token',
@@ -139,7 +140,7 @@ describe('the check of replies', () => {
       headers: { 'content-type': 'application/json', 'x-request-id': 'x', ...headers },
     });
   const url = 'http://test/api/v1/top-scores';
-  const good = { chain: 'all', count: 0, tokens: [] };
+  const good = { chain: 'all', count: 0, stale_count: 0, tokens: [] };
 
   it('passes what is described', async () => {
     await checkReply('GET', url, reply(good));
@@ -147,10 +148,11 @@ describe('the check of replies', () => {
   });
 
   it.each([
-    ['a missing field', reply({ chain: 'all', count: 0 })],
+    ['a missing field', reply({ chain: 'all', count: 0, stale_count: 0 })],
     ['an unknown field', reply({ ...good, more: 1 })],
     ['a bad value', reply({ ...good, chain: 'everywhere' })],
     ['a status that is not described', reply(good, 418)],
+    ['a data time that is not described', reply(good, 200, { 'x-data-time': '1' })],
     ['a media type that is not described', reply(good, 200, { 'content-type': 'text/html' })],
     ['an error with a field too many', reply({ error: 'no', message: 'no' }, 401)],
   ])('refuses %s', async (_, response) => {

@@ -173,13 +173,14 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
     const rows = exampleRows('token_hours').filter(({ chain }) => chain === 'mainchain');
     const addresses = [...new Set(rows.map(({ address }) => address as string))];
     const thisHourS = thisHourOf(now, rows as { hour: number }[]);
-    const tokens: { address: string; denominators: Denominators }[] = [];
+    const tokens: { address: string; isStale: boolean; denominators: Denominators }[] = [];
     for (const address of addresses) {
       const visible = await visibleOf(store, address, now);
       const newest = await newestOf(address);
       if (visible === null || newest === null) continue;
       const denominators = denominatorsOf(newest, priceHours(visible), thisHourS);
-      tokens.push({ address, denominators });
+      // The expected boards are those without a greatest age.
+      tokens.push({ address, isStale: false, denominators });
     }
     const boards = feeDensityBoards({
       tokens: densityTokens(tokens),

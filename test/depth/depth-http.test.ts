@@ -65,6 +65,7 @@ describe('GET /market-depth', () => {
       'chain',
       'last_refresh',
       'service_score',
+      'stale',
       'score_msg',
       'price',
       'depth_data',
@@ -104,6 +105,39 @@ describe('GET /market-depth', () => {
       [1, 0, 31.25, 0],
       [4, 0, 40, 0],
     ]);
+  });
+
+  it('hints at the exchange type that has depth where the requested one has none', async () => {
+    service = await MarketService.start();
+    const [dex, cex] = ['A', 'B'].map((letter) => letter.repeat(40));
+    await commitTokens(service.store, [{ address: 'C'.repeat(40), price_usd: 1 }]);
+    await commitRows(service.store, [
+      snapshot(NOW_S - 7, [orca([[0, 5, 5]])], { address: dex }),
+      snapshot(NOW_S - 7, [binance([[0, 5, 5]]), perps], { address: cex }),
+    ]);
+    await service.settled();
+    const of = async (token: string, more = '') => {
+      const { body } = await service.get(`/market-depth?token_address=${token}${more}`);
+      return [body.depth_data.length, body.hint];
+    };
+    expect(await of(cex)).toEqual([
+      0,
+      'The token has depth on CEX markets alone, and exchange_type is DEX: ask with exchange_type=CEX or ALL',
+    ]);
+    expect(await of(cex, '&low_pct_change=5&include_summary=true')).toEqual([
+      0,
+      expect.stringContaining('exchange_type=CEX'),
+    ]);
+    expect(await of(dex, '&exchange_type=CEX')).toEqual([
+      0,
+      expect.stringContaining('exchange_type=DEX or ALL'),
+    ]);
+    // An empty reply for any other reason has no hint.
+    expect(await of(cex, '&exchange_type=CEX')).toEqual([2, undefined]);
+    expect(await of(cex, '&exchange_type=ALL&low_pct_change=5')).toEqual([0, undefined]);
+    expect(await of(dex, '&low_pct_change=5')).toEqual([0, undefined]);
+    expect(await of(cex, '&delayed=true')).toEqual([0, undefined]);
+    expect(await of('C'.repeat(40))).toEqual([0, undefined]);
   });
 
   it('sums up under the same range and filter', async () => {

@@ -141,11 +141,6 @@ describe('the boards of a running service', () => {
       ...(await column('fees', '&period=24h')),
       ...(await densities('denominator=range')),
     ];
-    const turnTo = async (nowS: number): Promise<void> => {
-      await service.turnTo(nowS);
-      service.lp.tick();
-      await service.lp.settled();
-    };
     // No row of this hour yet: it is the one before.
     await becomes(all, [10, 1_000, 10, [100, 2_000]], SHOWN_WITHIN_MS);
     await ingest('dlmm_hours', [hourRow(HOUR, 20)]);
@@ -153,14 +148,14 @@ describe('the boards of a running service', () => {
     await ingest('token_hours', [mintRow(HOUR, 200)]);
     await becomes(all, [20, 2_000, 30, [200, 2_000]], SHOWN_WITHIN_MS);
     // The rows and the snapshot of the next hour become visible with it.
-    await turnTo(HOUR + HOUR_S + 10);
+    await service.turnTo(HOUR + HOUR_S + 10);
     expect(await all()).toEqual([40, null, 70]);
-    await turnTo(HOUR + HOUR_S + 60);
+    await service.turnTo(HOUR + HOUR_S + 60);
     expect(await all()).toEqual([40, 4_000, 70, [400, 4_000]]);
     // An hour without rows leaves them where they are; then they grow old.
-    await turnTo(HOUR + 2 * HOUR_S);
+    await service.turnTo(HOUR + 2 * HOUR_S);
     expect(await all()).toEqual([40, 4_000, 70, [400, 4_000]]);
-    await turnTo(HOUR + 3 * HOUR_S);
+    await service.turnTo(HOUR + 3 * HOUR_S);
     expect(await column('fees')).toEqual([]);
     expect(await column('fees', '&period=4h')).toEqual([70]);
   });

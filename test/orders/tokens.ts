@@ -26,6 +26,7 @@ export function tokenStateOf(plain: PlainFlowToken, revision: number): LiveToken
       lastRefreshS: null,
     },
     newest: markets === null ? null : newestOf(plain),
+    isStale: false,
     standing: { status: 'pending', message: '', asset: null },
     revision,
   };

@@ -52,6 +52,8 @@ describe('statuses', () => {
         'service_score',
         'score_msg',
         'service_last_run',
+        'data_time',
+        'stale',
         'service_current_price',
         'status',
       ]);
@@ -94,7 +96,7 @@ describe('statuses', () => {
       ])?.score,
       score_msg: 'Only support within 25% of the price',
       service_current_price: 4,
-      service_last_run: new Date(NOW_S * 1000).toISOString(),
+      service_last_run: new Date((NOW_S - 5) * 1000).toISOString(),
     });
     // Only the mint that nothing has named waits in the queue.
     expect(service.store.queue.list().map(({ address }) => address)).toEqual([mint('U')]);
@@ -163,13 +165,13 @@ describe('legs of one asset', () => {
     expect(byLeg).toEqual(byMint);
 
     const { body: batch } = await service.post({ addresses: [leg, main, leg, 'no address'] });
-    const item = { service_score: expected?.score, status: 'available' };
+    const item = { service_score: expected?.score, stale: false, status: 'available' };
     expect(batch).toEqual({
       count: 3,
       tokens: [
-        { address: leg, chain: 'evmchain', symbol: 'AAAe', ...item },
-        { address: main, chain: 'mainchain', symbol: 'AAA', ...item },
-        { address: leg, chain: 'evmchain', symbol: 'AAAe', ...item },
+        { address: leg, chain: 'evmchain', symbol: 'AAAe', data_time: NOW_S - 30, ...item },
+        { address: main, chain: 'mainchain', symbol: 'AAA', data_time: NOW_S - 60, ...item },
+        { address: leg, chain: 'evmchain', symbol: 'AAAe', data_time: NOW_S - 30, ...item },
       ],
       invalid_addresses: ['no address'],
     });
@@ -319,7 +321,7 @@ describe('GET /top-scores', () => {
       'status',
     ]);
     const { body: other } = await service.get('/top-scores?chain=evmchain');
-    expect(other).toEqual({ chain: 'evmchain', count: 0, tokens: [] });
+    expect(other).toEqual({ chain: 'evmchain', count: 0, stale_count: 0, tokens: [] });
   });
 });
 

@@ -48,6 +48,7 @@ describe('import options', () => {
     ['60s', 60],
     ['5m', 300],
     ['1h', 3600],
+    ['1d', 86_400],
   ])('take --every %s', (every, seconds) => {
     expect(parseImportOptions('binance-stream', { ...TOKEN, every }).everyS).toBe(seconds);
   });
@@ -74,6 +75,7 @@ describe('import options', () => {
     ['--at', 'cp-pairs', { ...TOKEN, at: '2020-10-03T25:00:00Z' }],
     ['--every', 'dlmm-bins', { ...TOKEN, every: '60s' }],
     ['--every', 'binance-stream', { ...TOKEN, every: '0' }],
+    ['--every', 'binance-stream', { ...TOKEN, every: '25h' }],
     ['--every', 'binance-stream', { ...TOKEN, every: '1.5s' }],
     ['--every', 'binance-stream', { ...TOKEN, every: '100ms' }],
     ['--contract-usd', 'cp-pairs', { ...TOKEN, 'contract-usd': '1' }],

@@ -94,6 +94,12 @@ export async function checkReply(method: string, url: string, response: Response
   }
   const described = operation.responses[response.status] as Json | undefined;
   if (described === undefined) throw new Error(`${where}: the status is not described`);
+  const dataTime = response.headers.get('x-data-time');
+  if (dataTime !== null && response.status === 200) {
+    const names = Object.keys(described.headers as Json);
+    if (!names.includes('X-Data-Time')) throw new Error(`${where}: X-Data-Time is not described`);
+    if (!/^[1-9][0-9]*$/.test(dataTime)) throw new Error(`${where}: X-Data-Time: ${dataTime}`);
+  }
   const content = described.content as Json | undefined;
   if (content === undefined) {
     if ((await response.clone().arrayBuffer()).byteLength > 0) throw new Error(`${where}: a body`);

@@ -36,6 +36,8 @@ export const EVM_LEG = '0x00000000000000000000000000000000000000aa';
 export const KEY = 'fathom-test-key-of-a-premium-member';
 export const ENTERPRISE_KEY = 'fathom-test-key-of-an-enterprise-member';
 export const NOW_S = 1_794_659_696;
+/** The default of `--stale-after`. */
+export const STALE_AFTER_S = 3600;
 
 /** The real limiter with plans that allow everything: suites ask more often than plans let them. */
 function noLimits(): PlanCheck {
@@ -127,6 +129,8 @@ export interface TestServiceOptions {
   lpSource?: MemoryLp;
   /** In place of one that stands still at NOW_S. */
   clock?: Clock;
+  /** In place of the default. */
+  staleAfterS?: number;
   /** In place of a limiter without limits. */
   checkPlan?: PlanCheck;
   /** Keeps fragments; otherwise the pool makes every page. */
@@ -145,7 +149,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const clock = options.clock ?? frozenClock(NOW_S);
   const queue = new MemoryQueue();
   const source = new MemoryMarket(depth, options.details);
-  const tokens = new LiveTokens({ source, pool, clock, log });
+  const { staleAfterS = STALE_AFTER_S } = options;
+  const tokens = new LiveTokens({ source, pool, clock, log, staleAfterS });
   const topScores = new TopScores(tokens, log);
   await tokens.start();
   depth.reads.length = 0;

@@ -15,12 +15,24 @@ import type { KeyRecord, KeyTier } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { MemoryKeys } from '../support/memory-depth.js';
+import { STALE_AFTER_S } from '../support/service.js';
 import { DataDirectory, openStore } from '../support/stores.js';
 
 export const NOW_S = 1_794_659_696;
 const KEY = 'fathom-test-key-of-an-enterprise-member';
 const DELAYED_KEY = 'fathom-test-key-of-a-delayed-member';
 const TIER: KeyTier = 'enterprise';
+
+interface ServiceReply {
+  status: number;
+  headers: Headers;
+  body: Json;
+}
+
+async function replyOf(response: Response): Promise<ServiceReply> {
+  const { status, headers } = response;
+  return { status, headers, body: (await response.json()) as Json };
+}
 
 export class MarketService {
   private constructor(
@@ -41,10 +53,12 @@ export class MarketService {
   static async start({
     directory = new DataDirectory(),
     maxHeldBytes,
+    staleAfterS = STALE_AFTER_S,
     before,
   }: {
     directory?: DataDirectory;
     maxHeldBytes?: number;
+    staleAfterS?: number;
     before?: (store: Store) => Promise<void>;
   } = {}): Promise<MarketService> {
     const store = await openStore(directory.path);
@@ -63,7 +77,14 @@ export class MarketService {
     const clock: Clock = { nowS: () => time.nowS };
     const logged: string[] = [];
     const log = createLog((line) => void logged.push(line));
-    const tokens = new LiveTokens({ source: store.depth, pool, clock, log, maxHeldBytes });
+    const tokens = new LiveTokens({
+      source: store.depth,
+      pool,
+      clock,
+      log,
+      staleAfterS,
+      maxHeldBytes,
+    });
     const topScores = new TopScores(tokens, log);
     const orders = new LiveOrders({ source: store.orders, tokens, pool, clock, log });
     const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
@@ -124,24 +145,24 @@ export class MarketService {
     );
   }
 
-  async get(path: string, key = KEY): Promise<{ status: number; body: Json }> {
+  async get(path: string, key = KEY): Promise<ServiceReply> {
     const response = await checkedFetch(`${this.server.url}/api/v1${path}`, {
       headers: { 'x-api-key': key },
     });
-    return { status: response.status, body: (await response.json()) as Json };
+    return replyOf(response);
   }
 
-  getDelayed(path: string): Promise<{ status: number; body: Json }> {
+  getDelayed(path: string): Promise<ServiceReply> {
     return this.get(path, DELAYED_KEY);
   }
 
-  async post(body: unknown): Promise<{ status: number; body: Json }> {
+  async post(body: unknown): Promise<ServiceReply> {
     const response = await checkedFetch(`${this.server.url}/api/v1/score`, {
       method: 'POST',
       headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    return { status: response.status, body: (await response.json()) as Json };
+    return replyOf(response);
   }
 
   /** Resolves when tokens and the boards of scores have followed all commits. */
@@ -157,6 +178,8 @@ export class MarketService {
     await this.settled();
     this.orders.pressure.tick();
     await this.orders.settled();
+    this.lp.tick();
+    await this.lp.settled();
   }
 
   async stop({ keepDirectory = false } = {}): Promise<void> {

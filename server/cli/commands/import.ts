@@ -11,7 +11,7 @@ import {
   type MarketType,
   venueKey,
 } from '../../../compute/market.js';
-import { DAY_S, HOUR_S, InstantError, MINUTE_S, parseInstant } from '../../../compute/time.js';
+import { InstantError, parseInstant } from '../../../compute/time.js';
 import { InputError, UsageError } from '../../../storage/errors.js';
 import {
   IMPORT_FORMATS,
@@ -28,7 +28,14 @@ import { importIntoStore, importRows } from '../../../storage/import/import.js';
 import { type NeededOption, OptionNeededError } from '../../../storage/import/refusals.js';
 import { systemClock } from '../../clock.js';
 import { defineCommand } from '../command.js';
-import { DATA, dataDirectory, type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
+import {
+  DATA,
+  dataDirectory,
+  duration,
+  type Flags,
+  type FlagValues,
+  JSON_OUTPUT,
+} from '../flags.js';
 import { count, printJson, Progress, tell } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 
@@ -278,7 +285,7 @@ const IMPORT_FLAGS = Object.keys(DESCRIBING) as ImportFlag[];
 
 /** Default of `--every`. */
 const DEFAULT_EVERY_S = 60;
-const MAX_EVERY_S = DAY_S;
+const MAX_EVERY = '24h';
 
 /** Values of each flag, in order. */
 export type RawImportFlags = Readonly<Partial<Record<string, string | readonly string[]>>>;
@@ -351,7 +358,7 @@ function readFlag(options: ImportOptions, format: ImportFormat, flag: ImportFlag
       options.quoteUsd = parsePositive('quote-usd', text);
       return;
     case 'every':
-      options.everyS = parseEvery(text);
+      options.everyS = duration(text, '--every', MAX_EVERY);
       return;
     case 'at':
       options.atS = parseTimeS('at', text);
@@ -411,20 +418,6 @@ function readQuotePrice(options: ImportOptions, format: ImportFormat, text: stri
     throw new UsageError(`--quote-usd: ${address} has a price twice`);
   }
   options.quoteUsdByAddress.set(key, parsePositive('quote-usd', text.slice(equals + 1)));
-}
-
-const UNIT_S = { s: 1, m: MINUTE_S, h: HOUR_S } as const;
-
-function parseEvery(text: string): number {
-  const match = /^([0-9]{1,6})([smh]?)$/.exec(text);
-  const unit = (match?.[2] || 's') as keyof typeof UNIT_S;
-  const seconds = match === null ? NaN : Number(match[1]) * UNIT_S[unit];
-  if (!(seconds >= 1 && seconds <= MAX_EVERY_S)) {
-    throw new UsageError(
-      `--every: expected whole seconds from 1s to ${MAX_EVERY_S}s, found '${text}'`,
-    );
-  }
-  return seconds;
 }
 
 /** Whole epoch seconds, rounded down. */

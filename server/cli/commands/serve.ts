@@ -78,7 +78,8 @@ export async function startService(
     // Earlier versions stored fragments on disk.
     await rm(path.join(directory, 'fragments'), { recursive: true, force: true });
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
-    const tokens = new LiveTokens({ source: store.depth, pool, clock, log });
+    const { staleAfterS } = options;
+    const tokens = new LiveTokens({ source: store.depth, pool, clock, log, staleAfterS });
     closing.push(() => tokens.close());
     const topScores = new TopScores(tokens, log);
     closing.push(() => topScores.close());
