@@ -89,6 +89,6 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
 
 const SMOKE = {
   cellShares: [1 / 4, 1],
-  segmentShares: [1 / 4, 1],
+  segmentShares: [1],
   ...{ starts: 1, pages: 4, warmups: 1, dayCommits: 20, soakTokens: 2, soakBotTokens: 10 },
 };

@@ -74,11 +74,13 @@ function checkAgainstPlain(
   return agreeing;
 }
 
-/** Every multiple of a second from the first at which the book is whole to the feed's end. */
-function expectEveryMoment(rows: SnapshotRow[], firstMs: number, endMs: number) {
-  const first = Math.ceil(firstMs / 1000);
-  const count = Math.floor(endMs / 1000) - first + 1;
-  expect(rows.map((row) => row.t)).toEqual(Array.from({ length: count }, (_, i) => first + i));
+/** Every multiple of the step from the first at which the book is whole to the feed's end. */
+function expectEveryMoment(rows: SnapshotRow[], firstMs: number, endMs: number, everyS: number) {
+  const first = Math.ceil(firstMs / 1000 / everyS);
+  const count = Math.floor(endMs / 1000 / everyS) - first + 1;
+  expect(rows.map((row) => row.t)).toEqual(
+    Array.from({ length: count }, (_, i) => (first + i) * everyS),
+  );
 }
 
 const sources = [
@@ -87,6 +89,7 @@ const sources = [
     native: [fixture('binance_spot_excerpt.stream.gz')],
     tardis: fixture('tardis_incremental_excerpt.csv.gz'),
     top: fixture('tardis_snapshot_excerpt.csv'),
+    everyS: 1,
     depth: 3,
     disagreeing: 0,
   },
@@ -97,6 +100,7 @@ const sources = [
     ),
     tardis: shared('cex/tardis/binance_incremental_book_L2_2024-08-08_BTCUSDT.csv.gz'),
     top: shared('cex/tardis/binance_book_snapshot_25_2024-08-08_BTCUSDT.csv.gz'),
+    everyS: 5,
     depth: 25,
     disagreeing: 2,
   },
@@ -104,11 +108,12 @@ const sources = [
 
 describe.each(sources.filter((source) => existsSync(source.tardis)))(
   'spot BTCUSDT, $name',
-  ({ native, tardis, top, depth, disagreeing }) => {
+  ({ native, tardis, top, everyS, depth, disagreeing }) => {
+    const every = (steps: number) => ({ ...TOKEN, every: `${steps * everyS}s` });
     let imported: ReturnType<typeof importAll<SnapshotRow>>;
     let stream: ReturnType<typeof readStream>;
     beforeAll(() => {
-      imported = importAll('binance-stream', native, EVERY_SECOND);
+      imported = importAll('binance-stream', native, every(1));
       stream = readStream(native);
       return imported;
     });
@@ -116,12 +121,12 @@ describe.each(sources.filter((source) => existsSync(source.tardis)))(
     it('is the same from the native stream, from Tardis, and by a plain replay', async () => {
       const [ours, theirs] = [
         await imported,
-        await importAll('tardis-incremental-l2', [tardis], EVERY_SECOND),
+        await importAll('tardis-incremental-l2', [tardis], every(1)),
       ];
       expect(isDeepStrictEqual(theirs.rows, ours.rows)).toBe(true);
       const { snapshot, updates } = stream;
       const first = updates.find((update) => update.lastId > snapshot.lastId)!;
-      expectEveryMoment(ours.rows, first.ms, stream.endMs);
+      expectEveryMoment(ours.rows, first.ms, stream.endMs, everyS);
       const agreeing = checkAgainstPlain(ours.rows, stream);
       expect(agreeing).toBeGreaterThanOrEqual(ours.rows.length - disagreeing);
       for (const { report, rows } of [ours, theirs]) {
@@ -148,7 +153,7 @@ describe.each(sources.filter((source) => existsSync(source.tardis)))(
       const times = new Set(fileRows.map((fields) => Number(fields[2]) / 1000));
       const states = replayPlainly(stream.snapshot, stream.updates, (ms) => times.has(ms));
       const byMs = new Map(states.map((state) => [state.ms, state.book]));
-      const { rows } = await importAll('tardis-book-snapshot', [top], EVERY_SECOND);
+      const { rows } = await importAll('tardis-book-snapshot', [top], every(1));
       expect(rows.length).toBeGreaterThan(2);
       for (const row of rows) {
         const fields = fileRows.findLast((line) => Number(line[2]) <= row.t * 1e6)!;
@@ -164,9 +169,9 @@ describe.each(sources.filter((source) => existsSync(source.tardis)))(
     });
 
     it('is the same at the moments of a coarser step', async () => {
-      const every = await imported;
-      const coarse = await importAll('binance-stream', native, { ...TOKEN, every: '2s' });
-      const even = every.rows.filter((row) => row.t % 2 === 0);
+      const { rows } = await imported;
+      const coarse = await importAll('binance-stream', native, every(2));
+      const even = rows.filter((row) => row.t % (2 * everyS) === 0);
       expect(isDeepStrictEqual(coarse.rows, even)).toBe(true);
     });
   },
