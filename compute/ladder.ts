@@ -23,6 +23,12 @@ export function binFactor(bin: number): number {
   return Math.pow(BIN_RATIO, bin);
 }
 
+/** `binFactor` of each bin, from MIN_BIN on. */
+export const BIN_FACTORS: Readonly<Float64Array> = Float64Array.from(
+  { length: BIN_COUNT },
+  (_, i) => binFactor(MIN_BIN + i),
+);
+
 /**
  * Bin of a level at `priceUsd` on the ladder of a snapshot at `snapshotPriceUsd`:
  * `floor(ln(p / P) / ln(1.01) + 0.5)`. It may lie outside MIN_BIN..MAX_BIN.

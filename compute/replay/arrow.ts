@@ -1,10 +1,15 @@
 /**
  * A replay page as an Arrow IPC stream: one record batch, one row a cell, in the page's order.
  *
- * Columns: `t` uint32 (epoch seconds), `tier` dictionary<int8, utf8>, `price_usd` float64 (the
- * snapshot's), `market` (group=market) or `group` (venue, type) dictionary<int32, utf8>, `bin` int16,
- * `support_usd`, `resistance_usd` float64. No column holds nulls. Dictionary index i of `market` is
- * entry i of the reply's `markets`, of `group` entry i of `groups` (its value is the group's key).
+ * Columns, none of which but `pair` and `address` may hold nulls:
+ * - `t` uint32 (epoch seconds), `tier` dictionary<int8, utf8>, `price_usd` float64 (the snapshot's)
+ * - `market` (group=market) or `group` (venue, type) dictionary<int32, utf8>: index i of `market` is entry i
+ *   of the reply's `markets`, of `group` entry i of `groups` (its value is the group's key)
+ * - `bin` int16, `support_usd`, `resistance_usd` float64
+ * - `timestamp` timestamp[ms, UTC]: `t` once more; `price` float64: the bin's, `price_usd * 1.01^bin`
+ * - with group=market `source`, `pair`, `address` of the market, dictionary<int32, utf8>
+ *
+ * Columns are added at the end, for readers that count them.
  *
  * Schema metadata, each a string:
  * - `format`: `fathom.replay.1`
@@ -14,98 +19,119 @@
  */
 import {
   type Data,
-  type DataType,
-  Dictionary,
   Field,
   Float64,
   Int16,
-  Int32,
   Int8,
-  makeData,
-  RecordBatch,
   Schema,
-  Struct,
   Table,
   tableToIPC,
   Uint32,
-  Utf8,
-  Vector,
 } from 'apache-arrow';
+import { BIN_FACTORS, MIN_BIN } from '../ladder.js';
 import { type Market, TIERS } from '../market.js';
+import {
+  dictionaryData,
+  dictionaryType,
+  distinctTexts,
+  plainData,
+  recordBatch,
+  UTC_MILLISECONDS,
+  utf8Vector,
+} from './arrow-columns.js';
 import { type Page, pageHead, type ReplayEnvelope } from './page.js';
 
 /** Value of the `format` metadata; another value is another layout. */
 export const ARROW_PAGE_FORMAT = 'fathom.replay.1';
 
-/** Fixed ids: the library would count them up, and the same page would get other bytes each time. */
-const TIER_DICTIONARY_ID = 0;
-const INDEX_DICTIONARY_ID = 1;
+const TIER_TYPE = dictionaryType(0, new Int8());
+const INDEX_TYPE = dictionaryType(1);
+
+/** What the page says of each cell's market. */
+const MARKET_COLUMNS = [
+  { name: 'source', type: dictionaryType(2), nullable: false },
+  { name: 'pair', type: dictionaryType(3), nullable: true },
+  { name: 'address', type: dictionaryType(4), nullable: true },
+] as const;
 
 interface Column {
   name: string;
   data: Data;
+  nullable?: boolean;
 }
 
 /** Encodes a page; the bytes own their whole ArrayBuffer. */
 export function encodeArrow(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
   const columns = columnsOfPage(page);
   const schema = new Schema(
-    columns.map(({ name, data }) => new Field(name, data.type, false)),
+    columns.map(({ name, data, nullable = false }) => new Field(name, data.type, nullable)),
     new Map([
       ['format', ARROW_PAGE_FORMAT],
       ['page', JSON.stringify(pageHead(page, envelope))],
       ['snapshots', JSON.stringify(snapshotList(page))],
     ]),
   );
-  const rows = makeData({
-    type: new Struct(schema.fields),
-    length: page.rowCount,
-    nullCount: 0,
-    children: columns.map(({ data }) => data),
-  });
-  const ipc = tableToIPC(new Table([new RecordBatch(schema, rows as never)]), 'stream');
+  const cells = columns.map(({ data }) => data);
+  const ipc = tableToIPC(new Table([recordBatch(schema, page.rowCount, cells)]), 'stream');
   return new Uint8Array(ipc);
 }
 
 function columnsOfPage(page: Page): Column[] {
-  const { rowCount: length } = page;
-  const plain = (type: DataType, data: ArrayBufferView): Data =>
-    makeData({ type, length, nullCount: 0, data } as never);
+  const { rowCount: length, index } = page;
+  const t = perCell(page, new Uint32Array(length), page.t);
   const tier = perCell(page, new Int8Array(length), page.tier);
-  const columns: Column[] = [
-    { name: 't', data: plain(new Uint32(), perCell(page, new Uint32Array(length), page.t)) },
-    { name: 'tier', data: dictionaryColumn(TIER_DICTIONARY_ID, new Int8(), tier, TIERS) },
-    {
-      name: 'price_usd',
-      data: plain(new Float64(), perCell(page, new Float64Array(length), page.priceUsd)),
-    },
+  const priceUsd = perCell(page, new Float64Array(length), page.priceUsd);
+  const timeMs = perCell(page, new BigInt64Array(length), timesMs(page.t));
+  return [
+    { name: 't', data: plainData(new Uint32(), t) },
+    { name: 'tier', data: dictionaryData(TIER_TYPE, tier, utf8Vector(TIERS)) },
+    { name: 'price_usd', data: plainData(new Float64(), priceUsd) },
+    ...(index === null ? [] : [indexColumn(page, index)]),
+    { name: 'bin', data: plainData(new Int16(), page.bin) },
+    { name: 'support_usd', data: plainData(new Float64(), usd(page.supportCents)) },
+    { name: 'resistance_usd', data: plainData(new Float64(), usd(page.resistanceCents)) },
+    { name: 'timestamp', data: plainData(UTC_MILLISECONDS, timeMs) },
+    { name: 'price', data: plainData(new Float64(), prices(page, priceUsd)) },
+    ...(index === null || page.query.group !== 'market' ? [] : marketColumns(page, index)),
   ];
-  if (page.index !== null) {
-    const byMarket = page.query.group === 'market';
-    const values = byMarket ? marketNames(page.markets) : page.groups.map(({ key }) => key);
-    const index = Int32Array.from(page.index);
-    columns.push({
-      name: byMarket ? 'market' : 'group',
-      data: dictionaryColumn(INDEX_DICTIONARY_ID, new Int32(), index, values),
-    });
-  }
-  columns.push(
-    { name: 'bin', data: plain(new Int16(), page.bin) },
-    { name: 'support_usd', data: plain(new Float64(), usd(page.supportCents)) },
-    { name: 'resistance_usd', data: plain(new Float64(), usd(page.resistanceCents)) },
-  );
-  return columns;
+}
+
+function indexColumn(page: Page, index: Uint16Array): Column {
+  const byMarket = page.query.group === 'market';
+  const values = byMarket ? marketNames(page.markets) : page.groups.map(({ key }) => key);
+  const data = dictionaryData(INDEX_TYPE, Int32Array.from(index), utf8Vector(values));
+  return { name: byMarket ? 'market' : 'group', data };
+}
+
+function marketColumns({ markets, rowCount }: Page, index: Uint16Array): Column[] {
+  return MARKET_COLUMNS.map(({ name, type, nullable }) => {
+    const { values, codes } = distinctTexts(markets.map((market) => market[name]));
+    const cells = new Int32Array(rowCount);
+    for (let i = 0; i < rowCount; i++) cells[i] = codes[index[i]];
+    return { name, data: dictionaryData(type, cells, utf8Vector(values)), nullable };
+  });
 }
 
 /** Repeats each snapshot's value for its cells. */
-function perCell<T extends Int8Array | Uint32Array | Float64Array>(
+function perCell<T extends Int8Array | Uint32Array | Float64Array | BigInt64Array>(
   page: Page,
   column: T,
-  values: ArrayLike<number>,
+  values: ArrayLike<T[number]>,
 ): T {
   for (let s = 0; s < page.snapshotCount; s++) {
-    column.fill(values[s], page.cellOffsets[s], page.cellOffsets[s + 1]);
+    column.fill(values[s] as never, page.cellOffsets[s], page.cellOffsets[s + 1]);
   }
+  return column;
+}
+
+function timesMs(t: Uint32Array): BigInt64Array {
+  return BigInt64Array.from(t, (seconds) => BigInt(seconds) * 1000n);
+}
+
+/** The price of each cell's bin, by its snapshot's price. */
+function prices({ bin }: Page, priceUsd: Float64Array): Float64Array {
+  const column = new Float64Array(bin.length);
+  for (let i = 0; i < column.length; i++) column[i] = priceUsd[i] * BIN_FACTORS[bin[i] - MIN_BIN];
   return column;
 }
 
@@ -113,31 +139,6 @@ function usd(cents: Float64Array): Float64Array {
   const column = new Float64Array(cents.length);
   for (let i = 0; i < column.length; i++) column[i] = cents[i] / 100;
   return column;
-}
-
-function dictionaryColumn(
-  id: number,
-  indexType: Int8 | Int32,
-  data: Int8Array | Int32Array,
-  values: readonly string[],
-): Data {
-  return makeData({
-    type: new Dictionary(new Utf8(), indexType, id, false),
-    length: data.length,
-    nullCount: 0,
-    data,
-    dictionary: utf8Vector(values),
-  } as never);
-}
-
-function utf8Vector(values: readonly string[]): Vector<Utf8> {
-  const texts = values.map((value) => Buffer.from(value));
-  const valueOffsets = new Int32Array(texts.length + 1);
-  texts.forEach((text, i) => (valueOffsets[i + 1] = valueOffsets[i] + text.length));
-  const data = new Uint8Array(Buffer.concat(texts));
-  return new Vector([
-    makeData({ type: new Utf8(), length: texts.length, nullCount: 0, valueOffsets, data }),
-  ]);
 }
 
 /**

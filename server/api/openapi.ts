@@ -52,6 +52,9 @@ const RESPONSE_HEADERS = {
   'X-Data-Time': whole(
     'Time of the snapshot that the reply rests on, Unix epoch seconds; not sent where there is none.',
   ),
+  'X-Next-From': whole(
+    '`next_from`, as in the body: where the next page begins. Absent on the last page, and for HEAD.',
+  ),
   ETag: text('Tag of this page in this representation; sent if its window is in the past.'),
   'Repr-Digest': text(
     'Digest of the body as sent (RFC 9530), if `Want-Repr-Digest` asks for `sha-256` or `sha-512`.',
@@ -214,7 +217,7 @@ function success({ response, prepares = [], dataTime }: EndpointSpec) {
     ...MEDIA_TYPES.map((type) => [type, { schema: response }] as const),
     ...prepares.map((type) => [type, { schema: {} }] as const),
   ]);
-  const more: HeaderName[] = prepares.length > 0 ? ['ETag', 'Repr-Digest'] : [];
+  const more: HeaderName[] = prepares.length > 0 ? ['X-Next-From', 'ETag', 'Repr-Digest'] : [];
   if (dataTime) more.push('X-Data-Time');
   return { description: 'Success.', headers: headersOf(200, more), content };
 }

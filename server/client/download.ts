@@ -1,7 +1,7 @@
 /** Downloads a window into a file, page by page, and resumes interrupted downloads. */
 import { rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { arrowWriter, parquetWriter } from './columnar-formats.js';
+import { arrowWriter } from './arrow-file.js';
 import {
   csvWriter,
   jsonWriter,
@@ -10,6 +10,7 @@ import {
   type ReplayFormat,
 } from './formats.js';
 import type { RemotePage } from './page.js';
+import { parquetWriter } from './parquet-file.js';
 import {
   absent,
   PartFile,
@@ -21,6 +22,7 @@ import {
 } from './part-file.js';
 import {
   difference,
+  isoOf,
   outdated,
   pageUrl,
   ReplayError,
@@ -57,6 +59,8 @@ interface Download {
   /** Discards an interrupted download. */
   restart: boolean;
   fetchPage: (url: URL) => Promise<RemotePage>;
+  /** What the server has of the token, where the window holds nothing; '' where it does not say. */
+  coverage: (totals: Totals) => Promise<string>;
   onProgress: (state: ReplayState) => void;
 }
 
@@ -69,7 +73,8 @@ export interface DownloadResult {
 
 /**
  * Writes the whole window to `out`, which appears when it is complete.
- * @throws ReplayError; fetched pages are kept for the next download of the same request
+ * @throws ReplayError, also where the window has no snapshot; fetched pages are kept for the next
+ *   download of the same request
  */
 export async function download(options: Download): Promise<DownloadResult> {
   const { out, restart } = options;
@@ -83,8 +88,8 @@ export async function download(options: Download): Promise<DownloadResult> {
       return await complete(options, paths, part);
     } finally {
       await part.close();
-      // Without a page there is nothing to resume.
-      if (part.state.totals === null) await removeParts(paths);
+      // Without a snapshot there is nothing to resume.
+      if ((part.state.totals?.snapshots ?? 0) === 0) await removeParts(paths);
     }
   } finally {
     await unlock();
@@ -99,8 +104,17 @@ async function complete(
   const resumedPages = part.state.totals?.pages ?? 0;
   options.onProgress(part.state);
   const totals = await fetchPages(options, part);
+  if (totals.snapshots === 0) throw await emptyWindow(options, totals);
   const bytes = await finish(options, paths, part, totals);
   return { totals, bytes, resumedPages };
+}
+
+async function emptyWindow({ coverage }: Download, totals: Totals): Promise<ReplayError> {
+  const { token, window } = totals.head;
+  const known = await coverage(totals);
+  return new ReplayError(
+    `no snapshot of ${token} from ${isoOf(window.from)} to ${isoOf(window.to)}${known === '' ? '' : `; ${known}`}`,
+  );
 }
 
 async function checkOutput({ out, force }: Download): Promise<void> {

@@ -14,9 +14,12 @@ const SILENCE_LIMIT_MS = 60_000;
 /** Why a request is retried. */
 export type RetryKind = 'busy' | 'limited' | 'connection';
 
-interface FetchOptions {
+export interface GetOptions {
   key: string;
   signal: AbortSignal;
+}
+
+interface FetchOptions extends GetOptions {
   /** Called before every wait. */
   onWait: (kind: RetryKind, text: string) => void;
 }
@@ -39,12 +42,12 @@ export async function fetchPage(url: URL, options: FetchOptions): Promise<Remote
 
 type Outcome = { page: RemotePage } | { kind: RetryKind; askedMs: number | null; message: string };
 
-async function ask(url: URL, { key, signal }: FetchOptions): Promise<Outcome> {
+async function ask(url: URL, options: GetOptions): Promise<Outcome> {
   let reply: HttpReply;
   try {
-    reply = await get(url, { accept: 'application/json', 'x-api-key': key }, signal);
+    reply = await get(url, options);
   } catch (error) {
-    signal.throwIfAborted();
+    options.signal.throwIfAborted();
     const message = `no reply from ${url.origin} (${repeated(reasonOf(error))})`;
     return { kind: 'connection', askedMs: null, message };
   }
@@ -61,12 +64,8 @@ interface HttpReply {
   body: string;
 }
 
-/** The whole reply, decoded. Does not follow redirects, which would send the key elsewhere. */
-async function get(
-  url: URL,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-): Promise<HttpReply> {
+/** One try: the whole reply, decoded. Does not follow redirects, which would send the key elsewhere. */
+export async function get(url: URL, { key, signal }: GetOptions): Promise<HttpReply> {
   const silence = new AbortController();
   const timer = setTimeout(
     () => silence.abort(new Error(`no byte in ${SILENCE_LIMIT_MS / 1000} s`)),
@@ -74,7 +73,7 @@ async function get(
   );
   try {
     const reply = await fetch(url, {
-      headers: { ...headers, 'accept-encoding': 'br, gzip' },
+      headers: { accept: 'application/json', 'x-api-key': key, 'accept-encoding': 'br, gzip' },
       redirect: 'manual',
       signal: AbortSignal.any([signal, silence.signal]),
     });

@@ -16,6 +16,7 @@ import { hasFilter } from '../../compute/replay/query.js';
 import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 import type { PageIdentity } from './caching.js';
+import type { MadePage } from './rendering.js';
 
 /** Memory for fragments: some 350 full pages in one coding. */
 export const FRAGMENTS_BYTES = 256 * 1024 * 1024;
@@ -77,10 +78,10 @@ export class Fragments {
   }
 
   /**
-   * A page's body from fragments. Null where the page is of another kind, or fragments are missing: those are
+   * A page from fragments. Null where the page is of another kind, or fragments are missing: those are
    * made when they are missed a second time.
    */
-  page(plan: PagePlan, { query, envelope, ...page }: PageIdentity): Uint8Array | null {
+  page(plan: PagePlan, { query, envelope, ...page }: PageIdentity): MadePage | null {
     const form = this.kept === null ? null : formOf({ query, ...page });
     if (form === null) return null;
     const planned = pageOfPlan(plan, form.group);
@@ -88,7 +89,9 @@ export class Fragments {
     const spans = this.find(plan, form, planned.spans);
     if (spans === null || cellsOf(spans) > PAGE_LIMITS.maxCells) return null;
     const { markets } = plan;
-    return assemblePage({ spans, markets, query, envelope, nextFrom: planned.nextFrom });
+    const { nextFrom } = planned;
+    const body = assemblePage({ spans, markets, query, envelope, nextFrom });
+    return body && { body, nextFrom };
   }
 
   /** Resolves when nothing is being made. */

@@ -74,8 +74,15 @@ export function enlargedBudget(budget: number, rowCount: number): number {
   return budget * Math.max(2, PAGE_LIMITS.maxCells / rowCount);
 }
 
+/** A page as it was made. */
+export interface MadePage {
+  body: Uint8Array;
+  /** `t` of the first snapshot that did not fit; null on the last page. */
+  nextFrom: number | null;
+}
+
 /**
- * The page's body; null where the client went. Reads as much of the plan as the page is expected to need, and
+ * The page; null where the client went. Reads as much of the plan as the page is expected to need, and
  * more while that is too little.
  * @throws SegmentGoneError
  */
@@ -85,7 +92,7 @@ export async function renderPlan(
   page: PageIdentity,
   plan: PagePlan,
   runTask: RunTask,
-): Promise<Uint8Array | null> {
+): Promise<MadePage | null> {
   let budget: number = PAGE_LIMITS.maxCells;
   for (;;) {
     if (exchange.aborted) return null;
@@ -100,7 +107,7 @@ export async function renderPlan(
     if (result === null) return null;
     switch (result.status) {
       case 'done':
-        return result.body;
+        return result;
       case 'cancelled':
         return null;
       case 'more':

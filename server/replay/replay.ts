@@ -25,7 +25,7 @@ import {
 } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
 import type { Budget } from '../http/budget.js';
-import { replayBusy } from '../http/errors.js';
+import { type Headers, replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import {
   cacheHeaders,
@@ -36,7 +36,7 @@ import {
 } from './caching.js';
 import type { Fragments } from './fragments.js';
 import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
-import { renderPlan } from './rendering.js';
+import { type MadePage, renderPlan } from './rendering.js';
 import {
   ARROW_STREAM,
   negotiate,
@@ -261,8 +261,8 @@ async function renderPage(
   let plan = planned;
   for (let plans = 1; ; plans++) {
     try {
-      const body = await renderPlan(services.columns, job.exchange, job.page, plan, run);
-      return body && (await fullReply(job, tagsOf(services, job, plan)?.pool, body));
+      const made = await renderPlan(services.columns, job.exchange, job.page, plan, run);
+      return made && (await fullReply(job, tagsOf(services, job, plan)?.pool, made));
     } catch (error) {
       if (!(error instanceof SegmentGoneError)) throw error;
       if (plans === MAX_PLANS) throw replayBusy();
@@ -280,16 +280,17 @@ function tagsOf(
   return request.toS < nowS ? entityTags(storeTag, page, plan) : null;
 }
 
-/** A page's reply, with a digest of its body where the client wants one. */
+/** A page's reply: where the next page begins, and a digest of its body where the client wants one. */
 async function fullReply(
   job: PageJob,
   tag: string | undefined,
-  body: Uint8Array,
+  { body, nextFrom }: MadePage,
 ): Promise<PreparedReply> {
-  const reply = pageReply(job, tag, body);
+  const { headers, ...reply } = pageReply(job, tag, body);
+  const next: Headers = nextFrom === null ? [] : [['X-Next-From', String(nextFrom)]];
   const wanted = job.exchange.header('want-repr-digest');
-  if (wanted === '') return reply;
-  return { ...reply, headers: [...reply.headers, ...(await reprDigestHeaders(wanted, body))] };
+  const digest = wanted === '' ? [] : await reprDigestHeaders(wanted, body);
+  return { ...reply, headers: [...headers, ...next, ...digest] };
 }
 
 function pageReply(

@@ -16,6 +16,8 @@ import { preparedFolder } from '../support/prepared.js';
 import { MAIN, type Ended } from '../support/processes.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
+/** A mint with a record and no snapshot. */
+export const BARE_MINT = 'BareMint11111111111111111111111111111111111';
 export const LEG = '0x00000000000000000000000000000000000000aa';
 /** The last snapshot; the service's clock stands a second later. */
 export const LAST_T = 1_790_000_000;
@@ -169,6 +171,7 @@ async function ingestMarket(data: string): Promise<void> {
   const legs = [
     { chain: 'mainchain', address: MINT, symbol: 'SOL', name: 'SOL', asset: 'sol' },
     { chain: 'evmchain', address: LEG, symbol: 'SOL', name: 'SOL', asset: 'sol' },
+    { chain: 'mainchain', address: BARE_MINT, symbol: 'BARE', name: 'Bare', asset: null },
   ].map((leg) => ({ ...leg, price_usd: null, mcap: null, liquidity_usd: null, last_refresh: 1 }));
   writeFileSync(path.join(directory, 'tokens.ndjson'), lines(legs));
   for (const dataset of ['tokens', 'snapshots']) {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { tableFromIPC, type Table } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +7,8 @@ import type { RemotePage } from '../../server/client/page.js';
 import { Database } from '../../storage/duckdb/database.js';
 import {
   AS_OF,
+  BARE_MINT,
+  FIRST_T,
   LAST_T,
   LEG,
   MINT,
@@ -25,6 +27,22 @@ type Rows = (string | number | null)[][];
 
 const CELL_NAMES =
   'chain address t tier price_usd source exchange_type type market_address pair bin support_usd resistance_usd';
+
+/** Columns that Arrow and Parquet have beside those. */
+const COLUMNAR_NAMES = `${CELL_NAMES} timestamp price`;
+
+/** Rows of CSV as Arrow and Parquet have them. */
+function columnar(rows: Rows, names: readonly string[]): Rows {
+  const at = (name: string) => names.indexOf(name);
+  return rows.map((row) => {
+    const [t, priceUsd, bin] = ['t', 'price_usd', 'bin'].map((name) => row[at(name)] as number);
+    return [...row, t * 1000, priceUsd * 1.01 ** bin];
+  });
+}
+
+const UNKNOWN_MINT = 'Unknown111111111111111111111111111111111111';
+const YEAR_S = 365 * 86_400;
+const iso = (t: number) => new Date(t * 1000).toISOString().replace('.000Z', 'Z');
 
 let market: Market;
 let directory: string;
@@ -70,7 +88,11 @@ async function parquetRows(file: string): Promise<{ names: string[]; rows: Rows 
   try {
     const described = await database.rows(`DESCRIBE SELECT * FROM read_parquet('${file}')`);
     const names = described.map(([name]) => name as string);
-    return { names, rows: (await database.rows(`FROM read_parquet('${file}')`)) as Rows };
+    const schema = `SELECT logical_type FROM parquet_schema('${file}') WHERE name = 'timestamp'`;
+    const [[type]] = await database.rows(schema);
+    expect(type).toMatch(/^TimestampType\(isAdjustedToUTC=1, unit=TimeUnit\(MILLIS=M/);
+    const select = `SELECT * REPLACE (epoch_ms(timestamp) AS timestamp) FROM read_parquet('${file}')`;
+    return { names, rows: (await database.rows(select)) as Rows };
   } finally {
     await database.close();
   }
@@ -124,15 +146,18 @@ describe('every format holds the cells that were ingested', () => {
     const copy = path.join(directory, 'plain.parquet');
     writeFileSync(copy, readFileSync(out));
     const { names, rows } = await parquetRows(copy);
-    expect(names.join(' ')).toBe(CELL_NAMES);
-    expect(rows).toEqual(expectedRows(market.rows));
+    expect(names.join(' ')).toBe(COLUMNAR_NAMES);
+    expect(rows).toEqual(columnar(expectedRows(market.rows), names));
   });
 
   it('Arrow', async () => {
     const { out } = await replayTo('cells.arrow', WHOLE);
     const { names, rows, table } = arrowRows(out);
-    expect(names.join(' ')).toBe(CELL_NAMES);
-    expect(rows).toEqual(expectedRows(market.rows));
+    expect(names.join(' ')).toBe(COLUMNAR_NAMES);
+    expect(rows).toEqual(columnar(expectedRows(market.rows), names));
+    expect(String(table.schema.fields.find(({ name }) => name === 'timestamp')?.type)).toBe(
+      'Timestamp<MILLISECOND, UTC>',
+    );
     expect(table.schema.fields.filter(({ nullable }) => nullable).map(({ name }) => name)).toEqual([
       'market_address',
       'pair',
@@ -216,9 +241,10 @@ describe('groupings and filters are the server’s', () => {
     const csv = await replayTo(`${name}.csv`, [...LATE, ...words]);
     const parquet = await replayTo(`${name}.parquet`, [...LATE, ...words]);
     const arrow = await replayTo(`${name}.arrow`, [...LATE, ...words]);
-    expect(csvRows(csv.out).rows).toEqual(expected);
-    expect((await parquetRows(parquet.out)).rows).toEqual(expected);
-    expect(arrowRows(arrow.out).rows).toEqual(expected);
+    const { names, rows } = csvRows(csv.out);
+    expect(rows).toEqual(expected);
+    expect((await parquetRows(parquet.out)).rows).toEqual(columnar(expected, names));
+    expect(arrowRows(arrow.out).rows).toEqual(columnar(expected, names));
     const missing = pages.reduce(
       (names, { filter }) => names.filter((name) => filter.venues_not_found.includes(name)),
       pages[0].filter.venues_not_found,
@@ -238,24 +264,26 @@ describe('groupings and filters are the server’s', () => {
     expect(document).toMatchObject({ from: AS_OF - 86_400, to: AS_OF, snapshots: 1440 });
   });
 
-  it.each(['json', 'ndjson', 'csv', 'arrow', 'parquet'])(
-    'writes an empty window as %s',
-    async (f) => {
-      const { out, document } = await replayTo(`empty.${f}`, [
-        '--from',
-        '1780000000',
-        '--to',
-        '1780000060',
-      ]);
-      expect(document).toMatchObject({ snapshots: 0, cells: 0, pages: 1, served_from: null });
-      if (f === 'json') expect(JSON.parse(readFileSync(out, 'utf8')).snapshots).toEqual([]);
-      if (f === 'ndjson') expect(readFileSync(out, 'utf8')).toBe('');
-      if (f === 'csv')
-        expect(readFileSync(out, 'utf8').trim()).toBe(CELL_NAMES.replaceAll(' ', ','));
-      if (f === 'arrow') expect(arrowRows(out)).toMatchObject({ rows: [] });
-      if (f === 'parquet') {
-        expect(await parquetRows(out)).toEqual({ names: CELL_NAMES.split(' '), rows: [] });
-      }
-    },
-  );
+  const EMPTY = ['--from', '1780000000', '--to', '1780000060'];
+  const window = 'from 2026-05-28T20:26:40Z to 2026-05-28T20:27:40Z';
+  const there = `from ${iso(FIRST_T)} to ${iso(LAST_T)}`;
+  it.each([
+    ['an empty window, with what there is', MINT, `${window}; there are snapshots ${there}`],
+    ['one of a leg', LEG, `${window}; there are snapshots ${there}`],
+    [
+      'a token without depth',
+      BARE_MINT,
+      `${window}; there is none since ${iso(AS_OF - YEAR_S)} either`,
+    ],
+    ['an unknown token', UNKNOWN_MINT, `${window}; the server does not know this token`],
+  ])('refuses %s, and leaves no file', async (_, address, told) => {
+    for (const format of ['json', 'ndjson', 'csv', 'arrow', 'parquet']) {
+      const out = path.join(temporaryDirectory(), `empty.${format}`);
+      const env = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url };
+      const { error, document } = await replayHere([address, '--out', out, ...EMPTY], env);
+      expect(error).toMatchObject({ message: `no snapshot of ${address} ${told}` });
+      expect(document).toBeNull();
+      expect(readdirSync(path.dirname(out))).toEqual([]);
+    }
+  });
 });

@@ -1,4 +1,4 @@
-import { tableFromIPC, type Vector } from 'apache-arrow';
+import { tableFromIPC, TimeUnit, type Vector } from 'apache-arrow';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeArrow } from '../../compute/replay/arrow.js';
@@ -44,12 +44,24 @@ function fromArrow(bytes: Uint8Array) {
   let at = 0;
   const snapshots = listed.map(({ t, tier, price_usd, cells }) => {
     const mine = rows.slice(at, (at += cells));
-    for (const row of mine) expect([row.t, row.tier, row.price_usd]).toEqual([t, tier, price_usd]);
+    for (const row of mine) {
+      expect([row.t, row.tier, row.price_usd]).toEqual([t, tier, price_usd]);
+      expect(row.timestamp).toBe(t * 1000);
+      expect(row.price / (price_usd * 1.01 ** row.bin)).toBeCloseTo(1, 14);
+    }
+    const market_idx = columns.includes('market') && indexes(table.getChild('market'), mine);
+    if (market_idx) {
+      const markets = market_idx.map((m) => head.markets[m]);
+      const named = mine.map(({ source, pair, address }) => ({ source, pair, address }));
+      expect(named).toEqual(
+        markets.map(({ source, pair, address }) => ({ source, pair, address })),
+      );
+    }
     return {
       t,
       tier,
       price_usd,
-      ...(columns.includes('market') && { market_idx: indexes(table.getChild('market'), mine) }),
+      ...(market_idx && { market_idx }),
       ...(columns.includes('group') && {
         group_idx: mine.map((row) => groupIndex(head.groups, row.group)),
       }),
@@ -83,6 +95,32 @@ describe('the formats of a page', () => {
         expect(fromArrow(encodeArrow(page, envelope))).toEqual(reply);
       }),
       { numRuns: 200 },
+    );
+  });
+
+  it('have the columns of their grouping in Arrow, each text of a dictionary once', () => {
+    const common = 't tier price_usd bin support_usd resistance_usd timestamp price';
+    fc.assert(
+      fc.property(pages, ({ page, envelope }) => {
+        const { schema, batches } = tableFromIPC(encodeArrow(page, envelope));
+        const { group } = page.query;
+        const more = { market: ' source pair address', venue: '', type: '', all: '' }[group];
+        const index = { market: 'market ', venue: 'group ', type: 'group ', all: '' }[group];
+        const expected = common.replace('bin', `${index}bin`) + more;
+        expect(schema.names.join(' ')).toBe(expected);
+        expect(schema.fields.find(({ name }) => name === 'timestamp')?.type).toMatchObject({
+          unit: TimeUnit.MILLISECOND,
+          timezone: 'UTC',
+        });
+        const nullable = schema.fields.filter((field) => field.nullable).map(({ name }) => name);
+        expect(nullable.join(' ')).toBe(group === 'market' ? 'pair address' : '');
+        const dictionaries = [...(batches[0]?.dictionaries.values() ?? [])];
+        for (const dictionary of dictionaries) {
+          const texts = [...dictionary];
+          expect(new Set(texts).size).toBe(texts.length);
+        }
+      }),
+      { numRuns: 50 },
     );
   });
 

@@ -55,9 +55,9 @@ async function planOf(depth: DepthSource, from = NOW_S - 86_400) {
 async function pageOf(fragments: Fragments, depth: DepthSource, from?: number) {
   const page = identityOf('gzip', from);
   const plan = await planOf(depth, from);
-  const body = fragments.page(plan, page);
-  if (body === null) return null;
-  const text = zlib.gunzipSync(body).toString();
+  const made = fragments.page(plan, page);
+  if (made === null) return null;
+  const text = zlib.gunzipSync(made.body).toString();
   const part = headOfPlan(plan, page.query, Infinity);
   const rendered = renderPage({
     ...page,
@@ -68,6 +68,7 @@ async function pageOf(fragments: Fragments, depth: DepthSource, from?: number) {
   });
   if (rendered.status !== 'done') throw new Error(rendered.status);
   expect(text === Buffer.from(rendered.body).toString()).toBe(true);
+  expect(made.nextFrom).toBe(rendered.nextFrom);
   return text;
 }
 

@@ -2,12 +2,14 @@
 import { MARKET_TYPES } from '../../../compute/market.js';
 import { REPLAY_GROUPS } from '../../../compute/replay/query.js';
 import { UsageError } from '../../../storage/errors.js';
+import { coverageText } from '../../client/coverage.js';
 import { download, type DownloadResult, type ReplayState } from '../../client/download.js';
 import { fetchPage, type RetryKind } from '../../client/fetch-page.js';
 import { REPLAY_FORMATS, type ReplayFormat } from '../../client/formats.js';
 import {
   baseUrl,
   checkedAddress,
+  isoOf,
   ReplayError,
   type ReplayParameters,
   type ReplayRequest,
@@ -150,6 +152,7 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
       force,
       restart,
       fetchPage: (url) => fetchPage(url, { key, signal, onWait }),
+      coverage: (totals) => coverageText(request, totals, { key, signal }),
       onProgress(now) {
         state = now;
         progress.bar(share(now), progressText(now));
@@ -169,7 +172,7 @@ function withResumeHint(error: ReplayError, state: ReplayState | null): ReplayEr
   const { totals, rest } = state ?? { totals: null, rest: null };
   if (totals === null || rest === null || !error.resumable) return error;
   return new ReplayError(
-    `${error.message}; ${count(totals.pages)} pages are kept, the same command goes on from ${iso(rest.from)}`,
+    `${error.message}; ${count(totals.pages)} pages are kept, the same command goes on from ${isoOf(rest.from)}`,
   );
 }
 
@@ -182,7 +185,7 @@ function share({ totals, rest, paged }: ReplayState): number {
 
 function progressText({ totals, rest }: ReplayState): string {
   if (totals === null) return 'first page';
-  const upTo = rest === null ? '' : `, up to ${iso(rest.from)}`;
+  const upTo = rest === null ? '' : `, up to ${isoOf(rest.from)}`;
   return `${count(totals.pages)} pages, ${count(totals.cells)} cells${upTo}`;
 }
 
@@ -195,7 +198,6 @@ function resultText(
   const notes = [
     ...(resumedPages === 0 ? [] : [`${count(resumedPages)} of the pages from an earlier run`]),
     ...(head.window.clamped ? ['the window was clamped to the last 365 days'] : []),
-    ...(snapshots === 0 ? ['no snapshots in the window'] : []),
     ...(totals.venuesNotFound.length === 0
       ? []
       : [`venues not found: ${totals.venuesNotFound.join(', ')}`]),
@@ -231,10 +233,6 @@ function jsonResult(
     cells,
     seconds,
   };
-}
-
-function iso(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
 /** Default of --format, by the ending of OUT. */

@@ -1,0 +1,84 @@
+/** Columns of Arrow tables of cells: dictionaries, times, and record batches of them. */
+import {
+  type Data,
+  type DataType,
+  Dictionary,
+  Int32,
+  type Int8,
+  makeData,
+  RecordBatch,
+  type Schema,
+  Struct,
+  TimestampMillisecond,
+  Utf8,
+  Vector,
+} from 'apache-arrow';
+
+/** What the column `timestamp` holds. */
+export const UTC_MILLISECONDS = new TimestampMillisecond('UTC');
+
+/** A column of numbers or times, without nulls. */
+export function plainData(type: DataType, data: ArrayBufferView & ArrayLike<unknown>): Data {
+  return makeData({ type, length: data.length, nullCount: 0, data } as never);
+}
+
+/**
+ * A type of texts by dictionary.
+ * @param id tells the dictionaries of a table apart; the library would count ids up, and the same table would
+ *   get other bytes each time
+ */
+export function dictionaryType(id: number, indexes: Int8 | Int32 = new Int32()): Dictionary {
+  return new Dictionary(new Utf8(), indexes, id, false);
+}
+
+/** A column of texts by dictionary. @param codes indexes into the dictionary; below 0: null */
+export function dictionaryData(
+  type: Dictionary,
+  codes: Int8Array | Int32Array,
+  dictionary: Vector<Utf8>,
+): Data {
+  const { length } = codes;
+  let nullCount = 0;
+  for (let i = 0; i < length; i++) if (codes[i] < 0) nullCount++;
+  if (nullCount === 0) {
+    return makeData({ type, length, nullCount, data: codes, dictionary } as never);
+  }
+  // Bit i, from the lowest of each byte, is set where row i has a value.
+  const nullBitmap = new Uint8Array((length + 7) >> 3);
+  const data = codes.slice();
+  for (let i = 0; i < length; i++) {
+    if (codes[i] < 0) data[i] = 0;
+    else nullBitmap[i >> 3] |= 1 << (i & 7);
+  }
+  return makeData({ type, length, nullCount, nullBitmap, data, dictionary } as never);
+}
+
+/** Each text's index among the distinct ones, in order of first appearance; -1 for null. */
+export function distinctTexts(texts: readonly (string | null)[]): {
+  values: string[];
+  codes: Int32Array;
+} {
+  const codeOf = new Map<string, number>();
+  const codes = Int32Array.from(texts, (text) => {
+    if (text === null) return -1;
+    const code = codeOf.get(text) ?? codeOf.size;
+    codeOf.set(text, code);
+    return code;
+  });
+  return { values: [...codeOf.keys()], codes };
+}
+
+export function utf8Vector(values: readonly string[]): Vector<Utf8> {
+  const texts = values.map((value) => Buffer.from(value));
+  const valueOffsets = new Int32Array(texts.length + 1);
+  texts.forEach((text, i) => (valueOffsets[i + 1] = valueOffsets[i] + text.length));
+  const data = new Uint8Array(Buffer.concat(texts));
+  return new Vector([
+    makeData({ type: new Utf8(), length: texts.length, nullCount: 0, valueOffsets, data }),
+  ]);
+}
+
+export function recordBatch(schema: Schema, length: number, children: Data[]): RecordBatch {
+  const rows = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
+  return new RecordBatch(schema, rows as never);
+}
