@@ -3,12 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/contract.js';
 import { docsRoutes } from './api/docs.js';
-import { type PlanCheck, unlimited } from './api/endpoint.js';
+import { BASE_PATH, type PlanCheck, unlimited } from './api/endpoint.js';
+import { RESPONSE_HEADER_NAMES } from './api/openapi.js';
 import type { ReadingOptions } from './api/parameters.js';
 import { admitUnanswered, apiRoutes } from './api/routes.js';
 import type { Clock } from './clock.js';
 import { ENDPOINTS, type LiveHandlers } from './endpoints.js';
 import { Budget } from './http/budget.js';
+import { withCors } from './http/cors.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import type { Log } from './log.js';
@@ -23,6 +25,8 @@ export interface ServerOptions {
   /** Default: nothing is limited. */
   checkPlan?: PlanCheck;
   reading?: ReadingOptions;
+  /** Origins of the pages that may read replies; default: none. */
+  corsOrigins?: readonly string[];
   /** The caller closes it, not the server. */
   pool: ComputePool;
   /** The caller closes it, too. Without it, the pool makes every page. */
@@ -53,7 +57,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { host, log, limits = HTTP_LIMITS } = options;
   const { keys, checkPlan = unlimited } = options;
   const router = createRouter(routesOf(options), log, admitUnanswered(keys, checkPlan));
-  const server = await startHttpServer(host, options.port, router, log, limits);
+  const handle = withCors(router, {
+    origins: options.corsOrigins ?? [],
+    below: `${BASE_PATH}/`,
+    exposedHeaders: RESPONSE_HEADER_NAMES,
+  });
+  const server = await startHttpServer(host, options.port, handle, log, limits);
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`;
   log.info('listening', { url });
   return { url, port: server.port, close: () => server.close() };

@@ -1,4 +1,4 @@
-/** Serves the API's OpenAPI description and a Swagger UI page that shows it. */
+/** Serves the API's OpenAPI description, a Swagger UI page that shows it, and the index that names both. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -8,12 +8,22 @@ import zlib from 'node:zlib';
 import type { Headers } from '../http/errors.js';
 import { negotiateEncoding } from '../http/negotiation.js';
 import type { Route } from '../http/router.js';
+import { VERSION } from '../version.js';
 import { BASE_PATH, type EndpointSpec } from './endpoint.js';
 import { API_VERSION, describeApi } from './openapi.js';
 import { KeptReply, negotiateForm, replyDocument } from './replies.js';
 
 const DESCRIPTION_PATH = `${BASE_PATH}/openapi.json`;
-const DOCS_PATH = '/docs';
+export const DOCS_PATH = '/docs';
+/** What `GET /` answers. */
+const INDEX = {
+  name: 'Fathom',
+  version: VERSION,
+  documentation: DOCS_PATH,
+  api: BASE_PATH,
+  api_version: API_VERSION,
+  openapi: DESCRIPTION_PATH,
+};
 /** Files of swagger-ui-dist that the page loads, with their types. */
 const FILES = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
@@ -82,13 +92,18 @@ const PAGE_HEADERS: Headers = [
   ['Cache-Control', 'no-cache'],
 ];
 
-/** Routes of the description and the page; they need no key. */
+/** Routes of the index, the description and the page; they need no key. */
 export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
   // Drops the schema library's markers, which are not JSON but would go into MessagePack.
   const description = JSON.parse(JSON.stringify(describeApi(endpoints))) as object;
-  const kept = new KeptReply(description);
+  const [index, kept] = [new KeptReply(INDEX), new KeptReply(description)];
   const page = Buffer.from(PAGE);
   return [
+    {
+      method: 'GET',
+      path: '/',
+      handle: ({ exchange }) => replyDocument(exchange, index, negotiateForm(exchange)),
+    },
     {
       method: 'GET',
       path: DESCRIPTION_PATH,

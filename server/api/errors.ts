@@ -74,18 +74,17 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Schema of 401, 403 and 429. */
-export const PLAIN_ERROR = 'PlainError';
-
 /** `invalid_chain` as a schema's name: InvalidChainError. */
-export function schemaName(code: ErrorCode): string {
-  return `${code.replace(/(^|_)(\w)/g, (_, _dash, letter: string) => letter.toUpperCase())}Error`;
+function schemaName(code: ErrorCode): string {
+  const words = code.replace(/_error$/, '').split('_');
+  return `${words.map((word) => word[0].toUpperCase() + word.slice(1)).join('')}Error`;
 }
 
-function errorSchema(code: ErrorCode, more: Record<string, TSchema> = {}) {
+function errorSchema(code: ErrorCode, name: string, more: Record<string, TSchema> = {}) {
   const { status, description, ...rest } = ERROR_CODES[code];
   const fields: Record<string, TSchema> = 'fields' in rest ? rest.fields : {};
   return document(
+    name,
     {
       error: Type.Literal(reasonPhrase(status)),
       message: Type.String({ description: 'Human-readable description of the error.' }),
@@ -99,26 +98,24 @@ function errorSchema(code: ErrorCode, more: Record<string, TSchema> = {}) {
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
-/** Schemas of all errors, by name. */
-export const ERROR_SCHEMAS: Readonly<Record<string, TSchema>> = {
-  [PLAIN_ERROR]: document(
-    { error: Type.String() },
-    {
-      description: 'Human-readable description of the error; a 429 says how many seconds to wait.',
-    },
-  ),
-  ...Object.fromEntries(CODES.map((code) => [schemaName(code), errorSchema(code)])),
-};
+/** The body of an error by its code. */
+export const ERROR_SCHEMAS = Object.fromEntries<TSchema>(
+  CODES.map((code) => [code, errorSchema(code, schemaName(code))]),
+) as Readonly<Record<ErrorCode, TSchema>>;
 
-/** chain_mismatch of an endpoint that lists every mismatched address of a batch. */
-export const BATCH_MISMATCH = {
-  name: 'BatchChainMismatchError',
-  schema: errorSchema('chain_mismatch', {
-    mismatched_addresses: Type.Array(Type.String(), {
-      description: 'Every address that contradicts the chain.',
-    }),
+/** The body of 401, 403 and 429. */
+export const PLAIN_ERROR = document(
+  'PlainError',
+  { error: Type.String() },
+  { description: 'Human-readable description of the error; a 429 says how many seconds to wait.' },
+);
+
+/** The body of chain_mismatch of an endpoint that lists every mismatched address of a batch. */
+export const BATCH_MISMATCH = errorSchema('chain_mismatch', 'BatchChainMismatchError', {
+  mismatched_addresses: Type.Array(Type.String(), {
+    description: 'Every address that contradicts the chain.',
   }),
-};
+});
 
 /** A parameter with a bad value; `expectation` completes `NAME: `. */
 export function invalidParameter(parameter: string, expectation: string): ApiError {

@@ -9,19 +9,23 @@ import {
   ERROR_CODES,
   ERROR_SCHEMAS,
   PLAIN_ERROR,
-  schemaName,
   type ErrorCode,
 } from './errors.js';
+import { takeNamedSchemas } from './named-schemas.js';
 import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';
+import { VERSION } from '../version.js';
 import { tokenAddress } from './schemas.js';
 
-/** Version of the API, not of the program; every addition raises it. */
-export const API_VERSION = '1.2.0';
+/** Version of the API; every addition raises it. The program has a version of its own. */
+export const API_VERSION = '1.3.0';
 
 const INTRODUCTION = [
   'Market depth, scores and depth history of on-chain tokens, read-only.',
-  'Every request needs an API key in the `x-api-key` header. Replies are JSON, or MessagePack with ' +
+  `Version ${API_VERSION} is that of the API: every addition raises it. The program that serves it has a ` +
+    `version of its own: this one is Fathom ${VERSION}.`,
+  'Every request needs an API key in the `x-api-key` header; the operator makes one with `fathom keys ' +
+    'create`. Replies are JSON, or MessagePack with ' +
     '`Accept: application/msgpack`; `Accept-Encoding` can ask for `gzip` or `br`.',
   'A parameter that the endpoint does not have is an error, as is a bad value. Every GET endpoint answers HEAD, too. New ' +
     'fields can appear at any time: ignore those that you do not know.',
@@ -63,6 +67,9 @@ const RESPONSE_HEADERS = {
 
 type HeaderName = keyof typeof RESPONSE_HEADERS;
 
+/** Headers of replies that mean something to a client of the API. */
+export const RESPONSE_HEADER_NAMES = [...Object.keys(RESPONSE_HEADERS), 'Allow'];
+
 const PLAN_HEADERS: readonly HeaderName[] = [
   'X-API-Tier',
   'X-RateLimit-Limit',
@@ -83,6 +90,7 @@ export function describeApi(endpoints: readonly EndpointSpec[]) {
     const path = endpoint.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operationOf(endpoint) };
   }
+  const { value, schemas } = takeNamedSchemas(paths);
   return {
     openapi: '3.1.0',
     info: {
@@ -95,7 +103,7 @@ export function describeApi(endpoints: readonly EndpointSpec[]) {
     servers: [{ url: BASE_PATH, description: 'This server.' }],
     security: [{ apiKey: [] }],
     tags: TAGS,
-    paths,
+    paths: value,
     components: {
       securitySchemes: {
         apiKey: {
@@ -106,21 +114,9 @@ export function describeApi(endpoints: readonly EndpointSpec[]) {
         },
       },
       headers: RESPONSE_HEADERS,
-      schemas: usedSchemas(paths),
+      schemas,
     },
   };
-}
-
-/** The error schemas that operations reference. */
-function usedSchemas(paths: unknown): Record<string, unknown> {
-  const text = JSON.stringify(paths);
-  const schemas = Object.entries({
-    ...ERROR_SCHEMAS,
-    [BATCH_MISMATCH.name]: BATCH_MISMATCH.schema,
-  });
-  return Object.fromEntries(
-    schemas.filter(([name]) => text.includes(`#/components/schemas/${name}"`)),
-  );
 }
 
 interface Described extends TSchema {
@@ -261,12 +257,12 @@ function errorResponses(endpoint: EndpointSpec): Record<string, unknown> {
   for (const status of new Set(codes.map((code) => ERROR_CODES[code].status))) {
     const ofStatus = codes.filter((code) => ERROR_CODES[code].status === status);
     const described = ofStatus.map((code) => `\`${code}\`: ${ERROR_CODES[code].description}`);
-    const names = ofStatus.map((code) =>
+    const schemas = ofStatus.map((code) =>
       code === 'chain_mismatch' && 'namesOffenders' in endpoint.chain
-        ? BATCH_MISMATCH.name
-        : schemaName(code),
+        ? BATCH_MISMATCH
+        : ERROR_SCHEMAS[code],
     );
-    responses[status] = response(status, described.join(' '), names);
+    responses[status] = response(status, described.join(' '), schemas);
   }
   return responses;
 }
@@ -275,9 +271,8 @@ function plainResponse(status: number, description: string) {
   return response(status, description, [PLAIN_ERROR]);
 }
 
-function response(status: number, description: string, schemas: readonly string[]) {
-  const references = schemas.map((name) => ({ $ref: `#/components/schemas/${name}` }));
-  const schema = references.length === 1 ? references[0] : { oneOf: references };
+function response(status: number, description: string, schemas: readonly TSchema[]) {
+  const schema = schemas.length === 1 ? schemas[0] : { oneOf: schemas };
   return { description, headers: headersOf(status), content: { 'application/json': { schema } } };
 }
 

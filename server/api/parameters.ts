@@ -109,8 +109,8 @@ function unsupported(message: string): ApiError {
 type BodyValues = Record<string, unknown> & { chain?: string };
 
 /** The schema of a whole body: the endpoint's fields and `chain`. */
-export function bodySchema({ properties }: TObject): TObject {
-  return Type.Object({ ...properties, chain: Type.Optional(Type.String()) });
+export function bodySchema({ properties, title }: TObject & { title?: string }): TObject {
+  return Type.Object({ ...properties, chain: Type.Optional(Type.String()) }, { title });
 }
 
 /** Makes the function that reads an endpoint's body. Unknown fields are ignored. */

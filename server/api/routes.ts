@@ -129,14 +129,22 @@ export function admitUnanswered(
   };
 }
 
+/** Where a key comes from. */
+const SOURCE = "The operator of this server makes keys with 'fathom keys create'.";
+
 /** Longer keys cannot be valid and are not hashed. */
 const MAX_KEY_CHARS = 256;
 
 /** @throws ApiError 401 */
 function authenticate(keys: KeySource, header: string): KeyRecord {
-  if (header === '') throw unauthorized('Missing API key: send it in the x-api-key header');
+  if (header === '')
+    throw unauthorized(`Missing API key: send one in the x-api-key header. ${SOURCE}`);
   const key = header.length <= MAX_KEY_CHARS ? keys.verify(header) : null;
-  if (key === null) throw unauthorized('Invalid API key');
+  if (key === null) {
+    throw unauthorized(
+      `Invalid API key: the one in the x-api-key header is unknown, revoked or mistyped. ${SOURCE}`,
+    );
+  }
   return key;
 }
 

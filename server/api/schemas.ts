@@ -20,11 +20,17 @@ export function nullable<S extends TSchema>(schema: S, description?: string) {
 }
 
 /**
- * An object of a reply. It is open: new fields come without a new major version, so clients have to
- * ignore fields that they do not know.
+ * An object of a reply, or the body of a request, under a name of its own in the API's description. It is
+ * open: new fields come without a new major version, so clients have to ignore fields that they do not know.
+ *
+ * @param name as generated types have it; objects of one name are alike
  */
-export function document<P extends TProperties>(properties: P, options: TSchemaOptions = {}) {
-  return Type.Object(properties, options);
+export function document<P extends TProperties>(
+  name: string,
+  properties: P,
+  options: TSchemaOptions = {},
+) {
+  return Type.Object(properties, { title: name, ...options });
 }
 
 export const text = (description: string) => Type.String({ description });

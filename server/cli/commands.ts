@@ -4,7 +4,7 @@ import type { Command } from './command.js';
 import { didYouMean } from './flags.js';
 import { commandHelp, overview } from './help.js';
 import { PartlyDone, failureDocument, failureText, printJson, printLine, tell } from './output.js';
-import { VERSION } from './version.js';
+import { VERSION } from '../version.js';
 
 interface Listed {
   /** What it does, in a few words. */

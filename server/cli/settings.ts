@@ -10,6 +10,7 @@ import { DEFAULT_EVM_CHAIN_ID } from '../api/chain.js';
 import type { NativeCurrency } from '../depth/market-depth.js';
 import { DEFAULT_PLANS, parsePlans, type Plans } from '../limits/plans.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
+import { ANY_ORIGIN } from '../http/cors.js';
 import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
 import { didYouMean, duration, type Flag, type FlagValues, instant, wholeNumber } from './flags.js';
@@ -70,7 +71,8 @@ const FLAGS = {
   'as-of': {
     kind: 'text',
     placeholder: 'TIME',
-    meaning: "freezes the service's clock at a time (RFC 3339 or epoch seconds)",
+    meaning:
+      "freezes the service's clock at a time: RFC 3339, a date, epoch seconds, or one before now such as -7d",
     default: 'off',
     fallback: null,
     read: instant,
@@ -133,6 +135,19 @@ const FLAGS = {
     COLUMN_BYTES,
     MAX_COLUMNS_MIB,
   ),
+  'lenient-parameters': {
+    kind: 'switch',
+    meaning: 'ignores query parameters that an endpoint does not have, instead of refusing them',
+    default: 'off',
+  },
+  'cors-origin': {
+    kind: 'texts',
+    placeholder: 'ORIGIN',
+    meaning:
+      'origin of web pages whose scripts may read replies (`https://app.example.com`), or * for any; repeatable',
+    default: 'none',
+    read: webOrigin,
+  },
 } as const satisfies Record<string, Setting>;
 
 /** Has no flag: a JSON object in the config file, JSON text in the variable. */
@@ -187,6 +202,9 @@ export interface ServeOptions {
   fragmentBytes: number;
   /** Memory for segments' columns. */
   columnBytes: number;
+  lenientParameters: boolean;
+  /** Origins of web pages that may read replies. */
+  corsOrigins: readonly string[];
 }
 
 /**
@@ -211,6 +229,8 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
     evmChainId: valueOf('evm-chain-id'),
     fragmentBytes: valueOf('fragments-memory-mib'),
     columnBytes: valueOf('columns-memory-mib'),
+    lenientParameters: valueOf('lenient-parameters'),
+    corsOrigins: valueOf('cors-origin'),
   };
 }
 
@@ -322,6 +342,18 @@ function currencyCode(code: string, from: string): string {
 function mint(address: string, from: string): string {
   if (chainOfAddress(address) === 'mainchain') return address;
   throw new UsageError(`${from}: expected a base58 mint, not ${address}`);
+}
+
+/** An origin as browsers send it: without a path, a default port or an upper-case letter. */
+function webOrigin(text: string, from: string): string {
+  if (text === ANY_ORIGIN) return text;
+  const { protocol = '', origin = '' } = URL.canParse(text) ? new URL(text) : {};
+  const isWeb = protocol === 'http:' || protocol === 'https:';
+  if (isWeb && text === origin) return text;
+  const hint = isWeb ? `; did you mean ${origin}?` : '';
+  throw new UsageError(
+    `${from}: expected an origin such as https://app.example.com, or *, not '${text}'${hint}`,
+  );
 }
 
 function quoteMints(text: string, from: string): readonly string[] {

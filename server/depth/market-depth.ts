@@ -80,8 +80,8 @@ export const getMarketDepth = defineEndpoint({
     include_summary: flag('Adds `summary`.'),
   }),
   body: null,
-  response: document({
-    query_parameters: document({
+  response: document('MarketDepth', {
+    query_parameters: document('MarketDepthParameters', {
       token_address: tokenAddress,
       exchange_type: word([...EXCHANGE_TYPES, 'ALL']),
       currency: Type.String(),
@@ -99,7 +99,7 @@ export const getMarketDepth = defineEndpoint({
     score_msg: scoreMessage,
     price: nullable(Type.Number(), 'Price in `currency`; null where none is known.'),
     depth_data: Type.Array(
-      document({
+      document('DepthLevel', {
         price: number('Price of the level in `currency`'),
         ...sides,
         constant_product: number('Constant-product liquidity of both sides, in `currency`'),
@@ -115,9 +115,12 @@ export const getMarketDepth = defineEndpoint({
     ),
     summary: Type.Optional(
       document(
+        'DepthSummary',
         {
-          by_exchange_type: Type.Array(document({ exchange_type: word(EXCHANGE_TYPES), ...sides })),
-          by_source: Type.Array(document({ source: Type.String(), ...sides })),
+          by_exchange_type: Type.Array(
+            document('DepthOfExchangeType', { exchange_type: word(EXCHANGE_TYPES), ...sides }),
+          ),
+          by_source: Type.Array(document('DepthOfSource', { source: Type.String(), ...sides })),
           constant_product: number('Constant-product liquidity of both sides, in `currency`'),
         },
         {

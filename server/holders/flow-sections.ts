@@ -28,10 +28,14 @@ export function coverageOf(flow: HolderFlow | null) {
   };
 }
 
-const perTier = <S extends TSchema>(schema: S) =>
-  document(Object.fromEntries(HOLDER_TIERS.map((tier) => [tier, schema])) as Record<HolderTier, S>);
-const perWindow = <S extends TSchema>(schema: S) =>
+const perTier = <S extends TSchema>(name: string, schema: S) =>
   document(
+    `${name}ByTier`,
+    Object.fromEntries(HOLDER_TIERS.map((tier) => [tier, schema])) as Record<HolderTier, S>,
+  );
+const perWindow = <S extends TSchema>(name: string, schema: S) =>
+  document(
+    `${name}ByWindow`,
     Object.fromEntries(SUMMARY_WINDOWS.map((window) => [window, schema])) as Record<
       SummaryWindow,
       S
@@ -50,10 +54,10 @@ const utcDay = Type.String({
   pattern: '^\\d{4,}-\\d\\d-\\d\\d$',
 });
 
-export const flowSummary = document({
-  accumulating: perTier(perWindow(accumulating)),
-  new_wallets: perTier(perWindow(newWallets)),
-  net_flow: perTier(perWindow(document(amounts))),
+export const flowSummary = document('HolderSummary', {
+  accumulating: perTier('AccumulatingHolders', perWindow('AccumulatingHolders', accumulating)),
+  new_wallets: perTier('NewHolders', perWindow('NewHolders', newWallets)),
+  net_flow: perTier('HolderFlows', perWindow('HolderFlows', document('HolderFlow', amounts))),
 });
 
 /** Counts and amounts by tier and window. */
@@ -73,11 +77,15 @@ export function summaryOf({ summary }: HolderFlow): Static<typeof flowSummary> {
 }
 
 export const flowSparkline = perTier(
-  Type.Array(document({ day: utcDay, accumulating, new_wallets: newWallets, ...amounts }), {
-    minItems: FLOW_DAYS,
-    maxItems: FLOW_DAYS,
-    description: 'One item per day, ascending.',
-  }),
+  'HolderDays',
+  Type.Array(
+    document('HolderDay', { day: utcDay, accumulating, new_wallets: newWallets, ...amounts }),
+    {
+      minItems: FLOW_DAYS,
+      maxItems: FLOW_DAYS,
+      description: 'One item per day, ascending.',
+    },
+  ),
 );
 
 /** Counts and amounts by tier and day. */
@@ -90,7 +98,7 @@ export function sparklineOf({ newestS, days }: HolderFlow): Static<typeof flowSp
   return byTier((tier) => days.map((flows, i) => item(flows, tier, names[i])));
 }
 
-const balanceChange = document({
+const balanceChange = document('BalanceChange', {
   tokens: number('Change in the balance, tokens; 0 if no snapshot is that old'),
   pct: nullable(
     Type.Number(),
@@ -98,7 +106,7 @@ const balanceChange = document({
       'snapshot is that old.',
   ),
 });
-const activityItem = document({
+const activityItem = document('WalletDay', {
   day: utcDay,
   balance: nullable(
     Type.Number(),
@@ -111,11 +119,11 @@ const activityItem = document({
 });
 
 export const flowWallets = Type.Array(
-  document({
+  document('Wallet', {
     rank: integer('1 for the largest balance; ties by address'),
     owner: text("The wallet's address"),
     balance: number('Balance in the newest snapshot, tokens'),
-    balance_change: document({
+    balance_change: document('BalanceChanges', {
       '1d': balanceChange,
       '7d': balanceChange,
       '14d': balanceChange,

@@ -45,7 +45,11 @@ const HOLDER_FLOW_NOTES =
   'days before the newest stored snapshot sees what is kept there.\n\n' +
   'A token without a visible snapshot is no error: `has_coverage` is false and `last_snapshot_at` null.';
 
-const none = document({}, { description: 'Returned when the token has no coverage.' });
+const none = document(
+  'NoCoverage',
+  {},
+  { description: 'Returned when the token has no coverage.' },
+);
 
 export const getWhaleActivity = defineEndpoint({
   operationId: 'getWhaleActivity',
@@ -77,7 +81,7 @@ export const getWhaleActivity = defineEndpoint({
     wallet_activity: flag(`Adds each wallet's balance on each of the last ${FLOW_DAYS} days.`),
   }),
   body: null,
-  response: document({
+  response: document('WhaleActivity', {
     token_address: tokenAddress,
     chain: chainKey,
     has_coverage: hasCoverage,
@@ -106,7 +110,7 @@ export const postWhaleActivity = defineEndpoint({
   rateBuckets: ['general', 'whale-post'],
   chain: { kind: 'batch', name: 'token_addresses', supported: ['mainchain'], invalid: 'refused' },
   query: Type.Object({}),
-  body: Type.Object({
+  body: document('WhaleActivityBatchRequest', {
     token_addresses: Type.Array(Type.String(), {
       maxItems: MAX_BATCH_TOKENS,
       description: 'Base58 mints.',
@@ -117,11 +121,11 @@ export const postWhaleActivity = defineEndpoint({
       }),
     ),
   }),
-  response: document({
+  response: document('WhaleActivityBatch', {
     chain: chainKey,
     count: count('Items of `tokens`'),
     tokens: Type.Array(
-      document({
+      document('BatchWhaleActivity', {
         token_address: tokenAddress,
         chain: chainKey,
         has_coverage: hasCoverage,

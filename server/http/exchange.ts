@@ -14,10 +14,14 @@ const REQUEST_HEADERS = [
   'accept-encoding',
   'if-none-match',
   'want-repr-digest',
+  'origin',
 ] as const;
 /** Further headers that it reads of a request with a body. */
 const BODY_HEADERS = ['content-type', 'content-encoding'] as const;
-type RequestHeader = (typeof REQUEST_HEADERS)[number] | (typeof BODY_HEADERS)[number];
+/** The header that makes an OPTIONS request a preflight. */
+const PREFLIGHT_HEADER = 'access-control-request-method';
+type RequestHeader =
+  (typeof REQUEST_HEADERS)[number] | (typeof BODY_HEADERS)[number] | typeof PREFLIGHT_HEADER;
 
 /**
  * Called once when a request ends: with the status when the reply's head is written, or with null if
@@ -76,6 +80,9 @@ export class Exchange {
     for (const name of REQUEST_HEADERS) this.requestHeaders[name] = req.getHeader(name);
     if (this.method === 'POST') {
       for (const name of BODY_HEADERS) this.requestHeaders[name] = req.getHeader(name);
+    }
+    if (this.method === 'OPTIONS') {
+      this.requestHeaders[PREFLIGHT_HEADER] = req.getHeader(PREFLIGHT_HEADER);
     }
     this.replyHeaders = [['X-Request-Id', id]];
     res.onAborted(() => this.onAborted());

@@ -71,7 +71,7 @@ export const getDlmmPools = defineEndpoint({
     ),
   }),
   body: null,
-  response: document({
+  response: document('DlmmPoolBoard', {
     chain: chainKey,
     period: word(DLMM_PERIODS),
     sort: word(DLMM_SORTS),
@@ -79,7 +79,7 @@ export const getDlmmPools = defineEndpoint({
     mint: nullable(Type.String(), 'The token that was asked for; null for the board of all.'),
     count: count('Items of `data`'),
     data: Type.Array(
-      document({
+      document('DlmmPoolRow', {
         address: text('Address of the pool'),
         baseSymbol: tokenSymbol,
         quoteSymbol: tokenSymbol,

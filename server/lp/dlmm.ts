@@ -52,12 +52,12 @@ export const getDlmm = defineEndpoint({
   chain: { kind: 'address', at: { in: 'path', name: 'address' }, supported: ['mainchain'] },
   query: Type.Object({}),
   body: null,
-  response: document({
+  response: document('DlmmPools', {
     address: tokenAddress,
     chain: chainKey,
     period: word(['1h'], { description: 'Period of `stats_1h` and of the chips.' }),
     pools: Type.Array(
-      document({
+      document('DlmmPool', {
         pubkey: text('Address of the pool'),
         bin_step: integer('Price step between two bins, basis points'),
         active_id: integer('Active bin'),
@@ -89,7 +89,7 @@ export const getDlmm = defineEndpoint({
         num_positions: integer('Open positions'),
         num_wallets: integer('Wallets with an open position'),
         stats_1h: nullable(
-          document(poolFigures),
+          document('DlmmPoolFigures', poolFigures),
           'Figures of this hour; null if the pool has no data for it.',
         ),
         chips: Type.Array(Type.String(), {
@@ -97,15 +97,16 @@ export const getDlmm = defineEndpoint({
         }),
       }),
     ),
-    chips: document({
+    chips: document('DlmmChips', {
       definitions: Type.Array(
-        document({
+        document('DlmmChip', {
           key: word(CHIP_KEYS),
           label: text('Label of the leading pool'),
           tip: text('What it means'),
         }),
       ),
       leaders: document(
+        'DlmmLeaders',
         { feesPerAvgTvl: leader, rangeYield: leader, fees: leader },
         {
           description:

@@ -54,7 +54,7 @@ export const getLpCheatSheet = defineEndpoint({
     limit: most('rows', { maximum: MAX_DENSITY_ROWS, fallback: DEFAULT_DENSITY_ROWS }),
   }),
   body: null,
-  response: document({
+  response: document('LpCheatSheet', {
     chain: chainKey,
     window: word(LP_WINDOWS),
     denominator: word(LP_DENOMINATORS),
@@ -62,7 +62,7 @@ export const getLpCheatSheet = defineEndpoint({
     count: count('Items of `data`'),
     stale_count: staleCount,
     data: Type.Array(
-      document({
+      document('FeeDensity', {
         rank: integer('Rank on the full list, from 1'),
         address: text('Mint'),
         chain: chainKey,

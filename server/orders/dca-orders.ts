@@ -58,8 +58,8 @@ export const getDcaOrders = defineEndpoint({
     limit: most('orders', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
   }),
   body: null,
-  response: document({
-    query_parameters: document({
+  response: document('DcaOrders', {
+    query_parameters: document('DcaOrdersParameters', {
       token_address: tokenAddress,
       sort_by: word(SORTS),
       limit: Type.Integer(),

@@ -92,8 +92,8 @@ export const getDcaPressure = defineEndpoint({
     ...sizeRangeParameters,
   }),
   body: null,
-  response: document({
-    query_parameters: document({
+  response: document('DcaPressure', {
+    query_parameters: document('DcaPressureParameters', {
       sort_by: word(PRESSURE_SORTS),
       sort_timeframe: word(TIMEFRAMES),
       include_orders: Type.Boolean(),
@@ -103,14 +103,14 @@ export const getDcaPressure = defineEndpoint({
     count: count('Items of `tokens`'),
     stale_count: staleCount,
     tokens: Type.Array(
-      document({
+      document('TokenPressure', {
         token: boardToken,
         buy_order_count: count('Active BUY orders'),
         sell_order_count: count('Active SELL orders'),
         total_buy_usd: usd('Remaining amount of the BUY orders'),
         total_sell_usd: usd('Remaining amount of the SELL orders'),
         net_usd: usd('`total_buy_usd - total_sell_usd`'),
-        impact: document({
+        impact: document('PressureFlows', {
           ...byTimeframe('net_usd', netUsd),
           ...byTimeframe('net_pct', netPct),
         }),

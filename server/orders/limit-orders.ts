@@ -41,7 +41,7 @@ const DEFAULT_LOW_CHANGE = -0.9;
 const MAX_ORDERS = 500;
 const DEFAULT_ORDERS = 100;
 
-const limitOrder = document({
+const limitOrder = document('LimitOrder', {
   order_address: text('Address of the order'),
   chain: chainKey,
   direction,
@@ -92,8 +92,8 @@ export const getLimitOrders = defineEndpoint({
     limit: most('orders', { maximum: MAX_ORDERS, fallback: DEFAULT_ORDERS }),
   }),
   body: null,
-  response: document({
-    query_parameters: document({
+  response: document('LimitOrders', {
+    query_parameters: document('LimitOrdersParameters', {
       token_address: tokenAddress,
       low_pct_change: Type.Number(),
       high_pct_change: Type.Number(),

@@ -30,7 +30,7 @@ export const direction = word(DIRECTIONS, {
 });
 export const pairedSymbol = text('Symbol of the token on the other side');
 
-export const dcaOrder = document({
+export const dcaOrder = document('DcaOrder', {
   dca_address: text('Address of the order'),
   chain: word(['mainchain'], { description: 'DCA orders exist on mainchain only.' }),
   direction,
@@ -48,6 +48,7 @@ export const dcaOrder = document({
   }),
   cycle_frequency: number('Seconds between two cycles'),
   price_range: document(
+    'DcaPriceRange',
     {
       min_usd: nullable(Type.Number(), 'Lowest price, USD; null if unbounded.'),
       max_usd: nullable(Type.Number(), 'Highest price, USD; null if unbounded.'),
@@ -55,7 +56,7 @@ export const dcaOrder = document({
     },
     { description: 'Prices at which the order trades.' },
   ),
-  flow_projections: document(flows, {
+  flow_projections: document('DcaFlows', flows, {
     description:
       'Amounts that the order will trade from now on, capped at what remains; 0 out of range.',
   }),

@@ -56,11 +56,14 @@ const indexes = (of: string) =>
   );
 
 const facets = document(
+  'ReplayFacets',
   {
     frames: count('Snapshots on the page'),
-    types: Type.Array(document({ key: marketType, label: Type.String(), usd: usd('Mean depth') })),
+    types: Type.Array(
+      document('TypeFacet', { key: marketType, label: Type.String(), usd: usd('Mean depth') }),
+    ),
     venues: Type.Array(
-      document({
+      document('VenueFacet', {
         key: Type.String(),
         label: Type.String(),
         type: marketType,
@@ -75,7 +78,7 @@ const facets = document(
   },
 );
 
-const snapshot = document({
+const snapshot = document('ReplaySnapshot', {
   t: epochSeconds('Time'),
   tier: word(TIERS, { description: 'Density at which snapshots of this age are kept.' }),
   price_usd: usd('Price'),
@@ -107,7 +110,7 @@ export const getReplay = defineEndpoint({
   chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
   query: replayParameters,
   body: null,
-  response: document({
+  response: document('ReplayPage', {
     token: tokenAddress,
     resolved_token: Type.Optional(
       Type.String({
@@ -115,7 +118,7 @@ export const getReplay = defineEndpoint({
       }),
     ),
     chain: chainKey,
-    window: document({
+    window: document('ReplayWindow', {
       from: epochSeconds('Start, after clamping to the last 365 days'),
       to: epochSeconds('End'),
       clamped: Type.Boolean(),
@@ -127,7 +130,7 @@ export const getReplay = defineEndpoint({
     }),
     next_from: nullable(Type.Integer(), '`from` of the next page; null on the last page.'),
     group: word(REPLAY_GROUPS),
-    filter: document({
+    filter: document('ReplayFilter', {
       types: keys,
       venues: keys,
       exclude_types: keys,
@@ -141,7 +144,7 @@ export const getReplay = defineEndpoint({
     snapshot_count: count('Snapshots on the page'),
     row_count: count('Cells on the page'),
     markets: Type.Array(
-      document({
+      document('ReplayMarket', {
         source: Type.String(),
         exchange_type: word(EXCHANGE_TYPES),
         address: nullable(Type.String(), 'Address of the pool or order book; null if it has none.'),
@@ -149,9 +152,12 @@ export const getReplay = defineEndpoint({
       }),
       { description: 'Empty with `group=all`.' },
     ),
-    groups: Type.Array(document({ key: Type.String(), label: Type.String(), type: marketType }), {
-      description: 'Empty unless `group` is `venue` or `type`.',
-    }),
+    groups: Type.Array(
+      document('ReplayGroup', { key: Type.String(), label: Type.String(), type: marketType }),
+      {
+        description: 'Empty unless `group` is `venue` or `type`.',
+      },
+    ),
     facets: Type.Optional(facets),
     snapshots: Type.Array(snapshot),
   }),

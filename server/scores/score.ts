@@ -41,8 +41,9 @@ import {
   type Standing,
 } from '../tokens/token-table.js';
 
-const component = (points: number, description: string) =>
+const component = (name: string, points: number, description: string) =>
   document(
+    name,
     {
       value: Type.Number({
         minimum: 0,
@@ -60,7 +61,7 @@ const tokenDataTime = nullable(
 );
 
 /** The inputs of a score (`explain=true`): enough to compute it again. */
-const scoreExplanation = document({
+const scoreExplanation = document('ScoreExplanation', {
   formula_version: word([SCORE_FORMULA], {
     description:
       "Name of the formula: the score is the sum of its components' points, rounded to one decimal.",
@@ -68,13 +69,17 @@ const scoreExplanation = document({
   support: usd('S: sum of weight times support'),
   resistance: usd('R: sum of weight times resistance'),
   depth: usd('D: S + R'),
-  components: document({
-    depth: component(DEPTH_POINTS, 'clamp(log10(D / 1000) / 5, 0, 1); 0 where D < 1.'),
-    balance: component(BALANCE_POINTS, '1 - |S - R| / D; 0 where D < 1.'),
+  components: document('ScoreComponents', {
+    depth: component(
+      'DepthComponent',
+      DEPTH_POINTS,
+      'clamp(log10(D / 1000) / 5, 0, 1); 0 where D < 1.',
+    ),
+    balance: component('BalanceComponent', BALANCE_POINTS, '1 - |S - R| / D; 0 where D < 1.'),
   }),
   unrounded: number('The score before rounding'),
   weights: Type.Array(
-    document({
+    document('ScoreWeight', {
       bin: Type.Integer({
         description: 'Bin of the 1% ladder: price = price of the leg * 1.01^bin.',
       }),
@@ -85,7 +90,7 @@ const scoreExplanation = document({
     { description: `Every weighted bin, ${FIRST_SCORE_BIN} to ${LAST_SCORE_BIN}.` },
   ),
   legs: Type.Array(
-    document({
+    document('ScoreLeg', {
       chain: chainKey,
       address: tokenAddress,
       t: epochSeconds('Time of the snapshot that was used'),
@@ -119,7 +124,7 @@ export const getScore = defineEndpoint({
     explain: flag('Adds `explain`: everything needed to recompute the score.'),
   }),
   body: null,
-  response: document({
+  response: document('Score', {
     address: tokenAddress,
     chain: chainKey,
     symbol: tokenSymbol,
@@ -166,16 +171,16 @@ export const postScore = defineEndpoint({
     namesOffenders: true,
   },
   query: Type.Object({}),
-  body: Type.Object({
+  body: document('ScoreBatchRequest', {
     addresses: Type.Array(Type.String(), {
       maxItems: MAX_BATCH_SCORES,
       description: 'Base58 mints and `0x` addresses, in any mix.',
     }),
   }),
-  response: document({
+  response: document('ScoreBatch', {
     count: count('Items of `tokens`'),
     tokens: Type.Array(
-      document({
+      document('BatchScore', {
         address: tokenAddress,
         chain: chainKey,
         symbol: tokenSymbol,

@@ -37,12 +37,12 @@ export const getTopScores = defineEndpoint({
   chain: { kind: 'list', supported: CHAINS },
   query: Type.Object({}),
   body: null,
-  response: document({
+  response: document('TopScores', {
     chain: chainFilter,
     count: count('Items of `tokens`'),
     stale_count: staleCount,
     tokens: Type.Array(
-      document({
+      document('TopScore', {
         address: tokenAddress,
         chain: chainKey,
         symbol: tokenSymbol,

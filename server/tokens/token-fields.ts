@@ -58,7 +58,7 @@ const size = {
 const priceUsd = nullable(Type.Number(), 'Current price, USD; null if unknown.');
 
 /** The `token` of a board's row. */
-export const boardToken = document({
+export const boardToken = document('BoardToken', {
   ...identity,
   icon,
   ...size,
@@ -80,7 +80,7 @@ export function boardTokenDocument(token: LiveToken): Static<typeof boardToken> 
 }
 
 /** The `token` beside one token's orders. */
-export const ordersToken = document({
+export const ordersToken = document('OrdersToken', {
   ...identity,
   ...size,
   service_score: serviceScore,

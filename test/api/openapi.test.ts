@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeNamedSchemas } from '../../server/api/named-schemas.js';
+import { document, text } from '../../server/api/schemas.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import { checkReply, type Json } from '../support/conformance.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -31,8 +34,8 @@ function everySchema(value: unknown, visit: (schema: Json, at: string) => void, 
 }
 
 describe('GET /api/v1/openapi.json', () => {
-  it('describes version 1.2.0 in OpenAPI 3.1', () => {
-    expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.0' } });
+  it('describes version 1.3.0 in OpenAPI 3.1', () => {
+    expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.3.0' } });
     expect(description.servers[0].url).toBe('/api/v1');
     expect(description.components.securitySchemes).toEqual({
       apiKey: expect.objectContaining({
@@ -75,7 +78,7 @@ describe('GET /api/v1/openapi.json', () => {
   it('has schemas that let fields to come through and require what is always there', () => {
     const optional: string[] = [];
     everySchema({ ...description, paths: onlyResponses(description) }, (schema, at) => {
-      if (schema.type !== 'object') return;
+      if (schema.type !== 'object' || at.includes('Request')) return;
       expect(schema, at).not.toHaveProperty('additionalProperties');
       const required: string[] = schema.required ?? [];
       for (const name of Object.keys(schema.properties as Json)) {
@@ -101,14 +104,64 @@ describe('GET /api/v1/openapi.json', () => {
 
   it('compiles in a strict validator', () => {
     const ajv = new Ajv2020({ strict: true, validateFormats: false });
-    // Many are alike: each is compiled once.
-    const compiled = new Set<string>();
-    everySchema(onlyResponses(description), (schema) => {
-      const text = JSON.stringify(schema);
-      if (text.includes('$ref') || compiled.has(text)) return;
-      compiled.add(text);
-      ajv.compile(schema);
+    const named = Object.entries<Json>(description.components.schemas).map(
+      ([name, schema]) =>
+        [name, JSON.stringify(schema).replaceAll('#/components/schemas/', '')] as const,
+    );
+    for (const [name, text] of named) ajv.addSchema(JSON.parse(text) as Json, name);
+    for (const [name] of named) expect(ajv.getSchema(name)).toBeTypeOf('function');
+  });
+
+  it('has a name for every object, so that generated types have one, too', () => {
+    const nameless: string[] = [];
+    everySchema(description.paths, (schema, at) => {
+      if (schema.type === 'object') nameless.push(at);
     });
+    const { schemas } = description.components as Json;
+    for (const [name, schema] of Object.entries<Json>(schemas as Json)) {
+      expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
+      everySchema(schema.properties, (inner, at) => {
+        if (inner.type === 'object') nameless.push(name + at);
+      });
+    }
+    expect(nameless).toEqual([]);
+    const replies = Object.values<Json>(description.paths).flatMap((item) =>
+      Object.values<Json>(item).map(
+        ({ operationId, responses }) =>
+          `${operationId} ${responses[200].content['application/json'].schema.$ref.split('/').at(-1)}`,
+      ),
+    );
+    expect(replies).toEqual([
+      'getScore Score',
+      'postScore ScoreBatch',
+      'getTopScores TopScores',
+      'getMarketDepth MarketDepth',
+      'getDcaPressure DcaPressure',
+      'getDcaOrders DcaOrders',
+      'getLimitOrders LimitOrders',
+      'getWhaleActivity WhaleActivity',
+      'postWhaleActivity WhaleActivityBatch',
+      'getDlmm DlmmPools',
+      'getDlmmPools DlmmPoolBoard',
+      'getLpCheatSheet LpCheatSheet',
+      'getReplay ReplayPage',
+    ]);
+  });
+
+  it('refuses two different schemas of one name', () => {
+    const [one, other] = [text('one'), text('other')];
+    const pair = (a: object, b: object) => ({
+      a: document('Thing', { a }),
+      b: document('Thing', { a: b }),
+    });
+    expect(takeNamedSchemas(pair(one, one))).toEqual({
+      value: {
+        a: { $ref: '#/components/schemas/Thing' },
+        b: { $ref: '#/components/schemas/Thing' },
+      },
+      schemas: { Thing: expect.objectContaining({ type: 'object' }) as object },
+    });
+    expect(() => takeNamedSchemas(pair(one, other))).toThrow('Thing');
   });
 
   it('marks what is deprecated and what may be null', () => {
@@ -116,7 +169,10 @@ describe('GET /api/v1/openapi.json', () => {
     const deprecated = (replay.parameters as Json[]).filter((parameter) => parameter.deprecated);
     expect(deprecated.map(({ name }) => name as string)).toEqual(['markets']);
     const score = description.paths['/score/{address}'].get as Json;
-    const { symbol, status } = score.responses[200].content['application/json'].schema.properties;
+    expect(score.responses[200].content['application/json'].schema).toEqual({
+      $ref: '#/components/schemas/Score',
+    });
+    const { symbol, status } = description.components.schemas.Score.properties;
     expect(symbol.anyOf).toContainEqual({ type: 'null' });
     expect(status.type).toBe('string');
   });
@@ -157,6 +213,30 @@ describe('the check of replies', () => {
     ['an error with a field too many', reply({ error: 'no', message: 'no' }, 401)],
   ])('refuses %s', async (_, response) => {
     await expect(checkReply('GET', url, response)).rejects.toThrow('/api/v1/top-scores');
+  });
+});
+
+describe('GET /', () => {
+  it('names the documentation, and which version is which', async () => {
+    const response = await fetch(`${service.server.url}/`);
+    expect(response.status).toBe(200);
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    const index = (await response.json()) as Json;
+    expect(index).toEqual({
+      name: 'Fathom',
+      version,
+      documentation: '/docs',
+      api: '/api/v1',
+      api_version: description.info.version as string,
+      openapi: '/api/v1/openapi.json',
+    });
+    for (const path of [index.documentation, index.openapi] as string[]) {
+      expect((await fetch(`${service.server.url}${path}`)).status).toBe(200);
+    }
+    expect(description.info.description).toContain(`this one is Fathom ${version}`);
+    expect(description.info.description).toContain(
+      `Version ${index.api_version} is that of the API`,
+    );
   });
 });
 

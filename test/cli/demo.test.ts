@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoSnapshotTimes } from '../../compute/demo/history.js';
 import { demoTokens } from '../../compute/demo/tokens.js';
+import { greeting } from '../../server/cli/commands/start.js';
 import {
   carryOn,
   collectFlat,
@@ -38,6 +39,18 @@ const [thin] = tokens;
 const only = ({ address }: { address: string }) =>
   tokens.some((token) => token.address === address);
 const marker = { seed: SEED, untilS: UNTIL, filled: false };
+
+it('npm start prints where the documentation is, the key and what to try', () => {
+  const lines = greeting('http://127.0.0.1:8080', 'fathom_k');
+  expect(lines.slice(0, 3)).toEqual([
+    'URL  http://127.0.0.1:8080',
+    'Docs http://127.0.0.1:8080/docs',
+    'Key  fathom_k',
+  ]);
+  expect(lines[3]).toMatch(
+    /^Try {2}curl .* 'http:\/\/127\.0\.0\.1:8080\/api\/v1\/replay\/\w+\?group=all'$/,
+  );
+});
 
 async function request(data: string, more: Partial<DemoRequest> = {}): Promise<DemoRequest> {
   return { directory: data, pool: await testPool(), useStore: storeIn(data), only, ...more };

@@ -32,10 +32,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+let key: string;
 let waiting: Promise<void>;
 
 beforeAll(async () => {
-  await newKey(data);
+  key = await newKey(data);
   // It goes on beside the other tests; the last of them waits for it.
   waiting = stoppedWhileWaiting();
   void Promise.allSettled([waiting]);
@@ -73,7 +74,12 @@ describe('a server', () => {
 
   it('keeps its port and its directory for itself', async () => {
     const port = String(await freePort());
-    const server = await serve(data, ['--port', port]);
+    const server = await serve(data, ['--port', port, '--lenient-parameters', '--cors-origin=*']);
+    // It does what its other flags say, too.
+    expect((await server.get('/top-scores?limt=5', key)).status).toBe(200);
+    const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
+    const preflight = { method: 'OPTIONS', headers };
+    expect((await fetch(`${server.url}/api/v1/top-scores`, preflight)).status).toBe(204);
     const other = path.join(directory, 'other');
     const samePort = await fathomProcess(['serve', '--data', other, '--port', port]);
     expect([samePort.status, samePort.stdout, samePort.stderr]).toEqual([
@@ -161,6 +167,8 @@ describe('settings', () => {
       port: 8080,
       asOfS: null,
       threads: null,
+      corsOrigins: [],
+      lenientParameters: false,
     });
     const inherited = { directory: '/a', host: '::1', port: 81, asOfS: 1_794_659_696, threads: 3 };
     expect(options([], everything)).toMatchObject(inherited);
@@ -172,6 +180,25 @@ describe('settings', () => {
       port: 0,
       asOfS: Date.UTC(2026, 10, 14, 12, 34, 56) / 1000,
       threads: 1,
+    });
+    const allowed = ['--cors-origin', 'https://a.example', '--cors-origin', 'http://b:3000'];
+    expect(options([...allowed, '--lenient-parameters'], {})).toMatchObject({
+      corsOrigins: ['https://a.example', 'http://b:3000'],
+      lenientParameters: true,
+    });
+    const env = {
+      FATHOM_CORS_ORIGIN: 'https://a.example, *',
+      FATHOM_LENIENT_PARAMETERS: 'true',
+    };
+    expect(options([], env)).toMatchObject({
+      corsOrigins: ['https://a.example', '*'],
+      lenientParameters: true,
+    });
+    const web = path.join(directory, 'web.json');
+    writeFileSync(web, '{"cors-origin": ["http://b:3000"], "lenient-parameters": true}');
+    expect(options([], { FATHOM_CONFIG: web })).toMatchObject({
+      corsOrigins: ['http://b:3000'],
+      lenientParameters: true,
     });
     const config = path.join(directory, 'all.json');
     writeFileSync(config, JSON.stringify({ data: '/c', port: 82, threads: 2 }));
@@ -198,6 +225,20 @@ describe('settings', () => {
       [['--as-of', '1794659696000'], {}, /^--as-of: /],
       [[], { FATHOM_AS_OF: '2026-11-14T12:00:00' }, /^FATHOM_AS_OF: /],
       [['--threads', '0'], {}, /^--threads: /],
+      [[], { FATHOM_LENIENT_PARAMETERS: 'yes' }, /^FATHOM_LENIENT_PARAMETERS: expected true or f/],
+      [
+        ['--cors-origin', 'https://A.example:443/app'],
+        {},
+        /^--cors-origin: expected an origin .*, not '.*'; did you mean https:\/\/a\.example\?$/,
+      ],
+      [
+        ['--cors-origin', 'https://a.example', '--cors-origin', 'a.example'],
+        {},
+        /not 'a\.example'$/,
+      ],
+      [['--cors-origin', 'null'], {}, /^--cors-origin: expected an origin/],
+      [['--cors-origin', ''], {}, /^--cors-origin: expected an origin/],
+      [[], { FATHOM_CORS_ORIGIN: 'https://a.example,,*' }, /^FATHOM_CORS_ORIGIN: expected an orig/],
       [['extra'], {}, /^unexpected extra$/],
       [['--verbose'], {}, /^unknown flag --verbose$/],
       [['--thread', '2'], {}, /^unknown flag --thread; did you mean --threads\?$/],

@@ -365,7 +365,9 @@ describe('keys', () => {
     const response = await checkedFetch(`${service.server.url}/api/v1/replay/${MINT}`, { headers });
     expect(response.status).toBe(401);
     expect(response.headers.get('x-api-tier')).toBeNull();
-    expect(await response.json()).toEqual({ error: expect.stringMatching(/API key/) });
+    expect(await response.json()).toEqual({
+      error: expect.stringMatching(/API key.* x-api-key header.*'fathom keys create'/),
+    });
   });
 
   it('that are revoked stop working at once', async () => {

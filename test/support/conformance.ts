@@ -2,7 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { unpack } from 'msgpackr';
 import { describeApi } from '../../server/api/openapi.js';
-import { ERROR_SCHEMAS } from '../../server/api/errors.js';
+import { ERROR_SCHEMAS, PLAIN_ERROR } from '../../server/api/errors.js';
 import { BASE_PATH } from '../../server/api/endpoint.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 
@@ -17,9 +17,6 @@ export const description = JSON.parse(
 
 const ajv = new Ajv2020({ allErrors: false, strict: true, validateFormats: false });
 const REFERENCE = '#/components/schemas/';
-for (const [name, schema] of Object.entries<Json>(description.components.schemas)) {
-  ajv.addSchema(closed(schema), `component:${name}`);
-}
 const validators = new Map<string, ValidateFunction>();
 
 /**
@@ -30,14 +27,17 @@ function closed(schema: Json): Json {
   const text = JSON.stringify(schema, (_, node: Json | null) =>
     node?.type === 'object' ? { ...node, additionalProperties: false } : node,
   );
-  return JSON.parse(text) as Json;
+  return JSON.parse(text.replaceAll(REFERENCE, 'component:')) as Json;
+}
+
+for (const [name, schema] of Object.entries<Json>(description.components.schemas)) {
+  ajv.addSchema(closed(schema), `component:${name}`);
 }
 
 function validatorOf(name: string, schema: Json): ValidateFunction {
   let validator = validators.get(name);
   if (validator === undefined) {
-    const text = JSON.stringify(closed(schema)).replaceAll(REFERENCE, 'component:');
-    validator = ajv.compile(JSON.parse(text) as Json);
+    validator = ajv.compile(closed(schema));
     validators.set(name, validator);
   }
   return validator;
@@ -63,15 +63,16 @@ async function decode(response: Response, type: string): Promise<unknown> {
 
 /** Errors that are no operation's: of a path, or a method, that the API does not have. */
 function checkOther(response: Response, body: Json, where: string): void {
-  const names: Record<number, string> = {
-    401: 'PlainError',
-    404: 'NotFoundError',
-    405: 'MethodNotAllowedError',
-    429: 'PlainError',
+  const schemas: Record<number, Json> = {
+    401: PLAIN_ERROR,
+    404: ERROR_SCHEMAS.not_found,
+    405: ERROR_SCHEMAS.method_not_allowed,
+    429: PLAIN_ERROR,
   };
-  const name = names[response.status];
-  if (name === undefined) throw new Error(`${where}: not a status of a path that is not described`);
-  check(validatorOf(name, ERROR_SCHEMAS[name]), body, where);
+  const schema = schemas[response.status];
+  if (schema === undefined)
+    throw new Error(`${where}: not a status of a path that is not described`);
+  check(validatorOf(`other ${response.status}`, schema), body, where);
 }
 
 function check(validator: ValidateFunction, body: unknown, where: string): void {

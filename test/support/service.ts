@@ -133,6 +133,8 @@ export interface TestServiceOptions {
   staleAfterS?: number;
   /** In place of a limiter without limits. */
   checkPlan?: PlanCheck;
+  /** Origins of pages that may read replies. */
+  corsOrigins?: readonly string[];
   /** Keeps fragments; otherwise the pool makes every page. */
   fragments?: boolean;
 }
@@ -197,6 +199,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     log,
     limits: { ...HTTP_LIMITS, ...limits },
     columns: new SegmentColumns(depth, options.columnBytes),
+    corsOrigins: options.corsOrigins,
   });
   return {
     server,

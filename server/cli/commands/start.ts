@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { demoTokens, DEMO_SEED } from '../../../compute/demo/tokens.js';
 import { readMarker } from '../../../storage/demo/fill.js';
+import { DOCS_PATH } from '../../api/docs.js';
 import { BASE_PATH } from '../../api/endpoint.js';
 import { defineCommand } from '../command.js';
 import { printLine, tell } from '../output.js';
@@ -14,7 +15,7 @@ import { startService } from './serve.js';
 
 export const command = defineCommand({
   about:
-    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it alive. Prints the URL, a new key (which replaces the key of the previous start) and a command to try.',
+    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it alive. Prints the URL, where the documentation is, a new key (which replaces the key of the previous start) and a command to try.',
   words: {},
   flags: SERVE_FLAGS,
   environment: SERVE_ENVIRONMENT,
@@ -36,15 +37,22 @@ async function start(options: ServeOptions): Promise<void> {
   const { key } = await onStore(options.directory, renewDemoKey);
   // The printed command should have data to show.
   await firstData(options.directory);
-  const [{ address }] = demoTokens(DEMO_SEED);
-  printLine(`URL  ${service.url}`);
-  printLine(`Key  ${key}`);
-  printLine(
-    `Try  curl --compressed -H 'x-api-key: ${key}' '${service.url}${BASE_PATH}/replay/${address}?group=all'`,
-  );
+  for (const line of greeting(service.url, key)) printLine(line);
   await stopped;
   await stopCollector(collector);
   await service.close();
+}
+
+/** Where the server is, where its documentation is, and what to try. */
+export function greeting(url: string, key: string): string[] {
+  const [{ address }] = demoTokens(DEMO_SEED);
+  const page = `${url}${BASE_PATH}/replay/${address}?group=all`;
+  return [
+    `URL  ${url}`,
+    `Docs ${url}${DOCS_PATH}`,
+    `Key  ${key}`,
+    `Try  curl --compressed -H 'x-api-key: ${key}' '${page}'`,
+  ];
 }
 
 /** Starts the collector as a process of its own, which reaches the store like any other collector. */

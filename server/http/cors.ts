@@ -1,0 +1,60 @@
+/**
+ * Cross-origin requests of browsers (CORS, Fetch standard 3.3): a page of another origin may read replies
+ * only where they say so, and asks beforehand, in a preflight, whether it may send a key.
+ */
+import type { Headers } from './errors.js';
+import type { Exchange } from './exchange.js';
+
+/** The origin that stands for every one. */
+export const ANY_ORIGIN = '*';
+
+export interface CorsOptions {
+  /** The pages that may read replies, by origin (`https://app.example.com`); or ANY_ORIGIN. */
+  origins: readonly string[];
+  /** Paths below it are open to them. */
+  below: string;
+  /** Headers of replies that they may read. */
+  exposedHeaders: readonly string[];
+}
+
+/** What is asked and may be sent: the headers of an API request that browsers do not let through unasked. */
+const PREFLIGHT: Headers = [
+  ['Access-Control-Allow-Methods', 'GET, HEAD, POST'],
+  ['Access-Control-Allow-Headers', 'x-api-key, content-type, if-none-match, want-repr-digest'],
+  // Two hours: more than that Chromium does not keep.
+  ['Access-Control-Max-Age', '7200'],
+];
+
+/**
+ * Adds the headers of CORS to every reply of `handle`, errors included, and answers preflights itself, so
+ * that they need no key and cost nothing. Without origins it is `handle`.
+ */
+export function withCors(
+  handle: (exchange: Exchange) => void,
+  { origins, below, exposedHeaders }: CorsOptions,
+): (exchange: Exchange) => void {
+  if (origins.length === 0) return handle;
+  const known = new Set(origins);
+  const any = known.has(ANY_ORIGIN);
+  const exposed = exposedHeaders.join(', ');
+  return (exchange) => {
+    if (!exchange.path.startsWith(below)) {
+      handle(exchange);
+      return;
+    }
+    if (!any) exchange.addHeader('Vary', 'Origin');
+    const origin = exchange.header('origin');
+    const allowed = origin !== '' && (any || known.has(origin));
+    if (allowed) exchange.addHeader('Access-Control-Allow-Origin', any ? ANY_ORIGIN : origin);
+    if (allowed && isPreflight(exchange)) {
+      exchange.reply(204, PREFLIGHT, null);
+      return;
+    }
+    if (allowed) exchange.addHeader('Access-Control-Expose-Headers', exposed);
+    handle(exchange);
+  };
+}
+
+function isPreflight(exchange: Exchange): boolean {
+  return exchange.method === 'OPTIONS' && exchange.header('access-control-request-method') !== '';
+}
