@@ -3,7 +3,8 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { encodeRuns, rewriteSegments } from '../compute/segment/rewrite.js';
 import { BUNDLE_VERSION, BundleWriter } from '../storage/bundle.js';
-import { DATABASE_FILE, Store } from '../storage/store.js';
+import { DATABASE_FILE } from '../storage/data-directory.js';
+import { Store } from '../storage/store.js';
 import { type PageShape, tokenHistory } from './data/pages.js';
 
 /** Snapshots of a token are this many pages long. */

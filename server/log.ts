@@ -4,6 +4,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 export interface Log {
   info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
   /** Logs the stack of `error` on the same line. */
   error(message: string, fields?: LogFields, error?: unknown): void;
 }
@@ -26,6 +27,7 @@ export function createLog(
   };
   return {
     info: (message, fields = {}) => line('info', message, fields),
+    warn: (message, fields = {}) => line('warn', message, fields),
     error: (message, fields = {}, error = undefined) =>
       line('error', message, error === undefined ? fields : { ...fields, error: stackOf(error) }),
   };

@@ -1,6 +1,6 @@
 /** Bundles: files that hand one validated and binned file of a dataset from a command to the store. */
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Packr, Unpackr } from 'msgpackr';
 import type { OwnerNames } from '../compute/holders/owners.js';
@@ -8,6 +8,7 @@ import type { MarketOrigin } from '../compute/ingest/binned-chunk.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
 import type { JoinMode } from '../compute/segment/merge.js';
 import type { EncodedSegment } from '../compute/segment/segment.js';
+import { makeDirectory } from './data-directory.js';
 import type { FlatDataset, TokenRow } from './contract.js';
 import type { SqlValue } from './duckdb/statements.js';
 
@@ -109,7 +110,7 @@ export class BundleWriter {
 
   static async create(directory: string): Promise<BundleWriter> {
     const staging = path.join(directory, STAGING);
-    await mkdir(staging, { recursive: true, mode: 0o700 });
+    await makeDirectory(staging);
     const name = `${randomUUID()}${SUFFIX}`;
     const file = path.join(staging, name);
     return new BundleWriter(name, file, await open(file, 'wx+', 0o600));

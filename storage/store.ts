@@ -1,5 +1,4 @@
 /** An open data directory. */
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { applyBundle, type CommitOptions, Commits } from './commit.js';
 import type {
@@ -16,6 +15,7 @@ import type {
   StoreSummary,
   TierKey,
 } from './contract.js';
+import { DATABASE_FILE, makeDirectory } from './data-directory.js';
 import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
@@ -33,9 +33,6 @@ import { migrate, SCHEMA_VERSION } from './migrations.js';
 import { allDcaOrders, dcaOrdersOf } from './orders/dca-orders.js';
 import { allLimitOrders, limitOrdersOf } from './orders/limit-orders.js';
 import { WaitingTokens } from './queue.js';
-
-/** The database's name within a data directory. */
-export const DATABASE_FILE = 'fathom.duckdb';
 
 export interface StoreOptions extends CommitOptions {
   /** Called when work in the background fails; `work` names it for the log. */
@@ -96,7 +93,7 @@ export class Store implements StoreOperations {
    * @throws InputError if it is damaged, not a store, or written by a newer Fathom
    */
   static async open(directory: string, options: StoreOptions): Promise<Store> {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory);
     const file = path.join(directory, DATABASE_FILE);
     const onFailed = (work: string) => (error: unknown) => options.onBackgroundError?.(error, work);
     let database: Database | null = null;

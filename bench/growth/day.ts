@@ -2,7 +2,8 @@
 import path from 'node:path';
 import { describeSegment, sliceRun } from '../../compute/segment/segment.js';
 import { Database } from '../../storage/duckdb/database.js';
-import { DATABASE_FILE, type Store } from '../../storage/store.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
+import type { Store } from '../../storage/store.js';
 import { PAGE_A, tokenHistory } from '../data/pages.js';
 import { databaseBytes, openStore } from '../store.js';
 import { commitFrames } from './full-segments.js';

@@ -11,7 +11,7 @@ import { decodeSegment, describeSegment } from '../../compute/segment/segment.js
 import { bareTokenRow } from '../../storage/contract.js';
 import { Database } from '../../storage/duckdb/database.js';
 import type { SqlValue } from '../../storage/duckdb/statements.js';
-import { DATABASE_FILE } from '../../storage/store.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { benchAddress, EVERY_S, type PageShape, START_S, tokenHistory } from '../data/pages.js';
 import { commitFrames } from './full-segments.js';
 import { type GrowthStore, makeStore, type StoreShape } from './growth-store.js';

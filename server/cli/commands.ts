@@ -1,6 +1,7 @@
 /** Runs the commands of `fathom`. Exit status: 0 done, 1 failed, 2 wrong usage. */
 import { UsageError } from '../../storage/errors.js';
 import type { Command } from './command.js';
+import type { NamedCommand } from './commands/completion.js';
 import { didYouMean } from './flags.js';
 import { commandHelp, overview } from './help.js';
 import { PartlyDone, failureDocument, failureText, printJson, printLine, tell } from './output.js';
@@ -48,6 +49,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'fills a data directory with a simulated market',
     load: async () => (await import('./commands/demo.js')).command,
   },
+  completion: {
+    summary: 'prints a script by which a shell completes commands and flags',
+    load: async () => (await import('./commands/completion.js')).completionOf(loadAll),
+  },
 };
 export const COMMAND_NAMES = Object.keys(COMMANDS);
 
@@ -58,6 +63,15 @@ const HELP_FLAGS = ['--help', '-h'];
 /** A command by its name. */
 export async function loadCommand(name: string): Promise<Command> {
   return COMMANDS[name].load();
+}
+
+function loadAll(): Promise<NamedCommand[]> {
+  return Promise.all(
+    Object.entries(COMMANDS).map(async ([name, { summary, load }]) => ({
+      ...{ name, summary },
+      command: await load(),
+    })),
+  );
 }
 
 /** Runs a command. @returns the exit status */

@@ -33,6 +33,7 @@ export type Flags = Readonly<Record<string, Flag>>;
 /** A positional word, under its placeholder in lower case. */
 export interface Word {
   readonly values?: readonly string[];
+  readonly names?: 'file';
   /** One or more; the last word alone. */
   readonly repeated?: true;
   readonly optional?: true;

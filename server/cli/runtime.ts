@@ -5,6 +5,8 @@
 import type { ComputePool } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/rewrite.js';
 import { withStore } from '../../storage/access.js';
+import { holdsStore } from '../../storage/data-directory.js';
+import { InputError } from '../../storage/errors.js';
 import type { UseStore } from '../../storage/ingest/ingest.js';
 import type { StoreOperations } from '../../storage/contract.js';
 import type { StoreOptions } from '../../storage/store.js';
@@ -26,16 +28,42 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
   };
 }
 
-/** Runs `body` on a store without a pool, which rewrites segments in this thread. */
-export function onStore<T>(
+/**
+ * Runs `body` on the store of a directory without a pool: it rewrites segments in this thread.
+ * @throws InputError if the directory holds no store, lest a mistyped one be made
+ */
+export async function onStore<T>(
   data: string | undefined,
+  body: (store: StoreOperations) => Promise<T>,
+): Promise<T> {
+  const directory = dataDirectory(data);
+  if (await holdsStore(directory)) return onAnyStore(directory, body);
+  throw new InputError(
+    `${directory} holds no store; is --data right? (ingest, import, demo, keys create and serve make one)`,
+  );
+}
+
+/** Like onStore(), but makes the store if there is none. */
+export async function onNewStore<T>(
+  data: string | undefined,
+  body: (store: StoreOperations) => Promise<T>,
+): Promise<T> {
+  const directory = dataDirectory(data);
+  const isNew = !(await holdsStore(directory));
+  const result = await onAnyStore(directory, body);
+  if (isNew) tell(`${directory} held no store; it holds a new, empty one now`);
+  return result;
+}
+
+function onAnyStore<T>(
+  directory: string,
   body: (store: StoreOperations) => Promise<T>,
 ): Promise<T> {
   const rewrite = async (input: RewriteInput) => {
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  return withStore(dataDirectory(data), { rewrite }, body);
+  return withStore(directory, { rewrite }, body);
 }
 
 /** Runs `body` with a pool of its own. */

@@ -1,5 +1,5 @@
 /** Fills a store with the simulated market's history and continues it, through ingest. */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { demoFlatChanges, demoFlatRows, type DemoRows } from '../../compute/demo/flat.js';
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../compute/demo/history.js';
 import { type DemoToken, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
 import type { ComputePool } from '../../compute/pool.js';
+import { makeDirectory } from '../data-directory.js';
 import { InputError } from '../errors.js';
 import { prepareFlatRows, prepareTokenRows } from '../ingest/flat.js';
 import { prepareHolderRows } from '../ingest/holders.js';
@@ -71,7 +72,7 @@ export async function readMarker(directory: string): Promise<DemoMarker | null> 
 
 export async function writeMarker(directory: string, marker: DemoMarker): Promise<void> {
   const file = path.join(directory, MARKER_FILE);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory);
   await writeFile(`${file}.new`, `${JSON.stringify(marker)}\n`);
   await rename(`${file}.new`, file);
 }

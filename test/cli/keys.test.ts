@@ -1,5 +1,5 @@
 /** `fathom keys`, with the server stopped and running. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -9,6 +9,7 @@ import {
   fathomProcess,
   serve,
   temporaryDirectory,
+  withStoreOf,
   type Server,
 } from '../support/cli.js';
 import type { Json } from '../support/tables.js';
@@ -32,10 +33,44 @@ let first: Json;
 let second: Json;
 
 beforeAll(async () => {
+  await withStoreOf(data, () => Promise.resolve());
   first = await json('create', '--tier', 'premium', '--name', 'Ann “A”', '--rpm', '7');
   second = await json('create', '--tier', 'enterprise', '--rpm', 'unlimited', '--quota', '5000');
 });
 afterAll(cleanUp);
+
+describe('a directory without a store', () => {
+  it.each([['list'], ['rotate', 'key_x'], ['revoke', 'key_x']])(
+    'is refused by %s, and not made',
+    async (...words) => {
+      const missing = path.join(temporaryDirectory(), 'dtaa');
+      const ended = await fathom(['keys', ...words, '--data', missing]);
+      expect([ended.status, ended.stdout]).toEqual([1, '']);
+      expect(ended.stderr).toBe(
+        `${missing} holds no store; is --data right? (ingest, import, demo, keys create and serve make one)\n`,
+      );
+      expect(existsSync(missing)).toBe(false);
+    },
+  );
+
+  it('gets one by create, which says so', async () => {
+    const missing = path.join(temporaryDirectory(), 'new');
+    const made = await fathom(['keys', 'create', '--tier', 'premium', '--json', '--data', missing]);
+    expect(made.stderr).toBe(`${missing} held no store; it holds a new, empty one now\n`);
+    expect((await fathom(['keys', 'list', '--data', missing])).status).toBe(0);
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'is told where the system makes no directories',
+    async () => {
+      const ended = await fathom(['keys', 'create', '--tier', 'premium', '--data', '/proc/fathom']);
+      expect([ended.status, ended.stderr]).toEqual([
+        1,
+        '/proc/fathom: no directory can be made there\n',
+      ]);
+    },
+  );
+});
 
 describe('with the server stopped', () => {
   it('create prints the key once, with its plan and limits', () => {

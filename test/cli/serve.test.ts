@@ -9,6 +9,7 @@ import { THREAD_NICENESS } from '../../compute/pool.js';
 import { settingsOf } from '../support/settings.js';
 import { UsageError } from '../../storage/errors.js';
 import {
+  becomes,
   cleanUp,
   fathomProcess,
   newKey,
@@ -137,6 +138,12 @@ describe('settings', () => {
     const home = temporaryDirectory();
     writeFileSync(path.join(home, 'fathom.config.json'), '{"port": "0"}');
     const server = await serve(null, [], { cwd: home });
+    // A new store is said, as it may be in a mistyped directory.
+    await becomes(
+      () => Promise.resolve(server.logged().includes('level=warn msg="the store is empty" data=')),
+      true,
+      1000,
+    );
     await server.stop();
     const { tokens } = await withStoreOf(path.join(home, 'data'), (store) => store.summary());
     expect(tokens).toBe(0);

@@ -86,6 +86,13 @@ describe('command lines', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('call fathom by its path: npx would ask the registry for it outside the clone', () => {
+    const called = DOCUMENTS.flatMap(
+      ({ text }) => text.match(/\b(npx|npm exec|npm x) .*fathom.*/g) ?? [],
+    );
+    expect(called).toEqual([]);
+  });
+
   it('of npm name scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       scripts: Record<string, string>;

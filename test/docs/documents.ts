@@ -49,7 +49,7 @@ export function shellLines({ blocks }: Document): string[] {
     .filter((line) => line !== '');
 }
 
-const CALL = /(?:^|[\s(])(?:(?:npx )?fathom|node dist\/server\/cli\/main\.js) ([a-z][^)&|>]*)/;
+const CALL = /(?:^|[\s(])(?:\.\/)?fathom ([a-z][^)&|>]*)/;
 
 /** The words behind `fathom` in a command line, null where it calls something else. */
 export function fathomWords(line: string): string[] | null {

@@ -32,15 +32,11 @@ function freePort(): Promise<number> {
 
 /**
  * One script of what a reader would type: the README's commands, then the paging example of the API.
- * `npx` is a stand-in that runs this very build.
+ * `./fathom` runs this very build.
  */
 async function typeEverything(directory: string): Promise<string[]> {
   const port = String(await freePort());
-  writeFileSync(
-    path.join(directory, 'npx'),
-    `#!/bin/sh\n[ "$1" = fathom ] || exit 1\nshift\nexec '${process.execPath}' '${path.resolve('dist/server/cli/main.js')}' "$@"\n`,
-    { mode: 0o755 },
-  );
+  symlinkSync(path.resolve('fathom'), path.join(directory, 'fathom'));
   const paging = api.blocks.filter(({ info }) => info === 'js run').map(({ text }) => text);
   expect(paging).toHaveLength(1);
   writeFileSync(path.join(directory, 'paging.mjs'), paging[0]);
@@ -74,8 +70,8 @@ describe("the README's example", () => {
 
   it('is what can be run: import and serve, then ask', () => {
     expect(example).toHaveLength(2);
-    expect(example[0]).toContain('npx fathom import');
-    expect(example[0]).toContain('npx fathom serve');
+    expect(example[0]).toContain('./fathom import');
+    expect(example[0]).toContain('./fathom serve');
     expect(example[1]).toContain('curl');
   });
 

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
 import type { StoreChange } from '../../storage/contract.js';
 import { Database } from '../../storage/duckdb/database.js';
-import { DATABASE_FILE } from '../../storage/store.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { keptReference } from '../reference/holder-retention.js';
 import { commitHolders, type Held, holderSnapshot, storedHolders } from '../support/holders.js';
 import { DataDirectory, MINT, openStore, OTHER_MINT } from '../support/stores.js';

@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { COMPACT_SEGMENTS } from '../../storage/depth/compaction.js';
 import { SegmentGoneError } from '../../storage/contract.js';
-import { DATABASE_FILE, type Store } from '../../storage/store.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
+import type { Store } from '../../storage/store.js';
 import {
   DataDirectory,
   MINT,

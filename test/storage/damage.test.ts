@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
 import { SCHEMA_VERSION } from '../../storage/migrations.js';
-import { DATABASE_FILE } from '../../storage/store.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { fathom } from '../support/cli.js';
 import {
   DataDirectory,

@@ -111,7 +111,7 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     'Turns market data into rows of a dataset, straight into a store (all files together one transaction) or, with --out, into an NDJSON file for ingest. A flag that does not apply to the format is an error. docs/data.md has the formats and their rules.',
-  words: { format: { values: IMPORT_FORMATS }, file: { repeated: true } },
+  words: { format: { values: IMPORT_FORMATS }, file: { repeated: true, names: 'file' } },
   flags: FLAGS,
   examples: [
     'fathom import tardis-incremental-l2 book.csv.gz --token mainchain:9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E --every 1s',

@@ -27,7 +27,7 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     'Loads files of one dataset, in order, each in its own transaction. The first refused file ends the command; files before it stay loaded. FILE ends in .ndjson, .jsonl or .csv (also with .gz), .parquet, .arrow or .arrows.',
-  words: { dataset: { values: DATASETS }, file: { repeated: true } },
+  words: { dataset: { values: DATASETS }, file: { repeated: true, names: 'file' } },
   flags: FLAGS,
   examples: [
     'fathom ingest tokens tokens.csv',

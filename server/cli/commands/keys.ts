@@ -4,7 +4,7 @@ import { UsageError } from '../../../storage/errors.js';
 import { defineCommand } from '../command.js';
 import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { printJson, printLine, tell } from '../output.js';
-import { onStore } from '../runtime.js';
+import { onNewStore, onStore } from '../runtime.js';
 
 /** Maximum of `--rpm` and `--quota`. */
 const MAX_LIMIT = 1_000_000_000;
@@ -46,7 +46,7 @@ export const create = defineCommand({
   ],
   run: async ({ tier, name = null, rpm = null, quota = null, data, json }) => {
     const request = { tier, name, requestsPerMinute: rpm, monthlyQuota: quota };
-    printIssued(await onStore(data, (store) => store.createKey(request)), json);
+    printIssued(await onNewStore(data, (store) => store.createKey(request)), json);
   },
 });
 

@@ -19,7 +19,7 @@ import { TopScores } from '../../scores/top-scores.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { LiveTokens } from '../../tokens/live-tokens.js';
 import { defineCommand } from '../command.js';
-import { stopSignal, storeOptions } from '../runtime.js';
+import { onStore, stopSignal, storeOptions } from '../runtime.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
 
 export const command = defineCommand({
@@ -40,7 +40,11 @@ async function serve(options: ServeOptions): Promise<void> {
   const ending = new AbortController();
   const stopped = stopSignal().then(() => ending.abort());
   try {
-    const service = await startService(options, ending.signal);
+    const log = createLog();
+    const service = await startService(options, ending.signal, log);
+    const { tokens } = await onStore(options.directory, (store) => store.summary());
+    // A new store may be a mistyped directory.
+    if (tokens === 0) log.warn('the store is empty', { data: options.directory });
     await stopped;
     await service.close();
   } catch (error) {
