@@ -1,116 +1,23 @@
 /** Binance combined-stream captures as snapshots of the order book. */
-import { InputError } from '../errors.js';
-import { readLineBatches } from '../lines.js';
-import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
+import {
+  type DepthSnapshot,
+  type DepthUpdate,
+  idBefore,
+  type OtherMessage,
+  readBinanceMessages,
+  readLevels,
+} from './binance-messages.js';
+import { type BookMarket, BookSampler } from './book-sampler.js';
+import { UnnamedSnapshots, UpdateBuffer } from './binance-waiting.js';
 import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
-import { type BookMarket, BookMessage, BookSampler, type LevelList } from './order-book.js';
+import { BookMessage } from './order-book.js';
+import { excerpt } from './refusals.js';
+import { SymbolChoice } from './symbols.js';
 
-/** Levels of updates that wait for a snapshot; beyond, the oldest updates are dropped. */
-export const MAX_WAITING_LEVELS = 500_000;
-
-const US_PER_MS = 1_000;
-/** Plausible times in milliseconds: 1973 to 2106, which seconds and microseconds miss. */
-const MIN_TIME_MS = 1e11;
-const MAX_TIME_MS = 0xffff_ffff * 1e3;
 /** COIN-M symbols: `BTCUSD_PERP`, `BTCUSD_240927`; but `BTCBUSD_210129` was quoted in BUSD. */
 const COIN_MARGINED = /USD_PERP$|(^BNB|[^B])USD_[0-9]{6}$/;
-const LOCAL_TIME = /^[0-9]*\s*$/;
-
-/** A change of the book: the totals at these prices after updates `firstId` to `lastId`. */
-interface DepthUpdate {
-  kind: 'update';
-  symbol: string;
-  /** `E`, in epoch microseconds. */
-  us: number;
-  firstId: number;
-  lastId: number;
-  /** `pu`, the `lastId` of the update before; null on spot, where ids have no gaps. */
-  previousId: number | null;
-  fields: JsonFields;
-}
-
-/** The REST depth snapshot: the best 1,000 levels a side as of update `lastId`. */
-interface DepthSnapshot {
-  kind: 'snapshot';
-  /** `E` in epoch microseconds, null on spot, which has none. */
-  us: number | null;
-  lastId: number;
-  fields: JsonFields;
-}
-
-/** Any other message; only its time counts. */
-interface OtherMessage {
-  kind: 'other';
-  us: number | null;
-}
-
-type BinanceMessage = DepthUpdate | DepthSnapshot | OtherMessage;
-
-/** The messages of stream files, a batch at a time: `<local time> <JSON>`, one a line. */
-async function* readBinanceMessages(
-  files: readonly string[],
-): AsyncGenerator<Iterable<BinanceMessage>, void, undefined> {
-  for (const path of files) {
-    for await (const lines of readLineBatches(path)) {
-      yield (function* () {
-        for (const { line, text } of lines) {
-          if (text !== '') yield readMessage(`${path}:${line}`, text);
-        }
-      })();
-    }
-  }
-}
-
-function readMessage(where: string, text: string): BinanceMessage {
-  const brace = text.indexOf('{');
-  if (brace < 0 || !LOCAL_TIME.test(text.slice(0, brace))) {
-    throw new InputError(`${where}: the line: expected '<local time> <JSON object>'`);
-  }
-  const outer = new JsonFields(where, parseJsonObject(text.slice(brace), where));
-  const fields = outer.has('data') ? outer.child('data') : outer;
-  if (fields.object.e === 'depthUpdate') return readUpdate(fields);
-  if (fields.object.lastUpdateId !== undefined) {
-    const lastId = fields.integer('lastUpdateId', 0, Number.MAX_SAFE_INTEGER);
-    return { kind: 'snapshot', us: readTimeOrNull(fields), lastId, fields };
-  }
-  return { kind: 'other', us: readTimeOrNull(fields) };
-}
-
-function readUpdate(fields: JsonFields): DepthUpdate {
-  const id = (field: string) => fields.integer(field, 0, Number.MAX_SAFE_INTEGER);
-  const us = readTimeOrNull(fields);
-  if (us === null) throw fields.fault('E', 'expected epoch milliseconds');
-  return {
-    kind: 'update',
-    symbol: fields.text('s'),
-    us,
-    firstId: id('U'),
-    lastId: id('u'),
-    previousId: fields.has('pu') ? id('pu') : null,
-    fields,
-  };
-}
-
-function readTimeOrNull(fields: JsonFields): number | null {
-  const ms = fields.integerOrNull('E', MIN_TIME_MS, MAX_TIME_MS);
-  return ms === null ? null : ms * US_PER_MS;
-}
-
-/** Adds the `[price, size]` pairs of a field to a list; sizes of 0 too. */
-function readLevels(fields: JsonFields, field: string, levels: LevelList): void {
-  fields.list(field).forEach((level, i) => {
-    const [price, size] = Array.isArray(level) ? level.map(decimalOf) : [];
-    if (!(price > 0 && size >= 0)) {
-      throw fields.fault(`${field}[${i}]`, 'expected [price above 0, size of at least 0]');
-    }
-    levels.push(price, size);
-  });
-}
-
-function decimalOf(value: unknown): number {
-  if (typeof value === 'string') return parseDecimal(value);
-  return typeof value === 'number' ? value : NaN;
-}
+/** Kinds of other messages that a report names. */
+const MAX_NAMED_STREAMS = 10;
 
 /**
  * Binance combined-stream captures as snapshots, by the exchange's rule: a depth snapshot makes the
@@ -125,7 +32,8 @@ export async function* importBinanceStream(
   report: ImportReport,
 ): AsyncGenerator<object, void, undefined> {
   const sampler = new BookSampler(token, options, report);
-  const feed = new BinanceFeed(sampler, report);
+  const choice = new SymbolChoice(options.symbol);
+  const feed = new BinanceFeed(sampler, choice, report);
   for await (const messages of readBinanceMessages(files)) {
     for (const message of messages) {
       switch (message.kind) {
@@ -136,11 +44,12 @@ export async function* importBinanceStream(
           yield* feed.snapshot(message);
           break;
         case 'other':
-          feed.seeTime(message.us);
+          feed.other(message);
       }
     }
   }
-  yield* sampler.finish(feed.lastUs);
+  choice.finish();
+  yield* sampler.finish(feed.reasonOfNoBook(), feed.lastUs);
 }
 
 class BinanceFeed {
@@ -152,23 +61,49 @@ class BinanceFeed {
   private lastId = 0;
   /** No update has followed the snapshot yet: the next one may begin before it. */
   private isFresh = false;
-  private symbol: string | null = null;
+  private isNamed = false;
+  private snapshots = 0;
+  private readonly others = new OtherStreams();
   private readonly waiting = new UpdateBuffer();
+  private readonly unnamed = new UnnamedSnapshots();
   private readonly body = new BookMessage();
 
   constructor(
     private readonly sampler: BookSampler,
+    private readonly choice: SymbolChoice,
     private readonly report: ImportReport,
   ) {}
 
-  seeTime(us: number | null): void {
+  other({ name, us }: OtherMessage): void {
+    this.seeTime(us);
+    if (name !== null) this.others.add(name);
+  }
+
+  /** Why the book was never whole. */
+  reasonOfNoBook(): string {
+    if (this.updateUs === 0 && this.snapshots === 0)
+      return `no depth update; ${this.others.text()}`;
+    if (this.snapshots === 0) {
+      return 'no depth snapshot (a line with lastUpdateId, bids and asks), from which on a book is whole';
+    }
+    if (this.unnamed.count > 0) return 'no depth snapshot names the symbol or fits its updates';
+    return this.updateUs === 0 ? 'no depth update' : 'no depth update takes on the depth snapshot';
+  }
+
+  private seeTime(us: number | null): void {
     if (us !== null) this.lastUs = Math.max(this.lastUs, us);
   }
 
   *update(update: DepthUpdate): Generator<object, void, undefined> {
-    this.report.messages++;
     this.seeTime(update.us);
-    this.checkSymbol(update);
+    const market = binanceMarket(update);
+    if (!this.choice.takes(update.fields.where, update.symbol, market.source)) {
+      this.unnamed.seeOther(update);
+      return;
+    }
+    this.report.messages++;
+    if (!this.isNamed) this.sampler.nameMarket(market, update.fields.where);
+    this.isNamed = true;
     if (!this.sampler.isWhole) {
       this.hold(update);
     } else if (update.lastId <= this.lastId) {
@@ -182,11 +117,31 @@ class BinanceFeed {
       else this.hold(update);
     }
     this.updateUs = Math.max(this.updateUs, update.us);
+    yield* this.useUnnamed();
   }
 
   *snapshot(snapshot: DepthSnapshot): Generator<object, void, undefined> {
-    this.report.messages++;
+    const { symbol, fields } = snapshot;
     this.seeTime(snapshot.us);
+    if (symbol !== null && !this.choice.takes(fields.where, symbol, null)) return;
+    this.report.messages++;
+    this.snapshots++;
+    if (symbol !== null || this.choice.wanted === undefined) {
+      yield* this.startOver(snapshot);
+      return;
+    }
+    if (this.unnamed.add(snapshot)) this.report.oldMessages++;
+    yield* this.useUnnamed();
+  }
+
+  /** Of several symbols, a snapshot that names none is used where only the chosen one's ids fit. */
+  private *useUnnamed(): Generator<object, void, undefined> {
+    if (this.unnamed.count === 0 || this.sampler.isWhole) return;
+    const snapshot = this.unnamed.takeFitting(this.waiting);
+    if (snapshot !== null) yield* this.startOver(snapshot);
+  }
+
+  private *startOver(snapshot: DepthSnapshot): Generator<object, void, undefined> {
     const { sampler, report, body } = this;
     if (sampler.isWhole && snapshot.lastId < this.lastId) {
       report.oldMessages++;
@@ -244,7 +199,7 @@ class BinanceFeed {
 
   private continues(update: DepthUpdate): boolean {
     const { lastId } = this;
-    const before = update.previousId ?? update.firstId - 1;
+    const before = idBefore(update);
     return this.isFresh ? before <= lastId : before === lastId;
   }
 
@@ -255,24 +210,12 @@ class BinanceFeed {
       this.report.oldMessages++;
       return;
     }
-    if (held !== null && (update.previousId ?? update.firstId - 1) !== held) {
+    if (held !== null && idBefore(update) !== held) {
       const reason = `update ${update.firstId} does not follow ${held}, before any snapshot`;
       this.report.gaps.add({ t: update.us / 1e6, reason });
       this.report.oldMessages += this.waiting.take().length;
     }
     this.report.oldMessages += this.waiting.add(update);
-  }
-
-  private checkSymbol(update: DepthUpdate): void {
-    if (this.symbol === null) {
-      this.symbol = update.symbol;
-      this.sampler.nameMarket(binanceMarket(update), update.fields.where);
-    } else if (this.symbol !== update.symbol) {
-      throw new InputError(
-        `${update.fields.where}: s: expected ${this.symbol} (one import is one market), ` +
-          `found ${update.symbol}`,
-      );
-    }
   }
 }
 
@@ -284,55 +227,20 @@ function binanceMarket(update: DepthUpdate): BookMarket {
   return { source, pair, type: 'cex_perp' };
 }
 
-/** Updates of an order book that wait for the snapshot that they build on, oldest first. */
-class UpdateBuffer {
-  private updates: DepthUpdate[] = [];
-  private first = 0;
-  private levels = 0;
+/** The kinds of messages that make no book, counted. */
+class OtherStreams {
+  private readonly counts = new Map<string, number>();
 
-  /** The last update's `u`, null where none waits. */
-  get lastId(): number | null {
-    return this.updates.at(-1)?.lastId ?? null;
-  }
-
-  get isEmpty(): boolean {
-    return this.updates.length === this.first;
-  }
-
-  /** The greatest time of the updates that end at or before `lastId`, 0 where none does. */
-  timeUpTo(lastId: number): number {
-    let us = 0;
-    for (const update of this.updates) {
-      if (update.lastId <= lastId) us = Math.max(us, update.us);
+  add(name: string): void {
+    const known = this.counts.get(name);
+    if (known !== undefined || this.counts.size < MAX_NAMED_STREAMS) {
+      this.counts.set(name, (known ?? 0) + 1);
     }
-    return us;
   }
 
-  /** Adds an update; returns how many old ones it drops to stay within MAX_WAITING_LEVELS. */
-  add(update: DepthUpdate): number {
-    this.updates.push(update);
-    this.levels += levelsOf(update);
-    const first = this.first;
-    while (this.levels > MAX_WAITING_LEVELS && this.first < this.updates.length - 1) {
-      this.levels -= levelsOf(this.updates[this.first++]);
-    }
-    const dropped = this.first - first;
-    if (this.first > this.updates.length / 2) {
-      this.updates = this.updates.slice(this.first);
-      this.first = 0;
-    }
-    return dropped;
+  text(): string {
+    if (this.counts.size === 0) return 'the files are empty';
+    const texts = [...this.counts].map(([name, count]) => `${excerpt(name)} (${count})`);
+    return `only ${texts.join(', ')}`;
   }
-
-  /** Empties the buffer. */
-  take(): DepthUpdate[] {
-    const updates = this.updates.slice(this.first);
-    [this.updates, this.first, this.levels] = [[], 0, 0];
-    return updates;
-  }
-}
-
-/** An empty update holds memory too. */
-function levelsOf(update: DepthUpdate): number {
-  return 1 + update.fields.list('b').length + update.fields.list('a').length;
 }

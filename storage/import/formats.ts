@@ -29,6 +29,8 @@ export interface ImportToken {
 export interface ImportOptions {
   /** Required for books and pools. */
   token?: ImportToken;
+  /** Which of several symbols of the files to take, in any case. */
+  symbol?: string;
   source?: string;
   pair?: string;
   type?: MarketType;

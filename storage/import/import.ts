@@ -10,6 +10,7 @@ import type { FileReport, PreparedFile } from '../ingest/prepared.js';
 import { importBinanceStream } from './binance.js';
 import { type ImportFormat, type ImportOptions, ImportReport, kindOfFormat } from './formats.js';
 import { CLMM_POOLS, CP_PAIRS, DLMM_BINS, importPools } from './pool-states.js';
+import { NothingImportedError } from './refusals.js';
 import { importTardisIncremental, importTardisSnapshot } from './tardis.js';
 import { importSolanaTokenList, importWormholeCsv } from './token-lists.js';
 
@@ -39,6 +40,8 @@ type BasePrices = (times: readonly number[]) => Promise<Float64Array>;
  * or `tokens` (docs/definitions.md#imports), one at a time; `report` is up to date whenever a row
  * comes.
  * @throws InputError (`file:line: field: what`) at damaged input
+ * @throws OptionNeededError where an option is missing that the input makes necessary
+ * @throws NothingImportedError after the last file, where no row came of any
  * @throws UsageError without a file, or without the token that a format needs
  */
 export async function* importRows(
@@ -52,6 +55,16 @@ export async function* importRows(
     report.rows++;
     yield row;
   }
+  if (report.rows === 0) throw new NothingImportedError(reasonOfNoRow(format, report), report);
+}
+
+function reasonOfNoRow(format: ImportFormat, { messages, leftOut }: ImportReport): string {
+  const what = kindOfFormat(format) === 'pools' ? 'pool states' : 'entries';
+  if (messages === 0) return `no ${what} in the files`;
+  if (kindOfFormat(format) !== 'pools') return `none of ${messages} entries makes a token`;
+  return leftOut.count === 0
+    ? `none of ${messages} pool states holds the token`
+    : `all ${leftOut.count} pool states that hold the token were left out`;
 }
 
 function rowsOf(

@@ -1,8 +1,12 @@
-/** Refusals of an import that an option would lift. */
+/** Refusals of an import: what it lacks, or why nothing came of it. */
 import { InputError } from '../errors.js';
+import type { ImportReport } from './formats.js';
 
-/** What an import would need: the worth of a contract, or which of several symbols. */
-export type NeededOption = 'contract' | 'symbol';
+/**
+ * An option that would lift a refusal: the worth of a contract, one of several symbols, or a shorter
+ * step between snapshots.
+ */
+export type NeededOption = 'contract' | 'symbol' | 'everyS';
 
 /** The input cannot be imported without an option; the caller says how it is given. */
 export class OptionNeededError extends InputError {
@@ -12,4 +16,22 @@ export class OptionNeededError extends InputError {
   ) {
     super(message);
   }
+}
+
+/** The input was read to its end, and no row came of it. */
+export class NothingImportedError extends InputError {
+  /** @param option what might give rows; the caller says how it is given */
+  constructor(
+    cause: string,
+    readonly report: ImportReport,
+    readonly option: NeededOption | null = null,
+  ) {
+    super(`nothing to import: ${cause}`);
+  }
+}
+
+/** The beginning of some input, safe to show on one line. */
+export function excerpt(text: string, maxChars = 60): string {
+  const start = text.slice(0, maxChars).replaceAll(/\p{C}/gu, '?');
+  return text.length > maxChars ? `${start}...` : start;
 }

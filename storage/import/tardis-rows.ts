@@ -3,7 +3,10 @@ import type { MarketType } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { readLineChunks } from '../lines.js';
 import { parseDecimalBytes, parseIntegerBytes } from './fields.js';
-import type { BookMarket } from './order-book.js';
+import type { BookMarket } from './book-sampler.js';
+import { excerpt } from './refusals.js';
+import type { SymbolChoice } from './symbols.js';
+import { FORMAT_OF_TYPE, tardisType } from './tardis-types.js';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -19,23 +22,37 @@ const MAX_TIME_US = 0xffff_ffff * 1e6;
  * the bytes up to the newline, cut at commas. Columns are found by the header's names.
  */
 export class TardisRow {
-  /** The same in all rows of an import. */
+  /** Of the rows that the import takes. */
   exchange = '';
   symbol = '';
   line = 0;
+  /** Whether the import takes the row. */
+  isTaken = false;
   private bytes: Uint8Array = new Uint8Array(0);
   /** Field `i` is `starts[i] <= byte < starts[i + 1] - 1`. */
   private starts = new Int32Array(0);
   private names: readonly string[] = [];
-  private identity: Uint8Array | null = null;
+  /** Exchange and symbol, as they stand there, of the row before. */
+  private identity: Uint8Array = new Uint8Array(0);
   private exchangeColumn = -1;
+  private path = '';
 
-  constructor(private path: string) {}
+  constructor(private readonly choice: SymbolChoice) {}
 
   /** The file's columns; call at the start of every file. */
   startFile(path: string): void {
     this.path = path;
     this.names = [];
+  }
+
+  /** @throws InputError where the header is that of another data type */
+  expectType(expected: 'incremental_book_L2' | 'book_snapshot_N'): void {
+    const found = tardisType(this.names);
+    if (found === null || found === expected) return;
+    if (expected === 'book_snapshot_N' && found.startsWith('book_snapshot_')) return;
+    const format = FORMAT_OF_TYPE.find(([prefix]) => found.startsWith(prefix))?.[1];
+    const advice = format === undefined ? '' : `: import it as ${format}`;
+    throw new InputError(`${this.where}: expected Tardis ${expected}, found ${found}${advice}`);
   }
 
   /** The column of a name. Throws an InputError where the header lacks it. */
@@ -137,6 +154,12 @@ export class TardisRow {
     const text = Buffer.from(this.bytes.subarray(from, end)).toString('utf8').trimEnd();
     this.names = text.split(',');
     this.starts = new Int32Array(this.names.length + 1);
+    if (!this.names.includes('exchange')) {
+      throw new InputError(
+        `${this.where}: this is not a Tardis CSV: expected a header such as ` +
+          `exchange,symbol,timestamp,local_timestamp,..., found '${excerpt(text)}'`,
+      );
+    }
     this.exchangeColumn = this.column('exchange');
     if (this.column('symbol') !== this.exchangeColumn + 1) {
       throw this.fault('symbol', 'expected the column after exchange');
@@ -144,41 +167,35 @@ export class TardisRow {
     return end + 1;
   }
 
-  /** One import is one market: exchange and symbol stay those of the first row. */
+  /** Asks whether the row's market is taken, unless it is that of the row before. */
   private checkMarket(): void {
     const { bytes, identity, exchangeColumn } = this;
     const from = this.starts[exchangeColumn];
     const to = this.starts[exchangeColumn + 2] - 1;
-    if (identity === null) {
-      this.identity = bytes.slice(from, to);
-      this.exchange = this.text(exchangeColumn);
-      this.symbol = this.text(exchangeColumn + 1);
-      if (this.exchange === '' || this.symbol === '') {
-        throw this.fault('exchange, symbol', 'expected names, found nothing');
-      }
-      return;
-    }
-    let same = to - from === identity.length;
+    let same = to - from === identity.length && !this.choice.isRefusing;
     for (let i = 0; same && i < identity.length; i++) same = bytes[from + i] === identity[i];
     if (same) return;
-    const found = `${this.text(exchangeColumn)} ${this.text(exchangeColumn + 1)}`;
-    const expected = `${this.exchange} ${this.symbol}`;
-    throw this.fault(
-      'exchange, symbol',
-      `expected ${expected} (one import is one market), found ${found}`,
-    );
+    const [exchange, symbol] = [this.text(exchangeColumn), this.text(exchangeColumn + 1)];
+    if (exchange === '' || symbol === '') {
+      throw this.fault('exchange, symbol', 'expected names, found nothing');
+    }
+    this.identity = bytes.slice(from, to);
+    this.isTaken = this.choice.takes(this.where, symbol, exchange);
+    if (this.isTaken) [this.exchange, this.symbol] = [exchange, symbol];
   }
 }
 
 /**
- * The files' rows in order, a chunk at a time: each call of the yielded function moves the one row
- * object on. `startFile` is called after each header. Blank lines are skipped.
+ * The files' rows of the chosen symbol in order, a chunk at a time: each call of the yielded function
+ * moves the one row object on. `startFile` is called after each header. Blank lines are skipped.
+ * @throws InputError | OptionNeededError as SymbolChoice does
  */
 export async function* readTardisRows(
   files: readonly string[],
+  choice: SymbolChoice,
   startFile: (row: TardisRow) => void,
 ): AsyncGenerator<() => TardisRow | null, void, undefined> {
-  const row = new TardisRow('');
+  const row = new TardisRow(choice);
   for (const path of files) {
     row.startFile(path);
     for await (const { bytes, firstLine } of readLineChunks(path)) {
@@ -193,16 +210,17 @@ export async function* readTardisRows(
           }
           const isHeader = row.columns.length === 0;
           at = row.read(bytes, at, line++);
-          if (!isHeader) return row;
-          startFile(row);
+          if (isHeader) startFile(row);
+          else if (row.isTaken) return row;
         }
         return null;
       };
     }
     if (row.columns.length === 0) {
-      throw new InputError(`${path}:1: expected a header, found nothing`);
+      throw new InputError(`${path}:1: expected a header, found nothing: the file is empty`);
     }
   }
+  choice.finish();
 }
 
 /** Tardis' names of exchanges, or sections of them, that trade only derivatives. */

@@ -1,11 +1,14 @@
 /** Tardis `incremental_book_L2` and `book_snapshot_N` files as snapshots. */
+import { BookSampler } from './book-sampler.js';
 import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
-import { BookMessage, BookSampler, type LevelList } from './order-book.js';
+import { BookMessage, type LevelList } from './order-book.js';
+import { SymbolChoice } from './symbols.js';
 import { readTardisRows, tardisMarket, type TardisRow } from './tardis-rows.js';
 
 /** Rows with one local_timestamp beyond which a file is refused. */
 const MAX_MESSAGE_ROWS = 2_000_000;
 
+const NO_ROW = 'no row behind the header';
 const LEVEL_COLUMN = /^(asks|bids)\[([0-9]+)\]\.price$/;
 
 interface LevelColumns {
@@ -31,7 +34,8 @@ export async function* importTardisIncremental(
 ): AsyncGenerator<object, void, undefined> {
   const sampler = new BookSampler(token, options, report);
   const message = new MessageOfRows(sampler, report);
-  for await (const nextRow of readTardisRows(files, (row) => message.startFile(row))) {
+  const choice = new SymbolChoice(options.symbol);
+  for await (const nextRow of readTardisRows(files, choice, (row) => message.startFile(row))) {
     for (let row = nextRow(); row !== null; row = nextRow()) {
       if (message.endsBefore(row)) {
         if (sampler.isDue(message.us)) yield* sampler.before(message.us, message.body);
@@ -44,7 +48,11 @@ export async function* importTardisIncremental(
     yield* sampler.before(message.us, message.body);
     message.apply();
   }
-  yield* sampler.finish();
+  yield* sampler.finish(
+    report.messages === 0
+      ? NO_ROW
+      : 'no row is of a snapshot (is_snapshot true), from which on a book is whole',
+  );
 }
 
 /** The message that the last rows make, and where its file keeps the columns. */
@@ -63,6 +71,7 @@ class MessageOfRows {
   ) {}
 
   startFile(row: TardisRow): void {
+    row.expectType('incremental_book_L2');
     this.columns = {
       timestamp: row.column('timestamp'),
       local: row.column('local_timestamp'),
@@ -134,9 +143,11 @@ export async function* importTardisSnapshot(
   const message = new BookMessage();
   let columns: Columns = { timestamp: 0, bids: [], asks: [] };
   const startFile = (row: TardisRow) => {
+    row.expectType('book_snapshot_N');
     columns = readColumns(row);
   };
-  for await (const nextRow of readTardisRows(files, startFile)) {
+  const choice = new SymbolChoice(options.symbol);
+  for await (const nextRow of readTardisRows(files, choice, startFile)) {
     for (let row = nextRow(); row !== null; row = nextRow()) {
       if (report.messages++ === 0) sampler.nameMarket(tardisMarket(row), row.where);
       message.startOver();
@@ -148,7 +159,7 @@ export async function* importTardisSnapshot(
       sampler.apply(message, us);
     }
   }
-  yield* sampler.finish();
+  yield* sampler.finish(NO_ROW);
 }
 
 function readColumns(row: TardisRow): Columns {

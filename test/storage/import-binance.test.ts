@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { MAX_WAITING_LEVELS } from '../../storage/import/binance.js';
+import { MAX_WAITING_LEVELS } from '../../storage/import/binance-waiting.js';
 import { replayPlainly, type PlainUpdate } from '../reference/order-book.js';
 import { importAll, Scratch, TOKEN, type SnapshotRow } from './import-helpers.js';
 
@@ -179,9 +179,9 @@ describe('Binance streams', () => {
       'data.b[0]: expected [price above 0',
     ],
     [
-      'another symbol',
-      line({ e: 'depthUpdate', E: T0 * 1e3, s: 'Y', U: 1, u: 1, b: [], a: [] }),
-      's: expected X (one import is one market), found Y',
+      'another market',
+      line({ e: 'depthUpdate', E: T0 * 1e3, s: 'X', U: 1, u: 1, pu: 0, b: [], a: [] }),
+      'expected X of binance (one import is one market), found that of binance-futures',
     ],
   ];
   it.each(faulty)('with %s are refused with file and line', async (_, text, message) => {

@@ -10,6 +10,7 @@ import {
 } from '../../server/cli/commands/import.js';
 import { type ImportFormat, ImportReport } from '../../storage/import/formats.js';
 import { importRows } from '../../storage/import/import.js';
+import { NothingImportedError } from '../../storage/import/refusals.js';
 
 export const SHARED = path.resolve('..', 'shared', 'data');
 export const hasShared = existsSync(SHARED);
@@ -49,7 +50,7 @@ export interface TokensRow {
   asset: string | null;
 }
 
-/** Imports files as the command does. */
+/** Imports files as the command does; `nothing` is what it says where no row comes of them. */
 export async function importAll<Row = SnapshotRow>(
   format: ImportFormat,
   files: string[],
@@ -57,15 +58,17 @@ export async function importAll<Row = SnapshotRow>(
 ) {
   const report = new ImportReport();
   const rows: Row[] = [];
+  let nothing: string | null = null;
   const options = parseImportOptions(format, flags);
   try {
     for await (const row of importRows(format, files, options, report)) rows.push(row as Row);
   } catch (error) {
-    throw withFlags(error);
+    if (!(error instanceof NothingImportedError)) throw withFlags(error);
+    nothing = (withFlags(error) as Error).message;
   }
   // Reasons as the command words them.
   for (const item of report.leftOut.first) item.reason = leftOutReason(item);
-  return { rows, report };
+  return { rows, report, nothing };
 }
 
 /** Faults that ingest would find in the rows. */

@@ -172,7 +172,11 @@ describe('Tardis changes', () => {
   const damaged: [string, string, string][] = [
     ['a quote', good.replace('deribit', '"deribit"'), 'the row: expected no quotes'],
     ['a missing field', good.replace(',false', ''), 'the row: expected 8 fields'],
-    ['another market', good.replace(',X,', ',Y,'), 'exchange, symbol: expected deribit X'],
+    [
+      'another exchange',
+      good.replace('deribit,', 'binance,'),
+      'expected X of deribit (one import is one market), found that of binance',
+    ],
     [
       'milliseconds',
       good.replaceAll('000000,', '000,'),

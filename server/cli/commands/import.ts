@@ -25,7 +25,11 @@ import {
   type Tally,
 } from '../../../storage/import/formats.js';
 import { importIntoStore, importRows } from '../../../storage/import/import.js';
-import { type NeededOption, OptionNeededError } from '../../../storage/import/refusals.js';
+import {
+  type NeededOption,
+  NothingImportedError,
+  OptionNeededError,
+} from '../../../storage/import/refusals.js';
 import { systemClock } from '../../clock.js';
 import { defineCommand } from '../command.js';
 import {
@@ -36,7 +40,7 @@ import {
   type FlagValues,
   JSON_OUTPUT,
 } from '../flags.js';
-import { count, printJson, Progress, tell } from '../output.js';
+import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
 import { storeThrough, withPool } from '../runtime.js';
 
 /** Order books are centralised exchanges', so pool types do not apply. */
@@ -50,6 +54,12 @@ const DESCRIBING = {
     kind: 'text',
     placeholder: 'CHAIN:ADDRESS',
     meaning: 'books, pools: the token whose snapshots are made; needed',
+  },
+  symbol: {
+    kind: 'text',
+    placeholder: 'SYMBOL',
+    meaning: 'books: which of several symbols of the files to take',
+    default: 'the only one there is',
   },
   source: {
     kind: 'text',
@@ -137,7 +147,9 @@ async function importFiles(
       ? intoStore(format, files, options, dataDirectory(data))
       : intoFile(format, files, options, out);
   const report = await done.catch((error: unknown) => {
-    throw withFlags(error);
+    if (!(error instanceof NothingImportedError)) throw withFlags(error);
+    tellReport(error.report);
+    throw new PartlyDone(withFlags(error), { format, ...jsonReport(error.report) });
   });
   tellReport(report.read);
   tell(report.text);
@@ -149,11 +161,13 @@ const FLAGS_NEEDED: Readonly<Record<NeededOption, string>> = {
   contract:
     'give --contract-usd N (USD of one contract) or --contract-size N (units of the coin in one contract)',
   symbol: 'choose one with --symbol',
+  everyS: 'give a shorter --every',
 };
 
 /** A refusal in the words of flags; any other error as it is. */
 export function withFlags(error: unknown): unknown {
-  if (!(error instanceof OptionNeededError)) return error;
+  const needsOption = error instanceof OptionNeededError || error instanceof NothingImportedError;
+  if (!needsOption || error.option === null) return error;
   return new InputError(`${error.message}: ${FLAGS_NEEDED[error.option]}`);
 }
 
@@ -227,10 +241,6 @@ async function intoFile(
 }
 
 function tellReport(read: ImportReport): void {
-  // Not an error, but an empty import should not pass for a success.
-  if (read.rows === 0) {
-    tell(`nothing to import: none of ${count(read.messages)} messages or entries made a row`);
-  }
   tellList('breaks of the feed', read.gaps, timedText);
   tellList('late messages', read.outOfOrder, timedText);
   tellList('crossed books', read.crossed, timedText);
@@ -275,7 +285,17 @@ function jsonReport(read: ImportReport): object {
 
 /** The flags that describe the data, by kind of format. */
 const FLAGS_OF_KIND = {
-  book: ['token', 'source', 'pair', 'type', 'quote-usd', 'every', 'contract-usd', 'contract-size'],
+  book: [
+    'token',
+    'symbol',
+    'source',
+    'pair',
+    'type',
+    'quote-usd',
+    'every',
+    'contract-usd',
+    'contract-size',
+  ],
   pools: ['token', 'source', 'quote-usd', 'at'],
   tokens: [],
 } as const satisfies Record<ImportKind, readonly ImportFlag[]>;
@@ -338,6 +358,9 @@ function readFlag(options: ImportOptions, format: ImportFormat, flag: ImportFlag
   switch (flag) {
     case 'token':
       options.token = parseToken(text);
+      return;
+    case 'symbol':
+      options.symbol = parseName(flag, text);
       return;
     case 'source':
       if (venueKey(text) === '') {

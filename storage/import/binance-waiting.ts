@@ -1,0 +1,133 @@
+/** What of a Binance feed waits for its other part: updates for a snapshot, snapshots for updates. */
+import { InputError } from '../errors.js';
+import { type DepthSnapshot, type DepthUpdate, idBefore } from './binance-messages.js';
+
+/** Levels of updates that wait for a snapshot; beyond, the oldest updates are dropped. */
+export const MAX_WAITING_LEVELS = 500_000;
+/** Snapshots that wait for the updates that they belong to; beyond, the oldest are dropped. */
+export const MAX_WAITING_SNAPSHOTS = 100;
+/** Symbols of a capture whose ids are compared. */
+export const MAX_SYMBOLS = 10_000;
+/** Ids of two symbols this close may belong to one sequence: futures share theirs, 20 s of it. */
+const NEAR_IDS = 10_000_000;
+
+/** Updates of an order book that wait for the snapshot that they build on, oldest first. */
+export class UpdateBuffer {
+  private updates: DepthUpdate[] = [];
+  private first = 0;
+  private levels = 0;
+
+  /** The last update's `u`, null where none waits. */
+  get lastId(): number | null {
+    return this.updates.at(-1)?.lastId ?? null;
+  }
+
+  /** The id before the first update, null where none waits. */
+  get idBefore(): number | null {
+    return this.isEmpty ? null : idBefore(this.updates[this.first]);
+  }
+
+  get isEmpty(): boolean {
+    return this.updates.length === this.first;
+  }
+
+  /** The greatest time of the updates that end at or before `lastId`, 0 where none does. */
+  timeUpTo(lastId: number): number {
+    let us = 0;
+    for (const update of this.updates) {
+      if (update.lastId <= lastId) us = Math.max(us, update.us);
+    }
+    return us;
+  }
+
+  /** Adds an update; returns how many old ones it drops to stay within MAX_WAITING_LEVELS. */
+  add(update: DepthUpdate): number {
+    this.updates.push(update);
+    this.levels += levelsOf(update);
+    const first = this.first;
+    while (this.levels > MAX_WAITING_LEVELS && this.first < this.updates.length - 1) {
+      this.levels -= levelsOf(this.updates[this.first++]);
+    }
+    const dropped = this.first - first;
+    if (this.first > this.updates.length / 2) {
+      this.updates = this.updates.slice(this.first);
+      this.first = 0;
+    }
+    return dropped;
+  }
+
+  /** Empties the buffer. */
+  take(): DepthUpdate[] {
+    const updates = this.updates.slice(this.first);
+    [this.updates, this.first, this.levels] = [[], 0, 0];
+    return updates;
+  }
+}
+
+/** An empty update holds memory too. */
+function levelsOf(update: DepthUpdate): number {
+  return 1 + update.fields.list('b').length + update.fields.list('a').length;
+}
+
+/** Snapshots that do not say which of several symbols they are of: only their ids can tell. */
+export class UnnamedSnapshots {
+  private waiting: DepthSnapshot[] = [];
+  private taken: DepthSnapshot | null = null;
+  /** The ids that the updates of each other symbol span so far. */
+  private readonly others = new Map<string, { from: number; to: number }>();
+
+  get count(): number {
+    return this.waiting.length;
+  }
+
+  /** @returns whether an older one was dropped for it */
+  add(snapshot: DepthSnapshot): boolean {
+    this.waiting.push(snapshot);
+    if (this.waiting.length <= MAX_WAITING_SNAPSHOTS) return false;
+    this.waiting.shift();
+    return true;
+  }
+
+  /** @throws InputError where a snapshot was taken that may be of this update's symbol */
+  seeOther(update: DepthUpdate): void {
+    const known = this.others.get(update.symbol);
+    if (known !== undefined) {
+      known.to = Math.max(known.to, update.lastId);
+      return;
+    }
+    if (this.others.size === MAX_SYMBOLS) {
+      throw new InputError(`${update.fields.where}: more than ${MAX_SYMBOLS} symbols`);
+    }
+    this.others.set(update.symbol, { from: idBefore(update), to: update.lastId });
+    if (this.taken !== null) this.refuseShared(this.taken);
+  }
+
+  /**
+   * The newest snapshot that the updates take on; it and all that are older wait no longer.
+   * @throws InputError where another symbol's ids fit it, too
+   */
+  takeFitting(updates: UpdateBuffer): DepthSnapshot | null {
+    const { idBefore: from, lastId: to } = updates;
+    if (from === null || to === null) return null;
+    const fitting = this.waiting.filter(({ lastId }) => from <= lastId && lastId <= to);
+    const snapshot = fitting.reduce<DepthSnapshot | null>(
+      (best, next) => (best === null || next.lastId > best.lastId ? next : best),
+      null,
+    );
+    if (snapshot === null) return null;
+    this.refuseShared(snapshot);
+    this.waiting = this.waiting.filter((other) => !fitting.includes(other));
+    this.taken = snapshot;
+    return snapshot;
+  }
+
+  private refuseShared({ lastId, fields }: DepthSnapshot): void {
+    for (const [symbol, { from, to }] of this.others) {
+      if (lastId < from - NEAR_IDS || lastId > to + NEAR_IDS) continue;
+      throw new InputError(
+        `${fields.where}: the depth snapshot does not say whose book it is, and by its lastUpdateId ` +
+          `it may be that of ${symbol}: add "symbol" to it, or split the capture by symbol`,
+      );
+    }
+  }
+}

@@ -1,0 +1,211 @@
+/** Makes snapshots of an order book at the moments of an import. */
+import type { Market } from '../../compute/market.js';
+import { checkContracts } from './contracts.js';
+import type { ImportOptions, ImportReport, ImportToken } from './formats.js';
+import { type BookMessage, OrderBook } from './order-book.js';
+import { NothingImportedError } from './refusals.js';
+
+const US_PER_S = 1_000_000;
+/** After a longer silence a feed that starts over counts as having been cut off. */
+const MAX_RECONNECT_SILENCE_US = 60 * US_PER_S;
+/** A book without messages for longer than this is not continued. */
+const MAX_CARRIED_US = 86_400 * US_PER_S;
+
+/** The market whose book an import writes. */
+export type BookMarket = Pick<Market, 'source' | 'type'> & { pair: string };
+
+/** One row of the dataset `snapshots`: the book at moment `t` (epoch seconds) as one market. */
+function snapshotOfBook(
+  book: OrderBook,
+  t: number,
+  token: ImportToken,
+  market: BookMarket,
+  options: Pick<ImportOptions, 'quoteUsd' | 'contractUsd' | 'contractSize'>,
+): object {
+  const { quoteUsd, contractUsd, contractSize = 1 } = options;
+  const level =
+    contractUsd === undefined
+      ? (price: number, size: number) => [price * quoteUsd, size * contractSize]
+      : (price: number, contracts: number) => {
+          const priceUsd = price * quoteUsd;
+          return [priceUsd, (contracts * contractUsd) / priceUsd];
+        };
+  return {
+    chain: token.chain,
+    address: token.address,
+    t,
+    tier: 'raw',
+    price_usd: ((book.bids.best + book.asks.best) / 2) * quoteUsd,
+    markets: [
+      {
+        source: market.source,
+        exchange_type: 'CEX',
+        type: market.type,
+        address: null,
+        pair: market.pair,
+        book: { bids: book.bids.map(level), asks: book.asks.map(level) },
+      },
+    ],
+  };
+}
+
+/**
+ * Turns the messages of one order book into snapshots at every multiple of `everyS` of the feed's
+ * time: the state after the last message at or before that moment. The feed's time is the greatest
+ * of its messages so far. Times are epoch microseconds.
+ */
+export class BookSampler {
+  private readonly book = new OrderBook();
+  /** The messages so far make a whole book. */
+  private whole = false;
+  private feedUs = 0;
+  private firstUs = 0;
+  /** When the book was whole, with levels on both sides, for the first time; null if it never was. */
+  private firstWholeUs: number | null = null;
+  /** Whether it was whole at all. */
+  private wasWhole = false;
+  private written = 0;
+  /** The next moment to write. */
+  private nextUs = 0;
+  private readonly everyUs: number;
+  private market: BookMarket | null = null;
+
+  constructor(
+    private readonly token: ImportToken,
+    private readonly options: ImportOptions,
+    private readonly report: ImportReport,
+  ) {
+    this.everyUs = options.everyS * US_PER_S;
+  }
+
+  /**
+   * Names the market; options override what the feed says of itself.
+   * @param where the message that names it
+   * @throws OptionNeededError where its sizes are contracts and no option says of what
+   */
+  nameMarket(fromFeed: BookMarket, where: string): void {
+    checkContracts(where, fromFeed, this.options);
+    const { source, pair, type } = this.options;
+    this.market = {
+      source: source ?? fromFeed.source,
+      pair: pair ?? fromFeed.pair,
+      type: type ?? fromFeed.type,
+    };
+  }
+
+  get isWhole(): boolean {
+    return this.whole;
+  }
+
+  /** The greatest time of a message so far, 0 before the first. */
+  get timeUs(): number {
+    return this.feedUs;
+  }
+
+  /** Whether a moment to write lies before a message at `us`. */
+  isDue(us: number): boolean {
+    return this.whole && this.feedUs > 0 && this.nextUs < us;
+  }
+
+  /**
+   * The snapshots of the moments before a message at `us`; call it before applying the message. None
+   * where the feed turns out to have been cut off since the message before.
+   */
+  *before(us: number, message?: BookMessage): Generator<object, void, undefined> {
+    if (!this.isDue(us)) return;
+    const silenceUs = us - this.feedUs;
+    if (silenceUs > MAX_CARRIED_US) {
+      this.breakOff('more than a day without a message');
+    } else if (message?.reset === true && silenceUs > MAX_RECONNECT_SILENCE_US) {
+      const seconds = Math.round(silenceUs / US_PER_S);
+      this.breakOff(`the feed starts over after ${seconds} s without a message`);
+    }
+    if (!this.whole || !this.book.hasBothSides || this.market === null) return;
+    for (; this.nextUs < us; this.nextUs += this.everyUs) {
+      const t = this.nextUs / US_PER_S;
+      if (this.book.isCrossed) {
+        this.report.crossed.add({ t, reason: 'the best bid is not below the best ask' });
+      }
+      this.written++;
+      yield snapshotOfBook(this.book, t, this.token, this.market, this.options);
+    }
+  }
+
+  /** Applies a message at `us`; a message that starts over makes the book whole. */
+  apply(message: BookMessage, us: number): void {
+    if (us < this.feedUs) this.report.outOfOrder.add(this.note('a time before the last', us));
+    this.advance(us);
+    if (message.reset) [this.whole, this.wasWhole] = [true, true];
+    if (!this.whole) {
+      this.report.oldMessages++;
+      return;
+    }
+    const hadBothSides = this.book.hasBothSides;
+    this.book.apply(message);
+    if (this.book.hasBothSides) this.firstWholeUs ??= this.feedUs;
+    if (hadBothSides && !this.book.hasBothSides) {
+      this.report.gaps.add(this.note('a side of the book is empty'));
+    }
+  }
+
+  /** Discards the book after a break in the feed, from the last message until it is whole again. */
+  breakOff(reason: string): void {
+    this.report.gaps.add(this.note(reason));
+    this.whole = false;
+    this.book.clear();
+  }
+
+  /**
+   * The snapshots up to the feed's last message.
+   * @param noBook why the book was never whole, if it never was
+   * @param lastUs time of the feed's last message of any kind
+   * @throws NothingImportedError where there was no snapshot at all
+   */
+  *finish(noBook: string, lastUs = 0): Generator<object, void, undefined> {
+    const endUs = Math.max(lastUs, this.feedUs);
+    yield* this.before(endUs + 1);
+    if (this.written === 0) throw this.nothing(noBook, endUs);
+  }
+
+  private nothing(noBook: string, endUs: number): NothingImportedError {
+    const { report, firstWholeUs } = this;
+    const { everyS } = this.options;
+    if (!this.wasWhole) {
+      const of = report.messages > 1 ? ` (of ${report.messages} messages)` : '';
+      return new NothingImportedError(noBook + of, report);
+    }
+    const [gap] = report.gaps.first;
+    if (gap !== undefined) {
+      return new NothingImportedError(
+        `the feed breaks off before any snapshot: ${gap.reason}`,
+        report,
+      );
+    }
+    if (firstWholeUs === null) {
+      return new NothingImportedError('the book never has levels on both sides', report);
+    }
+    if (this.feedUs === 0) {
+      return new NothingImportedError('no depth update follows the depth snapshot', report);
+    }
+    // A snapshot without a time comes before the first that has one.
+    const fromUs = firstWholeUs === 0 ? this.firstUs : firstWholeUs;
+    const [from, to] = [fromUs, endUs].map((us) => new Date(us / 1000).toISOString());
+    const wholeS = Number(((endUs - fromUs) / US_PER_S).toFixed(3));
+    const cause =
+      `the book is whole for ${wholeS} s (${from} to ${to}), ` +
+      `which holds no multiple of the ${everyS} s between snapshots`;
+    return new NothingImportedError(cause, report, everyS > 1 ? 'everyS' : null);
+  }
+
+  private advance(us: number): void {
+    if (this.firstUs === 0) this.firstUs = us;
+    this.feedUs = Math.max(this.feedUs, us);
+    const intoStep = this.feedUs % this.everyUs;
+    const moment = intoStep === 0 ? this.feedUs : this.feedUs - intoStep + this.everyUs;
+    this.nextUs = Math.max(this.nextUs, moment);
+  }
+
+  private note(reason: string, us = this.feedUs) {
+    return { t: us === 0 ? null : us / US_PER_S, reason };
+  }
+}

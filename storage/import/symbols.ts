@@ -1,0 +1,83 @@
+/** Which symbol an import takes from files that may hold several. */
+import { InputError } from '../errors.js';
+import { OptionNeededError } from './refusals.js';
+
+/** Symbols that a refusal lists. */
+const MAX_LISTED = 20;
+/** Rows or messages that are looked at for further symbols before a refusal. */
+const MAX_LOOKED_AT = 1_000_000;
+
+/**
+ * One import is one market: that of the chosen symbol or, without a choice, the only one there is.
+ * After the first row of a second one, further rows are looked at for their symbols alone, so that
+ * the refusal can list them.
+ */
+export class SymbolChoice {
+  private readonly met = new Set<string>();
+  /** The market taken; its source is null while only a message without one has named it. */
+  private market: { symbol: string; source: string | null } | null = null;
+  /** Where a second symbol stood first. */
+  private secondAt: string | null = null;
+  private lookedAt = 0;
+
+  /** @param wanted the symbol chosen, in any case; undefined if none is */
+  constructor(readonly wanted: string | undefined) {}
+
+  /** Whether the answer for a market may still change. */
+  get isRefusing(): boolean {
+    return this.secondAt !== null;
+  }
+
+  /**
+   * Whether the import takes what `where` (`file:line`) says of a market.
+   * @param source its exchange; null where that is not said
+   * @throws InputError where two exchanges have the symbol
+   * @throws OptionNeededError where enough of several symbols are known
+   */
+  takes(where: string, symbol: string, source: string | null): boolean {
+    const { market, wanted } = this;
+    if (this.met.size <= MAX_LISTED) this.met.add(symbol);
+    if (this.secondAt !== null) {
+      if (++this.lookedAt >= MAX_LOOKED_AT || this.met.size > MAX_LISTED)
+        this.refuse(this.secondAt);
+      return false;
+    }
+    if (wanted !== undefined && symbol.toLowerCase() !== wanted.toLowerCase()) return false;
+    if (market === null) {
+      this.market = { symbol, source };
+      return true;
+    }
+    if (symbol !== market.symbol) {
+      this.secondAt = where;
+      return false;
+    }
+    market.source ??= source;
+    if (source === null || source === market.source) return true;
+    throw new InputError(
+      `${where}: expected ${symbol} of ${market.source} (one import is one market), found that of ${source}`,
+    );
+  }
+
+  /**
+   * Call it at the end of the files.
+   * @throws OptionNeededError where they hold several symbols and none was chosen
+   * @throws InputError where they hold others than the chosen one
+   */
+  finish(): void {
+    if (this.secondAt !== null) this.refuse(this.secondAt);
+    if (this.wanted === undefined || this.market !== null || this.met.size === 0) return;
+    throw new InputError(
+      `nothing to import: no symbol ${this.wanted} in the files; they hold ${this.list()}`,
+    );
+  }
+
+  private refuse(where: string): never {
+    const message = `${where}: the files hold several symbols (one import is one market): ${this.list()}`;
+    throw new OptionNeededError('symbol', message);
+  }
+
+  private list(): string {
+    const listed = [...this.met].slice(0, MAX_LISTED).sort().join(', ');
+    return this.met.size > MAX_LISTED ? `${listed} and more` : listed;
+  }
+}
