@@ -18,7 +18,7 @@ import {
   type HeldToken,
   isSameSnapshot,
 } from './newest-depth.js';
-import { type LiveToken, TokenTable } from './token-table.js';
+import { dataTime, type LiveToken, TokenTable } from './token-table.js';
 
 /** Tokens loaded together, with one read and one task of the pool. */
 const TOKENS_AT_ONCE = 16;
@@ -50,6 +50,8 @@ export class LiveTokens {
   private readonly reading = new Map<number, Promise<HeldToken>>();
   private readonly loadListeners: LoadListener[] = [];
   private ticking: NodeJS.Timeout | null = null;
+  /** Whether every token's newest snapshot is stale. */
+  private allStale = false;
   private closed = false;
 
   constructor(private readonly options: LiveTokensOptions) {
@@ -59,7 +61,10 @@ export class LiveTokens {
       this.knownNewest(tokenId),
     );
     this.follower = new Follower({
-      work: (tokenIds) => this.loadTokens(tokenIds),
+      work: async (tokenIds) => {
+        await this.loadTokens(tokenIds);
+        this.noteAge();
+      },
       failure: 'a token could not be loaded',
       keyField: 'token_id',
       log: options.log,
@@ -93,6 +98,7 @@ export class LiveTokens {
     };
     // The loads share one iterator: each takes the next batch when it finishes one.
     await Promise.all(Array.from({ length: LOADS_AT_START }, load));
+    this.noteAge();
     this.follower.start();
     if (hasFailed) await this.follower.settled();
   }
@@ -159,6 +165,19 @@ export class LiveTokens {
     const token = this.table.token(address);
     if (token === null) throw new Error(`token ${address} has a record but is not in memory`);
     return token;
+  }
+
+  /** Logs when the last token has become stale, as where no collector works, and when that is over. */
+  private noteAge(): void {
+    const { snapshotCount, staleCount } = this.table;
+    const allStale = snapshotCount > 0 && staleCount === snapshotCount;
+    if (allStale === this.allStale) return;
+    this.allStale = allStale;
+    let newestT = 0;
+    for (const token of this.table.all()) newestT = Math.max(newestT, dataTime(token) ?? 0);
+    const newest = new Date(newestT * 1000).toISOString();
+    const what = allStale ? "every token's newest snapshot is stale" : 'snapshots are fresh again';
+    this.options.log.info(what, { newest });
   }
 
   private knownNewest(tokenId: number): SnapshotRef | null {

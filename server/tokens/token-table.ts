@@ -130,6 +130,8 @@ export class TokenTable {
   private readonly byId = new Map<number, Row>();
   private readonly assets = new Map<string, Map<Chain, Row>>();
   private revisions = 0;
+  private withSnapshot = 0;
+  private stale = 0;
 
   /** @param staleAfterS greatest age of a snapshot that is not stale */
   constructor(private readonly staleAfterS: number) {}
@@ -151,6 +153,16 @@ export class TokenTable {
 
   get tokenCount(): number {
     return this.byId.size;
+  }
+
+  /** How many tokens have a snapshot. */
+  get snapshotCount(): number {
+    return this.withSnapshot;
+  }
+
+  /** How many tokens' newest snapshots are stale. */
+  get staleCount(): number {
+    return this.stale;
   }
 
   all(): Iterable<LiveToken> {
@@ -186,6 +198,8 @@ export class TokenTable {
     const newest =
       held === null ? (before?.newest ?? null) : newestOf(details, held, before?.newest);
     const isStale = newest !== null && this.isStale(newest.ref.t, nowS);
+    this.withSnapshot += Number(newest !== null) - Number((before?.newest ?? null) !== null);
+    this.stale += Number(isStale) - Number(before?.isStale ?? false);
     const entry: Row = before ?? {
       details,
       newest,
