@@ -7,7 +7,7 @@ export const MAX_WAITING_LEVELS = 500_000;
 /** Snapshots that wait for the updates that they belong to; beyond, the oldest are dropped. */
 export const MAX_WAITING_SNAPSHOTS = 100;
 /** Symbols of a capture whose ids are compared. */
-export const MAX_SYMBOLS = 10_000;
+export const MAX_CAPTURE_SYMBOLS = 10_000;
 /** Ids of two symbols this close may belong to one sequence: futures share theirs, 20 s of it. */
 const NEAR_IDS = 10_000_000;
 
@@ -95,8 +95,8 @@ export class UnnamedSnapshots {
       known.to = Math.max(known.to, update.lastId);
       return;
     }
-    if (this.others.size === MAX_SYMBOLS) {
-      throw new InputError(`${update.fields.where}: more than ${MAX_SYMBOLS} symbols`);
+    if (this.others.size === MAX_CAPTURE_SYMBOLS) {
+      throw new InputError(`${update.fields.where}: more than ${MAX_CAPTURE_SYMBOLS} symbols`);
     }
     this.others.set(update.symbol, { from: idBefore(update), to: update.lastId });
     if (this.taken !== null) this.refuseShared(this.taken);
