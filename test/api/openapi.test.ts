@@ -7,7 +7,9 @@ import { takeNamedSchemas } from '../../server/api/named-schemas.js';
 import { document, text } from '../../server/api/schemas.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import { checkReply, type Json } from '../support/conformance.js';
+import { RawClient } from '../support/raw-client.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { documentNamed } from '../docs/documents.js';
 
 let service: TestService;
 let description: Json;
@@ -237,6 +239,43 @@ describe('GET /', () => {
     expect(description.info.description).toContain(
       `Version ${index.api_version} is that of the API`,
     );
+  });
+});
+
+describe('a proxy', () => {
+  /** The status line of the reply to a request as sent. */
+  async function statusLine(request: string): Promise<string> {
+    const client = await RawClient.connect(service.server.port);
+    client.send(request);
+    const [line] = (await client.until('\r\n\r\n')).split('\r\n');
+    client.socket.destroy();
+    return line;
+  }
+  const blockOf = (proxy: string) =>
+    documentNamed('docs/operating.md').blocks.find(({ info }) => info === proxy)?.text ?? '';
+
+  it('gets 505 where it speaks HTTP/1.0, as HAProxy and nginx do untold', async () => {
+    const haproxy = 'OPTIONS / HTTP/1.0\r\n\r\n';
+    const nginx = 'GET / HTTP/1.0\r\nHost: fathom\r\nConnection: close\r\n\r\n';
+    for (const request of [haproxy, nginx]) {
+      expect(await statusLine(request)).toBe('HTTP/1.1 505 HTTP Version Not Supported');
+    }
+  });
+
+  it('gets 200 where it asks as docs/operating.md says', async () => {
+    const check = /http-check send meth (\w+) uri (\S+) ver (\S+) hdr (\S+) (\S+)/.exec(
+      blockOf('haproxy'),
+    );
+    const [method, path, version, name, value] = check?.slice(1) ?? [];
+    const lines = [`${method} ${path} ${version}`, `${name}: ${value}`, 'Connection: close'];
+    expect(await statusLine(`${lines.join('\r\n')}\r\n\r\n`)).toBe('HTTP/1.1 200 OK');
+    expect(/http-check expect status (\d+)/.exec(blockOf('haproxy'))?.[1]).toBe('200');
+
+    const nginx = /proxy_http_version (\S+);/.exec(blockOf('nginx'))?.[1];
+    expect(await statusLine(`GET / HTTP/${nginx}\r\nHost: fathom\r\n\r\n`)).toBe('HTTP/1.1 200 OK');
+    const caddy = /health_uri (\S+)/.exec(blockOf('caddy'))?.[1];
+    const checked = await fetch(`${service.server.url}${caddy}`);
+    expect([checked.status, checked.headers.get('x-quota-used')]).toEqual([200, null]);
   });
 });
 
