@@ -83,6 +83,37 @@ export function chainOfAddress(address: string): Chain | null {
   return EVM.test(address) ? 'evmchain' : null;
 }
 
+const MINT_BYTES = 32;
+/** Values of the base58 digits, by character code. */
+const DIGITS = new Uint8Array(128);
+for (const [value, digit] of [
+  ...'123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz',
+].entries()) {
+  DIGITS[digit.charCodeAt(0)] = value;
+}
+/** 44 digits are less than 2^260: ten limbs, whose products with 58 stay below 2^32. */
+const LIMB_BITS = 26;
+const LIMBS = new Uint32Array(10);
+
+/** Whether an address of mainchain, which has the form of one, stands for exactly 32 bytes as every mint does. */
+export function canBeMint(base58: string): boolean {
+  LIMBS.fill(0);
+  for (let i = 0; i < base58.length; i++) {
+    let carry = DIGITS[base58.charCodeAt(i)];
+    for (let limb = 0; limb < LIMBS.length; limb++) {
+      const product = LIMBS[limb] * 58 + carry;
+      LIMBS[limb] = product & (2 ** LIMB_BITS - 1);
+      carry = product >>> LIMB_BITS;
+    }
+  }
+  let zeros = 0;
+  while (base58[zeros] === '1') zeros++;
+  let top = LIMBS.length - 1;
+  while (top > 0 && LIMBS[top] === 0) top--;
+  const bits = LIMB_BITS * top + 32 - Math.clz32(LIMBS[top]);
+  return zeros + Math.ceil(bits / 8) === MINT_BYTES;
+}
+
 /** An address as stored and returned: `0x` addresses in lower case, mints unchanged. */
 export function canonicalAddress(address: string): string {
   return EVM.test(address) ? address.toLowerCase() : address;

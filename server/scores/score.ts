@@ -1,6 +1,6 @@
 /** GET /score/:address and POST /score, answered from memory at once. */
 import Type, { type Static } from 'typebox';
-import { CHAINS, TIERS } from '../../compute/market.js';
+import { canBeMint, CHAINS, TIERS } from '../../compute/market.js';
 import {
   BALANCE_POINTS,
   DEPTH_POINTS,
@@ -36,6 +36,7 @@ import {
   currentPriceUsd,
   dataTime,
   type LiveToken,
+  NOT_A_MINT,
   NOT_INDEXED,
   QUEUED,
   type Standing,
@@ -261,13 +262,14 @@ export function batchScoreHandler(services: ScoreServices): Handler<typeof postS
   };
 }
 
-/** The standing of a token that is not in memory; queues a mint without a record. */
+/** The standing of a token that is not in memory; queues what can be a mint and has no record. */
 function standingWithoutState(
   { tokens, queue, log }: ScoreServices,
   { chain, address }: AskedToken,
 ): Standing {
   if (tokens.hasRecord(chain, address)) return BEING_LOADED;
   if (chain === 'evmchain') return NOT_INDEXED;
+  if (!canBeMint(address)) return NOT_A_MINT;
   if (queue.request(chain, address)) log.info('token queued', { chain, address });
   return QUEUED;
 }

@@ -79,6 +79,13 @@ export const NOT_INDEXED: Standing = {
   asset: null,
 };
 
+/** Standing of an address of mainchain that no mint can have: it is not queued. */
+export const NOT_A_MINT: Standing = {
+  status: 'unsupported',
+  message: 'No score: the address is not a mint, which is 32 bytes in base58',
+  asset: null,
+};
+
 /** Standing of a token whose first data are being loaded. */
 export const BEING_LOADED: Standing = {
   status: 'pending',

@@ -13,9 +13,9 @@ import {
   temporaryDirectory,
 } from '../support/cli.js';
 
-const MINT = 'A'.repeat(40);
-const OTHER = 'B'.repeat(40);
-const LATER = 'D'.repeat(40);
+const MINT = 'A'.repeat(43);
+const OTHER = 'B'.repeat(43);
+const LATER = 'D'.repeat(43);
 const DEADLINE_MS = 15_000;
 
 afterEach(cleanUp);

@@ -4,7 +4,7 @@ import { binance, commitRows, commitTokens, orca, snapshot } from '../support/st
 import { referenceScore, type PlainLadderMarket } from '../reference/score.js';
 import { MarketService, NOW_S } from '../tokens/market-service.js';
 
-const mint = (letter: string): string => letter.repeat(40);
+const mint = (letter: string): string => letter.repeat(43);
 const evm = (digit: string): string => `0x${digit.repeat(40)}`;
 const DAY_S = 86_400;
 
@@ -328,19 +328,33 @@ describe('GET /top-scores', () => {
 describe('POST /score', () => {
   it('queues unknown mints once a request, and fails as a whole on a mismatch', async () => {
     service = await MarketService.start();
-    const { body } = await service.post({ addresses: [mint('U'), evm('1'), mint('U')] });
+    const [unknown, other] = [mint('U'), mint('V')];
+    const { body } = await service.post({ addresses: [unknown, evm('1'), unknown] });
     expect(body.tokens.map((row: Json) => row.status)).toEqual([
       'pending',
       'unsupported',
       'pending',
     ]);
-    expect(service.store.queue.list()).toMatchObject([{ address: mint('U'), requests: 1 }]);
-    const refused = await service.post({ addresses: [mint('V'), evm('1')], chain: 'evmchain' });
+    expect(service.store.queue.list()).toMatchObject([{ address: unknown, requests: 1 }]);
+    const refused = await service.post({ addresses: [other, evm('1')], chain: 'evmchain' });
     expect(refused.status).toBe(400);
     expect(refused.body).toMatchObject({
       error_code: 'chain_mismatch',
-      mismatched_addresses: [mint('V')],
+      mismatched_addresses: [other],
     });
     expect(service.store.queue.list()).toHaveLength(1);
+  });
+
+  it('does not queue what no mint can be', async () => {
+    service = await MarketService.start();
+    const addresses = ['z'.repeat(44), '1'.repeat(33), 'z'.repeat(32)];
+    const { body } = await service.post({ addresses });
+    expect(body.tokens.map((row: Json) => row.status)).toEqual(addresses.map(() => 'unsupported'));
+    const one = await service.get(`/score/${addresses[0]}`);
+    expect(one.body).toMatchObject({
+      status: 'unsupported',
+      score_msg: expect.stringContaining('32 bytes'),
+    });
+    expect(service.store.queue.list()).toEqual([]);
   });
 });
