@@ -36,7 +36,6 @@ export interface Word {
   readonly names?: 'file';
   /** One or more; the last word alone. */
   readonly repeated?: true;
-  readonly optional?: true;
 }
 export type Words = Readonly<Record<string, Word>>;
 
@@ -59,11 +58,7 @@ export type FlagValues<F extends Flags> = { [N in keyof F]: FlagValue<F[N]> };
 
 /** What a command is given: a text, or texts, for each of its words. */
 export type WordValues<W extends Words> = {
-  [N in keyof W]: W[N] extends { repeated: true }
-    ? ValueOf<W[N]>[]
-    : W[N] extends { optional: true }
-      ? ValueOf<W[N]> | undefined
-      : ValueOf<W[N]>;
+  [N in keyof W]: W[N] extends { repeated: true } ? ValueOf<W[N]>[] : ValueOf<W[N]>;
 };
 
 /** `--data` of a command that reads or changes a data directory. */
@@ -114,9 +109,7 @@ function readPositionals(given: readonly string[], words: Words): Record<string,
   for (const [name, word] of Object.entries(words)) {
     const from = name.toUpperCase();
     const texts = word.repeated === true ? rest.splice(0) : rest.splice(0, 1);
-    if (texts.length === 0 && word.optional !== true) {
-      throw new UsageError(expectation(from, word));
-    }
+    if (texts.length === 0) throw new UsageError(expectation(from, word));
     const values = texts.map((text) => readValue(text, from, word));
     read[name] = word.repeated === true ? values : values[0];
   }

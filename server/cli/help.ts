@@ -47,8 +47,7 @@ function usageLine(name: string, { words, flags }: Command): string {
 }
 
 function wordShape([name, word]: [string, Word]): string {
-  const shape = name.toUpperCase() + (word.repeated === true ? '...' : '');
-  return word.optional === true ? `[${shape}]` : shape;
+  return name.toUpperCase() + (word.repeated === true ? '...' : '');
 }
 
 function wordEntry([name, { values }]: [string, Word]): (readonly [string, string])[] {

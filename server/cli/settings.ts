@@ -144,7 +144,7 @@ const FLAGS = {
     kind: 'texts',
     placeholder: 'ORIGIN',
     meaning:
-      'origin of web pages whose scripts may read replies (`https://app.example.com`), or * for any; repeatable',
+      'origin of web pages whose scripts may read replies (`https://app.example.com`), or * for any',
     default: 'none',
     read: webOrigin,
   },

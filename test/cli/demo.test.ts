@@ -41,7 +41,7 @@ const only = ({ address }: { address: string }) =>
 const marker = { seed: SEED, untilS: UNTIL, filled: false };
 
 it('npm start prints where the documentation is, the key and what to try', () => {
-  const lines = greeting('http://127.0.0.1:8080', 'fathom_k');
+  const lines = greeting('http://127.0.0.1:8080', 'fathom_k', true);
   expect(lines.slice(0, 3)).toEqual([
     'URL  http://127.0.0.1:8080',
     'Docs http://127.0.0.1:8080/docs',
@@ -50,6 +50,11 @@ it('npm start prints where the documentation is, the key and what to try', () =>
   expect(lines[3]).toMatch(
     /^Try {2}curl .* 'http:\/\/127\.0\.0\.1:8080\/api\/v1\/replay\/\w+\?group=all'$/,
   );
+  // Over a market that is still being filled in, that shows less at first.
+  expect(lines.slice(4)).toEqual([
+    expect.stringMatching(/^Note The history fills in over the next seconds/),
+  ]);
+  expect(greeting('http://127.0.0.1:8080', 'fathom_k', false)).toEqual(lines.slice(0, 4));
 });
 
 async function request(data: string, more: Partial<DemoRequest> = {}): Promise<DemoRequest> {

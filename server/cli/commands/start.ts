@@ -25,6 +25,8 @@ export const command = defineCommand({
 
 /** The collector is killed if it takes longer than this to stop. */
 const COLLECTOR_STOP_MS = 5000;
+const FILLING =
+  'Note The history fills in over the next seconds: two hours now, the last day next, a month in the end';
 /** How long to wait for the first snapshots before printing the command to try. */
 const FIRST_DATA_MS = 8000;
 const FIRST_DATA_POLL_MS = 100;
@@ -33,18 +35,20 @@ const FIRST_DATA_POLL_MS = 100;
 async function start(options: ServeOptions): Promise<void> {
   const service = await startService(options);
   const stopped = stopSignal();
+  const filled = (await readMarker(options.directory))?.filled ?? false;
   const collector = await startCollector(options.directory);
   const { key } = await onStore(options.directory, renewDemoKey);
   // The printed command should have data to show.
   await firstData(options.directory);
-  for (const line of greeting(service.url, key)) printLine(line);
+  const filling = collector !== null && !filled;
+  for (const line of greeting(service.url, key, filling)) printLine(line);
   await stopped;
   await stopCollector(collector);
   await service.close();
 }
 
-/** Where the server is, where its documentation is, and what to try. */
-export function greeting(url: string, key: string): string[] {
+/** Where the server is, where its documentation is, and what to try, which has less to show at first. */
+export function greeting(url: string, key: string, filling: boolean): string[] {
   const [{ address }] = demoTokens(DEMO_SEED);
   const page = `${url}${BASE_PATH}/replay/${address}?group=all`;
   return [
@@ -52,6 +56,7 @@ export function greeting(url: string, key: string): string[] {
     `Docs ${url}${DOCS_PATH}`,
     `Key  ${key}`,
     `Try  curl --compressed -H 'x-api-key: ${key}' '${page}'`,
+    ...(filling ? [FILLING] : []),
   ];
 }
 

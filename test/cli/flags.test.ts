@@ -1,0 +1,65 @@
+/** How a command line is taken apart. */
+import { describe, expect, it } from 'vitest';
+import { instant, readWords } from '../../server/cli/flags.js';
+import { UsageError } from '../../storage/errors.js';
+
+const DECLARED = {
+  words: { format: { values: ['csv', 'json'] }, file: { repeated: true } },
+  flags: {
+    from: { kind: 'text', placeholder: 'TIME', meaning: '', read: instant },
+    'min-pct': { kind: 'text', placeholder: 'N', meaning: '' },
+    tier: { kind: 'text', placeholder: 'T', meaning: '', needed: true, values: ['one', 'two'] },
+    also: { kind: 'texts', placeholder: 'X', meaning: '' },
+    merge: { kind: 'switch', meaning: '' },
+  },
+} as const;
+
+const read = (line: string) => readWords(line.split(' '), DECLARED);
+const nowS = () => Math.floor(Date.now() / 1000);
+
+describe('a command line', () => {
+  it('gives each flag and word its value', () => {
+    const { flags, words } = read('csv --also a x --tier=two --merge y --also=-b --min-pct 3');
+    expect(words).toEqual({ format: 'csv', file: ['x', 'y'] });
+    const given = { tier: 'two', also: ['a', '-b'], merge: true, 'min-pct': '3', from: undefined };
+    expect(flags).toEqual(given);
+    expect(read('json x --tier one').flags).toMatchObject({ merge: false, also: [] });
+  });
+
+  it('may have values that begin with a dash', () => {
+    const { flags } = read('csv x --tier one --from -24h --min-pct -60 --also -');
+    expect(nowS() - Number(flags.from) - 86_400).toBeLessThan(5);
+    expect(flags).toMatchObject({ 'min-pct': '-60', also: ['-'] });
+  });
+
+  it.each([
+    ['1795132800', 1_795_132_800],
+    ['2026-11-20', Date.UTC(2026, 10, 20) / 1000],
+    ['2026-11-20T01:00:00+01:00', Date.UTC(2026, 10, 20) / 1000],
+  ])('takes %s for a time', (text, expected) => {
+    expect(read(`csv x --tier one --from ${text}`).flags.from).toBe(expected);
+  });
+
+  it('takes now for a time', () => {
+    expect(nowS() - Number(read('csv x --tier one --from now').flags.from)).toBeLessThan(5);
+  });
+
+  it.each([
+    ['', 'FORMAT: expected csv or json'],
+    ['cvs x', 'FORMAT: expected csv or json, not cvs; did you mean csv?'],
+    ['csv', 'FILE: expected at least one'],
+    ['csv x', '--tier: expected one or two'],
+    ['csv x --tier three', '--tier: expected one or two, not three'],
+    ['csv x --tier one --merg', 'unknown flag --merg; did you mean --merge?'],
+    ['csv x --tier one --nonsense', 'unknown flag --nonsense'],
+    ['csv x --tier one -m', 'unknown flag -m'],
+    ['csv x --tier --merge', '--tier needs a value'],
+    ['csv x --merge=yes --tier one', '--merge takes no value'],
+    ['csv x --tier one --tier one', '--tier: given twice'],
+    ['csv x --tier one --from yesterday', /^--from: expected epoch seconds, .* -24h$/],
+  ])('%j is wrong usage', (line, message) => {
+    const call = () => readWords(line === '' ? [] : line.split(' '), DECLARED);
+    expect(call).toThrow(UsageError);
+    expect(call).toThrow(message);
+  });
+});
