@@ -73,7 +73,7 @@ export interface DownloadResult {
 
 /**
  * Writes the whole window to `out`, which appears when it is complete.
- * @throws ReplayError, also where the window has no snapshot; fetched pages are kept for the next
+ * @throws ReplayError, also where the window has no snapshot, or none of the venues; fetched pages are kept for the next
  *   download of the same request
  */
 export async function download(options: Download): Promise<DownloadResult> {
@@ -88,8 +88,10 @@ export async function download(options: Download): Promise<DownloadResult> {
       return await complete(options, paths, part);
     } finally {
       await part.close();
-      // Without a snapshot there is nothing to resume.
-      if ((part.state.totals?.snapshots ?? 0) === 0) await removeParts(paths);
+      // There is nothing to resume.
+      const { totals, paged } = part.state;
+      const noSnapshot = (totals?.snapshots ?? 0) === 0;
+      if (noSnapshot || (paged && totals !== null && hasNoVenue(totals))) await removeParts(paths);
     }
   } finally {
     await unlock();
@@ -105,6 +107,7 @@ async function complete(
   options.onProgress(part.state);
   const totals = await fetchPages(options, part);
   if (totals.snapshots === 0) throw await emptyWindow(options, totals);
+  if (hasNoVenue(totals)) throw noVenue(totals);
   const bytes = await finish(options, paths, part, totals);
   return { totals, bytes, resumedPages };
 }
@@ -114,6 +117,20 @@ async function emptyWindow({ coverage }: Download, totals: Totals): Promise<Repl
   const known = await coverage(totals);
   return new ReplayError(
     `no snapshot of ${token} from ${isoOf(window.from)} to ${isoOf(window.to)}${known === '' ? '' : `; ${known}`}`,
+  );
+}
+
+/** Whether venues were asked for, none of which has depth on any page. */
+function hasNoVenue({ head, venuesNotFound }: Totals): boolean {
+  const { venues } = head.filter;
+  return venues !== null && venues.every((venue) => venuesNotFound.includes(venue));
+}
+
+function noVenue({ head, venuesNotFound, facets }: Totals): ReplayError {
+  const known = facets?.venues.map(({ key }) => key) ?? [];
+  const there = known.length === 0 ? 'no venue has any' : `venues with depth: ${known.join(', ')}`;
+  return new ReplayError(
+    `--venues: no depth of ${venuesNotFound.join(', ')} on ${head.token} in the window; ${there}`,
   );
 }
 

@@ -286,4 +286,24 @@ describe('groupings and filters are the server’s', () => {
       expect(readdirSync(path.dirname(out))).toEqual([]);
     }
   });
+
+  it('refuses venues none of which has depth, naming those that have, and leaves no file', async () => {
+    const out = path.join(temporaryDirectory(), 'venues.csv');
+    const env = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url };
+    const words = [MINT, '--out', out, ...LATE, '--venues', 'Nowhere,binanse'];
+    const { error } = await replayHere(words, env);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(
+        /^--venues: no depth of nowhere, binanse on \w+ in the window; venues with depth: .*orca/,
+      ) as string,
+    });
+    expect(readdirSync(path.dirname(out))).toEqual([]);
+  });
+
+  it('takes venues in any case', async () => {
+    const lower = await replayTo('lower.csv', [...LATE, '--venues', 'orca']);
+    const upper = await replayTo('upper.csv', [...LATE, '--venues', 'ORCA']);
+    expect(csvRows(upper.out).rows.length).toBeGreaterThan(0);
+    expect(csvRows(upper.out).rows).toEqual(csvRows(lower.out).rows);
+  });
 });
