@@ -1,5 +1,5 @@
 /** What a data directory holds, told without opening it. */
-import { mkdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { InputError } from './errors.js';
 
@@ -25,6 +25,29 @@ export async function makeDirectory(directory: string): Promise<void> {
   if (parent !== directory) await makeDirectory(parent);
   if (!(await madeDirectory(directory))) {
     throw new InputError(`${directory}: no directory can be made there`);
+  }
+}
+
+/** What nobody but the owner may read, within a data directory. */
+const PRIVATE_FILES = [DATABASE_FILE, `${DATABASE_FILE}.wal`, 'pepper'];
+
+/**
+ * Closes a data directory and what it holds to all but its owner, whoever made it. This process makes its
+ * files so, too, from here on: DuckDB makes some whenever it likes.
+ */
+export async function makePrivate(directory: string): Promise<void> {
+  process.umask(0o077);
+  await restrict(directory, 0o700);
+  for (const name of PRIVATE_FILES) await restrict(path.join(directory, name), 0o600);
+}
+
+/** Leaves what is missing, or belongs to somebody else, as on a mounted volume. */
+async function restrict(name: string, mode: number): Promise<void> {
+  try {
+    await chmod(name, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined || !['ENOENT', 'EPERM', 'EROFS', 'ENOTSUP'].includes(code)) throw error;
   }
 }
 

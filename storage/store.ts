@@ -15,7 +15,7 @@ import type {
   StoreSummary,
   TierKey,
 } from './contract.js';
-import { DATABASE_FILE, makeDirectory } from './data-directory.js';
+import { DATABASE_FILE, makeDirectory, makePrivate } from './data-directory.js';
 import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
@@ -94,6 +94,7 @@ export class Store implements StoreOperations {
    */
   static async open(directory: string, options: StoreOptions): Promise<Store> {
     await makeDirectory(directory);
+    await makePrivate(directory);
     const file = path.join(directory, DATABASE_FILE);
     const onFailed = (work: string) => (error: unknown) => options.onBackgroundError?.(error, work);
     let database: Database | null = null;

@@ -22,13 +22,26 @@ export function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Lets a command finish its work if the reader of its output closes the pipe. */
-export function tolerateClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
+/**
+ * Lets a command finish its work, with the status that the work deserves, where its output cannot be
+ * written: the reader has gone, or the disk is full.
+ */
+export function tolerateOutputErrors(): void {
+  process.stderr.on('error', () => undefined);
+  process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
+    process.stdout.on('error', () => undefined);
+    if (code !== 'EPIPE') tell(`fathom: the result could not be written to stdout: ${code}`);
+  });
+}
+
+/** Time to read what is left on stderr once a command has ended. */
+const STDERR_READER_MS = 2000;
+
+/** Ends the process once it has nothing to do but wait for a reader of stderr who never comes. */
+export function endWithoutReader(): void {
+  setInterval(() => {
+    if (process.stdout.writableLength === 0) process.exit();
+  }, STDERR_READER_MS).unref();
 }
 
 /** A count with thousands separators. */

@@ -1,6 +1,6 @@
 /** `fathom serve`: its settings, its start and its end. */
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, constants, openSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { getPriority } from 'node:os';
 import path from 'node:path';
@@ -103,6 +103,70 @@ describe('a server', () => {
   });
 
   it('that waits for its directory is stopped at once', () => waiting);
+
+  it.runIf(process.platform === 'linux')(
+    'serves and ends as ever where its log cannot be written, or is read by nobody',
+    async () => {
+      const pipe = path.join(directory, 'unread');
+      spawnSync('mkfifo', [pipe]);
+      const full = openSync('/dev/full', 'w');
+      const unread = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+      // Not a byte more fits into the pipe.
+      expect(() => {
+        for (;;) writeSync(unread, 'x'.repeat(1024));
+      }).toThrow('EAGAIN');
+      for (const log of [full, unread]) {
+        const port = await freePort();
+        const words = [MAIN, 'serve', '--data', data, '--port', String(port), '--threads', '1'];
+        const child = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', log] });
+        const ended = new Promise((resolve) =>
+          child.once('exit', (...how) => {
+            resolve(how);
+          }),
+        );
+        const status = () =>
+          fetch(`http://127.0.0.1:${port}/api/v1/openapi.json`).then(
+            (reply) => reply.status,
+            () => null,
+          );
+        await becomes(status, 200, 20_000);
+        child.kill();
+        expect(await ended).toEqual([0, null]);
+        closeSync(log);
+      }
+    },
+  );
+});
+
+describe('a command', () => {
+  it.runIf(process.platform === 'linux')(
+    'whose work is done succeeds, though its messages cannot be written',
+    () => {
+      const full = openSync('/dev/full', 'w');
+      const words = [MAIN, 'keys', 'create', '--tier', 'premium', '--data', data];
+      const unseen = path.join(directory, 'unseen.csv');
+      writeFileSync(
+        unseen,
+        `chain,address\nmainchain,So11111111111111111111111111111111111111112\n`,
+      );
+      const ingest = [MAIN, 'ingest', 'tokens', unseen, '--data', data];
+      for (const command of [words, ingest]) {
+        const { status } = spawnSync(process.execPath, command, {
+          stdio: ['ignore', 'pipe', full],
+        });
+        expect([command[1], status]).toEqual([command[1], 0]);
+      }
+      const lost = spawnSync(process.execPath, words, {
+        stdio: ['ignore', full, 'pipe'],
+        encoding: 'utf8',
+      });
+      expect([lost.status, lost.stderr]).toEqual([
+        0,
+        expect.stringContaining('the result could not be written to stdout: ENOSPC'),
+      ]);
+      closeSync(full);
+    },
+  );
 });
 
 /** A store that is open here takes no commands: a server waits for it, until it is stopped. */

@@ -1,9 +1,11 @@
 import { createServer } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BOARDS_IN_WORK } from '../../compute/scheduler.js';
 import { startServer } from '../../server/app.js';
 import { systemClock, frozenClock } from '../../server/clock.js';
-import { createLog } from '../../server/log.js';
+import { createLog, lineWriter, MAX_UNREAD_LOG_BYTES } from '../../server/log.js';
 import { MemoryDepth, MemoryKeys } from '../support/memory-depth.js';
 import { RawClient, eventually, requestText } from '../support/raw-client.js';
 import {
@@ -206,6 +208,24 @@ describe('the log', () => {
     expect(lines[0]).toContain('msg="two words" plain=a/b count=3 none=null');
     expect(lines[0]).toContain('hostile="x\\ny=\\"z\\" level=info" empty=""');
     expect(lines[0]).toContain('error="Error: first\\nsecond');
+  });
+
+  it('drops lines that nobody reads, and says how many once somebody does', async () => {
+    const stream = new PassThrough({ highWaterMark: 1 });
+    const write = lineWriter(stream);
+    const line = `${'x'.repeat(1023)}\n`;
+    for (let i = 0; i < 3000; i++) write(line);
+    expect(stream.writableLength).toBeLessThan(MAX_UNREAD_LOG_BYTES + 2 * line.length);
+    const lines = createInterface({ input: stream });
+    const read: string[] = [];
+    lines.on('line', (text) => void read.push(text));
+    await vi.waitFor(() => expect(stream.writableLength).toBe(0));
+    write('last\n');
+    await vi.waitFor(() => expect(read.at(-1)).toBe('last'));
+    expect(read.at(-2)).toBe(
+      `${3000 - (read.length - 2)} lines of the log were dropped: nobody read them`,
+    );
+    lines.close();
   });
 });
 

@@ -1,4 +1,13 @@
-import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
@@ -145,6 +154,40 @@ describe('A store is not opened, with a clear message,', () => {
     await expect(openStore(other)).rejects.toBeInstanceOf(StoreBusyError);
     await store.close();
     await (await openStore(other)).close();
+  });
+});
+
+describe('Whatever the umask, and whoever made the directory', () => {
+  it('the directory and its files are for their owner alone', async () => {
+    const before = process.umask(0o000);
+    try {
+      chmodSync(directory.path, 0o755);
+      let store = await openStore(directory.path);
+      await store.createKey({
+        ...{ tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null },
+      });
+      await commitRows(store, [snapshot(1)]);
+      const modes = () =>
+        readdirSync(directory.path).map((name) => {
+          const found = statSync(path.join(directory.path, name));
+          return [name, found.mode & 0o777, found.isDirectory()];
+        });
+      for (const [name, mode, isDirectory] of modes()) {
+        expect([name, mode]).toEqual([name, isDirectory === true ? 0o700 : 0o600]);
+      }
+      expect(modes().map(([name]) => name)).toContain(`${DATABASE_FILE}.wal`);
+      expect(statSync(directory.path).mode & 0o777).toBe(0o700);
+      await store.close();
+      // As versions before left them.
+      chmodSync(directory.path, 0o755);
+      chmodSync(file, 0o644);
+      store = await openStore(directory.path);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(statSync(directory.path).mode & 0o777).toBe(0o700);
+      await store.close();
+    } finally {
+      process.umask(before);
+    }
   });
 });
 
