@@ -95,6 +95,8 @@ export async function runCommand(given: readonly string[]): Promise<number> {
       printLine(await helpOn(given.filter((word) => !word.startsWith('-'))));
       return 0;
     }
+    // A group until its action is known.
+    name = actionsOf(first).length > 0 ? first : '';
     name = commandName(given);
     const command = await loadCommand(name);
     await command.run(given.slice(name.split(' ').length));
@@ -114,6 +116,9 @@ function commandName(given: readonly string[]): string {
     const list = `${group.slice(0, -1).join(', ')} or ${last}`;
     const told = second === undefined ? '' : `, not ${second}${didYouMean(second, group)}`;
     throw new UsageError(`${first}: expected ${list}${told}`);
+  }
+  if (first.startsWith('-')) {
+    throw new UsageError(`unknown flag ${first}${didYouMean(first, ['--help', '--version'])}`);
   }
   const names = COMMAND_NAMES.map((name) => name.split(' ')[0]);
   throw new UsageError(`unknown command ${first}${didYouMean(first, [...new Set(names)])}`);

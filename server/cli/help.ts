@@ -55,20 +55,29 @@ function wordEntry([name, { values }]: [string, Word]): (readonly [string, strin
 }
 
 function flagEntry([name, flag]: [string, Flag]): readonly [string, string] {
-  const [shape, shown, meaning] = flagCells(name, flag);
-  return [shape, shown === '' ? meaning : `${meaning} (default: ${shown})`];
+  const shown = flag.default === undefined ? [] : [`default: ${flag.default}`];
+  return [flagShape(name, flag), noted(flag.meaning, [...notesOf(flag), ...shown])];
 }
 
-/** How a flag is written, its default and what it does: also a row of a table in docs/cli.md. */
-export function flagCells(name: string, flag: Flag): readonly [string, string, string] {
-  const notes = [
+/** A flag's row of a table in the documents: how it is written, its default and what it does. */
+export function flagRow(name: string, flag: Flag): readonly [string, string, string] {
+  return [flagShape(name, flag), flag.default ?? '', noted(flag.meaning, notesOf(flag))];
+}
+
+function flagShape(name: string, { placeholder }: Flag): string {
+  return placeholder === undefined ? `--${name}` : `--${name} ${placeholder}`;
+}
+
+function notesOf(flag: Flag): string[] {
+  return [
     ...(flag.values === undefined ? [] : [flag.values.join(', ')]),
     ...(flag.needed === true ? ['needed'] : []),
     ...(flag.kind === 'texts' ? ['may be repeated'] : []),
   ];
-  const shape = flag.placeholder === undefined ? `--${name}` : `--${name} ${flag.placeholder}`;
-  const noted = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
-  return [shape, flag.default ?? '', flag.meaning + noted];
+}
+
+function noted(text: string, notes: readonly string[]): string {
+  return notes.length === 0 ? text : `${text} (${notes.join('; ')})`;
 }
 
 function section(title: string, entries: readonly (readonly [string, string])[]): string {

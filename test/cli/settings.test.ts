@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { readWords } from '../../server/cli/flags.js';
-import { flagCells } from '../../server/cli/help.js';
+import { flagRow } from '../../server/cli/help.js';
 import { SERVE_FLAGS, serveOptions, SETTINGS, variableOf } from '../../server/cli/settings.js';
 import { documentNamed, tableCells } from '../docs/documents.js';
 
@@ -16,7 +16,7 @@ describe('the settings of serve', () => {
       .filter((line) => /^\|.*FATHOM_/.test(line))
       .map(tableCells);
     const declared = Object.entries(SETTINGS).map(([name, setting]) => {
-      const [, shown, meaning] = flagCells(name, setting);
+      const [, shown, meaning] = flagRow(name, setting);
       const flag = name in SERVE_FLAGS ? `--${name}` : '';
       return [flag, variableOf(name), shown, meaning.replaceAll('`', '')];
     });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { COMMAND_NAMES, loadCommand } from '../../server/cli/commands.js';
-import { flagCells } from '../../server/cli/help.js';
+import { flagRow } from '../../server/cli/help.js';
 import { FLAT_DATASETS } from '../../storage/contract.js';
 import {
   codeSpans,
@@ -126,7 +126,7 @@ describe('docs/cli.md', () => {
       const flags = new Map(commands.flatMap((command) => Object.entries(command.flags)));
       const section = cli.text.split(`\n## fathom ${first}\n`)[1].split('\n## ')[0];
       const rows = section.split('\n').filter((line) => line.startsWith('| `--'));
-      expect(rows.map(tableCells)).toEqual([...flags].map(([name, flag]) => flagCells(name, flag)));
+      expect(rows.map(tableCells)).toEqual([...flags].map(([name, flag]) => flagRow(name, flag)));
     },
   );
 

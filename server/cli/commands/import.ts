@@ -89,7 +89,7 @@ const DESCRIBING = {
   },
   every: {
     kind: 'text',
-    placeholder: 'TIME',
+    placeholder: 'DURATION',
     meaning: 'books: time between snapshots: whole seconds (s, m or h), a day at most',
     default: '60s',
   },
