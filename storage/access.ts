@@ -1,7 +1,12 @@
 /** How a command reaches a store: through the server that has it open, or by opening it itself. */
-import { stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, rmdir, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { STAGING } from './bundle.js';
 import { connectToServer } from './control.js';
+import { holdsStore } from './data-directory.js';
 import { InputError, StoreBusyError } from './errors.js';
 import type { StoreOperations } from './contract.js';
 import type { Store, StoreOptions } from './store.js';
@@ -57,6 +62,24 @@ export async function openForServer(
     `${directory} is in use by another Fathom process`,
     stop,
   );
+}
+
+/**
+ * Runs `body` with a directory for a rehearsal: the given one if it holds a store, else an empty one that is
+ * gone afterwards. The given one is left as it was.
+ */
+export async function withRehearsalDirectory<T>(
+  directory: string,
+  body: (directory: string) => Promise<T>,
+): Promise<T> {
+  await checkDirectory(directory);
+  if (!(await holdsStore(directory))) {
+    const empty = await mkdtemp(path.join(tmpdir(), 'fathom-dry-run-'));
+    return body(empty).finally(() => rm(empty, { recursive: true, force: true }));
+  }
+  const staging = path.join(directory, STAGING);
+  if (existsSync(staging)) return body(directory);
+  return body(directory).finally(() => rmdir(staging).catch(() => undefined));
 }
 
 /** Tries to open the store until `waitMs` have passed. @throws StoreBusyError with the text `busy` */

@@ -13,7 +13,7 @@ import type { FlatDataset, TokenRow } from './contract.js';
 import type { SqlValue } from './duckdb/statements.js';
 
 /** Changes with the layout of the frames; the store refuses other versions. */
-export const BUNDLE_VERSION = 3;
+export const BUNDLE_VERSION = 4;
 
 /** First frame of a bundle. */
 export interface HeaderFrame {
@@ -22,6 +22,8 @@ export interface HeaderFrame {
   /** The file's name as faults name it. */
   file: string;
   mode: JoinMode;
+  /** Refuses to leave a market's snapshots with less than half of their cells. */
+  refusesLoss?: boolean;
 }
 
 /** Markets of a token, in order of first arrival, that its next segments of any tier name. */
@@ -76,6 +78,17 @@ export interface HoldersFrame {
   block: Uint8Array;
 }
 
+/** Deletes a token's snapshots of `fromS <= t < toS`, of all tiers. */
+export interface DeleteFrame {
+  kind: 'delete';
+  chain: Chain;
+  address: string;
+  fromS: number;
+  toS: number;
+  /** Markets whose cells alone are deleted, named as marketsNamed() takes them; null: all. */
+  markets: string[] | null;
+}
+
 /** Last frame; a file without it was cut short. */
 export interface EndFrame {
   kind: 'end';
@@ -83,13 +96,27 @@ export interface EndFrame {
 }
 
 export type Frame =
-  HeaderFrame | MarketsFrame | SegmentFrame | TokensFrame | RowsFrame | HoldersFrame | EndFrame;
+  | HeaderFrame
+  | MarketsFrame
+  | SegmentFrame
+  | TokensFrame
+  | RowsFrame
+  | HoldersFrame
+  | DeleteFrame
+  | EndFrame;
 
-const STAGING = 'staging';
+export const STAGING = 'staging';
 const SUFFIX = '.bundle';
 const NAME = /^[0-9a-f-]{36}\.bundle$/;
 /** A staged file untouched for this long was left behind by a killed command. */
 const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
+
+/** The data directory's staging folder, made if needed. */
+export async function stagingFolder(directory: string): Promise<string> {
+  const staging = path.join(directory, STAGING);
+  await makeDirectory(staging);
+  return staging;
+}
 
 /** Where a frame lies in its bundle's file. */
 export interface FrameRange {
@@ -109,8 +136,7 @@ export class BundleWriter {
   ) {}
 
   static async create(directory: string): Promise<BundleWriter> {
-    const staging = path.join(directory, STAGING);
-    await makeDirectory(staging);
+    const staging = await stagingFolder(directory);
     const name = `${randomUUID()}${SUFFIX}`;
     const file = path.join(staging, name);
     return new BundleWriter(name, file, await open(file, 'wx+', 0o600));

@@ -1,20 +1,24 @@
 /** Commits: transactions that readers see all at once, and how a bundle is applied in one. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
+import type { Removed } from '../compute/segment/remove.js';
 import {
   BUNDLE_VERSION,
+  type DeleteFrame,
   type Frame,
   type HeaderFrame,
   type MarketsFrame,
   readBundle,
 } from './bundle.js';
-import type { StoreChange, TokenRow } from './contract.js';
+import type { CommitReport, StoreChange, TokenRow } from './contract.js';
 import type { Catalog } from './depth/catalog.js';
 import { DepthCommit, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
 import { Stage } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
 import { Lanes } from './duckdb/lanes.js';
+import { Overlay, withScratch } from './duckdb/overlay.js';
+import type { Statements } from './duckdb/statements.js';
 import { InputError } from './errors.js';
 import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
@@ -62,15 +66,9 @@ export class Commits {
       let endCommit = (): void => undefined;
       try {
         const { result, stage, flat, holders } = await this.database.transaction(async (tx) => {
-          const stage = new Stage(this.catalog, this.directories, tx);
-          const depth = new DepthCommit(stage, this.options.rewrite);
-          const flat = new FlatCommit(tx);
-          const holders = new HolderCommit({
-            tx,
-            tokens: this.holderTokens,
-            rewrite: this.options.rewriteHolders ?? rewriteHere,
-          });
-          const result = await body({ stage, depth, flat, holders });
+          const tools = this.toolsOf(tx);
+          const { stage, flat, holders } = tools;
+          const result = await body(tools);
           await stage.write();
           endCommit = this.directories.beginCommit(stage.touched);
           return { result, stage, flat, holders };
@@ -87,6 +85,29 @@ export class Commits {
     });
   }
 
+  /** Runs `body` as run() does, and undoes it: no byte of the store's file changes. */
+  rehearse<T>(body: (tools: CommitTools) => Promise<T>): Promise<T> {
+    return this.exclusive(() =>
+      withScratch((scratch) =>
+        this.database.rehearsal((tx) => body(this.toolsOf(new Overlay(tx, scratch)))),
+      ),
+    );
+  }
+
+  private toolsOf(tx: Statements): CommitTools {
+    const stage = new Stage(this.catalog, this.directories, tx);
+    return {
+      stage,
+      depth: new DepthCommit(stage, this.options.rewrite),
+      flat: new FlatCommit(tx),
+      holders: new HolderCommit({
+        tx,
+        tokens: this.holderTokens,
+        rewrite: this.options.rewriteHolders ?? rewriteHere,
+      }),
+    };
+  }
+
   /** Runs `body` while nothing is being committed. */
   exclusive<T>(body: () => Promise<T>): Promise<T> {
     return this.lane.use(body);
@@ -98,16 +119,18 @@ export class Commits {
   }
 }
 
+/** What applying a bundle did to the depth. */
+export type Applied = Omit<CommitReport, 'tokens'>;
+
 /**
  * Applies every frame of a staged bundle.
- * @returns the number of segments added
  * @throws InputError naming the file if its rows contradict the store
  */
 export async function applyBundle(
   directory: string,
   name: string,
   tools: CommitTools,
-): Promise<number> {
+): Promise<Applied> {
   let application: Application | null = null;
   for await (const frame of readBundle(directory, name)) {
     if (frame.kind === 'header') application = new Application(checkedHeader(frame), tools);
@@ -115,12 +138,12 @@ export async function applyBundle(
     else await application.apply(frame);
   }
   if (application === null) throw new Error('a bundle without a header');
-  await application.finish();
-  return application.segments;
+  return application.finish();
 }
 
 class Application {
-  segments = 0;
+  private segments = 0;
+  private readonly deleted: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
   private readonly lines = new Map<TokenRow, number>();
 
   constructor(
@@ -148,9 +171,18 @@ class Application {
         return named(file, () => flat.add(frame.dataset, frame.rows));
       case 'holders':
         return named(file, () => holders.add(frame));
+      case 'delete':
+        return this.applyDelete(frame);
       case 'end':
         return;
     }
+  }
+
+  private async applyDelete(frame: DeleteFrame): Promise<void> {
+    const removed = await this.tools.depth.delete(frame);
+    this.deleted.snapshots += removed.snapshots;
+    this.deleted.changedSnapshots += removed.changedSnapshots;
+    this.deleted.cells += removed.cells;
   }
 
   private async applyMarkets({ chain, address, markets, origins }: MarketsFrame): Promise<void> {
@@ -164,11 +196,18 @@ class Application {
     }
   }
 
-  /** @throws InputError if the rows of the whole bundle contradict one another or the store */
-  async finish(): Promise<void> {
+  /**
+   * @throws InputError if the rows of the whole bundle contradict one another or the store
+   * @throws LossError if the bundle refuses a loss that it would bring
+   */
+  async finish(): Promise<Applied> {
+    const { depth, flat, holders } = this.tools;
     this.checkLegs();
-    await named(this.header.file, () => this.tools.flat.finish());
-    await named(this.header.file, () => this.tools.holders.finish());
+    await named(this.header.file, () => flat.finish());
+    await named(this.header.file, () => holders.finish());
+    if (this.header.refusesLoss === true) depth.replacements.checkLoss();
+    const { replaced } = depth.replacements;
+    return { segments: this.segments, replaced, deleted: this.deleted };
   }
 
   private checkLegs(): void {

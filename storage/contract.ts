@@ -7,6 +7,7 @@ import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
 import type { DcaOrder } from '../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../compute/orders/limit-orders.js';
+import type { Removed } from '../compute/segment/remove.js';
 import type { StoredBlock } from '../compute/segment/segment.js';
 
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
@@ -318,16 +319,27 @@ export interface SnapshotKey extends TierKey {
   t: number;
 }
 
+/** Stored snapshots that a commit replaced, and their cells (docs/definitions.md#replaced). */
+export interface Replaced {
+  snapshots: number;
+  cellsBefore: number;
+  cellsAfter: number;
+}
+
 /** What committing a bundle changed. */
 export interface CommitReport {
   tokens: number;
   segments: number;
+  replaced: Replaced;
+  deleted: Removed;
 }
 
 /** What a command may ask of a store, opened by itself or by a running server. */
 export interface StoreOperations {
   /** Commits a finished bundle of the staging folder in one transaction. */
   commit(bundle: string): Promise<CommitReport>;
+  /** Does all that commit() does, with the same report and errors, and leaves the store unchanged. */
+  rehearse(bundle: string): Promise<CommitReport>;
   /** Price of each snapshot, NaN if it is not stored. */
   snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array>;
   /** Times of the stored snapshots of one token and tier, ascending. */

@@ -4,7 +4,7 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import path from 'node:path';
 import { FrameReader, MAX_FRAME_BYTES, packFrame, unpackBody } from './bundle.js';
 import type { StoreOperations } from './contract.js';
-import { InputError, StoreChangedError } from './errors.js';
+import { InputError, LossError, StoreChangedError } from './errors.js';
 
 /** The socket's name within a data directory. */
 export const SOCKET_FILE = 'fathom.sock';
@@ -20,6 +20,7 @@ const HANG_UP_MS = 1000;
 /** The operations of a store that commands may call over the socket. */
 const OPERATIONS = [
   'commit',
+  'rehearse',
   'snapshotPrices',
   'snapshotTimes',
   'summary',
@@ -38,10 +39,13 @@ interface Request {
 
 type Response =
   | { ok: true; result: unknown }
-  | { ok: false; kind: 'input' | 'changed' | 'internal'; message: string; t: number };
+  | { ok: false; kind: 'input' | 'loss' | 'changed' | 'internal'; message: string; t: number };
 
 /** An error as the command gets it; the text of an internal one stays in the server's log. */
 function failure(error: unknown): Response {
+  if (error instanceof LossError) {
+    return { ok: false, kind: 'loss', message: error.message, t: 0 };
+  }
   if (error instanceof InputError)
     return { ok: false, kind: 'input', message: error.message, t: 0 };
   if (error instanceof StoreChangedError) {
@@ -60,6 +64,8 @@ function errorOf(response: Extract<Response, { ok: false }>): Error {
   switch (response.kind) {
     case 'input':
       return new InputError(response.message);
+    case 'loss':
+      return new LossError(response.message.split('\n'));
     case 'changed':
       return new StoreChangedError(response.t);
     case 'internal':

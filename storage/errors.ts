@@ -15,6 +15,14 @@ export class InputError extends Error {
   }
 }
 
+/** An addition would leave a market's snapshots with less than half of their cells. */
+export class LossError extends InputError {
+  /** @param losses a line for each market */
+  constructor(losses: readonly string[]) {
+    super(losses.join('\n'), losses);
+  }
+}
+
 /** How many faults a file has, as far as it was read. */
 export interface FaultCount {
   found: number;

@@ -89,8 +89,7 @@ class TableCommit {
     await this.flush();
     const { name, limit } = this.table;
     if (!this.isChanged || limit === undefined) return;
-    const [[stored]] = await this.tx.rows(`SELECT count(*) FROM ${name}`);
-    if ((stored as number) > limit.rows) {
+    if ((await this.tx.count(name)) > limit.rows) {
       throw new InputError(`${name}: the store would hold more than ${limit.rows} ${limit.of}`);
     }
   }

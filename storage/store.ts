@@ -146,7 +146,15 @@ export class Store implements StoreOperations {
     this.queue.settle(touched.flatMap((tokenId) => this.catalog.tokenById(tokenId)?.row ?? []));
     for (const listener of this.listeners) listener(change);
     this.housekeeping.after(touched);
-    return { tokens: touched.length, segments: result };
+    return { tokens: touched.length, ...result };
+  }
+
+  /** @throws InputError | StoreChangedError */
+  rehearse(bundle: string): Promise<CommitReport> {
+    return this.commits.rehearse(async (tools) => {
+      const applied = await applyBundle(this.directory, bundle, tools);
+      return { tokens: tools.stage.touched.length, ...applied };
+    });
   }
 
   snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array> {

@@ -8,6 +8,8 @@ import {
   PriceConflictError,
   remapMarkets,
 } from './merge.js';
+import { removeCells, type Removal, type Removed } from './remove.js';
+import { replacedSnapshots, type ReplacedSnapshots } from './replaced.js';
 import type { SnapshotRun } from './run.js';
 import {
   decodeSegment,
@@ -45,40 +47,51 @@ export interface AddedBlock {
 export interface RewriteInput {
   stored: Uint8Array[];
   added: AddedBlock | null;
+  /** What to take out of the stored blocks instead. */
+  removal?: Removal;
   mode: JoinMode;
 }
 
 /**
- * `unchanged`: the stored blocks already hold all of it. `price-conflict`: a snapshot to be merged has another
- * price in the store than the one it was binned at. `too-large`: a merged snapshot would exceed a limit. These
- * are results because errors lose their class between threads.
+ * `replaced` is null where nothing was added. `unchanged`: the stored blocks already hold all of it.
+ * `price-conflict`: a snapshot to be merged has another price in the store than the one it was binned at.
+ * `too-large`: a merged snapshot would exceed a limit. These are results because errors lose their class
+ * between threads.
  */
 export type RewriteResult =
-  | { status: 'done'; segments: EncodedSegment[] }
-  | { status: 'unchanged' }
+  | { status: 'done'; segments: EncodedSegment[]; replaced: ReplacedSnapshots | null }
+  | { status: 'removed'; segments: EncodedSegment[]; removed: Removed }
+  | { status: 'unchanged'; replaced: ReplacedSnapshots }
   | { status: 'price-conflict'; t: number }
   | { status: 'too-large'; t: number; limit: string };
 
 /**
- * Joins a block with stored ones of the same token and tier and splits the result into segments. Without
- * `added` it only joins small segments into large ones.
+ * Joins a block with stored ones of the same token and tier, or takes a removal out of them, and splits the
+ * result into segments. Without either it only joins small segments into large ones.
  */
 export function rewriteSegments(input: RewriteInput): RewriteResult {
   const { added, mode } = input;
   const stored = input.stored.map(decodeSegment);
-  if (added === null) return done(joined(stored, 'replace'));
+  if (input.removal !== undefined) {
+    const { run, removed } = removeCells(joined(stored, 'replace'), input.removal);
+    return { status: 'removed', segments: segmentsOf(run), removed };
+  }
+  if (added === null) return done(joined(stored, 'replace'), null);
+  const addedRun = runOfAdded(added);
   let run: SnapshotRun;
   try {
-    run = joined([...stored, runOfAdded(added)], mode);
+    run = joined([...stored, addedRun], mode);
   } catch (error) {
     if (error instanceof PriceConflictError) return { status: 'price-conflict', t: error.t };
     throw error;
   }
   const excess = mode === 'merge' ? findExcess(run) : null;
   if (excess !== null) return { status: 'too-large', ...excess };
-  if (stored.length > 0 && isSameRun(joined(stored, 'replace'), run))
-    return { status: 'unchanged' };
-  return done(run);
+  const replaced = replacedSnapshots(stored, addedRun, mode);
+  if (stored.length > 0 && isSameRun(joined(stored, 'replace'), run)) {
+    return { status: 'unchanged', replaced };
+  }
+  return done(run, replaced);
 }
 
 function runOfAdded({ block, fromRow, toRow, marketMap }: AddedBlock): SnapshotRun {
@@ -94,8 +107,12 @@ function joined(runs: readonly SnapshotRun[], mode: JoinMode): SnapshotRun {
   ).run;
 }
 
-function done(run: SnapshotRun): RewriteResult {
-  return { status: 'done', segments: splitRun(run).map(describeSegment) };
+function done(run: SnapshotRun, replaced: ReplacedSnapshots | null): RewriteResult {
+  return { status: 'done', segments: segmentsOf(run), replaced };
+}
+
+function segmentsOf(run: SnapshotRun): EncodedSegment[] {
+  return splitRun(run).map(describeSegment);
 }
 
 /** The first snapshot beyond a limit: a merge of two snapshots within the limits may exceed them. */

@@ -33,6 +33,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'loads market data of others: order books, pool states, token lists',
     load: async () => (await import('./commands/import.js')).command,
   },
+  delete: {
+    summary: "deletes a token's depth",
+    load: async () => (await import('./commands/delete.js')).command,
+  },
   replay: {
     summary: 'downloads depth history from a server into a file',
     load: async () => (await import('./commands/replay.js')).command,

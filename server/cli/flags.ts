@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { meant } from '../../compute/nearest.js';
 import { InstantError, parseInstant, UNITS_S } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
@@ -75,6 +76,12 @@ export const DATA = {
 export const JSON_OUTPUT = {
   kind: 'switch',
   meaning: 'prints one JSON document on stdout',
+} as const satisfies Flag;
+
+/** `--dry-run` of a command that changes a store. */
+export const DRY_RUN = {
+  kind: 'switch',
+  meaning: 'does everything but commit: the same checks and the same report, nothing stored',
 } as const satisfies Flag;
 
 /**
@@ -208,6 +215,20 @@ function secondsOf(text: string): number {
   const match = /^(\d{1,9})([smhdw]?)$/.exec(text);
   if (match === null) return NaN;
   return Number(match[1]) * UNITS_S[(match[2] || 's') as keyof typeof UNITS_S];
+}
+
+/** A token on the command line: CHAIN:ADDRESS. @throws UsageError */
+export function token(text: string, from: string): { chain: Chain; address: string } {
+  const colon = text.indexOf(':');
+  const chain = CHAINS.find((known) => known === text.slice(0, colon));
+  const address = text.slice(colon + 1);
+  if (colon < 0 || chain === undefined) {
+    throw new UsageError(`${from}: expected CHAIN:ADDRESS with CHAIN one of ${CHAINS.join(', ')}`);
+  }
+  if (chainOfAddress(address) !== chain) {
+    throw new UsageError(`${from}: expected an address of ${chain}, found '${address}'`);
+  }
+  return { chain, address: canonicalAddress(address) };
 }
 
 /** Epoch seconds of a time on the command line, whose now is the system's. @throws UsageError that names where it came from */

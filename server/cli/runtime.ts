@@ -4,7 +4,7 @@
  */
 import type { ComputePool } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/rewrite.js';
-import { withStore } from '../../storage/access.js';
+import { withRehearsalDirectory, withStore } from '../../storage/access.js';
 import { holdsStore } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
 import type { UseStore } from '../../storage/ingest/ingest.js';
@@ -16,6 +16,15 @@ import { dataDirectory } from './flags.js';
 /** Opens the store for each call, for as long as the call needs it. */
 export function storeThrough(directory: string, pool: ComputePool): UseStore {
   return (body) => withStore(directory, storeOptions(pool), body);
+}
+
+/** Runs `body` with the directory, or in a dry run with one that it leaves as it was. */
+export function rehearsed<T>(
+  dryRun: boolean,
+  directory: string,
+  body: (directory: string) => Promise<T>,
+): Promise<T> {
+  return dryRun ? withRehearsalDirectory(directory, body) : body(directory);
 }
 
 /** Options of a store that rewrites segments and holder blocks in the pool. */
@@ -36,8 +45,13 @@ export async function onStore<T>(
   data: string | undefined,
   body: (store: StoreOperations) => Promise<T>,
 ): Promise<T> {
+  return onAnyStore(await storeDirectory(data), body);
+}
+
+/** The data directory. @throws InputError if it holds no store */
+export async function storeDirectory(data: string | undefined): Promise<string> {
   const directory = dataDirectory(data);
-  if (await holdsStore(directory)) return onAnyStore(directory, body);
+  if (await holdsStore(directory)) return directory;
   throw new InputError(
     `${directory} holds no store; is --data right? (ingest, import, demo, keys create and serve make one)`,
   );

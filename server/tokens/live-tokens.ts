@@ -190,7 +190,8 @@ export class LiveTokens {
     if (held === null) throw new Error(`token ${tokenId} has not been read`);
     // After a commit during the read, hold only snapshots that agree with the scores.
     const known = this.knownNewest(tokenId);
-    const agrees = known === null || held.newest === null || isSameSnapshot(known, held.newest.ref);
+    const agrees =
+      known === null ? held.newest === null : isSameSnapshot(known, held.newest?.ref ?? null);
     if (agrees) this.held.set(tokenId, held);
     return held;
   }

@@ -51,7 +51,7 @@ export interface DemoRequest {
 }
 
 /** Rows, snapshots and cells that a fill has stored. */
-export type DemoTotals = Omit<FileReport, 'file'>;
+export type DemoTotals = Omit<FileReport, 'file' | 'replaced'>;
 
 /**
  * The directory's marker, or null where it holds no simulated market.

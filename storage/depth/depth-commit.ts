@@ -1,10 +1,20 @@
-/** Adds segments to the stored ones of their token and tier, within one transaction. */
-import type { Tier } from '../../compute/market.js';
+/** Adds segments to the stored ones of their token and tier, and deletes, within one transaction. */
+import { type Tier, TIERS } from '../../compute/market.js';
+import type { Removal, Removed } from '../../compute/segment/remove.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
 import type { EncodedSegment } from '../../compute/segment/segment.js';
-import type { SegmentFrame } from '../bundle.js';
+import type { DeleteFrame, SegmentFrame } from '../bundle.js';
 import { InputError, StoreChangedError } from '../errors.js';
-import { firstSegmentFrom, firstT, type SegmentRef, type TierDirectory } from './directory.js';
+import {
+  coverageText,
+  firstSegmentFrom,
+  firstT,
+  overlapping,
+  type SegmentRef,
+  type TierDirectory,
+} from './directory.js';
+import { marketsNamed } from './market-names.js';
+import { Replacements } from './replacements.js';
 import { deleteSegments, readBlocks } from './segments.js';
 import type { Stage, StagedToken } from './stage.js';
 
@@ -24,6 +34,8 @@ interface RewriteGroup {
 }
 
 export class DepthCommit {
+  readonly replacements = new Replacements();
+
   constructor(
     private readonly stage: Stage,
     private readonly rewrite: Rewrite,
@@ -47,6 +59,52 @@ export class DepthCommit {
       await this.addGroup(token, frame, at, mode, marketMap);
       shift += directory.length - before;
     }
+  }
+
+  /**
+   * Deletes a token's snapshots of all tiers, or their cells of some markets.
+   * @throws InputError if there is nothing to delete, or the store does not know the token or a market
+   */
+  async delete({ chain, address, fromS, toS, markets }: DeleteFrame): Promise<Removed> {
+    const name = `${chain}:${address}`;
+    const token = this.stage.knownToken(chain, address);
+    if (token === null) throw new InputError(`token: the store does not know ${name}`);
+    const mask = markets && marketsNamed(markets, token.markets, name);
+    const removal = { fromS, toS, markets: mask };
+    const stored = coverageText(await this.stage.directory(token));
+    const all: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+    for (const tier of TIERS) {
+      const directory = (await this.stage.directory(token))[tier];
+      const { from, to } = overlapping(directory, fromS, toS - 1);
+      // From last to first, so that the indexes of earlier ones stay valid.
+      for (let last = to; last > from; last -= MAX_REWRITTEN) {
+        const first = Math.max(from, last - MAX_REWRITTEN);
+        const removed = await this.deleteFrom(token, tier, [first, last], removal);
+        all.snapshots += removed.snapshots;
+        all.changedSnapshots += removed.changedSnapshots;
+        all.cells += removed.cells;
+      }
+    }
+    if (all.snapshots + all.changedSnapshots > 0) return all;
+    const what = markets === null ? 'snapshot' : 'cell of these markets';
+    throw new InputError(`nothing to delete: ${name} has no ${what} in the window; ${stored}`);
+  }
+
+  private async deleteFrom(
+    token: StagedToken,
+    tier: Tier,
+    [from, to]: readonly [number, number],
+    removal: Removal,
+  ): Promise<Removed> {
+    const refs = (await this.stage.directory(token))[tier].slice(from, to);
+    const stored = await this.blocksOf(refs);
+    const result = await this.rewrite({ stored, added: null, removal, mode: 'replace' });
+    if (result.status !== 'removed') throw new Error('deleting cells cannot conflict');
+    const { segments, removed } = result;
+    if (removed.snapshots + removed.changedSnapshots > 0) {
+      await this.put(token, tier, from, refs, segments);
+    }
+    return removed;
   }
 
   /** Joins neighbouring segments `from <= i < to` of a tier into larger ones. */
@@ -81,10 +139,14 @@ export class DepthCommit {
     });
     switch (result.status) {
       case 'done':
+        if (result.replaced !== null) this.replacements.add(token, tier, result.replaced);
         await this.put(token, tier, from, replaced, result.segments);
         return;
       case 'unchanged':
+        this.replacements.add(token, tier, result.replaced);
         return;
+      case 'removed':
+        throw new Error('nothing was to be removed');
       case 'price-conflict':
         throw new StoreChangedError(result.t);
       case 'too-large':

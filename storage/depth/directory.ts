@@ -51,6 +51,26 @@ function firstIndex(length: number, isReached: (index: number) => boolean): numb
   return low;
 }
 
+/** The snapshot at `t`, or null if there is none. */
+export function rowAt(segments: TierDirectory, t: number): { ref: SegmentRef; row: number } | null {
+  const index = firstSegmentFrom(segments, t);
+  if (index === segments.length) return null;
+  const ref = segments[index];
+  const row = firstRowFrom(ref.times, t);
+  return ref.times[row] === t ? { ref, row } : null;
+}
+
+/** What a directory holds, in words. */
+export function coverageText(directory: Directory): string {
+  const times = TIERS.flatMap((tier) => directory[tier].map((ref) => ref.times));
+  const snapshots = times.reduce((sum, { length }) => sum + length, 0);
+  if (snapshots === 0) return 'it has none at all';
+  const firstS = times.reduce((first, own) => Math.min(first, own[0]), Infinity);
+  const lastS = times.reduce((last, own) => Math.max(last, own[own.length - 1]), 0);
+  const text = (t: number): string => new Date(t * 1000).toISOString();
+  return `it has ${snapshots} snapshots from ${text(firstS)} to ${text(lastS)}`;
+}
+
 /** Segments whose span touches `first..last`: `[from, to)` in the list. */
 export function overlapping(
   segments: TierDirectory,

@@ -21,7 +21,7 @@ import {
   tokenKey,
 } from './catalog.js';
 import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';
-import type { SegmentRef } from './directory.js';
+import { EMPTY_DIRECTORY, type Directory, type SegmentRef } from './directory.js';
 import { SegmentWriter } from './segments.js';
 
 /** Tokens prepared in one turn. */
@@ -38,6 +38,8 @@ export interface StagedToken {
   isRowChanged: boolean;
   readonly markets: Market[];
   readonly marketIndexes: Map<string, number>;
+  /** As it was before the transaction; empty until the transaction touches the token's depth. */
+  stored: Directory;
   /** Null until the transaction touches the token's depth. */
   directory: Record<Tier, SegmentRef[]> | null;
 }
@@ -72,6 +74,13 @@ export class Stage {
     const staged = this.tokens.get(key) ?? this.stageToken(chain, address);
     this.tokens.set(key, staged);
     return staged;
+  }
+
+  /** The staged state of a token; null if neither the store nor the transaction knows it. */
+  knownToken(chain: Chain, address: string): StagedToken | null {
+    const isKnown =
+      this.tokens.has(tokenKey(chain, address)) || this.catalog.token(chain, address) !== undefined;
+    return isKnown ? this.token(chain, address) : null;
   }
 
   /**
@@ -131,6 +140,7 @@ export class Stage {
   async directory(token: StagedToken): Promise<Record<Tier, SegmentRef[]>> {
     if (token.directory === null) {
       const stored = await this.directories.get(token.tokenId);
+      token.stored = stored;
       token.directory = {
         raw: [...stored.raw],
         '15m': [...stored['15m']],
@@ -210,6 +220,7 @@ export class Stage {
         isRowChanged: false,
         markets: [...stored.markets],
         marketIndexes: new Map(stored.marketIndexes),
+        stored: EMPTY_DIRECTORY,
         directory: null,
       };
     }
@@ -223,6 +234,7 @@ export class Stage {
       isRowChanged: true,
       markets: [],
       marketIndexes: new Map(),
+      stored: EMPTY_DIRECTORY,
       directory: { raw: [], '15m': [], '1h': [] },
     };
   }

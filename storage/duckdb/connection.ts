@@ -62,6 +62,11 @@ export class Connection implements Statements {
     );
   }
 
+  async count(table: string): Promise<number> {
+    const [[rows]] = await this.rows(`SELECT count(*) FROM ${table}`);
+    return rows as number;
+  }
+
   async *chunks(sql: string, values: readonly SqlParameter[] = []): AsyncGenerator<ResultChunk> {
     const result = await this.connection.stream(sql, ...bindings(values));
     let next = result.fetchChunk();

@@ -112,6 +112,21 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
+   * Runs `body` in one transaction that is rolled back, however it ends.
+   * @throws DiskFullError
+   */
+  async rehearsal<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
+    return this.use('writer', async (connection) => {
+      await connection.run('BEGIN TRANSACTION');
+      try {
+        return await body(connection);
+      } finally {
+        await connection.run('ROLLBACK').catch(() => undefined);
+      }
+    });
+  }
+
+  /**
    * Yields a query's rows a vector at a time, so that a large result is never in memory as a whole;
    * read a chunk before the next one. One result at a time is read this way and others wait, so do
    * not start a second one within the loop over the first.

@@ -40,6 +40,8 @@ export interface Statements {
    * (UINTEGER, of part 0), in any order.
    */
   values(sql: string): Promise<Map<number, StoredValue>>;
+  /** The number of a table's rows. */
+  count(table: string): Promise<number>;
   /** Rows a vector at a time; the connection accepts no other statement before the end. */
   chunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk>;
   /** Appends rows, values in the table's order: hundreds of times faster than INSERT. */

@@ -22,6 +22,10 @@ interface ImportRequest {
   format: ImportFormat;
   files: readonly string[];
   options: ImportOptions;
+  /** Whether a market's snapshots may be left with less than half of their cells. */
+  replace?: boolean;
+  /** Does all but commit. */
+  dryRun?: boolean;
   pool: ComputePool;
   useStore: UseStore;
   onProgress?: (report: FileReport) => void;
@@ -95,14 +99,16 @@ function rowsOf(
 
 /**
  * Imports the files as one transaction.
+ * @throws LossError where a market would lose more than half of its cells, unless `replace` is set
  * @throws InputError | UsageError | StoreBusyError
  */
 export async function importIntoStore(request: ImportRequest): Promise<ImportedFile> {
   let read = new ImportReport();
-  const stored = await commitPrepared(request.useStore, () => {
+  const prepare = (): Promise<PreparedFile> => {
     read = new ImportReport();
     return prepareImport(request, read);
-  });
+  };
+  const stored = await commitPrepared(request.useStore, prepare, request.dryRun);
   return { stored, read };
 }
 
@@ -113,7 +119,8 @@ async function prepareImport(request: ImportRequest, read: ImportReport): Promis
   if (kindOfFormat(format) === 'tokens') {
     return prepareTokenRows({ directory, file, mode: 'replace' }, numbered(rows));
   }
-  const target = { ...request, file, mode: 'merge', together: false } as const;
+  const refusesLoss = request.replace !== true;
+  const target = { ...request, file, mode: 'merge', refusesLoss, together: false } as const;
   return prepareChunks(target, lineChunks(rows, await basePrices(request)));
 }
 

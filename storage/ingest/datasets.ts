@@ -1,6 +1,7 @@
 /** Datasets and file formats that `fathom ingest` knows. */
 import path from 'node:path';
 import { UsageError } from '../errors.js';
+import { STANDARD_INPUT } from './standard-input.js';
 
 export const DATASETS = [
   'tokens',
@@ -54,6 +55,9 @@ export function checkMerge(dataset: Dataset, merge: boolean): void {
 }
 
 function formatOfEnding(file: string): FileFormat {
+  if (file === STANDARD_INPUT) {
+    throw new UsageError(`--format: standard input needs it, one of ${FILE_FORMATS.join(', ')}`);
+  }
   const name = path.basename(file).toLowerCase();
   const ending = path.extname(name.endsWith('.gz') ? name.slice(0, -3) : name);
   const format = FORMAT_OF_ENDING[ending];

@@ -4,8 +4,8 @@ import { FaultLog } from '../../compute/ingest/fields.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { checkDirectory } from '../access.js';
 import { sweepStaging } from '../bundle.js';
-import type { StoreOperations } from '../contract.js';
-import { InputError, StoreChangedError } from '../errors.js';
+import type { CommitReport, StoreOperations } from '../contract.js';
+import { InputError, StoreChangedError, UsageError } from '../errors.js';
 import { withBasePrices } from './base-prices.js';
 import { cellChunks, type Chunk, snapshotChunks } from './chunks.js';
 import { checkMerge, type Dataset, type FileFormat, formatOf } from './datasets.js';
@@ -15,6 +15,7 @@ import { prepareFlatRows, prepareTokenRows } from './flat.js';
 import { HOLDER_FIELDS, prepareHolderRows } from './holders.js';
 import type { BundleRequest, FileReport, PreparedFile } from './prepared.js';
 import { flatRows } from './rows.js';
+import { STANDARD_INPUT, withStandardInput } from './standard-input.js';
 
 /** How often a merge is prepared whose store changes meanwhile. */
 const MAX_ATTEMPTS = 5;
@@ -29,6 +30,8 @@ interface IngestRequest {
   /** Overrides the formats that the files' endings name. */
   format?: FileFormat;
   merge: boolean;
+  /** Does all but commit; each file meets the store as it is, without the files before it. */
+  dryRun?: boolean;
   pool: ComputePool;
   useStore: UseStore;
   onProgress?: (report: FileReport) => void;
@@ -42,42 +45,69 @@ interface IngestRequest {
 export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileReport> {
   const { dataset, files } = request;
   checkMerge(dataset, request.merge);
+  if (files.filter((file) => file === STANDARD_INPUT).length > 1) {
+    throw new UsageError(`${STANDARD_INPUT}: standard input can be read once`);
+  }
   // A wrong name is refused before the first file is read.
   const formats = files.map((file) => formatOf(file, dataset, request.format));
   await checkDirectory(request.directory);
-  await sweepStaging(request.directory, Date.now());
+  if (request.dryRun !== true) await sweepStaging(request.directory, Date.now());
   for (const [i, file] of files.entries()) {
-    yield await commitPrepared(request.useStore, () =>
-      prepareFile({
-        directory: request.directory,
-        file,
-        dataset,
-        format: formats[i],
-        mode: request.merge ? 'merge' : 'replace',
-        pool: request.pool,
-        store: { snapshotPrices: (keys) => request.useStore((s) => s.snapshotPrices(keys)) },
-        onProgress: request.onProgress,
-      }),
-    );
+    const ingest = (from: string): Promise<FileReport> =>
+      ingestFile(request, file, from, formats[i]);
+    yield file === STANDARD_INPUT
+      ? await withStandardInput(request.directory, ingest)
+      : await ingest(file);
   }
+}
+
+/** @param from where to read the file of this name */
+async function ingestFile(
+  request: IngestRequest,
+  file: string,
+  from: string,
+  format: FileFormat,
+): Promise<FileReport> {
+  const { directory, dataset, pool, useStore, onProgress, dryRun } = request;
+  const prepare = (): Promise<PreparedFile> =>
+    prepareFile({
+      directory,
+      file: from,
+      dataset,
+      format,
+      mode: request.merge ? 'merge' : 'replace',
+      pool,
+      store: { snapshotPrices: (keys) => useStore((s) => s.snapshotPrices(keys)) },
+      onProgress: (report) => onProgress?.({ ...report, file }),
+    });
+  return { ...(await commitPrepared(useStore, prepare, dryRun)), file };
 }
 
 /** Prepares and commits; starts again where a merge's snapshots changed in between. */
 export async function commitPrepared(
   useStore: UseStore,
   prepare: () => Promise<PreparedFile>,
+  dryRun = false,
 ): Promise<FileReport> {
   for (let attempt = 1; ; attempt++) {
     const { bundle, report } = await prepare();
     try {
-      await useStore((store) => store.commit(bundle.name));
-      return report;
+      const { replaced } = await commitOrRehearse(useStore, bundle.name, dryRun);
+      return { ...report, replaced };
     } catch (error) {
       if (!(error instanceof StoreChangedError) || attempt === MAX_ATTEMPTS) throw error;
     } finally {
       await bundle.discard();
     }
   }
+}
+
+export function commitOrRehearse(
+  useStore: UseStore,
+  bundle: string,
+  dryRun: boolean,
+): Promise<CommitReport> {
+  return useStore((store) => (dryRun ? store.rehearse(bundle) : store.commit(bundle)));
 }
 
 interface FileRequest extends BundleRequest {

@@ -2,6 +2,7 @@
 import { type Fault, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { BUNDLE_VERSION, BundleWriter } from '../bundle.js';
+import type { Replaced } from '../contract.js';
 import { DiskFullError, type FaultCount, FaultyFileError, isDiskFull } from '../errors.js';
 
 /** Counts of one file. */
@@ -12,6 +13,8 @@ export interface FileReport {
   cells: number;
   /** Levels, pool bins and cells with an amount outside the ladder. */
   droppedLevels: number;
+  /** Known once it is committed. */
+  replaced: Replaced;
 }
 
 export interface BundleRequest {
@@ -20,6 +23,8 @@ export interface BundleRequest {
   /** The file; for other sources, what faults call the source. */
   file: string;
   mode: JoinMode;
+  /** Refuses to leave a market's snapshots with less than half of their cells. */
+  refusesLoss?: boolean;
   onProgress?: (report: FileReport) => void;
 }
 
@@ -34,13 +39,20 @@ export interface PreparedFile {
  */
 export async function withBundle(
   request: BundleRequest,
-  fill: (bundle: BundleWriter, report: FileReport) => Promise<void>,
+  fill: (bundle: BundleWriter, report: FileReport) => Promise<unknown>,
 ): Promise<PreparedFile> {
-  const { file, mode } = request;
-  const report: FileReport = { file, rows: 0, snapshots: 0, cells: 0, droppedLevels: 0 };
+  const { file, mode, refusesLoss } = request;
+  const report: FileReport = {
+    file,
+    rows: 0,
+    snapshots: 0,
+    cells: 0,
+    droppedLevels: 0,
+    replaced: { snapshots: 0, cellsBefore: 0, cellsAfter: 0 },
+  };
   const bundle = await BundleWriter.create(request.directory);
   try {
-    await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file, mode });
+    await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file, mode, refusesLoss });
     await fill(bundle, report);
     await bundle.finish();
     return { bundle, report };

@@ -1,5 +1,5 @@
 /** What `fathom ingest` prints, and the status it ends with. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../../server/cli/commands/ingest.js';
@@ -7,6 +7,7 @@ import { UsageError } from '../../storage/errors.js';
 import {
   becomes,
   cleanUp,
+  digestOf,
   fathom,
   fathomProcess,
   newKey,
@@ -91,8 +92,8 @@ describe('several files', () => {
     expect(documentOf(ended)).toEqual({
       dataset: 'snapshots',
       files: [
-        { file: good, rows: 2, snapshots: 2, cells: 2, dropped_levels: 2, ...timed },
-        { file: better, rows: 1, snapshots: 1, cells: 1, dropped_levels: 1, ...timed },
+        { file: good, rows: 2, snapshots: 2, cells: 2, dropped_levels: 2, ...fresh, ...timed },
+        { file: better, rows: 1, snapshots: 1, cells: 1, dropped_levels: 1, ...fresh, ...timed },
       ],
       error: [...faults, `${bad}: nothing was stored: 2 faults`].join('\n'),
       faults,
@@ -123,9 +124,26 @@ describe('several files', () => {
     };
     expect(await times()).toEqual([0, 60, 120]);
     // The server keeps the store now, and shows what a command brings within a second.
-    const later = file('later.ndjson', row(T + 400));
+    const later = file('later.ndjson', row(T + 400) + row(T + 60));
+    const words = ['ingest', 'snapshots', later, '--data', data, '--json'];
+    // The server counts calls in the log beside it.
+    const database = path.join(data, 'fathom.duckdb');
+    const before = digestOf(database);
+    const rehearsed = await fathom([...words, '--dry-run']);
+    expect(rehearsed.stderr).toMatch(/^dry run, nothing stored: .*later\.ndjson: 2 rows, /);
+    expect(documentOf(rehearsed)).toMatchObject({
+      files: [{ snapshots: 2, replaced: { snapshots: 1, cells_before: 1, cells_after: 1 } }],
+      dry_run: true,
+    });
+    expect((await fathom(['ingest', 'snapshots', bad, '--data', data, '--dry-run'])).status).toBe(
+      1,
+    );
+    expect(digestOf(database)).toBe(before);
+    expect(await times()).toEqual([0, 60, 120]);
     const [done, refused] = [
-      await fathomProcess(['ingest', 'snapshots', later, '--data', data]),
+      await fathomProcess(['ingest', 'snapshots', '-', '--format', 'ndjson', '--data', data], {
+        input: readFileSync(later),
+      }),
       await fathom(['ingest', 'snapshots', bad, '--data', data]),
     ];
     expect([done.status, done.stdout, refused.status, refused.stdout]).toEqual([0, '', 1, '']);
@@ -135,6 +153,7 @@ describe('several files', () => {
   });
 });
 
+const fresh = { replaced: { snapshots: 0, cells_before: 0, cells_after: 0 } };
 const timed = { seconds: expect.any(Number), cells_per_second: expect.any(Number) };
 
 describe('wrong usage', () => {
@@ -147,6 +166,8 @@ describe('wrong usage', () => {
     [['snapshots', good, '--format', 'xml'], /^--format: expected one of .*, not xml$/],
     [['snapshots', good, '--format'], /^--format needs a value$/],
     [['snapshots', good, '--format', 'csv', '--format', 'csv'], /^--format: given twice$/],
+    [['snapshots', '-'], /^--format: standard input needs it, one of ndjson, csv, /],
+    [['snapshots', '-', '-', '--format', 'ndjson'], /^-: standard input can be read once$/],
     [['snapshots', 'x.csv'], /^x\.csv: snapshots are nested and cannot be read from CSV/],
     [['cells', 'x.txt'], /^x\.txt: the ending names no format/],
     [['cells', good, '--json=yes'], /^--json takes no value$/],

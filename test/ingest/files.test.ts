@@ -1,10 +1,12 @@
 /** Files that cannot be read, or not in the way that was asked for. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { FileFormat } from '../../storage/ingest/datasets.js';
 import { UsageError } from '../../storage/errors.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
@@ -161,6 +163,39 @@ describe('files', () => {
       writeFile(pipe, lines(cells(T))),
     ]);
     expect(reports).toMatchObject([{ rows: 3, cells: 3 }]);
+  });
+
+  it('may be standard input, in every format and where it is read twice', async () => {
+    const rows = cells(T);
+    const whole = lines(rows);
+    const arrow = path.join(directory, 'piped.arrow');
+    writeCellsArrow(arrow, rows, { form: 'file', dictionary: true, t: 'int32' });
+    const inputs: [FileFormat, Uint8Array, boolean?][] = [
+      ['ndjson', Buffer.from(whole)],
+      ['ndjson', Buffer.from(whole), true],
+      ['ndjson', gzipSync(whole)],
+      ['csv', Buffer.from(csv(rows))],
+      ['parquet', readFileSync(await parquet(`FROM ${readJson(file('.ndjson', whole))}`))],
+      ['arrow', readFileSync(arrow)],
+    ];
+    const stdin = vi.spyOn(process, 'stdin', 'get');
+    for (const [i, [format, bytes, merge = false]] of inputs.entries()) {
+      const target = path.join(directory, `stdin-${i}`);
+      stdin.mockReturnValue(Readable.from([bytes.subarray(0, 7), bytes.subarray(7)]) as never);
+      const reports = await ingest(target, 'cells', ['-'], { format, merge });
+      expect([format, reports]).toMatchObject([format, [{ file: '-', rows: 3, cells: 3 }]]);
+      expect(await storedSnapshots(target, 'mainchain', MINT)).toMatchObject([{ t: T }]);
+      expect(readdirSync(path.join(target, 'staging'))).toEqual([]);
+    }
+    const faulty = Buffer.from(lines([{ ...rows[0], price_usd: 0 }]));
+    stdin.mockReturnValue(Readable.from([faulty]) as never);
+    const faults = await faultsOf(data, 'cells', '-', { format: 'ndjson' });
+    expect(faults).toEqual(['-:1: price_usd: must be a number > 0']);
+    stdin.mockReturnValue(Readable.from([gzipSync(whole).subarray(0, 20)]) as never);
+    expect(await faultsOf(data, 'cells', '-', { format: 'ndjson' })).toEqual([
+      '-: gzip: the file is cut short',
+    ]);
+    stdin.mockRestore();
   });
 
   it('are read as --format says, whatever their ending', async () => {

@@ -1,4 +1,6 @@
 /** A plain store (docs/definitions.md#datasets): snapshots in a map, markets in a list. */
+import type { Removed } from '../../compute/segment/remove.js';
+import type { Replaced } from '../../storage/contract.js';
 import type { SnapshotRow, StoredSnapshot } from '../support/stores.js';
 
 interface PlainSnapshot {
@@ -20,11 +22,62 @@ const TIER_ORDER = ['raw', '15m', '1h'];
 export class PlainStore {
   readonly tokens = new Map<string, PlainToken>();
 
-  /** Takes a file's rows; amounts are given in whole cents. */
-  commit(rows: readonly SnapshotRow[], mode: 'replace' | 'merge'): void {
+  /**
+   * Takes a file's rows; amounts are given in whole cents.
+   * @returns how the snapshots that stood before compare with what the file made of them
+   */
+  commit(rows: readonly SnapshotRow[], mode: 'replace' | 'merge'): Replaced {
+    const before = structuredClone(this.tokens);
+    this.take(rows, mode);
+    const replaced: Replaced = { snapshots: 0, cellsBefore: 0, cellsAfter: 0 };
+    for (const [address, { snapshots }] of before) {
+      for (const [place, { markets: had }] of snapshots) {
+        const own = rows.filter((row) => row.address === address && placeOf(row) === place);
+        if (own.length === 0) continue;
+        const has = this.token(address).snapshots.get(place)!.markets;
+        const named = own.flatMap(({ markets }) => markets.map(nameOf));
+        const cellsIn = (markets: typeof has, name: string) => markets.get(name)?.size ?? 0;
+        const compared =
+          mode === 'replace'
+            ? new Set([...had.keys(), ...has.keys()])
+            : new Set(named.filter((name) => cellsIn(had, name) > 0));
+        if (mode === 'merge' && compared.size === 0) continue;
+        replaced.snapshots++;
+        for (const name of compared) {
+          replaced.cellsBefore += cellsIn(had, name);
+          replaced.cellsAfter += cellsIn(has, name);
+        }
+      }
+    }
+    return replaced;
+  }
+
+  /** Deletes `from <= t < to`, of all markets or of the named ones. */
+  delete(address: string, names: readonly string[] | null, from: number, to: number): Removed {
+    const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+    const { snapshots } = this.token(address);
+    for (const [place, { t, markets }] of snapshots) {
+      if (t < from || t >= to) continue;
+      let lost = 0;
+      for (const [name, cells] of markets) {
+        if (names !== null && !names.includes(name)) continue;
+        lost += cells.size;
+        markets.delete(name);
+      }
+      const left = [...markets.values()].reduce((sum, { size }) => sum + size, 0);
+      removed.cells += lost;
+      if (names === null || (lost > 0 && left === 0)) {
+        snapshots.delete(place);
+        removed.snapshots++;
+      } else if (lost > 0) removed.changedSnapshots++;
+    }
+    return removed;
+  }
+
+  private take(rows: readonly SnapshotRow[], mode: 'replace' | 'merge'): void {
     for (const row of rows) {
       const token = this.token(row.address);
-      const place = `${row.tier} ${row.t}`;
+      const place = placeOf(row);
       const standing = token.snapshots.get(place);
       const isMerged = mode === 'merge' && standing !== undefined;
       const snapshot: PlainSnapshot = isMerged
@@ -46,7 +99,7 @@ export class PlainStore {
 
   /** The price that cells merged into a snapshot must have been made for. */
   standingPrice(row: Pick<SnapshotRow, 'address' | 'tier' | 't'>): number | undefined {
-    return this.tokens.get(row.address)?.snapshots.get(`${row.tier} ${row.t}`)?.price;
+    return this.tokens.get(row.address)?.snapshots.get(placeOf(row))?.price;
   }
 
   /** What must be stored of a token, by tier, then time; markets by their place in the list. */
@@ -70,6 +123,8 @@ export class PlainStore {
     return token;
   }
 }
+
+const placeOf = ({ tier, t }: Pick<SnapshotRow, 'tier' | 't'>): string => `${tier} ${t}`;
 
 /** What a market is known by: its source with its address, or its pair without one. */
 export function nameOf(market: { source: string; address?: string | null; pair?: string | null }) {

@@ -6,10 +6,18 @@ import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { openForServer, withStore } from '../../storage/access.js';
 import { packFrame } from '../../storage/bundle.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';
-import { InputError, StoreBusyError } from '../../storage/errors.js';
+import { InputError, LossError, StoreBusyError } from '../../storage/errors.js';
 import { fathom, fathomProcess } from '../support/cli.js';
 import { Script } from '../support/processes.js';
-import { commitRows, DataDirectory, MINT, openStore, orca, snapshot } from '../support/stores.js';
+import {
+  bundleOf,
+  commitRows,
+  DataDirectory,
+  MINT,
+  openStore,
+  orca,
+  snapshot,
+} from '../support/stores.js';
 
 const NOW_S = 1_794_000_000;
 const VISIBLE_WITHIN_MS = 1000;
@@ -260,10 +268,21 @@ describe('The control socket', () => {
     await expect(remote.revokeKey('key_none')).rejects.toBeInstanceOf(InputError);
     await expect(remote.commit('../x')).rejects.toThrow('the server could not do it; its log says');
     expect(String(errors.at(-1))).toContain('not the name of a bundle');
+    const loss = { mode: 'merge', refusesLoss: true } as const;
+    await commitRows(store, [snapshot(1, [orca()])]);
+    const bundle = await bundleOf(store, [snapshot(1, [orca([])])], loss);
+    await expect(remote.rehearse(bundle.name)).rejects.toBeInstanceOf(LossError);
+    await expect(remote.commit(bundle.name)).rejects.toBeInstanceOf(LossError);
+    await bundle.discard();
+    const allowed = await bundleOf(store, [snapshot(1, [orca([])])], { mode: 'merge' });
+    const rehearsed = await remote.rehearse(allowed.name);
+    expect(rehearsed.replaced).toEqual({ snapshots: 1, cellsBefore: 1, cellsAfter: 0 });
+    expect(await remote.commit(allowed.name)).toEqual(rehearsed);
+    await allowed.discard();
     const issued = await remote.createKey(request);
     expect(issued.requestsPerMinute).toBe(Infinity);
     const prices = await remote.snapshotPrices([
-      { chain: 'mainchain', address: MINT, tier: 'raw', t: 1 },
+      { chain: 'mainchain', address: MINT, tier: 'raw', t: 2 },
     ]);
     expect(prices).toEqual(new Float64Array([NaN]));
     remote.close();

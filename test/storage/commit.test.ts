@@ -1,15 +1,23 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Market, MAX_MARKETS_PER_TOKEN } from '../../compute/market.js';
-import { BUNDLE_VERSION } from '../../storage/bundle.js';
+import { BUNDLE_VERSION, type Frame, readBundle } from '../../storage/bundle.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { InputError, StoreChangedError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
+import { commitHolders, storedHolders } from '../support/holders.js';
 import {
   binance,
+  type Cell,
   bundleOf,
+  commitDelete,
   commitFrames,
   commitRows,
   commitTokens,
   DataDirectory,
+  type Deletion,
   EVM_TOKEN,
   MINT,
   openStore,
@@ -60,7 +68,7 @@ async function contents(): Promise<unknown> {
   };
 }
 
-async function expectRefused(commit: () => Promise<void>, message: RegExp): Promise<void> {
+async function expectRefused(commit: () => Promise<unknown>, message: RegExp): Promise<void> {
   const before = await contents();
   const refused = commit();
   await expect(refused).rejects.toBeInstanceOf(InputError);
@@ -237,6 +245,205 @@ describe('A merge', () => {
   });
 });
 
+describe('Snapshots that a commit replaces', () => {
+  const cells = (count: number): Cell[] => Array.from({ length: count }, (_, i) => [i, 1, 1]);
+  const none = { snapshots: 0, cellsBefore: 0, cellsAfter: 0 };
+
+  it('are counted once each, however often the file brings them', async () => {
+    await commitRows(store, [snapshot(1, [orca(cells(5))]), snapshot(9, [])]);
+    const frames: Frame[] = [];
+    // As parts of a file that is too long to be collected whole.
+    for (const count of [3, 4, 2]) {
+      const rows = [1, 2, 9].map((t) => snapshot(t, [orca(cells(count))]));
+      const part = await bundleOf(store, rows);
+      for await (const frame of readBundle(store.directory, part.name)) {
+        if (frames.length === 0 || frame.kind !== 'header') frames.push(frame);
+      }
+      await part.discard();
+    }
+    const report = await commitFrames(store, frames);
+    expect(report.replaced).toEqual({ snapshots: 2, cellsBefore: 5, cellsAfter: 4 });
+  });
+
+  it('are none where a merge brings other markets alone', async () => {
+    await commitRows(store, [snapshot(1)]);
+    const merged = await commitRows(store, [snapshot(1, [binance()])], { mode: 'merge' });
+    expect(merged.replaced).toEqual(none);
+    const both = [snapshot(1, [orca(cells(3)), { ...binance(cells(2)), pair: 'B/C' }])];
+    expect((await commitRows(store, both, { mode: 'merge' })).replaced).toEqual({
+      ...none,
+      snapshots: 1,
+      cellsBefore: 1,
+      cellsAfter: 3,
+    });
+  });
+
+  it('may lose half of the cells of a market, and not more where that is refused', async () => {
+    const days = (orcas: number[], binances: number[]) =>
+      orcas.map((count, i) => snapshot(i + 1, [orca(cells(count)), binance(cells(binances[i]))]));
+    await commitRows(store, days([10, 10], [10, 30]));
+    const merged = { mode: 'merge', refusesLoss: true } as const;
+    // One snapshot may lose all; what counts is the market's sum.
+    await commitRows(store, days([10, 0], [1, 19]), merged);
+    await expectRefused(
+      () => commitRows(store, days([9, 1], [0, 9]), merged),
+      /^Binance\/A\/USDT of mainchain:So1\w+: 2 stored snapshots with 20 cells would be replaced by ones with 9, less than half$/,
+    );
+    // Nor does another market's gain, or a time that was empty, make up for it.
+    await expectRefused(
+      () => commitRows(store, [...days([200, 200], [0, 0]), snapshot(3, [binance()])], merged),
+      /^Binance\/A\/USDT of .* with 20 cells would be replaced by ones with 0,/,
+    );
+    const { replaced } = await commitRows(store, days([1, 1], [0, 0]), { mode: 'merge' });
+    expect(replaced).toEqual({ snapshots: 2, cellsBefore: 30, cellsAfter: 1 });
+  });
+});
+
+describe('A rehearsal', () => {
+  const rehearse = true;
+
+  it('changes no byte of the file, where a transaction undone would', async () => {
+    const file = path.join(directory.path, DATABASE_FILE);
+    await commitTokens(store, [{ address: MINT }]);
+    await commitHolders(store, [[MINT, new Map([[1, new Map([['a', 1]])]])]]);
+    const digests = () =>
+      [file, `${file}.wal`].map((one) =>
+        createHash('sha256').update(readFileSync(one)).digest('hex'),
+      );
+    const before = digests();
+    // Incompressible, and more than a row group of parts.
+    let seed = 1;
+    const amount = () => (seed = (seed * 48_271) % 2_147_483_647) / 100;
+    const rows = Array.from({ length: 3600 }, (_, i) =>
+      snapshot(
+        i + 1,
+        [orca(Array.from({ length: 250 }, (_, bin): Cell => [bin - 120, amount(), amount()]))],
+        { address: OTHER_MINT },
+      ),
+    );
+    const rehearsed = await commitRows(store, rows, { rehearse });
+    expect(rehearsed).toMatchObject({ tokens: 1, replaced: { snapshots: 0 } });
+    expect(store.depth.token('mainchain', OTHER_MINT)).toBe(null);
+    const later = new Map([[2, new Map([['b', 2]])]]);
+    await commitHolders(
+      store,
+      [
+        [MINT, later],
+        [OTHER_MINT, later],
+      ],
+      { rehearse },
+    );
+    expect(digests()).toEqual(before);
+    expect([...(await storedHolders(store.holders, MINT)).keys()]).toEqual([1]);
+    expect((await store.summary()).segments).toBe(0);
+    // The next commit goes as if there had been none.
+    await commitHolders(store, [[MINT, later]]);
+    expect([...(await storedHolders(store.holders, MINT)).keys()]).toEqual([1, 2]);
+  });
+
+  it('is refused as the commit would be', async () => {
+    await commitRows(store, [snapshot(1, [binance()])]);
+    const perp = snapshot(2, [{ ...binance(), type: 'cex_perp' }]);
+    await expectRefused(() => commitRows(store, [perp], { rehearse }), /venue binance is cex_spot/);
+    const less = { mode: 'merge', refusesLoss: true, rehearse } as const;
+    await expectRefused(
+      () => commitRows(store, [snapshot(1, [binance([])])], less),
+      /less than half/,
+    );
+  });
+});
+
+describe('A deletion', () => {
+  const at = (...times: number[]) => times.map((t) => snapshot(t, [orca(), binance()]));
+
+  it('takes snapshots of all tiers in the window, its start included and its end not', async () => {
+    await commitRows(store, [
+      ...at(10, 20, 30),
+      ...at(20, 3600).map((row) => ({ ...row, tier: '1h' as const })),
+      ...at(20).map((row) => ({ ...row, address: OTHER_MINT })),
+    ]);
+    const { deleted } = await commitDelete(store, { address: MINT, fromS: 20, toS: 30 });
+    expect(deleted).toEqual({ snapshots: 2, changedSnapshots: 0, cells: 4 });
+    const left = await storedSnapshots(store, tokenOf(store));
+    expect(left.map(({ tier, t }) => [tier, t])).toEqual([
+      ['raw', 10],
+      ['raw', 30],
+      ['1h', 3600],
+    ]);
+    expect(await storedSnapshots(store, tokenOf(store, OTHER_MINT))).toHaveLength(1);
+  });
+
+  it('of a market leaves the others, and drops snapshots that held it alone', async () => {
+    await commitRows(store, [...at(10, 20), snapshot(30, [binance()]), snapshot(40, [])]);
+    const { deleted } = await commitDelete(store, { address: MINT, markets: ['binance/a/usdt'] });
+    expect(deleted).toEqual({ snapshots: 1, changedSnapshots: 2, cells: 3 });
+    expect(
+      (await storedSnapshots(store, tokenOf(store))).map(({ t, cells }) => [t, cells]),
+    ).toEqual([
+      [10, [[0, 0, 500, 750]]],
+      [20, [[0, 0, 500, 750]]],
+      [40, []],
+    ]);
+  });
+
+  it('takes a market by address, by pair and by the key of its venue, unless several are meant', async () => {
+    const pools = [1, 2].map((n) => ({
+      ...orca(),
+      source: 'Orca Whirlpools',
+      address: `pool-${n}`,
+      pair: 'A/B',
+    }));
+    const summed = {
+      source: 'constant-product',
+      exchange_type: 'DEX' as const,
+      cells: binance().cells,
+    };
+    await commitRows(store, [snapshot(1, [...pools, summed, binance()])]);
+    const refused = (market: string, message: RegExp) =>
+      expectRefused(() => commitDelete(store, { address: MINT, markets: [market] }), message);
+    await refused(
+      'Orca Whirlpools/A/B',
+      /stands for several of mainchain:So1.* expected one of Orca Whirlpools\/pool-1, Orca Whirlpools\/pool-2$/,
+    );
+    await refused(
+      'Orca/pool-1',
+      /has no market Orca\/pool-1; expected one of Orca Whirlpools\/pool-1, /,
+    );
+    const names = ['orca-whirlpools/pool-2', 'constant-product', 'Binance/A/USDT'];
+    for (const [i, name] of names.entries()) {
+      const { deleted } = await commitDelete(store, { address: MINT, markets: [name] });
+      expect([i, deleted]).toEqual([i, { snapshots: 0, changedSnapshots: 1, cells: 1 }]);
+    }
+    expect(await cellsOf()).toEqual([[[0, 0, 500, 750]]]);
+  });
+
+  it('of nothing is refused with what there is', async () => {
+    await commitTokens(store, [{ address: OTHER_MINT }]);
+    await commitRows(store, at(60, 120));
+    const refused = (what: Deletion, message: RegExp) =>
+      expectRefused(() => commitDelete(store, what), message);
+    await refused({ address: EVM_TOKEN }, /^token: the store does not know evmchain:0x0+aa$/);
+    await refused({ address: OTHER_MINT }, /^nothing to delete: .* it has none at all$/);
+    await refused(
+      { address: MINT, fromS: 121 },
+      /has no snapshot in the window; it has 2 snapshots from 1970-01-01T00:01:00.000Z to 1970-01-01T00:02:00.000Z$/,
+    );
+  });
+
+  it('of all that a token has leaves the token, for new snapshots', async () => {
+    await commitRows(store, at(10, 20));
+    const { deleted } = await commitDelete(store, { address: MINT }, { rehearse: true });
+    expect(await segmentIds(store)).toHaveLength(1);
+    expect((await commitDelete(store, { address: MINT })).deleted).toEqual(deleted);
+    expect(await segmentIds(store)).toEqual([]);
+    await store.close();
+    store = await openStore(directory.path);
+    expect(await cellsOf()).toEqual([]);
+    await commitRows(store, at(10));
+    expect(await cellsOf()).toHaveLength(1);
+  });
+});
+
 describe('A commit is refused, and nothing of it stays,', () => {
   it('where a venue has another type in the store', async () => {
     await commitRows(store, [snapshot(1, [binance()])]);
@@ -305,7 +512,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
   it('where the command is of another version', async () => {
     await expectRefused(
       () => commitFrames(store, [{ kind: 'header', version: 99, file: 'f', mode: 'replace' }]),
-      /speaks version 99 of the hand-over, the store 3: run both with one version/,
+      /speaks version 99 of the hand-over, the store 4: run both with one version/,
     );
   });
 });

@@ -7,6 +7,7 @@ import {
   bundleOf,
   commitRows,
   commitTokens,
+  deleteFrame,
   openStore,
   orca,
   segmentIds,
@@ -46,13 +47,22 @@ describe('A process killed in the middle of a commit', () => {
       store,
       Array.from({ length: 300 }, (_, i) => snapshot(minute(2 * i), [orca(cells(5))])),
     );
-    // It replaces some snapshots, lies between others, and brings a market and a token along.
-    const file = await bundleOf(store, [
-      ...Array.from({ length: 600 }, (_, i) => snapshot(minute(i), [orca(cells(9)), binance()])),
-      ...Array.from({ length: 600 }, (_, i) =>
-        snapshot(minute(i), [binance(cells(3))], { address: OTHER_MINT }),
-      ),
-    ]);
+    // It replaces some snapshots, lies between others, brings a market and a token along, and deletes.
+    const file = await bundleOf(
+      store,
+      [
+        ...Array.from({ length: 600 }, (_, i) => snapshot(minute(i), [orca(cells(9)), binance()])),
+        ...Array.from({ length: 600 }, (_, i) =>
+          snapshot(minute(i), [binance(cells(3))], { address: OTHER_MINT }),
+        ),
+      ],
+      {
+        behind: [
+          deleteFrame({ address: MINT, fromS: minute(100), toS: minute(200) }),
+          deleteFrame({ address: MINT, fromS: minute(300), markets: ['Orca/pool-1'] }),
+        ],
+      },
+    );
     bundle = file.name;
     await store.close();
   });

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { TIERS } from '../../compute/market.js';
+import { marketName } from '../../storage/depth/market-names.js';
 import type { Store } from '../../storage/store.js';
 import { PlainStore, nameOf } from '../reference/store.js';
 import { visibleSnapshots } from '../support/memory-depth.js';
@@ -11,6 +12,7 @@ import {
   EVM_TOKEN,
   MINT,
   OTHER_MINT,
+  commitDelete,
   commitRows,
   directoryOf,
   lookingAgain,
@@ -93,7 +95,19 @@ const commit = fc.record({
   cuts: fc.array(fc.integer({ min: 0, max: 11 }), { maxLength: 2 }),
   after: fc.oneof(
     { arbitrary: fc.constant('nothing' as const), weight: 4 },
-    { arbitrary: fc.constantFrom('reopen' as const, 'settle' as const), weight: 1 },
+    {
+      arbitrary: fc.constantFrom('reopen' as const, 'settle' as const, 'rehearse' as const),
+      weight: 1,
+    },
+  ),
+  deleted: fc.option(
+    fc.record({
+      address: fc.constantFrom(...TOKENS),
+      markets: fc.option(fc.subarray(MARKETS, { minLength: 1 })),
+      fromS: fc.integer({ min: 0, max: 30 }).map((i) => T0 + i * 300),
+      lengthS: fc.constantFrom(1, 900, 5000, 60_000),
+    }),
+    { freq: 2 },
   ),
 });
 const plans = fc.array(
@@ -158,6 +172,31 @@ async function expectSoundSegments(store: Store, tokenId: number): Promise<void>
   }
 }
 
+/** Deletes from both, in either case with the same counts; with nothing to delete, neither changes. */
+async function expectDeleted(
+  store: Store,
+  model: PlainStore,
+  asked: { address: string; markets: typeof MARKETS | null; fromS: number; lengthS: number },
+): Promise<void> {
+  const { address, fromS, lengthS } = asked;
+  const known = model.tokens.get(address)?.markets ?? [];
+  const wanted = asked.markets?.filter((market) => known.includes(nameOf(market))) ?? null;
+  if (known.length === 0 || wanted?.length === 0) return;
+  // Markets that differ in their source's spelling alone are told apart by it.
+  const names = wanted?.map((market) => marketName(fullMarket(market))) ?? null;
+  const what = { address, fromS, toS: fromS + lengthS, markets: names };
+  const removed = model.delete(address, wanted?.map(nameOf) ?? null, what.fromS, what.toS);
+  const deleting = commitDelete(store, what);
+  if (removed.snapshots + removed.changedSnapshots > 0) {
+    expect((await deleting).deleted).toEqual(removed);
+  } else await expect(deleting).rejects.toThrow(/^nothing to delete: /);
+}
+
+const fullMarket = ({ source, address, pair }: Omit<MarketFields, 'cells'>) => ({
+  ...{ source, address: address ?? null, pair: pair ?? null },
+  ...{ exchangeType: 'DEX' as const, type: 'onchain_pool' as const },
+});
+
 async function expectPlan(
   store: Store,
   model: PlainStore,
@@ -197,13 +236,18 @@ describe('A store', () => {
           const model = new PlainStore();
           let store = await openStore(directory.path);
           try {
-            for (const { mode, rows, cuts, after } of commits) {
+            for (const { mode, rows, cuts, deleted, after } of commits) {
               const sent = sendable(model, rows, mode);
-              await commitRows(store, sent, {
-                mode,
-                cuts: cuts.filter((cut) => cut < sent.length),
-              });
-              model.commit(sent, mode);
+              const options = { mode, cuts: cuts.filter((cut) => cut < sent.length) };
+              const rehearsed =
+                after === 'rehearse'
+                  ? await commitRows(store, sent, { ...options, rehearse: true })
+                  : null;
+              if (rehearsed !== null) await lookingAgain(() => expectContent(store, model));
+              const report = await commitRows(store, sent, options);
+              expect(rehearsed ?? report).toEqual(report);
+              expect(report.replaced).toEqual(model.commit(sent, mode));
+              if (deleted !== null) await expectDeleted(store, model, deleted);
               if (after === 'settle') await store.settled();
               if (after === 'reopen') {
                 await store.close();

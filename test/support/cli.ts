@@ -1,6 +1,7 @@
 /** The `fathom` command and its server: within this process, or as processes of their own. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,6 +28,18 @@ export function temporaryDirectory(): string {
   return directory;
 }
 
+/** A digest of a file, or of every file's name and bytes below a directory. */
+export function digestOf(place: string): string {
+  const digest = createHash('sha256');
+  const below = statSync(place).isFile() ? [''] : readdirSync(place, { recursive: true });
+  for (const name of below.map(String).sort()) {
+    const file = path.join(place, name);
+    digest.update(`${name}\n`);
+    if (statSync(file).isFile()) digest.update(readFileSync(file));
+  }
+  return digest.digest('hex');
+}
+
 /** Stops every server that still runs and removes every directory. */
 export async function cleanUp(): Promise<void> {
   await Promise.all(servers.splice(0).map((server) => server.stop()));
@@ -37,6 +50,8 @@ export async function cleanUp(): Promise<void> {
 export interface RunOptions {
   env?: Record<string, string>;
   cwd?: string;
+  /** Standard input; none by default. */
+  input?: string | Uint8Array;
 }
 
 /** The variables of this process without any that configures Fathom. */
@@ -45,12 +60,14 @@ function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv
   return { ...Object.fromEntries(inherited), ...extra };
 }
 
-function start(words: readonly string[], { env, cwd }: RunOptions): ChildProcess {
-  return spawn(process.execPath, [MAIN, ...words], {
+function start(words: readonly string[], { env, cwd, input }: RunOptions): ChildProcess {
+  const child = spawn(process.execPath, [MAIN, ...words], {
     cwd: cwd ?? process.cwd(),
     env: cleanEnvironment(env),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
+  child.stdin?.end(input);
+  return child;
 }
 
 /** Runs the built command as a process, to its end. */

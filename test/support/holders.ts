@@ -4,8 +4,8 @@ import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
-import { BUNDLE_VERSION, type HoldersFrame } from '../../storage/bundle.js';
-import type { HolderSource } from '../../storage/contract.js';
+import { BUNDLE_VERSION, type HoldersFrame, type Frame } from '../../storage/bundle.js';
+import type { CommitReport, HolderSource } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { commitFrames } from './stores.js';
 
@@ -87,11 +87,13 @@ export function holdersFrame(
 export function commitHolders(
   store: Store,
   tokens: readonly (readonly [string, ReadonlyMap<number, Held>])[],
-): Promise<void> {
-  return commitFrames(store, [
+  options: { rehearse?: boolean } = {},
+): Promise<CommitReport> {
+  const frames: Frame[] = [
     { kind: 'header', version: BUNDLE_VERSION, file: 'holders.ndjson', mode: 'replace' },
     ...tokens.map(([address, snapshots]) => holdersFrame(address, snapshots)),
-  ]);
+  ];
+  return commitFrames(store, frames, options);
 }
 
 /** All that is stored of a token's holders, by t and owner's name. */

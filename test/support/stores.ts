@@ -10,8 +10,18 @@ import type { JoinMode } from '../../compute/segment/merge.js';
 import { encodeRuns, rewriteSegments } from '../../compute/segment/rewrite.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
-import { BUNDLE_VERSION, BundleWriter, type Frame } from '../../storage/bundle.js';
-import { bareTokenRow, SegmentGoneError, type TokenRow } from '../../storage/contract.js';
+import {
+  BUNDLE_VERSION,
+  BundleWriter,
+  type DeleteFrame,
+  type Frame,
+} from '../../storage/bundle.js';
+import {
+  bareTokenRow,
+  type CommitReport,
+  SegmentGoneError,
+  type TokenRow,
+} from '../../storage/contract.js';
 import type { Directories } from '../../storage/depth/directories.js';
 import type { Directory } from '../../storage/depth/directory.js';
 import { Database } from '../../storage/duckdb/database.js';
@@ -102,6 +112,11 @@ export interface CommitOptions {
   /** Rows before each of these indexes are binned apart from those behind, as pieces of a file are. */
   cuts?: readonly number[];
   file?: string;
+  refusesLoss?: boolean;
+  /** Frames behind the rows. */
+  behind?: readonly Frame[];
+  /** Commits nothing. */
+  rehearse?: boolean;
 }
 
 const inThisThread = {
@@ -113,11 +128,11 @@ const inThisThread = {
 export async function bundleOf(
   store: Store,
   rows: readonly SnapshotRow[],
-  { mode = 'replace', cuts = [], file = 'test.ndjson' }: CommitOptions = {},
+  { mode = 'replace', cuts = [], file = 'test.ndjson', refusesLoss, behind }: CommitOptions = {},
 ): Promise<BundleWriter> {
   const prices = mode === 'merge' ? await standingPrices(store, rows) : undefined;
   const bundle = await BundleWriter.create(store.directory);
-  await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file, mode });
+  await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file, mode, refusesLoss });
   const collector = new RunCollector(mode, inThisThread, bundle);
   const ends = [...new Set([...cuts, rows.length])].sort((a, b) => a - b);
   let first = 0;
@@ -132,6 +147,7 @@ export async function bundleOf(
     first = end;
   }
   await collector.finish();
+  for (const frame of behind ?? []) await bundle.write(frame);
   await bundle.finish();
   return bundle;
 }
@@ -153,8 +169,30 @@ export async function commitRows(
   store: Store,
   rows: readonly SnapshotRow[],
   options: CommitOptions = {},
-): Promise<void> {
-  await commitBundle(store, await bundleOf(store, rows, options));
+): Promise<CommitReport> {
+  return commitBundle(store, await bundleOf(store, rows, options), options);
+}
+
+/** What to delete of a token: by default all of it. */
+export type Deletion = Partial<Omit<DeleteFrame, 'kind' | 'address'>> & { address: string };
+
+export const deleteFrame = (what: Deletion): DeleteFrame => ({
+  kind: 'delete',
+  chain: what.address.startsWith('0x') ? 'evmchain' : 'mainchain',
+  fromS: 0,
+  toS: 2 ** 32,
+  markets: null,
+  ...what,
+});
+
+/** Deletes depth; the bundle is gone afterwards. */
+export async function commitDelete(
+  store: Store,
+  what: Deletion,
+  options: { rehearse?: boolean } = {},
+): Promise<CommitReport> {
+  const header = { version: BUNDLE_VERSION, file: 'delete', mode: 'replace' } as const;
+  return commitFrames(store, [{ kind: 'header', ...header }, deleteFrame(what)], options);
 }
 
 /** Commits rows of `tokens`. */
@@ -173,16 +211,24 @@ export async function commitTokens(
   ]);
 }
 
-export async function commitFrames(store: Store, frames: readonly Frame[]): Promise<void> {
+export async function commitFrames(
+  store: Store,
+  frames: readonly Frame[],
+  options: { rehearse?: boolean } = {},
+): Promise<CommitReport> {
   const bundle = await BundleWriter.create(store.directory);
   for (const frame of frames) await bundle.write(frame);
   await bundle.finish();
-  await commitBundle(store, bundle);
+  return commitBundle(store, bundle, options);
 }
 
-async function commitBundle(store: Store, bundle: BundleWriter): Promise<void> {
+async function commitBundle(
+  store: Store,
+  bundle: BundleWriter,
+  { rehearse = false }: { rehearse?: boolean },
+): Promise<CommitReport> {
   try {
-    await store.commit(bundle.name);
+    return await (rehearse ? store.rehearse(bundle.name) : store.commit(bundle.name));
   } finally {
     await bundle.discard();
   }

@@ -1,9 +1,10 @@
 import { performance } from 'node:perf_hooks';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createHeldDepth, DEPTH_DELAY_S } from '../../server/tokens/newest-depth.js';
 import { newestSnapshots } from '../../storage/depth/directory.js';
 import {
   type Cell,
+  commitDelete,
   commitRows,
   commitTokens,
   DataDirectory,
@@ -63,6 +64,33 @@ describe('tokens in memory', () => {
     await service.settled();
     const { body } = await service.get(`/market-depth?token_address=${mintOf(0)}`);
     expect([body.price, body.depth_data.length]).toEqual([3, 1]);
+  });
+
+  it('does not hold a snapshot that is deleted while it is read', async () => {
+    service = await MarketService.start({ maxHeldBytes: 1 });
+    const { store, tokens } = service;
+    const address = mintOf(1);
+    await commitRows(store, [snapshot(NOW_S - 1, [orca(wide(40))], { address })]);
+    await service.settled();
+    const token = tokens.table.token(address);
+    if (token === null) throw new Error('the token is not in memory');
+    const readSegments = store.depth.readSegments.bind(store.depth);
+    let goOn = (): void => undefined;
+    const deleted = new Promise<void>((resolve) => (goOn = resolve));
+    const held = vi.spyOn(store.depth, 'readSegments').mockImplementation(async (ids) => {
+      const blocks = await readSegments(ids);
+      await deleted;
+      return blocks;
+    });
+    const reading = tokens.depth(token);
+    await vi.waitFor(() => expect(held).toHaveBeenCalled());
+    held.mockRestore();
+    await commitDelete(store, { address });
+    await service.settled();
+    goOn();
+    expect((await reading).newest).not.toBe(null);
+    expect(tokens.held.get(token.details.tokenId)?.newest ?? null).toBe(null);
+    expect((await tokens.depth(token)).newest).toBe(null);
   });
 
   it('counts the bytes of what it holds, and the same snapshot once', () => {

@@ -6,20 +6,18 @@ import { MAX_SOURCE_CHARS, MAX_T_S } from '../../../compute/ingest/fields.js';
 import {
   canonicalAddress,
   chainOfAddress,
-  CHAINS,
   MARKET_TYPES,
   type MarketType,
   venueKey,
 } from '../../../compute/market.js';
 import { InstantError, parseInstant } from '../../../compute/time.js';
-import { InputError, UsageError } from '../../../storage/errors.js';
+import { InputError, LossError, UsageError } from '../../../storage/errors.js';
 import {
   IMPORT_FORMATS,
   type ImportFormat,
   type ImportKind,
   type ImportOptions,
   ImportReport,
-  type ImportToken,
   kindOfFormat,
   type LeftOut,
   type Tally,
@@ -34,14 +32,17 @@ import { systemClock } from '../../clock.js';
 import { defineCommand } from '../command.js';
 import {
   DATA,
+  DRY_RUN,
   dataDirectory,
   duration,
   type Flags,
   type FlagValues,
   JSON_OUTPUT,
+  token,
 } from '../flags.js';
 import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
-import { storeThrough, withPool } from '../runtime.js';
+import { replacedJson, replacedText } from '../replaced.js';
+import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
 /** Order books are centralised exchanges', so pool types do not apply. */
 const BOOK_TYPES = MARKET_TYPES.filter((type) => type.startsWith('cex_'));
@@ -115,6 +116,11 @@ const FLAGS = {
     names: 'file',
   },
   ...DESCRIBING,
+  replace: {
+    kind: 'switch',
+    meaning: "allows a market's stored snapshots to lose more than half of their cells",
+  },
+  'dry-run': DRY_RUN,
   json: JSON_OUTPUT,
 } as const satisfies Flags;
 
@@ -136,15 +142,20 @@ export const command = defineCommand({
 async function importFiles(
   format: ImportFormat,
   files: readonly string[],
-  { data, out, json, ...describing }: FlagValues<typeof FLAGS>,
+  { data, out, replace, 'dry-run': dryRun, json, ...describing }: FlagValues<typeof FLAGS>,
 ): Promise<void> {
+  if (out !== undefined && (replace || dryRun)) {
+    throw new UsageError(`--${replace ? 'replace' : 'dry-run'}: goes with --data, not with --out`);
+  }
   if (out !== undefined && data !== undefined) {
     throw new UsageError('--data and --out: expected one of them');
   }
   const options = parseImportOptions(format, describing);
   const done =
     out === undefined
-      ? intoStore(format, files, options, dataDirectory(data))
+      ? rehearsed(dryRun, dataDirectory(data), (directory) =>
+          intoStore({ format, files, options, directory, replace, dryRun }),
+        )
       : intoFile(format, files, options, out);
   const report = await done.catch((error: unknown) => {
     if (!(error instanceof NothingImportedError)) throw withFlags(error);
@@ -166,6 +177,10 @@ const FLAGS_NEEDED: Readonly<Record<NeededOption, string>> = {
 
 /** A refusal in the words of flags; any other error as it is. */
 export function withFlags(error: unknown): unknown {
+  if (error instanceof LossError) {
+    const refused = 'nothing was stored; --replace stores these files all the same';
+    return new InputError(`${error.message}\n${refused}`, error.faults);
+  }
   const needsOption = error instanceof OptionNeededError || error instanceof NothingImportedError;
   if (!needsOption || error.option === null) return error;
   return new InputError(`${error.message}: ${FLAGS_NEEDED[error.option]}`);
@@ -177,32 +192,38 @@ interface Outcome {
   json: object;
 }
 
-async function intoStore(
-  format: ImportFormat,
-  files: readonly string[],
-  options: ImportOptions,
-  directory: string,
-): Promise<Outcome> {
+interface StoreImport {
+  format: ImportFormat;
+  files: readonly string[];
+  options: ImportOptions;
+  directory: string;
+  replace: boolean;
+  dryRun: boolean;
+}
+
+async function intoStore(request: StoreImport): Promise<Outcome> {
   const progress = new Progress();
   const startedMs = performance.now();
   try {
     return await withPool(async (pool) => {
       const { stored, read } = await importIntoStore({
-        directory,
-        format,
-        files,
-        options,
+        ...request,
         pool,
-        useStore: storeThrough(directory, pool),
+        useStore: storeThrough(request.directory, pool),
         onProgress: ({ rows, cells }) =>
           progress.show(`${count(rows)} rows, ${count(cells)} cells`),
       });
       const seconds = (performance.now() - startedMs) / 1000;
-      const { snapshots, cells, droppedLevels } = stored;
+      const { snapshots, cells, droppedLevels, replaced } = stored;
       return {
         read,
-        text: `stored ${count(stored.rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells (${count(droppedLevels)} levels outside the ladder) in ${seconds.toFixed(1)} s`,
-        json: { stored: { snapshots, cells, dropped_levels: droppedLevels }, seconds },
+        text: `${request.dryRun ? 'dry run: would store' : 'stored'} ${count(stored.rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells (${count(droppedLevels)} levels outside the ladder)${replacedText(replaced)} in ${seconds.toFixed(1)} s`,
+        json: {
+          stored: { snapshots, cells, dropped_levels: droppedLevels },
+          replaced: replacedJson(replaced),
+          seconds,
+          ...(request.dryRun ? { dry_run: true } : {}),
+        },
       };
     });
   } finally {
@@ -357,7 +378,7 @@ export function leftOutReason({ reason, missing }: LeftOut): string {
 function readFlag(options: ImportOptions, format: ImportFormat, flag: ImportFlag, text: string) {
   switch (flag) {
     case 'token':
-      options.token = parseToken(text);
+      options.token = token(text, '--token');
       return;
     case 'symbol':
       options.symbol = parseName(flag, text);
@@ -392,19 +413,6 @@ function readFlag(options: ImportOptions, format: ImportFormat, flag: ImportFlag
     case 'contract-size':
       options.contractSize = parsePositive('contract-size', text);
   }
-}
-
-function parseToken(text: string): ImportToken {
-  const colon = text.indexOf(':');
-  const chain = CHAINS.find((known) => known === text.slice(0, colon));
-  const address = text.slice(colon + 1);
-  if (colon < 0 || chain === undefined) {
-    throw new UsageError(`--token: expected CHAIN:ADDRESS with CHAIN one of ${CHAINS.join(', ')}`);
-  }
-  if (chainOfAddress(address) !== chain) {
-    throw new UsageError(`--token: expected an address of ${chain}, found '${address}'`);
-  }
-  return { chain, address: canonicalAddress(address) };
 }
 
 function parseName(flag: ImportFlag, text: string): string {

@@ -4,9 +4,17 @@ import { type Dataset, DATASETS, FILE_FORMATS } from '../../../storage/ingest/da
 import { ingestFiles } from '../../../storage/ingest/ingest.js';
 import type { FileReport } from '../../../storage/ingest/prepared.js';
 import { defineCommand } from '../command.js';
-import { DATA, dataDirectory, type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
+import {
+  DATA,
+  dataDirectory,
+  DRY_RUN,
+  type Flags,
+  type FlagValues,
+  JSON_OUTPUT,
+} from '../flags.js';
 import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
-import { storeThrough, withPool } from '../runtime.js';
+import { replacedJson, replacedText } from '../replaced.js';
+import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
 const FLAGS = {
   data: DATA,
@@ -21,18 +29,20 @@ const FLAGS = {
     kind: 'switch',
     meaning: "snapshots and cells: merges the file's markets into stored snapshots",
   },
+  'dry-run': DRY_RUN,
   json: JSON_OUTPUT,
 } as const satisfies Flags;
 
 export const command = defineCommand({
   about:
-    'Loads files of one dataset, in order, each in its own transaction. The first refused file ends the command; files before it stay loaded. FILE ends in .ndjson, .jsonl or .csv (also with .gz), .parquet, .arrow or .arrows.',
+    'Loads files of one dataset, in order, each in its own transaction. The first refused file ends the command; files before it stay loaded. FILE ends in .ndjson, .jsonl or .csv (also with .gz), .parquet, .arrow or .arrows, or is - for standard input, with --format.',
   words: { dataset: { values: DATASETS }, file: { repeated: true, names: 'file' } },
   flags: FLAGS,
   examples: [
     'fathom ingest tokens tokens.csv',
     'fathom ingest snapshots monday.ndjson.gz tuesday.ndjson.gz --data data --json',
     'fathom ingest cells cells.parquet --merge',
+    'zstd -dc cells.csv.zst | fathom ingest cells - --format csv --dry-run',
   ],
   run: (flags, { dataset, file }) => ingest(dataset, file, flags),
 });
@@ -49,17 +59,23 @@ async function ingest(
   files: readonly string[],
   flags: FlagValues<typeof FLAGS>,
 ): Promise<void> {
-  const directory = dataDirectory(flags.data);
+  const dryRun = flags['dry-run'];
   const reports: TimedReport[] = [];
+  const documentOf = (): Record<string, unknown> => ({
+    dataset,
+    files: reports.map(jsonReport),
+    ...(dryRun ? { dry_run: true } : {}),
+  });
   const progress = new Progress();
   let startedMs = performance.now();
-  try {
-    await withPool(async (pool) => {
+  const ingestInto = (directory: string): Promise<void> =>
+    withPool(async (pool) => {
       const request = {
         directory,
         dataset,
         files,
         merge: flags.merge,
+        dryRun,
         pool,
         useStore: storeThrough(directory, pool),
         onProgress: (report: FileReport) => progress.show(progressText(report)),
@@ -70,15 +86,17 @@ async function ingest(
         startedMs = performance.now();
         reports.push(timed);
         progress.end();
-        tell(reportText(timed));
+        tell(`${dryRun ? 'dry run, nothing stored: ' : ''}${reportText(timed)}`);
       }
     });
+  try {
+    await rehearsed(dryRun, dataDirectory(flags.data), ingestInto);
   } catch (error) {
     progress.end();
     if (error instanceof UsageError) throw error;
-    throw new PartlyDone(error, { dataset, files: reports.map(jsonReport) });
+    throw new PartlyDone(error, documentOf());
   }
-  if (flags.json) printJson({ dataset, files: reports.map(jsonReport) });
+  if (flags.json) printJson(documentOf());
 }
 
 function withTime(report: FileReport, elapsedMs: number): TimedReport {
@@ -86,8 +104,14 @@ function withTime(report: FileReport, elapsedMs: number): TimedReport {
   return { ...report, seconds, cells_per_second: Math.round(report.cells / seconds) };
 }
 
-function jsonReport({ file, rows, snapshots, cells, droppedLevels, ...rest }: TimedReport): object {
-  return { file, rows, snapshots, cells, dropped_levels: droppedLevels, ...rest };
+function jsonReport({ droppedLevels, replaced, ...report }: TimedReport): object {
+  const { file, rows, snapshots, cells, ...times } = report;
+  return {
+    ...{ file, rows, snapshots, cells },
+    dropped_levels: droppedLevels,
+    replaced: replacedJson(replaced),
+    ...times,
+  };
 }
 
 function progressText({ file, rows, cells }: FileReport): string {
@@ -99,6 +123,6 @@ function reportText(report: TimedReport): string {
   const depth =
     snapshots === 0
       ? ''
-      : `, ${count(snapshots)} snapshots, ${count(cells)} cells (${count(report.cells_per_second)} cells/s), ${count(droppedLevels)} levels outside the ladder`;
+      : `, ${count(snapshots)} snapshots, ${count(cells)} cells (${count(report.cells_per_second)} cells/s), ${count(droppedLevels)} levels outside the ladder${replacedText(report.replaced)}`;
   return `${file}: ${count(rows)} rows${depth} in ${seconds.toFixed(1)} s`;
 }

@@ -1,0 +1,13 @@
+/** What ingest and import say of the stored snapshots that they replaced. */
+import type { Replaced } from '../../storage/contract.js';
+import { count } from './output.js';
+
+/** Empty where nothing was replaced. */
+export function replacedText({ snapshots, cellsBefore, cellsAfter }: Replaced): string {
+  if (snapshots === 0) return '';
+  return `, replaced ${count(snapshots)} stored snapshots (${count(cellsBefore)} cells before, ${count(cellsAfter)} after)`;
+}
+
+export function replacedJson({ snapshots, cellsBefore, cellsAfter }: Replaced): object {
+  return { snapshots, cells_before: cellsBefore, cells_after: cellsAfter };
+}

@@ -1,0 +1,55 @@
+/** Names of a token's markets, as people write them. */
+import { type Market, venueKey } from '../../compute/market.js';
+import { InputError } from '../errors.js';
+
+/** Markets listed in a fault. */
+const MAX_LISTED = 20;
+
+/** SOURCE/ADDRESS, SOURCE/PAIR where the market has no address, else SOURCE. */
+export function marketName({ source, address, pair }: Market): string {
+  const rest = address ?? pair;
+  return rest === null ? source : `${source}/${rest}`;
+}
+
+/**
+ * By market index: 1 for the markets that the names stand for. A name is what marketName() gives, or
+ * SOURCE/PAIR of a market with an address; for SOURCE the venue's key does, and case does not matter.
+ * @param token how faults name the token
+ * @throws InputError if a name stands for no market, or for several
+ */
+export function marketsNamed(
+  names: readonly string[],
+  markets: readonly Market[],
+  token: string,
+): Uint8Array {
+  const mask = new Uint8Array(markets.length);
+  for (const name of names) {
+    const wanted = name.toLowerCase();
+    const found = markets.filter((market) => spellings(market).includes(wanted));
+    const exact = found.filter((market) => marketName(market) === name);
+    const meant = exact.length > 0 ? exact : found;
+    if (meant.length === 1) mask[markets.indexOf(meant[0])] = 1;
+    else if (meant.length === 0) {
+      throw new InputError(`market: ${token} has no market ${name}; ${listed(markets)}`);
+    } else {
+      throw new InputError(`market: ${name} stands for several of ${token}; ${listed(meant)}`);
+    }
+  }
+  return mask;
+}
+
+/** Every way to write a market's name, in lower case. */
+function spellings({ source, address, pair }: Market): string[] {
+  const rests = [address, pair].filter((rest) => rest !== null);
+  return [source, venueKey(source)].flatMap((venue) => {
+    const all = rests.length === 0 ? [venue] : rests.map((rest) => `${venue}/${rest}`);
+    return all.map((text) => text.toLowerCase());
+  });
+}
+
+function listed(markets: readonly Market[]): string {
+  if (markets.length === 0) return 'it has none';
+  const names = markets.slice(0, MAX_LISTED).map(marketName).join(', ');
+  const more = markets.length - MAX_LISTED;
+  return `expected one of ${names}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,88 @@
+/**
+ * A transaction that writes nothing to its database's file. DuckDB writes full row groups to the file before
+ * the commit, and leaves them there after a rollback; so new rows go to a scratch database elsewhere.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { migrate } from '../migrations.js';
+import { Database } from './database.js';
+import type {
+  ResultChunk,
+  SqlParameter,
+  SqlRow,
+  SqlValue,
+  Statements,
+  StoredValue,
+} from './statements.js';
+
+/** What DuckDB may take for a scratch database. */
+const SCRATCH_MEMORY_MIB = 256;
+
+/** Runs `body` in a transaction of an empty database with our tables, which is gone afterwards. */
+export async function withScratch<T>(body: (scratch: Statements) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'fathom-scratch-'));
+  try {
+    const file = path.join(directory, 'scratch.duckdb');
+    const database = await Database.openFile(file, {
+      memoryLimitMiB: SCRATCH_MEMORY_MIB,
+      threads: 1,
+    });
+    try {
+      await migrate(database, file);
+      return await database.rehearsal(body);
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Rows of a store and a scratch database as those of one: new rows go to the scratch, and what deletes or
+ * changes rows runs on both. Queries have to give rows, not sums over them: each side answers for its own.
+ */
+export class Overlay implements Statements {
+  private readonly sides: readonly Statements[];
+
+  constructor(
+    stored: Statements,
+    private readonly scratch: Statements,
+  ) {
+    this.sides = [stored, scratch];
+  }
+
+  async run(sql: string, values?: readonly SqlParameter[]): Promise<void> {
+    const isNew = /^\s*INSERT\b/i.test(sql);
+    for (const side of isNew ? [this.scratch] : this.sides) await side.run(sql, values);
+  }
+
+  async rows(sql: string, values?: readonly SqlParameter[]): Promise<SqlRow[]> {
+    const found: SqlRow[] = [];
+    for (const side of this.sides) for (const row of await side.rows(sql, values)) found.push(row);
+    return found;
+  }
+
+  async values(sql: string): Promise<Map<number, StoredValue>> {
+    const found = new Map<number, StoredValue>();
+    for (const side of this.sides) {
+      for (const [key, value] of await side.values(sql)) found.set(key, value);
+    }
+    return found;
+  }
+
+  async count(table: string): Promise<number> {
+    let rows = 0;
+    for (const side of this.sides) rows += await side.count(table);
+    return rows;
+  }
+
+  async *chunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk> {
+    for (const side of this.sides) yield* side.chunks(sql, values);
+  }
+
+  append(table: string, rows: readonly (readonly SqlValue[])[]): Promise<void> {
+    return this.scratch.append(table, rows);
+  }
+}

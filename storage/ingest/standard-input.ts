@@ -1,0 +1,42 @@
+/** Standard input as a file: readers may need any part of it, and merges read it twice. */
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { stagingFolder } from '../bundle.js';
+import { DiskFullError, FaultyFileError, InputError, isDiskFull } from '../errors.js';
+
+/** What stands for standard input among files, and names it in reports. */
+export const STANDARD_INPUT = '-';
+
+/**
+ * Copies standard input to a file beside the bundles, for as long as `body` runs.
+ * @throws DiskFullError; faults that `body` throws name STANDARD_INPUT in place of the copy
+ */
+export async function withStandardInput<T>(
+  directory: string,
+  body: (file: string) => Promise<T>,
+  input: Readable = process.stdin,
+): Promise<T> {
+  const file = path.join(await stagingFolder(directory), `${randomUUID()}.input`);
+  try {
+    await pipeline(input, createWriteStream(file, { flags: 'wx', mode: 0o600 }));
+    return await body(file);
+  } catch (error) {
+    if (isDiskFull(error)) throw new DiskFullError(directory);
+    throw renamed(error, file);
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+function renamed(error: unknown, file: string): unknown {
+  if (!(error instanceof InputError) || !error.message.includes(file)) return error;
+  const named = (text: string): string => text.replaceAll(file, STANDARD_INPUT);
+  if (error instanceof FaultyFileError) {
+    return new FaultyFileError(STANDARD_INPUT, error.faults.map(named), error.faultCount);
+  }
+  return new InputError(named(error.message), error.faults.map(named));
+}

@@ -1,0 +1,185 @@
+/** `fathom delete`, beside a server that shows what is left. */
+import { existsSync } from 'node:fs';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Ended } from '../support/processes.js';
+import {
+  becomes,
+  cleanUp,
+  fathom,
+  newKey,
+  serveHere,
+  type Service,
+  temporaryDirectory,
+  withStoreOf,
+} from '../support/cli.js';
+import { binance, commitRows, MINT, orca, OTHER_MINT, snapshot } from '../support/stores.js';
+import type { Json } from '../support/tables.js';
+
+const T = 1_794_000_000;
+const TOKEN = `mainchain:${MINT}`;
+/** What a command changes has to show on a running server within this. */
+const VISIBLE_WITHIN_MS = 1000;
+
+const data = temporaryDirectory();
+let server: Service;
+let key: string;
+
+beforeAll(async () => {
+  key = await newKey(data);
+  await withStoreOf(data, (store) =>
+    commitRows(store, [
+      ...[0, 60, 120, 180].map((s) => snapshot(T + s, [orca(), binance()])),
+      snapshot(T, [orca()], { address: OTHER_MINT }),
+    ]),
+  );
+  server = await serveHere(data, ['--as-of', String(T + 7200), '--stale-after', '7d']);
+});
+afterAll(cleanUp);
+
+const remove = (...words: string[]): Promise<Ended> => fathom(['delete', '--data', data, ...words]);
+const documentOf = ({ stdout }: Ended): Json => JSON.parse(stdout) as Json;
+
+interface Page {
+  tag: string | null;
+  /** `t` after T, and the number of cells. */
+  snapshots: [number, number][];
+}
+
+const window = `from=${T}&to=${T + 600}`;
+async function page(): Promise<Page> {
+  const response = await server.get(`/replay/${MINT}?${window}`, key);
+  const { snapshots } = (await response.json()) as Json;
+  return {
+    tag: response.headers.get('etag'),
+    snapshots: snapshots.map(({ t, bin }: Json) => [t - T, bin.length]),
+  };
+}
+const reply = async (path: string): Promise<Json> =>
+  (await (await server.get(path, key)).json()) as Json;
+const depth = () => reply(`/market-depth?token_address=${MINT}&exchange_type=CEX`);
+const score = () => reply(`/score/${MINT}`);
+
+/** Answers the command's question as if on a terminal; null: the terminal is closed. */
+async function answering(answer: string | null, words: string[]): Promise<Ended> {
+  const terminal = Object.assign(new PassThrough(), { isTTY: true });
+  const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(terminal as never);
+  terminal.end(answer ?? '');
+  try {
+    return await remove(...words);
+  } finally {
+    stdin.mockRestore();
+  }
+}
+
+describe('fathom delete', () => {
+  it('counts in a dry run, and deletes nothing', async () => {
+    const before = await page();
+    expect(before.snapshots).toEqual([
+      [0, 2],
+      [60, 2],
+      [120, 2],
+      [180, 2],
+    ]);
+    const ended = await remove('--token', TOKEN, '--from', String(T + 180), '--dry-run', '--json');
+    expect(ended.status).toBe(0);
+    expect(ended.stderr).toBe('dry run: would delete 1 snapshot (2 cells)\n');
+    expect(documentOf(ended)).toEqual({
+      token: TOKEN,
+      markets: null,
+      from: T + 180,
+      to: null,
+      deleted: { snapshots: 1, changed_snapshots: 0, cells: 2 },
+      dry_run: true,
+    });
+    expect(await page()).toEqual(before);
+  });
+
+  it('asks on a terminal, and takes nothing but yes', async () => {
+    const words = ['--token', TOKEN, '--to', String(T + 60)];
+    for (const answer of ['n\n', '\n', null]) {
+      const ended = await answering(answer, words);
+      expect(ended.status).toBe(1);
+      expect(ended.stderr).toMatch(/nothing was deleted\n$/);
+    }
+    expect((await page()).snapshots).toHaveLength(4);
+    const ended = await answering('y\n', words);
+    expect(ended.stderr).toMatch(/ deleted 1 snapshot \(2 cells\)\n$/);
+    expect(ended.status).toBe(0);
+    expect((await page()).snapshots.map(([s]) => s)).toEqual([60, 120, 180]);
+  });
+
+  it('of a market is followed by pages, their tags, depth and score', async () => {
+    const before = await page();
+    const etag = before.tag ?? '';
+    expect(etag).not.toBe('');
+    expect((await depth()).depth_data).toHaveLength(1);
+    const market = ['--market', 'binance/A/USDT', '--from', String(T + 120), '--yes'];
+    const ended = await remove('--token', TOKEN, ...market, '--json');
+    expect(documentOf(ended)).toMatchObject({
+      markets: ['binance/A/USDT'],
+      deleted: { snapshots: 0, changed_snapshots: 2, cells: 2 },
+    });
+    const after = await page();
+    expect(after.snapshots).toEqual([
+      [60, 2],
+      [120, 1],
+      [180, 1],
+    ]);
+    expect(after.tag).not.toBe(etag);
+    const again = await fetch(`${server.url}/api/v1/replay/${MINT}?${window}`, {
+      headers: { 'x-api-key': key, 'if-none-match': etag },
+    });
+    expect(again.status).toBe(200);
+    await becomes(async () => (await depth()).depth_data, [], VISIBLE_WITHIN_MS);
+    await becomes(async () => (await score()).service_current_price, 2, VISIBLE_WITHIN_MS);
+  });
+
+  it('of all that is left takes the score along, and leaves other tokens', async () => {
+    expect((await remove('--token', TOKEN, '--yes')).stderr).toBe(
+      'deleted 3 snapshots (4 cells)\n',
+    );
+    expect((await page()).snapshots).toEqual([]);
+    const without = { service_score: null, status: 'price_unavailable' };
+    const shown = async () => {
+      const { service_score, status } = await score();
+      return { service_score, status };
+    };
+    await becomes(shown, without, VISIBLE_WITHIN_MS);
+    const other = await server.get(`/replay/${OTHER_MINT}?${window}`, key);
+    expect(((await other.json()) as Json).snapshots).toHaveLength(1);
+    const nothing = await remove('--token', TOKEN, '--yes', '--json');
+    expect(nothing.status).toBe(1);
+    expect(documentOf(nothing).error).toMatch(/^nothing to delete: .* it has none at all$/);
+  });
+
+  it.each([
+    [[], 2, /^fathom: --token: expected CHAIN:ADDRESS$/m],
+    [['--token', `evmchain:${MINT}`], 2, /--token: expected an address of evmchain/],
+    [['--token', TOKEN], 2, /--yes: needed where there is no terminal/],
+    [['--token', TOKEN, '--from', String(T), '--to', String(T), '--yes'], 2, /--from: expected/],
+    [['--token', TOKEN, '--from', 'soon', '--yes'], 2, /--from: /],
+    [
+      ['--token', TOKEN, '--market', 'Kraken', '--yes'],
+      1,
+      /has no market Kraken; expected one of Orca\/pool-1, Binance/,
+    ],
+    [
+      ['--token', `evmchain:0x${'a'.repeat(40)}`, '--yes'],
+      1,
+      /the store does not know evmchain:0xa/,
+    ],
+  ] as [string[], number, RegExp][])('%j ends with its reason', async (words, status, told) => {
+    const ended = await remove(...words);
+    expect(ended.stderr).toMatch(told);
+    expect(ended.status).toBe(status);
+  });
+
+  it('makes no store where there is none', async () => {
+    const words = ['--token', TOKEN, '--yes', '--data', `${data}/none`];
+    const ended = await fathom(['delete', ...words]);
+    expect(ended.status).toBe(1);
+    expect(ended.stderr).toContain(`${data}/none holds no store; is --data right?`);
+    expect(existsSync(`${data}/none`)).toBe(false);
+  });
+});
