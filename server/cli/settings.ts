@@ -2,7 +2,6 @@
  * The settings of `fathom serve`. Each is declared once, as a flag; its variable and config key follow
  * from the declaration, too.
  */
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
@@ -13,7 +12,8 @@ import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { ANY_ORIGIN } from '../http/cors.js';
 import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
-import { didYouMean, duration, type Flag, type FlagValues, instant, wholeNumber } from './flags.js';
+import { type Config, type ConfigKind, readConfig } from './config-file.js';
+import { duration, type Flag, type FlagValues, instant, wholeNumber } from './flags.js';
 
 /** Default of mainchain's native token. */
 export const DEFAULT_NATIVE: NativeCurrency = {
@@ -165,7 +165,11 @@ const PLANS = {
  */
 export const SETTINGS = { ...FLAGS, plans: PLANS };
 type SettingName = keyof typeof SETTINGS;
-const NAMES = Object.keys(SETTINGS) as SettingName[];
+
+const CONFIG_KINDS: Readonly<Record<string, ConfigKind>> = {
+  ...Object.fromEntries(Object.entries(FLAGS).map(([name, { kind }]) => [name, kind])),
+  plans: 'json',
+};
 
 /** The flags of `serve` and `start`, with their variables. */
 export const SERVE_FLAGS = Object.fromEntries(
@@ -212,7 +216,7 @@ export interface ServeOptions {
  * @throws UsageError that names where a bad value came from
  */
 export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): ServeOptions {
-  const config = readConfig();
+  const config = readConfig(CONFIG_KINDS);
   const valueOf = <N extends SettingName>(name: N) =>
     settingValue(name, flags, config) as SettingValue<(typeof SETTINGS)[N]>;
   const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
@@ -233,9 +237,6 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
     corsOrigins: valueOf('cors-origin'),
   };
 }
-
-/** Texts of each setting in the config file. */
-type Config = Partial<Record<SettingName, readonly string[]>>;
 
 function settingValue(
   name: SettingName,
@@ -268,58 +269,6 @@ function settingValue(
 function trueOrFalse(text: string, from: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true';
   throw new UsageError(`${from}: expected true or false, not ${text}`);
-}
-
-/**
- * Reads the config file that FATHOM_CONFIG names, else fathom.config.json if it exists.
- * @throws UsageError that names the file and what is wrong
- */
-function readConfig(): Config {
-  const named = process.env.FATHOM_CONFIG;
-  const file = path.resolve(named || 'fathom.config.json');
-  if (!existsSync(file)) {
-    if (named) throw new UsageError(`FATHOM_CONFIG: ${named}: no such file`);
-    return {};
-  }
-  const parsed = parseJson(file);
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new UsageError(`${file}: expected a JSON object`);
-  }
-  const config: Config = {};
-  for (const [key, value] of Object.entries(parsed)) {
-    const name = NAMES.find((known) => known === key.replaceAll('_', '-'));
-    if (name === undefined) {
-      throw new UsageError(
-        `${file}: ${key}: expected one of ${NAMES.join(', ')}${didYouMean(key, NAMES)}`,
-      );
-    }
-    if (config[name] !== undefined) throw new UsageError(`${file}: ${name}: given twice`);
-    config[name] = configTexts(name, value, `${file}: ${key}`);
-  }
-  return config;
-}
-
-/** A setting's texts, as its flag would have them. */
-function configTexts(name: SettingName, value: unknown, from: string): readonly string[] {
-  if (name === 'plans') return [JSON.stringify(value)];
-  const { kind } = SETTINGS[name] as Setting;
-  const expected = {
-    text: ['a text or a number', (item: unknown) => ['string', 'number'].includes(typeof item)],
-    texts: ['a list of texts', (item: unknown) => typeof item === 'string'],
-    switch: ['true or false', (item: unknown) => typeof item === 'boolean'],
-  } as const;
-  const [form, fits] = expected[kind];
-  const items: unknown[] = kind !== 'texts' ? [value] : Array.isArray(value) ? value : [null];
-  if (items.every(fits)) return items.map(String);
-  throw new UsageError(`${from}: expected ${form}`);
-}
-
-function parseJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    throw new UsageError(`${file}: expected JSON`);
-  }
 }
 
 function whole(placeholder: string, meaning: string, fallback: number, min: number, max: number) {
