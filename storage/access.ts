@@ -17,7 +17,8 @@ const RETRY_EVERY_MS = 100;
 
 /**
  * Runs `body` with the directory's store: over the socket of a server that has it open, else opened
- * while `body` runs. Waits up to `waitMs` while another command has it open.
+ * while `body` runs; a store made for it, into which it put nothing, does not stay. Waits up to `waitMs`
+ * while another command has it open.
  * @throws StoreBusyError if it is still open elsewhere then
  */
 export async function withStore<T>(
@@ -26,13 +27,24 @@ export async function withStore<T>(
   body: (store: StoreOperations) => Promise<T>,
   waitMs: number = LOCK_WAIT_MS,
 ): Promise<T> {
-  const store = await untilOpen(
+  const { store, end } = await untilOpen(
     directory,
-    async () => (await connectToServer(directory)) ?? (await openUnlessBusy(directory, options)),
+    () => storeOfCommand(directory, options),
     waitMs,
     `${directory} is in use by another Fathom process that takes no commands; tried for ${waitMs / 1000} s`,
   );
-  return body(store).finally(() => store.close());
+  return body(store).finally(end);
+}
+
+/** The directory's store and what ends its use; null while another command has it open. */
+async function storeOfCommand(
+  directory: string,
+  options: StoreOptions,
+): Promise<{ store: StoreOperations; end: () => unknown } | null> {
+  const remote = await connectToServer(directory);
+  if (remote !== null) return { store: remote, end: () => remote.close() };
+  const store = await openUnlessBusy(directory, options);
+  return store && { store, end: () => store.leave() };
 }
 
 /**

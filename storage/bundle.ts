@@ -8,7 +8,7 @@ import type { MarketOrigin } from '../compute/ingest/binned-chunk.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
 import type { JoinMode } from '../compute/segment/merge.js';
 import type { EncodedSegment } from '../compute/segment/segment.js';
-import { makeDirectory } from './data-directory.js';
+import { holdsStore, makeDirectory, removeMadeDirectories } from './data-directory.js';
 import type { FlatDataset, TokenRow } from './contract.js';
 import type { SqlValue } from './duckdb/statements.js';
 
@@ -118,6 +118,12 @@ export async function stagingFolder(directory: string): Promise<string> {
   return staging;
 }
 
+/** Call it when a staged file is gone: where no store came of a directory, none of it stays. */
+export async function leaveStagingFolder(directory: string): Promise<void> {
+  if (await holdsStore(directory)) return;
+  await removeMadeDirectories(path.join(directory, STAGING));
+}
+
 /** Where a frame lies in its bundle's file. */
 export interface FrameRange {
   offset: number;
@@ -133,13 +139,14 @@ export class BundleWriter {
     readonly name: string,
     private readonly file: string,
     private readonly handle: FileHandle,
+    private readonly directory: string,
   ) {}
 
   static async create(directory: string): Promise<BundleWriter> {
     const staging = await stagingFolder(directory);
     const name = `${randomUUID()}${SUFFIX}`;
     const file = path.join(staging, name);
-    return new BundleWriter(name, file, await open(file, 'wx+', 0o600));
+    return new BundleWriter(name, file, await open(file, 'wx+', 0o600), directory);
   }
 
   /** Appends a frame. @returns where it lies; rejects where the disk is full */
@@ -171,6 +178,7 @@ export class BundleWriter {
   async discard(): Promise<void> {
     await this.handle.close().catch(() => undefined);
     await rm(this.file, { force: true });
+    await leaveStagingFolder(this.directory);
   }
 }
 

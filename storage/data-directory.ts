@@ -1,5 +1,5 @@
-/** What a data directory holds, told without opening it. */
-import { chmod, mkdir, stat } from 'node:fs/promises';
+/** A data directory: what it holds, told without opening it; making it, and leaving no trace of it. */
+import { chmod, mkdir, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { InputError } from './errors.js';
 
@@ -13,6 +13,9 @@ export async function holdsStore(directory: string): Promise<boolean> {
     () => false,
   );
 }
+
+/** Directories that this process made. */
+const made = new Set<string>();
 
 /**
  * Makes a directory and those above it. mkdir's own `recursive` tries for ever where the system lets nobody
@@ -55,10 +58,23 @@ async function restrict(name: string, mode: number): Promise<void> {
 async function madeDirectory(directory: string): Promise<boolean> {
   try {
     await mkdir(directory, { mode: 0o700 });
+    made.add(path.resolve(directory));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return false;
     if (code !== 'EEXIST') throw error;
   }
   return true;
+}
+
+/** Removes a directory and those above it, as far as this process made them and they are empty. */
+export async function removeMadeDirectories(directory: string): Promise<void> {
+  for (let at = path.resolve(directory); made.has(at); at = path.dirname(at)) {
+    const isGone = await rmdir(at).then(
+      () => true,
+      () => false,
+    );
+    if (!isGone) return;
+    made.delete(at);
+  }
 }

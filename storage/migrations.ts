@@ -180,9 +180,10 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
  * Brings a database to this build's schema, each migration in a transaction of its own.
+ * @returns whether it was empty
  * @throws InputError if a newer build wrote it, or if it is not a store
  */
-export async function migrate(database: Database, path: string): Promise<void> {
+export async function migrate(database: Database, path: string): Promise<boolean> {
   const found = await schemaVersion(database, path);
   if (found > SCHEMA_VERSION) {
     throw new InputError(
@@ -196,6 +197,7 @@ export async function migrate(database: Database, path: string): Promise<void> {
       await tx.run("INSERT INTO meta VALUES ('schema_version', ?)", [String(version + 1)]);
     });
   }
+  return found === 0;
 }
 
 async function schemaVersion(database: Database, path: string): Promise<number> {

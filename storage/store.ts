@@ -1,4 +1,5 @@
 /** An open data directory. */
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { applyBundle, type CommitOptions, Commits } from './commit.js';
 import type {
@@ -15,7 +16,12 @@ import type {
   StoreSummary,
   TierKey,
 } from './contract.js';
-import { DATABASE_FILE, makeDirectory, makePrivate } from './data-directory.js';
+import {
+  DATABASE_FILE,
+  makeDirectory,
+  makePrivate,
+  removeMadeDirectories,
+} from './data-directory.js';
 import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
@@ -24,7 +30,7 @@ import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/
 import { InputError, StoreBusyError } from './errors.js';
 import { HolderReader, HolderTokens } from './holders/holder-tokens.js';
 import { Housekeeping } from './housekeeping.js';
-import { KeyRing } from './keys/key-ring.js';
+import { KeyRing, PEPPER_FILE } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
@@ -63,6 +69,8 @@ export class Store implements StoreOperations {
     readonly keys: KeyRing,
     readonly usage: UsageBook,
     readonly queue: WaitingTokens,
+    /** Made when it was opened, and nothing was stored since. */
+    private isUnused: boolean,
     onHousekeepingError: (error: unknown) => void,
   ) {
     this.housekeeping = new Housekeeping(
@@ -103,7 +111,7 @@ export class Store implements StoreOperations {
         memoryLimitMiB: options.memoryLimitMiB ?? DEFAULT_MEMORY_LIMIT_MIB,
         threads: options.threads ?? DEFAULT_THREADS,
       });
-      await migrate(database, file);
+      const isNew = await migrate(database, file);
       const catalog = await Catalog.load(database);
       const keys = await KeyRing.load(database, directory);
       const usage = await UsageBook.load(database, onFailed('writing counts of calls'));
@@ -124,6 +132,7 @@ export class Store implements StoreOperations {
         keys,
         usage,
         queue,
+        isNew,
         onFailed('joining small segments'),
       );
     } catch (error) {
@@ -142,6 +151,7 @@ export class Store implements StoreOperations {
     const { result, change } = await this.commits.run((tools) =>
       applyBundle(this.directory, bundle, tools),
     );
+    this.isUnused = false;
     const touched = change.tokenIds;
     this.queue.settle(touched.flatMap((tokenId) => this.catalog.tokenById(tokenId)?.row ?? []));
     for (const listener of this.listeners) listener(change);
@@ -178,6 +188,7 @@ export class Store implements StoreOperations {
   }
 
   createKey(request: KeyRequest): Promise<IssuedKey> {
+    this.isUnused = false;
     return this.keys.create(request);
   }
 
@@ -204,11 +215,32 @@ export class Store implements StoreOperations {
 
   /** Waits for running work, drops waiting work, and closes the database. */
   async close(): Promise<void> {
+    await this.endWork();
+    await this.database.close();
+  }
+
+  /** Closes it; where it was made when it was opened and nothing was stored, no trace of it stays. */
+  async leave(): Promise<void> {
+    await this.endWork();
+    if (this.isUnused) await this.remove();
+    await this.database.close();
+    if (this.isUnused) await removeMadeDirectories(this.directory);
+  }
+
+  private async endWork(): Promise<void> {
     await this.housekeeping.close();
     await this.commits.close();
     await this.usage.close();
     await this.queue.close();
-    await this.database.close();
+  }
+
+  /** Deletes its files while it is open: until then, no other process can open it. */
+  private async remove(): Promise<void> {
+    // What waits in the write-ahead log would be written when the database is closed.
+    await this.database.run('CHECKPOINT').catch(() => undefined);
+    for (const file of [PEPPER_FILE, `${DATABASE_FILE}.wal`, DATABASE_FILE]) {
+      await rm(path.join(this.directory, file), { force: true });
+    }
   }
 }
 

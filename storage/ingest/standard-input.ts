@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { stagingFolder } from '../bundle.js';
+import { leaveStagingFolder, stagingFolder } from '../bundle.js';
 import { DiskFullError, FaultyFileError, InputError, isDiskFull } from '../errors.js';
 
 /** What stands for standard input among files, and names it in reports. */
@@ -29,6 +29,7 @@ export async function withStandardInput<T>(
     throw renamed(error, file);
   } finally {
     await rm(file, { force: true });
+    await leaveStagingFolder(directory);
   }
 }
 

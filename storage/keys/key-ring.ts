@@ -25,7 +25,7 @@ const CHECKSUM_CHARS = 6;
 const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
 
 /** The secret of the digests: a file beside the database, mode 0600. */
-const PEPPER_FILE = 'pepper';
+export const PEPPER_FILE = 'pepper';
 const PEPPER_BYTES = 32;
 
 interface StoredKey {

@@ -1,13 +1,13 @@
 /** Files that cannot be read, or not in the way that was asked for. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { FileFormat } from '../../storage/ingest/datasets.js';
-import { UsageError } from '../../storage/errors.js';
+import { InputError, UsageError } from '../../storage/errors.js';
+import type { Dataset, FileFormat } from '../../storage/ingest/datasets.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
   cells,
@@ -149,6 +149,34 @@ describe('files', () => {
     );
   });
 
+  it('that are refused leave no store behind, nor the folders that were made for one', async () => {
+    const legs = [MINT, 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'].map((address) => ({
+      chain: 'mainchain',
+      address,
+      asset: 'one',
+    }));
+    const refused: [Dataset, string, { merge?: boolean }][] = [
+      ['snapshots', file('.ndjson', lines([{ ...snapshot(T), price_usd: 0 }])), {}],
+      // A merge asks the store for prices first.
+      ['snapshots', file('.ndjson', lines([{ ...snapshot(T), price_usd: 0 }])), { merge: true }],
+      ['tokens', file('.csv', 'chain\nmainchain\n'), {}],
+      // This one the store refuses when it is committed.
+      ['tokens', file('.ndjson', lines(legs)), {}],
+    ];
+    const parent = path.join(directory, 'parent');
+    const there = path.join(directory, 'there');
+    mkdirSync(there);
+    for (const [dataset, name, options] of refused) {
+      for (const target of [path.join(parent, 'made', 'data'), there]) {
+        await expect(ingest(target, dataset, [name], options)).rejects.toThrow(InputError);
+        expect([existsSync(parent), readdirSync(there)]).toEqual([false, []]);
+      }
+    }
+    await ingest(there, 'tokens', [file('.ndjson', lines(legs.slice(1)))]);
+    await expect(ingest(there, 'tokens', [file('.ndjson', lines(legs))])).rejects.toThrow('two');
+    expect(readdirSync(there)).toContain('fathom.duckdb');
+  });
+
   it('may be pipes, unless they have to be read twice', async () => {
     const target = path.join(directory, 'piped');
     const pipe = path.join(directory, 'pipe');
@@ -191,6 +219,10 @@ describe('files', () => {
     stdin.mockReturnValue(Readable.from([faulty]) as never);
     const faults = await faultsOf(data, 'cells', '-', { format: 'ndjson' });
     expect(faults).toEqual(['-:1: price_usd: must be a number > 0']);
+    stdin.mockReturnValue(Readable.from([faulty]) as never);
+    const target = path.join(directory, 'stdin-refused');
+    await expect(ingest(target, 'cells', ['-'], { format: 'ndjson' })).rejects.toThrow(InputError);
+    expect(existsSync(target)).toBe(false);
     stdin.mockReturnValue(Readable.from([gzipSync(whole).subarray(0, 20)]) as never);
     expect(await faultsOf(data, 'cells', '-', { format: 'ndjson' })).toEqual([
       '-: gzip: the file is cut short',

@@ -306,3 +306,21 @@ describe('The control socket', () => {
     await store.close();
   });
 });
+
+describe('A store that a command made', () => {
+  const directory = new DataDirectory('made-by-a-command');
+  afterAll(() => directory.remove());
+
+  it('is gone if nothing was put into it, and stays if another command did', async () => {
+    const data = path.join(directory.path, 'made', 'data');
+    const look = () => withStore(data, options, (store) => store.listKeys());
+    expect(await look()).toEqual([]);
+    expect(existsSync(path.dirname(data))).toBe(false);
+    const create = () => withStore(data, options, (store) => store.createKey(request));
+    const [, , issued] = await Promise.all([look(), look(), create(), look(), look()]);
+    expect(await look()).toEqual([expect.objectContaining({ id: issued.id })]);
+    const store = await openStore(data);
+    expect(store.keys.verify(issued.key)?.id).toBe(issued.id);
+    await store.close();
+  });
+});

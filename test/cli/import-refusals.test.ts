@@ -1,0 +1,63 @@
+/** What a failed `fathom import` says, and that it leaves nothing behind. */
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import type { Json } from '../support/tables.js';
+
+const TOKEN = 'mainchain:So11111111111111111111111111111111111111112';
+const HEADER = 'exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price,amount';
+const T_US = 1_700_000_000_500_000;
+
+const directory = temporaryDirectory();
+afterAll(cleanUp);
+
+/** Imports rows of a Tardis file. */
+function importRows(rows: string[], words: string[]) {
+  const file = path.join(directory, 'book.csv');
+  writeFileSync(file, [HEADER, ...rows].join('\n'));
+  return fathom(['import', 'tardis-incremental-l2', file, '--token', TOKEN, ...words]);
+}
+
+const row = (symbol: string, side: string, price: number) =>
+  `binance,${symbol},${T_US},${T_US},true,${side},${price},1`;
+const book = (symbol: string) => [row(symbol, 'bid', 99), row(symbol, 'ask', 101)];
+const cause =
+  'nothing to import: the book is whole for 0 s (2023-11-14T22:13:20.500Z to 2023-11-14T22:13:20.500Z), ' +
+  'which holds no multiple of the 60 s between snapshots: give a shorter --every';
+
+describe('an import from which nothing comes', () => {
+  it('fails with its cause and its report, and leaves no store behind', async () => {
+    const made = path.join(directory, 'made');
+    const ended = await importRows(book('X'), ['--data', path.join(made, 'data'), '--json']);
+    expect([ended.status, ended.stderr]).toEqual([1, `${cause}\n`]);
+    const report = JSON.parse(ended.stdout) as Json;
+    expect(report).toMatchObject({
+      format: 'tardis-incremental-l2',
+      messages: 1,
+      rows: 0,
+      left_out: { count: 0, first: [] },
+      error: cause,
+    });
+    expect(existsSync(made)).toBe(false);
+  });
+
+  it('makes no file', async () => {
+    const out = path.join(directory, 'rows.ndjson');
+    const ended = await importRows(book('X'), ['--out', out]);
+    expect([ended.status, ended.stdout, ended.stderr]).toEqual([1, '', `${cause}\n`]);
+    expect(readdirSync(directory)).toEqual(['book.csv']);
+  });
+});
+
+describe('a refused import', () => {
+  it('names the flag that would lift it, without a page of usage', async () => {
+    const data = path.join(directory, 'data');
+    const ended = await importRows([...book('X'), ...book('Y')], ['--data', data]);
+    expect(ended.status).toBe(1);
+    expect(ended.stderr).toBe(
+      `${directory}/book.csv:4: the files hold several symbols (one import is one market): X, Y: choose one with --symbol\n`,
+    );
+    expect(existsSync(data)).toBe(false);
+  });
+});
