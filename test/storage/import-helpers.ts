@@ -2,13 +2,18 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
+import { readWords } from '../../server/cli/flags.js';
 import {
+  DESCRIBING,
+  importOptions,
   leftOutReason,
-  parseImportOptions,
-  type RawImportFlags,
   withFlags,
-} from '../../server/cli/commands/import.js';
-import { type ImportFormat, ImportReport } from '../../storage/import/formats.js';
+} from '../../server/cli/import-options.js';
+import {
+  type ImportFormat,
+  type ImportOptions,
+  ImportReport,
+} from '../../storage/import/formats.js';
 import { importRows } from '../../storage/import/import.js';
 import { NothingImportedError } from '../../storage/import/refusals.js';
 
@@ -50,6 +55,17 @@ export interface TokensRow {
   asset: string | null;
 }
 
+/** Values of flags, as texts. */
+export type RawImportFlags = Readonly<Partial<Record<string, string | readonly string[]>>>;
+
+/** The options that flags give an import. @throws UsageError */
+export function optionsOf(format: ImportFormat, flags: RawImportFlags): ImportOptions {
+  const words = Object.entries(flags).flatMap(([name, value = []]) =>
+    [value].flat().map((text) => `--${name}=${text}`),
+  );
+  return importOptions(format, readWords(words, { flags: DESCRIBING, words: {} }).flags);
+}
+
 /** Imports files as the command does; `nothing` is what it says where no row comes of them. */
 export async function importAll<Row = SnapshotRow>(
   format: ImportFormat,
@@ -59,7 +75,7 @@ export async function importAll<Row = SnapshotRow>(
   const report = new ImportReport();
   const rows: Row[] = [];
   let nothing: string | null = null;
-  const options = parseImportOptions(format, flags);
+  const options = optionsOf(format, flags);
   try {
     for await (const row of importRows(format, files, options, report)) rows.push(row as Row);
   } catch (error) {

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { createWriteStream, statSync } from 'node:fs';
 import { afterAll, expect, it } from 'vitest';
-import { parseImportOptions } from '../../server/cli/commands/import.js';
 import { ImportReport } from '../../storage/import/formats.js';
 import { importRows } from '../../storage/import/import.js';
-import { Scratch, TOKEN } from './import-helpers.js';
+import { optionsOf, Scratch, TOKEN } from './import-helpers.js';
 
 const scratch = new Scratch();
 afterAll(() => scratch.remove());
@@ -46,7 +45,7 @@ it('a large file passes through bounded memory, as fast as its rows are taken', 
   const lastUs = await writeFeed(file);
   expect(statSync(file).size).toBeGreaterThan(FILE_MIB * MIB);
   const report = new ImportReport();
-  const options = parseImportOptions('tardis-incremental-l2', { ...TOKEN, every: '60s' });
+  const options = optionsOf('tardis-incremental-l2', { ...TOKEN, every: '60s' });
   const before = process.memoryUsage().rss;
   let peak = before;
   let rows = 0;

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { parseImportOptions, type RawImportFlags } from '../../server/cli/commands/import.js';
 import { UsageError } from '../../storage/errors.js';
 import { IMPORT_FORMATS, type ImportFormat } from '../../storage/import/formats.js';
 
-import { SOL, TOKEN } from './import-helpers.js';
+import { optionsOf, type RawImportFlags, SOL, TOKEN } from './import-helpers.js';
 
 const WETH = '0xC02aaa39b223FE8D0A0e5C4F27eAD9083C756Cc2';
 
 describe('import options', () => {
   it('have the defaults of the contract', () => {
-    expect(parseImportOptions('binance-stream', TOKEN)).toEqual({
+    expect(optionsOf('binance-stream', TOKEN)).toEqual({
       token: { chain: 'mainchain', address: SOL },
       quoteUsd: 1,
       quoteUsdByAddress: new Map(),
@@ -19,7 +18,7 @@ describe('import options', () => {
 
   it('read every flag', () => {
     const flags = { source: 'Binance', pair: 'A/B', type: 'cex_perp', 'contract-usd': '100' };
-    const options = parseImportOptions('tardis-incremental-l2', {
+    const options = optionsOf('tardis-incremental-l2', {
       ...flags,
       token: `evmchain:${WETH}`,
       'quote-usd': ['0.5'],
@@ -36,7 +35,7 @@ describe('import options', () => {
       contractUsd: 100,
     });
     const quotes = [`${WETH}=3e3`, `${SOL}=150.5`];
-    const pools = parseImportOptions('clmm-pools', { ...TOKEN, 'quote-usd': quotes });
+    const pools = optionsOf('clmm-pools', { ...TOKEN, 'quote-usd': quotes });
     expect([...pools.quoteUsdByAddress]).toEqual([
       [WETH.toLowerCase(), 3000],
       [SOL, 150.5],
@@ -50,7 +49,7 @@ describe('import options', () => {
     ['1h', 3600],
     ['1d', 86_400],
   ])('take --every %s', (every, seconds) => {
-    expect(parseImportOptions('binance-stream', { ...TOKEN, every }).everyS).toBe(seconds);
+    expect(optionsOf('binance-stream', { ...TOKEN, every }).everyS).toBe(seconds);
   });
 
   it.each([
@@ -58,7 +57,7 @@ describe('import options', () => {
     ['2020-10-03T00:00:00Z', 1601683200],
     ['2020-10-03T02:00:00.9+02:00', 1601683200],
   ])('take --at %s', (at, seconds) => {
-    expect(parseImportOptions('cp-pairs', { ...TOKEN, at }).atS).toBe(seconds);
+    expect(optionsOf('cp-pairs', { ...TOKEN, at }).atS).toBe(seconds);
   });
 
   const wrong: [string, ImportFormat, RawImportFlags][] = [
@@ -96,10 +95,9 @@ describe('import options', () => {
     ['--source', 'binance-stream', { ...TOKEN, source: '!!' }],
     ['--pair', 'binance-stream', { ...TOKEN, pair: '' }],
     ['--pair', 'clmm-pools', { ...TOKEN, pair: 'A/B' }],
-    ['--speed', 'clmm-pools', { ...TOKEN, speed: '9' }],
   ];
   it.each(wrong)('refuse a wrong %s of %s: %o', (flag, format, flags) => {
-    const parse = () => parseImportOptions(format, flags);
+    const parse = () => optionsOf(format, flags);
     expect(parse).toThrow(UsageError);
     expect(parse).toThrow(new RegExp(`^${flag}: `));
   });
@@ -107,7 +105,7 @@ describe('import options', () => {
   it('are known for every format', () => {
     for (const format of IMPORT_FORMATS) {
       const flags = format.endsWith('list') || format.endsWith('csv') ? {} : TOKEN;
-      expect(parseImportOptions(format, flags).everyS).toBe(60);
+      expect(optionsOf(format, flags).everyS).toBe(60);
     }
   });
 });

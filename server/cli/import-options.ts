@@ -1,0 +1,217 @@
+/** The flags of `fathom import` that describe the data, and what an import lacks in their words. */
+import { MAX_SOURCE_CHARS, MAX_T_S } from '../../compute/ingest/fields.js';
+import {
+  canonicalAddress,
+  chainOfAddress,
+  MARKET_TYPES,
+  type MarketType,
+  venueKey,
+} from '../../compute/market.js';
+import { InputError, LossError, UsageError } from '../../storage/errors.js';
+import {
+  type ImportFormat,
+  type ImportKind,
+  type ImportOptions,
+  kindOfFormat,
+  type LeftOut,
+} from '../../storage/import/formats.js';
+import {
+  type NeededOption,
+  NothingImportedError,
+  OptionNeededError,
+} from '../../storage/import/refusals.js';
+import { duration, type Flag, type FlagValues, instant, token } from './flags.js';
+
+/** Default of `--every`. */
+const DEFAULT_EVERY_S = 60;
+const MAX_EVERY = '24h';
+/** Order books are centralised exchanges', so pool types do not apply. */
+const BOOK_TYPES = MARKET_TYPES.filter((type): type is MarketType & `cex_${string}` =>
+  type.startsWith('cex_'),
+);
+
+/** A flag that describes data of some kinds. */
+type DescribingFlag = Flag & { readonly of: readonly ImportKind[] };
+
+export const DESCRIBING = {
+  token: {
+    of: ['book', 'pools'],
+    kind: 'text',
+    placeholder: 'CHAIN:ADDRESS',
+    meaning: 'books, pools: the token whose snapshots are made; needed',
+    read: token,
+  },
+  symbol: {
+    of: ['book'],
+    kind: 'text',
+    placeholder: 'SYMBOL',
+    meaning: 'books: which of several symbols of the files to take',
+    default: 'the only one there is',
+    read: nameOf,
+  },
+  source: {
+    of: ['book', 'pools'],
+    kind: 'text',
+    placeholder: 'NAME',
+    meaning: 'books, pools: name of the venue',
+    default: 'what the feed says',
+    read: venueName,
+  },
+  pair: {
+    of: ['book'],
+    kind: 'text',
+    placeholder: 'P',
+    meaning: "books: the market's pair",
+    default: 'what the feed says',
+    read: nameOf,
+  },
+  type: {
+    of: ['book'],
+    kind: 'text',
+    placeholder: 'TYPE',
+    meaning: 'books: the type of market',
+    default: 'what the feed says',
+    values: BOOK_TYPES,
+  },
+  'quote-usd': {
+    of: ['book', 'pools'],
+    kind: 'texts',
+    placeholder: 'N|ADDRESS=N',
+    meaning:
+      'books: USD price N of the currency that the book is quoted in; pools: ADDRESS=N is the USD price of the token on the other side, once for each',
+    default: '1 for books',
+  },
+  every: {
+    of: ['book'],
+    kind: 'text',
+    placeholder: 'DURATION',
+    meaning: 'books: time between snapshots: whole seconds (s, m or h), a day at most',
+    default: '60s',
+    read: (text: string, from: string) => duration(text, from, MAX_EVERY),
+  },
+  'contract-usd': {
+    of: ['book'],
+    kind: 'text',
+    placeholder: 'N',
+    meaning: 'books: sizes are contracts of N USD (inverse contracts)',
+    read: positive,
+  },
+  'contract-size': {
+    of: ['book'],
+    kind: 'text',
+    placeholder: 'N',
+    meaning: 'books: sizes are contracts of N coins (linear contracts)',
+    read: positive,
+  },
+  at: {
+    of: ['pools'],
+    kind: 'text',
+    placeholder: 'TIME',
+    meaning: 'pools: time of states that have none',
+    read: dataTimeS,
+  },
+} as const satisfies Record<string, DescribingFlag>;
+
+type Given = FlagValues<typeof DESCRIBING>;
+
+/** @throws UsageError that names a flag that is missing, malformed or does not apply to the format */
+export function importOptions(format: ImportFormat, flags: Given): ImportOptions {
+  const kind = kindOfFormat(format);
+  for (const [name, value] of Object.entries(flags)) {
+    const given = Array.isArray(value) ? value.length > 0 : value !== undefined;
+    const applicable: readonly ImportKind[] = DESCRIBING[name as keyof Given].of;
+    if (given && !applicable.includes(kind)) {
+      throw new UsageError(`--${name}: ${format} has no use for it`);
+    }
+  }
+  if (flags['contract-usd'] !== undefined && flags['contract-size'] !== undefined) {
+    throw new UsageError('--contract-usd and --contract-size: expected one of them');
+  }
+  if (kind !== 'tokens' && flags.token === undefined) {
+    throw new UsageError(`--token: ${format} needs it (CHAIN:ADDRESS)`);
+  }
+  const quotes = flags['quote-usd'];
+  return {
+    token: flags.token,
+    symbol: flags.symbol,
+    source: flags.source,
+    pair: flags.pair,
+    type: flags.type,
+    quoteUsd: kind === 'book' ? bookQuoteUsd(format, quotes) : 1,
+    quoteUsdByAddress: poolQuotesUsd(format, kind === 'pools' ? quotes : []),
+    everyS: flags.every ?? DEFAULT_EVERY_S,
+    contractUsd: flags['contract-usd'],
+    contractSize: flags['contract-size'],
+    atS: flags.at,
+  };
+}
+
+function bookQuoteUsd(format: ImportFormat, [text, ...more]: readonly string[]): number {
+  if (text === undefined) return 1;
+  if (more.length > 0) throw new UsageError('--quote-usd: given twice');
+  if (!text.includes('=')) return positive(text, '--quote-usd');
+  throw new UsageError(`--quote-usd: expected N for ${format} (ADDRESS=N is for pools)`);
+}
+
+function poolQuotesUsd(format: ImportFormat, texts: readonly string[]): Map<string, number> {
+  const quotes = new Map<string, number>();
+  for (const text of texts) {
+    const equals = text.indexOf('=');
+    const address = text.slice(0, Math.max(equals, 0));
+    if (chainOfAddress(address) === null) {
+      throw new UsageError(`--quote-usd: expected ADDRESS=N for ${format}, found '${text}'`);
+    }
+    const key = canonicalAddress(address);
+    if (quotes.has(key)) throw new UsageError(`--quote-usd: ${address} has a price twice`);
+    quotes.set(key, positive(text.slice(equals + 1), '--quote-usd'));
+  }
+  return quotes;
+}
+
+function nameOf(text: string, from: string): string {
+  if (text.trim() !== '' && text.length <= MAX_SOURCE_CHARS) return text;
+  throw new UsageError(`${from}: expected a name of 1 to ${MAX_SOURCE_CHARS} characters`);
+}
+
+function venueName(text: string, from: string): string {
+  if (venueKey(text) !== '') return nameOf(text, from);
+  throw new UsageError(`${from}: expected a name with a letter or digit`);
+}
+
+function positive(text: string, from: string): number {
+  const value = /^[0-9.]+(e[+-]?[0-9]+)?$/i.test(text) ? Number(text) : NaN;
+  if (value > 0 && value < Infinity) return value;
+  throw new UsageError(`${from}: expected a number above 0, found '${text}'`);
+}
+
+/** Whole epoch seconds, rounded down. */
+function dataTimeS(text: string, from: string): number {
+  const seconds = Math.floor(instant(text, from));
+  if (seconds > 0 && seconds <= MAX_T_S) return seconds;
+  throw new UsageError(`${from}: expected a time from 1 to ${MAX_T_S}, found '${text}'`);
+}
+
+/** What lifts a refusal. */
+const FLAGS_NEEDED: Readonly<Record<NeededOption, string>> = {
+  contract:
+    'give --contract-usd N (USD of one contract) or --contract-size N (units of the coin in one contract)',
+  symbol: 'choose one with --symbol',
+  everyS: 'give a shorter --every',
+};
+
+/** A refusal in the words of flags; any other error as it is. */
+export function withFlags(error: unknown): unknown {
+  if (error instanceof LossError) {
+    const refused = 'nothing was stored; --replace stores these files all the same';
+    return new InputError(`${error.message}\n${refused}`, error.faults);
+  }
+  const needsOption = error instanceof OptionNeededError || error instanceof NothingImportedError;
+  if (!needsOption || error.option === null) return error;
+  return new InputError(`${error.message}: ${FLAGS_NEEDED[error.option]}`);
+}
+
+/** Why an entry was left out, and the flag that would include it. */
+export function leftOutReason({ reason, missing }: LeftOut): string {
+  if (missing === undefined) return reason;
+  return `${reason}: ${missing === 'atS' ? '--at TIME' : `--quote-usd ${missing.quoteUsdOf}=N`}`;
+}
