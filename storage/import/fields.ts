@@ -1,5 +1,6 @@
 /** Reads and checks fields of JSON documents and decimal numbers. */
 import { InputError } from '../errors.js';
+import { excerpt } from './refusals.js';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -76,10 +77,10 @@ export function parseJsonObject(text: string, where: string): JsonObject {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new InputError(`${where}: the line: expected a JSON object`);
+    value = null;
   }
-  if (!isJsonObject(value)) throw new InputError(`${where}: the line: expected a JSON object`);
-  return value;
+  if (isJsonObject(value)) return value;
+  throw new InputError(`${where}: the line: expected a JSON object, found '${excerpt(text)}'`);
 }
 
 function isJsonObject(value: unknown): value is JsonObject {

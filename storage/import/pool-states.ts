@@ -9,12 +9,15 @@ import { canonicalAddress, marketKey } from '../../compute/market.js';
 import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
 import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
+import { excerpt } from './refusals.js';
 import type { ImportOptions, ImportReport, ImportToken, LeftOut } from './formats.js';
 
 /** Ticks and bins of the token's states, all held in memory: states of one time may lie apart. */
 const MAX_HELD_LEVELS = 4_000_000;
 const MAX_HELD_STATES = 500_000;
 const MAX_BIN_ID = 8_388_608;
+/** Characters of the fields that a message lists. */
+const MAX_FOUND_CHARS = 120;
 const Q96 = 2 ** 96;
 const INTEGER = /^[0-9]+$/;
 const SIGNED_INTEGER = /^-?[0-9]+$/;
@@ -103,6 +106,15 @@ export async function* importPools(
   yield* snapshots.rows();
 }
 
+/** @throws InputError where the first state is none of the layout: the file is of another kind */
+function checkLayout(fields: JsonFields, { names }: PoolLayout): void {
+  if (names.filter((name) => name in fields.object).length > 1) return;
+  const found = excerpt(Object.keys(fields.object).join(', '), MAX_FOUND_CHARS) || 'no field';
+  throw new InputError(
+    `${fields.where}: expected a pool state with ${names.join(', ')}, found ${found}`,
+  );
+}
+
 class PoolSnapshots {
   private readonly byTime = new Map<number, PoolSnapshot>();
   private levels = 0;
@@ -117,6 +129,7 @@ class PoolSnapshots {
 
   add(where: string, text: string): void {
     const fields = new JsonFields(where, parseJsonObject(text, where));
+    if (this.report.messages === 0) checkLayout(fields, this.layout);
     const head = readPoolHead(fields, this.layout.names);
     this.report.messages++;
     const side = head.tokens.findIndex((token) => token.address === this.token.address);

@@ -155,6 +155,19 @@ describe('a file of another kind', () => {
     );
   });
 
+  it('is named by its fields where pools are expected', async () => {
+    const dlmm = fixture('dlmm_excerpt.ndjson');
+    await expect(importAll('cp-pairs', [dlmm], TOKEN)).rejects.toThrow(
+      `${dlmm}:1: expected a pool state with venue, token0, token1, found `,
+    );
+    await expect(importAll('clmm-pools', [dlmm], TOKEN)).rejects.toThrow(
+      `${dlmm}:1: expected a pool state with protocol, token0, token1, found protocol, pool, `,
+    );
+    await expect(run('cp-pairs', '{\n"venue": 1}\n')).rejects.toThrow(
+      "some.txt:1: the line: expected a JSON object, found '{'",
+    );
+  });
+
   it('is no Tardis CSV', async () => {
     await expect(run('tardis-incremental-l2', `${update(1)}`)).rejects.toThrow(
       'some.txt:1: this is not a Tardis CSV: expected a header such as exchange,symbol,timestamp,' +
