@@ -174,11 +174,15 @@ describe('A table', () => {
     try {
       await commitFlat(store, dataset, [0, 1, 2].map(row));
       const before = await flatContents(store);
-      const refused = commitFlat(store, dataset, [row(0), row(3)]);
-      await expect(refused).rejects.toThrow(InputError);
-      await expect(refused).rejects.toThrow(
-        `test.ndjson: ${dataset}: the store would hold more than 3 ${what}`,
-      );
+      for (const rehearse of [false, true]) {
+        const refused = commitFlat(store, dataset, [row(0), row(3)], { rehearse });
+        await expect(refused).rejects.toThrow(InputError);
+        await expect(refused).rejects.toThrow(
+          `test.ndjson: ${dataset}: the store would hold more than 3 ${what}`,
+        );
+      }
+      const changed = [0, 1, 2].map((i) => ({ ...row(i), remaining_usd: 5, reserve_x: 5 }));
+      await commitFlat(store, dataset, changed, { rehearse: true });
       expect(await flatContents(store)).toEqual(before);
       expect(changes).toHaveLength(1);
     } finally {

@@ -49,7 +49,10 @@ const commit = fc.constantFrom(...(Object.keys(FIELDS) as FlatDataset[])).chain(
     rows: fc.array(FIELDS[dataset].map(FLAT_ROWS[dataset]), { maxLength: 12 }),
     after: fc.oneof(
       { arbitrary: fc.constant('nothing' as const), weight: 4 },
-      { arbitrary: fc.constantFrom('again' as const, 'reopen' as const), weight: 1 },
+      {
+        arbitrary: fc.constantFrom('again' as const, 'reopen' as const, 'rehearse' as const),
+        weight: 1,
+      },
     ),
   }),
 );
@@ -87,6 +90,10 @@ describe('The flat datasets of a store', () => {
         try {
           for (const { dataset, rows, after } of commits) {
             told = [];
+            if (after === 'rehearse') {
+              await commitFlat(store, dataset, rows, { rehearse: true });
+              expect(await flatContents(store)).toEqual(model.contents());
+            }
             await commitFlat(store, dataset, rows);
             const { tokens, changed } = model.commit(dataset, rows);
             expect(told).toHaveLength(1);

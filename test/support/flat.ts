@@ -97,15 +97,15 @@ export async function commitFlat(
   store: Store,
   dataset: FlatDataset,
   rows: readonly Json[],
-  file = 'test.ndjson',
+  { rehearse = false } = {},
 ): Promise<void> {
   const { bundle } = await prepareFlatRows(
-    { directory: store.directory, file, mode: 'replace' },
+    { directory: store.directory, file: 'test.ndjson', mode: 'replace' },
     dataset,
     rows.map((row, i) => ({ line: i + 1, row })),
   );
   try {
-    await store.commit(bundle.name);
+    await (rehearse ? store.rehearse(bundle.name) : store.commit(bundle.name));
   } finally {
     await bundle.discard();
   }

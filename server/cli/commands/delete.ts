@@ -15,7 +15,7 @@ import {
   token,
 } from '../flags.js';
 import { count, printJson, tell } from '../output.js';
-import { onStore, storeDirectory } from '../runtime.js';
+import { onStore, rehearsed, storeDirectory } from '../runtime.js';
 
 const FLAGS = {
   data: DATA,
@@ -78,12 +78,11 @@ async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const directory = await storeDirectory(flags.data);
   const markets = flags.market.length === 0 ? null : flags.market;
   const name = `${chain}:${address}`;
+  const what = { chain, address, markets, fromS, toS };
   const remove = (dryRun: boolean): Promise<Removed> =>
-    deleteDepth({
-      directory,
-      useStore: (body) => onStore(directory, body),
-      ...{ chain, address, markets, fromS, toS, dryRun },
-    });
+    rehearsed(dryRun, directory, () =>
+      deleteDepth({ directory, useStore: (body) => onStore(directory, body), ...what, dryRun }),
+    );
   if (!isDryRun && !flags.yes && !(await isConfirmed(await remove(true), name))) {
     throw new InputError('nothing was deleted');
   }
