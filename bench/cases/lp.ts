@@ -150,7 +150,6 @@ function sheetInput(): FeeDensityInput {
   return {
     tokens: {
       addresses,
-      stale: new Uint8Array(SHEET_TOKENS),
       near: draws('near', SHEET_TOKENS),
       bin10: draws('bin10', SHEET_TOKENS),
       range: ['1h', '6h', '24h'].map((window) => draws(window, SHEET_TOKENS)),

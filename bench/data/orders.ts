@@ -88,7 +88,6 @@ export function benchState(token: number): LiveToken {
       pools: spot,
       supportLiquidityUsd: 0,
     },
-    isStale: false,
     standing: { status: 'pending', message: '', asset: null },
     revision: token,
   };

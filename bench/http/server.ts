@@ -34,7 +34,7 @@ interface ServerOptions {
 
 /**
  * Starts `fathom serve` on a free port of this machine alone, its clock standing still and no
- * snapshot too old for its boards.
+ * score stale.
  * @throws Error with the end of its log where it does not listen
  */
 export async function startBenchServer(

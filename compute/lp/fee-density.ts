@@ -54,8 +54,6 @@ export function denominatorsOf(
 /** Tokens that may be on the board; token i is index i of each column, and of each of `range`. */
 export interface DensityTokens {
   addresses: readonly string[];
-  /** 1: the newest snapshot is too old, and the boards count the token instead of ranking it. */
-  stale: Uint8Array;
   near: Float64Array;
   bin10: Float64Array;
   /** By window, in the order of LP_WINDOWS. */
@@ -63,13 +61,12 @@ export interface DensityTokens {
 }
 
 export function densityTokens(
-  tokens: readonly { address: string; isStale: boolean; denominators: Denominators }[],
+  tokens: readonly { address: string; denominators: Denominators }[],
 ): DensityTokens {
   const column = (of: (denominators: Denominators) => number) =>
     Float64Array.from(tokens, ({ denominators }) => of(denominators));
   return {
     addresses: tokens.map(({ address }) => address),
-    stale: Uint8Array.from(tokens, ({ isStale }) => Number(isStale)),
     near: column(({ near }) => near),
     bin10: column(({ bin10 }) => bin10),
     range: LP_WINDOWS.map((_, window) => column(({ range }) => range[window])),
@@ -102,8 +99,6 @@ export interface FeeDensityRows {
   organicVolumeUsd: Float64Array;
   denominatorUsd: Float64Array;
   feeDensity: Float64Array;
-  /** Stale tokens that would be on the board. */
-  staleCount: number;
 }
 
 export type FeeDensityBoards = Record<LpWindow, Record<LpDenominator, FeeDensityRows>>;
@@ -115,11 +110,11 @@ export function feeDensityBoards(input: FeeDensityInput): FeeDensityBoards {
   const hourly = hourlyVolumes(input);
   const boards = LP_WINDOWS.map((window, index) => {
     const volumes = volumesOver(hourly, tokens.addresses.length, LP_WINDOWS_H[window]);
-    const { near, bin10, range, stale } = tokens;
+    const { near, bin10, range } = tokens;
     const ofDenominator = { near, bin10, range: range[index] };
     const ranked = LP_DENOMINATORS.map((denominator) => [
       denominator,
-      rankDensity({ byAddress, stale, volumes, denominators: ofDenominator[denominator] }, maxRows),
+      rankDensity(byAddress, volumes, ofDenominator[denominator], maxRows),
     ]);
     return [window, Object.fromEntries(ranked) as Record<LpDenominator, FeeDensityRows>];
   });
@@ -155,22 +150,15 @@ function volumesOver(hourly: Float64Array, length: number, windowHours: number):
   return volumes;
 }
 
-interface DensityColumns {
-  /** Tokens ascending by address; the other columns are by token. */
-  byAddress: Uint32Array;
-  stale: Uint8Array;
-  volumes: Float64Array;
-  denominators: Float64Array;
-}
-
 function rankDensity(
-  { byAddress, stale, volumes, denominators }: DensityColumns,
+  byAddress: Uint32Array,
+  volumes: Float64Array,
+  denominators: Float64Array,
   maxRows: number,
 ): FeeDensityRows {
-  const eligible = byAddress.filter(
+  const listed = byAddress.filter(
     (token) => denominators[token] >= MIN_DENOMINATOR_USD && !Number.isNaN(volumes[token]),
   );
-  const listed = eligible.filter((token) => stale[token] === 0);
   const density = Float64Array.from(listed, (token) => volumes[token] / denominators[token]);
   const rows = rankOf(density).subarray(0, maxRows);
   const column = (of: (row: number) => number) => Float64Array.from(rows, of);
@@ -179,6 +167,5 @@ function rankDensity(
     organicVolumeUsd: column((row) => volumes[listed[row]]),
     denominatorUsd: column((row) => denominators[listed[row]]),
     feeDensity: column((row) => density[row]),
-    staleCount: eligible.length - listed.length,
   };
 }

@@ -80,7 +80,7 @@ const FLAGS = {
   'stale-after': {
     kind: 'text',
     placeholder: 'DURATION',
-    meaning: `greatest age of a newest snapshot, such as 90s, 15m or 7d, at most ${MAX_STALE_AFTER}; what rests on an older one is stale, and left out of boards`,
+    meaning: `greatest age of a newest snapshot, such as 90s, 15m or 7d, at most ${MAX_STALE_AFTER}; a score that rests on an older one is stale, and left out of /top-scores`,
     default: DEFAULT_STALE_AFTER,
     fallback: duration(DEFAULT_STALE_AFTER, 'default', MAX_STALE_AFTER),
     read: (text: string, from: string) => duration(text, from, MAX_STALE_AFTER),

@@ -25,7 +25,7 @@ import { whenReady } from '../follower.js';
 import type { Exchange } from '../http/exchange.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { HeldSnapshot, HeldToken } from '../tokens/newest-depth.js';
-import { isStaleScore, scoreMessage, serviceScore } from '../tokens/token-fields.js';
+import { isStaleScore, scoreMessage, serviceScore, staleField } from '../tokens/token-fields.js';
 import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
 
 const exchangeType = word([...EXCHANGE_TYPES, 'ALL'], {
@@ -256,7 +256,7 @@ function depthDocument(token: LiveToken, request: DepthRequest, held: HeldToken)
     chain: details.chain,
     last_refresh: cells?.t ?? details.lastRefreshS,
     service_score: standing.asset?.score.score ?? null,
-    stale: standing.asset?.isStale ?? false,
+    ...staleField(standing),
     score_msg: standing.message,
     price: priceUsd === null ? null : priceUsd / request.usdPerUnit,
     depth_data: cells === null ? [] : depthLevels(cells, markets, request),

@@ -38,7 +38,6 @@ interface FeeDensityServices {
 /** A token's denominators, and the data they come from. */
 interface KnownToken {
   newest: NewestSnapshot;
-  isStale: boolean;
   prices: HourPrices | null;
   thisHourS: number;
   denominators: Denominators;
@@ -58,15 +57,11 @@ export class FeeDensityBuilder {
     this.hours = new HoursInSight(clock, (first, last) => source.tokenHours(first, last));
   }
 
-  /** Whether a token with hours has another newest snapshot than on the board, or that has become stale. */
-  hasChanged(address: string): boolean {
+  /** Whether a token with hours has a newer snapshot than the board. */
+  hasNewDepth(address: string): boolean {
     if (!this.listed.has(address)) return false;
-    const now = this.services.tokens.token(address);
-    const known = this.known.get(address);
-    return (
-      (now?.newest ?? null) !== (known?.newest ?? null) ||
-      (known !== undefined && now?.isStale !== known.isStale)
-    );
+    const newest = this.services.tokens.token(address)?.newest ?? null;
+    return newest !== (this.known.get(address)?.newest ?? null);
   }
 
   /** @throws Error if the store or the pool fails; the next build retries */
@@ -86,7 +81,7 @@ export class FeeDensityBuilder {
     const thisHourS = thisHour(nowS, (hourS) => hours.hour.includes(hourS));
     this.known = await this.denominators(hours.addresses, thisHourS);
     const tokens = densityTokens(
-      Array.from(this.known, ([address, token]) => ({ address, ...token })),
+      Array.from(this.known, ([address, { denominators }]) => ({ address, denominators })),
     );
     const input = { tokens, hours, thisHourS, maxRows: MAX_DENSITY_ROWS };
     const boards =
@@ -103,10 +98,9 @@ export class FeeDensityBuilder {
     const turns = new Turns();
     const known = new Map<string, KnownToken>();
     for (const address of addresses) {
-      const token = tokens.token(address);
-      if (token === null || token.newest === null || token.newest.pools === null) continue;
-      const { newest, isStale } = token;
-      const { priceUsd, pools } = token.newest;
+      const newest = tokens.token(address)?.newest ?? null;
+      if (newest === null || newest.pools === null) continue;
+      const { priceUsd, pools } = newest;
       const prices = ranges.prices(address);
       const before = this.known.get(address);
       const isSame =
@@ -114,7 +108,7 @@ export class FeeDensityBuilder {
       const denominators = isSame
         ? before.denominators
         : denominatorsOf({ priceUsd, pools }, prices, thisHourS);
-      known.set(address, { newest, isStale, prices, thisHourS, denominators });
+      known.set(address, { newest, prices, thisHourS, denominators });
       await turns.take();
     }
     return known;

@@ -17,7 +17,6 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
-import { staleCount } from '../tokens/token-fields.js';
 import type { TokenTable } from '../tokens/token-table.js';
 import { MAX_DENSITY_ROWS, type FeeDensityBoard } from './fee-density-board.js';
 import type { LpTools } from './lp-tools.js';
@@ -34,8 +33,7 @@ export const getLpCheatSheet = defineEndpoint({
     'Organic volume over on-chain liquidity, highest first, ties by address. The window ends with this ' +
     'hour: the current hour, or the previous one until any mint has data for the current one. The list ' +
     'leaves out tokens without hourly data in the window, without a snapshot (for `range`: without one ' +
-    'in the window), or with less than 1,000 USD in the denominator. Of the others it leaves out those ' +
-    'whose newest snapshot is stale, and counts them. Coverage does not matter. Hours and ' +
+    'in the window), or with less than 1,000 USD in the denominator. Coverage does not matter. Hours and ' +
     'depth show up within a second of their ingest. Under continuous ingest the list is updated at ' +
     "least every 15 seconds, and a token's price range within 15 seconds of new depth, load permitting.",
   tier: 'premium',
@@ -60,7 +58,6 @@ export const getLpCheatSheet = defineEndpoint({
     denominator: word(LP_DENOMINATORS),
     limit: Type.Integer({ minimum: 1, maximum: MAX_DENSITY_ROWS }),
     count: count('Items of `data`'),
-    stale_count: staleCount,
     data: Type.Array(
       document('FeeDensity', {
         rank: integer('Rank on the full list, from 1'),
@@ -128,6 +125,5 @@ function feeDensityDocument(
       fee_density: rows.feeDensity[row],
     };
   });
-  const echo = { chain: 'mainchain' as const, window, denominator, limit };
-  return { ...echo, count: data.length, stale_count: rows.staleCount, data };
+  return { chain: 'mainchain', window, denominator, limit, count: data.length, data };
 }

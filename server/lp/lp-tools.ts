@@ -125,7 +125,7 @@ export class LpTools {
     this.ranges.touch(touched);
     // A token whose ranges are about to be read causes a rebuild then.
     const needsRebuild = (address: string): boolean =>
-      this.feeDensityBuilder.hasChanged(address) && !this.ranges.isNext(address);
+      this.feeDensityBuilder.hasNewDepth(address) && !this.ranges.isNext(address);
     if (addresses.some(needsRebuild)) this.feeDensity.request();
   }
 

@@ -19,7 +19,6 @@ import {
   readSizeRanges,
   sizeRangeParameters,
   type SizeRanges,
-  staleCount,
 } from '../tokens/token-fields.js';
 import {
   dcaOrder,
@@ -28,7 +27,7 @@ import {
   REPLY_OVERHEAD_ORDERS,
 } from './order-documents.js';
 import type { LiveOrders } from './live-orders.js';
-import type { Pressure, PressureRow } from './pressure-board.js';
+import type { Pressure } from './pressure-board.js';
 
 const MAX_TOKENS = 50;
 const DEFAULT_TOKENS = 20;
@@ -62,8 +61,7 @@ export const getDcaPressure = defineEndpoint({
     'without a price has none of these. With `sort_by=impact`, tokens whose `net_pct` of the timeframe ' +
     'is null come last in either direction. Ties are by ascending address. The list is updated within a ' +
     'second of a change in its data, and is at most 15 seconds old; it is exact when the clock is ' +
-    'frozen. All of a reply describes the same moment. Tokens whose newest snapshot is stale are left ' +
-    'out; `stale_count` counts those within the requested ranges.',
+    'frozen. All of a reply describes the same moment.',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets: ['dca-pressure'],
@@ -101,7 +99,6 @@ export const getDcaPressure = defineEndpoint({
       chain: word(['mainchain']),
     }),
     count: count('Items of `tokens`'),
-    stale_count: staleCount,
     tokens: Type.Array(
       document('TokenPressure', {
         token: boardToken,
@@ -176,14 +173,14 @@ function keyOf(query: PressureQuery): string {
 }
 
 function pressureDocument(
-  { rows, ranking, stale }: Pressure,
+  { rows, ranking }: Pressure,
   query: PressureQuery,
   ranges: SizeRanges,
 ): PressureDocument {
   const tokens: TokenDocument[] = [];
   for (const i of rankOf(ranking, query.sort_by, query.sort_dir, query.sort_timeframe)) {
     if (!isWithinSizeRanges(rows[i].token, ranges)) continue;
-    tokens.push(tokenDocument(rows[i], ranking, i, query));
+    tokens.push(tokenDocument({ rows, ranking }, i, query));
     if (tokens.length === query.limit) break;
   }
   return {
@@ -195,17 +192,16 @@ function pressureDocument(
       chain: 'mainchain',
     },
     count: tokens.length,
-    stale_count: stale.filter((token) => isWithinSizeRanges(token, ranges)).length,
     tokens,
   };
 }
 
 function tokenDocument(
-  { token, orders }: PressureRow,
-  ranking: PressureRanking,
+  { rows, ranking }: Pressure,
   i: number,
   { include_orders: withOrders, order_limit: limit, sort_timeframe: timeframe }: PressureQuery,
 ): TokenDocument {
+  const { token, orders } = rows[i];
   const shown = withOrders ? topOrdersOf(ranking, i, timeframe, limit) : [];
   return {
     token: boardTokenDocument(token),
@@ -214,17 +210,17 @@ function tokenDocument(
     total_buy_usd: ranking.totalBuyUsd[i],
     total_sell_usd: ranking.totalSellUsd[i],
     net_usd: ranking.totalBuyUsd[i] - ranking.totalSellUsd[i],
-    impact: impactDocument(ranking, i),
+    impact: impactDocument(ranking, i, rows.length),
     orders: Array.from(shown, (order) => dcaOrderDocument(orders[order], token, ranking.nowS)),
   };
 }
 
 /** `net_usd` and `net_pct` of each timeframe, in turn (docs/definitions.md#dca-pressure). */
 function impactDocument(
-  { netUsd, netPct, buyCount }: PressureRanking,
+  { netUsd, netPct }: PressureRanking,
   i: number,
+  tokens: number,
 ): TokenDocument['impact'] {
-  const tokens = buyCount.length;
   const fields = TIMEFRAMES.flatMap((timeframe, f) => {
     const pct = netPct[f * tokens + i];
     return [

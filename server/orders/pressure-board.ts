@@ -41,8 +41,6 @@ interface PressureOptions {
 export interface Pressure {
   rows: readonly PressureRow[];
   ranking: PressureRanking;
-  /** Tokens that are not ranked because their newest snapshot is stale. */
-  stale: readonly LiveToken[];
 }
 
 export class PressureBoard {
@@ -112,10 +110,10 @@ export class PressureBoard {
   private async rank(): Promise<{ value: Pressure; costMs: number }> {
     const { pool, clock } = this.options;
     await this.rows.update(this.touched, new Turns());
-    const { rows, stale } = this.rows;
+    const { rows } = this.rows;
     const input = this.rows.input(clock.nowS());
     const { ranking, costMs } = await pool.run('rankPressure', input);
-    return { value: { rows, ranking, stale }, costMs };
+    return { value: { rows, ranking }, costMs };
   }
 }
 
@@ -134,7 +132,6 @@ export class PressureRows {
   private readonly orderColumns = new SharedColumns();
   private readonly ladderColumns = new SharedColumns();
   private sorted: readonly PressureRow[] = [];
-  private staleTokens: readonly LiveToken[] = [];
   /** Sorted addresses of all rows, and perhaps of some removed ones. */
   private addresses: string[] = [];
   /** Whether a row was added since the addresses were sorted. */
@@ -145,14 +142,9 @@ export class PressureRows {
     private readonly orders: Pick<DcaOrdersByToken, 'orders'>,
   ) {}
 
-  /** Rows ascending by address, without stale tokens; the array is replaced, never changed. */
+  /** Rows ascending by address; the array is replaced, never changed. */
   get rows(): readonly PressureRow[] {
     return this.sorted;
-  }
-
-  /** Tokens with a row that are stale; the array is replaced, never changed. */
-  get stale(): readonly LiveToken[] {
-    return this.staleTokens;
   }
 
   /** Whether a change of the token matters to the board. */
@@ -174,9 +166,7 @@ export class PressureRows {
     if (this.joined) this.addresses = [...this.byAddress.keys()].sort();
     this.joined = false;
     if (!changed) return;
-    const rows = this.addresses.flatMap((address) => this.byAddress.get(address) ?? []);
-    this.sorted = rows.filter(({ token }) => !token.isStale);
-    this.staleTokens = rows.flatMap(({ token }) => (token.isStale ? token : []));
+    this.sorted = this.addresses.flatMap((address) => this.byAddress.get(address) ?? []);
   }
 
   /** The input of the pool's task, from the present rows. */

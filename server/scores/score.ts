@@ -29,7 +29,13 @@ import {
 } from '../api/schemas.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
-import { isStaleScore, scoreMessage, serviceScore, tokenStatus } from '../tokens/token-fields.js';
+import {
+  isStaleScore,
+  scoreMessage,
+  serviceScore,
+  staleField,
+  tokenStatus,
+} from '../tokens/token-fields.js';
 import {
   type AssetScore,
   BEING_LOADED,
@@ -236,15 +242,15 @@ export function scoreHandler(services: ScoreServices): Handler<typeof getScore> 
 export function batchScoreHandler(services: ScoreServices): Handler<typeof postScore> {
   const item = ({ address, chain }: AskedToken) => {
     const token = services.tokens.table.token(address);
-    const { asset, status } = token?.standing ?? standingWithoutState(services, { address, chain });
+    const standing = token?.standing ?? standingWithoutState(services, { address, chain });
     return {
       address,
       chain,
       symbol: token?.details.symbol ?? null,
-      service_score: asset?.score.score ?? null,
+      service_score: standing.asset?.score.score ?? null,
       data_time: token && dataTime(token),
-      stale: asset?.isStale ?? false,
-      status,
+      ...staleField(standing),
+      status: standing.status,
     };
   };
   return ({ tokens, invalidAddresses, exchange }) => {
@@ -278,8 +284,9 @@ function standingWithoutState(
 function scoreDocument(
   { address, chain }: AskedToken,
   token: LiveToken | null,
-  { status, message, asset }: Standing,
+  standing: Standing,
 ): ScoreDocument {
+  const { status, message, asset } = standing;
   return {
     address,
     chain,
@@ -289,7 +296,7 @@ function scoreDocument(
     score_msg: message,
     service_last_run: asset === null ? null : new Date(asset.newestT * 1000).toISOString(),
     data_time: token && dataTime(token),
-    stale: asset?.isStale ?? false,
+    ...staleField(standing),
     service_current_price: token && currentPriceUsd(token),
     status,
   };

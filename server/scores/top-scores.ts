@@ -17,7 +17,6 @@ import {
 import { LiveValue } from '../follower.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
-import { staleCount } from '../tokens/token-fields.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 
 const TOP_SCORES = 50;
@@ -40,7 +39,10 @@ export const getTopScores = defineEndpoint({
   response: document('TopScores', {
     chain: chainFilter,
     count: count('Items of `tokens`'),
-    stale_count: staleCount,
+    stale_count: count(
+      'Tokens left out because the newest snapshot that their score rests on is older than the server ' +
+        'allows (`stale_after`, 1 hour unless configured)',
+    ),
     tokens: Type.Array(
       document('TopScore', {
         address: tokenAddress,

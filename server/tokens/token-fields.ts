@@ -3,7 +3,6 @@ import Type, { type Static, type TObject } from 'typebox';
 import { invalidParameter } from '../api/errors.js';
 import {
   chainKey,
-  count,
   document,
   nullable,
   tokenAddress,
@@ -11,7 +10,13 @@ import {
   tokenSymbol,
   word,
 } from '../api/schemas.js';
-import { currentPriceUsd, dataTime, type LiveToken, TOKEN_STATUSES } from './token-table.js';
+import {
+  currentPriceUsd,
+  dataTime,
+  type LiveToken,
+  type Standing,
+  TOKEN_STATUSES,
+} from './token-table.js';
 
 export const tokenStatus = word(TOKEN_STATUSES, {
   description:
@@ -25,16 +30,18 @@ export const serviceScore = nullable(
   'Liquidity score of the asset, 0 to 100 with one decimal; null if not scored.',
 );
 
-export const isStaleScore = Type.Boolean({
-  description:
-    'Whether the score rests on a newest snapshot that is older than the server allows (`stale_after`, ' +
-    '1 hour unless configured); the score keeps its value. False without a score.',
-});
-
-export const staleCount = count(
-  'Tokens left out because what they would be ranked by rests on a newest snapshot that is older than ' +
-    'the server allows (`stale_after`, 1 hour unless configured)',
+export const isStaleScore = Type.Optional(
+  Type.Boolean({
+    description:
+      'True where the newest snapshot that the score rests on is older than the server allows ' +
+      '(`stale_after`, 1 hour unless configured), absent otherwise. The score keeps its value.',
+  }),
 );
+
+/** The field `stale`, where it is true. */
+export function staleField({ asset }: Pick<Standing, 'asset'>): { stale?: boolean } {
+  return asset?.isStale ? { stale: true } : {};
+}
 
 export const scoreMessage = Type.String({
   description: 'How support compares with resistance, or why there is no score.',
@@ -104,7 +111,7 @@ export function ordersTokenDocument(token: LiveToken): Static<typeof ordersToken
     mcap,
     liquidity_usd: liquidityUsd,
     service_score: standing.asset?.score.score ?? null,
-    stale: standing.asset?.isStale ?? false,
+    ...staleField(standing),
     price_usd: currentPriceUsd(token),
     last_refresh: dataTime(token) ?? lastRefreshS,
   };

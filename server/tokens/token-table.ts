@@ -109,8 +109,6 @@ export interface NewestSnapshot {
 export interface LiveToken {
   readonly details: TokenDetails;
   readonly newest: NewestSnapshot | null;
-  /** Whether the newest snapshot is too old (docs/definitions.md#age); false without one. */
-  readonly isStale: boolean;
   readonly standing: Standing;
   /** Grows with every change of the token's data. */
   readonly revision: number;
@@ -119,7 +117,10 @@ export interface LiveToken {
 /** Bins with `0.75 <= 1.01^b <= 1.25`. */
 const SUPPORT_LIQUIDITY_BINS = binsOfBand(-25, 25);
 
-type Row = { -readonly [K in keyof LiveToken]: LiveToken[K] };
+type Row = { -readonly [K in keyof LiveToken]: LiveToken[K] } & {
+  /** Whether the newest snapshot is too old (docs/definitions.md#age); false without one. */
+  isStale: boolean;
+};
 
 /** `price_usd` of the newest snapshot, else of the token's row; null without either. */
 export function currentPriceUsd({ newest, details }: LiveToken): number | null {
@@ -178,8 +179,8 @@ export class TokenTable {
 
   /** When the token's newest snapshot becomes stale; null: it is, or the token has none. */
   staleFromS(tokenId: number): number | null {
-    const token = this.tokenById(tokenId);
-    if (token === null || token.newest === null || token.isStale) return null;
+    const token = this.byId.get(tokenId);
+    if (!token?.newest || token.isStale) return null;
     return token.newest.ref.t + this.staleAfterS + 1;
   }
 

@@ -99,6 +99,7 @@ describe('GET /api/v1/openapi.json', () => {
       'rangeYield',
       'resolved_token',
       'sparkline',
+      'stale',
       'summary',
       'wallets',
     ]);

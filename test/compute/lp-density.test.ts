@@ -31,20 +31,13 @@ function boardsOf(place: TestMarketplace, mints: readonly string[], maxRows = 10
     const newest = newestOf(place, address);
     if (newest === null) return [];
     const prices = priceHours(storedOf(place, address));
-    const denominators = denominatorsOf(newest, prices, thisHourS);
-    return [{ address, isStale: false, denominators }];
+    return [{ address, denominators: denominatorsOf(newest, prices, thisHourS) }];
   });
   const columns = densityTokens(tokens);
   const hours = tokenHoursOf(place.tokenHours);
   const boards = feeDensityBoards({ tokens: columns, hours, thisHourS, maxRows });
   return { addresses: columns.addresses, boards };
 }
-
-const tokenOf = (address: string, near: number) => ({
-  address,
-  isStale: false,
-  denominators: { near, bin10: NaN, range: [NaN, NaN, NaN] },
-});
 
 const rowsOf = (addresses: readonly string[], rows: FeeDensityRows) =>
   Array.from(rows.token, (token, i) => ({
@@ -92,11 +85,15 @@ describe('LP fee density', () => {
 
   it('takes 1,000 USD and leaves out a cent less; ties go by address', () => {
     const thisHourS = 1_794_657_600;
+    const token = (address: string, near: number) => ({
+      address,
+      denominators: { near, bin10: NaN, range: [NaN, NaN, NaN] },
+    });
     const tokens = densityTokens([
-      tokenOf('C', 1000),
-      tokenOf('A', 999.99),
-      tokenOf('D', 4000),
-      tokenOf('B', 1000),
+      token('C', 1000),
+      token('A', 999.99),
+      token('D', 4000),
+      token('B', 1000),
     ]);
     const hours = tokenHoursOf([
       { address: 'A', hour: thisHourS, volume: 5e6 },
@@ -117,31 +114,5 @@ describe('LP fee density', () => {
       ['C', 0],
     ]);
     expect(boards['24h'].bin10.token.length).toBe(0);
-  });
-
-  it('counts stale tokens that would be on a board, and ranks the others', () => {
-    const thisHourS = 1_794_657_600;
-    const stale = (address: string, near: number) => ({ ...tokenOf(address, near), isStale: true });
-    const tokens = densityTokens([
-      stale('A', 1000),
-      tokenOf('B', 2000),
-      stale('C', 999.99),
-      stale('D', 8000),
-      stale('E', 8000),
-    ]);
-    const hours = tokenHoursOf([
-      ...['A', 'B', 'C', 'D'].map((address) => ({ address, hour: thisHourS, volume: 1 })),
-      { address: 'E', hour: thisHourS - 3600, volume: 1 },
-    ]);
-    const boards = feeDensityBoards({ tokens, hours, thisHourS, maxRows: 1 });
-    const near = (window: '1h' | '6h') => {
-      const rows = boards[window].near;
-      return [rowsOf(tokens.addresses, rows).map(({ address }) => address), rows.staleCount];
-    };
-    expect([near('1h'), near('6h')]).toEqual([
-      [['B'], 2],
-      [['B'], 3],
-    ]);
-    expect(boards['1h'].bin10.staleCount).toBe(0);
   });
 });

@@ -173,14 +173,13 @@ describe.runIf(HAS_EXAMPLES)('the small market', () => {
     const rows = exampleRows('token_hours').filter(({ chain }) => chain === 'mainchain');
     const addresses = [...new Set(rows.map(({ address }) => address as string))];
     const thisHourS = thisHourOf(now, rows as { hour: number }[]);
-    const tokens: { address: string; isStale: boolean; denominators: Denominators }[] = [];
+    const tokens: { address: string; denominators: Denominators }[] = [];
     for (const address of addresses) {
       const visible = await visibleOf(store, address, now);
       const newest = await newestOf(address);
       if (visible === null || newest === null) continue;
       const denominators = denominatorsOf(newest, priceHours(visible), thisHourS);
-      // The expected boards are those without a greatest age.
-      tokens.push({ address, isStale: false, denominators });
+      tokens.push({ address, denominators });
     }
     const boards = feeDensityBoards({
       tokens: densityTokens(tokens),

@@ -51,7 +51,6 @@ describe('LP tasks in the pool', () => {
     const tokens = densityTokens(
       ['B', 'A', 'C'].map((address, i) => ({
         address,
-        isStale: address === 'C',
         denominators: { near: 2000 * (i + 1), bin10: 1000, range: [NaN, 1500, 999] },
       })),
     );

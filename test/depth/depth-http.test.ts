@@ -65,7 +65,6 @@ describe('GET /market-depth', () => {
       'chain',
       'last_refresh',
       'service_score',
-      'stale',
       'score_msg',
       'price',
       'depth_data',

@@ -140,7 +140,6 @@ describe('the LP tools', () => {
       denominator: 'near',
       limit: 25,
       count: 0,
-      stale_count: 0,
       data: [],
     });
     const unknown = await ask(`/dlmm/${OTHER}?chain=all`);

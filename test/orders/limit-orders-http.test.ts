@@ -77,7 +77,6 @@ describe('GET /limit-orders', () => {
         mcap: 5_000_000,
         liquidity_usd: 40_000,
         service_score: score.service_score,
-        stale: false,
         price_usd: 2,
         last_refresh: NOW_S - 7,
       },

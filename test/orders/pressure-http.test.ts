@@ -72,9 +72,7 @@ beforeAll(async () => {
       { mcap, symbol: address.slice(0, 4), priceUsd: markets === null ? price : 77 },
     ]),
   );
-  // The clock goes on for half a day without a snapshot, and back.
-  const staleAfterS = 86_400;
-  service = await startTestService({ depth, details, orderSource: source, clock, staleAfterS });
+  service = await startTestService({ depth, details, orderSource: source, clock });
 });
 afterAll(() => service.stop());
 
@@ -133,7 +131,7 @@ const addresses = (body: Json): string[] => body.tokens.map((item: Json) => item
 describe('GET /dca-pressure', () => {
   it('answers in the fields of the specification', async () => {
     const body = await board({ include_orders: true });
-    expect(Object.keys(body)).toEqual(['query_parameters', 'count', 'stale_count', 'tokens']);
+    expect(Object.keys(body)).toEqual(['query_parameters', 'count', 'tokens']);
     expect(body.query_parameters).toEqual({
       sort_by: 'usd',
       sort_timeframe: '24_hr',

@@ -26,7 +26,6 @@ export function tokenStateOf(plain: PlainFlowToken, revision: number): LiveToken
       lastRefreshS: null,
     },
     newest: markets === null ? null : newestOf(plain),
-    isStale: false,
     standing: { status: 'pending', message: '', asset: null },
     revision,
   };

@@ -31,9 +31,7 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
     expected = expectedReplies();
     const directory = temporaryDirectory();
     key = await newKey(directory);
-    // The expected replies know no greatest age: HHH is nearly eight hours old.
-    const words = ['--as-of', String(expected.now), '--stale-after', '1d'];
-    server = await serveHere(directory, words);
+    server = await serveHere(directory, ['--as-of', String(expected.now)]);
     for (const dataset of DATASETS) {
       const { status, stderr } = await fathom([
         'ingest',
@@ -87,12 +85,16 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
         want.status,
       ]),
     );
+    // HHH is nearly eight hours old.
+    const stale = tokens.filter((row: Json) => 'stale' in row);
+    expect(stale).toMatchObject([{ address: expected.names.HHH, stale: true }]);
     const available = Object.entries(expected.score)
-      .filter(([name, { status }]) => status === 'available' && name !== 'AAAe')
+      .filter(([name, { status }]) => status === 'available' && name !== 'AAAe' && name !== 'HHH')
       .map(([name, want]) => [expected.names[name], want.service_score as number] as const)
       .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
     const board = (await (await server.get('/top-scores?chain=all', key)).json()) as Json;
     expect(board.tokens.map((row: Json) => [row.address, row.service_score])).toEqual(available);
+    expect(board.stale_count).toBe(1);
   });
 });
 

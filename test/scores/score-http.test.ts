@@ -53,7 +53,6 @@ describe('statuses', () => {
         'score_msg',
         'service_last_run',
         'data_time',
-        'stale',
         'service_current_price',
         'status',
       ]);
@@ -165,7 +164,7 @@ describe('legs of one asset', () => {
     expect(byLeg).toEqual(byMint);
 
     const { body: batch } = await service.post({ addresses: [leg, main, leg, 'no address'] });
-    const item = { service_score: expected?.score, stale: false, status: 'available' };
+    const item = { service_score: expected?.score, status: 'available' };
     expect(batch).toEqual({
       count: 3,
       tokens: [

@@ -129,8 +129,6 @@ export interface TestServiceOptions {
   lpSource?: MemoryLp;
   /** In place of one that stands still at NOW_S. */
   clock?: Clock;
-  /** In place of the default. */
-  staleAfterS?: number;
   /** In place of a limiter without limits. */
   checkPlan?: PlanCheck;
   /** Origins of pages that may read replies. */
@@ -151,8 +149,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const clock = options.clock ?? frozenClock(NOW_S);
   const queue = new MemoryQueue();
   const source = new MemoryMarket(depth, options.details);
-  const { staleAfterS = STALE_AFTER_S } = options;
-  const tokens = new LiveTokens({ source, pool, clock, log, staleAfterS });
+  const tokens = new LiveTokens({ source, pool, clock, log, staleAfterS: STALE_AFTER_S });
   const topScores = new TopScores(tokens, log);
   await tokens.start();
   depth.reads.length = 0;

@@ -70,18 +70,43 @@ const dataTimeOf = async (path: string): Promise<number | null> => {
   return sent === null ? null : Number(sent);
 };
 
-/** The addresses on each board, and how many are left out. */
-async function boards(more = ''): Promise<Record<string, unknown>> {
-  const of = async (path: string, list: string, address: (row: Json) => string) => {
-    const { body } = await service.get(path);
-    return [(body[list] as Json[]).map(address).sort(), body.stale_count];
+/** The addresses of the best scores of both chains, and how many are left out as stale. */
+async function topScores(): Promise<unknown> {
+  const of = async (chain: string) => {
+    const { body } = await service.get(`/top-scores?chain=${chain}`);
+    return [body.tokens.map(({ address }: Json) => address as string).sort(), body.stale_count];
   };
+  const [mainchain, all] = [await of('mainchain'), await of('all')];
+  expect(all).toEqual(mainchain);
+  return mainchain;
+}
+
+/** The addresses on the boards of flows and fees. */
+async function otherBoards(): Promise<unknown> {
+  const { body: pressure } = await service.get('/dca-pressure');
+  const { body: sheet } = await service.get('/lp-cheat-sheet');
+  expect([pressure.stale_count, sheet.stale_count]).toEqual([undefined, undefined]);
   return {
-    top: await of('/top-scores', 'tokens', (row) => row.address as string),
-    all: await of('/top-scores?chain=all', 'tokens', (row) => row.address as string),
-    dca: await of(`/dca-pressure?${more}`, 'tokens', (row) => row.token.address as string),
-    lp: await of('/lp-cheat-sheet', 'data', (row) => row.address as string),
+    dca: pressure.tokens.map(({ token }: Json) => token.address as string).sort(),
+    lp: sheet.data.map(({ address }: Json) => address as string).sort(),
   };
+}
+
+/** Replies with a score of each token: single, of a batch, and beside orders and depth. */
+async function scoredReplies(): Promise<[string, Json][]> {
+  const addresses = [FRESH, OLD, BARE, NONE, MAIN, LEG];
+  const { body: batch } = await service.post({ addresses });
+  const replies: [string, Json][] = batch.tokens.map((row: Json) => [row.address as string, row]);
+  for (const address of addresses) {
+    const of = async (path: string) => (await service.get(path)).body;
+    replies.push([address, await of(`/market-depth?token_address=${address}`)]);
+    replies.push([address, (await of(`/limit-orders?token_address=${address}`)).token as Json]);
+    // Its score is answered as that of its mint, and only mints have DCA orders.
+    if (address === LEG) continue;
+    replies.push([address, await of(`/score/${address}`)]);
+    replies.push([address, (await of(`/dca-orders?token_address=${address}`)).token as Json]);
+  }
+  return replies;
 }
 
 describe('the age of data', () => {
@@ -126,12 +151,12 @@ describe('the age of data', () => {
 
   it('is of each token in a batch, whose header has the oldest', async () => {
     const { body, headers } = await service.post({ addresses: [FRESH, LEG, NONE, MAIN, BARE] });
-    expect(body.tokens.map((row: Json) => [row.data_time, row.stale])).toEqual([
-      [FRESH_T, false],
-      [FRESH_T - 1, false],
-      [null, false],
-      [MAIN_T, false],
-      [OLD_T, false],
+    expect(body.tokens.map((row: Json) => row.data_time as number)).toEqual([
+      FRESH_T,
+      FRESH_T - 1,
+      null,
+      MAIN_T,
+      OLD_T,
     ]);
     expect(headers.get('x-data-time')).toBe(String(MAIN_T));
     const bare = await service.post({ addresses: [NONE] });
@@ -146,60 +171,39 @@ describe('the age of data', () => {
     expect(await lastRun(BARE)).toBe(null);
   });
 
-  it('makes a score stale by the clock alone, and takes it off the boards', async () => {
-    const staleOf = async (): Promise<unknown[]> => {
-      const { body } = await service.post({ addresses: [FRESH, OLD, BARE, NONE, MAIN, LEG] });
-      const single = await Promise.all([FRESH, OLD, MAIN].map(scoreOf));
-      const orders = await service.get(`/dca-orders?token_address=${OLD}`);
-      const depth = await service.get(`/market-depth?token_address=${OLD}`);
-      return [
-        ...(body.tokens as Json[]).map(({ stale }) => stale as boolean),
-        ...single.map(({ stale }) => stale as boolean),
-        orders.body.token.stale,
-        depth.body.stale,
-      ];
-    };
+  it('makes a score stale by the clock alone, and takes it off the best scores alone', async () => {
     const before = await scoreOf(OLD);
+    expect(before).toMatchObject({ status: 'available', service_score: expect.any(Number) });
     // MAIN's own snapshot is two hours old; its score rests on that of its leg.
-    expect(before).toMatchObject({ status: 'available', stale: false });
-    expect(await staleOf()).toEqual(Array.from({ length: 11 }, () => false));
-    expect(await boards()).toEqual({
-      top: [[FRESH, OLD, MAIN], 0],
-      all: [[FRESH, OLD, MAIN], 0],
-      dca: [[FRESH, OLD, NONE], 1],
-      lp: [[FRESH, OLD], 1],
-    });
+    for (const [address, reply] of await scoredReplies()) {
+      expect(Object.keys(reply), address).not.toContain('stale');
+    }
+    expect(await topScores()).toEqual([[FRESH, OLD, MAIN], 0]);
+    const listed = { dca: [FRESH, OLD, NONE, MAIN], lp: [FRESH, OLD, MAIN] };
+    expect(await otherBoards()).toEqual(listed);
 
     await service.turnTo(NOW_S + 1);
     expect(await scoreOf(OLD)).toEqual({ ...before, stale: true });
-    expect(await staleOf()).toEqual(
-      // FRESH, OLD, BARE, NONE, MAIN, LEG; FRESH, OLD, MAIN; orders and depth of OLD
-      [false, true, false, false, false, false, false, true, false, true, true],
-    );
-    const left = {
-      top: [[FRESH, MAIN], 1],
-      all: [[FRESH, MAIN], 1],
-      dca: [[FRESH, NONE], 2],
-      lp: [[FRESH], 2],
-    };
-    expect(await boards()).toEqual(left);
-    // Only those that the request would list count.
-    expect((await boards('max_mcap=100')).dca).toEqual([[FRESH], 0]);
-    expect((await boards('min_mcap=100')).dca).toEqual([[], 1]);
+    const replies = await scoredReplies();
+    expect(replies.length).toBe(28);
+    // BARE's snapshot is as old, but BARE has no score.
+    for (const [address, reply] of replies) {
+      expect([address, 'stale' in reply, reply.stale]).toEqual(
+        address === OLD ? [address, true, true] : [address, false, undefined],
+      );
+    }
+    expect(await topScores()).toEqual([[FRESH, MAIN], 1]);
+    expect(await otherBoards()).toEqual(listed);
   });
 
   it('makes an asset stale with its newest leg', async () => {
     await service.turnTo(FRESH_T - 1 + STALE_AFTER_S);
-    expect((await scoreOf(MAIN)).stale).toBe(false);
+    expect(await scoreOf(MAIN)).not.toHaveProperty('stale');
     await service.turnTo(FRESH_T + STALE_AFTER_S);
     expect((await scoreOf(MAIN)).stale).toBe(true);
     expect((await service.get(`/market-depth?token_address=${LEG}`)).body.stale).toBe(true);
     expect((await service.get(`/market-depth?token_address=${MAIN}`)).body.stale).toBe(true);
-    const { top, all } = await boards();
-    expect([top, all]).toEqual([
-      [[FRESH], 2],
-      [[FRESH], 2],
-    ]);
+    expect(await topScores()).toEqual([[FRESH], 2]);
   });
 
   it('is logged once where no token has fresh data, and where one has again', async () => {
@@ -212,7 +216,7 @@ describe('the age of data', () => {
     await service.turnTo(FRESH_T + STALE_AFTER_S + 2);
     const stale = `every token's newest snapshot is stale" newest=${new Date(FRESH_T * 1000).toISOString()}`;
     expect(lines()).toEqual([stale]);
-    expect((await boards()).all).toEqual([[], 3]);
+    expect(await topScores()).toEqual([[], 3]);
     const t = FRESH_T + STALE_AFTER_S + 2;
     await commitRows(service.store, [depthOf(FRESH, t)]);
     await service.settled();
@@ -224,12 +228,9 @@ describe('the age of data', () => {
     const t = FRESH_T + STALE_AFTER_S + 3;
     await commitRows(service.store, [depthOf(OLD, t, 9000)]);
     await service.turnTo(t);
-    expect(await scoreOf(OLD)).toMatchObject({ stale: false, data_time: t });
-    expect(await boards()).toEqual({
-      top: [[FRESH, OLD], 1],
-      all: [[FRESH, OLD], 1],
-      dca: [[FRESH, OLD, NONE], 1],
-      lp: [[FRESH, OLD], 1],
-    });
+    const score = await scoreOf(OLD);
+    expect(score.data_time).toBe(t);
+    expect(score).not.toHaveProperty('stale');
+    expect(await topScores()).toEqual([[FRESH, OLD], 1]);
   });
 });

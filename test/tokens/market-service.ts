@@ -53,12 +53,10 @@ export class MarketService {
   static async start({
     directory = new DataDirectory(),
     maxHeldBytes,
-    staleAfterS = STALE_AFTER_S,
     before,
   }: {
     directory?: DataDirectory;
     maxHeldBytes?: number;
-    staleAfterS?: number;
     before?: (store: Store) => Promise<void>;
   } = {}): Promise<MarketService> {
     const store = await openStore(directory.path);
@@ -82,7 +80,7 @@ export class MarketService {
       pool,
       clock,
       log,
-      staleAfterS,
+      staleAfterS: STALE_AFTER_S,
       maxHeldBytes,
     });
     const topScores = new TopScores(tokens, log);
