@@ -87,8 +87,8 @@ export class Commits {
 
   /** Runs `body` as run() does, and undoes it: no byte of the store's file changes. */
   rehearse<T>(body: (tools: CommitTools) => Promise<T>): Promise<T> {
-    return this.exclusive(() =>
-      withScratch((scratch) =>
+    return withScratch((scratch) =>
+      this.exclusive(() =>
         this.database.rehearsal((tx) => body(this.toolsOf(new Overlay(tx, scratch)))),
       ),
     );
