@@ -30,12 +30,12 @@ interface Pace extends Effort, HttpEffort {
 const FULL: Pace = {
   smoke: false,
   ...{ rounds: 5, turnMs: 110, warmups: 5, tokens: 32 },
-  ...{ httpMs: 1300, warmReplies: 256, columnPages: 16 },
+  ...{ clients: [1, 8], httpMs: 1300, warmReplies: 256, columnPages: 16 },
 };
 const SMOKE: Pace = {
   smoke: true,
-  ...{ rounds: 2, turnMs: 0, warmups: 1, tokens: 2 },
-  ...{ httpMs: 15, warmReplies: 16, columnPages: 4 },
+  ...{ rounds: 1, turnMs: 0, warmups: 1, tokens: 2 },
+  ...{ clients: [1, 2], httpMs: 5, warmReplies: 4, columnPages: 2 },
 };
 
 /** What a run has found so far. */
@@ -128,9 +128,13 @@ async function measureServer(
   const results: CaseResult[] = [];
   const memory: Counter[] = [];
   const servers = [
-    { cases: httpCases(), flags: COLD, name: 'http A/server memory at the end' },
+    { cases: httpCases(effort.clients), flags: COLD, name: 'http A/server memory at the end' },
     { cases: columnHttpCases(), flags: NO_FRAGMENTS, name: 'http A/server memory with columns' },
-    { cases: fragmentHttpCases(), flags: [], name: 'http A/server memory with fragments' },
+    {
+      cases: fragmentHttpCases(effort.clients),
+      flags: [],
+      name: 'http A/server memory with fragments',
+    },
   ];
   for (const { cases, flags, name } of servers) {
     const server = await startBenchServer(contents.directory, asOfS(contents.shape), {

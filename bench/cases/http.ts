@@ -8,7 +8,6 @@ import { HISTORY_PAGES, type StoreContents } from '../store.js';
 import { unpacked } from './encodings.js';
 import { windowOf } from './request.js';
 
-const CLIENTS = [1, 8];
 /** Requests that are not measured take this share of the measured time. */
 const WARM_UP_SHARE = 0.2;
 /** Shares no factor with a page's snapshots: the windows of a token follow in no order. */
@@ -40,15 +39,15 @@ export function asOfS(shape: PageShape): number {
   return windowOf(0, (HISTORY_PAGES + 1) * shape.snapshots).to;
 }
 
-/** Every kind of request with one client, then with several. */
-export function httpCases(): HttpCase[] {
+/** Every kind of request from each of these numbers of clients at a time. */
+export function httpCases(clients: readonly number[]): HttpCase[] {
   const refused = {
     ...page('group=market', 'gzip'),
     name: '401',
     key: 'none of ours',
     status: 401,
   };
-  return withClients([...poolKinds(), refused]);
+  return withClients([...poolKinds(), refused], clients);
 }
 
 /** Pages that the pool makes of columns that are kept: of one client, for what each costs. */
@@ -70,10 +69,11 @@ function poolKinds(): Kind[] {
 }
 
 /** Pages of the default view, from fragments. */
-export function fragmentHttpCases(): HttpCase[] {
+export function fragmentHttpCases(clients: readonly number[]): HttpCase[] {
   const kinds = ['gzip', 'br'].map((acceptEncoding) => page('group=market', acceptEncoding));
   return withClients(
     kinds.map((kind): Kind => ({ ...kind, name: `fragments ${kind.name}`, warm: 'fragments' })),
+    clients,
   );
 }
 
@@ -84,7 +84,7 @@ function page(query: string, acceptEncoding: string): Kind {
   return { name, query, acceptEncoding, key: null, status: 200, warm: null };
 }
 
-function withClients(kinds: readonly Kind[], counts = CLIENTS): HttpCase[] {
+function withClients(kinds: readonly Kind[], counts: readonly number[]): HttpCase[] {
   return counts.flatMap((clients) =>
     kinds.map((kind) => {
       const who = clients === 1 ? '1 client' : `${clients} clients`;
@@ -105,6 +105,8 @@ async function warmUp(target: Target, warmReplies: number): Promise<void> {
 
 /** How long each kind of request is measured. */
 export interface HttpEffort {
+  /** Numbers of clients that ask at a time. */
+  clients: readonly number[];
   /** Milliseconds that clients ask for. */
   httpMs: number;
   /** Pages count as warm when this many in a row, each a different one, came from fragments. */

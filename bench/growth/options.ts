@@ -66,6 +66,8 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
   const { smoke } = values;
   const whole = (name: keyof typeof MOST, usual: number) =>
     wholeFlag(`--${name}`, values[name] ?? String(usual), 1, MOST[name]);
+  const soakMsOf = (given: string | undefined) =>
+    smoke && given === undefined ? SMOKE_SOAK_MS : 1000 * whole('soak-seconds', 240);
   const sizes = {
     parts: namesFlag('--only', values.only, PARTS),
     smoke,
@@ -74,7 +76,7 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
     cells: whole('cells', smoke ? 40_000 : 100_000_000),
     segments: whole('segments', smoke ? 400 : 1_000_000),
     dayTokens: whole('day-tokens', smoke ? 2 : 40),
-    soakMs: 1000 * whole('soak-seconds', smoke ? 1 : 240),
+    soakMs: soakMsOf(values['soak-seconds']),
   };
   return smoke
     ? { ...sizes, ...SMOKE }
@@ -87,6 +89,8 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
       };
 }
 
+/** Long enough for a sample of the memory. */
+const SMOKE_SOAK_MS = 500;
 const SMOKE = {
   cellShares: [1 / 4, 1],
   segmentShares: [1],

@@ -48,7 +48,7 @@ export function readHttpOptions(words: readonly string[]): HttpBenchOptions {
     pageTokens: smoke ? 2 : 32,
     botTokens: smoke ? 20 : 1000,
     load: smoke
-      ? { ...load, requestsPerSecond: 200, snapshotsPerSecond: 20, warmupMs: 200, forMs: 500 }
+      ? { ...load, requestsPerSecond: 200, snapshotsPerSecond: 20, warmupMs: 100, forMs: 300 }
       : { ...load, warmupMs: 2000, forMs },
     jsonFile: path.resolve(json),
   };

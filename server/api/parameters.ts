@@ -1,7 +1,7 @@
 /** Reads and checks a request's address, chain, query parameters and JSON body. */
 import { TextDecoder } from 'node:util';
 import Type, { type TObject } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
@@ -120,7 +120,7 @@ function compileBody(schema: TObject): (bytes: Uint8Array) => BodyValues {
   return (bytes) => {
     const value = parseJson(utf8, bytes);
     if (validator.Check(value)) return value;
-    throw invalidBody(explain(validator.Errors(value)[0]));
+    throw invalidBody(explain(validator.Errors(value)[1][0]));
   };
 }
 

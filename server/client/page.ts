@@ -1,6 +1,6 @@
 /** A replay page as received: JSON, checked against the endpoint's schema. */
 import type { Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { getReplay } from '../replay/replay.js';
 
@@ -35,7 +35,7 @@ export function slotsOf(page: RemotePage): readonly (RemoteMarket | RemoteGroup)
 export function parsePage(text: string): RemotePage {
   const page = parseJson(text);
   if (!validator.Check(page)) {
-    throw new PageFault(explain(validator.Errors(page)[0]));
+    throw new PageFault(explain(validator.Errors(page)[1][0]));
   }
   page.snapshots.forEach((snapshot, s) => checkSnapshot(page, snapshot, `snapshots[${s}]`));
   return page;

@@ -1,25 +1,15 @@
 /** A connection to DuckDB: one statement at a time, and the conversion of values. */
-import {
-  BIGINT,
-  BLOB,
-  BOOLEAN,
-  DOUBLE,
-  DuckDBBlobValue,
-  JSDuckDBValueConverter,
-  LIST,
-  SQLNULL,
-  UINTEGER,
-  VARCHAR,
-  listValue,
-  type DuckDBAppender,
-  type DuckDBBlobVector,
-  type DuckDBConnection,
-  type DuckDBDataChunk,
-  type DuckDBType,
-  type DuckDBValue,
-  type DuckDBVector,
+import type {
+  DuckDBAppender,
+  DuckDBBlobVector,
+  DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBType,
+  DuckDBValue,
+  DuckDBVector,
 } from '@duckdb/node-api';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { client } from './client.js';
 import type {
   ResultChunk,
   SqlParameter,
@@ -28,6 +18,9 @@ import type {
   Statements,
   StoredValue,
 } from './statements.js';
+
+const { BIGINT, BLOB, BOOLEAN, DOUBLE, LIST, SQLNULL, UINTEGER, VARCHAR } = client;
+const { DuckDBBlobValue, JSDuckDBValueConverter, listValue } = client;
 
 /** Rows appended in one turn. */
 const ROWS_A_TURN = 1024;

@@ -1,8 +1,9 @@
 /** Opens a DuckDB instance with its connections, repairs its log, and closes it. */
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskFullError } from '../errors.js';
+import { client } from './client.js';
 import { Connection } from './connection.js';
 import { Lanes } from './lanes.js';
 import { ROW_GROUP_ROWS } from './statements.js';
@@ -123,7 +124,7 @@ export async function closeOpened(opened: Opened): Promise<void> {
 }
 
 function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
-  return DuckDBInstance.create(':memory:', {
+  return client.DuckDBInstance.create(':memory:', {
     memory_limit: `${options.memoryLimitMiB}MiB`,
     threads: String(options.threads),
     // DuckDB never writes beside the file.

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
 import type { RemotePage } from '../../server/client/page.js';
 import { Database } from '../../storage/duckdb/database.js';
+import { expectSame } from '../support/same.js';
 import {
   AS_OF,
   BARE_MINT,
@@ -20,8 +21,8 @@ import {
   type Market,
 } from './replay-client-support.js';
 
-/** The last three pages or so. */
-const LATE = ['--from', String(AS_OF - 48_000), '--to', String(AS_OF)];
+/** The last two pages or so. */
+const LATE = ['--from', String(AS_OF - 24_000), '--to', String(AS_OF)];
 
 type Rows = (string | number | null)[][];
 
@@ -123,7 +124,7 @@ describe('every format holds the cells that were ingested', () => {
     const { out, document } = await replayTo('cells.csv', WHOLE);
     const { names, rows } = csvRows(out);
     expect(names.join(' ')).toBe(CELL_NAMES);
-    expect(rows).toEqual(expectedRows(market.rows));
+    expectSame(rows, expectedRows(market.rows));
     expect(document).toMatchObject({
       out,
       format: 'csv',
@@ -147,14 +148,14 @@ describe('every format holds the cells that were ingested', () => {
     writeFileSync(copy, readFileSync(out));
     const { names, rows } = await parquetRows(copy);
     expect(names.join(' ')).toBe(COLUMNAR_NAMES);
-    expect(rows).toEqual(columnar(expectedRows(market.rows), names));
+    expectSame(rows, columnar(expectedRows(market.rows), names));
   });
 
   it('Arrow', async () => {
     const { out } = await replayTo('cells.arrow', WHOLE);
     const { names, rows, table } = arrowRows(out);
     expect(names.join(' ')).toBe(COLUMNAR_NAMES);
-    expect(rows).toEqual(columnar(expectedRows(market.rows), names));
+    expectSame(rows, columnar(expectedRows(market.rows), names));
     expect(String(table.schema.fields.find(({ name }) => name === 'timestamp')?.type)).toBe(
       'Timestamp<MILLISECOND, UTC>',
     );
@@ -175,7 +176,10 @@ describe('every format holds the cells that were ingested', () => {
         .map((m) => ({ ...m, cells: inBand(m) }))
         .filter(({ cells }) => cells.length > 0),
     }));
-    expect(lines.map((line) => JSON.parse(line))).toEqual(expected);
+    expectSame(
+      lines.map((line) => JSON.parse(line)),
+      expected,
+    );
   });
 
   it('JSON, as one reply without the limits of a page', async () => {
@@ -242,9 +246,9 @@ describe('groupings and filters are the server’s', () => {
     const parquet = await replayTo(`${name}.parquet`, [...LATE, ...words]);
     const arrow = await replayTo(`${name}.arrow`, [...LATE, ...words]);
     const { names, rows } = csvRows(csv.out);
-    expect(rows).toEqual(expected);
-    expect((await parquetRows(parquet.out)).rows).toEqual(columnar(expected, names));
-    expect(arrowRows(arrow.out).rows).toEqual(columnar(expected, names));
+    expectSame(rows, expected);
+    expectSame((await parquetRows(parquet.out)).rows, columnar(expected, names));
+    expectSame(arrowRows(arrow.out).rows, columnar(expected, names));
     const missing = pages.reduce(
       (names, { filter }) => names.filter((name) => filter.venues_not_found.includes(name)),
       pages[0].filter.venues_not_found,
@@ -256,7 +260,7 @@ describe('groupings and filters are the server’s', () => {
     const { out, document } = await replayTo('leg.csv', [...LATE, '--group', 'all'], LEG);
     const pages = await directPages('group=all', LATE, LEG);
     expect(document).toMatchObject({ token: LEG, resolved_token: MINT, chain: 'mainchain' });
-    expect(csvRows(out).rows).toEqual(pages.flatMap(rowsOfPage));
+    expectSame(csvRows(out).rows, pages.flatMap(rowsOfPage));
   });
 
   it('takes the last 24 hours where nothing else is said', async () => {

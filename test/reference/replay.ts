@@ -105,22 +105,27 @@ function laddersOf(store: PlainStore, request: PlainRequest): string[] {
   return names;
 }
 
-function serve(store: PlainStore, request: PlainRequest, snapshot: PlainSnapshot): ServedCell[] {
+/** Makes the function that gives a snapshot's cells as they are served. */
+function serving(store: PlainStore, request: PlainRequest): (of: PlainSnapshot) => ServedCell[] {
   const ladders = laddersOf(store, request);
-  const served: ServedCell[] = [];
-  for (const cell of snapshot.cells) {
-    const market = store.markets[cell.market];
-    if (!inBand(cell.bin, request.minPct, request.maxPct) || !keeps(request, market)) continue;
-    const ladder = ladders.indexOf(ladderOf(request, market, cell.market));
-    const same = served.find((other) => other.ladder === ladder && other.bin === cell.bin);
-    if (same) {
-      same.support += cell.support;
-      same.resistance += cell.resistance;
-    } else {
-      served.push({ ladder, bin: cell.bin, support: cell.support, resistance: cell.resistance });
+  const ladderOfMarket = store.markets.map((market, index) =>
+    keeps(request, market) ? ladders.indexOf(ladderOf(request, market, index)) : null,
+  );
+  return (snapshot) => {
+    const served = new Map<string, ServedCell>();
+    for (const { market, bin, support, resistance } of snapshot.cells) {
+      const ladder = ladderOfMarket[market];
+      if (ladder === null || !inBand(bin, request.minPct, request.maxPct)) continue;
+      const same = served.get(`${ladder} ${bin}`);
+      if (same) {
+        same.support += support;
+        same.resistance += resistance;
+      } else {
+        served.set(`${ladder} ${bin}`, { ladder, bin, support, resistance });
+      }
     }
-  }
-  return served.sort((a, b) => a.ladder - b.ladder || a.bin - b.bin);
+    return [...served.values()].sort((a, b) => a.ladder - b.ladder || a.bin - b.bin);
+  };
 }
 
 /** Depth of the page's snapshots within the band, of the markets that `of` picks. */
@@ -130,10 +135,11 @@ function depth(
   snapshots: PlainSnapshot[],
   of: (market: PlainMarket) => boolean,
 ): bigint {
+  const isOf = store.markets.map(of);
   let cents = 0n;
   for (const snapshot of snapshots) {
     for (const cell of snapshot.cells) {
-      if (!of(store.markets[cell.market])) continue;
+      if (!isOf[cell.market]) continue;
       if (inBand(cell.bin, request.minPct, request.maxPct)) cents += cell.support + cell.resistance;
     }
   }
@@ -169,15 +175,18 @@ export function referencePage(
 ): { reply: Record<string, unknown>; end: PlainEnd } {
   const window = store.snapshots.filter(({ t }) => t >= request.from && t < request.to);
   const page: PlainSnapshot[] = [];
+  const served: ServedCell[][] = [];
+  const serve = serving(store, request);
   let rows = 0;
   let end: PlainEnd = 'window';
   for (const snapshot of window) {
-    const cells = serve(store, request, snapshot).length;
+    const cells = serve(snapshot);
     if (page.length === limits.maxSnapshots) end = 'snapshots';
-    else if (rows + cells > limits.maxCells) end = 'cells';
+    else if (rows + cells.length > limits.maxCells) end = 'cells';
     if (end !== 'window') break;
     page.push(snapshot);
-    rows += cells;
+    served.push(cells);
+    rows += cells.length;
   }
 
   const ladders = laddersOf(store, request);
@@ -185,21 +194,17 @@ export function referencePage(
   const facets = facetsOf(store, request, page);
   const asked = [...new Set([...(request.venues ?? []), ...(request.excludeVenues ?? [])])];
   const onPage = (index: number) =>
+    keeps(request, store.markets[index]) &&
     page.some(({ cells }) =>
       cells.some(
-        (cell) =>
-          cell.market === index &&
-          keeps(request, store.markets[index]) &&
-          inBand(cell.bin, request.minPct, request.maxPct),
+        (cell) => cell.market === index && inBand(cell.bin, request.minPct, request.maxPct),
       ),
     );
   let lastMarket = -1;
   store.markets.forEach((_, index) => {
     if (onPage(index)) lastMarket = index;
   });
-  const usedLadders = page.flatMap((snapshot) =>
-    serve(store, request, snapshot).map(({ ladder }) => ladder),
-  );
+  const usedLadders = served.flatMap((cells) => cells.map(({ ladder }) => ladder));
   const listed = store.markets
     .filter((market, index) => index <= lastMarket && keeps(request, market))
     .map(({ source, exchangeType, address, pair }) => ({
@@ -247,9 +252,8 @@ export function referencePage(
     groups: request.group === 'venue' || request.group === 'type' ? groups : [],
   });
   if (request.group !== 'all' || filtered.some((part) => part !== null)) reply.facets = facets;
-  reply.snapshots = page.map((snapshot) => {
-    const cells = serve(store, request, snapshot);
-    const { t, tier, price } = snapshot;
+  reply.snapshots = page.map(({ t, tier, price }, i) => {
+    const cells = served[i];
     const columns: Record<string, unknown> = { t, tier, price_usd: price };
     const ladder = cells.map((cell) => cell.ladder);
     if (request.group === 'market') columns.market_idx = ladder;

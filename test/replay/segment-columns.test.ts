@@ -193,29 +193,33 @@ describe('places in a ring', () => {
       fc.property(steps, (list) => {
         const ring = new SliceRing<number>(1000);
         const given = new Map<number, RingSlice>();
+        const wrong: string[] = [];
         list.forEach(({ bytes, pins, deletes, unpins }, key) => {
           const inUse = [...given].filter(([, place]) => place.pins > 0);
           const place = ring.add(key, bytes);
           if (place === null) refused++;
           else {
-            expect(place.bytes).toBeGreaterThanOrEqual(bytes);
-            expect(place.offset % 8).toBe(0);
+            if (place.bytes < bytes) wrong.push(`${key} got ${place.bytes} of ${bytes} bytes`);
+            if (place.offset % 8 !== 0) wrong.push(`${key} lies at ${place.offset}`);
             given.set(key, place);
             place.pins = pins ? 1 : 0;
           }
-          for (const [pinned] of inUse) expect(ring.get(pinned)).toBeDefined();
-          const kept = [...given].filter(([one]) => ring.get(one) !== undefined);
+          for (const [pinned] of inUse) {
+            if (ring.get(pinned) === undefined) wrong.push(`${pinned} is gone while in use`);
+          }
           for (const one of given.keys()) if (ring.get(one) === undefined) given.delete(one);
+          const kept = [...given];
           const ends = kept.map(([, one]) => [one.offset, one.offset + one.bytes]);
           ends.sort((a, b) => a[0] - b[0]);
           ends.forEach(([offset, end], i) => {
-            expect(end).toBeLessThanOrEqual(1000);
-            if (i > 0) expect(offset).toBeGreaterThanOrEqual(ends[i - 1][1]);
+            if (end > 1000) wrong.push(`${key}: one ends at ${end}`);
+            if (i > 0 && offset < ends[i - 1][1]) wrong.push(`${key}: two overlap at ${offset}`);
           });
           const other = kept[unpins % Math.max(1, kept.length)];
           if (other !== undefined) other[1].pins = 0;
           if (deletes && place !== null && place.pins === 0) ring.delete(key);
         });
+        expect(wrong).toEqual([]);
       }),
       { numRuns: 300 },
     );

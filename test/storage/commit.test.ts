@@ -29,6 +29,7 @@ import {
   storedSnapshots,
   tokenOf,
 } from '../support/stores.js';
+import { expectSame } from '../support/same.js';
 
 let directory: DataDirectory;
 let store: Store;
@@ -73,10 +74,10 @@ async function expectRefused(commit: () => Promise<unknown>, message: RegExp): P
   const refused = commit();
   await expect(refused).rejects.toBeInstanceOf(InputError);
   await expect(refused).rejects.toThrow(message);
-  expect(await contents()).toEqual(before);
+  expectSame(await contents(), before);
   await store.close();
   store = await openStore(directory.path);
-  expect(await contents()).toEqual(before);
+  expectSame(await contents(), before);
 }
 
 describe('A commit', () => {
@@ -91,7 +92,7 @@ describe('A commit', () => {
       const before = await contents();
       await commitRows(store, rows, { mode });
       expect(await segmentIds(store)).toEqual(ids);
-      expect(await contents()).toEqual(before);
+      expectSame(await contents(), before);
     }
   });
 
@@ -139,7 +140,8 @@ describe('A commit', () => {
     const [block] = await store.depth.readSegments([id]);
     expect(block.length).toBeGreaterThan(500_000);
     const [stored] = await storedSnapshots(store, tokenOf(store));
-    expect(stored.cells).toEqual(
+    expectSame(
+      stored.cells,
       markets.flatMap(({ cells }, m) =>
         cells.map(([bin, s, r]) => [m, bin, Math.floor(s * 100 + 0.5), Math.floor(r * 100 + 0.5)]),
       ),
@@ -240,7 +242,7 @@ describe('A merge', () => {
     await commitRows(store, [snapshot(1, [orca()], { price_usd: 2.5 })]);
     const before = await contents();
     await expect(store.commit(file.name)).rejects.toBeInstanceOf(StoreChangedError);
-    expect(await contents()).toEqual(before);
+    expectSame(await contents(), before);
     await file.discard();
   });
 });

@@ -1,0 +1,8 @@
+/**
+ * DuckDB's client. Required, not imported: to import a CommonJS package, Node.js first parses all its files for
+ * the names that they export, which is a fifth of the start of a command.
+ */
+import { createRequire } from 'node:module';
+import type * as Client from '@duckdb/node-api';
+
+export const client = createRequire(import.meta.url)('@duckdb/node-api') as typeof Client;
