@@ -51,6 +51,8 @@ export interface PoolOptions {
   pageLimits?: Partial<WorkLimits>;
   /** Receives faults that belong to no task, such as the death of an idle thread. */
   onError: (error: Error) => void;
+  /** Gets how long a page waited before it began. */
+  onPageBegan?: (waitedMs: number) => void;
 }
 
 /** A task did not answer in time; it may still be running. */
@@ -84,11 +86,15 @@ export class ComputePool {
   private readonly scheduler: Scheduler;
   private pending = 0;
   private posted = 0;
+  private running = 0;
+  private readonly onPageBegan: ((waitedMs: number) => void) | undefined;
   private closed: Promise<void> | null = null;
   private whenIdle: (() => void) | null = null;
 
-  constructor({ threads = availableParallelism(), pageLimits, onError }: PoolOptions) {
+  constructor(options: PoolOptions) {
+    const { threads = availableParallelism(), pageLimits, onError } = options;
     this.threads = threads;
+    this.onPageBegan = options.onPageBegan;
     const limits = workLimits(threads);
     this.scheduler = new Scheduler(threads, { ...limits, page: { ...limits.page, ...pageLimits } });
     this.piscina = new Piscina({
@@ -113,6 +119,11 @@ export class ComputePool {
   /** Jobs of a class that wait. */
   waiting(work: Work): number {
     return this.scheduler.waiting(work);
+  }
+
+  /** Threads that run a task. */
+  get busyThreads(): number {
+    return Math.min(this.running, this.threads);
   }
 
   /** Tasks given to the threads since the start. */
@@ -160,8 +171,13 @@ export class ComputePool {
   ): Promise<T | null> {
     if (this.closed !== null) throw new PoolClosedError('the compute pool is closed');
     this.pending++;
+    const askedMs = performance.now();
+    const begin = (): Promise<T> => {
+      if (work === 'page') this.onPageBegan?.(performance.now() - askedMs);
+      return job(this.post);
+    };
     try {
-      return await this.scheduler.run(work, key, () => job(this.post), client);
+      return await this.scheduler.run(work, key, begin, client);
     } finally {
       this.pending--;
       if (this.pending === 0) this.whenIdle?.();
@@ -174,8 +190,13 @@ export class ComputePool {
     transfer: ArrayBuffer[] = [],
   ): Promise<TaskResult<K>> => {
     this.posted++;
+    this.running++;
     const run = this.piscina.run(input, { name, transferList: transfer });
-    return (await withDeadline(run, TASK_DEADLINE_MS, `task ${name}`)) as TaskResult<K>;
+    try {
+      return (await withDeadline(run, TASK_DEADLINE_MS, `task ${name}`)) as TaskResult<K>;
+    } finally {
+      this.running--;
+    }
   };
 
   /**

@@ -15,6 +15,8 @@ import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import type { Log } from './log.js';
 import type { Fragments } from './replay/fragments.js';
+import type { Metrics, PageSource } from './operations/metrics.js';
+import { type Checks, operationsRoutes } from './operations/operations.js';
 import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/replay.js';
 import { SegmentColumns } from './replay/segment-columns.js';
 
@@ -40,6 +42,15 @@ export interface ServerOptions {
   port: number;
   log: Log;
   limits?: HttpLimits;
+  operations?: Operations;
+}
+
+/** What operators ask of the server, and where. */
+export interface Operations {
+  metrics: Metrics;
+  checks: Checks;
+  /** A port of their own; null: the API's. */
+  admin: { host: string; port: number } | null;
 }
 
 export interface RunningServer {
@@ -54,27 +65,61 @@ export interface RunningServer {
  * @throws Error that names port and host if it cannot listen there
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, log, limits = HTTP_LIMITS } = options;
+  const { host, log, operations, limits = HTTP_LIMITS } = options;
   const { keys, checkPlan = unlimited } = options;
-  const router = createRouter(routesOf(options), log, admitUnanswered(keys, checkPlan));
+  const forOperators = operations ? operationsRoutes(operations.checks, operations.metrics) : [];
+  const admin = operations?.admin ?? null;
+  const routes = [...routesOf(options), ...(admin === null ? forOperators : [])];
+  const router = createRouter(routes, log, admitUnanswered(keys, checkPlan));
   const handle = withCors(router, {
     origins: options.corsOrigins ?? [],
     below: `${BASE_PATH}/`,
     exposedHeaders: RESPONSE_HEADER_NAMES,
   });
-  const server = await startHttpServer(host, options.port, handle, log, limits);
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`;
-  log.info('listening', { url });
-  return { url, port: server.port, close: () => server.close() };
+  const server = await startHttpServer(host, options.port, handle, log, limits, (exchange) =>
+    operations?.metrics.requestEnded(exchange),
+  );
+  operations?.metrics.follow({
+    requestsInFlight: () => server.live,
+    replyBytesInFlight: () => server.bytesInFlight,
+  });
+  const servers = [server];
+  if (admin !== null) {
+    try {
+      servers.push(
+        await startHttpServer(admin.host, admin.port, createRouter(forOperators, log), log, limits),
+      );
+    } catch (error) {
+      await server.close();
+      throw error;
+    }
+  }
+  const url = urlOf(host, server.port);
+  log.info(
+    'listening',
+    admin === null ? { url } : { url, admin_url: urlOf(admin.host, servers[1].port) },
+  );
+  return {
+    url,
+    port: server.port,
+    close: async () => {
+      await Promise.all(servers.map((each) => each.close()));
+    },
+  };
 }
 
-function routesOf({ depth, keys, pool, clock, ...options }: ServerOptions): Route[] {
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function routesOf({ depth, keys, pool, clock, operations, ...options }: ServerOptions): Route[] {
   const { handlers, checkPlan = unlimited, reading = {} } = options;
   const { fragments, columns = new SegmentColumns(depth) } = options;
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
   // Another process can serve another store at the same address.
   const storeTag = randomUUID();
-  const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag };
+  const onAnswered = (source: PageSource) => operations?.metrics.pageAnswered(source);
+  const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag, onAnswered };
   const getReplay = replayHandler(replay);
   const api = apiRoutes(ENDPOINTS, { ...handlers, getReplay }, { keys, checkPlan, reading });
   return [...api, ...docsRoutes(Object.values(ENDPOINTS))];

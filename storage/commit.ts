@@ -122,6 +122,13 @@ export class Commits {
 /** What applying a bundle did to the depth. */
 export type Applied = Omit<CommitReport, 'tokens'>;
 
+/** Rows and cells that a bundle brought. */
+export interface Brought {
+  /** By dataset; `snapshots` counts those of `cells` too. */
+  rows: Record<string, number>;
+  cells: number;
+}
+
 /**
  * Applies every frame of a staged bundle.
  * @throws InputError naming the file if its rows contradict the store
@@ -130,7 +137,7 @@ export async function applyBundle(
   directory: string,
   name: string,
   tools: CommitTools,
-): Promise<Applied> {
+): Promise<Applied & { brought: Brought }> {
   let application: Application | null = null;
   for await (const frame of readBundle(directory, name)) {
     if (frame.kind === 'header') application = new Application(checkedHeader(frame), tools);
@@ -145,6 +152,7 @@ class Application {
   private segments = 0;
   private readonly deleted: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
   private readonly lines = new Map<TokenRow, number>();
+  private readonly brought: Brought = { rows: {}, cells: 0 };
 
   constructor(
     private readonly header: HeaderFrame,
@@ -159,8 +167,11 @@ class Application {
         return this.applyMarkets(frame);
       case 'segment':
         this.segments++;
+        this.count('snapshots', frame.segment.times.length);
+        this.brought.cells += frame.segment.cells;
         return named(file, () => depth.add(frame, mode));
       case 'tokens':
+        this.count('tokens', frame.rows.length);
         for (const [i, { line, row }] of frame.rows.entries()) {
           if (i % ROWS_A_TURN === ROWS_A_TURN - 1) await nextTurn();
           await named(`${file}:${line}`, () => stage.putRow(row));
@@ -168,14 +179,20 @@ class Application {
         }
         return;
       case 'rows':
+        this.count(frame.dataset, frame.rows.length);
         return named(file, () => flat.add(frame.dataset, frame.rows));
       case 'holders':
+        this.count('holders', frame.times.length);
         return named(file, () => holders.add(frame));
       case 'delete':
         return this.applyDelete(frame);
       case 'end':
         return;
     }
+  }
+
+  private count(dataset: string, rows: number): void {
+    this.brought.rows[dataset] = (this.brought.rows[dataset] ?? 0) + rows;
   }
 
   private async applyDelete(frame: DeleteFrame): Promise<void> {
@@ -200,14 +217,15 @@ class Application {
    * @throws InputError if the rows of the whole bundle contradict one another or the store
    * @throws LossError if the bundle refuses a loss that it would bring
    */
-  async finish(): Promise<Applied> {
+  async finish(): Promise<Applied & { brought: Brought }> {
     const { depth, flat, holders } = this.tools;
     this.checkLegs();
     await named(this.header.file, () => flat.finish());
     await named(this.header.file, () => holders.finish());
     if (this.header.refusesLoss === true) depth.replacements.checkLoss();
     const { replaced } = depth.replacements;
-    return { segments: this.segments, replaced, deleted: this.deleted };
+    const { segments, deleted, brought } = this;
+    return { segments, replaced, deleted, brought };
   }
 
   private checkLegs(): void {

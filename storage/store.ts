@@ -1,7 +1,7 @@
 /** An open data directory. */
-import { rm } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { applyBundle, type CommitOptions, Commits } from './commit.js';
+import { applyBundle, type Brought, type CommitOptions, Commits } from './commit.js';
 import type {
   CommitReport,
   IssuedKey,
@@ -51,6 +51,10 @@ export interface StoreOptions extends CommitOptions {
 const DEFAULT_MEMORY_LIMIT_MIB = 1024;
 const DEFAULT_THREADS = 2;
 
+/** What probe() writes: a block of a disk. */
+const PROBE_FILE = '.probe';
+const PROBE_BYTES = 4096;
+
 export class Store implements StoreOperations {
   readonly depth: DepthReader;
   readonly orders: OrderSource;
@@ -58,6 +62,7 @@ export class Store implements StoreOperations {
   readonly holders: HolderReader;
   private readonly housekeeping: Housekeeping;
   private readonly listeners: ((change: StoreChange) => void)[] = [];
+  private readonly commitListeners: ((brought: Brought, tookMs: number) => void)[] = [];
 
   private constructor(
     readonly directory: string,
@@ -141,6 +146,30 @@ export class Store implements StoreOperations {
     }
   }
 
+  /** Calls `listener` with what each bundle brought, and how long its commit took. */
+  onCommit(listener: (brought: Brought, tookMs: number) => void): void {
+    this.commitListeners.push(listener);
+  }
+
+  /** Bytes of the database and of its log. */
+  async bytes(): Promise<number> {
+    const sizes = [DATABASE_FILE, `${DATABASE_FILE}.wal`].map((name) =>
+      stat(path.join(this.directory, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    );
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  }
+
+  /** @throws Error if the store cannot be read, or nothing can be written beside it */
+  async probe(): Promise<void> {
+    await this.database.rows('SELECT count(*) FROM meta');
+    const file = path.join(this.directory, PROBE_FILE);
+    await writeFile(file, new Uint8Array(PROBE_BYTES));
+    await rm(file);
+  }
+
   /** Calls `listener` with what each commit changed, once readers see it. */
   onChange(listener: (change: StoreChange) => void): void {
     this.listeners.push(listener);
@@ -148,6 +177,7 @@ export class Store implements StoreOperations {
 
   /** @throws InputError | StoreChangedError, with the store unchanged */
   async commit(bundle: string): Promise<CommitReport> {
+    const beganMs = performance.now();
     const { result, change } = await this.commits.run((tools) =>
       applyBundle(this.directory, bundle, tools),
     );
@@ -156,14 +186,16 @@ export class Store implements StoreOperations {
     this.queue.settle(touched.flatMap((tokenId) => this.catalog.tokenById(tokenId)?.row ?? []));
     for (const listener of this.listeners) listener(change);
     this.housekeeping.after(touched);
-    return { tokens: touched.length, ...result };
+    const { brought, ...applied } = result;
+    for (const listener of this.commitListeners) listener(brought, performance.now() - beganMs);
+    return { tokens: touched.length, ...applied };
   }
 
   /** @throws InputError | StoreChangedError */
   rehearse(bundle: string): Promise<CommitReport> {
     return this.commits.rehearse(async (tools) => {
-      const applied = await applyBundle(this.directory, bundle, tools);
-      return { tokens: tools.stage.touched.length, ...applied };
+      const { segments, replaced, deleted } = await applyBundle(this.directory, bundle, tools);
+      return { tokens: tools.stage.touched.length, segments, replaced, deleted };
     });
   }
 

@@ -118,6 +118,23 @@ const FLAGS = {
     fallback: null,
     read: quoteMints,
   },
+  'admin-port': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning:
+      'a port of its own for /healthz, /readyz and /metrics, which the API then lacks; 0 takes a free one',
+    default: 'the port of the API',
+    fallback: null,
+    read: (text: string, from: string) => wholeNumber(text, from, 0, MAX_PORT),
+  },
+  'admin-host': {
+    kind: 'text',
+    placeholder: 'H',
+    meaning: 'address to listen on for --admin-port',
+    default: '127.0.0.1',
+    fallback: '127.0.0.1',
+    read: (text: string) => text,
+  },
   'evm-chain-id': whole(
     'N',
     'the numeric chain id that `chain` of `/score/:address` takes for evmchain',
@@ -206,6 +223,8 @@ export interface ServeOptions {
   fragmentBytes: number;
   /** Memory for segments' columns. */
   columnBytes: number;
+  /** Where /healthz, /readyz and /metrics are; null: with the API. */
+  admin: { host: string; port: number } | null;
   lenientParameters: boolean;
   /** Origins of web pages that may read replies. */
   corsOrigins: readonly string[];
@@ -220,6 +239,7 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
   const valueOf = <N extends SettingName>(name: N) =>
     settingValue(name, flags, config) as SettingValue<(typeof SETTINGS)[N]>;
   const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
+  const adminPort = valueOf('admin-port');
   return {
     directory: path.resolve(valueOf('data')),
     host: valueOf('host'),
@@ -233,6 +253,7 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
     evmChainId: valueOf('evm-chain-id'),
     fragmentBytes: valueOf('fragments-memory-mib'),
     columnBytes: valueOf('columns-memory-mib'),
+    admin: adminPort === null ? null : { host: valueOf('admin-host'), port: adminPort },
     lenientParameters: valueOf('lenient-parameters'),
     corsOrigins: valueOf('cors-origin'),
   };

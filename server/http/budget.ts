@@ -44,6 +44,11 @@ export class BytesInFlight {
     this.maxPerKey = maxBytesInFlightPerKey;
   }
 
+  /** Bytes in flight, of all clients. */
+  get taken(): number {
+    return this.all.taken;
+  }
+
   /**
    * Reserves the bytes of a reply; returns false if there are too many.
    * @param keyId null for a client without a key

@@ -57,6 +57,8 @@ export class Exchange {
   readonly path: string;
   /** The query string as sent, without its question mark. */
   readonly query: string;
+  /** The pattern of the route that took the request; null: none did. */
+  route: string | null = null;
   private readonly host: ExchangeHost;
   private readonly res: UwsResponse;
   private readonly requestHeaders: Partial<Record<RequestHeader, string>> = {};
@@ -69,6 +71,8 @@ export class Exchange {
   private gone: (() => void) | null = null;
   private stopWatch: (() => void) | null = null;
   private countedBytes = 0;
+  private readonly startedMs = performance.now();
+  private sentStatus: number | null = null;
 
   constructor(host: ExchangeHost, id: string, res: UwsResponse, req: UwsRequest) {
     this.host = host;
@@ -86,6 +90,16 @@ export class Exchange {
     }
     this.replyHeaders = [['X-Request-Id', id]];
     res.onAborted(() => this.onAborted());
+  }
+
+  /** The reply's status; null before the reply, and where the client went first. */
+  get status(): number | null {
+    return this.sentStatus;
+  }
+
+  /** Milliseconds since the request came. */
+  get ageMs(): number {
+    return performance.now() - this.startedMs;
   }
 
   /** Whether the client has disconnected or was cut off. */
@@ -180,6 +194,7 @@ export class Exchange {
 
   private writeHead(status: number, headers: Headers): void {
     const res = this.res;
+    this.sentStatus = status;
     res.writeStatus(`${status} ${reasonPhrase(status)}`);
     for (const [name, value] of this.replyHeaders) res.writeHeader(name, value);
     for (const [name, value] of headers) res.writeHeader(name, value);

@@ -62,6 +62,7 @@ function dispatch(
     const params = match(route.segments, segments);
     if (params === null) continue;
     if (route.method === method) {
+      exchange.route = route.path;
       const body = route.maxBodyBytes === undefined ? null : exchange.readBody(route.maxBodyBytes);
       // The handler may fail before it awaits the body, so its rejection has to be handled here.
       body?.catch(() => undefined);

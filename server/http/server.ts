@@ -23,12 +23,15 @@ export interface HttpServer {
   port: number;
   /** Requests in progress. */
   readonly live: number;
+  /** Bytes of replies that clients have yet to read. */
+  readonly bytesInFlight: number;
   /** Stops listening, waits for requests in progress, then cuts the rest. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
  * Listens and hands every request to `handle`.
+ * @param onRequestEnd gets every request when its reply was sent in full, or abandoned
  * @throws Error if it cannot listen on the address
  */
 export async function startHttpServer(
@@ -37,6 +40,7 @@ export async function startHttpServer(
   handle: (exchange: Exchange) => void,
   log: Log,
   limits: HttpLimits = HTTP_LIMITS,
+  onRequestEnd: (exchange: Exchange) => void = () => undefined,
 ): Promise<HttpServer> {
   const live = new Set<Exchange>();
   let closing: Promise<void> | null = null;
@@ -47,6 +51,7 @@ export async function startHttpServer(
     closing: () => closing !== null,
     onEnd(exchange) {
       live.delete(exchange);
+      onRequestEnd(exchange);
       if (live.size === 0) whenIdle();
     },
   };
@@ -67,6 +72,9 @@ export async function startHttpServer(
     port: listener.port,
     get live() {
       return live.size;
+    },
+    get bytesInFlight() {
+      return exchangeHost.bytesInFlight.taken;
     },
     close: () => (closing ??= drain()),
   };

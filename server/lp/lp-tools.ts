@@ -88,6 +88,11 @@ export class LpTools {
     if (this.feeDensityBuilder.hours.isOfAnotherHour()) this.feeDensity.request();
   }
 
+  /** Whether the first boards are built. */
+  get isReady(): boolean {
+    return this.poolBoard.current !== null && this.feeDensity.current !== null;
+  }
+
   /** Resolves when the boards show every change so far. */
   async settled(): Promise<void> {
     await Promise.all([this.poolBoard.settled(), this.feeDensity.settled()]);

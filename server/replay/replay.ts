@@ -24,6 +24,7 @@ import {
   word,
 } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
+import type { PageSource } from '../operations/metrics.js';
 import type { Budget } from '../http/budget.js';
 import { type Headers, replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
@@ -182,6 +183,8 @@ export interface ReplayServices {
   fragments?: Fragments;
   /** Names the store in entity tags: another store's segments may bear the same ids. */
   storeTag: string;
+  /** Gets what answered a page. */
+  onAnswered?: (source: PageSource) => void;
 }
 
 /** Makes the handler of GET /replay/:address. */
@@ -192,10 +195,16 @@ export function replayHandler(services: ReplayServices): Handler<typeof getRepla
     const request = replayRequest(token, query, nowS);
     const job = jobOf(services, exchange, request, negotiate(exchange), nowS);
     const { plan, reply } = await prepare(services, job);
-    if (reply !== null) return reply;
+    if (reply !== null) {
+      if (reply.status === 304) services.onAnswered?.('not_modified');
+      else if (reply.body !== null) services.onAnswered?.('fragments');
+      return reply;
+    }
     const render = (run: RunTask) => renderPage(services, job, plan, run);
     try {
-      return await services.pool.schedule('page', key.id, render, exchange);
+      const made = await services.pool.schedule('page', key.id, render, exchange);
+      if (made !== null) services.onAnswered?.('pool');
+      return made;
     } catch (error) {
       throw error instanceof PoolBusyError ? replayBusy() : error;
     }

@@ -167,15 +167,22 @@ export class LiveTokens {
     return token;
   }
 
+  /** `t` of the newest snapshot of all tokens; null without one. */
+  newestT(): number | null {
+    let newestT: number | null = null;
+    for (const token of this.table.all()) {
+      newestT = Math.max(newestT ?? 0, dataTime(token) ?? 0) || null;
+    }
+    return newestT;
+  }
+
   /** Logs when the last token has become stale, as where no collector works, and when that is over. */
   private noteAge(): void {
     const { snapshotCount, staleCount } = this.table;
     const allStale = snapshotCount > 0 && staleCount === snapshotCount;
     if (allStale === this.allStale) return;
     this.allStale = allStale;
-    let newestT = 0;
-    for (const token of this.table.all()) newestT = Math.max(newestT, dataTime(token) ?? 0);
-    const newest = new Date(newestT * 1000).toISOString();
+    const newest = new Date((this.newestT() ?? 0) * 1000).toISOString();
     const what = allStale ? "every token's newest snapshot is stale" : 'snapshots are fresh again';
     this.options.log.info(what, { newest });
   }

@@ -11,6 +11,7 @@ import { liveHandlers } from '../../endpoints.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
 import { Limiter } from '../../limits/limiter.js';
 import { createLog } from '../../log.js';
+import { Metrics } from '../../operations/metrics.js';
 import { LpTools } from '../../lp/lp-tools.js';
 import { LiveOrders } from '../../orders/live-orders.js';
 import { Fragments } from '../../replay/fragments.js';
@@ -70,9 +71,11 @@ export async function startService(
   const closeAll = async (): Promise<void> => {
     for (const close of closing.splice(0).reverse()) await close();
   };
+  const metrics = new Metrics();
   try {
     const pool = await startPool({
       onError: onError('a worker failed'),
+      onPageBegan: (waitedMs) => metrics.pageBegan(waitedMs),
       ...(threads === null ? {} : { threads }),
     });
     closing.push(() => pool.close());
@@ -101,6 +104,17 @@ export async function startService(
       lp.change(change);
       orders.touch(change);
       holderFlows.touch(change.holderTokens);
+    });
+    store.onCommit(({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
+    metrics.follow({
+      pagesWaiting: () => pool.waiting('page'),
+      busyThreads: () => pool.busyThreads,
+      storeBytes: () => store.bytes(),
+      newestSnapshotAgeS: () => {
+        const newestT = tokens.newestT();
+        return newestT === null ? null : clock.nowS() - newestT;
+      },
+      staleTokens: () => tokens.table.staleCount,
     });
     const control = await listenForCommands(directory, store, onError('a command failed'));
     closing.push(() => control.close());
@@ -135,6 +149,11 @@ export async function startService(
       host,
       port,
       log,
+      operations: {
+        metrics,
+        checks: { store: () => store.probe(), boards: () => lp.isReady },
+        admin: options.admin,
+      },
     });
     closing.push(() => server.close());
     return {

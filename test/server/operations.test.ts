@@ -1,0 +1,143 @@
+/** /healthz, /readyz and /metrics of a really started server, with the API and on a port of their own. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  becomes,
+  cleanUp,
+  fathom,
+  newKey,
+  serve,
+  temporaryDirectory,
+  type Server,
+} from '../support/cli.js';
+import { MINT, orca, snapshot } from '../support/stores.js';
+
+const directory = temporaryDirectory();
+const data = path.join(directory, 'data');
+const T = 1_794_600_000;
+let server: Server;
+let key: string;
+
+beforeAll(async () => {
+  key = await newKey(data);
+  server = await serve(data, ['--port', '0', '--as-of', String(T + 60), '--threads', '1']);
+});
+afterAll(cleanUp);
+
+const at = (url: string, route: string) => fetch(new URL(route, url));
+const readiness = async () => {
+  const reply = await at(server.url, '/readyz');
+  return [reply.status, await reply.json()];
+};
+
+/** Samples by name and labels, read as the format's specification has it. */
+async function samples(url = server.url): Promise<Map<string, number>> {
+  const reply = await at(url, '/metrics');
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  const lines = (await reply.text()).split('\n').filter((line) => !/^(#|$)/.test(line));
+  return new Map(
+    lines.map((line) => {
+      const [, name, value] = /^([a-zA-Z_:][\w:]*(?:\{.*\})?) (\S+)$/.exec(line) ?? [];
+      expect(name, line).toBeDefined();
+      return [name, Number(value)] as const;
+    }),
+  );
+}
+
+describe('health and readiness', () => {
+  it('need no key, and hold once the boards stand', async () => {
+    const health = await at(server.url, '/healthz');
+    expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
+    await becomes(readiness, [200, { status: 'ready' }], 20_000);
+    expect((await fetch(new URL('/healthz', server.url), { method: 'POST' })).status).toBe(405);
+  });
+
+  it('end where nothing can be written beside the store, and come back', async () => {
+    const probe = path.join(data, '.probe');
+    mkdirSync(probe);
+    await becomes(readiness, [503, { status: 'not_ready', reasons: ['store'] }], 5000);
+    rmSync(probe, { recursive: true });
+    await becomes(readiness, [200, { status: 'ready' }], 5000);
+  });
+});
+
+describe('metrics', () => {
+  it('count requests by route, pages by source, and what is ingested', async () => {
+    const file = path.join(directory, 'depth.ndjson');
+    const rows = [
+      snapshot(T - 60),
+      snapshot(T, [
+        orca([
+          [0, 5, 7],
+          [1, 3, 4],
+        ]),
+      ]),
+    ];
+    writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const before = await samples();
+    expect(before.get('fathom_newest_snapshot_age_seconds')).toBeNaN();
+    expect(await fathom(['ingest', 'snapshots', file, '--data', data])).toMatchObject({
+      status: 0,
+    });
+    const page = `/replay/${MINT}?from=${T - 600}&to=${T}`;
+    expect((await server.get(page, key)).status).toBe(200);
+    expect((await server.get(page, 'no key')).status).toBe(401);
+    expect((await server.get('/nothing/here', key)).status).toBe(404);
+    const tag = (await server.get(page, key)).headers.get('etag') ?? '';
+    const again = await fetch(`${server.url}/api/v1${page}`, {
+      headers: { 'x-api-key': key, 'if-none-match': tag },
+    });
+    expect(again.status).toBe(304);
+    const found = await samples();
+    const count = (name: string) => found.get(name) ?? 0;
+    const requests = (route: string, status: number) =>
+      count(`fathom_http_requests_total{route="${route}",method="GET",status="${status}"}`);
+    expect(requests('/api/v1/replay/:address', 200)).toBe(2);
+    expect(requests('/api/v1/replay/:address', 401)).toBe(1);
+    expect(requests('/api/v1/replay/:address', 304)).toBe(1);
+    expect(requests('none', 404)).toBe(1);
+    expect(
+      count('fathom_http_request_duration_seconds_count{route="/api/v1/replay/:address"}'),
+    ).toBe(4);
+    const answered = ['pool', 'fragments'].map((source) =>
+      count(`fathom_pages_total{source="${source}"}`),
+    );
+    expect(answered[0] + answered[1]).toBe(2);
+    expect(count('fathom_pages_total{source="not_modified"}')).toBe(1);
+    expect(count('fathom_page_queue_wait_seconds_count')).toBe(answered[0]);
+    expect(count('fathom_ingest_rows_total{dataset="snapshots"}')).toBe(2);
+    expect(count('fathom_ingest_cells_total')).toBe(3);
+    expect(count('fathom_commit_duration_seconds_count')).toBe(1);
+    expect(count('fathom_newest_snapshot_age_seconds')).toBe(60);
+    expect(count('fathom_store_bytes')).toBeGreaterThan(4096);
+    // The scrape itself is under way.
+    expect(count('fathom_http_in_flight')).toBe(1);
+    for (const name of [
+      'fathom_reply_bytes_in_flight',
+      'fathom_page_queue_length',
+      'fathom_pool_busy_threads',
+      'fathom_event_loop_delay_seconds{quantile="0.99"}',
+      'process_resident_memory_bytes',
+    ]) {
+      expect(found.has(name), name).toBe(true);
+    }
+    expect([...found.keys()].filter((name) => name.includes(MINT) || name.includes(key))).toEqual(
+      [],
+    );
+  });
+
+  it('are on a port of their own where one is given', async () => {
+    const other = path.join(directory, 'other');
+    const second = await serve(other, ['--port', '0', '--admin-port', '0', '--threads', '1']);
+    const [, admin] = / admin_url=(\S+)/.exec(second.logged()) ?? [];
+    expect((await at(admin, '/healthz')).status).toBe(200);
+    expect((await samples(admin)).size).toBeGreaterThan(50);
+    expect((await at(admin, '/docs')).status).toBe(404);
+    for (const route of ['/healthz', '/readyz', '/metrics']) {
+      expect((await at(second.url, route)).status).toBe(404);
+    }
+    expect(await second.stop()).toEqual({ status: 0, signal: null });
+  });
+});
