@@ -120,8 +120,16 @@ export function simulateDemo(input: DemoUnitInput): BinnedChunk {
   if (tokensOfSeed?.seed !== seed) tokensOfSeed = { seed, tokens: demoTokens(seed) };
   const token = tokensOfSeed.tokens[tokenIndex];
   const times = demoSnapshotTimes(token, fromS, toS, tier);
-  const rows = times.map((t) => demoSnapshotRow(token, t, tier));
-  return binSnapshotRows(rows, { firstLine: 1, mode: 'replace' });
+  return binSnapshotRows(rowsAt(token, times, tier), { firstLine: 1, mode: 'replace' });
+}
+
+/** One row at a time: those of a day would take hundreds of MB. */
+function* rowsAt(
+  token: DemoToken,
+  times: readonly number[],
+  tier: Tier,
+): Iterable<DemoSnapshotRow> {
+  for (const t of times) yield demoSnapshotRow(token, t, tier);
 }
 
 /** The last seed's tokens: pools keep what their positions add up to. */

@@ -55,13 +55,15 @@ export function binSnapshotLines(input: ChunkLines): BinnedChunk {
   return chunk.finish();
 }
 
-/** As binSnapshotLines, of parsed rows: values as JSON.parse gives them. */
-export function binSnapshotRows(rows: readonly unknown[], options: ChunkOptions): BinnedChunk {
+/** As binSnapshotLines, of parsed rows: values as JSON.parse gives them. A row is let go once it is binned. */
+export function binSnapshotRows(rows: Iterable<unknown>, options: ChunkOptions): BinnedChunk {
   const { firstLine, basePrices } = options;
   const chunk = new ChunkBuilder(options.mode);
   const binner = new SnapshotBinner(chunk);
-  chunk.rows = rows.length;
-  rows.forEach((row, i) => binner.add(row, firstLine + i, basePrices?.[i] ?? NaN));
+  for (const row of rows) {
+    const i = chunk.rows++;
+    binner.add(row, firstLine + i, basePrices?.[i] ?? NaN);
+  }
   return chunk.finish();
 }
 

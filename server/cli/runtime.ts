@@ -81,10 +81,14 @@ function onAnyStore<T>(
 }
 
 /** Runs `body` with a pool of its own. */
-export async function withPool<T>(body: (pool: ComputePool) => Promise<T>): Promise<T> {
+export async function withPool<T>(
+  body: (pool: ComputePool) => Promise<T>,
+  threads?: number,
+): Promise<T> {
   const { startPool } = await import('../../compute/pool.js');
   const pool = await startPool({
     onError: (error) => tell(`compute pool: ${error.message}`),
+    ...(threads === undefined ? {} : { threads }),
   });
   try {
     return await body(pool);

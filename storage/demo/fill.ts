@@ -9,6 +9,7 @@ import {
   type DemoUnit,
 } from '../../compute/demo/history.js';
 import { type DemoToken, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
+import { TIER_LENGTH_S } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { makeDirectory } from '../data-directory.js';
 import { InputError } from '../errors.js';
@@ -26,6 +27,8 @@ const MARKER_FILE = 'demo.json';
 const SOURCE = 'simulated market';
 /** Units of one commit: few, so that pages work soon. */
 const UNITS_A_COMMIT = 6;
+/** Snapshots that a thread makes at once, of up to 2,000 cells each: few, so that they take little memory. */
+const SNAPSHOTS_A_CHUNK = 128;
 /** Of a longer pause only this much is filled in. */
 const MAX_GAP_S = DEMO_RAW_S;
 
@@ -200,8 +203,12 @@ async function commitUnits(
 // eslint-disable-next-line @typescript-eslint/require-await
 async function* unitChunks(seed: number, units: readonly DemoUnit[]): AsyncGenerator<Chunk> {
   for (const { token, tier, fromS, toS } of units) {
-    const unit = { seed, tokenIndex: token.index, tier, fromS, toS };
-    yield { kind: 'demoUnit', firstLine: 1, unit };
+    const partS = SNAPSHOTS_A_CHUNK * (tier === 'raw' ? token.cadenceS : TIER_LENGTH_S[tier]);
+    for (let from = fromS; from < toS; from += partS) {
+      const part = { fromS: from, toS: Math.min(toS, from + partS) };
+      const unit = { seed, tokenIndex: token.index, tier, ...part };
+      yield { kind: 'demoUnit', firstLine: 1, unit };
+    }
   }
 }
 

@@ -1,8 +1,8 @@
 /** The demo market: the same every time, only where nothing else is, and carried on after a pause. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoSnapshotTimes } from '../../compute/demo/history.js';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { demoSnapshotTimes, type DemoUnitInput } from '../../compute/demo/history.js';
 import { demoTokens } from '../../compute/demo/tokens.js';
 import { greeting } from '../../server/cli/commands/start.js';
 import {
@@ -84,7 +84,20 @@ describe('the simulated market', () => {
   const between = (from: number, to: number) => demoSnapshotTimes(thin, from, to, 'raw');
 
   it('is the same in every directory, cut off and gone on with or not', async () => {
+    const run = vi.spyOn(await testPool(), 'run');
     const whole = await fillDemo(await request(once), marker);
+    // Made in small chunks, which keeps the demo's memory small.
+    const made = run.mock.calls.flatMap(([task, input]) =>
+      task === 'simulateDemo' ? [input as DemoUnitInput] : [],
+    );
+    const market = demoTokens(SEED);
+    const counts = made.map(
+      ({ tokenIndex, fromS, toS, tier }) =>
+        demoSnapshotTimes(market[tokenIndex], fromS, toS, tier).length,
+    );
+    expect(Math.max(...counts)).toBeLessThanOrEqual(128);
+    expect(counts.reduce((sum, n) => sum + n, 0)).toBe(whole.snapshots);
+    run.mockRestore();
     expect(await readMarker(once)).toEqual({ ...marker, filled: true });
     await startFill(again);
     expect(await readMarker(again)).toEqual(marker);

@@ -1,6 +1,8 @@
 /** `fathom demo` */
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEMO_SEED } from '../../../compute/demo/tokens.js';
+import type { ComputePool } from '../../../compute/pool.js';
 import {
   carryOn,
   collectFlat,
@@ -25,6 +27,8 @@ import {
 import { count, printJson, printLine, Progress, tell } from '../output.js';
 import { stopSignal, storeThrough, withPool } from '../runtime.js';
 
+/** Threads of a live market, and of a server beside it: each holds some tens of MB, whatever the machine has cores. */
+export const DEMO_THREADS = Math.min(2, availableParallelism());
 const MAX_SEED = 0x7fff_ffff;
 /** How often the live market is extended. */
 const COLLECT_EVERY_MS = 5000;
@@ -80,20 +84,31 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
     !filled &&
     (flags.until === undefined || untilS === wanted.untilS) &&
     (seed === wanted.seed || (flags.seed === undefined && flags.until === undefined));
-  await withPool(async (pool) => {
-    const request: DemoRequest = { directory, pool, useStore: storeThrough(directory, pool) };
-    const begun = await readMarker(directory);
-    const resumed = begun !== null && (flags.live || isWanted(begun)) ? begun : null;
-    if (resumed === null) await refuseUnlessEmpty(request);
-    const marker = resumed ?? wanted;
-    if (flags.live) return keepAlive(request, marker);
-    const { rows, snapshots, cells } = await fillWithProgress(request, marker);
-    const { key } = await request.useStore(renewDemoKey);
-    tell(`${count(rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells`);
-    const { seed, untilS: until } = marker;
-    if (flags.json) printJson({ seed, until, rows, snapshots, cells, key });
-    else printLine(key);
-  });
+  const live = await withPool(
+    async (pool) => {
+      const request = requestOf(directory, pool);
+      const begun = await readMarker(directory);
+      const resumed = begun !== null && (flags.live || isWanted(begun)) ? begun : null;
+      if (resumed === null) await refuseUnlessEmpty(request);
+      const marker = resumed ?? wanted;
+      if (flags.live) return fillWithin(request, marker);
+      const { rows, snapshots, cells } = await fillWithProgress(request, marker);
+      const { key } = await request.useStore(renewDemoKey);
+      tell(`${count(rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells`);
+      const { seed, untilS: until } = marker;
+      if (flags.json) printJson({ seed, until, rows, snapshots, cells, key });
+      else printLine(key);
+      return null;
+    },
+    flags.live ? DEMO_THREADS : undefined,
+  );
+  // One thread is enough from here on, and those of the fill have given their memory back.
+  if (live === null || live.signal.aborted) return;
+  await withPool((pool) => keepAlive(requestOf(directory, pool), live), 1);
+}
+
+function requestOf(directory: string, pool: ComputePool): DemoRequest {
+  return { directory, pool, useStore: storeThrough(directory, pool) };
 }
 
 /** Creates a demo key and revokes earlier ones. */
@@ -118,14 +133,25 @@ async function refuseUnlessEmpty({ directory, useStore }: DemoRequest): Promise<
   }
 }
 
-/** Completes an interrupted fill, then extends the market until a signal comes. */
-async function keepAlive(request: DemoRequest, marker: DemoMarker): Promise<void> {
+/** A market that is filled, and the signal that ends it. */
+interface LiveMarket {
+  marker: DemoMarker;
+  signal: AbortSignal;
+}
+
+/** Completes an interrupted fill, unless a signal comes. */
+async function fillWithin(request: DemoRequest, marker: DemoMarker): Promise<LiveMarket> {
   const ending = new AbortController();
   void stopSignal().then(() => ending.abort());
   const { signal } = ending;
+  if (!marker.filled) await fillWithProgress({ ...request, signal }, marker);
+  return { marker: { ...marker, filled: true }, signal };
+}
+
+/** Extends the market until the signal comes. */
+async function keepAlive(request: DemoRequest, { marker, signal }: LiveMarket): Promise<void> {
   const live: DemoRequest = { ...request, signal };
-  if (!marker.filled) await fillWithProgress(live, marker);
-  let collected = { ...marker, filled: true };
+  let collected = marker;
   while (!signal.aborted) {
     const t = nowS();
     await carryOn(live, marker.seed, t);
