@@ -1,18 +1,18 @@
 /** Columns of Arrow tables of cells: dictionaries, times, and record batches of them. */
-import {
-  type Data,
-  type DataType,
+import type {
+  Data,
+  DataType,
+  Int8,
+  RecordBatch,
+  Schema,
   Dictionary,
   Int32,
-  type Int8,
-  makeData,
-  RecordBatch,
-  type Schema,
-  Struct,
-  TimestampMillisecond,
   Utf8,
   Vector,
 } from 'apache-arrow';
+import { arrow } from '../segment/arrow.js';
+
+const { makeData, Struct, TimestampMillisecond } = arrow;
 
 /** What the column `timestamp` holds. */
 export const UTC_MILLISECONDS = new TimestampMillisecond('UTC');
@@ -27,8 +27,8 @@ export function plainData(type: DataType, data: ArrayBufferView & ArrayLike<unkn
  * @param id tells the dictionaries of a table apart; the library would count ids up, and the same table would
  *   get other bytes each time
  */
-export function dictionaryType(id: number, indexes: Int8 | Int32 = new Int32()): Dictionary {
-  return new Dictionary(new Utf8(), indexes, id, false);
+export function dictionaryType(id: number, indexes: Int8 | Int32 = new arrow.Int32()): Dictionary {
+  return new arrow.Dictionary(new arrow.Utf8(), indexes, id, false);
 }
 
 /** A column of texts by dictionary. @param codes indexes into the dictionary; below 0: null */
@@ -73,12 +73,12 @@ export function utf8Vector(values: readonly string[]): Vector<Utf8> {
   const valueOffsets = new Int32Array(texts.length + 1);
   texts.forEach((text, i) => (valueOffsets[i + 1] = valueOffsets[i] + text.length));
   const data = new Uint8Array(Buffer.concat(texts));
-  return new Vector([
-    makeData({ type: new Utf8(), length: texts.length, nullCount: 0, valueOffsets, data }),
+  return new arrow.Vector([
+    makeData({ type: new arrow.Utf8(), length: texts.length, nullCount: 0, valueOffsets, data }),
   ]);
 }
 
 export function recordBatch(schema: Schema, length: number, children: Data[]): RecordBatch {
   const rows = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
-  return new RecordBatch(schema, rows as never);
+  return new arrow.RecordBatch(schema, rows as never);
 }

@@ -17,17 +17,7 @@
  * - `snapshots`: JSON, `[{t, tier, price_usd, cells}]`: every snapshot of the page with its number of
  *   rows, those without any cell too
  */
-import {
-  type Data,
-  Field,
-  Float64,
-  Int16,
-  Int8,
-  Schema,
-  Table,
-  tableToIPC,
-  Uint32,
-} from 'apache-arrow';
+import type { Data } from 'apache-arrow';
 import { BIN_FACTORS, MIN_BIN } from '../ladder.js';
 import { type Market, TIERS } from '../market.js';
 import {
@@ -40,6 +30,9 @@ import {
   utf8Vector,
 } from './arrow-columns.js';
 import { type Page, pageHead, type ReplayEnvelope } from './page.js';
+import { arrow } from '../segment/arrow.js';
+
+const { Field, Float64, Int16, Int8, Schema, Table, tableToIPC, Uint32 } = arrow;
 
 /** Value of the `format` metadata; another value is another layout. */
 export const ARROW_PAGE_FORMAT = 'fathom.replay.1';

@@ -3,9 +3,20 @@
  * complete in itself, so that any Arrow reader opens it.
  */
 import { crc32 } from 'node:zlib';
+import type { Data, DataType } from 'apache-arrow';
+import { DEFAULT_BAND } from '../ladder.js';
+import type { Chain, Tier } from '../market.js';
 import {
-  type Data,
-  type DataType,
+  lz4Compress,
+  lz4Decompress,
+  lz4DecompressInto,
+  type PlainMemory,
+  statedPlainBytes,
+} from './lz4.js';
+import { type CentsColumn, narrowCents, type RunKey, type SnapshotRun } from './run.js';
+import { arrow } from './arrow.js';
+
+const {
   Field,
   Float64,
   Int16,
@@ -20,17 +31,7 @@ import {
   Uint16,
   Uint32,
   Uint64,
-} from 'apache-arrow';
-import { DEFAULT_BAND } from '../ladder.js';
-import type { Chain, Tier } from '../market.js';
-import {
-  lz4Compress,
-  lz4Decompress,
-  lz4DecompressInto,
-  type PlainMemory,
-  statedPlainBytes,
-} from './lz4.js';
-import { type CentsColumn, narrowCents, type RunKey, type SnapshotRun } from './run.js';
+} = arrow;
 
 /** A block as read from the store. */
 export interface StoredBlock {

@@ -3,16 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import {
-  type Data,
-  type DataType,
-  Field,
-  Float64,
-  Int16,
-  RecordBatchFileWriter,
-  Schema,
-  Uint32,
-} from 'apache-arrow';
+import type { Data, DataType, Field } from 'apache-arrow';
 import { binFactor } from '../../compute/ladder.js';
 import {
   dictionaryData,
@@ -26,6 +17,9 @@ import {
 import { fileColumns, partColumns, partPage } from './columnar.js';
 import { dataAddress, slotColumns, type PageWriter } from './formats.js';
 import type { Totals } from './totals.js';
+import { arrow } from '../../compute/segment/arrow.js';
+
+const { Float64, Int16, RecordBatchFileWriter, Schema, Uint32 } = arrow;
 
 export const arrowWriter: PageWriter = {
   page: partPage,
@@ -88,7 +82,7 @@ function arrowColumns(totals: Totals): ArrowColumn[] {
     const type = dictionaryType(dictionaries++);
     const codesOf = (rows: Rows) => Int32Array.from(rows, (row) => codes[index(row)]);
     return {
-      field: new Field(name, type, nullable),
+      field: new arrow.Field(name, type, nullable),
       data: (rows) => dictionaryData(type, codesOf(rows), dictionary),
     };
   };
@@ -97,7 +91,7 @@ function arrowColumns(totals: Totals): ArrowColumn[] {
     type: DataType,
     values: (rows: Rows) => Parameters<typeof plainData>[1],
   ): ArrowColumn => ({
-    field: new Field(name, type, false),
+    field: new arrow.Field(name, type, false),
     data: (rows) => plainData(type, values(rows)),
   });
   const doubles = (name: string, value: (row: string[]) => number): ArrowColumn =>

@@ -1,16 +1,7 @@
 /** Reads Arrow IPC files and streams, a record batch at a time. */
 import * as zlib from 'node:zlib';
 import { type FileHandle, open } from 'node:fs/promises';
-import {
-  compressionRegistry,
-  CompressionType,
-  DataType,
-  Precision,
-  type RecordBatch,
-  RecordBatchReader,
-  type Schema,
-  type Vector,
-} from 'apache-arrow';
+import type { RecordBatch, Schema, Vector, DataType } from 'apache-arrow';
 import {
   CELL_TEXTS,
   cellNumbers,
@@ -29,6 +20,9 @@ import {
   type ColumnKind,
   type WantedColumn,
 } from './columns.js';
+import { arrow } from '../../compute/segment/arrow.js';
+
+const { compressionRegistry, CompressionType, Precision, RecordBatchReader } = arrow;
 
 /** Rows of `cells` handed on at once, so that a large record batch is never held twice. */
 const SLICE_ROWS = 32_768;
@@ -129,11 +123,11 @@ function columnsOf(schema: Schema) {
 }
 
 function kindOf(type: DataType): ColumnKind {
-  if (DataType.isDictionary(type)) return kindOf(type.dictionary as DataType);
-  if (DataType.isNull(type)) return 'null';
-  if (DataType.isInt(type) || DataType.isFloat(type)) return 'number';
-  if (DataType.isBool(type)) return 'boolean';
-  return DataType.isUtf8(type) || DataType.isLargeUtf8(type) ? 'text' : 'other';
+  if (arrow.DataType.isDictionary(type)) return kindOf(type.dictionary as DataType);
+  if (arrow.DataType.isNull(type)) return 'null';
+  if (arrow.DataType.isInt(type) || arrow.DataType.isFloat(type)) return 'number';
+  if (arrow.DataType.isBool(type)) return 'boolean';
+  return arrow.DataType.isUtf8(type) || arrow.DataType.isLargeUtf8(type) ? 'text' : 'other';
 }
 
 /**
@@ -160,7 +154,8 @@ function numbersOf(vector: Vector | null, rows: number): Float64Array {
   let numbers: Float64Array;
   if (values instanceof Float64Array && !nulls) numbers = values.subarray(0, rows);
   else if (isPlainNumber(type)) numbers = new Float64Array(values as ArrayLike<number>);
-  else if (DataType.isInt(type)) numbers = wideIntegers(values as BigInt64Array, type.isSigned);
+  else if (arrow.DataType.isInt(type))
+    numbers = wideIntegers(values as BigInt64Array, type.isSigned);
   else return Float64Array.from({ length: rows }, (_, row) => plainNumber(vector.get(row)));
   for (let row = 0; nulls && row < rows; row++) if (!vector.isValid(row)) numbers[row] = NaN;
   return numbers.subarray(0, rows);
@@ -168,8 +163,8 @@ function numbersOf(vector: Vector | null, rows: number): Float64Array {
 
 /** Whether a typed array holds the values as numbers: not of half floats. */
 function isPlainNumber(type: DataType): boolean {
-  if (DataType.isInt(type)) return type.bitWidth < 64;
-  return DataType.isFloat(type) && type.precision !== Precision.HALF;
+  if (arrow.DataType.isInt(type)) return type.bitWidth < 64;
+  return arrow.DataType.isFloat(type) && type.precision !== Precision.HALF;
 }
 
 /** 64-bit integers as doubles, without a BigInt each. */
@@ -236,10 +231,11 @@ function codedTexts(
 /** Sets `bit` of each row from the second on whose value differs from the row before. */
 function markChanges(vector: Vector, rows: number, changed: Uint8Array, bit: number): void {
   const data = vector.data[0] as unknown as ColumnData;
-  if (DataType.isNull(data.type)) return;
+  if (arrow.DataType.isNull(data.type)) return;
   const hasNulls = vector.nullCount > 0;
-  if (DataType.isDictionary(data.type)) markCodes(data.values as Int32Array, rows, changed, bit);
-  else if (DataType.isUtf8(data.type)) markBytes(data, rows, changed, bit);
+  if (arrow.DataType.isDictionary(data.type))
+    markCodes(data.values as Int32Array, rows, changed, bit);
+  else if (arrow.DataType.isUtf8(data.type)) markBytes(data, rows, changed, bit);
   else for (let row = 1; row < rows; row++) changed[row] |= bit;
   if (hasNulls) markNulls(data, rows, changed, bit);
 }

@@ -94,6 +94,7 @@ describe('snapshots that straddle the borders of pieces', () => {
           snapshots: SNAPSHOTS,
           cells: ROWS,
           droppedLevels: 0,
+          replaced: { snapshots: 0, cellsBefore: 0, cellsAfter: 0 },
         },
       ]);
       const mint = await storedSnapshots(data, 'mainchain', MINT);
