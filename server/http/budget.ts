@@ -27,48 +27,52 @@ export interface BytesInFlightLimits {
   maxBytesInFlight: number;
   /** Of the clients of one key. */
   maxBytesInFlightPerKey: number;
+  /** Of the clients without a key, who take nothing from the others. */
+  maxKeylessBytesInFlight: number;
 }
 
 /**
  * Bytes of replies that clients have yet to read, bounded in total and per key, so that a client that
- * requests a lot and reads nothing does not starve the others.
+ * requests a lot and reads nothing does not starve the others. Clients without a key have a budget of their own.
  */
 export class BytesInFlight {
-  private readonly all: Budget;
+  private readonly keyed: Budget;
+  private readonly keyless: Budget;
   private readonly maxPerKey: number;
   /** Keys with bytes in flight, by id. */
   private readonly keys = new Map<string, Budget>();
 
-  constructor({ maxBytesInFlight, maxBytesInFlightPerKey }: BytesInFlightLimits) {
-    this.all = new Budget(maxBytesInFlight);
-    this.maxPerKey = maxBytesInFlightPerKey;
+  constructor(limits: BytesInFlightLimits) {
+    this.keyed = new Budget(limits.maxBytesInFlight);
+    this.keyless = new Budget(limits.maxKeylessBytesInFlight);
+    this.maxPerKey = limits.maxBytesInFlightPerKey;
   }
 
   /** Bytes in flight, of all clients. */
   get taken(): number {
-    return this.all.taken;
+    return this.keyed.taken + this.keyless.taken;
   }
 
   /**
-   * Reserves the bytes of a reply; returns false if there are too many.
+   * Reserves the bytes of a reply, or says whose bytes are too many: this key's, or everybody's.
    * @param keyId null for a client without a key
    */
-  take(keyId: string | null, bytes: number): boolean {
-    if (bytes === 0) return true;
-    if (keyId === null) return this.all.take(bytes);
+  take(keyId: string | null, bytes: number): 'taken' | 'full for the key' | 'full' {
+    if (bytes === 0) return 'taken';
+    if (keyId === null) return this.keyless.take(bytes) ? 'taken' : 'full';
     const own = this.keys.get(keyId) ?? new Budget(this.maxPerKey);
-    if (!own.take(bytes)) return false;
-    if (this.all.take(bytes)) {
+    if (!own.take(bytes)) return 'full for the key';
+    if (this.keyed.take(bytes)) {
       this.keys.set(keyId, own);
-      return true;
+      return 'taken';
     }
     own.give(bytes);
-    return false;
+    return 'full';
   }
 
   give(keyId: string | null, bytes: number): void {
     if (bytes === 0) return;
-    this.all.give(bytes);
+    (keyId === null ? this.keyless : this.keyed).give(bytes);
     const own = keyId === null ? undefined : this.keys.get(keyId);
     if (keyId === null || own === undefined) return;
     own.give(bytes);

@@ -42,8 +42,11 @@ const UNCOUNTED_BODY_BYTES = 16 * 1024;
 export interface ExchangeHost {
   /** Bytes of replies that the kernel has not taken yet. */
   bytesInFlight: BytesInFlight;
-  /** A reply is abandoned when the kernel has taken none of its bytes for this long. */
+  /** A reply is abandoned when the kernel has taken less than `leastBytesPerS` of it over this time. */
   stallLimitMs: number;
+  leastBytesPerS: number;
+  /** Cuts the slowest reader among the clients with a key, or those without; false: none is slow. */
+  cutSlowest(isKeyless: boolean): boolean;
   /** Whether the server is closing: replies then tell clients not to reuse the connection. */
   closing(): boolean;
   /** Called when the exchange is over: the reply was sent in full, or abandoned. */
@@ -73,6 +76,8 @@ export class Exchange {
   private countedBytes = 0;
   private readonly startedMs = performance.now();
   private sentStatus: number | null = null;
+  /** When the client last kept to the least rate, on the clock of performance.now(); null: nothing waits for it. */
+  private progressAtMs: number | null = null;
 
   constructor(host: ExchangeHost, id: string, res: UwsResponse, req: UwsRequest) {
     this.host = host;
@@ -100,6 +105,16 @@ export class Exchange {
   /** Milliseconds since the request came. */
   get ageMs(): number {
     return performance.now() - this.startedMs;
+  }
+
+  /** Whether the request has no key, or none that is known yet. */
+  get isKeyless(): boolean {
+    return this.keyId === null;
+  }
+
+  /** How long the client has read less than the least rate; 0 where nothing waits for it. */
+  get stalledMs(): number {
+    return this.progressAtMs === null ? 0 : performance.now() - this.progressAtMs;
   }
 
   /** Whether the client has disconnected or was cut off. */
@@ -163,8 +178,8 @@ export class Exchange {
   }
 
   /**
-   * Replies once; further calls, and calls after the client has disconnected, do nothing. Replies 503
-   * if there are too many bytes in flight.
+   * Replies once; further calls, and calls after the client has disconnected, do nothing. If too many
+   * bytes are in flight, cuts the slowest reader, or replies 503.
    *
    * @param body must not change afterwards; null if the status has none (304)
    */
@@ -172,7 +187,12 @@ export class Exchange {
     if (this.answered) return;
     const sent = this.method === 'HEAD' || body === null ? 0 : body.byteLength;
     const counted = sent > UNCOUNTED_BODY_BYTES ? sent : 0;
-    if (!this.host.bytesInFlight.take(this.keyId, counted)) {
+    const { bytesInFlight } = this.host;
+    let taken = bytesInFlight.take(this.keyId, counted);
+    while (taken === 'full' && this.host.cutSlowest(this.isKeyless)) {
+      taken = bytesInFlight.take(this.keyId, counted);
+    }
+    if (taken !== 'taken') {
       this.replyError(replayBusy());
       return;
     }
@@ -221,17 +241,22 @@ export class Exchange {
     const total = body.byteLength;
     // `end` would copy what the kernel does not take, even for clients that do not read.
     if (res.tryEnd(body, total)[1]) return true;
-    let progressAt = performance.now();
+    const { stallLimitMs, leastBytesPerS } = this.host;
+    const leastBytes = (leastBytesPerS * stallLimitMs) / 1000;
+    this.progressAtMs = performance.now();
+    let countedOffset = 0;
     res.onWritable((offset) => {
-      progressAt = performance.now();
+      if (offset - countedOffset >= leastBytes) {
+        countedOffset = offset;
+        this.progressAtMs = performance.now();
+      }
       const [ok, done] = res.tryEnd(body.subarray(offset), total);
       if (done) this.end();
       return ok;
     });
-    const { stallLimitMs } = this.host;
     const timer = setInterval(
       () => {
-        if (performance.now() - progressAt >= stallLimitMs) {
+        if (this.stalledMs >= stallLimitMs) {
           this.abandon();
           return;
         }
@@ -256,6 +281,7 @@ export class Exchange {
     if (this.state === 'ended') return;
     this.state = 'ended';
     this.gone = null;
+    this.progressAtMs = null;
     this.stopWatch?.();
     this.settled(null);
     this.host.bytesInFlight.give(this.keyId, this.countedBytes);

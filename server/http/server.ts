@@ -6,8 +6,9 @@ import { Exchange, type ExchangeHost } from './exchange.js';
 import { listen } from './uws.js';
 
 export interface HttpLimits extends BytesInFlightLimits {
-  /** A client that takes none of its reply for this long is cut off. */
+  /** A client is cut off that takes less than `leastBytesPerS` of its reply over this time. */
   stallLimitMs: number;
+  leastBytesPerS: number;
   /** Closing waits this long for requests in progress. */
   drainLimitMs: number;
 }
@@ -15,9 +16,14 @@ export interface HttpLimits extends BytesInFlightLimits {
 export const HTTP_LIMITS: Readonly<HttpLimits> = {
   maxBytesInFlight: 256 * 1024 * 1024,
   maxBytesInFlightPerKey: 64 * 1024 * 1024,
+  maxKeylessBytesInFlight: 32 * 1024 * 1024,
   stallLimitMs: 30_000,
+  leastBytesPerS: 512,
   drainLimitMs: 10_000,
 };
+
+/** A reader that stood still for less is not cut to make room for others. */
+const MIN_STALL_MS = 1000;
 
 export interface HttpServer {
   port: number;
@@ -48,6 +54,8 @@ export async function startHttpServer(
   const exchangeHost: ExchangeHost = {
     bytesInFlight: new BytesInFlight(limits),
     stallLimitMs: limits.stallLimitMs,
+    leastBytesPerS: limits.leastBytesPerS,
+    cutSlowest: (isKeyless) => cutSlowest(live, isKeyless),
     closing: () => closing !== null,
     onEnd(exchange) {
       live.delete(exchange);
@@ -78,6 +86,19 @@ export async function startHttpServer(
     },
     close: () => (closing ??= drain()),
   };
+}
+
+/** Cuts the reply that has gone longest without progress, MIN_STALL_MS at least; false: there is none. */
+function cutSlowest(live: ReadonlySet<Exchange>, isKeyless: boolean): boolean {
+  let slowest: Exchange | null = null;
+  let stalledMs = MIN_STALL_MS;
+  for (const exchange of live) {
+    if (exchange.isKeyless !== isKeyless || exchange.stalledMs < stalledMs) continue;
+    slowest = exchange;
+    ({ stalledMs } = exchange);
+  }
+  slowest?.abandon();
+  return slowest !== null;
 }
 
 function idleOrLate(limitMs: number, onIdle: (resolve: () => void) => void): Promise<void> {

@@ -18,27 +18,39 @@ describe('budgets', () => {
 
 describe('bytes in flight', () => {
   it('of one key leave room for others, and of all for none', () => {
-    const bytes = new BytesInFlight({ maxBytesInFlight: 10, maxBytesInFlightPerKey: 6 });
+    const bytes = new BytesInFlight({
+      maxBytesInFlight: 10,
+      maxBytesInFlightPerKey: 6,
+      maxKeylessBytesInFlight: 3,
+    });
     expect([bytes.take('a', 6), bytes.take('a', 1), bytes.take('b', 4)]).toEqual([
-      true,
-      false,
-      true,
+      'taken',
+      'full for the key',
+      'taken',
     ]);
-    expect([bytes.take('c', 1), bytes.take(null, 1), bytes.take('c', 0)]).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    expect([bytes.take('c', 1), bytes.take('c', 0)]).toEqual(['full', 'taken']);
     bytes.give('a', 6);
     // What was refused has left nothing behind.
-    expect([bytes.take('c', 3), bytes.take(null, 3), bytes.take('b', 1)]).toEqual([
-      true,
-      true,
-      false,
+    expect([bytes.take('c', 6), bytes.take('b', 1)]).toEqual(['taken', 'full']);
+    bytes.give('b', 4);
+    bytes.give('c', 6);
+    expect([bytes.take('a', 6), bytes.take('b', 4)]).toEqual(['taken', 'taken']);
+    expect(bytes.taken).toBe(10);
+  });
+
+  it('of clients without a key are counted apart', () => {
+    const bytes = new BytesInFlight({
+      maxBytesInFlight: 10,
+      maxBytesInFlightPerKey: 10,
+      maxKeylessBytesInFlight: 3,
+    });
+    expect([bytes.take(null, 3), bytes.take(null, 1), bytes.take('a', 10)]).toEqual([
+      'taken',
+      'full',
+      'taken',
     ]);
-    for (const [key, taken] of [['b', 4] as const, ['c', 3] as const, [null, 3] as const]) {
-      bytes.give(key, taken);
-    }
-    expect([bytes.take('a', 6), bytes.take('b', 4)]).toEqual([true, true]);
+    expect(bytes.take('b', 1)).toBe('full');
+    bytes.give(null, 3);
+    expect([bytes.take('b', 1), bytes.take(null, 1)]).toEqual(['full', 'taken']);
   });
 });

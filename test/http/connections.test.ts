@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { createLog } from '../../server/log.js';
@@ -18,6 +18,14 @@ const routes: Route[] = [
     method: 'GET',
     path: '/big',
     handle: ({ exchange }) => exchange.reply(200, [['Content-Type', 'test']], big),
+  },
+  {
+    method: 'GET',
+    path: '/keyed/:key',
+    handle: ({ exchange, params }) => {
+      exchange.belongsTo(params.key);
+      exchange.reply(200, [], big);
+    },
   },
   {
     method: 'GET',
@@ -63,7 +71,10 @@ const routes: Route[] = [
 let server: HttpServer;
 let url: string;
 const start = (limits = {}) =>
-  startHttpServer('127.0.0.1', 0, createRouter(routes, log), log, { ...HTTP_LIMITS, ...limits });
+  startHttpServer('127.0.0.1', 0, createRouter(routes, log), log, {
+    ...{ ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG_BYTES },
+    ...limits,
+  });
 
 /** What takes the library's 10 s and more goes on beside the other tests, on a server of its own. */
 let patient: HttpServer;
@@ -252,7 +263,7 @@ describe('replies', () => {
 
 describe('clients that go', () => {
   it('in the middle of a reply are forgotten, with their bytes', async () => {
-    const limited = await start({ maxBytesInFlight: BIG_BYTES });
+    const limited = await start({ maxKeylessBytesInFlight: BIG_BYTES });
     const at = `http://127.0.0.1:${limited.port}`;
     const client = await RawClient.connect(limited.port);
     client.socket.pause();
@@ -266,6 +277,48 @@ describe('clients that go', () => {
     const after = await fetch(`${at}/big`);
     expect((await after.arrayBuffer()).byteLength).toBe(BIG_BYTES);
     await limited.close();
+  });
+
+  it('read nothing make room for those that read, without a key or with one', async () => {
+    for (const route of ['/big', '/keyed/a']) {
+      const limits = { maxKeylessBytesInFlight: BIG_BYTES, maxBytesInFlight: BIG_BYTES };
+      const limited = await start(limits);
+      const at = `http://127.0.0.1:${limited.port}`;
+      const idle = await RawClient.connect(limited.port);
+      idle.socket.pause();
+      idle.send(requestText(`GET ${route}`));
+      await eventually('the reply is on its way', () => limited.live === 1);
+      // Clients with a key and those without do not share a budget.
+      const other = await fetch(`${at}${route === '/big' ? '/keyed/b' : '/big'}`);
+      expect((await other.arrayBuffer()).byteLength).toBe(BIG_BYTES);
+      const same = route === '/big' ? route : '/keyed/b';
+      const statusOf = async (): Promise<number> => {
+        const reply = await fetch(`${at}${same}`);
+        await reply.arrayBuffer();
+        return reply.status;
+      };
+      expect(await statusOf()).toBe(503);
+      await vi.waitFor(async () => expect(await statusOf()).toBe(200), 20_000);
+      idle.socket.resume();
+      await idle.closed;
+      expect(idle.receivedBytes).toBeLessThan(BIG_BYTES);
+      await limited.close();
+    }
+  });
+
+  it('move, but read less than the least rate are cut off', async () => {
+    const strict = await start({ stallLimitMs: 1000, leastBytesPerS: BIG_BYTES });
+    const client = await RawClient.connect(strict.port);
+    client.send(requestText('GET /big'));
+    // About 2 MB/s: it never stands still.
+    client.socket.on('data', () => {
+      client.socket.pause();
+      setTimeout(() => client.socket.resume(), 30);
+    });
+    await client.closed;
+    expect(client.receivedBytes).toBeGreaterThan(100_000);
+    expect(client.receivedBytes).toBeLessThan(BIG_BYTES);
+    await strict.close();
   });
 
   it('before the reply set its flag, and the late reply harms nothing', async () => {
