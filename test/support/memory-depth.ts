@@ -128,12 +128,26 @@ export class MemoryDepth implements DepthSource {
       for (let first = 0; first < ofTier.length; first += perSegment) {
         const segmentId = this.nextSegmentId++;
         const part = ofTier.slice(first, first + perSegment);
-        this.segments.set(segmentId, encodeSegment(runOf(tier, part)));
+        this.segments.set(segmentId, blockOf(tier, part));
         part.forEach((snapshot, row) => places.set(snapshot, { segmentId, row }));
       }
     }
     return places;
   }
+}
+
+/** Blocks made before, by the first snapshot that they hold: many tests store the same snapshots. */
+const BLOCKS = new WeakMap<PlainSnapshot, { part: PlainSnapshot[]; block: Uint8Array }[]>();
+
+function blockOf(tier: PlainSnapshot['tier'], part: PlainSnapshot[]): Uint8Array {
+  const made = BLOCKS.get(part[0]) ?? [];
+  const isSame = (other: PlainSnapshot[]) =>
+    other.length === part.length && other.every((snapshot, i) => snapshot === part[i]);
+  const found = made.find((one) => isSame(one.part));
+  if (found !== undefined) return found.block;
+  const block = encodeSegment(runOf(tier, part));
+  BLOCKS.set(part[0], [...made, { part, block }]);
+  return block;
 }
 
 /** A coarse snapshot is visible only without a finer one in its length (docs/definitions.md#replay-tiers). */
@@ -142,6 +156,7 @@ export function visibleSnapshots(all: readonly PlainSnapshot[], nowS: number): P
   return past
     .filter(
       (one) =>
+        one.tier === TIERS[0] ||
         !past.some(
           (other) =>
             TIERS.indexOf(other.tier) < TIERS.indexOf(one.tier) &&
