@@ -10,8 +10,8 @@ const UNTIL_S = 1_794_659_696;
 const SEEDS = [20_261, 7];
 const PAGE_CELLS = 100_000;
 const PAGE_SNAPSHOTS = 288;
-/** Four spells of a day, twenty snapshots each. */
-const SPELLS = 4;
+/** Six spells of a day, twenty snapshots each. */
+const SPELLS = 6;
 const SPELL_SNAPSHOTS = 20;
 
 /** Places in a run of a snapshot's cells within the default band, ascending by market and bin. */
