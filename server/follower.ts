@@ -3,6 +3,7 @@
  * one value.
  */
 import type { Log } from './log.js';
+import { Turns } from './turns.js';
 
 /** A paced key rests ten times as long as its work took: it gets one eleventh of the time. */
 const PAUSE_FACTOR = 10;
@@ -132,6 +133,8 @@ export class Follower<K extends string | number> {
     // Changes of the same moment form one batch.
     await Promise.resolve();
     const { batchKeys = 1 } = this.options;
+    // Work that reads nothing never lets go of the event loop by itself.
+    const turns = new Turns();
     while (this.dueKeys.size > 0 && !this.closed) {
       const batch: K[] = [];
       for (const key of this.dueKeys) {
@@ -139,6 +142,8 @@ export class Follower<K extends string | number> {
       }
       for (const key of batch) this.dueKeys.delete(key);
       await this.workOn(batch);
+      const turn = turns.take();
+      if (turn !== undefined) await turn;
     }
   }
 

@@ -73,7 +73,7 @@ export class Commits {
           endCommit = this.directories.beginCommit(stage.touched);
           return { result, stage, flat, holders };
         });
-        stage.publish();
+        await stage.publish();
         holders.publish();
         return {
           result,

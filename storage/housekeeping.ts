@@ -1,8 +1,10 @@
 /** Maintenance in the background, after commits. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Commits } from './commit.js';
 import type { Catalog } from './depth/catalog.js';
 import { findSmallSegments } from './depth/compaction.js';
 import type { Directories } from './depth/directories.js';
+import { TOKENS_A_TURN } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
 
 /** How often the log is checked without a commit: counts of calls make it grow too. */
@@ -42,8 +44,11 @@ export class Housekeeping {
   }
 
   private async work(): Promise<void> {
+    let count = 0;
     for (const tokenId of this.touched) {
       this.touched.delete(tokenId);
+      // Tokens without small segments never let go of the event loop by themselves.
+      if (++count % TOKENS_A_TURN === 0) await nextTurn();
       await this.repeat(() => this.joinSmallSegments(tokenId));
     }
     await this.repeat(() => this.listOldSegments());

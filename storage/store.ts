@@ -1,6 +1,7 @@
 /** An open data directory. */
 import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { applyBundle, type Brought, type CommitOptions, Commits } from './commit.js';
 import type {
   CommitReport,
@@ -50,6 +51,17 @@ export interface StoreOptions extends CommitOptions {
 
 const DEFAULT_MEMORY_LIMIT_MIB = 1024;
 const DEFAULT_THREADS = 2;
+/** Tokens that listeners hear of in one turn of the event loop. */
+const TOKENS_A_TURN = 1024;
+const NO_CHANGE: StoreChange = {
+  tokenIds: [],
+  dcaTokens: [],
+  limitTokens: [],
+  holderTokens: [],
+  dlmmPools: false,
+  dlmmHours: false,
+  tokenHours: false,
+};
 
 /** What probe() writes: a block of a disk. */
 const PROBE_FILE = '.probe';
@@ -183,8 +195,12 @@ export class Store implements StoreOperations {
     );
     this.isUnused = false;
     const touched = change.tokenIds;
-    this.queue.settle(touched.flatMap((tokenId) => this.catalog.tokenById(tokenId)?.row ?? []));
-    for (const listener of this.listeners) listener(change);
+    for (const part of changesInTurns(change)) {
+      for (const listener of this.listeners) listener(part);
+      const rows = part.tokenIds.flatMap((id) => this.catalog.tokenById(id)?.row ?? []);
+      this.queue.settle(rows);
+      if (touched.length > TOKENS_A_TURN) await nextTurn();
+    }
     this.housekeeping.after(touched);
     const { brought, ...applied } = result;
     for (const listener of this.commitListeners) listener(brought, performance.now() - beganMs);
@@ -273,6 +289,15 @@ export class Store implements StoreOperations {
     for (const file of [PEPPER_FILE, `${DATABASE_FILE}.wal`, DATABASE_FILE]) {
       await rm(path.join(this.directory, file), { force: true });
     }
+  }
+}
+
+/** A change in parts of few tokens; the first part has all of the rest. */
+function* changesInTurns(change: StoreChange): Generator<StoreChange> {
+  const { tokenIds } = change;
+  yield { ...change, tokenIds: tokenIds.slice(0, TOKENS_A_TURN) };
+  for (let from = TOKENS_A_TURN; from < tokenIds.length; from += TOKENS_A_TURN) {
+    yield { ...NO_CHANGE, tokenIds: tokenIds.slice(from, from + TOKENS_A_TURN) };
   }
 }
 

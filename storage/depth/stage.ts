@@ -24,8 +24,8 @@ import { type Directories, sizedDirectory, type SizedDirectory } from './directo
 import { EMPTY_DIRECTORY, type Directory, type SegmentRef } from './directory.js';
 import { SegmentWriter } from './segments.js';
 
-/** Tokens prepared in one turn. */
-const TOKENS_A_TURN = 128;
+/** Tokens worked on in one turn. */
+export const TOKENS_A_TURN = 128;
 /** Rows of tokens or markets written at once: one by one, each costs DuckDB a block of memory. */
 const ROWS_AT_ONCE = 1000;
 
@@ -167,12 +167,21 @@ export class Stage {
     await this.prepare();
   }
 
-  /** Shows readers the committed state, in one turn: write() has prepared it. */
-  publish(): void {
-    for (const { entry, directory } of this.prepared) {
-      this.catalog.put(entry);
-      if (directory !== null) this.directories.publish(entry.tokenId, directory);
+  /** Shows readers the committed state: depth in one turn, after tokens without new depth in turns of their own. */
+  async publish(): Promise<void> {
+    const withDepth: PreparedToken[] = [];
+    let count = 0;
+    for (const prepared of this.prepared) {
+      if (prepared.directory !== null && prepared.directory.bytes > 0) withDepth.push(prepared);
+      else this.show(prepared);
+      if (++count % TOKENS_A_TURN === 0) await nextTurn();
     }
+    for (const prepared of withDepth) this.show(prepared);
+  }
+
+  private show({ entry, directory }: PreparedToken): void {
+    this.catalog.put(entry);
+    if (directory !== null) this.directories.publish(entry.tokenId, directory);
   }
 
   private async writeTokens(): Promise<void> {
@@ -183,6 +192,7 @@ export class Stage {
       await this.tx.run(`DELETE FROM tokens WHERE token_id IN (${ids})`);
     }
     for (let i = 0; i < changed.length; i += ROWS_AT_ONCE) {
+      await nextTurn();
       const rows = changed
         .slice(i, i + ROWS_AT_ONCE)
         .map(({ tokenId, row }) => [tokenId, ...TOKEN_COLUMNS.map((name) => row[name])]);

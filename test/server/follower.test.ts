@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Follower, LiveValue, type FollowerOptions } from '../../server/follower.js';
 import { createLog } from '../../server/log.js';
@@ -10,7 +11,14 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 const log = createLog((line) => void logged.push(line));
-const passMs = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+/** Passes time in steps, with the turns of the event loop that a follower takes between batches. */
+async function passMs(ms: number): Promise<void> {
+  for (const part of [0, ms]) {
+    await vi.advanceTimersByTimeAsync(part);
+    await nextTurn();
+    await vi.advanceTimersByTimeAsync(0);
+  }
+}
 
 describe('a follower', () => {
   /** A follower, and the batches that it worked on. */
@@ -85,6 +93,30 @@ describe('a follower', () => {
     expect(batches).toEqual([['c', 'd']]);
     await passMs(60_000);
     expect(batches).toHaveLength(1);
+  });
+
+  it('lets others run between batches that never wait for anything', async () => {
+    vi.useRealTimers();
+    let others = 0;
+    let isDone = false;
+    const keys = Array.from({ length: 100 }, (_, i) => String(i));
+    const { follower } = followerOf({
+      batchKeys: 1,
+      work: () => {
+        const untilMs = performance.now() + 1;
+        while (performance.now() < untilMs);
+        return Promise.resolve();
+      },
+    });
+    const look = (): void => {
+      others++;
+      if (!isDone) setImmediate(look);
+    };
+    setImmediate(look);
+    follower.touch(keys);
+    await follower.settled();
+    isDone = true;
+    expect(others).toBeGreaterThan(20);
   });
 
   it('leaves a failed key alone where it must not retry', async () => {
