@@ -47,13 +47,14 @@ export class QueryParameters {
 
   /**
    * A parameter's text, possibly empty; null if it was not sent.
+   * @param expected what to say to who sent it more than once
    * @throws ApiError 400 if it was sent more than once or with malformed encoding
    */
-  getText(name: string): string | null {
+  getText(name: string, expected = 'expected once'): string | null {
     const raw = this.raw.get(name);
     if (raw === undefined) return null;
     if (typeof raw === 'number') {
-      throw invalidParameter(name, `expected once, was sent ${raw} times`);
+      throw invalidParameter(name, `${expected}, was sent ${raw} times`);
     }
     const value = decode(raw);
     if (value === null) throw malformed(name);
@@ -64,8 +65,8 @@ export class QueryParameters {
    * A parameter's non-empty text; null if it was not sent.
    * @throws ApiError 400 if it was sent empty, more than once or with malformed encoding
    */
-  get(name: string): string | null {
-    const value = this.getText(name);
+  get(name: string, expected?: string): string | null {
+    const value = this.getText(name, expected);
     if (value === '') throw invalidParameter(name, 'expected a value, was sent empty');
     return value;
   }
@@ -106,6 +107,8 @@ type ValueReader = (text: string) => unknown;
 interface CompiledParameter {
   name: string;
   read: ValueReader;
+  /** What to say to who sent it more than once. */
+  once: string;
   /** The value if it was not sent; undefined if it is optional. */
   fallback: unknown;
   required: boolean;
@@ -143,8 +146,8 @@ export function compileQuery<Q extends TObject>(schema: Q): (query: QueryParamet
   );
   return (query) => {
     const values: Record<string, unknown> = {};
-    for (const { name, read, fallback, required } of parameters) {
-      const text = query.get(name);
+    for (const { name, read, once, fallback, required } of parameters) {
+      const text = query.get(name, once);
       if (text !== null) values[name] = read(text);
       else if (required) throw invalidParameter(name, 'expected a value, was not sent');
       else values[name] = fallback;
@@ -157,6 +160,8 @@ function compileParameter(name: string, schema: ParameterSchema): CompiledParame
   return {
     name,
     read: readerOf(name, schema),
+    once:
+      schema.type === 'array' ? 'expected once, its items separated by commas' : 'expected once',
     fallback: schema.default,
     required: isRequired(schema),
   };

@@ -314,11 +314,14 @@ function mint(address: string, from: string): string {
   throw new UsageError(`${from}: expected a base58 mint, not ${address}`);
 }
 
+/** Characters of hosts that URL takes but no browser sends: wildcards, and the commas of a list. */
+const NO_HOST = /[*,]/;
+
 /** An origin as browsers send it: without a path, a default port or an upper-case letter. */
 function webOrigin(text: string, from: string): string {
   if (text === ANY_ORIGIN) return text;
   const { protocol = '', origin = '' } = URL.canParse(text) ? new URL(text) : {};
-  const isWeb = protocol === 'http:' || protocol === 'https:';
+  const isWeb = /^https?:$/.test(protocol) && !NO_HOST.test(text);
   if (isWeb && text === origin) return text;
   const hint = isWeb ? `; did you mean ${origin}?` : '';
   throw new UsageError(

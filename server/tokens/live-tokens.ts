@@ -183,8 +183,9 @@ export class LiveTokens {
     if (allStale === this.allStale) return;
     this.allStale = allStale;
     const newest = new Date((this.newestT() ?? 0) * 1000).toISOString();
-    const what = allStale ? "every token's newest snapshot is stale" : 'snapshots are fresh again';
-    this.options.log.info(what, { newest });
+    const { log } = this.options;
+    if (allStale) log.warn("every token's newest snapshot is stale", { newest });
+    else log.info('snapshots are fresh again', { newest });
   }
 
   private knownNewest(tokenId: number): SnapshotRef | null {

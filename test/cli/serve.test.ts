@@ -308,6 +308,8 @@ describe('settings', () => {
         /not 'a\.example'$/,
       ],
       [['--cors-origin', 'null'], {}, /^--cors-origin: expected an origin/],
+      [['--cors-origin', 'https://*.a.example'], {}, /^--cors-origin: .*, not '.*a\.example'$/],
+      [['--cors-origin', 'https://a.example,https://b.example'], {}, /not '.*b\.example'$/],
       [['--cors-origin', ''], {}, /^--cors-origin: expected an origin/],
       [[], { FATHOM_CORS_ORIGIN: 'https://a.example,,*' }, /^FATHOM_CORS_ORIGIN: expected an orig/],
       [['extra'], {}, /^unexpected extra$/],

@@ -284,6 +284,14 @@ describe('bad values', () => {
     expect(failure(`${name}=%E2%82`)).toMatchObject(refused);
   });
 
+  it('say how a list is sent, where each of its items came as one of its own', () => {
+    const sent = 'was sent 2 times';
+    expect(failure('venues=Binance&venues=OKX')).toMatchObject({
+      message: `venues: expected once, its items separated by commas, ${sent}`,
+    });
+    expect(failure('from=-1h&from=-2h')).toMatchObject({ message: `from: expected once, ${sent}` });
+  });
+
   it('in a name itself are refused', () => {
     expect(failure('%zz=1')).toMatchObject({ error_code: 'invalid_parameter', parameter: '%zz' });
   });
