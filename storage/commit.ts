@@ -14,7 +14,7 @@ import type { CommitReport, StoreChange, TokenRow } from './contract.js';
 import type { Catalog } from './depth/catalog.js';
 import { DepthCommit, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
-import { Stage } from './depth/stage.js';
+import { checkSpelling, Stage } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
 import { Lanes } from './duckdb/lanes.js';
 import { Overlay, withScratch } from './duckdb/overlay.js';
@@ -203,13 +203,20 @@ class Application {
   }
 
   private async applyMarkets({ chain, address, markets, origins }: MarketsFrame): Promise<void> {
-    const { file } = this.header;
+    const { file, mode } = this.header;
     const { stage } = this.tools;
     const token = await named(file, () => stage.token(chain, address));
     for (const [i, market] of markets.entries()) {
       const origin = origins?.[i];
       const where = origin === undefined ? file : `${file}:${origin.line}`;
-      await named(where, () => stage.marketIndexes(token, [market]), origin?.prefix);
+      await named(
+        where,
+        () => {
+          if (mode === 'merge') checkSpelling(token, market);
+          return stage.marketIndexes(token, [market]);
+        },
+        origin?.prefix,
+      );
     }
   }
 

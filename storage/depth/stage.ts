@@ -21,6 +21,7 @@ import {
   tokenKey,
 } from './catalog.js';
 import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';
+import { marketName } from './market-names.js';
 import { EMPTY_DIRECTORY, type Directory, type SegmentRef } from './directory.js';
 import { SegmentWriter } from './segments.js';
 
@@ -265,6 +266,29 @@ export class Stage {
       );
     }
   }
+}
+
+/**
+ * For merges, where an order book under a second spelling of its names would count twice.
+ * @throws InputError if the token has the order book under another spelling
+ */
+export function checkSpelling(
+  { markets, marketIndexes }: Pick<StagedToken, 'markets' | 'marketIndexes'>,
+  market: Market,
+): void {
+  if (market.address !== null || marketIndexes.has(marketKey(market))) return;
+  const pair = market.pair?.toLowerCase();
+  const known = markets.find(
+    (other) =>
+      other.address === null &&
+      other.pair?.toLowerCase() === pair &&
+      venueKey(other.source) === venueKey(market.source),
+  );
+  if (known === undefined) return;
+  const field = known.source === market.source ? 'pair' : 'source';
+  throw new InputError(
+    `markets.${field}: the store has this market as ${marketName(known)}, not ${marketName(market)}: spell it as there`,
+  );
 }
 
 /** @throws InputError if a market changes its exchange type */

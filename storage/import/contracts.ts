@@ -38,7 +38,8 @@ export function checkContracts(
   options: { contractUsd?: number; contractSize?: number },
 ): void {
   if (options.contractUsd !== undefined || options.contractSize !== undefined) return;
-  const rule = Object.hasOwn(RULES, market.source) ? RULES[market.source] : undefined;
+  const exchange = market.source.toLowerCase();
+  const rule = Object.hasOwn(RULES, exchange) ? RULES[exchange] : undefined;
   if (rule === undefined || rule.symbols?.test(market.pair) === false) return;
   const worth = rule.worth === undefined ? '' : ` (${rule.worth})`;
   const found = `${market.source} ${market.pair}`;

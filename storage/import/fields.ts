@@ -80,7 +80,9 @@ export function parseJsonObject(text: string, where: string): JsonObject {
     value = null;
   }
   if (isJsonObject(value)) return value;
-  throw new InputError(`${where}: the line: expected a JSON object, found '${excerpt(text)}'`);
+  throw new InputError(
+    `${where}: the line: expected one whole JSON object, found '${excerpt(text)}'`,
+  );
 }
 
 function isJsonObject(value: unknown): value is JsonObject {

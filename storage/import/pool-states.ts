@@ -10,7 +10,7 @@ import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
 import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
 import { excerpt } from './refusals.js';
-import type { ImportOptions, ImportReport, ImportToken, LeftOut } from './formats.js';
+import type { ImportFormat, ImportOptions, ImportReport, ImportToken, LeftOut } from './formats.js';
 
 /** Ticks and bins of the token's states, all held in memory: states of one time may lie apart. */
 const MAX_HELD_LEVELS = 4_000_000;
@@ -18,6 +18,13 @@ const MAX_HELD_STATES = 500_000;
 const MAX_BIN_ID = 8_388_608;
 /** Characters of the fields that a message lists. */
 const MAX_FOUND_CHARS = 120;
+/** Fields that one layout alone has. */
+const FORMAT_OF_FIELD: readonly (readonly [field: string, format: ImportFormat])[] = [
+  ['ticks', 'clmm-pools'],
+  ['bins', 'dlmm-bins'],
+  ['reserve0', 'cp-pairs'],
+  ['reserve0_raw', 'cp-pairs'],
+];
 const Q96 = 2 ** 96;
 const INTEGER = /^[0-9]+$/;
 const SIGNED_INTEGER = /^-?[0-9]+$/;
@@ -70,6 +77,7 @@ interface PoolMarketBody {
 
 /** One layout of pool states, one JSON object a line. */
 interface PoolLayout {
+  format: ImportFormat;
   /** The fields that name the venue and the two tokens. */
   names: readonly [string, string, string];
   /** The market's body for the token on side `token`. */
@@ -107,11 +115,15 @@ export async function* importPools(
 }
 
 /** @throws InputError where the first state is none of the layout: the file is of another kind */
-function checkLayout(fields: JsonFields, { names }: PoolLayout): void {
-  if (names.filter((name) => name in fields.object).length > 1) return;
-  const found = excerpt(Object.keys(fields.object).join(', '), MAX_FOUND_CHARS) || 'no field';
+function checkLayout(fields: JsonFields, { format, names }: PoolLayout): void {
+  const { object, where } = fields;
+  const met = FORMAT_OF_FIELD.find(([field]) => field in object)?.[1];
+  const isOther = met !== undefined && met !== format;
+  if (!isOther && names.filter((name) => name in object).length > 1) return;
+  const found = excerpt(Object.keys(object).join(', '), MAX_FOUND_CHARS) || 'no field';
+  const advice = isOther ? `: import it as ${met}` : '';
   throw new InputError(
-    `${fields.where}: expected a pool state with ${names.join(', ')}, found ${found}`,
+    `${where}: expected a pool state with ${names.join(', ')}, found ${found}${advice}`,
   );
 }
 
@@ -262,6 +274,7 @@ function humanAmount(digits: string, decimals: number): number {
  * liquidity, also where the pool stores another figure (`ticks_match_liquidity` false).
  */
 export const CLMM_POOLS: PoolLayout = {
+  format: 'clmm-pools',
   names: ['protocol', 'token0', 'token1'],
   readBody: (fields, head, token, quoteUsd) => {
     const sqrtPrice = fields.digits('sqrt_price_x96');
@@ -284,6 +297,7 @@ export const CLMM_POOLS: PoolLayout = {
 
 /** Liquidity book pools (Trader Joe, Meteora DLMM): bin ids shifted so that id 0 has price 1. */
 export const DLMM_BINS: PoolLayout = {
+  format: 'dlmm-bins',
   names: ['protocol', 'token_x', 'token_y'],
   readBody: (fields, head, token, quoteUsd) => {
     const [x, y] = head.tokens.map((side) => side.decimals);
@@ -312,6 +326,7 @@ export const DLMM_BINS: PoolLayout = {
 
 /** Constant-product pairs (Uniswap v2), reserves in human (`reserve0`) or raw units (`_raw`). */
 export const CP_PAIRS: PoolLayout = {
+  format: 'cp-pairs',
   names: ['venue', 'token0', 'token1'],
   readBody: (fields, head, token, quoteUsd) => {
     const reserves = [0, 1].map((side) =>

@@ -167,6 +167,14 @@ export class TardisRow {
     return end + 1;
   }
 
+  /** Leaves the row out: files that were put together repeat their header. */
+  private skipHeader(): void {
+    if (!this.names.every((name, column) => this.isWord(column, name))) {
+      throw this.fault('the row', 'expected the same columns as in the header, found others');
+    }
+    this.isTaken = false;
+  }
+
   /** Asks whether the row's market is taken, unless it is that of the row before. */
   private checkMarket(): void {
     const { bytes, identity, exchangeColumn } = this;
@@ -180,6 +188,10 @@ export class TardisRow {
       throw this.fault('exchange, symbol', 'expected names, found nothing');
     }
     this.identity = bytes.slice(from, to);
+    if (exchange === 'exchange' && symbol === 'symbol') {
+      this.skipHeader();
+      return;
+    }
     this.isTaken = this.choice.takes(this.where, symbol, exchange);
     if (this.isTaken) [this.exchange, this.symbol] = [exchange, symbol];
   }

@@ -6,6 +6,7 @@ import { InputError } from '../errors.js';
 import { readBytes } from '../lines.js';
 import { JsonFields, type JsonObject } from './fields.js';
 import type { ImportReport } from './formats.js';
+import { excerpt } from './refusals.js';
 
 /** A list is one JSON document; the whole mainnet list has 6 MB. */
 const MAX_LIST_BYTES = 256 * 1024 * 1024;
@@ -133,6 +134,12 @@ export async function* importWormholeCsv(
   const legs = new TokenLegs(report);
   for (const path of files) {
     for await (const record of readCsv(path)) {
+      if (!record.header.includes('source') && !record.header.includes('dest')) {
+        const found = excerpt(record.header.join(','));
+        throw new InputError(
+          `${path}:1: this is not a Wormhole list: expected a column source or dest, found '${found}'`,
+        );
+      }
       report.messages++;
       const row = new WormholeRow(`${path}:${record.line}`, record);
       const [mint, contract] = [row.leg('sol'), row.leg('eth')];

@@ -1,5 +1,5 @@
 /** What a failed `fathom import` says, and that it leaves nothing behind. */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
@@ -51,6 +51,26 @@ describe('an import from which nothing comes', () => {
 });
 
 describe('a refused import', () => {
+  it('never writes over a file that it reads, and names a folder that is missing', async () => {
+    const file = path.join(directory, 'book.csv');
+    for (const out of [file, path.join(directory, '.', 'linked.csv')]) {
+      if (out !== file) symlinkSync(file, out);
+      const ended = await importRows(book('X'), ['--every', '1s', '--out', out]);
+      expect([ended.status, ended.stderr.split('\n')[0]]).toEqual([
+        2,
+        `fathom: --out: ${out} is one of the files to read`,
+      ]);
+      expect(readFileSync(file, 'utf8')).toBe([HEADER, ...book('X')].join('\n'));
+      if (out !== file) rmSync(out);
+    }
+    const nowhere = path.join(directory, 'nowhere');
+    const ended = await importRows(book('X'), ['--out', path.join(nowhere, 'rows.ndjson')]);
+    expect([ended.status, ended.stderr.split('\n')[0]]).toEqual([
+      2,
+      `fathom: --out: ${nowhere} is no folder`,
+    ]);
+  });
+
   it('names the flag that would lift it, without a page of usage', async () => {
     const data = path.join(directory, 'data');
     const ended = await importRows([...book('X'), ...book('Y')], ['--data', data]);

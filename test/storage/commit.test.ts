@@ -469,6 +469,20 @@ describe('A commit is refused, and nothing of it stays,', () => {
     );
   });
 
+  it('where a merge has an order book of the store under another spelling', async () => {
+    await commitRows(store, [snapshot(1, [binance()])]);
+    const respelled = { ...binance(), source: 'BINANCE' };
+    await expectRefused(
+      () => commitRows(store, [snapshot(1, [respelled])], { mode: 'merge' }),
+      /^test\.ndjson:1: markets\[0\]\.source: the store has this market as Binance\/A\/USDT, not BINANCE\/A\/USDT: spell it as there$/,
+    );
+    const lower = { ...binance(), pair: 'a/usdt' };
+    await expectRefused(
+      () => commitRows(store, [snapshot(1, [lower])], { mode: 'merge' }),
+      /^test\.ndjson:1: markets\[0\]\.pair: the store has this market as Binance\/A\/USDT, not Binance\/a\/usdt: spell it as there$/,
+    );
+  });
+
   it('where an asset would have two legs of one chain', async () => {
     await commitTokens(store, [{ address: MINT, asset: 'sol' }]);
     await expectRefused(

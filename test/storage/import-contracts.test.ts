@@ -29,6 +29,7 @@ const IN_CONTRACTS: [string, string][] = [
   ['binance-delivery', 'BTCUSD_PERP'],
   ['bitmex', 'XBTUSD'],
   ['bitmex', 'ADAUSDT'],
+  ['BitMEX', 'XBTUSD'],
   ['bybit', 'BTCUSD'],
   ['bybit', 'ETHUSDM24'],
   ['cryptofacilities', 'PI_XBTUSD'],

@@ -163,8 +163,14 @@ describe('a file of another kind', () => {
     await expect(importAll('clmm-pools', [dlmm], TOKEN)).rejects.toThrow(
       `${dlmm}:1: expected a pool state with protocol, token0, token1, found protocol, pool, `,
     );
+    await expect(importAll('clmm-pools', [dlmm], TOKEN)).rejects.toThrow(
+      /: import it as dlmm-bins$/,
+    );
+    await expect(importAll('clmm-pools', [fixture('cp_excerpt.ndjson')], TOKEN)).rejects.toThrow(
+      /: import it as cp-pairs$/,
+    );
     await expect(run('cp-pairs', '{\n"venue": 1}\n')).rejects.toThrow(
-      "some.txt:1: the line: expected a JSON object, found '{'",
+      "some.txt:1: the line: expected one whole JSON object, found '{'",
     );
   });
 

@@ -155,7 +155,7 @@ describe('clmm-pools', () => {
     );
     const cut = scratch.file('cut.ndjson', JSON.stringify(state).slice(0, 200));
     await expect(importAll('clmm-pools', [cut], TOKEN)).rejects.toThrow(
-      'cut.ndjson:1: the line: expected a JSON object',
+      'cut.ndjson:1: the line: expected one whole JSON object',
     );
   });
 

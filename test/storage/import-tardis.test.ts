@@ -198,6 +198,16 @@ describe('Tardis changes', () => {
     await expect(importTardis(rows)).rejects.toThrow(`feed.csv:4: ${message}`);
   });
 
+  it('go on behind a header that is repeated, and not behind another one', async () => {
+    const [first, second] = [whole(0), whole(1)];
+    const plain = await importTardis([...first, ...second]);
+    expect(await importTardis([...first, HEADER, ...second])).toEqual(plain);
+    const other = HEADER.replace('side,price', 'price,side');
+    await expect(importTardis([...first, other, ...second])).rejects.toThrow(
+      `feed.csv:${2 + first.length}: the row: expected the same columns as in the header, found others`,
+    );
+  });
+
   it('are refused where a side grows beyond its limit', async () => {
     const level = (_: unknown, i: number) => row(0, 0, true, 'bid', 1 + i / 1000, 1);
     const rows = Array.from({ length: MAX_SIDE_LEVELS + 1 }, level);

@@ -156,7 +156,9 @@ describe('wormhole-csv', () => {
     await expect(run(`eth,X,X,${SOL},9.0,,,,,`)).rejects.toThrow(
       'sourceAddress: expected an address',
     );
-    await expect(run('a,b', 'x,y\n')).rejects.toThrow('source: the header has no such column');
+    await expect(run('a,b', 'x,y\n')).rejects.toThrow(
+      "w.csv:1: this is not a Wormhole list: expected a column source or dest, found 'x,y'",
+    );
     await expect(importAll('wormhole-csv', [bySource], TOKEN)).rejects.toThrow('--token: ');
   });
 

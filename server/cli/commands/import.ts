@@ -1,7 +1,8 @@
 /** `fathom import FORMAT FILE...` */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { UsageError } from '../../../storage/errors.js';
 import {
   IMPORT_FORMATS,
@@ -141,6 +142,7 @@ async function intoFile(
   options: ImportOptions,
   out: string,
 ): Promise<Outcome> {
+  await checkOut(out, files);
   const read = new ImportReport();
   const part = `${out}.part`;
   const progress = new Progress();
@@ -162,6 +164,24 @@ async function intoFile(
     progress.end();
   }
   return { read, text: `wrote ${count(read.rows)} rows to ${out}`, json: { out } };
+}
+
+/** @throws UsageError where the output would replace a file that is read, or its folder does not exist */
+async function checkOut(out: string, files: readonly string[]): Promise<void> {
+  const folder = await stat(path.dirname(out)).catch(() => null);
+  if (folder?.isDirectory() !== true) {
+    throw new UsageError(`--out: ${path.dirname(out)} is no folder`);
+  }
+  for (const place of [out, `${out}.part`]) {
+    const found = await stat(place).catch(() => null);
+    if (found === null) continue;
+    for (const file of files) {
+      const { dev, ino } = (await stat(file).catch(() => null)) ?? { dev: -1, ino: -1 };
+      if (dev === found.dev && ino === found.ino) {
+        throw new UsageError(`--out: ${place} is one of the files to read`);
+      }
+    }
+  }
 }
 
 function tellReport(read: ImportReport): void {
