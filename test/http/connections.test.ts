@@ -378,7 +378,7 @@ describe('awkward requests', () => {
     await eventually('the requests are forgotten', () => server.live === 0);
   });
 
-  it('with a head of 12 KB are read, with an endless one refused', async () => {
+  it('with a head of 12 KB, or a longer one in one piece, are read, with an endless one refused', async () => {
     const headers = { 'X-Filler': 'x'.repeat(12_000) };
     const client = await RawClient.connect(server.port);
     const text = requestText('GET /nowhere', headers);
@@ -386,6 +386,10 @@ describe('awkward requests', () => {
     setTimeout(() => client.send(text.slice(6000)), 30);
     await client.until('not_found');
     client.socket.destroy();
+    const whole = await RawClient.connect(server.port);
+    whole.send(requestText('GET /nowhere', { 'X-Filler': 'x'.repeat(20_000) }));
+    await whole.until('not_found');
+    whole.socket.destroy();
     const endless = await RawClient.connect(server.port);
     endless.send('GET /nowhere HTTP/1.1\r\nHost: a\r\nX: ');
     const timer = setInterval(() => endless.send('x'.repeat(5000)), 10);
