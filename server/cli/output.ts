@@ -49,6 +49,11 @@ export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** A count of things: `1 page`, `2,000 pages`. */
+export function counted(value: number, unit: string): string {
+  return `${count(value)} ${unit}${value === 1 ? '' : 's'}`;
+}
+
 /** Progress is shown only after this time. */
 const PATIENCE_MS = 2000;
 const REDRAW_MS = 200;

@@ -27,9 +27,9 @@ export async function coverageText(
         typeof newestT === 'number' && newestT >= next ? newestT : null,
       );
     }
-    return newestT === 'unknown'
-      ? 'the server does not know this token'
-      : `there is none since ${isoOf(from)} either`;
+    if (newestT === 'unknown') return 'the server does not know this token';
+    if (newestT === null) return `there is none since ${isoOf(from)} either`;
+    return `the newest one is of ${isoOf(newestT)}, and only those since ${isoOf(from)} are served; a server with --as-of serves earlier ones`;
   } catch {
     options.signal.throwIfAborted();
     return '';

@@ -22,6 +22,7 @@ import {
 } from './part-file.js';
 import {
   difference,
+  flagOf,
   isoOf,
   outdated,
   pageUrl,
@@ -73,7 +74,7 @@ export interface DownloadResult {
 
 /**
  * Writes the whole window to `out`, which appears when it is complete.
- * @throws ReplayError, also where the window has no snapshot, or none of the venues; fetched pages are kept for the next
+ * @throws ReplayError, also where the window has no snapshot, or none of its cells passes the filters; fetched pages are kept for the next
  *   download of the same request
  */
 export async function download(options: Download): Promise<DownloadResult> {
@@ -91,7 +92,7 @@ export async function download(options: Download): Promise<DownloadResult> {
       // There is nothing to resume.
       const { totals, paged } = part.state;
       const noSnapshot = (totals?.snapshots ?? 0) === 0;
-      if (noSnapshot || (paged && totals !== null && hasNoVenue(totals))) await removeParts(paths);
+      if (noSnapshot || (paged && hasNoCell(options.request, totals))) await removeParts(paths);
     }
   } finally {
     await unlock();
@@ -107,7 +108,7 @@ async function complete(
   options.onProgress(part.state);
   const totals = await fetchPages(options, part);
   if (totals.snapshots === 0) throw await emptyWindow(options, totals);
-  if (hasNoVenue(totals)) throw noVenue(totals);
+  if (hasNoCell(options.request, totals)) throw noCell(options.request, totals);
   const bytes = await finish(options, paths, part, totals);
   return { totals, bytes, resumedPages };
 }
@@ -120,18 +121,38 @@ async function emptyWindow({ coverage }: Download, totals: Totals): Promise<Repl
   );
 }
 
-/** Whether venues were asked for, none of which has depth on any page. */
-function hasNoVenue({ head, venuesNotFound }: Totals): boolean {
-  const { venues } = head.filter;
-  return venues !== null && venues.every((venue) => venuesNotFound.includes(venue));
+/** Parameters that leave cells out. */
+const NARROWING = [
+  'types',
+  'onchain',
+  'venues',
+  'exclude_types',
+  'exclude_venues',
+  'min_pct',
+  'max_pct',
+];
+
+function narrowing({ parameters }: ReplayRequest): string[] {
+  return NARROWING.filter((name) => parameters[name] !== undefined);
 }
 
-function noVenue({ head, venuesNotFound, facets }: Totals): ReplayError {
-  const known = facets?.venues.map(({ key }) => key) ?? [];
-  const there = known.length === 0 ? 'no venue has any' : `venues with depth: ${known.join(', ')}`;
-  return new ReplayError(
-    `--venues: no depth of ${venuesNotFound.join(', ')} on ${head.token} in the window; ${there}`,
-  );
+/** Whether the request's filters and band leave no cell of any page. */
+function hasNoCell(request: ReplayRequest, totals: Totals | null): boolean {
+  return totals?.cells === 0 && narrowing(request).length > 0;
+}
+
+function noCell(request: ReplayRequest, { head, venuesNotFound, facets }: Totals): ReplayError {
+  const keysOf = (list: readonly { key: string }[]) => list.map(({ key }) => key).join(', ');
+  const { types = [], venues = [] } = facets ?? {};
+  const noVenue = head.filter.venues?.every((venue) => venuesNotFound.includes(venue)) ?? false;
+  const none = noVenue
+    ? `--venues: no depth of ${venuesNotFound.join(', ')} on ${head.token} in the window`
+    : `${narrowing(request).map(flagOf).join(', ')}: no cell of ${head.token} in the window passes`;
+  const there =
+    venues.length === 0
+      ? `no venue has any from ${head.min_pct} to ${head.max_pct} percent of the price`
+      : `venues with depth: ${keysOf(venues)}${noVenue ? '' : `; types: ${keysOf(types)}`}`;
+  return new ReplayError(`${none}; ${there}`);
 }
 
 async function checkOutput({ out, force }: Download): Promise<void> {

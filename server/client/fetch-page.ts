@@ -1,10 +1,12 @@
 /** Fetches a page, with retries while the server is busy, limits the rate or is unreachable. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UsageError } from '../../storage/errors.js';
 import { PageFault, parsePage, type RemotePage } from './page.js';
-import { ReplayError, repeated } from './request.js';
+import { flagOf, ReplayError, repeated } from './request.js';
 
 /** Statuses of a server, or a proxy in front of it, that is briefly unavailable. */
 const PASSING_STATUSES = [500, 502, 503, 504];
+const BAD_REQUEST = 400;
 const TOO_MANY_REQUESTS = 429;
 /** Maximum size of a decoded body; no full page reaches it. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
@@ -27,6 +29,7 @@ interface FetchOptions extends GetOptions {
 /**
  * Retries after `replay_busy`, rate limits and lost connections, within bounds.
  * @throws ReplayError with the server's message if it refuses, or if a bound is reached
+ * @throws UsageError if it refuses the value of a parameter
  * @throws the signal's reason once it is aborted
  */
 export async function fetchPage(url: URL, options: FetchOptions): Promise<RemotePage> {
@@ -54,7 +57,7 @@ async function ask(url: URL, options: GetOptions): Promise<Outcome> {
   if (reply.status === 200) return { page: pageOf(url, reply) };
   const message = `${url.origin} answered ${reply.status}: ${wordsOf(reply)}`;
   const kind = retryKind(reply);
-  if (kind === null) throw new ReplayError(message);
+  if (kind === null) throw wrongFlag(reply) ?? new ReplayError(message);
   return { kind, askedMs: retryAfterMs(reply.headers, Date.now()), message };
 }
 
@@ -121,6 +124,17 @@ function wordsOf(reply: HttpReply): string {
   const location = reply.headers.get('location');
   if (words === undefined && location !== null) return repeated(`redirected to ${location}`);
   return repeated(words ?? (reply.body || 'no reason given'));
+}
+
+/** The server's word that the value of a parameter is wrong, as one of the flag that it came from. */
+function wrongFlag(reply: HttpReply): UsageError | null {
+  const { parameter } = errorBody(reply);
+  if (reply.status !== BAD_REQUEST || typeof parameter !== 'string') return null;
+  const words = wordsOf(reply);
+  const named = `${parameter}: `;
+  return new UsageError(
+    `${flagOf(repeated(parameter))}: ${words.startsWith(named) ? words.slice(named.length) : words}`,
+  );
 }
 
 function errorBody({ body }: HttpReply): Record<string, unknown> {

@@ -1,6 +1,9 @@
 /** Parquet: a file with a row per cell, made by DuckDB. */
 import { open } from 'node:fs/promises';
+import type { DataType } from 'apache-arrow';
 import { BIN_FACTORS, MIN_BIN } from '../../compute/ladder.js';
+import { dictionaryType, UTC_MILLISECONDS } from '../../compute/replay/arrow-columns.js';
+import { arrow } from '../../compute/segment/arrow.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { fileColumns, partColumns, partPage } from './columnar.js';
 import { dataAddress, slotColumns, type PageWriter } from './formats.js';
@@ -50,7 +53,39 @@ function copyStatement(totals: Totals, part: string, to: string): string {
   ]);
   const selected = fileColumns(totals).map((name) => `${expressions.get(name) ?? name} AS ${name}`);
   const source = `read_csv(${literal(globEscaped(part))}, columns = {${types.join(', ')}}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"')`;
-  return `COPY (SELECT ${selected.join(', ')} FROM ${source}) TO ${literal(to)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, USE_TMP_FILE false)`;
+  return `COPY (SELECT ${selected.join(', ')} FROM ${source}) TO ${literal(to)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, USE_TMP_FILE false, KV_METADATA {${literal(ARROW_SCHEMA_KEY)}: ${literal(arrowSchema(totals))}})`;
+}
+
+/** Key of the file's metadata under which readers that make Arrow tables look for the types of columns. */
+const ARROW_SCHEMA_KEY = 'ARROW:schema';
+
+const { Field, Float64, Int16, Int64, RecordBatchStreamWriter, Schema } = arrow;
+
+/** Columns that hold no text. */
+const ARROW_TYPES: Readonly<Partial<Record<string, DataType>>> = {
+  t: new Int64(),
+  price_usd: new Float64(),
+  bin: new Int16(),
+  support_usd: new Float64(),
+  resistance_usd: new Float64(),
+  timestamp: UTC_MILLISECONDS,
+  price: new Float64(),
+};
+
+/**
+ * The schema message of an Arrow stream of these columns, in base64. With it, Arrow, pandas and Polars read texts
+ * as dictionaries, in about a quarter of the memory; others see texts.
+ */
+function arrowSchema(totals: Totals): string {
+  const fields = fileColumns(totals).map(
+    (name, i) => new Field(name, ARROW_TYPES[name] ?? dictionaryType(i), true),
+  );
+  const writer = new RecordBatchStreamWriter();
+  writer.reset(undefined, new Schema(fields));
+  writer.finish();
+  const stream = Buffer.from(writer.toUint8Array(true));
+  // A mark of four bytes, the message's length, the message; then the end of the stream.
+  return stream.subarray(0, 8 + stream.readUInt32LE(4)).toString('base64');
 }
 
 function literal(text: string): string {

@@ -6,6 +6,11 @@ import { BASE_PATH } from '../api/endpoint.js';
 /** Query parameters by name; the server checks them. */
 export type ReplayParameters = Readonly<Record<string, string>>;
 
+/** The flag of `fathom replay` that sends a query parameter. */
+export function flagOf(parameter: string): string {
+  return `--${parameter.replaceAll('_', '-')}`;
+}
+
 export interface ReplayRequest {
   /** Base URL without a trailing slash. */
   url: string;

@@ -77,14 +77,24 @@ describe('wrong usage', () => {
   });
 });
 
+describe('a value that the server refuses is wrong usage of its flag', () => {
+  it.each([
+    ['a bad type', ['--types', 'pool'], /^--types: expected any of/],
+    ['both of a pair', ['--venues', 'a', '--exclude-venues', 'b'], /^--exclude-venues: /],
+    ['an empty time', ['--from', ''], /^--from: expected a value/],
+    ['milliseconds', ['--to', '1790000000000'], /^--to: .*not milliseconds/],
+    ['a band upside down', ['--min-pct', '-5', '--max-pct', '-10'], /^--min-pct: /],
+  ])('%s', async (_, words, message) => {
+    const error = await failure([MINT, '--out', file(), ...words]);
+    expect(error).toBeInstanceOf(UsageError);
+    expect(error.message).toMatch(message);
+    expect(readdirSync(directory).filter((name) => name.startsWith('never'))).toEqual([]);
+  });
+});
+
 describe('what the server refuses is told in its words', () => {
   it.each([
     ['a wrong key', [], { FATHOM_KEY: 'fathom_wrong' }, /answered 401: .*key/],
-    ['a bad type', ['--types', 'pool'], {}, /answered 400: types: expected any of/],
-    ['both of a pair', ['--venues', 'a', '--exclude-venues', 'b'], {}, /400: exclude_venues/],
-    ['an empty time', ['--from', ''], {}, /answered 400: from: expected a value/],
-    ['milliseconds', ['--to', '1790000000000'], {}, /answered 400: to: .*not milliseconds/],
-    ['a band upside down', ['--min-pct', '-5', '--max-pct', '-10'], {}, /answered 400: min_pct/],
     ['a window long gone', ['--to', '1500000000'], {}, /answered 400: (from|to): /],
     ['a path of no server', ['--url', 'URL/deep/'], {}, /answered 404/],
   ])('%s', async (_, words, env, message) => {

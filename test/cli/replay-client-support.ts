@@ -18,6 +18,8 @@ import { MAIN, type Ended } from '../support/processes.js';
 export const MINT = 'So11111111111111111111111111111111111111112';
 /** A mint with a record and no snapshot. */
 export const BARE_MINT = 'BareMint11111111111111111111111111111111111';
+/** A mint whose only snapshot is of two years ago. */
+export const OLD_MINT = 'PastMint11111111111111111111111111111111111';
 export const LEG = '0x00000000000000000000000000000000000000aa';
 /** The last snapshot; the service's clock stands a second later. */
 export const LAST_T = 1_790_000_000;
@@ -26,6 +28,8 @@ const SNAPSHOTS = 2600;
 const EVERY_S = 60;
 /** Snapshots before this one come every 15 minutes. */
 const COARSE_BEFORE = 300;
+/** When that snapshot of two years ago was taken. */
+export const OLD_T = AS_OF - 2 * 365 * 86_400;
 export const FIRST_T = LAST_T - (SNAPSHOTS - 1) * EVERY_S;
 
 type Cell = [bin: number, supportUsd: number, resistanceUsd: number];
@@ -167,7 +171,10 @@ async function ingestMarket(data: string): Promise<void> {
   const directory = temporaryDirectory();
   const rows = snapshotRows();
   const lines = (items: readonly object[]) => items.map((row) => JSON.stringify(row)).join('\n');
-  writeFileSync(path.join(directory, 'snapshots.ndjson'), lines(rows));
+  writeFileSync(
+    path.join(directory, 'snapshots.ndjson'),
+    lines([...rows, { ...rows[0], address: OLD_MINT, t: OLD_T }]),
+  );
   const legs = [
     { chain: 'mainchain', address: MINT, symbol: 'SOL', name: 'SOL', asset: 'sol' },
     { chain: 'evmchain', address: LEG, symbol: 'SOL', name: 'SOL', asset: 'sol' },

@@ -13,6 +13,8 @@ import {
   LAST_T,
   LEG,
   MINT,
+  OLD_MINT,
+  OLD_T,
   WHOLE,
   csvRows,
   expectedRows,
@@ -92,11 +94,24 @@ async function parquetRows(file: string): Promise<{ names: string[]; rows: Rows 
     const schema = `SELECT logical_type FROM parquet_schema('${file}') WHERE name = 'timestamp'`;
     const [[type]] = await database.rows(schema);
     expect(type).toMatch(/^TimestampType\(isAdjustedToUTC=1, unit=TimeUnit\(MILLIS=M/);
+    expect(await dictionariesOf(file, database)).toEqual(
+      described.filter(([, type]) => type === 'VARCHAR').map(([name]) => name),
+    );
     const select = `SELECT * REPLACE (epoch_ms(timestamp) AS timestamp) FROM read_parquet('${file}')`;
     return { names, rows: (await database.rows(select)) as Rows };
   } finally {
     await database.close();
   }
+}
+
+/** Names of the columns that readers which make Arrow tables are told to read as dictionaries of texts. */
+async function dictionariesOf(file: string, database: Database): Promise<string[]> {
+  const read = `SELECT decode(value) FROM parquet_kv_metadata('${file}') WHERE decode(key) = 'ARROW:schema'`;
+  const [[schema]] = await database.rows(read);
+  const { fields } = tableFromIPC(Buffer.from(String(schema), 'base64')).schema;
+  return fields
+    .filter(({ type }) => String(type) === 'Dictionary<Int32, Utf8>')
+    .map(({ name }) => name);
 }
 
 function arrowRows(file: string): { names: string[]; rows: Rows; table: Table } {
@@ -279,6 +294,11 @@ describe('groupings and filters are the server’s', () => {
       BARE_MINT,
       `${window}; there is none since ${iso(AS_OF - YEAR_S)} either`,
     ],
+    [
+      'a token whose snapshots are no longer served',
+      OLD_MINT,
+      `${window}; the newest one is of ${iso(OLD_T)}, and only those since ${iso(AS_OF - YEAR_S)} are served; a server with --as-of serves earlier ones`,
+    ],
     ['an unknown token', UNKNOWN_MINT, `${window}; the server does not know this token`],
   ])('refuses %s, and leaves no file', async (_, address, told) => {
     for (const format of ['json', 'ndjson', 'csv', 'arrow', 'parquet']) {
@@ -302,6 +322,27 @@ describe('groupings and filters are the server’s', () => {
       ) as string,
     });
     expect(readdirSync(path.dirname(out))).toEqual([]);
+  });
+
+  it.each([
+    [
+      '--types',
+      ['--types', 'cex_perp', '--venues', 'orca'],
+      /^--types, --venues: no cell of \w+ in the window passes; venues with depth: .*orca.*; types: .*onchain_pool/,
+    ],
+    [
+      'a band',
+      ['--min-pct', '700', '--max-pct', '701', '--group', 'all'],
+      /^--min-pct, --max-pct: no cell .*; no venue has any from 700 to 701 percent of the price$/,
+    ],
+  ])('refuses %s that leaves no cell, and leaves no file', async (_, words, told) => {
+    for (const format of ['ndjson', 'parquet']) {
+      const out = path.join(temporaryDirectory(), `nothing.${format}`);
+      const env = { FATHOM_KEY: market.key, FATHOM_URL: market.server.url };
+      const { error } = await replayHere([MINT, '--out', out, ...LATE, ...words], env);
+      expect(error).toMatchObject({ message: expect.stringMatching(told) as string });
+      expect(readdirSync(path.dirname(out))).toEqual([]);
+    }
   });
 
   it('takes venues in any case', async () => {

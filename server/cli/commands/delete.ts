@@ -14,7 +14,7 @@ import {
   JSON_OUTPUT,
   token,
 } from '../flags.js';
-import { count, printJson, tell } from '../output.js';
+import { count, counted, printJson, tell } from '../output.js';
 import { onStore, rehearsed, storeDirectory } from '../runtime.js';
 
 const FLAGS = {
@@ -122,6 +122,3 @@ function removedText({ snapshots, changedSnapshots, cells }: Removed): string {
   const changed = changedSnapshots === 0 ? '' : ` and a part of ${count(changedSnapshots)} more`;
   return `${counted(snapshots, 'snapshot')}${changed} (${counted(cells, 'cell')})`;
 }
-
-const counted = (value: number, unit: string): string =>
-  `${count(value)} ${unit}${value === 1 ? '' : 's'}`;

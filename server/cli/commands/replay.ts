@@ -16,7 +16,7 @@ import {
 } from '../../client/request.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
-import { count, printJson, Progress, tell } from '../output.js';
+import { count, counted, printJson, Progress, tell } from '../output.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
@@ -172,7 +172,7 @@ function withResumeHint(error: ReplayError, state: ReplayState | null): ReplayEr
   const { totals, rest } = state ?? { totals: null, rest: null };
   if (totals === null || rest === null || !error.resumable) return error;
   return new ReplayError(
-    `${error.message}; ${count(totals.pages)} pages are kept, the same command goes on from ${isoOf(rest.from)}`,
+    `${error.message}; ${counted(totals.pages, 'page')} ${totals.pages === 1 ? 'is' : 'are'} kept, the same command goes on from ${isoOf(rest.from)}`,
   );
 }
 
@@ -186,7 +186,7 @@ function share({ totals, rest, paged }: ReplayState): number {
 function progressText({ totals, rest }: ReplayState): string {
   if (totals === null) return 'first page';
   const upTo = rest === null ? '' : `, up to ${isoOf(rest.from)}`;
-  return `${count(totals.pages)} pages, ${count(totals.cells)} cells${upTo}`;
+  return `${counted(totals.pages, 'page')}, ${counted(totals.cells, 'cell')}${upTo}`;
 }
 
 function resultText(
@@ -203,7 +203,7 @@ function resultText(
       : [`venues not found: ${totals.venuesNotFound.join(', ')}`]),
   ];
   const noted = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
-  return `${out}: ${count(snapshots)} snapshots, ${count(cells)} cells of ${count(pages)} pages as ${format} in ${seconds.toFixed(1)} s${noted}`;
+  return `${out}: ${counted(snapshots, 'snapshot')}, ${counted(cells, 'cell')} of ${counted(pages, 'page')} as ${format} in ${seconds.toFixed(1)} s${noted}`;
 }
 
 function jsonResult(
