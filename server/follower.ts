@@ -2,8 +2,8 @@
  * Background work that follows changes: a `Follower` works on changed keys, a `LiveValue` rebuilds
  * one value.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from './log.js';
-import { Turns } from './turns.js';
 
 /** A paced key rests ten times as long as its work took: it gets one eleventh of the time. */
 const PAUSE_FACTOR = 10;
@@ -16,6 +16,9 @@ const RECENT_RUNS = 4;
 const BURST = 3;
 /** Default for the time before a failed key is retried. */
 const RETRY_AFTER_MS = 5_000;
+
+/** Batches that are worked on in one turn of the event loop where none of them waits for anything. */
+const BATCHES_A_TURN = 16;
 
 export interface FollowerOptions<K> {
   /**
@@ -133,8 +136,7 @@ export class Follower<K extends string | number> {
     // Changes of the same moment form one batch.
     await Promise.resolve();
     const { batchKeys = 1 } = this.options;
-    // Work that reads nothing never lets go of the event loop by itself.
-    const turns = new Turns();
+    let batches = 0;
     while (this.dueKeys.size > 0 && !this.closed) {
       const batch: K[] = [];
       for (const key of this.dueKeys) {
@@ -142,8 +144,8 @@ export class Follower<K extends string | number> {
       }
       for (const key of batch) this.dueKeys.delete(key);
       await this.workOn(batch);
-      const turn = turns.take();
-      if (turn !== undefined) await turn;
+      // Work that reads nothing never lets go of the event loop by itself.
+      if (++batches % BATCHES_A_TURN === 0) await nextTurn();
     }
   }
 

@@ -22,7 +22,8 @@ import {
   temporaryDirectory,
   withStoreOf,
 } from '../support/cli.js';
-import { closePool, storeIn, testPool } from '../support/ingest.js';
+import { storeIn } from '../support/ingest.js';
+import { sharedPool } from '../support/pool.js';
 
 const SEED = 7;
 const UNTIL = 1_794_600_000;
@@ -58,7 +59,7 @@ it('npm start prints where the documentation is, the key and what to try', () =>
 });
 
 async function request(data: string, more: Partial<DemoRequest> = {}): Promise<DemoRequest> {
-  return { directory: data, pool: await testPool(), useStore: storeIn(data), only, ...more };
+  return { directory: data, pool: await sharedPool(2), useStore: storeIn(data), only, ...more };
 }
 
 /** Times of a token's stored raw snapshots. */
@@ -74,17 +75,14 @@ async function startFill(data: string): Promise<void> {
   await fillDemo(cut, marker);
 }
 
-afterAll(async () => {
-  await closePool();
-  await cleanUp();
-});
+afterAll(cleanUp);
 
 describe('the simulated market', () => {
   const [once, again] = [path.join(directory, 'once'), path.join(directory, 'again')];
   const between = (from: number, to: number) => demoSnapshotTimes(thin, from, to, 'raw');
 
   it('is the same in every directory, cut off and gone on with or not', async () => {
-    const run = vi.spyOn(await testPool(), 'run');
+    const run = vi.spyOn(await sharedPool(2), 'run');
     const whole = await fillDemo(await request(once), marker);
     // Made in small chunks, which keeps the demo's memory small.
     const made = run.mock.calls.flatMap(([task, input]) =>

@@ -13,7 +13,7 @@ import {
 } from '../../storage/ingest/holders.js';
 import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
 import { type Held, storedHolders } from '../support/holders.js';
-import { closePool, csv, ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
+import { csv, ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
 import { OTHER_MINT } from '../support/stores.js';
 
 const EXAMPLES = path.resolve('..', 'shared', 'examples', 'holders.ndjson');
@@ -34,10 +34,7 @@ const row = (t: number, owner: string, balance: number, token = MINT): Row => ({
 });
 
 const scratch = (): Scratch => new Scratch(temporaryDirectory());
-afterAll(async () => {
-  await closePool();
-  await cleanUp();
-});
+afterAll(cleanUp);
 
 /** All that the rows say, as a plain reader of theirs would have it. */
 function byToken(rows: readonly Row[]): Map<string, Map<number, Held>> {

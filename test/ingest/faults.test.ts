@@ -8,7 +8,6 @@ import type { Dataset } from '../../storage/ingest/datasets.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
   cells,
-  closePool,
   csv,
   ingest,
   lines,
@@ -42,7 +41,6 @@ beforeAll(async () => {
 afterAll(async () => {
   // Not one of the refused files has left anything behind.
   expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
-  await closePool();
   await cleanUp();
 });
 

@@ -11,7 +11,6 @@ import type { Dataset, FileFormat } from '../../storage/ingest/datasets.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
   cells,
-  closePool,
   csv,
   faultsOf,
   ingest,
@@ -41,7 +40,6 @@ beforeAll(async () => {
 afterAll(async () => {
   // Not one of the refused files has left anything behind.
   expect(await storedSnapshots(data, 'mainchain', MINT)).toEqual(before);
-  await closePool();
   await cleanUp();
 });
 

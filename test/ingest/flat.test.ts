@@ -7,7 +7,7 @@ import { FLAT_DATASETS, type FlatDataset } from '../../storage/contract.js';
 import { PlainFlatStore } from '../reference/flat-store.js';
 import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
 import { dcaRow, FLAT_ROWS, flatContents, HOUR } from '../support/flat.js';
-import { closePool, ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
+import { ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
 import { type Json, writeRowsArrow } from '../support/tables.js';
 
 const EVM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
@@ -15,10 +15,7 @@ const OTHER_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 
 const scratch = new Scratch(temporaryDirectory());
 const file = scratch.file.bind(scratch);
-afterAll(async () => {
-  await closePool();
-  await cleanUp();
-});
+afterAll(cleanUp);
 
 /** Rows with every value that a format might bend, and one that closes an order. */
 const ROWS: Record<FlatDataset, Json[]> = {

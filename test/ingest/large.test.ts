@@ -5,7 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { RecordBatchFileWriter, Table, tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanUp, fathomProcess, temporaryDirectory } from '../support/cli.js';
-import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
+import { faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
 import { cellsOfSnapshot, writeCellsArrow, type CellRow } from '../support/tables.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
@@ -75,10 +75,7 @@ beforeAll(async () => {
     RecordBatchFileWriter.writeAll(new Table(batches)).toUint8Array(true),
   );
 });
-afterAll(async () => {
-  await closePool();
-  await cleanUp();
-});
+afterAll(cleanUp);
 
 describe('snapshots that straddle the borders of pieces', () => {
   it('are counted and stored exactly, alike from every format', async () => {

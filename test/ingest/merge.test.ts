@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanUp, fathomProcess, replayBytes, temporaryDirectory } from '../support/cli.js';
-import { closePool, faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
+import { faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
 import {
   cellsOfSnapshot,
   writeCellsArrow,
@@ -74,10 +74,7 @@ const second = [0, 60].map((s) =>
   ),
 );
 
-afterAll(async () => {
-  await closePool();
-  await cleanUp();
-});
+afterAll(cleanUp);
 
 /** Depth by snapshot: the cells without the order of their markets. */
 async function depthOf(data: string) {

@@ -4,7 +4,7 @@ import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { MarketService } from '../tokens/market-service.js';
 import type { Json } from '../support/conformance.js';
 import { HAS_EXAMPLES, exampleFile, exampleRows, expectedReplies } from '../support/examples.js';
-import { closePool, ingest } from '../support/ingest.js';
+import { ingest } from '../support/ingest.js';
 import { DataDirectory } from '../support/stores.js';
 
 const DATASETS = [
@@ -48,7 +48,6 @@ describe.runIf(HAS_EXAMPLES)('the example market', () => {
   });
   afterAll(async () => {
     await service.stop();
-    await closePool();
   });
 
   const bodyOf = async (path: string): Promise<Json> => {

@@ -1,13 +1,14 @@
 /** What boards do by themselves: after commits, with more depth, and as the clock goes on. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';
 import { MarketService, NOW_S } from '../tokens/market-service.js';
 import { becomes } from '../support/cli.js';
 import type { Json } from '../support/conformance.js';
-import { closePool, testPool } from '../support/ingest.js';
+import {} from '../support/ingest.js';
+import { sharedPool } from '../support/pool.js';
 
 const HOUR_S = 3600;
 const HOUR = NOW_S - (NOW_S % HOUR_S);
@@ -60,7 +61,6 @@ describe('the boards of a running service', () => {
     service = await MarketService.start();
   });
   afterEach(() => service.stop());
-  afterAll(closePool);
 
   /** As `fathom ingest` does while a server runs; it is committed when this resolves. */
   async function ingest(dataset: Dataset, rows: readonly object[]): Promise<void> {
@@ -72,7 +72,7 @@ describe('the boards of a running service', () => {
       dataset,
       files: [file],
       merge: false,
-      pool: await testPool(),
+      pool: await sharedPool(2),
       useStore: <T>(body: (store: typeof service.store) => Promise<T>) => body(service.store),
     };
     for await (const report of ingestFiles(request)) expect(report).toBeDefined();

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkReply, type Json } from '../support/conformance.js';
 import { HAS_EXAMPLES, exampleFile, exampleRows, expectedReplies } from '../support/examples.js';
-import { closePool, ingest } from '../support/ingest.js';
+import { ingest } from '../support/ingest.js';
 import {
   cleanUp,
   fathom,
@@ -46,7 +46,6 @@ describe.runIf(HAS_EXAMPLES)('the example orders', () => {
   });
   afterAll(async () => {
     await cleanUp();
-    await closePool();
   });
 
   async function bodyOf(pathAndQuery: string): Promise<Json> {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import { checkReply, type Json } from '../support/conformance.js';
 import { HAS_EXAMPLES, exampleFile, expectedReplies } from '../support/examples.js';
-import { closePool, ingest as ingestHere } from '../support/ingest.js';
+import { ingest as ingestHere } from '../support/ingest.js';
 import {
   becomes,
   cleanUp,
@@ -38,7 +38,6 @@ describe.runIf(HAS_EXAMPLES)('the example board', () => {
     directory = temporaryDirectory();
     key = await newKey(directory);
     for (const dataset of DATASETS) await ingestHere(directory, dataset, [exampleFile(dataset)]);
-    await closePool();
     server = await serveHere(directory, ['--as-of', String(expected.now)]);
   });
   afterAll(cleanUp);

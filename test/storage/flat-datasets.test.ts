@@ -19,7 +19,7 @@ import {
   poolRow,
   tokenHourRow,
 } from '../support/flat.js';
-import { closePool, ingest } from '../support/ingest.js';
+import { ingest } from '../support/ingest.js';
 import { Script } from '../support/processes.js';
 import {
   commitRows,
@@ -110,7 +110,6 @@ describe('A file that is ingested beside a server', () => {
       expect(await store.orders.dcaOrders([MINT])).toHaveLength(1);
     } finally {
       await control.close();
-      await closePool();
     }
   });
 });

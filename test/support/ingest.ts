@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect } from 'vitest';
-import { type ComputePool, startPool } from '../../compute/pool.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { withStore } from '../../storage/access.js';
@@ -12,25 +11,8 @@ import type { Dataset, FileFormat } from '../../storage/ingest/datasets.js';
 import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
 import type { FileReport } from '../../storage/ingest/prepared.js';
 import { withStoreOf } from './cli.js';
+import { sharedPool } from './pool.js';
 import { type CellRow, cellsOfSnapshot, type Json, type SnapshotRow } from './tables.js';
-
-let pool: Promise<ComputePool> | null = null;
-
-/** A pool for the whole test file; closePool() ends it. */
-export function testPool(): Promise<ComputePool> {
-  pool ??= startPool({
-    threads: 2,
-    onError: (error) => {
-      throw error;
-    },
-  });
-  return pool;
-}
-
-export async function closePool(): Promise<void> {
-  await (await pool)?.close();
-  pool = null;
-}
 
 const rewrite = (input: Parameters<typeof rewriteSegments>[0]) =>
   Promise.resolve(rewriteSegments(input));
@@ -59,7 +41,7 @@ export async function ingest(
     dataset,
     files,
     merge,
-    pool: await testPool(),
+    pool: await sharedPool(2),
     useStore: storeIn(directory),
     ...(format === undefined ? {} : { format }),
   };

@@ -19,6 +19,7 @@ import { Fragments } from '../../server/replay/fragments.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import { LiveTokens } from '../../server/tokens/live-tokens.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
+import { sharedPool } from './pool.js';
 import { checkedFetch } from './conformance.js';
 import {
   type DetailsOf,
@@ -145,7 +146,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   keys.add(KEY, 'premium');
   keys.add(ENTERPRISE_KEY, 'enterprise');
   const onError = (error: Error) => log.error('pool', {}, error);
-  const pool = await startPool({ threads, pageLimits: options.pageLimits, onError });
+  const { pageLimits } = options;
+  const pool =
+    pageLimits === undefined
+      ? await sharedPool(threads)
+      : await startPool({ threads, pageLimits, onError });
   const clock = options.clock ?? frozenClock(NOW_S);
   const queue = new MemoryQueue();
   const source = new MemoryMarket(depth, options.details);
@@ -236,7 +241,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       await orders.close();
       await holderFlows.close();
       await lpTools.close();
-      await pool.close();
+      if (pageLimits !== undefined) await pool.close();
     },
   };
 }

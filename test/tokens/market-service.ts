@@ -1,5 +1,5 @@
 /** The service over a real store, with a clock that the test turns. */
-import { type ComputePool, startPool } from '../../compute/pool.js';
+import type { ComputePool } from '../../compute/pool.js';
 import { type RunningServer, startServer } from '../../server/app.js';
 import type { Clock } from '../../server/clock.js';
 import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
@@ -16,6 +16,7 @@ import type { Store } from '../../storage/store.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { MemoryKeys } from '../support/memory-depth.js';
 import { STALE_AFTER_S } from '../support/service.js';
+import { sharedPool } from '../support/pool.js';
 import { DataDirectory, openStore } from '../support/stores.js';
 
 export const NOW_S = 1_794_659_696;
@@ -65,12 +66,7 @@ export class MarketService {
     keys.add(KEY, TIER);
     keys.add(DELAYED_KEY, TIER);
     const delayedId = keys.verify(DELAYED_KEY)?.id;
-    const pool = await startPool({
-      threads: 1,
-      onError: (error) => {
-        throw error;
-      },
-    });
+    const pool = await sharedPool(1);
     const time = { nowS: NOW_S };
     const clock: Clock = { nowS: () => time.nowS };
     const logged: string[] = [];
@@ -188,7 +184,6 @@ export class MarketService {
     await this.holderFlows.close();
     await this.lp.close();
     await this.store.close();
-    await this.pool.close();
     if (!keepDirectory) this.directory.remove();
   }
 }
