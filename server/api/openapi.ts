@@ -27,8 +27,8 @@ const INTRODUCTION = [
   'Every request needs an API key in the `x-api-key` header; the operator makes one with `fathom keys ' +
     'create`. Replies are JSON, or MessagePack with ' +
     '`Accept: application/msgpack`; `Accept-Encoding` can ask for `gzip` or `br`.',
-  'A parameter that the endpoint does not have is an error, as is a bad value. Every GET endpoint answers HEAD, too. New ' +
-    'fields can appear at any time: ignore those that you do not know.',
+  'A bad value is an error, and so is a parameter that the endpoint does not have, unless the server runs ' +
+    'with `--lenient-parameters`. Every GET endpoint answers HEAD, too. New fields can appear at any time: ignore those that you do not know.',
   'An unknown path is a 404 `not_found`, an unsupported method a 405 `method_not_allowed` with an ' +
     '`Allow` header; their bodies have `error`, `message` and `error_code`.',
 ].join('\n\n');

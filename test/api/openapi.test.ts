@@ -237,6 +237,7 @@ describe('GET /', () => {
       expect((await fetch(`${service.server.url}${path}`)).status).toBe(200);
     }
     expect(description.info.description).toContain(`this one is Fathom ${version}`);
+    expect(description.info.description).toContain('unless the server runs with `--lenient-para');
     expect(description.info.description).toContain(
       `Version ${index.api_version} is that of the API`,
     );
