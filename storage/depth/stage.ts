@@ -262,7 +262,7 @@ export class Stage {
     if (known === undefined) this.venues.set(key, market.type);
     else if (known !== market.type) {
       throw new InputError(
-        `markets.type: venue ${key} is ${known} in the store, not ${market.type}`,
+        `markets.type: venue ${key} is ${known} in the store, not ${market.type}: give that type, or the venue another name`,
       );
     }
   }

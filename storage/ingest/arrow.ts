@@ -58,7 +58,9 @@ async function* readArrowBatches(
     for await (const batch of reader) yield batch;
   } catch (error) {
     if (error instanceof InputError) throw error;
-    const reason = error instanceof Error ? error.message.split('\n')[0] : 'unreadable';
+    // The reader meets damage as a wrong value somewhere; only its own errors say what is the matter.
+    const isTold = error instanceof Error && error.constructor === Error;
+    const reason = isTold ? error.message.split('\n')[0] : 'it is damaged';
     throw new InputError(`${file}: not a readable Arrow file (${reason})`);
   } finally {
     await handle.close();

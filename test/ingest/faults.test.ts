@@ -207,10 +207,10 @@ describe('faulty rows', () => {
       snapshot(T + 1, undefined, { markets: [perp] }),
     ];
     expect(await said('snapshots', file('.ndjson', lines(later)))).toEqual([
-      '2: markets[0].type: venue kraken is cex_spot in the store, not cex_perp',
+      '2: markets[0].type: venue kraken is cex_spot in the store, not cex_perp: give that type, or the venue another name',
     ]);
     expect(await said('cells', file('.csv', csv(cells(T, { type: 'cex_perp' }))))).toEqual([
-      '2: type: venue kraken is cex_spot in the store, not cex_perp',
+      '2: type: venue kraken is cex_spot in the store, not cex_perp: give that type, or the venue another name',
     ]);
   });
 });

@@ -109,6 +109,9 @@ describe('files', () => {
       /^ not a readable Parquet file/,
     );
     expect((await said('cells', file('.arrow', text)))[0]).toMatch(/^ not a readable Arrow file/);
+    expect(await said('cells', file('.arrow', `ARROW1\0\0${'x'.repeat(1000)}`))).toEqual([
+      ' not a readable Arrow file (it is damaged)',
+    ]);
     const arrow = path.join(directory, 'other.arrow');
     writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
     expect((await said('cells', arrow, 'parquet'))[0]).toMatch(/^ not a readable Parquet file/);

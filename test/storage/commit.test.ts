@@ -456,7 +456,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     ];
     await expectRefused(
       () => commitRows(store, rows),
-      /^test\.ndjson:2: markets\[0\]\.type: venue binance is cex_spot in the store, not cex_perp$/,
+      /^test\.ndjson:2: markets\[0\]\.type: venue binance is cex_spot in the store, not cex_perp: give that type, or the venue another name$/,
     );
   });
 
