@@ -1,5 +1,5 @@
 /** A data directory: what it holds, told without opening it; making it, and leaving no trace of it. */
-import { chmod, mkdir, rmdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { InputError } from './errors.js';
 
@@ -34,13 +34,18 @@ export async function makeDirectory(directory: string): Promise<void> {
 /** What nobody but the owner may read, within a data directory. */
 const PRIVATE_FILES = [DATABASE_FILE, `${DATABASE_FILE}.wal`, 'pepper'];
 
+/** Names within a data directory, and what a file system puts into its root. */
+const OWN_NAMES = /^(fathom\.|pepper$|staging$|demo\.json$|\.probe$|lost\+found$)/;
+
 /**
  * Closes a data directory and what it holds to all but its owner, whoever made it. This process makes its
- * files so, too, from here on: DuckDB makes some whenever it likes.
+ * files so, too, from here on: DuckDB makes some whenever it likes. A directory that holds other things as
+ * well, such as /tmp or a home, keeps its mode: others may need it.
  */
 export async function makePrivate(directory: string): Promise<void> {
   process.umask(0o077);
-  await restrict(directory, 0o700);
+  const names = await readdir(directory);
+  if (names.every((name) => OWN_NAMES.test(name))) await restrict(directory, 0o700);
   for (const name of PRIVATE_FILES) await restrict(path.join(directory, name), 0o600);
 }
 

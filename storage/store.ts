@@ -19,6 +19,7 @@ import type {
 } from './contract.js';
 import {
   DATABASE_FILE,
+  holdsStore,
   makeDirectory,
   makePrivate,
   removeMadeDirectories,
@@ -28,7 +29,7 @@ import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
 import { Database } from './duckdb/database.js';
 import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
-import { InputError, StoreBusyError } from './errors.js';
+import { DiskFullError, InputError, StoreBusyError } from './errors.js';
 import { HolderReader, HolderTokens } from './holders/holder-tokens.js';
 import { Housekeeping } from './housekeeping.js';
 import { KeyRing, PEPPER_FILE } from './keys/key-ring.js';
@@ -62,6 +63,9 @@ const NO_CHANGE: StoreChange = {
   dlmmHours: false,
   tokenHours: false,
 };
+
+/** What a DuckDB file begins with, before anything that is stored. */
+const DATABASE_HEADER_BYTES = 3 * 4096;
 
 /** What probe() writes: a block of a disk. */
 const PROBE_FILE = '.probe';
@@ -121,6 +125,7 @@ export class Store implements StoreOperations {
     await makeDirectory(directory);
     await makePrivate(directory);
     const file = path.join(directory, DATABASE_FILE);
+    const heldStore = await holdsStore(directory);
     const onFailed = (work: string) => (error: unknown) => options.onBackgroundError?.(error, work);
     let database: Database | null = null;
     try {
@@ -153,8 +158,13 @@ export class Store implements StoreOperations {
         onFailed('joining small segments'),
       );
     } catch (error) {
+      const named = openingError(error, directory, file);
+      const isLeftOver = !heldStore && named instanceof DiskFullError;
+      if (isLeftOver && database !== null) await removeFiles(directory);
       await database?.close();
-      throw openingError(error, directory, file);
+      if (isLeftOver && (await isStub(file))) await rm(file);
+      if (isLeftOver) await removeMadeDirectories(directory);
+      throw named;
     }
   }
 
@@ -235,9 +245,10 @@ export class Store implements StoreOperations {
     };
   }
 
-  createKey(request: KeyRequest): Promise<IssuedKey> {
+  async createKey(request: KeyRequest): Promise<IssuedKey> {
+    const issued = await this.keys.create(request);
     this.isUnused = false;
-    return this.keys.create(request);
+    return issued;
   }
 
   listKeys(): Promise<KeyRecord[]> {
@@ -286,10 +297,22 @@ export class Store implements StoreOperations {
   private async remove(): Promise<void> {
     // What waits in the write-ahead log would be written when the database is closed.
     await this.database.run('CHECKPOINT').catch(() => undefined);
-    for (const file of [PEPPER_FILE, `${DATABASE_FILE}.wal`, DATABASE_FILE]) {
-      await rm(path.join(this.directory, file), { force: true });
-    }
+    await removeFiles(this.directory);
   }
+}
+
+async function removeFiles(directory: string): Promise<void> {
+  for (const file of [PEPPER_FILE, `${DATABASE_FILE}.wal`, DATABASE_FILE]) {
+    await rm(path.join(directory, file), { force: true });
+  }
+}
+
+/** Whether a file is too short for a DuckDB database: the making of it failed. */
+function isStub(file: string): Promise<boolean> {
+  return stat(file).then(
+    ({ size }) => size < DATABASE_HEADER_BYTES,
+    () => false,
+  );
 }
 
 /** A change in parts of few tokens; the first part has all of the rest. */

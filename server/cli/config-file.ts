@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../storage/errors.js';
-import { didYouMean } from './flags.js';
+import { didYouMean, refuseEmpty } from './flags.js';
 
 /** What a setting may be in the file: a text or number, a list of texts, true or false, or any JSON. */
 export type ConfigKind = 'text' | 'texts' | 'switch' | 'json';
@@ -50,7 +50,10 @@ function textsOf(value: unknown, kind: ConfigKind, from: string): readonly strin
   } as const;
   const [form, fits] = expected[kind];
   const items: unknown[] = kind !== 'texts' ? [value] : Array.isArray(value) ? value : [null];
-  if (items.every(fits)) return items.map(String);
+  if (items.every(fits)) {
+    for (const item of items) refuseEmpty(String(item), from);
+    return items.map(String);
+  }
   throw new UsageError(`${from}: expected ${form}`);
 }
 

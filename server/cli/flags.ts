@@ -126,10 +126,16 @@ function readPositionals(given: readonly string[], words: Words): Record<string,
 
 function readValue(text: string, from: string, declared: Flag | Word): unknown {
   const { values } = declared;
+  refuseEmpty(text, from);
   if (values?.includes(text) === false) {
     throw new UsageError(`${expectation(from, declared)}, not ${text}${didYouMean(text, values)}`);
   }
   return 'read' in declared && declared.read !== undefined ? declared.read(text, from) : text;
+}
+
+/** An empty text is mostly a shell's variable that is not set. @throws UsageError */
+export function refuseEmpty(text: string, from: string): void {
+  if (text === '') throw new UsageError(`${from}: expected a value, not an empty text`);
 }
 
 function expectation(from: string, { values, ...declared }: Flag | Word): string {
@@ -190,11 +196,15 @@ export function dataDirectory(flag: string | undefined): string {
   return path.resolve(flag ?? (process.env.FATHOM_DATA || 'data'));
 }
 
-/** A whole number within bounds. @throws UsageError that names where the text came from */
-export function wholeNumber(text: string, from: string, min: number, max: number): number {
+/**
+ * A whole number within bounds.
+ * @param or what else may be said there, for the error
+ * @throws UsageError that names where the text came from
+ */
+export function wholeNumber(text: string, from: string, min: number, max: number, or = ''): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= min && value <= max) return value;
-  throw new UsageError(`${from}: expected a whole number from ${min} to ${max}, not ${text}`);
+  throw new UsageError(`${from}: expected a whole number from ${min} to ${max}${or}, not ${text}`);
 }
 
 /**

@@ -239,11 +239,18 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
   const valueOf = <N extends SettingName>(name: N) =>
     settingValue(name, flags, config) as SettingValue<(typeof SETTINGS)[N]>;
   const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
+  const port = valueOf('port');
   const adminPort = valueOf('admin-port');
+  if (adminPort !== null && adminPort !== 0 && adminPort === port) {
+    throw new UsageError(`--admin-port: expected another port than that of the API, ${port}`);
+  }
+  if (adminPort === null && valueOf('admin-host') !== SETTINGS['admin-host'].fallback) {
+    throw new UsageError('--admin-host: goes with --admin-port alone');
+  }
   return {
     directory: path.resolve(valueOf('data')),
     host: valueOf('host'),
-    port: valueOf('port'),
+    port,
     asOfS: valueOf('as-of'),
     staleAfterS: valueOf('stale-after'),
     threads: valueOf('threads'),

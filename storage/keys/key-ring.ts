@@ -114,7 +114,7 @@ export class KeyRing implements KeySource {
   private live(id: string): KeyRecord {
     const stored = this.byId.get(id);
     if (stored === undefined) throw new InputError(`no key has the id ${id}`);
-    if (stored.record.revokedAtS !== null) throw new InputError(`the key ${id} is revoked`);
+    if (stored.record.revokedAtS !== null) throw new InputError(`the key ${id} is revoked already`);
     return stored.record;
   }
 

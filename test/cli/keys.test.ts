@@ -123,11 +123,15 @@ describe('with the server stopped', () => {
     ],
     [
       ['create', '--tier', 'premium', '--rpm', '0'],
-      /^--rpm: expected a whole number from 1 to \d+, not 0$/,
+      /^--rpm: expected a whole number from 1 to \d+, or unlimited, not 0$/,
     ],
     [['create', '--tier', 'premium', '--rpm', '1.5'], /^--rpm: expected a whole number/],
     [['create', '--tier', 'premium', '--quota=-1'], /^--quota: expected a whole number/],
-    [['create', '--tier', 'premium', '--name', ''], /^--name: expected 1 to 100 characters$/],
+    [
+      ['create', '--tier', 'premium', '--name', ''],
+      /^--name: expected a value, not an empty text$/,
+    ],
+    [['list', '--data', ''], /^--data: expected a value, not an empty text$/],
     [['create', '--tier', 'premium', 'extra'], /^unexpected extra$/],
     [['list', 'extra'], /^unexpected extra$/],
     [['revoke'], /^ID: expected one$/],
@@ -190,9 +194,12 @@ describe('with the server running', () => {
     expect(revoked).not.toHaveProperty('key');
     await becomes(() => tierOf(second.key), null, VISIBLE_WITHIN_MS);
     const again = await keys('revoke', second.id);
-    expect([again.status, again.stderr]).toEqual([1, `the key ${second.id} is revoked\n`]);
+    expect([again.status, again.stderr]).toEqual([1, `the key ${second.id} is revoked already\n`]);
     const rotated = await keys('rotate', second.id);
-    expect([rotated.status, rotated.stderr]).toEqual([1, `the key ${second.id} is revoked\n`]);
+    expect([rotated.status, rotated.stderr]).toEqual([
+      1,
+      `the key ${second.id} is revoked already\n`,
+    ]);
   });
 
   it('what was changed stands after a restart', async () => {

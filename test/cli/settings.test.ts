@@ -24,6 +24,40 @@ describe('the settings of serve', () => {
   });
 });
 
+describe('The addresses of serve', () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
+  const config = path.join(directory, 'config.json');
+  afterAll(() => {
+    vi.unstubAllEnvs();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const optionsOf = (line: string, settings: object = {}) => {
+    writeFileSync(config, JSON.stringify(settings));
+    vi.stubEnv('FATHOM_CONFIG', config);
+    return serveOptions(readWords(line.split(' '), { flags: SERVE_FLAGS, words: {} }).flags);
+  };
+
+  // uWebSockets.js listens on a free port of every address where the host is empty.
+  it('are never empty', () => {
+    for (const name of ['host', 'admin-host', 'data']) {
+      const wrong = `${name}: expected a value, not an empty text`;
+      expect(() => optionsOf(`--${name}=`)).toThrow(`--${wrong}`);
+      expect(() => optionsOf('--port=1', { [name]: '' })).toThrow(wrong);
+    }
+  });
+
+  it('have a port of their own for --admin-port, without which --admin-host means nothing', () => {
+    expect(() => optionsOf('--port=8081 --admin-port=8081')).toThrow(
+      '--admin-port: expected another port than that of the API, 8081',
+    );
+    expect(() => optionsOf('--admin-host=0.0.0.0')).toThrow('--admin-host: goes with --admin-port');
+    expect(optionsOf('--port=0 --admin-port=0 --admin-host=::1').admin).toEqual({
+      host: '::1',
+      port: 0,
+    });
+  });
+});
+
 describe('--stale-after', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
   afterAll(() => {

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
@@ -72,6 +72,17 @@ describe('On a full disk', () => {
     expect(full.stderr).toMatch(/^.*cannot grow: its disk is full.*\n$/);
     expect(readdirSync(path.join(directory.path, 'staging'))).toEqual([]);
     expect(await stored()).toEqual(before);
+  });
+
+  it('a command that would make a store leaves none', async () => {
+    for (const kibibytes of [0, 8]) {
+      const data = path.join(directory.path, 'made', 'data');
+      const words = ['keys', 'create', '--tier', 'premium', '--data', data];
+      const full = await run(process.execPath, [MAIN, ...words], kibibytes);
+      expect([full.status, full.stdout]).toEqual([1, '']);
+      expect(full.stderr).toMatch(/^.*fathom\.duckdb cannot grow: its disk is full.*\n$/);
+      expect(existsSync(directory.path)).toBe(false);
+    }
   });
 
   it('a checkpoint that fails loses nothing: the database is opened anew', async () => {

@@ -132,5 +132,6 @@ function keyName(text: string, from: string): string {
 }
 
 function limit(text: string, from: string): number {
-  return text === 'unlimited' ? Infinity : wholeNumber(text, from, 1, MAX_LIMIT);
+  const unlimited = 'unlimited';
+  return text === unlimited ? Infinity : wholeNumber(text, from, 1, MAX_LIMIT, `, or ${unlimited}`);
 }
