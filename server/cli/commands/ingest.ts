@@ -120,9 +120,11 @@ function progressText({ file, rows, cells }: FileReport): string {
 
 function reportText(report: TimedReport): string {
   const { file, rows, snapshots, cells, droppedLevels, seconds } = report;
+  const counted = snapshots === 0 ? '' : `, ${count(snapshots)} snapshots`;
+  // Snapshots of holders have no cells.
   const depth =
-    snapshots === 0
+    cells + droppedLevels === 0
       ? ''
-      : `, ${count(snapshots)} snapshots, ${count(cells)} cells (${count(report.cells_per_second)} cells/s), ${count(droppedLevels)} levels outside the ladder${replacedText(report.replaced)}`;
-  return `${file}: ${count(rows)} rows${depth} in ${seconds.toFixed(1)} s`;
+      : `, ${count(cells)} cells (${count(report.cells_per_second)} cells/s), ${count(droppedLevels)} levels outside the ladder`;
+  return `${file}: ${count(rows)} rows${counted}${depth}${replacedText(report.replaced)} in ${seconds.toFixed(1)} s`;
 }
