@@ -50,7 +50,7 @@ export async function startPostgres(folder: string, files: TableFiles): Promise<
     throw new NotRunError('not installed: neither on PATH nor where pg_config says');
   }
   const identity = allowedIdentity();
-  const home = await homeOf(folder, identity);
+  const home = await homeOf(folder, identity, files);
   const data = path.join(home, 'data');
   const words = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
   forgetOtherClusters();
@@ -96,12 +96,14 @@ function allowedIdentity(): Identity {
 }
 
 /** A folder that belongs to the identity and that it can reach, the tables' files beside it. */
-async function homeOf(folder: string, { uid, gid }: Identity): Promise<string> {
+async function homeOf(folder: string, { uid, gid }: Identity, files: TableFiles): Promise<string> {
   const home = path.join(folder, 'postgres');
   await mkdir(home, { mode: 0o700 });
   if (uid === undefined || gid === undefined) return home;
   await chown(home, uid, gid);
   await chmod(folder, 0o711);
+  // A process that has opened a store makes its files for itself alone.
+  for (const file of Object.values(files)) await chmod(file, 0o644);
   if (outputOf('ls', [home], { uid, gid }) === null) {
     throw new NotRunError(
       'it does not run as root, and no other user can reach the folder of temporary files',

@@ -48,7 +48,7 @@ describe('wrong usage', () => {
     ],
     ['a bad format', [MINT, ...OUT, '--format', 'xls'], /^--format: .*, not xls$/],
     ['a bad URL', [MINT, ...OUT, '--url', 'ftp://x'], /^--url: expected an http/],
-    ['no URL', [MINT, ...OUT, '--url', ''], /^--url: expected an http/],
+    ['no URL', [MINT, ...OUT, '--url', ''], /^--url: expected a value, not an empty/],
     ['a URL with a query', [MINT, ...OUT, '--url', 'http://x/?a'], /^--url: expected a URL/],
     ['a URL with a password', [MINT, ...OUT, '--url', 'http://a:b@x'], /^--url: expected a URL/],
     ['an unknown flag', [MINT, ...OUT, '--chain', 'all'], /^unknown flag --chain/],

@@ -286,7 +286,7 @@ describe('settings', () => {
     const config = path.join(directory, 'wrong.json');
     const wrong: [string[], Record<string, string>, RegExp][] = [
       [['--port', '65536'], {}, /^--port: expected a whole number from 0 to 65535, not 65536$/],
-      [['--port', ''], {}, /^--port: expected a whole number/],
+      [['--port', ''], {}, /^--port: expected a value, not an empty/],
       [
         [],
         { FATHOM_PORT: 'http' },

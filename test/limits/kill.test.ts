@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { onStore } from '../../server/cli/runtime.js';
-import { cleanUp, serve, temporaryDirectory, type Server } from '../support/cli.js';
+import { cleanUp, serve, temporaryDirectory, withStoreOf, type Server } from '../support/cli.js';
 
 const TARGET = '/replay/So11111111111111111111111111111111111111112';
 const directory = temporaryDirectory();
@@ -9,7 +8,7 @@ afterAll(cleanUp);
 
 describe('a server that is killed', () => {
   it('has lost at most the last second of its counts, and made none up', async () => {
-    const { key } = await onStore(directory, (store) =>
+    const { key } = await withStoreOf(directory, (store) =>
       store.createKey({
         tier: 'premium',
         name: null,

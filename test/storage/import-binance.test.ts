@@ -166,7 +166,7 @@ describe('Binance streams', () => {
   });
 
   const faulty: [string, string, string][] = [
-    ['no JSON', '17 {"data":', 'the line: expected a JSON object'],
+    ['no JSON', '17 {"data":', 'the line: expected one whole JSON object'],
     ['no object', '17 17', "the line: expected '<local time> <JSON object>'"],
     ['text before it', 'x {"E":1}', "the line: expected '<local time> <JSON object>'"],
     ['seconds', line({ e: 'depthUpdate', E: T0, s: 'X', U: 1, u: 1, b: [], a: [] }), 'data.E: '],
