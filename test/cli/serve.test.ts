@@ -310,7 +310,7 @@ describe('settings', () => {
       [['--cors-origin', 'null'], {}, /^--cors-origin: expected an origin/],
       [['--cors-origin', 'https://*.a.example'], {}, /^--cors-origin: .*, not '.*a\.example'$/],
       [['--cors-origin', 'https://a.example,https://b.example'], {}, /not '.*b\.example'$/],
-      [['--cors-origin', ''], {}, /^--cors-origin: expected an origin/],
+      [['--cors-origin', ''], {}, /^--cors-origin: expected a value, not an empty/],
       [[], { FATHOM_CORS_ORIGIN: 'https://a.example,,*' }, /^FATHOM_CORS_ORIGIN: expected an orig/],
       [['extra'], {}, /^unexpected extra$/],
       [['--verbose'], {}, /^unknown flag --verbose$/],
