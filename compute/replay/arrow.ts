@@ -66,7 +66,8 @@ export function encodeArrow(page: Page, envelope: ReplayEnvelope): Uint8Array<Ar
   );
   const cells = columns.map(({ data }) => data);
   const ipc = tableToIPC(new Table([recordBatch(schema, page.rowCount, cells)]), 'stream');
-  return new Uint8Array(ipc);
+  const isWhole = ipc.byteLength === ipc.buffer.byteLength;
+  return isWhole ? (ipc as Uint8Array<ArrayBuffer>) : new Uint8Array(ipc);
 }
 
 function columnsOfPage(page: Page): Column[] {
