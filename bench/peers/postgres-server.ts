@@ -103,7 +103,7 @@ async function homeOf(folder: string, { uid, gid }: Identity, files: TableFiles)
   await chown(home, uid, gid);
   await chmod(folder, 0o711);
   // A process that has opened a store makes its files for itself alone.
-  for (const file of Object.values(files)) await chmod(file, 0o644);
+  for (const file of [files.cells, files.snapshots]) await chmod(file, 0o644);
   if (outputOf('ls', [home], { uid, gid }) === null) {
     throw new NotRunError(
       'it does not run as root, and no other user can reach the folder of temporary files',
