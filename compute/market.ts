@@ -74,6 +74,8 @@ export function marketKey(market: Pick<Market, 'source' | 'address' | 'pair'>): 
     : `${market.source}\u0000p\u0000${market.pair ?? ''}`;
 }
 
+/** By value. */
+export const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const EVM = /^0x[0-9a-fA-F]{40}$/;
 
@@ -86,10 +88,8 @@ export function chainOfAddress(address: string): Chain | null {
 const MINT_BYTES = 32;
 /** Values of the base58 digits, by character code. */
 const DIGITS = new Uint8Array(128);
-for (const [value, digit] of [
-  ...'123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz',
-].entries()) {
-  DIGITS[digit.charCodeAt(0)] = value;
+for (let value = 0; value < BASE58_DIGITS.length; value++) {
+  DIGITS[BASE58_DIGITS.charCodeAt(value)] = value;
 }
 /** 44 digits are less than 2^260: ten limbs, whose products with 58 stay below 2^32. */
 const LIMB_BITS = 26;

@@ -5,6 +5,14 @@ import { InputError } from './errors.js';
 
 /** The database's name within a data directory. */
 export const DATABASE_FILE = 'fathom.duckdb';
+/** DuckDB's log of what is committed but not yet in the database. */
+export const LOG_FILE = `${DATABASE_FILE}.wal`;
+/** The secret that keys' digests are made with. */
+export const PEPPER_FILE = 'pepper';
+/** What is written to see whether anything can be. */
+export const PROBE_FILE = '.probe';
+/** What a store is made of; the database last, because without it there is no store. */
+export const STORE_FILES = [PEPPER_FILE, LOG_FILE, DATABASE_FILE];
 
 /** Whether the directory holds a store. */
 export async function holdsStore(directory: string): Promise<boolean> {
@@ -31,9 +39,6 @@ export async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-/** What nobody but the owner may read, within a data directory. */
-const PRIVATE_FILES = [DATABASE_FILE, `${DATABASE_FILE}.wal`, 'pepper'];
-
 /** Names within a data directory, and what a file system puts into its root. */
 const OWN_NAMES = /^(fathom\.|pepper$|staging$|demo\.json$|\.probe$|lost\+found$)/;
 
@@ -46,7 +51,7 @@ export async function makePrivate(directory: string): Promise<void> {
   process.umask(0o077);
   const names = await readdir(directory);
   if (names.every((name) => OWN_NAMES.test(name))) await restrict(directory, 0o700);
-  for (const name of PRIVATE_FILES) await restrict(path.join(directory, name), 0o600);
+  for (const name of STORE_FILES) await restrict(path.join(directory, name), 0o600);
 }
 
 /** Leaves what is missing, or belongs to somebody else, as on a mounted volume. */

@@ -20,9 +20,12 @@ import type {
 import {
   DATABASE_FILE,
   holdsStore,
+  LOG_FILE,
   makeDirectory,
   makePrivate,
+  PROBE_FILE,
   removeMadeDirectories,
+  STORE_FILES,
 } from './data-directory.js';
 import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
@@ -32,7 +35,7 @@ import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/
 import { DiskFullError, InputError, StoreBusyError } from './errors.js';
 import { HolderReader, HolderTokens } from './holders/holder-tokens.js';
 import { Housekeeping } from './housekeeping.js';
-import { KeyRing, PEPPER_FILE } from './keys/key-ring.js';
+import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
@@ -68,7 +71,6 @@ const NO_CHANGE: StoreChange = {
 const DATABASE_HEADER_BYTES = 3 * 4096;
 
 /** What probe() writes: a block of a disk. */
-const PROBE_FILE = '.probe';
 const PROBE_BYTES = 4096;
 
 export class Store implements StoreOperations {
@@ -175,7 +177,7 @@ export class Store implements StoreOperations {
 
   /** Bytes of the database and of its log. */
   async bytes(): Promise<number> {
-    const sizes = [DATABASE_FILE, `${DATABASE_FILE}.wal`].map((name) =>
+    const sizes = [DATABASE_FILE, LOG_FILE].map((name) =>
       stat(path.join(this.directory, name)).then(
         ({ size }) => size,
         () => 0,
@@ -302,9 +304,7 @@ export class Store implements StoreOperations {
 }
 
 async function removeFiles(directory: string): Promise<void> {
-  for (const file of [PEPPER_FILE, `${DATABASE_FILE}.wal`, DATABASE_FILE]) {
-    await rm(path.join(directory, file), { force: true });
-  }
+  for (const file of STORE_FILES) await rm(path.join(directory, file), { force: true });
 }
 
 /** Whether a file is too short for a DuckDB database: the making of it failed. */

@@ -2,6 +2,7 @@
  * Hashed randomness: every draw of the demo is a pure function of a key and an index, so that any
  * moment of the simulated market can be computed without the moments before it.
  */
+import { BASE58_DIGITS } from '../market.js';
 
 const GOLDEN = 0x9e3779b1;
 const TWO_POW_32 = 4_294_967_296;
@@ -63,14 +64,12 @@ export function sizeDraw(h: number): number {
   return SIZES[h >>> (32 - DRAW_BITS)];
 }
 
-const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-
 /** A base58 address of 32 bytes, made from a name: the same in every demo, whatever its seed. */
 export function base58Address(name: string): string {
   const hex = hexOf(name, 32);
   let text = '';
   for (let value = BigInt(`0x${hex}`); value > 0n; value /= 58n) {
-    text = BASE58[Number(value % 58n)] + text;
+    text = BASE58_DIGITS[Number(value % 58n)] + text;
   }
   // Each leading zero byte is written as one '1'.
   const leading = Math.floor((/^0*/.exec(hex)?.[0].length ?? 0) / 2);

@@ -169,11 +169,9 @@ export class LiveTokens {
 
   /** `t` of the newest snapshot of all tokens; null without one. */
   newestT(): number | null {
-    let newestT: number | null = null;
-    for (const token of this.table.all()) {
-      newestT = Math.max(newestT ?? 0, dataTime(token) ?? 0) || null;
-    }
-    return newestT;
+    let newestT = 0;
+    for (const token of this.table.all()) newestT = Math.max(newestT, dataTime(token) ?? 0);
+    return newestT === 0 ? null : newestT;
   }
 
   /** Logs when the last token has become stale, as where no collector works, and when that is over. */

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { IssuedKey, KeyRecord, KeyRequest, KeySource, KeyTier } from '../contract.js';
+import { PEPPER_FILE } from '../data-directory.js';
 import type { Database } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
 import type { SqlRow } from '../duckdb/statements.js';
@@ -24,8 +25,6 @@ const RANDOM_CHARS = 32;
 const CHECKSUM_CHARS = 6;
 const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
 
-/** The secret of the digests: a file beside the database, mode 0600. */
-export const PEPPER_FILE = 'pepper';
 const PEPPER_BYTES = 32;
 
 interface StoredKey {
