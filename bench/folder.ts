@@ -1,6 +1,6 @@
 /** Folders that do not outlive what was measured in them. */
-import { rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { onEnd } from './clean-up.js';
@@ -9,15 +9,19 @@ import { onEnd } from './clean-up.js';
 const REMOVE = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 } as const;
 
 /** A new folder; it goes with this process at the latest. */
-export async function temporaryFolder(
-  prefix = 'fathom-bench-',
-): Promise<{ path: string; remove: () => Promise<void> }> {
-  const directory = await mkdtemp(path.join(os.tmpdir(), prefix));
-  // Also where the bench is broken off.
-  const forget = onEnd(() => rmSync(directory, REMOVE));
+export function temporaryFolder(prefix = 'fathom-bench-'): {
+  path: string;
+  remove: () => Promise<void>;
+} {
+  let made = '';
+  // Before there is a folder: a signal in between would leave it behind.
+  const forget = onEnd(() => {
+    if (made !== '') rmSync(made, REMOVE);
+  });
+  made = mkdtempSync(path.join(os.tmpdir(), prefix));
   const remove = async (): Promise<void> => {
-    await rm(directory, REMOVE);
+    await rm(made, REMOVE);
     forget();
   };
-  return { path: directory, remove };
+  return { path: made, remove };
 }

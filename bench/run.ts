@@ -77,7 +77,7 @@ export async function runBench(
 
 /** Pages over HTTP, and what the store takes up that they come from. */
 async function runServer(pace: Pace, { cases, counters }: Findings): Promise<void> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   try {
     const { contents, key } = await makeStore(folder.path, pace.tokens);
     counters.push(...(await sizes(contents)));

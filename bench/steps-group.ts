@@ -9,7 +9,7 @@ import { fillStore, openStore } from './store.js';
 
 /** @param tokens of the large store; the small one holds one of them */
 export async function loadSteps(tokens: number): Promise<LoadedGroup> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const [large, small] = [path.join(folder.path, 'large'), path.join(folder.path, 'small')];
   await filledStore(large, tokens);
   await filledStore(small, 1);

@@ -36,7 +36,7 @@ export function ownTree(): BuiltTree {
  */
 export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltTree> {
   const commit = commitOf(rev);
-  const { path: directory } = await temporaryFolder('fathom-compare-');
+  const { path: directory } = temporaryFolder('fathom-compare-');
   await extract(commit, directory);
   if (!ownBenchmarks) {
     // The same benchmarks on both sides: what differs is the product alone.

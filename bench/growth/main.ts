@@ -81,7 +81,7 @@ async function rowsOf(
   make: (shape: StoreShape) => Promise<GrowthStore>,
   effort: GrowthOptions,
 ): Promise<GrowthRow[]> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   try {
     const stores: GrowthStore[] = [];
     for (const shape of shapes) {
@@ -98,7 +98,7 @@ async function rowsOf(
 
 async function day(options: GrowthOptions): Promise<DayResult> {
   tell(`a day: ${options.dayCommits} commits of ${options.dayTokens} snapshots`);
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   try {
     return await measureDay(folder.path, options);
   } finally {
@@ -108,8 +108,8 @@ async function day(options: GrowthOptions): Promise<DayResult> {
 
 async function soak(options: GrowthOptions): Promise<SoakResult> {
   tell(`a soak of ${options.soakMs / 1000} s`);
-  const data = await temporaryFolder();
-  const files = await temporaryFolder();
+  const data = temporaryFolder();
+  const files = temporaryFolder();
   try {
     return await measureSoak({ directory: data.path, folder: files.path }, options);
   } finally {

@@ -20,7 +20,7 @@ async function main(words: readonly string[]): Promise<void> {
 }
 
 async function measure({ names, cells, runs }: IngestOptions): Promise<IngestRow[]> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const rows: IngestRow[] = [];
   try {
     for (const name of names) {

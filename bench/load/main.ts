@@ -59,8 +59,8 @@ interface Results {
 }
 
 async function measure(options: HttpBenchOptions): Promise<Results> {
-  const data = await temporaryFolder();
-  const files = await temporaryFolder();
+  const data = temporaryFolder();
+  const files = temporaryFolder();
   const nowS = asOfS(PAGE_A);
   const filledS = nowS - COLLECTED_S;
   try {

@@ -32,8 +32,8 @@ async function main(words: readonly string[]): Promise<void> {
 }
 
 async function measure({ peers: names, tokens, turns, smoke }: PeersOptions) {
-  const data = await temporaryFolder();
-  const tables = await temporaryFolder();
+  const data = temporaryFolder();
+  const tables = temporaryFolder();
   const running: Peer[] = [];
   const peers: PeerStatus[] = [];
   const keep = (peer: Peer): void => {
