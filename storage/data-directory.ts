@@ -9,10 +9,12 @@ export const DATABASE_FILE = 'fathom.duckdb';
 export const LOG_FILE = `${DATABASE_FILE}.wal`;
 /** The secret that keys' digests are made with. */
 export const PEPPER_FILE = 'pepper';
+/** The latest revocations of keys. */
+export const REVOKED_FILE = 'fathom.revoked';
 /** What is written to see whether anything can be. */
 export const PROBE_FILE = '.probe';
 /** What a store is made of; the database last, because without it there is no store. */
-export const STORE_FILES = [PEPPER_FILE, LOG_FILE, DATABASE_FILE];
+export const STORE_FILES = [PEPPER_FILE, REVOKED_FILE, LOG_FILE, DATABASE_FILE];
 
 /** Whether the directory holds a store. */
 export async function holdsStore(directory: string): Promise<boolean> {

@@ -67,6 +67,17 @@ export class DiskFullError extends InputError {
   }
 }
 
+/** A key is revoked in the process that has the store open, but that could not be written. */
+export class UnwrittenError extends InputError {
+  constructor(id: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(
+      `the revocation of ${id} could not be written: ${why}\na running server refuses the key from now on, and tries to write it until it can; ` +
+        'without one, or where it ends before that, the key still works: make room and revoke it again',
+    );
+  }
+}
+
 /** Whether a system call failed because the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | null)?.code;

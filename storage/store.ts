@@ -137,7 +137,7 @@ export class Store implements StoreOperations {
       });
       const isNew = await migrate(database, file);
       const catalog = await Catalog.load(database);
-      const keys = await KeyRing.load(database, directory);
+      const keys = await KeyRing.load(database, directory, onFailed('writing a revocation'));
       const usage = await UsageBook.load(database, onFailed('writing counts of calls'));
       const queue = await WaitingTokens.load(database, {
         hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
@@ -291,6 +291,7 @@ export class Store implements StoreOperations {
   private async endWork(): Promise<void> {
     await this.housekeeping.close();
     await this.commits.close();
+    await this.keys.close();
     await this.usage.close();
     await this.queue.close();
   }

@@ -68,7 +68,12 @@ const openFiles = new Set<string>();
  * @throws DatabaseLockedError while this process has it open
  */
 export async function claimFile(file: string): Promise<string> {
-  const real = path.join(await realpath(path.dirname(file)), path.basename(file));
+  const directory = await realpath(path.dirname(file)).catch((error: NodeJS.ErrnoException) => {
+    // A command that had made it has just removed it.
+    if (error.code === 'ENOENT') throw new DatabaseLockedError(`${file} is being removed`);
+    throw error;
+  });
+  const real = path.join(directory, path.basename(file));
   if (openFiles.has(real)) throw new DatabaseLockedError(`${file} is in use by this process`);
   openFiles.add(real);
   return real;

@@ -1,6 +1,6 @@
 /** API keys: creates, lists, rotates, revokes and verifies them. Stores only their HMAC digests. */
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
-import { open, readFile, rename } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
@@ -9,7 +9,10 @@ import { PEPPER_FILE } from '../data-directory.js';
 import type { Database } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
 import type { SqlRow } from '../duckdb/statements.js';
-import { InputError } from '../errors.js';
+import { InputError, UnwrittenError } from '../errors.js';
+import { writeWhole } from '../whole-file.js';
+import { WriteBehind } from '../write-behind.js';
+import { type Revocation, RevocationFile } from './revocations.js';
 
 /** Keys of one store, revoked ones included. */
 const MAX_KEYS = 100_000;
@@ -37,27 +40,46 @@ export class KeyRing implements KeySource {
   private readonly byId = new Map<string, StoredKey>();
   /** Live keys by their text, so that busy ones are not hashed at every request. Any change clears it. */
   private readonly verified = new LRUCache<string, KeyRecord>({ max: MAX_VERIFIED_KEYS });
-  /** One change at a time: each starts from the result of the one before. */
+  /** One change at a time, each from the result of the one before; a revocation waits for none. */
   private readonly changes = new Lanes([null]);
+  /** Revocations that the table lacks. */
+  private readonly unwritten = new Map<string, Revocation>();
+  /** Ids of those that are in memory alone. */
+  private readonly undurable = new Set<string>();
+  private readonly table: WriteBehind<Revocation>;
 
   private constructor(
     private readonly database: Database,
+    private readonly revocations: RevocationFile,
     private readonly pepper: Buffer,
     private readonly nowS: () => number,
-  ) {}
+    onError: (error: unknown) => void,
+  ) {
+    this.table = new WriteBehind({ write: (rows) => this.writeRevoked(rows), onError });
+  }
 
-  /** Loads the keys of a store; creates its pepper on first use. */
+  /**
+   * Loads the keys of a store; creates its pepper on first use. Failed writes of revocations go to
+   * `onError`, and are tried again until they succeed.
+   */
   static async load(
     database: Database,
     directory: string,
+    onError: (error: unknown) => void,
     nowS: () => number = () => Math.floor(Date.now() / 1000),
   ): Promise<KeyRing> {
     const rows = await database.rows(
       `SELECT id, name, tier, hint, requests_per_minute, monthly_quota, created_at, revoked_at, digest
        FROM keys`,
     );
-    const ring = new KeyRing(database, await loadPepper(directory, rows.length > 0), nowS);
+    const pepper = await loadPepper(directory, rows.length > 0);
+    const revocations = await RevocationFile.open(directory);
+    const ring = new KeyRing(database, revocations, pepper, nowS, onError);
     for (const row of rows) ring.remember(storedKey(row));
+    for (const revocation of revocations.all) {
+      const stored = ring.byId.get(revocation.id);
+      if (stored?.record.revokedAtS === null) ring.end(stored, revocation);
+    }
     return ring;
   }
 
@@ -93,28 +115,66 @@ export class KeyRing implements KeySource {
 
   /** Gives a live key a new text; the old one stops working at once. */
   async rotate(id: string): Promise<IssuedKey> {
-    return this.changes.use(() => this.issue(this.live(id)));
-  }
-
-  /** Ends a key for good. */
-  async revoke(id: string): Promise<KeyRecord> {
     return this.changes.use(async () => {
-      const record = { ...this.live(id), revokedAtS: this.nowS() };
-      await this.database.run('UPDATE keys SET revoked_at = ? WHERE id = ?', [
-        record.revokedAtS,
-        id,
-      ]);
-      const { digest } = this.byId.get(id) as StoredKey;
-      this.remember({ record, digest });
-      return record;
+      const issued = await this.issue(this.stored(id).record);
+      // It may have been revoked while its new text was being written.
+      this.stored(id);
+      return issued;
     });
   }
 
-  private live(id: string): KeyRecord {
+  /**
+   * Ends a key for good: here at once, whatever else is being written, and before the promise resolves
+   * on the disk. Revoking a key again that could not be written writes it again.
+   * @throws UnwrittenError where it could not be written: the key is revoked in this process
+   */
+  async revoke(id: string): Promise<KeyRecord> {
+    const again = this.undurable.has(id) ? this.unwritten.get(id) : undefined;
+    const revocation = again ?? { id, revokedAtS: this.nowS() };
+    if (again === undefined) this.end(this.stored(id), revocation);
+    this.undurable.add(id);
+    try {
+      await this.revocations
+        .add(revocation, (other) => this.unwritten.has(other))
+        .catch(() => this.table.flush());
+    } catch (error) {
+      throw new UnwrittenError(id, error);
+    }
+    this.undurable.delete(id);
+    return (this.byId.get(id) as StoredKey).record;
+  }
+
+  /** Writes to the table what it lacks; a failure goes to `onError`. */
+  close(): Promise<void> {
+    return this.table.close();
+  }
+
+  /** Revokes a key in memory; the table follows. */
+  private end({ record, digest }: StoredKey, revocation: Revocation): void {
+    this.remember({ record: { ...record, revokedAtS: revocation.revokedAtS }, digest });
+    this.unwritten.set(record.id, revocation);
+    this.table.mark(revocation);
+  }
+
+  private async writeRevoked(rows: readonly Revocation[]): Promise<void> {
+    await this.database.run(
+      `UPDATE keys SET revoked_at = new.revoked_at
+       FROM (VALUES ${rows.map(() => '(?, ?)').join(', ')}) new (id, revoked_at)
+       WHERE keys.id = new.id`,
+      rows.flatMap(({ id, revokedAtS }) => [id, revokedAtS]),
+    );
+    for (const { id } of rows) {
+      this.unwritten.delete(id);
+      this.undurable.delete(id);
+    }
+  }
+
+  /** A live key. */
+  private stored(id: string): StoredKey {
     const stored = this.byId.get(id);
     if (stored === undefined) throw new InputError(`no key has the id ${id}`);
     if (stored.record.revokedAtS !== null) throw new InputError(`the key ${id} is revoked already`);
-    return stored.record;
+    return stored;
   }
 
   private async issue(template: KeyRecord): Promise<IssuedKey> {
@@ -138,7 +198,8 @@ export class KeyRing implements KeySource {
     );
     const before = this.byId.get(record.id);
     if (before !== undefined) this.byDigest.delete(before.digest.toString('hex'));
-    this.remember({ record, digest });
+    const revokedAtS = before?.record.revokedAtS ?? null;
+    this.remember({ record: { ...record, revokedAtS }, digest });
     return { ...record, key };
   }
 
@@ -217,18 +278,4 @@ async function loadPepper(directory: string, required: boolean): Promise<Buffer>
   const pepper = randomBytes(PEPPER_BYTES);
   await writeWhole(file, pepper);
   return pepper;
-}
-
-/** Writes a file completely to the disk before it gets its name: keys made with it survive a crash. */
-async function writeWhole(file: string, content: Buffer): Promise<void> {
-  const made = await open(`${file}.new`, 'w', 0o600);
-  try {
-    await made.writeFile(content);
-    await made.sync();
-  } finally {
-    await made.close();
-  }
-  await rename(`${file}.new`, file);
-  const directory = await open(path.dirname(file), 'r');
-  await directory.sync().finally(() => directory.close());
 }

@@ -1,0 +1,152 @@
+/** Revoking a key while the store is busy, cannot be written, or its process is killed. */
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { rewriteSegments } from '../../compute/segment/rewrite.js';
+import { connectToServer, listenForCommands } from '../../storage/control.js';
+import type { Database } from '../../storage/duckdb/database.js';
+import { UnwrittenError } from '../../storage/errors.js';
+import type { Store } from '../../storage/store.js';
+import { run } from '../support/processes.js';
+import { DataDirectory, bundleOf, commitRows, openStore, snapshot } from '../support/stores.js';
+
+const REQUEST = {
+  tier: 'premium',
+  name: null,
+  requestsPerMinute: null,
+  monthlyQuota: null,
+} as const;
+/** A revocation has to show within this. */
+const AT_ONCE_MS = 100;
+
+let directory: DataDirectory;
+beforeEach(() => {
+  directory = new DataDirectory();
+});
+afterEach(() => directory.remove());
+
+const journal = () => path.join(directory.path, 'fathom.revoked');
+
+/** Makes the table's writes fail, or work again. */
+async function renameTable(store: Store, from: string, to: string): Promise<void> {
+  const { database } = store as unknown as { database: Database };
+  await database.run(`ALTER TABLE ${from} RENAME TO ${to}`);
+}
+
+/** What a copy of the directory makes of a key, as after kill -9. */
+async function verifiedInCopy(key: string): Promise<boolean> {
+  const copy = new DataDirectory();
+  const isFile = (name: string) => !name.endsWith('.sock');
+  cpSync(directory.path, copy.path, { recursive: true, filter: isFile });
+  const store = await openStore(copy.path);
+  const isLive = store.keys.verify(key) !== null;
+  await store.close();
+  copy.remove();
+  return isLive;
+}
+
+describe('Revoking a key', () => {
+  it('takes effect, and is durable, while a commit goes on for long', async () => {
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    let begin = (): void => undefined;
+    const rewriting = new Promise<void>((resolve) => (begin = resolve));
+    const store = await openStore(directory.path, {
+      rewrite: async (input) => {
+        begin();
+        await held;
+        return rewriteSegments(input);
+      },
+    });
+    const control = await listenForCommands(directory.path, store, () => undefined);
+    const remote = await connectToServer(directory.path);
+    const { id, key } = await store.createKey(REQUEST);
+    await commitRows(store, [snapshot(1)]);
+    const bundle = await bundleOf(store, [snapshot(1, [])]);
+    const committing = store.commit(bundle.name);
+    await rewriting;
+    // What waits for the commit does not stand in the way.
+    const creating = store.createKey(REQUEST);
+    const beganMs = performance.now();
+    const revoking = remote?.revokeKey(id);
+    while (store.keys.verify(key) !== null) await nextTurn();
+    expect(performance.now() - beganMs).toBeLessThan(AT_ONCE_MS);
+    // The commit is still held.
+    expect(await revoking).toMatchObject({ id, revokedAtS: expect.any(Number) });
+    expect(await verifiedInCopy(key)).toBe(false);
+    await expect(remote?.revokeKey(id)).rejects.toThrow(`the key ${id} is revoked already`);
+    goOn();
+    await committing;
+    await creating;
+    remote?.close();
+    await control.close();
+    await store.close();
+    // Once it is in the table, the file is not needed any more.
+    rmSync(journal());
+    expect(await verifiedInCopy(key)).toBe(false);
+  });
+
+  it('holds on a full disk after kill -9', async () => {
+    const words = [path.resolve('test/support/revoke-on-full-disk.mjs'), directory.path];
+    const { stdout, status } = await run(process.execPath, words, 32);
+    const [, id, key] = /^key (\S+) (\S+)\nfull DiskFullError\nrevoked\n$/.exec(stdout) ?? [];
+    expect([id, status]).toEqual([expect.stringMatching(/^key_/), null]);
+    const store = await openStore(directory.path);
+    expect(store.keys.verify(key)).toBeNull();
+    expect(store.keys.list().filter(({ revokedAtS }) => revokedAtS !== null)).toHaveLength(1);
+    await store.close();
+  });
+
+  it('that can be written nowhere holds in memory, is told as such, and goes through later', async () => {
+    const errors: unknown[] = [];
+    const store = await openStore(directory.path, { onBackgroundError: (e) => errors.push(e) });
+    const { id, key } = await store.createKey(REQUEST);
+    await renameTable(store, 'keys', 'away');
+    rmSync(journal());
+    mkdirSync(journal());
+    const refused = store.revokeKey(id);
+    await expect(refused).rejects.toBeInstanceOf(UnwrittenError);
+    await expect(refused).rejects.toThrow(/^the revocation of key_\w+ could not be written: /);
+    expect(store.keys.verify(key)).toBeNull();
+    rmSync(journal(), { recursive: true });
+    // Once more, and it can be written.
+    expect(await store.revokeKey(id)).toMatchObject({ id, revokedAtS: expect.any(Number) });
+    await expect(store.revokeKey(id)).rejects.toThrow('is revoked already');
+    await renameTable(store, 'away', 'keys');
+    await store.close();
+    expect(await verifiedInCopy(key)).toBe(false);
+  });
+
+  it('needs the table only where it lacks more revocations than the file has lines', async () => {
+    const store = await openStore(directory.path, { onBackgroundError: () => undefined });
+    const issued = [];
+    for (let i = 0; i < 66; i++) issued.push(await store.createKey(REQUEST));
+    const { size } = statSync(journal());
+    await renameTable(store, 'keys', 'away');
+    const ended = await Promise.allSettled(issued.map(({ id }) => store.revokeKey(id)));
+    expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(64);
+    expect(issued.some(({ key }) => store.keys.verify(key) !== null)).toBe(false);
+    await renameTable(store, 'away', 'keys');
+    await expect(store.revokeKey(issued[65].id)).resolves.toMatchObject({ id: issued[65].id });
+    expect(statSync(journal()).size).toBe(size);
+    await store.close();
+    const again = await openStore(directory.path);
+    expect(issued.some(({ key }) => again.keys.verify(key) !== null)).toBe(false);
+    await again.close();
+  });
+
+  it('is lost with its line alone where the file is damaged', async () => {
+    const store = await openStore(directory.path);
+    const [one, other] = [await store.createKey(REQUEST), await store.createKey(REQUEST)];
+    await renameTable(store, 'keys', 'away');
+    await store.revokeKey(one.id);
+    await store.revokeKey(other.id);
+    await renameTable(store, 'away', 'keys');
+    const text = readFileSync(journal());
+    text[30] ^= 1;
+    writeFileSync(journal(), text);
+    expect([await verifiedInCopy(one.key), await verifiedInCopy(other.key)]).toEqual([true, false]);
+    await store.close();
+  });
+});

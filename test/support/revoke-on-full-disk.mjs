@@ -1,0 +1,17 @@
+/**
+ * Makes keys in DIRECTORY until the disk is full, revokes the first, and is killed. Prints `key ID TEXT`,
+ * `full NAME`, `revoked`.
+ */
+import { Store } from '../../dist/storage/store.js';
+
+const store = await Store.open(process.argv[2], { rewrite: () => Promise.reject(new Error()) });
+const request = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null };
+const { id, key } = await store.createKey(request);
+process.stdout.write(`key ${id} ${key}\n`);
+try {
+  for (;;) await store.createKey(request);
+} catch (error) {
+  process.stdout.write(`full ${error.constructor.name}\n`);
+}
+await store.revokeKey(id);
+process.stdout.write('revoked\n', () => process.kill(process.pid, 'SIGKILL'));
