@@ -1,8 +1,17 @@
 /** A fixed set of worker threads that run the tasks of worker.ts; these two modules alone know Piscina. */
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { Scheduler, workLimits, type Client, type Work, type WorkLimits } from './scheduler.js';
+import { DeadlineError, withDeadline } from './running-time.js';
+import {
+  type Client,
+  PoolUnavailableError,
+  Scheduler,
+  type Work,
+  workLimits,
+  type WorkLimits,
+} from './scheduler.js';
 import type * as worker from './worker.js';
 
 /** The tasks by name; a new one is one line in worker.ts. */
@@ -37,8 +46,11 @@ const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
  * Linux, where each thread has its own nice value; elsewhere the whole process may share one. Needs no privileges.
  */
 export const THREAD_NICENESS = process.platform === 'linux' ? 10 : 0;
-/** A task without an answer after this is given up: its thread hangs or has died. */
+/** A task without an answer after this hangs: its thread is replaced. Somebody waits for a page. */
 const TASK_DEADLINE_MS = 60_000;
+const PAGE_DEADLINE_MS = 30_000;
+/** A thread ends within this, unless it hangs in code that is not JavaScript. */
+const THREAD_END_MS = 5_000;
 /** Every thread must answer a first task within this. */
 const READY_DEADLINE_MS = 30_000;
 /** Closing waits this long for unfinished jobs. */
@@ -53,15 +65,22 @@ export interface PoolOptions {
   onError: (error: Error) => void;
   /** Gets how long a page waited before it began. */
   onPageBegan?: (waitedMs: number) => void;
+  /** In place of the usual deadlines of tasks. */
+  taskDeadlineMs?: number;
 }
 
-/** A task did not answer in time; it may still be running. */
-export class TaskOverdueError extends Error {
-  override readonly name = 'TaskOverdueError';
+/** A task's thread died, or hung and was ended. */
+export class TaskLostError extends PoolUnavailableError {
+  override readonly name = 'TaskLostError';
+}
+
+/** A task hangs and its thread cannot be ended: it may still write to memory that it shares. */
+export class TaskStuckError extends PoolUnavailableError {
+  override readonly name = 'TaskStuckError';
 }
 
 /** The pool has been closed, or is closing. */
-export class PoolClosedError extends Error {
+export class PoolClosedError extends PoolUnavailableError {
   override readonly name = 'PoolClosedError';
 }
 
@@ -87,14 +106,13 @@ export class ComputePool {
   private pending = 0;
   private posted = 0;
   private running = 0;
-  private readonly onPageBegan: ((waitedMs: number) => void) | undefined;
+  private lost = false;
   private closed: Promise<void> | null = null;
   private whenIdle: (() => void) | null = null;
 
-  constructor(options: PoolOptions) {
+  constructor(private readonly options: PoolOptions) {
     const { threads = availableParallelism(), pageLimits, onError } = options;
     this.threads = threads;
-    this.onPageBegan = options.onPageBegan;
     const limits = workLimits(threads);
     this.scheduler = new Scheduler(threads, { ...limits, page: { ...limits.page, ...pageLimits } });
     this.piscina = new Piscina({
@@ -106,6 +124,8 @@ export class ComputePool {
       idleTimeout: Infinity,
       // Tasks are synchronous, so a thread may block while it waits: the shortest way to wake it.
       atomics: 'sync',
+      // Tasks with a signal would take turns at the end of the queue.
+      stricterFIFO: true,
       niceIncrement: THREAD_NICENESS,
     });
     this.piscina.on('error', onError);
@@ -132,29 +152,32 @@ export class ComputePool {
   }
 
   /**
-   * Runs a task as soon as its class of work has a free slot. To cancel a running task, give it a flag in
-   * shared memory: Piscina's abort signal would kill the thread.
+   * Runs a task as soon as its class of work has a free slot; once more if its thread dies or hangs, unless
+   * its input was moved. To cancel a running task, give it a flag in shared memory.
    *
    * @param transfer ArrayBuffers of the input that are moved, not copied, when the task begins
-   * @throws PoolBusyError, PoolClosedError, TaskOverdueError, or the task's error
+   * @throws PoolUnavailableError, or the task's error
    */
   run<K extends TaskName>(
     name: K,
     input: TaskInput<K>,
-    transfer?: ArrayBuffer[],
+    transfer: ArrayBuffer[] = [],
   ): Promise<TaskResult<K>> {
     const work = WORK_OF_TASK[name] ?? 'board';
-    return this.schedule(work, name, (run) => run(name, input, transfer));
+    const task = () => this.post(name, input, transfer);
+    const job = transfer.length === 0 ? () => repeatedIfLost(task) : task;
+    return this.enqueue(work, name, job, null) as Promise<TaskResult<K>>;
   }
 
   /**
    * Runs a job, which is reads and tasks that belong together, as soon as its class has a free slot. Keys of a
    * class with waiting jobs get equal shares of time.
    *
-   * @param job runs its tasks with the function that it is given; they wait only for a thread
+   * @param job runs its tasks with the function that it is given; they wait only for a thread. It changes
+   *   nothing outside: if the thread of a task dies or hangs, it is run once more
    * @param client if it goes before the job begins, the result is null
-   * @throws PoolBusyError at once where too many jobs wait or the wait would be too long; PoolClosedError;
-   *   what the job throws
+   * @throws PoolBusyError at once where too many jobs wait or the wait would be too long; TaskLostError,
+   *   TaskStuckError, PoolClosedError; what the job throws
    */
   schedule<T>(work: Work, key: string, job: (run: RunTask) => Promise<T>): Promise<T>;
   schedule<T>(
@@ -163,18 +186,27 @@ export class ComputePool {
     job: (run: RunTask) => Promise<T>,
     client: Client,
   ): Promise<T | null>;
-  async schedule<T>(
+  schedule<T>(
     work: Work,
     key: string,
     job: (run: RunTask) => Promise<T>,
     client: Client | null = null,
   ): Promise<T | null> {
+    return this.enqueue(work, key, () => repeatedIfLost(() => job(this.post)), client);
+  }
+
+  private async enqueue<T>(
+    work: Work,
+    key: string,
+    job: () => Promise<T>,
+    client: Client | null,
+  ): Promise<T | null> {
     if (this.closed !== null) throw new PoolClosedError('the compute pool is closed');
     this.pending++;
     const askedMs = performance.now();
     const begin = (): Promise<T> => {
-      if (work === 'page') this.onPageBegan?.(performance.now() - askedMs);
-      return job(this.post);
+      if (work === 'page') this.options.onPageBegan?.(performance.now() - askedMs);
+      return job();
     };
     try {
       return await this.scheduler.run(work, key, begin, client);
@@ -189,15 +221,55 @@ export class ComputePool {
     input: TaskInput<K>,
     transfer: ArrayBuffer[] = [],
   ): Promise<TaskResult<K>> => {
+    const usualMs = WORK_OF_TASK[name] === 'page' ? PAGE_DEADLINE_MS : TASK_DEADLINE_MS;
+    const { taskDeadlineMs = usualMs, onError } = this.options;
     this.posted++;
     this.running++;
-    const run = this.piscina.run(input, { name, transferList: transfer });
+    const ending = new AbortController();
+    const { signal } = ending;
+    const run = this.piscina.run(input, { name, transferList: transfer, signal });
     try {
-      return (await withDeadline(run, TASK_DEADLINE_MS, `task ${name}`)) as TaskResult<K>;
+      const result = (await withDeadline(run, taskDeadlineMs, `task ${name}`)) as TaskResult<K>;
+      this.lost = false;
+      return result;
+    } catch (error) {
+      if (error instanceof DeadlineError) await this.endThread(ending);
+      else if (!isDeath(error)) throw error;
+      this.lost = true;
+      const lost = new TaskLostError(`task ${name} lost its thread: ${messageOf(error)}`);
+      onError(lost);
+      throw lost;
     } finally {
       this.running--;
     }
   };
+
+  /**
+   * Replaces the thread of a task, if a thread has begun it, and waits until it has ended.
+   * @throws TaskStuckError where it does not
+   */
+  private async endThread(ending: AbortController): Promise<void> {
+    const before = this.piscina.threads;
+    ending.abort();
+    const after = new Set(this.piscina.threads);
+    const ended = before
+      .filter((thread) => !after.has(thread))
+      .map((thread) => once(thread, 'exit'));
+    await withDeadline(Promise.all(ended), THREAD_END_MS, 'end of a thread').catch(
+      (error: unknown) => {
+        this.options.onError(error as Error);
+        throw new TaskStuckError(messageOf(error));
+      },
+    );
+  }
+
+  /**
+   * Resolves where the last task of all was answered, or one is answered now.
+   * @throws TaskLostError | TaskStuckError
+   */
+  async probe(): Promise<void> {
+    if (this.lost) await this.post('ping', null);
+  }
 
   /**
    * Runs a task on every thread.
@@ -236,18 +308,18 @@ function workerFile(): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
 
-async function withDeadline<T>(promise: Promise<T>, deadlineMs: number, phase: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new TaskOverdueError(`${phase}: no answer within ${deadlineMs} ms`));
-    }, deadlineMs);
+/** Runs what changes nothing outside, and runs it again if a thread is lost by it. */
+function repeatedIfLost<T>(work: () => Promise<T>): Promise<T> {
+  return work().catch((error: unknown) => {
+    if (error instanceof TaskLostError) return work();
+    throw error;
   });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+}
+
+/** Whether Piscina gave a task up because its thread ended. */
+function isDeath(error: unknown): boolean {
+  const { message = '', code = '' } = error as { message?: string; code?: string };
+  return message.startsWith('worker exited with code') || code.startsWith('ERR_WORKER_');
 }
 
 function messageOf(error: unknown): string {

@@ -2,6 +2,7 @@
  * Decides which job begins next in the pool. Each class of work has its own slots, so that none keeps another
  * from the threads. Jobs wait while their class has no free slot; keys with waiting jobs get equal shares of time.
  */
+import { runningMs } from './running-time.js';
 
 /** Classes of work: replay pages; boards and other answers; commits to the store; fragments of segments. */
 export type Work = 'page' | 'board' | 'commit' | 'fragments';
@@ -58,8 +59,11 @@ export interface Client {
   onGone(listener: () => void): void;
 }
 
-/** Too many jobs wait, or the wait would be too long; try again later. */
-export class PoolBusyError extends Error {
+/** The pool cannot do it now; try again later. */
+export class PoolUnavailableError extends Error {}
+
+/** Too many jobs wait, or the wait would be too long. */
+export class PoolBusyError extends PoolUnavailableError {
   override readonly name = 'PoolBusyError';
 }
 
@@ -164,7 +168,7 @@ export class JobQueue {
   /** @param nowMs a clock that never goes back, in milliseconds */
   constructor(
     private readonly limits: WorkLimits,
-    private readonly nowMs: () => number = () => performance.now(),
+    private readonly nowMs: () => number = runningMs,
   ) {}
 
   get waitingJobs(): number {

@@ -31,6 +31,7 @@ const MAX_MEMORY_MIB = 2 ** 20;
 const MAX_COLUMNS_MIB = 2 ** 12;
 const DEFAULT_STALE_AFTER = '1h';
 const MAX_STALE_AFTER = '36500d';
+const MAX_STOP_DELAY = '5m';
 /** A currency code, as a client sends it in `currency`. */
 const CODE = /^[A-Z0-9]{2,16}$/;
 
@@ -135,6 +136,14 @@ const FLAGS = {
     fallback: '127.0.0.1',
     read: (text: string) => text,
   },
+  'stop-delay': {
+    kind: 'text',
+    placeholder: 'DURATION',
+    meaning: `how long a server that is told to stop takes requests while /readyz says that it stops, such as 10s, at most ${MAX_STOP_DELAY}: for balancers that ask /readyz`,
+    default: 'none',
+    fallback: 0,
+    read: (text: string, from: string) => duration(text, from, MAX_STOP_DELAY),
+  },
   'evm-chain-id': whole(
     'N',
     'the numeric chain id that `chain` of `/score/:address` takes for evmchain',
@@ -225,6 +234,8 @@ export interface ServeOptions {
   columnBytes: number;
   /** Where /healthz, /readyz and /metrics are; null: with the API. */
   admin: { host: string; port: number } | null;
+  /** How long the server takes requests after it was told to stop. */
+  stopDelayS: number;
   lenientParameters: boolean;
   /** Origins of web pages that may read replies. */
   corsOrigins: readonly string[];
@@ -261,6 +272,7 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
     fragmentBytes: valueOf('fragments-memory-mib'),
     columnBytes: valueOf('columns-memory-mib'),
     admin: adminPort === null ? null : { host: valueOf('admin-host'), port: adminPort },
+    stopDelayS: valueOf('stop-delay'),
     lenientParameters: valueOf('lenient-parameters'),
     corsOrigins: valueOf('cors-origin'),
   };

@@ -3,6 +3,7 @@
  * exchange does not touch it after the client has disconnected. `req` is invalid once the handler
  * returns, so the constructor copies what is needed of it.
  */
+import { runningMs } from '../../compute/running-time.js';
 import type { BytesInFlight } from './budget.js';
 import { ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
 import type { UwsRequest, UwsResponse } from './uws.js';
@@ -76,7 +77,7 @@ export class Exchange {
   private countedBytes = 0;
   private readonly startedMs = performance.now();
   private sentStatus: number | null = null;
-  /** When the client last kept to the least rate, on the clock of performance.now(); null: nothing waits for it. */
+  /** When the client last kept to the least rate, on the clock of runningMs(); null: nothing waits for it. */
   private progressAtMs: number | null = null;
 
   constructor(host: ExchangeHost, id: string, res: UwsResponse, req: UwsRequest) {
@@ -114,7 +115,7 @@ export class Exchange {
 
   /** How long the client has read less than the least rate; 0 where nothing waits for it. */
   get stalledMs(): number {
-    return this.progressAtMs === null ? 0 : performance.now() - this.progressAtMs;
+    return this.progressAtMs === null ? 0 : runningMs() - this.progressAtMs;
   }
 
   /** Whether the client has disconnected or was cut off. */
@@ -243,12 +244,12 @@ export class Exchange {
     if (res.tryEnd(body, total)[1]) return true;
     const { stallLimitMs, leastBytesPerS } = this.host;
     const leastBytes = (leastBytesPerS * stallLimitMs) / 1000;
-    this.progressAtMs = performance.now();
+    this.progressAtMs = runningMs();
     let countedOffset = 0;
     res.onWritable((offset) => {
       if (offset - countedOffset >= leastBytes) {
         countedOffset = offset;
-        this.progressAtMs = performance.now();
+        this.progressAtMs = runningMs();
       }
       const [ok, done] = res.tryEnd(body.subarray(offset), total);
       if (done) this.end();

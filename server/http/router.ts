@@ -1,6 +1,7 @@
 /** Finds the route of a request and turns failures into replies. */
+import { PoolUnavailableError } from '../../compute/scheduler.js';
 import type { Log } from '../log.js';
-import { ApiError } from './errors.js';
+import { ApiError, replayBusy } from './errors.js';
 import type { Exchange } from './exchange.js';
 
 type RouteMethod = 'GET' | 'POST';
@@ -106,6 +107,10 @@ function methodNotAllowed(allowed: readonly string[]): ApiError {
 function replyFailure(exchange: Exchange, error: unknown, log: Log): void {
   if (error instanceof ApiError) {
     exchange.replyError(error);
+    return;
+  }
+  if (error instanceof PoolUnavailableError) {
+    exchange.replyError(replayBusy());
     return;
   }
   log.error('request failed', { request_id: exchange.id, path: exchange.path }, error);

@@ -13,6 +13,7 @@ import {
 } from '../../compute/replay/fragments.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { hasFilter } from '../../compute/replay/query.js';
+import { PoolUnavailableError } from '../../compute/scheduler.js';
 import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 import type { PageIdentity } from './caching.js';
@@ -172,8 +173,8 @@ export class Fragments {
   }
 
   private giveUp(name: string, error: unknown): void {
-    // The segment was replaced meanwhile; later pages miss what replaced it.
-    if (error instanceof SegmentGoneError) return;
+    // The segment was replaced meanwhile, or a thread was lost: later pages may order them again.
+    if (error instanceof SegmentGoneError || error instanceof PoolUnavailableError) return;
     this.givenUp.set(name, true);
     this.options.log.error('fragments', { fragments: name }, error);
   }

@@ -3,7 +3,6 @@ import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/marke
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { REPLAY_GROUPS } from '../../compute/replay/query.js';
-import { PoolBusyError } from '../../compute/scheduler.js';
 import {
   type DepthSource,
   type PagePlan,
@@ -201,13 +200,9 @@ export function replayHandler(services: ReplayServices): Handler<typeof getRepla
       return reply;
     }
     const render = (run: RunTask) => renderPage(services, job, plan, run);
-    try {
-      const made = await services.pool.schedule('page', key.id, render, exchange);
-      if (made !== null) services.onAnswered?.('pool');
-      return made;
-    } catch (error) {
-      throw error instanceof PoolBusyError ? replayBusy() : error;
-    }
+    const made = await services.pool.schedule('page', key.id, render, exchange);
+    if (made !== null) services.onAnswered?.('pool');
+    return made;
   };
 }
 

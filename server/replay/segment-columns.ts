@@ -3,7 +3,7 @@
  * threads share, where workers read them in place; other segments are read from storage.
  */
 import { LRUCache } from 'lru-cache';
-import { TaskOverdueError } from '../../compute/pool.js';
+import { TaskStuckError } from '../../compute/pool.js';
 import type { SegmentInput } from '../../compute/replay/render.js';
 import { statedPlainBytes } from '../../compute/segment/lz4.js';
 import {
@@ -125,10 +125,10 @@ export class SegmentColumns {
       const found = ids.map((id, i) => segments[i] ?? this.fresh(id, blocks.shift(), pinned));
       return await task(found, transfer);
     } catch (error) {
-      isOver = !(error instanceof TaskOverdueError);
+      isOver = !(error instanceof TaskStuckError);
       throw error;
     } finally {
-      // A task that hangs may still write to its slices: they are never reused.
+      // The thread of a stuck task may still write to its slices: they are never reused.
       if (isOver) for (const one of pinned) this.unpin(one);
     }
   }

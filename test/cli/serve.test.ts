@@ -239,6 +239,7 @@ describe('settings', () => {
       asOfS: null,
       threads: null,
       corsOrigins: [],
+      stopDelayS: 0,
       lenientParameters: false,
     });
     const inherited = { directory: '/a', host: '::1', port: 81, asOfS: 1_794_659_696, threads: 3 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TaskOverdueError } from '../../compute/pool.js';
+import { TaskLostError, TaskStuckError } from '../../compute/pool.js';
 import { renderPage, type SegmentInput } from '../../compute/replay/render.js';
 import { settingsOf } from '../support/settings.js';
 import {
@@ -111,15 +111,17 @@ describe('the columns of segments', () => {
     expect(columns.size).toBe(0);
   });
 
-  it('are not kept of a task that failed; one that hangs keeps its places', async () => {
+  it('are not kept of a task that failed or lost its thread; one that is stuck keeps its places', async () => {
     const depth = depthOf();
     const columns = new SegmentColumns(depth, 2 ** 20);
     const { ids } = await pageOf(columns, depth);
     const fails = (error: Error) => columns.use(ids, () => Promise.reject(error));
-    await expect(fails(new Error('damaged'))).rejects.toThrow('damaged');
-    expect(columns.size).toBe(0);
-    await pageOf(columns, depth);
-    await expect(fails(new TaskOverdueError('late'))).rejects.toThrow('late');
+    for (const error of [new Error('damaged'), new TaskLostError('hung')]) {
+      await expect(fails(error)).rejects.toThrow(error.message);
+      expect(columns.size).toBe(0);
+      await pageOf(columns, depth);
+    }
+    await expect(fails(new TaskStuckError('late'))).rejects.toThrow('late');
     const held = columns.size;
     expect(held).toBe(ids.length);
     expect((await pageOf(columns, depth)).forms).toEqual(['block']);

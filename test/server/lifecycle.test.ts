@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BOARDS_IN_WORK } from '../../compute/scheduler.js';
 import { startServer } from '../../server/app.js';
@@ -111,6 +114,50 @@ describe('a busy service', () => {
     resume();
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(service.pool.postedTasks).toBe(posted);
+  });
+});
+
+describe('a thread that dies', () => {
+  /** A service with one thread, its threads as they come, and a page that it has made before. */
+  async function withThreads() {
+    const threads: Worker[] = [];
+    const onThread = (thread: Worker) => void threads.push(thread);
+    process.on('worker', onThread);
+    const service = await start({ threads: 1, pageLimits: {}, columnBytes: undefined });
+    const path = `/replay/${WIDE_MINT}?group=venue`;
+    const expected = await (await service.get(path)).text();
+    const stop = () => process.off('worker', onThread);
+    return { service, threads, path, expected, stop };
+  }
+
+  it('is replaced, and its page is made by another', async () => {
+    const { service, threads, path, expected, stop } = await withThreads();
+    const page = service.get(path);
+    while (service.pool.busyThreads === 0) await nextTurn();
+    await threads[0].terminate();
+    const response = await page;
+    expect([response.status, await response.text()]).toEqual([200, expected]);
+    expect(threads.length).toBe(2);
+    expect(service.logged.at(-1)).toContain('lost its thread');
+    for (let i = 0; i < 2; i++) expect(await (await service.get(path)).text()).toBe(expected);
+    stop();
+  });
+
+  it('twice by one page gets it 503, and the next page is made', async () => {
+    const { service, threads, path, expected, stop } = await withThreads();
+    const page = service.get(path);
+    while (service.pool.busyThreads === 0) await nextTurn();
+    await threads[0].terminate();
+    while (threads.length < 2) await nextTurn();
+    // It is ready, and has the page by now.
+    await once(threads[1], 'message');
+    await threads[1].terminate();
+    const response = await page;
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await response.json()).toMatchObject({ error_code: 'replay_busy' });
+    await service.pool.probe();
+    expect(await (await service.get(path)).text()).toBe(expected);
+    stop();
   });
 });
 

@@ -130,7 +130,8 @@ describe('metrics', () => {
 
   it('are on a port of their own where one is given', async () => {
     const other = path.join(directory, 'other');
-    const second = await serve(other, ['--port', '0', '--admin-port', '0', '--threads', '1']);
+    const flags = ['--port', '0', '--admin-port', '0', '--threads', '1', '--stop-delay', '5m'];
+    const second = await serve(other, flags);
     const [, admin] = / admin_url=(\S+)/.exec(second.logged()) ?? [];
     expect((await at(admin, '/healthz')).status).toBe(200);
     expect((await samples(admin)).size).toBeGreaterThan(50);
@@ -138,6 +139,15 @@ describe('metrics', () => {
     for (const route of ['/healthz', '/readyz', '/metrics']) {
       expect((await at(second.url, route)).status).toBe(404);
     }
-    expect(await second.stop()).toEqual({ status: 0, signal: null });
+    // It says that it stops and still takes requests, until a second signal ends it at once.
+    process.kill(second.pid, 'SIGTERM');
+    const ready = async () => ((await (await at(admin, '/readyz')).json()) as Readiness).reasons;
+    await becomes(async () => (await ready())?.includes('stopping'), true, 5000);
+    expect((await at(second.url, '/docs')).status).toBe(200);
+    expect(await second.stop()).toEqual({ status: null, signal: 'SIGTERM' });
   });
 });
+
+interface Readiness {
+  reasons?: string[];
+}

@@ -1,8 +1,10 @@
 import { getPriority } from 'node:os';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Worker } from 'node:worker_threads';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   PoolClosedError,
   startPool,
+  TaskLostError,
   type ComputePool,
   type TaskInput,
 } from '../../compute/pool.js';
@@ -95,6 +97,32 @@ describe('the compute pool', () => {
     expect(await pool.run('renderPage', { ...pageInput(), cancel })).toEqual({
       status: 'cancelled',
     });
+  });
+});
+
+describe('a thread that hangs', () => {
+  it('is ended, and so is the one that runs the task again; then others take tasks', async () => {
+    const threads: Worker[] = [];
+    const onThread = (thread: Worker) => void threads.push(thread);
+    process.on('worker', onThread);
+    const lost: Error[] = [];
+    const pool = await startPool({
+      threads: 1,
+      taskDeadlineMs: 200,
+      onError: (error) => void lost.push(error),
+    });
+    // Minutes of work.
+    const segment = pageInput().segments[0] as Uint8Array;
+    const input = { segment, group: 'market', coding: 'br', marketCount: MARKETS.length } as const;
+    const endless = Array.from({ length: 10_000 }, () => input);
+    await expect(pool.run('makeFragments', endless)).rejects.toThrow(TaskLostError);
+    expect(lost.length).toBe(2);
+    for (const error of lost) expect(error.message).toContain('no answer within 200 ms');
+    // It has ended before its task was given up: it writes to no memory any more.
+    expect(threads[0].threadId).toBe(-1);
+    await vi.waitFor(() => pool.run('ping', null), { timeout: 20_000 });
+    process.off('worker', onThread);
+    await pool.close();
   });
 });
 

@@ -1,7 +1,9 @@
 /** `fathom serve` */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startPool } from '../../../compute/pool.js';
+import { withDeadline } from '../../../compute/running-time.js';
 import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
 import { sweepStaging } from '../../../storage/bundle.js';
 import { listenForCommands } from '../../../storage/control.js';
@@ -22,6 +24,9 @@ import { LiveTokens } from '../../tokens/live-tokens.js';
 import { defineCommand } from '../command.js';
 import { onStore, stopSignal, storeOptions } from '../runtime.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
+
+/** A server that has not stopped by then, its `--stop-delay` aside, ends at once. */
+const STOP_DEADLINE_MS = 60_000;
 
 export const command = defineCommand({
   about:
@@ -69,8 +74,9 @@ export async function startService(
   const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
   const closing: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
-    for (const close of closing.splice(0).reverse()) await close();
+    for (const close of closing.splice(0).reverse()) await close().catch(onError('closing failed'));
   };
+  let isStopping = false;
   const metrics = new Metrics();
   try {
     const pool = await startPool({
@@ -151,7 +157,12 @@ export async function startService(
       log,
       operations: {
         metrics,
-        checks: { store: () => store.probe(), boards: () => lp.isReady },
+        checks: {
+          stopping: () => !isStopping,
+          store: () => store.probe(),
+          pool: () => pool.probe(),
+          boards: () => lp.isReady,
+        },
         admin: options.admin,
       },
     });
@@ -160,7 +171,13 @@ export async function startService(
       url: server.url,
       port: server.port,
       close: async () => {
-        await closeAll();
+        isStopping = true;
+        await sleep(1000 * options.stopDelayS);
+        await withDeadline(closeAll(), STOP_DEADLINE_MS, 'stopping').catch((error: unknown) => {
+          // What was committed is in the log of the store.
+          log.error('ended before everything was closed', {}, error);
+          process.exit(1);
+        });
         log.info('stopped');
       },
     };

@@ -1,0 +1,68 @@
+/**
+ * Time while this process ran. A process that stands still (SIGSTOP, a paused container) misses no deadline by
+ * it, and nothing that it measures takes longer for it.
+ */
+
+/** How often the time is looked at where nobody asks for it. */
+const TICK_MS = 500;
+/** Looks that lie further apart show that the process stood still between them. */
+const PAUSE_MS = 4 * TICK_MS;
+
+/** A clock that stops while nobody looks at it. */
+export class RunningClock {
+  private lookedMs: number;
+  private pausedMs = 0;
+
+  /** @param steadyMs a clock that never goes back, in milliseconds */
+  constructor(private readonly steadyMs: () => number) {
+    this.lookedMs = steadyMs();
+  }
+
+  nowMs(): number {
+    const nowMs = this.steadyMs();
+    const sinceMs = nowMs - this.lookedMs;
+    if (sinceMs > PAUSE_MS) this.pausedMs += sinceMs - TICK_MS;
+    this.lookedMs = nowMs;
+    return nowMs - this.pausedMs;
+  }
+}
+
+const clock = new RunningClock(() => performance.now());
+setInterval(() => clock.nowMs(), TICK_MS).unref();
+
+/** Milliseconds while this process ran; only differences mean something. */
+export function runningMs(): number {
+  return clock.nowMs();
+}
+
+/** Something took longer than it may. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+}
+
+/**
+ * The promise's result, where it comes while the process has run for `deadlineMs`.
+ * @param what names the work in the error
+ * @throws DeadlineError
+ */
+export async function withDeadline<T>(
+  promise: Promise<T>,
+  deadlineMs: number,
+  what: string,
+): Promise<T> {
+  const endMs = runningMs() + deadlineMs;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const wait = (): void => {
+      const restMs = endMs - runningMs();
+      if (restMs > 0) timer = setTimeout(wait, Math.ceil(restMs));
+      else reject(new DeadlineError(`${what}: no answer within ${deadlineMs} ms`));
+    };
+    wait();
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
