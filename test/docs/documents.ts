@@ -21,7 +21,9 @@ const FENCED = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
 
 export const DOCUMENTS: readonly Document[] = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
-  ...readdirSync('docs').map((name) => path.join('docs', name)),
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => path.join('docs', name)),
 ].map((name) => {
   const text = readFileSync(name, 'utf8');
   const blocks = [...text.matchAll(FENCED)].map(([, info, block]) => ({ info, text: block }));

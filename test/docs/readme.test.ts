@@ -17,6 +17,9 @@ const TOKEN = '9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E';
 /** The excerpt's whole feed: one snapshot a second. */
 const [FROM, TO, SNAPSHOTS] = [1723161256, 1723161260, 4];
 
+/** Licences that ask for no more than their text. */
+const PERMISSIVE = new Set(['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'ISC', 'MIT']);
+
 const example = readme.blocks.filter(({ info }) => info === 'sh run').map(({ text }) => text);
 const replies = readme.blocks.filter(({ info }) => info === 'json').map(({ text }) => text);
 
@@ -106,6 +109,16 @@ describe('the README', () => {
     const listed = [...table.matchAll(/^\| `([^`]+)` +\| .+ \|$/gm)].map(([, name]) => name);
     const used = Object.keys({ ...dependencies, ...overrides, ...devDependencies });
     expect(listed.sort()).toEqual(used.sort());
+  });
+
+  it('names no package whose licence, or that of what it needs at run time, is not permissive', () => {
+    const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+      packages: Record<string, { license?: string; dev?: true }>;
+    };
+    const used = Object.entries(packages).filter(([name, { dev }]) => name !== '' && !dev);
+    expect(used.map(([name]) => name)).toContain('node_modules/piscina');
+    const others = used.filter(([, { license }]) => !PERMISSIVE.has(license ?? 'none'));
+    expect(others).toEqual([]);
   });
 
   it('opens with an example of at most 15 lines and its output', () => {

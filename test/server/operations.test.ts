@@ -1,5 +1,5 @@
 /** /healthz, /readyz and /metrics of a really started server, with the API and on a port of their own. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -127,6 +127,21 @@ describe('metrics', () => {
       [],
     );
   });
+
+  it.each(['grafana.json', 'fathom.rules.yml'])(
+    'are all that docs/deploy/%s asks for',
+    async (file) => {
+      const text = await (await at(server.url, '/metrics')).text();
+      const exposed = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, kind]) =>
+        kind === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      );
+      const asked = readFileSync(path.join('docs/deploy', file), 'utf8').match(
+        /\b(fathom|process|nodejs)_\w+/g,
+      );
+      expect(asked?.length).toBeGreaterThan(10);
+      expect(asked?.filter((name) => !exposed.includes(name))).toEqual([]);
+    },
+  );
 
   it('are on a port of their own where one is given', async () => {
     const other = path.join(directory, 'other');
