@@ -46,6 +46,9 @@ function countText({ found, stopped }: FaultCount): string {
   return stopped ? `at least ${faults} (reading stopped there)` : faults;
 }
 
+/** The log of the database lost commits, or may have. */
+export class DamagedLogError extends InputError {}
+
 /** The store changed between a look-up and the commit: prepare the file again. */
 export class StoreChangedError extends Error {
   override readonly name = 'StoreChangedError';

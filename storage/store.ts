@@ -31,6 +31,7 @@ import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
 import { Database } from './duckdb/database.js';
+import type { LogOptions } from './duckdb/log-mending.js';
 import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
 import { DiskFullError, InputError, StoreBusyError } from './errors.js';
 import { HolderReader, HolderTokens } from './holders/holder-tokens.js';
@@ -45,7 +46,7 @@ import { allDcaOrders, dcaOrdersOf } from './orders/dca-orders.js';
 import { allLimitOrders, limitOrdersOf } from './orders/limit-orders.js';
 import { WaitingTokens } from './queue.js';
 
-export interface StoreOptions extends CommitOptions {
+export interface StoreOptions extends CommitOptions, LogOptions {
   /** Called when work in the background fails; `work` names it for the log. */
   onBackgroundError?: (error: unknown, work: string) => void;
   /** What DuckDB may take for itself. */
@@ -134,6 +135,8 @@ export class Store implements StoreOperations {
       database = await Database.openFile(file, {
         memoryLimitMiB: options.memoryLimitMiB ?? DEFAULT_MEMORY_LIMIT_MIB,
         threads: options.threads ?? DEFAULT_THREADS,
+        acceptDamagedLog: options.acceptDamagedLog,
+        onLogCut: options.onLogCut,
       });
       const isNew = await migrate(database, file);
       const catalog = await Catalog.load(database);
@@ -156,7 +159,8 @@ export class Store implements StoreOperations {
         keys,
         usage,
         queue,
-        isNew,
+        // One whose log was cut may have nothing left, and yet is not ours to remove.
+        isNew && !heldStore,
         onFailed('joining small segments'),
       );
     } catch (error) {

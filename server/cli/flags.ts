@@ -72,6 +72,16 @@ export const DATA = {
   names: 'directory',
 } as const satisfies Flag;
 
+/** `--accept-damaged-log` of what opens a store itself. */
+export const ACCEPT_DAMAGED_LOG = {
+  kind: 'switch',
+  meaning:
+    'opens a store whose log lost commits: cuts the log at its last whole commit before, and keeps what it cuts in a file beside it',
+} as const satisfies Flag;
+
+/** The flags of a command that opens the store where no server has it open. */
+export const STORE_FLAGS = { data: DATA, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
+
 /** `--json` of a command with a report or a list. */
 export const JSON_OUTPUT = {
   kind: 'switch',

@@ -1,5 +1,6 @@
 /** Output of commands: results on stdout; messages, progress and failures on stderr. */
 import {
+  DamagedLogError,
   FaultyFileError,
   InputError,
   StoreBusyError,
@@ -99,8 +100,12 @@ export class PartlyDone extends Error {
   }
 }
 
+const DAMAGED_LOG_REMEDY =
+  'restore a backup, or run the command again with --accept-damaged-log, which cuts the log there and keeps what it cuts in a file beside it';
+
 /** The message of a failure: one line, or several for a file's faults; no stack. */
 export function failureText(error: unknown): string {
+  if (error instanceof DamagedLogError) return `${error.message}: ${DAMAGED_LOG_REMEDY}`;
   if (isExpected(error)) return error.message;
   if (!(error instanceof Error)) return 'fathom: failed';
   if (process.env.FATHOM_DEBUG === '1') return error.stack ?? error.message;

@@ -14,8 +14,12 @@ import { tell } from './output.js';
 import { dataDirectory } from './flags.js';
 
 /** Opens the store for each call, for as long as the call needs it. */
-export function storeThrough(directory: string, pool: ComputePool): UseStore {
-  return (body) => withStore(directory, storeOptions(pool), body);
+export function storeThrough(
+  directory: string,
+  pool: ComputePool,
+  acceptDamagedLog = false,
+): UseStore {
+  return (body) => withStore(directory, { ...storeOptions(pool), acceptDamagedLog }, body);
 }
 
 /** Runs `body` with the directory, or in a dry run with one that it leaves as it was. */
@@ -34,6 +38,7 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
     rewriteHolders: (input) => pool.run('rewriteHolderBlocks', input),
     onBackgroundError: (error, work) =>
       tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
+    onLogCut: tell,
   };
 }
 
@@ -44,8 +49,9 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
 export async function onStore<T>(
   data: string | undefined,
   body: (store: StoreOperations) => Promise<T>,
+  acceptDamagedLog = false,
 ): Promise<T> {
-  return onAnyStore(await storeDirectory(data), body);
+  return onAnyStore(await storeDirectory(data), body, acceptDamagedLog);
 }
 
 /** The data directory. @throws InputError if it holds no store */
@@ -61,10 +67,11 @@ export async function storeDirectory(data: string | undefined): Promise<string> 
 export async function onNewStore<T>(
   data: string | undefined,
   body: (store: StoreOperations) => Promise<T>,
+  acceptDamagedLog: boolean,
 ): Promise<T> {
   const directory = dataDirectory(data);
   const isNew = !(await holdsStore(directory));
-  const result = await onAnyStore(directory, body);
+  const result = await onAnyStore(directory, body, acceptDamagedLog);
   if (isNew) tell(`${directory} held no store; it holds a new, empty one now`);
   return result;
 }
@@ -72,12 +79,13 @@ export async function onNewStore<T>(
 function onAnyStore<T>(
   directory: string,
   body: (store: StoreOperations) => Promise<T>,
+  acceptDamagedLog: boolean,
 ): Promise<T> {
   const rewrite = async (input: RewriteInput) => {
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  return withStore(directory, { rewrite }, body);
+  return withStore(directory, { rewrite, acceptDamagedLog, onLogCut: tell }, body);
 }
 
 /** Runs `body` with a pool of its own. */

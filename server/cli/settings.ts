@@ -215,6 +215,8 @@ export function variableOf(name: string): string {
 
 export interface ServeOptions {
   directory: string;
+  /** Whether a damaged log of the database is cut, instead of being refused. */
+  acceptDamagedLog?: boolean;
   host: string;
   port: number;
   /** Epoch seconds at which the service's clock is frozen; null: it runs. */

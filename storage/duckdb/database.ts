@@ -3,6 +3,7 @@ import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskFullError } from '../errors.js';
 import type { Connection } from './connection.js';
+import { logOf, markLog, unmarkLog } from './log-mending.js';
 import {
   claimFile,
   closeOpened,
@@ -33,6 +34,7 @@ const SPARE_FREE_BYTES = 32 * 1024 * 1024;
 export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private reopening: Promise<void> | null = null;
   private closed = false;
+  private isLogMarked = false;
 
   private constructor(
     /** The name that claimFile() returned; null in memory. */
@@ -49,9 +51,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   static async openFile(file: string, options: DatabaseOptions): Promise<Database> {
     const claimed = await claimFile(file);
     try {
-      const open = (isReopened: boolean): Promise<Opened> =>
-        openAttached(file, options, isReopened);
-      return new Database(claimed, () => open(true), await open(false));
+      const open = (): Promise<Opened> => openAttached(file, options);
+      return new Database(claimed, open, await open());
     } catch (error) {
       releaseFile(claimed);
       throw error;
@@ -69,7 +70,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError
    */
   run(sql: string, values?: readonly SqlParameter[]): Promise<void> {
-    return this.use('writer', (connection) => connection.run(sql, values));
+    return this.write('writer', (connection) => connection.run(sql, values));
   }
 
   /**
@@ -78,7 +79,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError
    */
   runAside(sql: string, values?: readonly SqlValue[]): Promise<void> {
-    return this.use('aside', (connection) => connection.run(sql, values));
+    return this.write('aside', (connection) => connection.run(sql, values));
   }
 
   /** Reads committed rows on one of the reading connections. */
@@ -97,7 +98,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError
    */
   async transaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
-    return this.use('writer', async (connection) => {
+    return this.write('writer', async (connection) => {
       await connection.run('BEGIN TRANSACTION');
       try {
         const result = await body(connection);
@@ -152,7 +153,10 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     // DuckDB refuses a checkpoint while anything else writes, so both writing connections are taken.
     // FORCE waits for the clean-up of a transaction that has just ended.
     await this.use('writer', (connection) =>
-      this.opened.aside.use(() => connection.run('FORCE CHECKPOINT store')),
+      this.opened.aside.use(async () => {
+        await connection.run('FORCE CHECKPOINT store');
+        await this.unmark();
+      }),
     );
   }
 
@@ -163,7 +167,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    */
   async shortenLog(): Promise<void> {
     if (this.file === null) return;
-    const logBytes = await stat(`${this.file}.wal`).then(
+    const logBytes = await stat(logOf(this.file)).then(
       ({ size }) => size,
       () => 0,
     );
@@ -181,7 +185,26 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     this.closed = true;
     await this.reopening?.catch(() => undefined);
     await closeOpened(this.opened);
+    await this.unmark();
     if (this.file !== null) releaseFile(this.file);
+  }
+
+  /** Runs what commits, and leaves a mark that there are commits in the log. */
+  private write<T>(
+    lanes: 'writer' | 'aside',
+    body: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    return this.use(lanes, async (connection) => {
+      const result = await body(connection);
+      if (this.file !== null && !this.isLogMarked) await markLog(this.file);
+      this.isLogMarked = true;
+      return result;
+    });
+  }
+
+  private async unmark(): Promise<void> {
+    this.isLogMarked = false;
+    if (this.file !== null) await unmarkLog(this.file);
   }
 
   private async use<T>(
@@ -219,6 +242,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     this.reopening = closeOpened(before)
       .then(async () => {
         this.opened = await this.reopenFile();
+        this.isLogMarked = false;
       })
       // It stays invalidated, and the next caller tries again.
       .catch(() => undefined)

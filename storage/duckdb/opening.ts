@@ -1,11 +1,13 @@
-/** Opens a DuckDB instance with its connections, repairs its log, and closes it. */
+/** Opens a DuckDB instance with its connections, has its log mended, and closes it. */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { realpath, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { link, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { DiskFullError } from '../errors.js';
+import { DiskFullError, InputError } from '../errors.js';
 import { client } from './client.js';
 import { Connection } from './connection.js';
 import { Lanes } from './lanes.js';
+import { logOf, type LogOptions, mendLog, unmarkLog } from './log-mending.js';
 import { ROW_GROUP_ROWS } from './statements.js';
 
 /** Reading connections: fewer than libuv's four threads, so that readers leave some to other work. */
@@ -13,7 +15,7 @@ const READERS = 2;
 /** A log size that is never reached. */
 const NEVER = '1000TB';
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends LogOptions {
   memoryLimitMiB: number;
   threads: number;
 }
@@ -39,16 +41,22 @@ export class DatabaseDamagedError extends Error {}
 /** Classifies a failure to open the file, or to read it right after. */
 export function namedError(error: unknown, file: string): Error {
   if (error instanceof DatabaseLockedError || error instanceof DatabaseDamagedError) return error;
+  if (error instanceof InputError) return error;
   const text = error instanceof Error ? error.message : String(error);
   if (saysDiskFull(text)) return new DiskFullError(file);
   if (/set lock on file/i.test(text)) {
     return new DatabaseLockedError(`${file} is in use by another process`);
   }
   if (/^IO Error|Serialization|not a valid DuckDB|corrupt|checksum/i.test(text)) {
-    const reason = text.split('\n')[0].replace(/^[A-Za-z ]*Error:\s*/, '');
-    return new DatabaseDamagedError(`${file} cannot be opened: ${reason}`);
+    return new DatabaseDamagedError(`${file} cannot be opened: ${reasonOf(error)}`);
   }
   return error instanceof Error ? error : new Error(text);
+}
+
+/** What DuckDB says, in a line. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n')[0].replace(/^[A-Za-z ]*Error:\s*/, '');
 }
 
 /** Whether DuckDB could not write because the disk is full. */
@@ -84,26 +92,23 @@ export function releaseFile(real: string): void {
 }
 
 /**
- * Opens (or creates) a database file, after repairing its log if there is one.
- * @param isReopened whether this process had it open until now. DuckDB has then rolled back what it
- *   could not commit, so if a full disk prevents the repair of the log, it is used as it is
+ * Opens (or creates) a database file, after mending its log if there is one.
  * @throws DatabaseLockedError while another process has it open
  * @throws DatabaseDamagedError if the file cannot be read as a database
+ * @throws DamagedLogError if commits in its log are lost
  */
-export async function openAttached(
-  file: string,
-  options: DatabaseOptions,
-  isReopened: boolean,
-): Promise<Opened> {
+export async function openAttached(file: string, options: DatabaseOptions): Promise<Opened> {
   const instance = await createInstance(options);
   try {
-    if (await hasLog(file)) {
-      await mendLog(file, options).catch((error: unknown) => {
-        if (!isReopened || !saysDiskFull(String(error))) throw error;
-      });
-    }
+    await takeOverLog(file, options);
     const attaching = await instance.connect();
-    await attach(attaching, file);
+    try {
+      await attach(attaching, file);
+    } catch (error) {
+      if (!isOfLog(error)) throw error;
+      await takeOverLog(file, options, reasonOf(error));
+      await attach(attaching, file);
+    }
     await attaching.run('SET enable_external_access = false');
     await attaching.run('SET lock_configuration = true');
     attaching.closeSync();
@@ -112,6 +117,12 @@ export async function openAttached(
     instance.closeSync();
     throw namedError(error, file);
   }
+}
+
+/** Whether DuckDB says that the log does not belong to the database, or cannot be replayed. */
+function isOfLog(error: unknown): boolean {
+  const text = String(error);
+  return /\bWAL\b/.test(text) && !saysDiskFull(text);
 }
 
 export async function openInMemory(options: DatabaseOptions): Promise<Opened> {
@@ -152,34 +163,57 @@ async function attach(connection: DuckDBConnection, file: string): Promise<void>
   );
 }
 
-/** Whether a process has ended without closing the file. */
-async function hasLog(file: string): Promise<boolean> {
-  return stat(`${file}.wal`).then(
-    () => true,
-    () => false,
-  );
+/** Mends what a process that has ended without closing the file has left of its log. */
+async function takeOverLog(
+  file: string,
+  options: DatabaseOptions,
+  unreadable?: string,
+): Promise<void> {
+  if (!existsSync(logOf(file))) return unmarkLog(file);
+  if (!existsSync(file) && existsSync(logOf(file))) {
+    throw new DatabaseDamagedError(`${file} is missing, and its log is not`);
+  }
+  await whileLocked(file, options, () => mendLog(file, options, unreadable));
 }
 
 /**
- * Cuts off what a killed process has left of its last commit in the log. DuckDB skips an unfinished
- * commit when it replays a log, but keeps the row groups that the commit had written out before (its
- * pull request 25931), and drops them from the log only with the next commit. So this makes a commit
- * that changes nothing, and discards everything else of the replay.
+ * Runs `body` while no other process can open the database. DuckDB locks the file, whatever its name, and
+ * replays the log of the name that it is given: under a second one there is none.
+ * @throws DatabaseLockedError
  */
-async function mendLog(file: string, options: DatabaseOptions): Promise<void> {
+async function whileLocked(
+  file: string,
+  options: DatabaseOptions,
+  body: () => Promise<void>,
+): Promise<void> {
+  const alias = `${file}.lock`;
+  const isSame = async (): Promise<boolean> => {
+    const [own, other] = await Promise.all(
+      [file, alias].map((name) =>
+        stat(name).then(
+          ({ ino }) => ino,
+          () => null,
+        ),
+      ),
+    );
+    return own !== null && own === other;
+  };
+  // One that is there is of a process that does the same at this moment, or was killed then.
+  await link(file, alias).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw new DatabaseLockedError(`${file} is being removed`);
+    if (error.code !== 'EEXIST') throw error;
+  });
   const instance = await createInstance(options);
-  const connection = await instance.connect();
   try {
-    await attach(connection, file);
-    await connection.run('PRAGMA disable_checkpoint_on_shutdown');
-    await connection.run('USE store');
-    await connection.run('BEGIN TRANSACTION');
-    await connection.run('CREATE TABLE mended (log INTEGER)');
-    await connection.run('DROP TABLE mended');
-    await connection.run('COMMIT');
+    const connection = await instance.connect();
+    await attach(connection, alias).catch(async (error: unknown) => {
+      if (await isSame()) throw error;
+    });
+    // The other process has taken the name away meanwhile, and DuckDB made another database of it.
+    if (!(await isSame())) throw new DatabaseLockedError(`${file} is in use by another process`);
+    await body();
   } finally {
-    // The file is locked while it is open.
-    connection.closeSync();
+    await rm(alias, { force: true });
     instance.closeSync();
   }
 }

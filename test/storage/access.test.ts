@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -191,6 +198,10 @@ describe('Processes that want one store', () => {
     const directory = fresh();
     const holder = Script.start('hold-store.mjs', [directory.path]);
     await holder.line(/^held$/);
+    // As in the midst of a commit: nobody else may take this for what a killed process left.
+    const log = path.join(directory.path, 'fathom.duckdb.wal');
+    appendFileSync(log, 'half of an entry');
+    const bytes = readFileSync(log);
     const waited = withStore(directory.path, options, (store) => store.summary(), 300);
     await expect(waited).rejects.toBeInstanceOf(StoreBusyError);
     await expect(waited).rejects.toThrow(
@@ -199,6 +210,7 @@ describe('Processes that want one store', () => {
     await expect(openForServer(directory.path, options, 300)).rejects.toThrow(
       `${directory.path} is in use by another Fathom process`,
     );
+    expect(readFileSync(log)).toEqual(bytes);
     await holder.kill();
     expect((await withStore(directory.path, options, (store) => store.summary())).tokens).toBe(0);
   });

@@ -1,9 +1,21 @@
 /** Logs that were cut off while a commit was being written: DuckDB's own replay keeps part of some. */
-import { cpSync, mkdirSync, statSync, truncateSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
+import { MAX_TORN_COPIES } from '../../storage/duckdb/log-mending.js';
+import { DamagedLogError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
+import { fathom } from '../support/cli.js';
 import { HOUR, commitFlat, dcaRow, flatContents } from '../support/flat.js';
 import { commitHolders, storedHolders } from '../support/holders.js';
 import {
@@ -94,6 +106,8 @@ describe('A database whose log ends within a commit', () => {
       const place = new DataDirectory();
       copyCut(directory.path, place.path, 'x.duckdb', cutBytes);
       const whole = ends.filter((end) => end <= last - cutBytes).length - 1;
+      // Nothing says that there were commits before the first one is whole.
+      if (whole === 0) rmSync(`${file(place.path)}.wal.begun`);
       const cut = await opened(place.path);
       expect(await contents(cut), `${cutBytes} bytes less`).toEqual(states[whole]);
       await cut.close();
@@ -110,6 +124,129 @@ describe('A database whose log ends within a commit', () => {
       place.remove();
     }
     await database.close();
+  });
+});
+
+describe('A database whose log was damaged', () => {
+  const file = (place: string) => path.join(place, 'x.duckdb');
+  const ids = async (database: Database) => (await database.rows('SELECT id FROM a')).flat();
+  let database: Database;
+  let log: Buffer;
+  /** Where its commits end; commit i inserted row i. */
+  const ends: number[] = [];
+
+  beforeEach(async () => {
+    mkdirSync(directory.path);
+    await (await Database.openFile(file(directory.path), OPTIONS)).close();
+    database = await Database.openFile(file(directory.path), OPTIONS);
+    ends.length = 0;
+    await database.run('CREATE TABLE a (id INTEGER, name VARCHAR)');
+    for (let i = 0; i < 8; i++) {
+      await database.run("INSERT INTO a SELECT ?, 'name ' || range FROM range(1)", [i]);
+      ends.push(statSync(`${file(directory.path)}.wal`).size);
+    }
+    log = readFileSync(`${file(directory.path)}.wal`);
+  });
+  afterEach(() => database.close());
+
+  /** Rows of the commits that lie before a byte of the log. */
+  const before = (bytes: number) => ends.flatMap((end, i) => (end <= bytes ? [i] : []));
+  const withBit = (bit: number) => {
+    const faulty = Buffer.from(log);
+    faulty[bit >> 3] ^= 1 << (bit & 7);
+    return faulty;
+  };
+  const inCopies = (place: string, kind: string) =>
+    readdirSync(place).filter((name) => name.startsWith(`x.duckdb.wal.${kind}-`));
+
+  it('has every commit before the damage, and says what was cut, or is refused', async () => {
+    const [tail, middle] = [ends[6] + 3, ends[3]];
+    const faults: [Buffer, 'torn' | 'damaged', number][] = [
+      [Buffer.concat([log, Buffer.alloc(1 << 20)]), 'torn', log.length],
+      [Buffer.concat([log.subarray(0, tail), Buffer.alloc(64)]), 'torn', tail],
+      [Buffer.concat([log.subarray(0, tail), log.subarray(100, 4000)]), 'damaged', tail],
+      [withBit(middle * 8), 'damaged', middle],
+      [withBit(middle * 8 + 40), 'damaged', middle],
+      [withBit((log.length - 21) * 8 + 8), 'damaged', ends[6]],
+      // The header's number of the database: DuckDB alone sees that it is another one.
+      [withBit(14 * 8), 'damaged', 0],
+      [Buffer.alloc(4096), 'damaged', 0],
+    ];
+    for (const [bytes, kind, from] of faults) {
+      const place = new DataDirectory();
+      cpSync(directory.path, place.path, { recursive: true });
+      writeFileSync(`${file(place.path)}.wal`, bytes);
+      const told: string[] = [];
+      const onLogCut = (text: string) => told.push(text);
+      const open = (acceptDamagedLog: boolean) =>
+        Database.openFile(file(place.path), { ...OPTIONS, acceptDamagedLog, onLogCut });
+      if (kind === 'damaged') {
+        await expect(open(false)).rejects.toBeInstanceOf(DamagedLogError);
+        // Nothing was changed.
+        expect(readFileSync(`${file(place.path)}.wal`).equals(bytes)).toBe(true);
+        expect(inCopies(place.path, kind)).toEqual([]);
+      }
+      const opened = await open(kind === 'damaged');
+      const found = from === 0 ? [] : await ids(opened);
+      expect(found).toEqual(before(from));
+      const [copy] = inCopies(place.path, kind);
+      const kept = readFileSync(path.join(place.path, copy));
+      const cutFrom = Math.max(0, ...ends.filter((end) => end <= from));
+      expect(kept.equals(bytes.subarray(cutFrom))).toBe(true);
+      expect(told).toEqual([expect.stringContaining(`cut ${kept.length} bytes`)]);
+      expect(told[0]).toContain(copy);
+      await opened.close();
+      place.remove();
+    }
+  });
+
+  it('keeps so many copies of torn ends, and every copy of a damaged one', async () => {
+    const place = new DataDirectory();
+    cpSync(directory.path, place.path, { recursive: true });
+    const wal = `${file(place.path)}.wal`;
+    for (let i = 0; i < MAX_TORN_COPIES + 2; i++) {
+      writeFileSync(`${wal}.torn-20200101T0000${10 + i}.000Z`, '');
+      writeFileSync(`${wal}.damaged-20200101T0000${10 + i}.000Z`, '');
+    }
+    writeFileSync(wal, Buffer.concat([log, Buffer.alloc(99)]));
+    await (await Database.openFile(file(place.path), OPTIONS)).close();
+    expect(inCopies(place.path, 'damaged')).toHaveLength(MAX_TORN_COPIES + 2);
+    const torn = inCopies(place.path, 'torn').sort();
+    expect(torn).toHaveLength(MAX_TORN_COPIES);
+    expect(statSync(path.join(place.path, torn[MAX_TORN_COPIES - 1])).size).toBe(99);
+    place.remove();
+  });
+
+  it('is opened where an empty log is what a killed process left before its first commit', async () => {
+    const place = new DataDirectory();
+    cpSync(directory.path, place.path, { recursive: true });
+    rmSync(`${file(place.path)}.wal.begun`);
+    writeFileSync(`${file(place.path)}.wal`, '');
+    await (await Database.openFile(file(place.path), OPTIONS)).close();
+    expect(readdirSync(place.path)).toEqual(['x.duckdb']);
+    place.remove();
+  });
+});
+
+describe('Commands on a store whose log was damaged', () => {
+  it('refuse it with the way out, which they go with --accept-damaged-log', async () => {
+    const store = await openStore(directory.path);
+    await commitRows(store, [snapshot(1)]);
+    const place = new DataDirectory();
+    cpSync(directory.path, place.path, { recursive: true });
+    await store.close();
+    const log = path.join(place.path, 'fathom.duckdb.wal');
+    truncateSync(log, 0);
+    const refused = await fathom(['queue', '--data', place.path]);
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^.*fathom\.duckdb\.wal is blank, and there were commits in it: restore a backup, or .* --accept-damaged-log, .*\n$/,
+    );
+    const accepted = await fathom(['queue', '--data', place.path, '--accept-damaged-log']);
+    expect(accepted.status).toBe(0);
+    expect(accepted.stderr).toMatch(/^.*fathom\.duckdb\.wal: cut 0 bytes .*kept in .*\nno token/);
+    expect((await fathom(['queue', '--data', place.path])).status).toBe(0);
+    place.remove();
   });
 });
 

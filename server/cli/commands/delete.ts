@@ -4,21 +4,22 @@ import { MAX_T_S } from '../../../compute/ingest/fields.js';
 import type { Removed } from '../../../compute/segment/remove.js';
 import { deleteDepth } from '../../../storage/delete.js';
 import { InputError, UsageError } from '../../../storage/errors.js';
+import type { UseStore } from '../../../storage/ingest/ingest.js';
 import { defineCommand } from '../command.js';
 import {
-  DATA,
   DRY_RUN,
   type Flags,
   type FlagValues,
   instant,
   JSON_OUTPUT,
   token,
+  STORE_FLAGS,
 } from '../flags.js';
 import { count, counted, printJson, tell } from '../output.js';
 import { onStore, rehearsed, storeDirectory } from '../runtime.js';
 
 const FLAGS = {
-  data: DATA,
+  ...STORE_FLAGS,
   token: {
     kind: 'text',
     placeholder: 'CHAIN:ADDRESS',
@@ -76,13 +77,12 @@ async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
     throw new UsageError('--yes: needed where there is no terminal on which to ask');
   }
   const directory = await storeDirectory(flags.data);
+  const useStore: UseStore = (body) => onStore(directory, body, flags['accept-damaged-log']);
   const markets = flags.market.length === 0 ? null : flags.market;
   const name = `${chain}:${address}`;
   const what = { chain, address, markets, fromS, toS };
   const remove = (dryRun: boolean): Promise<Removed> =>
-    rehearsed(dryRun, directory, () =>
-      deleteDepth({ directory, useStore: (body) => onStore(directory, body), ...what, dryRun }),
-    );
+    rehearsed(dryRun, directory, () => deleteDepth({ directory, useStore, ...what, dryRun }));
   if (!isDryRun && !flags.yes && !(await isConfirmed(await remove(true), name))) {
     throw new InputError('nothing was deleted');
   }

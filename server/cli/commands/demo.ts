@@ -16,13 +16,13 @@ import { InputError } from '../../../storage/errors.js';
 import type { IssuedKey, StoreOperations } from '../../../storage/contract.js';
 import { defineCommand } from '../command.js';
 import {
-  DATA,
   dataDirectory,
   type Flags,
   type FlagValues,
   instant,
   JSON_OUTPUT,
   wholeNumber,
+  STORE_FLAGS,
 } from '../flags.js';
 import { count, printJson, printLine, Progress, tell } from '../output.js';
 import { stopSignal, storeThrough, withPool } from '../runtime.js';
@@ -36,7 +36,7 @@ const COLLECT_EVERY_MS = 5000;
 const DEMO_KEY_NAME = 'demo';
 
 const FLAGS = {
-  data: DATA,
+  ...STORE_FLAGS,
   seed: {
     kind: 'text',
     placeholder: 'N',
@@ -86,7 +86,7 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
     (seed === wanted.seed || (flags.seed === undefined && flags.until === undefined));
   const live = await withPool(
     async (pool) => {
-      const request = requestOf(directory, pool);
+      const request = requestOf(directory, pool, flags['accept-damaged-log']);
       const begun = await readMarker(directory);
       const resumed = begun !== null && (flags.live || isWanted(begun)) ? begun : null;
       if (resumed === null) await refuseUnlessEmpty(request);
@@ -107,8 +107,8 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
   await withPool((pool) => keepAlive(requestOf(directory, pool), live), 1);
 }
 
-function requestOf(directory: string, pool: ComputePool): DemoRequest {
-  return { directory, pool, useStore: storeThrough(directory, pool) };
+function requestOf(directory: string, pool: ComputePool, acceptDamagedLog = false): DemoRequest {
+  return { directory, pool, useStore: storeThrough(directory, pool, acceptDamagedLog) };
 }
 
 /** Creates a demo key and revokes earlier ones. */

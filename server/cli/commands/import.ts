@@ -15,12 +15,12 @@ import { importIntoStore, importRows } from '../../../storage/import/import.js';
 import { NothingImportedError } from '../../../storage/import/refusals.js';
 import { defineCommand } from '../command.js';
 import {
-  DATA,
   dataDirectory,
   DRY_RUN,
   type Flags,
   type FlagValues,
   JSON_OUTPUT,
+  STORE_FLAGS,
 } from '../flags.js';
 import { DESCRIBING, importOptions, leftOutReason, withFlags } from '../import-options.js';
 import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
@@ -31,7 +31,7 @@ import { rehearsed, storeThrough, withPool } from '../runtime.js';
 const SHOWN = 5;
 
 const FLAGS = {
-  data: DATA,
+  ...STORE_FLAGS,
   out: {
     kind: 'text',
     placeholder: 'FILE',
@@ -65,10 +65,14 @@ export const command = defineCommand({
 async function importFiles(
   format: ImportFormat,
   files: readonly string[],
-  { data, out, replace, 'dry-run': dryRun, json, ...describing }: FlagValues<typeof FLAGS>,
+  given: FlagValues<typeof FLAGS>,
 ): Promise<void> {
-  if (out !== undefined && (replace || dryRun)) {
-    throw new UsageError(`--${replace ? 'replace' : 'dry-run'}: goes with --data, not with --out`);
+  const { data, out, replace, json, ...flags } = given;
+  const { 'dry-run': dryRun, 'accept-damaged-log': acceptDamagedLog, ...describing } = flags;
+  const ofStores = ['replace', 'dry-run', 'accept-damaged-log'] as const;
+  const misplaced = out === undefined ? undefined : ofStores.find((name) => given[name]);
+  if (misplaced !== undefined) {
+    throw new UsageError(`--${misplaced}: goes with --data, not with --out`);
   }
   if (out !== undefined && data !== undefined) {
     throw new UsageError('--data and --out: expected one of them');
@@ -77,7 +81,7 @@ async function importFiles(
   const done =
     out === undefined
       ? rehearsed(dryRun, dataDirectory(data), (directory) =>
-          intoStore({ format, files, options, directory, replace, dryRun }),
+          intoStore({ format, files, options, directory, acceptDamagedLog, replace, dryRun }),
         )
       : intoFile(format, files, options, out);
   const report = await done.catch((error: unknown) => {
@@ -101,11 +105,12 @@ interface StoreImport {
   files: readonly string[];
   options: ImportOptions;
   directory: string;
+  acceptDamagedLog: boolean;
   replace: boolean;
   dryRun: boolean;
 }
 
-async function intoStore(request: StoreImport): Promise<Outcome> {
+async function intoStore({ acceptDamagedLog, ...request }: StoreImport): Promise<Outcome> {
   const progress = new Progress();
   const startedMs = performance.now();
   try {
@@ -113,7 +118,7 @@ async function intoStore(request: StoreImport): Promise<Outcome> {
       const { stored, read } = await importIntoStore({
         ...request,
         pool,
-        useStore: storeThrough(request.directory, pool),
+        useStore: storeThrough(request.directory, pool, acceptDamagedLog),
         onProgress: ({ rows, cells }) =>
           progress.show(`${count(rows)} rows, ${count(cells)} cells`),
       });

@@ -5,19 +5,19 @@ import { ingestFiles } from '../../../storage/ingest/ingest.js';
 import type { FileReport } from '../../../storage/ingest/prepared.js';
 import { defineCommand } from '../command.js';
 import {
-  DATA,
   dataDirectory,
   DRY_RUN,
   type Flags,
   type FlagValues,
   JSON_OUTPUT,
+  STORE_FLAGS,
 } from '../flags.js';
 import { count, PartlyDone, printJson, Progress, tell } from '../output.js';
 import { replacedJson, replacedText } from '../replaced.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
 const FLAGS = {
-  data: DATA,
+  ...STORE_FLAGS,
   format: {
     kind: 'text',
     placeholder: 'FORMAT',
@@ -77,7 +77,7 @@ async function ingest(
         merge: flags.merge,
         dryRun,
         pool,
-        useStore: storeThrough(directory, pool),
+        useStore: storeThrough(directory, pool, flags['accept-damaged-log']),
         onProgress: (report: FileReport) => progress.show(progressText(report)),
         ...(flags.format === undefined ? {} : { format: flags.format }),
       };

@@ -2,7 +2,7 @@
 import { type IssuedKey, KEY_TIERS, type KeyRecord } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
 import { defineCommand } from '../command.js';
-import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
+import { JSON_OUTPUT, STORE_FLAGS, wholeNumber } from '../flags.js';
 import { printJson, printLine, tell } from '../output.js';
 import { onNewStore, onStore } from '../runtime.js';
 
@@ -10,7 +10,7 @@ import { onNewStore, onStore } from '../runtime.js';
 const MAX_LIMIT = 1_000_000_000;
 const MAX_NAME_CHARS = 100;
 
-const COMMON = { data: DATA, json: JSON_OUTPUT };
+const COMMON = { ...STORE_FLAGS, json: JSON_OUTPUT };
 
 export const create = defineCommand({
   about: 'Makes an API key and prints it on stdout, only this once.',
@@ -44,9 +44,17 @@ export const create = defineCommand({
     'fathom keys create --tier premium --name alice --data data',
     'fathom keys create --tier enterprise --rpm unlimited --quota 5000000 --json',
   ],
-  run: async ({ tier, name = null, rpm = null, quota = null, data, json }) => {
+  run: async ({
+    tier,
+    name = null,
+    rpm = null,
+    quota = null,
+    data,
+    json,
+    'accept-damaged-log': accept,
+  }) => {
     const request = { tier, name, requestsPerMinute: rpm, monthlyQuota: quota };
-    printIssued(await onNewStore(data, (store) => store.createKey(request)), json);
+    printIssued(await onNewStore(data, (store) => store.createKey(request), accept), json);
   },
 });
 
@@ -55,8 +63,8 @@ export const list = defineCommand({
   words: {},
   flags: COMMON,
   examples: ['fathom keys list --data data', 'fathom keys list --json'],
-  run: async ({ data, json }) => {
-    const records = await onStore(data, (store) => store.listKeys());
+  run: async ({ data, json, 'accept-damaged-log': accept }) => {
+    const records = await onStore(data, (store) => store.listKeys(), accept);
     if (json) {
       printJson(records.map(jsonRecord));
       return;
@@ -74,8 +82,8 @@ export const rotate = defineCommand({
     'fathom keys rotate key_0ddfeb50b54c5711',
     'fathom keys rotate key_0ddfeb50b54c5711 --data data --json',
   ],
-  run: async ({ data, json }, { id }) =>
-    printIssued(await onStore(data, (store) => store.rotateKey(id)), json),
+  run: async ({ data, json, 'accept-damaged-log': accept }, { id }) =>
+    printIssued(await onStore(data, (store) => store.rotateKey(id), accept), json),
 });
 
 export const revoke = defineCommand({
@@ -86,8 +94,8 @@ export const revoke = defineCommand({
     'fathom keys revoke key_0ddfeb50b54c5711',
     'fathom keys revoke key_0ddfeb50b54c5711 --data data --json',
   ],
-  run: async ({ data, json }, { id }) => {
-    const record = await onStore(data, (store) => store.revokeKey(id));
+  run: async ({ data, json, 'accept-damaged-log': accept }, { id }) => {
+    const record = await onStore(data, (store) => store.revokeKey(id), accept);
     if (json) printJson(jsonRecord(record));
     else printLine(recordText(record));
   },

@@ -1,19 +1,25 @@
 /** `fathom queue` */
 import { defineCommand } from '../command.js';
-import { DATA, JSON_OUTPUT } from '../flags.js';
+import { type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
 import { printJson, printLine, tell } from '../output.js';
 import { onStore } from '../runtime.js';
+
+const FLAGS = { ...STORE_FLAGS, json: JSON_OUTPUT };
 
 export const command = defineCommand({
   about: 'Prints the tokens requested from GET /score that still wait for data, oldest first.',
   words: {},
-  flags: { data: DATA, json: JSON_OUTPUT },
+  flags: FLAGS,
   examples: ['fathom queue --data data', 'fathom queue --json'],
-  run: ({ data, json }) => queue(data, json),
+  run: queue,
 });
 
-async function queue(data: string | undefined, json: boolean): Promise<void> {
-  const tokens = await onStore(data, (store) => store.listQueue());
+async function queue({
+  data,
+  json,
+  'accept-damaged-log': accept,
+}: FlagValues<typeof FLAGS>): Promise<void> {
+  const tokens = await onStore(data, (store) => store.listQueue(), accept);
   if (json) {
     printJson(
       tokens.map(({ chain, address, requestedAtS, requests }) => ({

@@ -22,8 +22,12 @@ import { TopScores } from '../../scores/top-scores.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { LiveTokens } from '../../tokens/live-tokens.js';
 import { defineCommand } from '../command.js';
+import { ACCEPT_DAMAGED_LOG } from '../flags.js';
 import { onStore, stopSignal, storeOptions } from '../runtime.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
+
+/** A damaged log is accepted for one start, so no variable stands for the flag. */
+const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
 /** A server that has not stopped by then, its `--stop-delay` aside, ends at once. */
 const STOP_DEADLINE_MS = 60_000;
@@ -32,13 +36,13 @@ export const command = defineCommand({
   about:
     'Runs the server until SIGTERM or SIGINT. A flag overrides its variable, which overrides the config file; docs/operating.md has more about each setting.',
   words: {},
-  flags: SERVE_FLAGS,
+  flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
   examples: [
     'fathom serve --data data --host 127.0.0.1 --port 8080',
     'fathom serve --data books --port 0 --as-of 2024-08-09T00:00:00Z --threads 2',
   ],
-  run: (flags) => serve(serveOptions(flags)),
+  run: (flags) => serve({ ...serveOptions(flags), acceptDamagedLog: flags['accept-damaged-log'] }),
 });
 
 /** Runs the server until SIGTERM or SIGINT, then drains. */
@@ -85,7 +89,12 @@ export async function startService(
       ...(threads === null ? {} : { threads }),
     });
     closing.push(() => pool.close());
-    const store = await openForServer(directory, storeOptions(pool), LOCK_WAIT_MS, stop);
+    const opening = {
+      ...storeOptions(pool),
+      acceptDamagedLog: options.acceptDamagedLog,
+      onLogCut: (text: string) => log.warn(text),
+    };
+    const store = await openForServer(directory, opening, LOCK_WAIT_MS, stop);
     closing.push(() => store.close());
     await sweepStaging(directory, Date.now());
     // Earlier versions stored fragments on disk.

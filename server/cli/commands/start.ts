@@ -7,20 +7,24 @@ import { readMarker } from '../../../storage/demo/fill.js';
 import { DOCS_PATH } from '../../api/docs.js';
 import { BASE_PATH } from '../../api/endpoint.js';
 import { defineCommand } from '../command.js';
+import { ACCEPT_DAMAGED_LOG } from '../flags.js';
 import { printLine, tell } from '../output.js';
 import { onStore, stopSignal } from '../runtime.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
 import { DEMO_THREADS, renewDemoKey } from './demo.js';
 import { startService } from './serve.js';
 
+/** A damaged log is accepted for one start, so no variable stands for the flag. */
+const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
+
 export const command = defineCommand({
   about:
     'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it alive. Prints the URL, where the documentation is, a new key (which replaces the key of the previous start) and a command to try.',
   words: {},
-  flags: SERVE_FLAGS,
+  flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
   examples: ['fathom start', 'fathom start --port 8081 --data demo'],
-  run: (flags) => start(serveOptions(flags)),
+  run: (flags) => start({ ...serveOptions(flags), acceptDamagedLog: flags['accept-damaged-log'] }),
 });
 
 /**
