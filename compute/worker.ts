@@ -24,6 +24,7 @@ export function ping(_input: null): number {
 }
 
 export const renderPage = moving(replay.renderPage);
+export { countPage } from './replay/render.js';
 export const makeFragments = moving((inputs: readonly fragments.FragmentsInput[]) =>
   inputs.map(fragments.makeFragments),
 );

@@ -17,6 +17,7 @@ import type { Log } from './log.js';
 import type { Fragments } from './replay/fragments.js';
 import type { Metrics, PageSource } from './operations/metrics.js';
 import { type Checks, operationsRoutes } from './operations/operations.js';
+import { replayPlanHandler } from './replay/replay-plan.js';
 import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/replay.js';
 import { SegmentColumns } from './replay/segment-columns.js';
 
@@ -121,7 +122,7 @@ function routesOf({ depth, keys, pool, clock, operations, ...options }: ServerOp
   const storeTag = randomUUID();
   const onAnswered = (source: PageSource) => operations?.metrics.pageAnswered(source);
   const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag, onAnswered };
-  const getReplay = replayHandler(replay);
-  const api = apiRoutes(ENDPOINTS, { ...handlers, getReplay }, { keys, checkPlan, reading });
+  const ofReplay = { getReplay: replayHandler(replay), getReplayPlan: replayPlanHandler(replay) };
+  const api = apiRoutes(ENDPOINTS, { ...handlers, ...ofReplay }, { keys, checkPlan, reading });
   return [...api, ...docsRoutes(Object.values(ENDPOINTS))];
 }

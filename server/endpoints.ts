@@ -1,7 +1,8 @@
 /** Every endpoint of the API, and their handlers. An endpoint that is not listed here is not served. */
-import type { TokenQueue } from '../storage/contract.js';
+import type { DepthSource, TokenQueue } from '../storage/contract.js';
 import type { Handlers } from './api/endpoint.js';
 import type { Clock } from './clock.js';
+import { coverageHandler, getCoverage } from './depth/coverage.js';
 import {
   getMarketDepth,
   marketDepthHandler,
@@ -17,10 +18,14 @@ import type { LpTools } from './lp/lp-tools.js';
 import { dcaOrdersHandler, getDcaOrders } from './orders/dca-orders.js';
 import { dcaPressureHandler, getDcaPressure } from './orders/dca-pressure.js';
 import { getLimitOrders, limitOrdersHandler } from './orders/limit-orders.js';
+import type { Limiter } from './limits/limiter.js';
+import { getUsage, usageHandler } from './limits/usage.js';
 import type { LiveOrders } from './orders/live-orders.js';
+import { getReplayPlan } from './replay/replay-plan.js';
 import { getReplay } from './replay/replay.js';
 import { batchScoreHandler, getScore, postScore, scoreHandler } from './scores/score.js';
 import { getTopScores, type TopScores } from './scores/top-scores.js';
+import { getTokens, tokensHandler } from './tokens/tokens.js';
 
 export const ENDPOINTS = {
   getScore,
@@ -36,9 +41,15 @@ export const ENDPOINTS = {
   getDlmmPools,
   getLpCheatSheet,
   getReplay,
+  getReplayPlan,
+  getCoverage,
+  getTokens,
+  getUsage,
 } as const;
 
 interface LiveServices extends MarketDepthServices {
+  depth: DepthSource;
+  limiter: Limiter;
   topScores: TopScores;
   orders: LiveOrders;
   holderFlows: HolderFlows;
@@ -50,9 +61,9 @@ interface LiveServices extends MarketDepthServices {
   log: Log;
 }
 
-export type LiveHandlers = Omit<Handlers<typeof ENDPOINTS>, 'getReplay'>;
+export type LiveHandlers = Omit<Handlers<typeof ENDPOINTS>, 'getReplay' | 'getReplayPlan'>;
 
-/** The handlers over the data in memory; replay's is made with the server. */
+/** All handlers but those of replay, which are made with the server. */
 export function liveHandlers(services: LiveServices): LiveHandlers {
   const { tokens, topScores, holderFlows, lp, quotes } = services;
   const lpServices = { lp, tokens: tokens.table, quotes };
@@ -68,5 +79,8 @@ export function liveHandlers(services: LiveServices): LiveHandlers {
     getDlmm: dlmmHandler(lpServices),
     getDlmmPools: dlmmPoolsHandler(lpServices),
     getLpCheatSheet: lpCheatSheetHandler(lpServices),
+    getCoverage: coverageHandler(services),
+    getTokens: tokensHandler(services),
+    getUsage: usageHandler(services.limiter),
   };
 }

@@ -90,6 +90,14 @@ export interface PlanRequest {
   maxSnapshots: number;
 }
 
+/** What history a token has, up to a moment. */
+export interface StoredHistory {
+  /** Times of its snapshots by tier, ascending. */
+  times: Readonly<Record<Tier, Uint32Array>>;
+  /** Markets with any cell, in order of first arrival. */
+  markets: { market: Market; firstT: number; lastT: number }[];
+}
+
 /** A planned segment has been replaced: plan again. */
 export class SegmentGoneError extends Error {}
 
@@ -99,6 +107,12 @@ export interface DepthSource {
   /** The asset's leg on mainchain for an evmchain token that has one, else null. */
   mainchainLeg(token: TokenRecord): TokenRecord | null;
   plan(request: PlanRequest): Promise<PagePlan>;
+  /** Time of the token's first snapshot up to `nowS`; null without one. */
+  firstSnapshotT(tokenId: number, nowS: number): Promise<number | null>;
+  /** Times of the stored snapshots of one token and tier, ascending; those to come too. */
+  snapshotTimes(key: TierKey): Promise<Uint32Array>;
+  /** Later snapshots than `nowS` are not visible. */
+  history(tokenId: number, nowS: number): Promise<StoredHistory>;
   /**
    * The segments' LZ4 blocks in the order of `ids`, each in an ArrayBuffer of its own.
    * @throws SegmentGoneError
@@ -305,6 +319,23 @@ export interface UsageCounter {
 export interface UsageSource {
   /** The count of a key in a month, as 202611; the same object for the same month. */
   counter(keyId: string, month: number): UsageCounter;
+  readonly days: DayUsageSource;
+}
+
+/** Calls of one key on one UTC day to one endpoint. */
+export interface DayUsage {
+  /** As 20261122. */
+  day: number;
+  /** Method and path. */
+  endpoint: string;
+  calls: number;
+}
+
+export interface DayUsageSource {
+  /** Counts calls, and writes the count within a second. */
+  add(keyId: string, day: number, endpoint: string, calls: number): void;
+  /** A key's calls in a month, as 202611, by day, then endpoint. */
+  ofMonth(keyId: string, month: number): Promise<DayUsage[]>;
 }
 
 /** Names one token's snapshots of one tier. */

@@ -173,6 +173,17 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        data ${BLOCK}
      )`,
   ],
+  // Null in segments of earlier versions.
+  ['ALTER TABLE segments ADD COLUMN market_rows BLOB'],
+  [
+    `CREATE TABLE usage_days (
+       key_id VARCHAR NOT NULL,
+       day INTEGER NOT NULL,
+       endpoint VARCHAR NOT NULL,
+       calls BIGINT NOT NULL,
+       PRIMARY KEY (key_id, day, endpoint)
+     )`,
+  ],
 ];
 
 /** The schema version of this build. */

@@ -105,16 +105,15 @@ interface Draft {
 /**
  * Builds the largest page that the selection and the limits allow: filters, then groups, then counts.
  *
- * @param cancelled called before each snapshot
+ * @param onSnapshot called before each snapshot; may throw to stop
  * @param newCells allocates the cells; the page's columns are views of them
- * @throws ReplayCancelled once `cancelled` returns true
  * @throws RangeError where a run names a market outside the list, or one snapshot alone exceeds
  *   `maxCells` (with PAGE_LIMITS no stored snapshot does)
  */
 export function buildPage(
   input: PageInput,
   limits: PageLimits = PAGE_LIMITS,
-  cancelled: () => boolean = () => false,
+  onSnapshot: () => void = () => undefined,
   newCells: typeof emptyCells = emptyCells,
 ): Page {
   const { runs, selection, markets, query } = input;
@@ -125,7 +124,7 @@ export function buildPage(
   const draft = emptyDraft(input, rows, limits, newCells);
   let end: PageEnd | null = null;
   while (draft.snapshotCount < rows) {
-    if (cancelled()) throw new ReplayCancelled('replay page cancelled');
+    onSnapshot();
     const s = draft.snapshotCount;
     const run = runs[selection.run[s]];
     const row = selection.row[s];

@@ -31,7 +31,7 @@ export type FreshSegment = StoredBlock & { fillAt: SharedSlice | null };
 export type SegmentInput = Uint8Array | FreshSegment | { keptAt: SharedSlice };
 
 /** Plain data and bytes, which cross threads. */
-export interface RenderInput {
+export interface PageSource {
   /** The selection's `run` indexes them. */
   segments: readonly SegmentInput[];
   selection: Selection;
@@ -39,29 +39,41 @@ export interface RenderInput {
   query: ReplayQuery;
   windowContinues: boolean;
   nextT?: number | null;
-  envelope: ReplayEnvelope;
-  format: PageFormat;
-  encoding: ContentEncoding;
   limits?: PageLimits;
   /** In shared memory: the task ends once element 0 is not 0. */
   cancel?: Int32Array;
 }
 
+export interface RenderInput extends PageSource {
+  envelope: ReplayEnvelope;
+  format: PageFormat;
+  encoding: ContentEncoding;
+}
+
+/** What a page holds. */
+interface PageCounts {
+  status: 'done';
+  snapshotCount: number;
+  rowCount: number;
+  end: Exclude<PageEnd, 'more'>;
+  nextFrom: number | null;
+}
+
+/** A task that made no page. */
+type NoPage =
+  /** The selection was too short; the counts help the caller to judge how much is missing. */
+  { status: 'more'; snapshotCount: number; rowCount: number } | { status: 'cancelled' };
+
+export type CountResult = PageCounts | NoPage;
+
 export type RenderResult =
-  | {
-      status: 'done';
+  | (PageCounts & {
       /** Owns its whole ArrayBuffer, so it can be transferred. */
       body: Uint8Array<ArrayBuffer>;
       /** Length of the body before its content coding. */
       plainBytes: number;
-      snapshotCount: number;
-      rowCount: number;
-      end: Exclude<PageEnd, 'more'>;
-      nextFrom: number | null;
-    }
-  /** The selection was too short; the counts help the caller to judge how much is missing. */
-  | { status: 'more'; snapshotCount: number; rowCount: number }
-  | { status: 'cancelled' };
+    })
+  | NoPage;
 
 /** This thread's memory for segments and cells, reused for every page. */
 const plainMemory = new PlainMemory();
@@ -72,30 +84,56 @@ const newCells = reusedCells();
  * @throws Error where a segment is damaged, or the selection does not fit segments and markets
  */
 export function renderPage(input: RenderInput): RenderResult {
-  const { cancel } = input;
-  const cancelled = () => cancel !== undefined && Atomics.load(cancel, 0) !== 0;
+  return untilCancelled(input, (stopIfCancelled) => render(input, stopIfCancelled));
+}
+
+/**
+ * Counts what the page holds, without encoding it.
+ * @throws Error as renderPage()
+ */
+export function countPage(input: PageSource): CountResult {
+  return untilCancelled(input, (stopIfCancelled) => countsOf(pageOf(input, stopIfCancelled)));
+}
+
+type StopIfCancelled = () => void;
+
+function untilCancelled<R>(
+  { cancel }: PageSource,
+  work: (stopIfCancelled: StopIfCancelled) => R,
+): R | { status: 'cancelled' } {
+  const stopIfCancelled = () => {
+    if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) {
+      throw new ReplayCancelled('replay page cancelled');
+    }
+  };
   try {
-    return render(input, cancelled);
+    return work(stopIfCancelled);
   } catch (error) {
     if (error instanceof ReplayCancelled) return { status: 'cancelled' };
     throw error;
   }
 }
 
-function render(input: RenderInput, cancelled: () => boolean): RenderResult {
-  const stopIfCancelled = () => {
-    if (cancelled()) throw new ReplayCancelled('replay page cancelled');
-  };
+/** The page lasts until the next one is built. */
+function pageOf(input: PageSource, stopIfCancelled: StopIfCancelled): Page {
   plainMemory.clear();
   const runs = input.segments.map((segment) => {
     stopIfCancelled();
     return runOfSegment(segment);
   });
-  const page = buildPage({ ...input, runs }, input.limits ?? PAGE_LIMITS, cancelled, newCells);
-  const { snapshotCount, rowCount, end, nextFrom } = page;
+  return buildPage({ ...input, runs }, input.limits ?? PAGE_LIMITS, stopIfCancelled, newCells);
+}
+
+function countsOf({ snapshotCount, rowCount, end, nextFrom }: Page): CountResult {
   if (end === 'more') return { status: 'more', snapshotCount, rowCount };
+  return { status: 'done', snapshotCount, rowCount, end, nextFrom };
+}
+
+function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderResult {
+  const page = pageOf(input, stopIfCancelled);
+  const written = countsOf(page);
+  if (written.status !== 'done') return written;
   stopIfCancelled();
-  const written = { status: 'done', snapshotCount, rowCount, end, nextFrom } as const;
   if (input.format === 'json' && input.encoding === 'gzip') {
     return { ...written, ...gzipJson(page, input.envelope, stopIfCancelled) };
   }

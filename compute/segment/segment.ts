@@ -13,7 +13,13 @@ import {
   type PlainMemory,
   statedPlainBytes,
 } from './lz4.js';
-import { type CentsColumn, narrowCents, type RunKey, type SnapshotRun } from './run.js';
+import {
+  type CentsColumn,
+  narrowCents,
+  type RunColumns,
+  type RunKey,
+  type SnapshotRun,
+} from './run.js';
 import { arrow } from './arrow.js';
 
 const {
@@ -208,6 +214,8 @@ export interface EncodedSegment {
   bandCells: Uint32Array;
   /** Cells in all. */
   cells: number;
+  /** Where each of its markets has cells, as marketRows() makes it. */
+  marketRows: Uint16Array;
 }
 
 /** Splits a run greedily into segments within the limits above, in order. */
@@ -257,5 +265,23 @@ export function describeSegment(run: SnapshotRun): EncodedSegment {
     times: Uint32Array.from(run.t),
     bandCells,
     cells: run.cellOffsets[run.t.length],
+    marketRows: marketRows(run),
   };
+}
+
+/** Three numbers for each market of a run that has cells: its index, the first and the last row with any. */
+export function marketRows({ t, cellOffsets, market }: RunColumns): Uint16Array {
+  const first = new Map<number, number>();
+  const last = new Map<number, number>();
+  for (let s = 0; s < t.length; s++) {
+    for (let c = cellOffsets[s]; c < cellOffsets[s + 1]; c++) {
+      // Cells are sorted by market.
+      if (c > cellOffsets[s] && market[c] === market[c - 1]) continue;
+      if (!first.has(market[c])) first.set(market[c], s);
+      last.set(market[c], s);
+    }
+  }
+  return Uint16Array.from(
+    [...first].flatMap(([index, row]) => [index, row, last.get(index) ?? row]),
+  );
 }

@@ -30,6 +30,8 @@ export type ChainRule =
   | { readonly kind: 'filter'; readonly at: AddressRule; readonly supported: readonly Chain[] }
   /** There is no chain parameter. */
   | { readonly kind: 'none'; readonly at: AddressRule; readonly supported: readonly Chain[] }
+  /** There is neither a chain parameter nor an address. */
+  | { readonly kind: 'absent'; readonly supported: readonly Chain[] }
   /** Addresses in the body field `name`; each decides its own chain, `chain` has to agree with all. */
   | {
       readonly kind: 'batch';
@@ -78,6 +80,7 @@ export function resolveChain(
   { chain: sent, address, addresses }: ChainQuestion,
   evmChainId: number,
 ): ChainAnswer {
+  if (rule.kind === 'absent') return { ...EMPTY, chain: null };
   const asked = rule.kind === 'none' ? null : readChain(rule, sent, evmChainId);
   switch (rule.kind) {
     case 'list': {
@@ -143,8 +146,9 @@ function askedToken(address: string): AskedToken | null {
 
 function addressName(rule: ChainRule): string {
   switch (rule.kind) {
+    case 'absent':
     case 'list':
-      return rule.scope ?? 'address';
+      return 'scope' in rule ? (rule.scope ?? 'address') : 'address';
     case 'batch':
       return rule.name;
     case 'address':

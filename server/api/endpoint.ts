@@ -14,11 +14,13 @@ export const BASE_PATH = '/api/v1';
 
 /** Groups of endpoints in the API's description. */
 export const TAGS = [
+  { name: 'Tokens', description: 'Which tokens there are.' },
   { name: 'Scores', description: 'Liquidity scores of tokens.' },
   { name: 'Depth', description: 'Support and resistance by price level, now and over time.' },
   { name: 'Orders', description: 'Open DCA and limit orders.' },
   { name: 'Holders', description: 'Activity of large holders.' },
   { name: 'Liquidity providing', description: 'Where liquidity earns fees.' },
+  { name: 'Account', description: 'What a key has used.' },
 ] as const;
 
 type Tag = (typeof TAGS)[number]['name'];
@@ -45,8 +47,8 @@ export interface EndpointSpec {
   readonly description: string;
   /** The lowest tier that can call it. */
   readonly tier: KeyTier;
-  /** Calls of the monthly quota that a 2xx costs; `tokens`: one per token requested. */
-  readonly quotaCost: 1 | 'tokens';
+  /** Calls of the monthly quota that a 2xx costs; 0: it is free; `tokens`: one per token requested. */
+  readonly quotaCost: 0 | 1 | 'tokens';
   /** A call draws on each of them. */
   readonly rateBuckets: readonly RateBucket[];
   readonly chain: ChainRule;
@@ -101,7 +103,7 @@ export interface Call<E extends EndpointSpec = EndpointSpec> {
 
 type ChainOf<R extends ChainRule> = R extends { kind: 'list' | 'filter' }
   ? ChainFilter
-  : R extends { kind: 'batch' }
+  : R extends { kind: 'batch' | 'absent' }
     ? null
     : AskedToken['chain'];
 
@@ -140,7 +142,10 @@ export type Handlers<Table extends Readonly<Record<string, EndpointSpec>>> = {
 export type PlanCheck = (key: KeyRecord, endpoint: LimitedEndpoint) => PlanGrant;
 
 /** What plans see of an endpoint. */
-export type LimitedEndpoint = Pick<EndpointSpec, 'tier' | 'quotaCost' | 'rateBuckets'>;
+export type LimitedEndpoint = Pick<
+  EndpointSpec,
+  'tier' | 'quotaCost' | 'rateBuckets' | 'method' | 'path'
+>;
 
 /** Permission to continue with a call. */
 export interface PlanGrant {

@@ -18,7 +18,7 @@ import { VERSION } from '../version.js';
 import { tokenAddress } from './schemas.js';
 
 /** Version of the API; every addition raises it. The program has a version of its own. */
-export const API_VERSION = '1.3.0';
+export const API_VERSION = '1.4.0';
 
 const INTRODUCTION = [
   'Market depth, scores and depth history of on-chain tokens, read-only.',
@@ -138,7 +138,7 @@ function operationOf(endpoint: EndpointSpec) {
 }
 
 function limitsText({ tier, quotaCost, rateBuckets }: EndpointSpec): string {
-  const cost = quotaCost === 'tokens' ? 'one call per token requested' : 'one call';
+  const cost = { 0: 'nothing', 1: 'one call', tokens: 'one call per token requested' }[quotaCost];
   const who = tier === 'enterprise' ? 'Enterprise only' : 'Premium and Enterprise';
   const buckets = `the rate limit${rateBuckets.length > 1 ? 's' : ''} ${rateBuckets.map((name) => `\`${name}\``).join(' and ')}`;
   return `${who}. Costs ${cost} of the monthly quota; draws on ${buckets}.`;
@@ -168,7 +168,7 @@ function parameter(name: string, where: 'path' | 'query', required: boolean, sch
 }
 
 function chainParameter(rule: ChainRule) {
-  if (rule.kind === 'none' || rule.kind === 'batch') return [];
+  if (['none', 'batch', 'absent'].includes(rule.kind)) return [];
   return [parameter('chain', 'query', false, chainSchema(rule))];
 }
 
@@ -197,6 +197,7 @@ function chainText(rule: ChainRule): string {
       return `Optional check: the address decides the chain, and a contradiction is a \`chain_mismatch\`.${all}`;
     case 'batch':
       return `Optional check: every address has to be on this chain.${all}`;
+    case 'absent':
     case 'none':
       return '';
   }

@@ -22,7 +22,7 @@ export interface ReadingOptions {
 
 /** The query parameters that an endpoint has. */
 function queryNames({ query, chain }: Pick<EndpointSpec, 'query' | 'chain'>): ReadonlySet<string> {
-  const hasChain = chain.kind !== 'none' && chain.kind !== 'batch';
+  const hasChain = !['none', 'batch', 'absent'].includes(chain.kind);
   return new Set([...(hasChain ? ['chain'] : []), ...Object.keys(query.properties)]);
 }
 
@@ -70,6 +70,8 @@ function chainQuestion(
         address: rule.scope === undefined ? null : sent.get(rule.scope),
         addresses: none,
       };
+    case 'absent':
+      return { chain: null, address: null, addresses: none };
     case 'none':
       return { chain: null, address: addressAt(rule.at, sent, pathAddress), addresses: none };
     case 'address':

@@ -117,7 +117,13 @@ function admit(
 }
 
 /** Limits of requests with an unknown path or method. */
-const NO_ENDPOINT: LimitedEndpoint = { tier: 'premium', quotaCost: 1, rateBuckets: ['general'] };
+const NO_ENDPOINT: LimitedEndpoint = {
+  method: 'GET',
+  path: '',
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+};
 
 /** Requires a key for requests below the API's path that no endpoint takes. */
 export function admitUnanswered(

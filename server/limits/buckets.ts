@@ -106,6 +106,8 @@ export class MonthAccount {
   readonly startMs: number;
   /** The first moment of the next month. */
   readonly endMs: number;
+  /** As 202611. */
+  readonly month: number;
   private readonly counter: UsageCounter;
   private heldCalls = 0;
 
@@ -115,8 +117,8 @@ export class MonthAccount {
     const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
     this.startMs = Date.UTC(year, month);
     this.endMs = Date.UTC(year, month + 1);
-    // Months are stored as 202611.
-    this.counter = usage.counter(keyId, year * 100 + month + 1);
+    this.month = year * 100 + month + 1;
+    this.counter = usage.counter(keyId, this.month);
   }
 
   /** Calls charged. */

@@ -1,7 +1,7 @@
 /** Checks the limits of every key, once per call. */
 import { LRUCache } from 'lru-cache';
 import type { KeyRecord, KeyTier, UsageSource } from '../../storage/contract.js';
-import type { PlanCheck, PlanGrant } from '../api/endpoint.js';
+import type { LimitedEndpoint, PlanCheck, PlanGrant } from '../api/endpoint.js';
 import { ApiError, type Headers } from '../http/errors.js';
 import {
   type Bucket,
@@ -29,7 +29,7 @@ interface LimiterOptions {
 }
 
 export class Limiter {
-  private readonly usage: UsageSource;
+  readonly usage: UsageSource;
   private readonly plans: Plans;
   private readonly clock: LimitClock;
   private readonly keys: LRUCache<string, KeyLimits>;
@@ -62,7 +62,10 @@ export class Limiter {
     const limits = this.limitsOf(key);
     const drawn = limits.drawnBy(endpoint.rateBuckets);
     const account = limits.accountAt(clock.wallMs());
-    const call = new LimitedCall(limits.monthlyQuota, drawn, account, clock);
+    const charged = (calls: number): void => {
+      this.usage.days.add(key.id, dayOf(clock.wallMs()), nameOf(endpoint), calls);
+    };
+    const call = new LimitedCall(limits.monthlyQuota, drawn, account, clock, charged);
     const waitUs = longestWaitUs(drawn, nowUs);
     if (waitUs > 0) {
       throw tooMany('Rate limit exceeded', Math.ceil(waitUs / US_PER_S), call.headers());
@@ -73,9 +76,16 @@ export class Limiter {
       throw new ApiError(403, null, message, { headers: call.headers() });
     }
     // A call charged by its tokens holds one call until they are counted.
-    if (!call.hold(1)) throw call.overQuota(1, call.headers());
+    if (!call.hold(endpoint.quotaCost === 0 ? 0 : 1)) throw call.overQuota(1, call.headers());
     return call;
   };
+
+  /** The current month of a key. */
+  monthOf(key: KeyRecord): { month: number; used: number; limit: number; endMs: number } {
+    const limits = this.limitsOf(key);
+    const { month, used, endMs } = limits.accountAt(this.clock.wallMs());
+    return { month, used, limit: limits.monthlyQuota, endMs };
+  }
 
   private limitsOf(key: KeyRecord): KeyLimits {
     let limits = this.keys.get(key.id);
@@ -98,6 +108,8 @@ class LimitedCall implements PlanGrant {
     private readonly drawn: readonly Bucket[],
     private readonly account: MonthAccount,
     private readonly clock: LimitClock,
+    /** Called with the calls that are charged, if any. */
+    private readonly onCharged: (calls: number) => void,
   ) {}
 
   /** Changes the hold to `calls`; returns false if the quota has less left. */
@@ -113,7 +125,9 @@ class LimitedCall implements PlanGrant {
   }
 
   settle(status: number | null): Headers {
-    this.account.release(this.held, status !== null && status >= 200 && status < 300);
+    const charged = status !== null && status >= 200 && status < 300;
+    this.account.release(this.held, charged);
+    if (charged && this.held > 0) this.onCharged(this.held);
     this.held = 0;
     return status === null ? [] : this.headers();
   }
@@ -148,6 +162,17 @@ class LimitedCall implements PlanGrant {
     const waitS = account.used + calls <= quota ? IN_PROGRESS_WAIT_S : Math.ceil(waitMs / 1000);
     return tooMany('Monthly quota exceeded', waitS, headers);
   }
+}
+
+/** The UTC day, as 20261122. */
+function dayOf(wallMs: number): number {
+  const date = new Date(wallMs);
+  return (date.getUTCFullYear() * 100 + date.getUTCMonth() + 1) * 100 + date.getUTCDate();
+}
+
+/** `GET /score/:address` */
+function nameOf({ method, path }: LimitedEndpoint): string {
+  return `${method} ${path}`;
 }
 
 /** The time until every bucket admits a request; 0: now. */

@@ -1,6 +1,7 @@
 /** Renders a plan in the pool, reading as many of its snapshots as the page needs. */
 import { MARKET_TYPES } from '../../compute/market.js';
 import type { RunTask } from '../../compute/pool.js';
+import type { CountResult, PageSource, RenderResult } from '../../compute/replay/render.js';
 import { PAGE_LIMITS, type Selection } from '../../compute/replay/page.js';
 import type { ReplayQuery } from '../../compute/replay/query.js';
 import type { PagePlan } from '../../storage/contract.js';
@@ -93,21 +94,53 @@ export async function renderPlan(
   plan: PagePlan,
   runTask: RunTask,
 ): Promise<MadePage | null> {
+  return readPlan(columns, exchange, page.query, plan, (source, transfer) =>
+    runTask('renderPage', { ...page, ...source }, transfer),
+  );
+}
+
+type Counts = Extract<CountResult, { status: 'done' }>;
+
+/**
+ * What the page holds, without making it; null where the client went.
+ * @throws SegmentGoneError
+ */
+export async function countPlan(
+  columns: SegmentColumns,
+  exchange: Exchange,
+  query: ReplayQuery,
+  plan: PagePlan,
+  runTask: RunTask,
+): Promise<Counts | null> {
+  return readPlan(columns, exchange, query, plan, (source, transfer) =>
+    runTask('countPage', { ...source, query }, transfer),
+  );
+}
+
+type Done<R> = Extract<R, { status: 'done' }>;
+
+async function readPlan<R extends CountResult | RenderResult>(
+  columns: SegmentColumns,
+  exchange: Exchange,
+  query: ReplayQuery,
+  plan: PagePlan,
+  task: (source: Omit<PageSource, 'query'>, transfer: ArrayBuffer[]) => Promise<R>,
+): Promise<Done<R> | null> {
   let budget: number = PAGE_LIMITS.maxCells;
   for (;;) {
     if (exchange.aborted) return null;
-    const head = headOfPlan(plan, page.query, budget);
+    const head = headOfPlan(plan, query, budget);
     const { markets } = plan;
     const { selection, windowContinues, nextT } = head;
     const result = await columns.use(head.segmentIds, async (segments, transfer) => {
       if (exchange.aborted) return null;
-      const read = { segments, selection, markets, windowContinues, nextT };
-      return runTask('renderPage', { ...page, ...read, cancel: exchange.cancel }, transfer);
+      const { cancel } = exchange;
+      return task({ segments, selection, markets, windowContinues, nextT, cancel }, transfer);
     });
     if (result === null) return null;
     switch (result.status) {
       case 'done':
-        return result;
+        return result as Done<R>;
       case 'cancelled':
         return null;
       case 'more':

@@ -23,6 +23,7 @@ import {
   word,
 } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
+import { resolvedToken, sourceOf } from '../depth/coverage.js';
 import type { PageSource } from '../operations/metrics.js';
 import type { Budget } from '../http/budget.js';
 import { type Headers, replayBusy } from '../http/errors.js';
@@ -54,6 +55,13 @@ const indexes = (of: string) =>
       description: `Index into \`${of}\`, one per cell.`,
     }),
   );
+
+/** Of a page and of a plan. */
+export const window = {
+  from: epochSeconds('Start, after clamping to the last 365 days'),
+  to: epochSeconds('End'),
+  clamped: Type.Boolean(),
+};
 
 const facets = document(
   'ReplayFacets',
@@ -112,16 +120,10 @@ export const getReplay = defineEndpoint({
   body: null,
   response: document('ReplayPage', {
     token: tokenAddress,
-    resolved_token: Type.Optional(
-      Type.String({
-        description: 'The mainchain mint whose data answers for a bridged `0x` address.',
-      }),
-    ),
+    resolved_token: resolvedToken,
     chain: chainKey,
     window: document('ReplayWindow', {
-      from: epochSeconds('Start, after clamping to the last 365 days'),
-      to: epochSeconds('End'),
-      clamped: Type.Boolean(),
+      ...window,
       served_from: nullable(
         Type.Integer(),
         'Time of the first snapshot; null if the page is empty.',
@@ -166,7 +168,7 @@ export const getReplay = defineEndpoint({
 });
 
 /** Plans made for one page: compaction may replace its segments before they are read. */
-const MAX_PLANS = 3;
+export const MAX_PLANS = 3;
 /** Requests being planned or answered from fragments at one time; none of them waits for a thread. */
 export const MAX_PAGES_IN_PREPARATION = 1024;
 
@@ -224,10 +226,9 @@ function jobOf(
   representation: Representation,
   nowS: number,
 ): PageJob {
-  const asked = depth.token(request.chain, request.address);
-  const leg = asked && depth.mainchainLeg(asked);
+  const { source, leg } = sourceOf(depth, request);
   const page = pageIdentity(request, leg, representation);
-  return { exchange, request, source: leg ?? asked, page, representation, nowS };
+  return { exchange, request, source, page, representation, nowS };
 }
 
 /** Plans the page, and answers where that needs no thread: 304, fragments, HEAD. */
@@ -331,9 +332,13 @@ function pageIdentity(
 }
 
 /** An unknown token has an empty plan. */
-async function makePlan(
+export async function makePlan(
   depth: DepthSource,
-  { source, request: { fromS, toS }, nowS }: PageJob,
+  {
+    source,
+    request: { fromS, toS },
+    nowS,
+  }: { source: TokenRecord | null; request: { fromS: number; toS: number }; nowS: number },
 ): Promise<PagePlan> {
   if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
   const { maxSnapshots } = PAGE_LIMITS;

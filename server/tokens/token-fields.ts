@@ -53,7 +53,7 @@ const identity = {
   symbol: tokenSymbol,
   name: tokenName,
 };
-const icon = nullable(Type.String(), 'URL of an icon; null if unknown.');
+export const icon = nullable(Type.String(), 'URL of an icon; null if unknown.');
 const size = {
   mcap: nullable(Type.Number(), 'Market capitalisation, USD; null if unknown.'),
   liquidity_usd: nullable(
@@ -62,7 +62,7 @@ const size = {
       'Support Liquidity, which is a different figure.',
   ),
 };
-const priceUsd = nullable(Type.Number(), 'Current price, USD; null if unknown.');
+export const priceUsd = nullable(Type.Number(), 'Current price, USD; null if unknown.');
 
 /** The `token` of a board's row. */
 export const boardToken = document('BoardToken', {
@@ -86,6 +86,16 @@ export function boardTokenDocument(token: LiveToken): Static<typeof boardToken> 
   };
 }
 
+export const lastRefresh = nullable(
+  Type.Integer(),
+  "Time of the snapshot that the price is from, else of the token's record, Unix epoch seconds; null " +
+    'if there is neither.',
+);
+
+export function lastRefreshOf(token: LiveToken): number | null {
+  return dataTime(token) ?? token.details.lastRefreshS;
+}
+
 /** The `token` beside one token's orders. */
 export const ordersToken = document('OrdersToken', {
   ...identity,
@@ -93,16 +103,12 @@ export const ordersToken = document('OrdersToken', {
   service_score: serviceScore,
   stale: isStaleScore,
   price_usd: priceUsd,
-  last_refresh: nullable(
-    Type.Integer(),
-    "Time of the snapshot that the price is from, else of the token's record, Unix epoch seconds; null " +
-      'if there is neither.',
-  ),
+  last_refresh: lastRefresh,
 });
 
 export function ordersTokenDocument(token: LiveToken): Static<typeof ordersToken> {
   const { details, standing } = token;
-  const { address, chain, symbol, name, mcap, liquidityUsd, lastRefreshS } = details;
+  const { address, chain, symbol, name, mcap, liquidityUsd } = details;
   return {
     address,
     chain,
@@ -113,7 +119,7 @@ export function ordersTokenDocument(token: LiveToken): Static<typeof ordersToken
     service_score: standing.asset?.score.score ?? null,
     ...staleField(standing),
     price_usd: currentPriceUsd(token),
-    last_refresh: dataTime(token) ?? lastRefreshS,
+    last_refresh: lastRefreshOf(token),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Reads tokens, their segments and their newest snapshots from the catalogue and DuckDB. */
-import type { Chain, Market } from '../../compute/market.js';
+import { type Chain, type Market, TIERS } from '../../compute/market.js';
 import { decodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
   SegmentGoneError,
@@ -8,6 +8,7 @@ import {
   type NewestSnapshots,
   type PagePlan,
   type PlanRequest,
+  type StoredHistory,
   type SnapshotKey,
   type TierKey,
   type TokenDetails,
@@ -17,11 +18,12 @@ import type { Database } from '../duckdb/database.js';
 import type { Catalog, TokenEntry } from './catalog.js';
 import { directoriesAround, type Directories } from './directories.js';
 import { newestSnapshots, overlapping, planSnapshots } from './directory.js';
+import { storedHistory } from './history.js';
 import { readBlocks, readStoredBlocks } from './segments.js';
 
 /** Tokens of one query in allNewestSnapshots(). */
 const TOKENS_AT_ONCE = 5000;
-/** Attempts to read one segment's prices, each with the directory of the moment. */
+/** Attempts to read segments that a commit or a join in the background may replace. */
 const MAX_READS = 10;
 
 export class DepthReader implements DepthSource, MarketSource {
@@ -46,6 +48,21 @@ export class DepthReader implements DepthSource, MarketSource {
     const directory = await this.directories.get(request.tokenId);
     // The markets are read after the directory: a commit in between only appends to them.
     return { ...planSnapshots(directory, request), markets: this.markets(request.tokenId) };
+  }
+
+  async firstSnapshotT(tokenId: number, nowS: number): Promise<number | null> {
+    const directory = await this.directories.get(tokenId);
+    const first = Math.min(...TIERS.map((tier) => directory[tier][0]?.times[0] ?? Infinity));
+    return first <= nowS ? first : null;
+  }
+
+  async history(tokenId: number, nowS: number): Promise<StoredHistory> {
+    const { times, spans } = await this.readHistory(tokenId, nowS);
+    const markets = this.markets(tokenId).flatMap((market, index) => {
+      const span = spans.get(index);
+      return span === undefined ? [] : [{ market, ...span }];
+    });
+    return { times, markets };
   }
 
   async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
@@ -151,6 +168,19 @@ export class DepthReader implements DepthSource, MarketSource {
       }
     }
     return prices;
+  }
+
+  private async readHistory(
+    tokenId: number,
+    nowS: number,
+  ): Promise<Awaited<ReturnType<typeof storedHistory>>> {
+    for (let reads = 1; ; reads++) {
+      try {
+        return await storedHistory(this.database, tokenId, nowS);
+      } catch (error) {
+        if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
+      }
+    }
   }
 
   private async pricesIn(segmentId: number): Promise<Map<number, number>> {

@@ -94,13 +94,14 @@ export class SegmentWriter {
 
   async add(
     { segmentId, tokenId, tier }: NewSegment,
-    { block, times, bandCells, cells }: EncodedSegment,
+    { block, times, bandCells, cells, marketRows }: EncodedSegment,
   ): Promise<void> {
     const isInline = block.length <= MAX_INLINE_BYTES;
     this.entries.push([
       ...[segmentId, tokenId, TIERS.indexOf(tier), cells],
       ...[bytesOf(times), bytesOf(bandCells), crc32(block)],
       isInline ? block : block.subarray(0, 0),
+      bytesOf(marketRows),
     ]);
     if (!isInline) {
       partsOf(block, PART_BYTES).forEach((part, i) => this.parts.push([segmentId, i + 1, part]));
@@ -137,7 +138,7 @@ export class SegmentWriter {
 const idOf = (row: readonly SqlValue[] | undefined): number =>
   row === undefined ? Infinity : (row[0] as number);
 
-function bytesOf(column: Uint32Array): Uint8Array {
+function bytesOf(column: Uint32Array | Uint16Array): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 }
 

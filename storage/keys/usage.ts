@@ -3,6 +3,7 @@ import type { UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlValue } from '../duckdb/statements.js';
 import { WriteBehind } from '../write-behind.js';
+import { UsageDays } from './usage-days.js';
 
 /** Months kept in memory: the clock may be set back by as many without losing counts. */
 const KEPT_MONTHS = 4;
@@ -25,6 +26,7 @@ export class UsageBook implements UsageSource {
   /** By month, then key. */
   private readonly months = new Map<number, Map<string, Counter>>();
   private readonly rows: WriteBehind<Counter>;
+  readonly days: UsageDays;
 
   private constructor(
     private readonly database: Database,
@@ -35,6 +37,7 @@ export class UsageBook implements UsageSource {
       onWritten: () => this.forgetOldMonths(),
       onError,
     });
+    this.days = new UsageDays(database, onError);
   }
 
   /**
@@ -69,8 +72,9 @@ export class UsageBook implements UsageSource {
   }
 
   /** Writes what is left; a failure goes to `onError` and is not tried again. */
-  close(): Promise<void> {
-    return this.rows.close();
+  async close(): Promise<void> {
+    await this.rows.close();
+    await this.days.close();
   }
 
   private ofMonth(month: number): Map<string, Counter> {

@@ -36,8 +36,8 @@ function everySchema(value: unknown, visit: (schema: Json, at: string) => void, 
 }
 
 describe('GET /api/v1/openapi.json', () => {
-  it('describes version 1.3.0 in OpenAPI 3.1', () => {
-    expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.3.0' } });
+  it('describes version 1.4.0 in OpenAPI 3.1', () => {
+    expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.4.0' } });
     expect(description.servers[0].url).toBe('/api/v1');
     expect(description.components.securitySchemes).toEqual({
       apiKey: expect.objectContaining({
@@ -148,6 +148,10 @@ describe('GET /api/v1/openapi.json', () => {
       'getDlmmPools DlmmPoolBoard',
       'getLpCheatSheet LpCheatSheet',
       'getReplay ReplayPage',
+      'getReplayPlan ReplayPlan',
+      'getCoverage Coverage',
+      'getTokens Tokens',
+      'getUsage Usage',
     ]);
   });
 
@@ -253,8 +257,11 @@ describe('a proxy', () => {
     client.socket.destroy();
     return line;
   }
-  const blockOf = (proxy: string) =>
-    documentNamed('docs/operating.md').blocks.find(({ info }) => info === proxy)?.text ?? '';
+  const haproxyConfig = readFileSync('docs/deploy/haproxy.cfg', 'utf8');
+  const nginxConfig = readFileSync('docs/deploy/nginx.conf', 'utf8');
+  const caddyConfig = documentNamed('docs/operating.md').blocks.find(
+    ({ info }) => info === 'caddy',
+  );
 
   it('gets 505 where it speaks HTTP/1.0, as HAProxy and nginx do untold', async () => {
     const haproxy = 'OPTIONS / HTTP/1.0\r\n\r\n';
@@ -264,18 +271,18 @@ describe('a proxy', () => {
     }
   });
 
-  it('gets 200 where it asks as docs/operating.md says', async () => {
+  it('gets 200 where it asks as the documents say', async () => {
     const check = /http-check send meth (\w+) uri (\S+) ver (\S+) hdr (\S+) (\S+)/.exec(
-      blockOf('haproxy'),
+      haproxyConfig,
     );
     const [method, path, version, name, value] = check?.slice(1) ?? [];
     const lines = [`${method} ${path} ${version}`, `${name}: ${value}`, 'Connection: close'];
     expect(await statusLine(`${lines.join('\r\n')}\r\n\r\n`)).toBe('HTTP/1.1 200 OK');
-    expect(/http-check expect status (\d+)/.exec(blockOf('haproxy'))?.[1]).toBe('200');
+    expect(/http-check expect status (\d+)/.exec(haproxyConfig)?.[1]).toBe('200');
 
-    const nginx = /proxy_http_version (\S+);/.exec(blockOf('nginx'))?.[1];
+    const nginx = /proxy_http_version (\S+);/.exec(nginxConfig)?.[1];
     expect(await statusLine(`GET / HTTP/${nginx}\r\nHost: fathom\r\n\r\n`)).toBe('HTTP/1.1 200 OK');
-    const caddy = /health_uri (\S+)/.exec(blockOf('caddy'))?.[1];
+    const caddy = /health_uri (\S+)/.exec(caddyConfig?.text ?? '')?.[1];
     const checked = await fetch(`${service.server.url}${caddy}`);
     expect([checked.status, checked.headers.get('x-quota-used')]).toEqual([200, null]);
   });

@@ -254,7 +254,10 @@ describe('a page of replay', () => {
       windowContinues: false,
     };
     let asked = 0;
-    expect(() => buildPage(input, PAGE_LIMITS, () => ++asked === 3)).toThrow(ReplayCancelled);
+    const stop = () => {
+      if (++asked === 3) throw new ReplayCancelled('gone');
+    };
+    expect(() => buildPage(input, PAGE_LIMITS, stop)).toThrow(ReplayCancelled);
     expect(asked).toBe(3);
   });
 

@@ -259,7 +259,7 @@ describe('POST /whale-activity', () => {
 describe('the limits of whale activity', () => {
   it('are one request a second, six batches a minute, and a call of the quota a token', async () => {
     const limited = await startTestService({
-      checkPlan: new Limiter({ usage: new MemoryUsage() }).check,
+      limiter: new Limiter({ usage: new MemoryUsage() }),
     });
     try {
       const ask = () => limited.get(`/whale-activity?token_address=${MINT}`);

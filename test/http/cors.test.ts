@@ -29,11 +29,11 @@ beforeAll(async () => {
     RATE_BUCKETS.map((bucket) => [bucket, { requests: REQUESTS, periodS: 3600 }]),
   ) as Plan['rates'];
   const plan: Plan = { monthlyQuota: 1000, rates };
-  const { check } = new Limiter({
+  const limiter = new Limiter({
     usage: new MemoryUsage(),
     plans: { premium: plan, enterprise: plan },
   });
-  service = await startTestService({ depth, checkPlan: check, corsOrigins: [APP, OTHER] });
+  service = await startTestService({ depth, limiter, corsOrigins: [APP, OTHER] });
 });
 afterAll(() => service.stop());
 

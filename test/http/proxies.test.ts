@@ -116,7 +116,7 @@ beforeAll(async () => {
   service = await startTestService({
     depth,
     limits: { maxBytesInFlightPerKey: MAX_BYTES_PER_KEY },
-    checkPlan: new Limiter({ usage: new MemoryUsage(), plans }).check,
+    limiter: new Limiter({ usage: new MemoryUsage(), plans }),
   });
   const certificate = ['-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-days', '1'];
   const files = ['-keyout', `${folder}/privkey.pem`, '-out', `${folder}/fullchain.pem`];

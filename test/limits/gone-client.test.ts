@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Limiter } from '../../server/limits/limiter.js';
 import { parsePlans } from '../../server/limits/plans.js';
 import { MemoryDepth } from '../support/memory-depth.js';
+import { MemoryUsage } from '../support/memory-sources.js';
 import { RawClient, eventually, requestText } from '../support/raw-client.js';
 import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
 
@@ -22,9 +23,10 @@ beforeAll(async () => {
     '{"premium":{"monthly_quota":2,"rates":{"general":{"requests":"unlimited"}}}}',
     'plans',
   );
-  const { check: checkPlan } = new Limiter({ usage: { counter: () => counter }, plans });
+  const usage = { counter: () => counter, days: new MemoryUsage().days };
+  const limiter = new Limiter({ usage, plans });
   // Room for the one that comes while both are being read.
-  service = await startTestService({ depth, checkPlan, pageLimits: { inWork: 3 } });
+  service = await startTestService({ depth, limiter, pageLimits: { inWork: 3 } });
 });
 afterAll(() => service.stop());
 

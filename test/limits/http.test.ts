@@ -178,6 +178,42 @@ describe('the monthly quota', () => {
   });
 });
 
+describe('GET /usage', () => {
+  it('says what the key has used, by day and endpoint, and costs nothing', async () => {
+    const { key } = await createKey({ requestsPerMinute: Infinity, monthlyQuota: 5 });
+    const { key: other } = await createKey({ requestsPerMinute: Infinity });
+    const usage = async (of: string) => (await (await get(of, '/usage')).json()) as object;
+    const monthEnd = numbers(await get(other))['x-quota-reset'];
+    expect(await usage(key)).toMatchObject({ used: 0, remaining: 5, days: [], endpoints: [] });
+    for (const target of ['/top-scores', `/score/${MINT}`, `/score/${MINT}`])
+      await get(key, target);
+    // Not charged: a bad request.
+    await get(key, '/score/nonsense');
+    const date = new Date().toISOString().slice(0, 10);
+    const want = {
+      tier: 'premium',
+      month: date.slice(0, 7),
+      used: 3,
+      limit: 5,
+      remaining: 2,
+      resets_at: monthEnd,
+      days: [{ date, requests: 3 }],
+      endpoints: [
+        { endpoint: 'GET /score/:address', requests: 2 },
+        { endpoint: 'GET /top-scores', requests: 1 },
+      ],
+    };
+    expect(await usage(key)).toEqual(want);
+    await restart();
+    expect(await usage(key)).toEqual(want);
+    for (let i = 0; i < 2; i++) await get(key);
+    expect((await get(key)).status).toBe(429);
+    expect(await usage(key)).toMatchObject({ used: 5, remaining: 0 });
+    expect((await get(key, '/usage?month=1')).status).toBe(400);
+    expect((await get('', '/usage')).status).toBe(401);
+  });
+});
+
 describe('a running service', () => {
   it('takes keys that are made, and lets go of keys that are revoked', async () => {
     const { key, id } = await createKey({ requestsPerMinute: 3 });

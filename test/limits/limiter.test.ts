@@ -3,6 +3,7 @@ import type { LimitedEndpoint } from '../../server/api/endpoint.js';
 import { ApiError, type Headers } from '../../server/http/errors.js';
 import { type LimitClock, UNLIMITED } from '../../server/limits/buckets.js';
 import { Limiter } from '../../server/limits/limiter.js';
+import { MemoryUsage } from '../support/memory-sources.js';
 import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
 import { keyRecord } from './key-record.js';
 
@@ -24,6 +25,7 @@ class SimulatedClock implements LimitClock {
 /** Counts in memory alone. */
 class Counts implements UsageSource {
   readonly counters = new Map<string, { calls: number; add(calls: number): void }>();
+  readonly days = new MemoryUsage().days;
   counter(keyId: string, month: number): UsageCounter {
     const name = `${keyId} ${month}`;
     let counter = this.counters.get(name);
@@ -41,6 +43,8 @@ class Counts implements UsageSource {
 }
 
 const endpoint = (...rateBuckets: LimitedEndpoint['rateBuckets']): LimitedEndpoint => ({
+  method: 'GET',
+  path: '/score/:address',
   tier: 'premium',
   quotaCost: 1,
   rateBuckets,

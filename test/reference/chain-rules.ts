@@ -20,6 +20,9 @@ export const TABLE = {
   getDlmmPools: ['mainchain', 'mainchain'],
   getLpCheatSheet: ['mainchain', 'mainchain'],
   getReplay: ['mainchain evmchain', 'no parameter'],
+  getReplayPlan: ['mainchain evmchain', 'no parameter'],
+  getCoverage: ['mainchain evmchain', 'no parameter'],
+  getTokens: ['mainchain evmchain', 'mainchain'],
 } as const;
 
 export const ADDRESSES = { none: null, mint: MINT, leg: LEG, invalid: 'no address' } as const;

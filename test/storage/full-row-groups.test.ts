@@ -83,7 +83,13 @@ describe('Parts that a transaction ends with', () => {
     await database.transaction(async (tx) => {
       const writer = new SegmentWriter(tx);
       for (const [segmentId, size] of sizes.entries()) {
-        const segment = { block: noise(size), times: one, bandCells: one, cells: 1 };
+        const segment = {
+          block: noise(size),
+          times: one,
+          bandCells: one,
+          cells: 1,
+          marketRows: new Uint16Array(0),
+        };
         await writer.add({ segmentId, tokenId: 0, tier: 'raw' }, segment);
         // What is held back is there for whoever has to read it.
         if (segmentId === 150) {

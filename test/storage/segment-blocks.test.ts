@@ -41,7 +41,13 @@ describe('Blocks of any size', () => {
     await database.transaction(async (tx) => {
       const writer = new SegmentWriter(tx);
       for (const [segmentId, size] of SIZES.entries()) {
-        const segment = { block: noise(size), times: one, bandCells: one, cells: 1 };
+        const segment = {
+          block: noise(size),
+          times: one,
+          bandCells: one,
+          cells: 1,
+          marketRows: new Uint16Array(0),
+        };
         await writer.add({ segmentId, tokenId: 0, tier: 'raw' }, segment);
       }
       await writer.flush();
@@ -59,7 +65,13 @@ describe('Blocks of any size', () => {
       (await tx.rows('SELECT count(*) FROM segments'))[0][0];
     await database.transaction(async (tx) => {
       const writer = new SegmentWriter(tx);
-      const segment = { block: noise(3999), times: one, bandCells: one, cells: 1 };
+      const segment = {
+        block: noise(3999),
+        times: one,
+        bandCells: one,
+        cells: 1,
+        marketRows: new Uint16Array(0),
+      };
       const add = (segmentId: number) => writer.add({ segmentId, tokenId: 0, tier: '1h' }, segment);
       for (const id of [7, 8, 9]) await add(id);
       await writer.settle([]);

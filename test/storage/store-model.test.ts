@@ -144,6 +144,34 @@ async function expectContent(store: Store, model: PlainStore): Promise<void> {
     const whole = { tokenId, fromS: 0, toS: END, nowS: END, maxSnapshots: 1 };
     expect((await store.depth.plan(whole)).markets.map(nameOf)).toEqual(names);
     await expectSoundSegments(store, tokenId);
+    await expectHistory(store, tokenId, model.stored(address), names);
+  }
+}
+
+/** Up to now, and up to a moment within. */
+async function expectHistory(
+  store: Store,
+  tokenId: number,
+  stored: ReturnType<PlainStore['stored']>,
+  names: readonly string[],
+): Promise<void> {
+  for (const nowS of [END, stored[stored.length >> 1]?.t ?? 0]) {
+    const visible = stored.filter(({ t }) => t <= nowS);
+    const timesOf = (tierName: string) =>
+      visible.filter((one) => one.tier === tierName).map(({ t }) => t);
+    const markets = names.flatMap((name, index) => {
+      const own = visible.filter(({ cells: held }) => held.some(([market]) => market === index));
+      const times = own.map(({ t }) => t).sort((a, b) => a - b);
+      return times.length === 0 ? [] : [[name, times[0], times[times.length - 1]]];
+    });
+    const history = await store.depth.history(tokenId, nowS);
+    expect(TIERS.map((tierName) => [...history.times[tierName]])).toEqual(TIERS.map(timesOf));
+    expect(history.markets.map((one) => [nameOf(one.market), one.firstT, one.lastT])).toEqual(
+      markets,
+    );
+    const all = visible.map(({ t }) => t);
+    const first = all.length === 0 ? null : Math.min(...all);
+    expect(await store.depth.firstSnapshotT(tokenId, nowS)).toBe(first);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Depth, keys and tokens kept in memory: the contract of storage as plainly as it can be written. */
 import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder.js';
-import { type Chain, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
+import { type Chain, type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
 import { encodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
   type DepthSource,
@@ -14,7 +14,9 @@ import {
   type PlanRequest,
   type QueuedToken,
   SegmentGoneError,
+  type StoredHistory,
   type SnapshotRef,
+  type TierKey,
   type TokenDetails,
   type TokenQueue,
   type TokenRecord,
@@ -81,6 +83,37 @@ export class MemoryDepth implements DepthSource {
 
   plan(request: PlanRequest): Promise<PagePlan> {
     return Promise.resolve(this.ownPlan(request));
+  }
+
+  firstSnapshotT(tokenId: number, nowS: number): Promise<number | null> {
+    const first = Math.min(...this.ownTokens[tokenId - 1].store.snapshots.map(({ t }) => t));
+    return Promise.resolve(first <= nowS ? first : null);
+  }
+
+  snapshotTimes({ chain, address, tier }: TierKey): Promise<Uint32Array> {
+    const found = this.ownTokens.find(
+      ({ record }) => record.chain === chain && record.address === address,
+    );
+    const own = found?.store.snapshots.filter((one) => one.tier === tier) ?? [];
+    return Promise.resolve(Uint32Array.from(own.map(({ t }) => t)).sort());
+  }
+
+  history(tokenId: number, nowS: number): Promise<StoredHistory> {
+    const { store } = this.ownTokens[tokenId - 1];
+    const visible = store.snapshots.filter(({ t }) => t <= nowS);
+    const timesOf = (tier: Tier) =>
+      Uint32Array.from(visible.filter((one) => one.tier === tier).map(({ t }) => t)).sort();
+    const markets = store.markets.flatMap((market, index) => {
+      const own = visible.filter(({ cells }) => cells.some((cell) => cell.market === index));
+      const times = own.map(({ t }) => t);
+      return times.length === 0
+        ? []
+        : [{ market, firstT: Math.min(...times), lastT: Math.max(...times) }];
+    });
+    return Promise.resolve({
+      times: { raw: timesOf('raw'), '15m': timesOf('15m'), '1h': timesOf('1h') },
+      markets,
+    });
   }
 
   private ownPlan({ tokenId, fromS, toS, nowS, maxSnapshots }: PlanRequest): PagePlan {

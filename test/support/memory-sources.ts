@@ -6,6 +6,8 @@ import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../../compute/orders/limit-orders.js';
 import type {
+  DayUsage,
+  DayUsageSource,
   DlmmHourColumns,
   HolderBlocks,
   HolderSource,
@@ -191,6 +193,7 @@ export class MemoryLp implements LpSource {
 }
 
 export class MemoryUsage implements UsageSource {
+  private readonly calls: (DayUsage & { keyId: string })[] = [];
   private readonly counters = new Map<string, UsageCounter>();
 
   counter(keyId: string, month: number): UsageCounter {
@@ -206,4 +209,14 @@ export class MemoryUsage implements UsageSource {
     this.counters.set(name, counter);
     return counter;
   }
+
+  readonly days: DayUsageSource = {
+    add: (keyId, day, endpoint, calls) => {
+      this.calls.push({ keyId, day, endpoint, calls });
+    },
+    ofMonth: (keyId, month) =>
+      Promise.resolve(
+        this.calls.filter((one) => one.keyId === keyId && Math.floor(one.day / 100) === month),
+      ),
+  };
 }

@@ -2,7 +2,7 @@
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import type { WorkLimits } from '../../compute/scheduler.js';
-import { type PlanCheck, RATE_BUCKETS } from '../../server/api/endpoint.js';
+import { RATE_BUCKETS } from '../../server/api/endpoint.js';
 import { startServer, type RunningServer } from '../../server/app.js';
 import { type Clock, frozenClock } from '../../server/clock.js';
 import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
@@ -41,12 +41,12 @@ export const NOW_S = 1_794_659_696;
 export const STALE_AFTER_S = 3600;
 
 /** The real limiter with plans that allow everything: suites ask more often than plans let them. */
-function noLimits(): PlanCheck {
+function noLimits(): Limiter {
   const rate = { requests: Infinity, periodS: 60 };
   const rates = Object.fromEntries(RATE_BUCKETS.map((bucket) => [bucket, rate])) as Plan['rates'];
   const plan: Plan = { monthlyQuota: Infinity, rates };
   const plans = { premium: plan, enterprise: plan };
-  return new Limiter({ usage: new MemoryUsage(), plans }).check;
+  return new Limiter({ usage: new MemoryUsage(), plans });
 }
 
 export const MARKETS: PlainMarket[] = [
@@ -131,7 +131,7 @@ export interface TestServiceOptions {
   /** In place of one that stands still at NOW_S. */
   clock?: Clock;
   /** In place of a limiter without limits. */
-  checkPlan?: PlanCheck;
+  limiter?: Limiter;
   /** Origins of pages that may read replies. */
   corsOrigins?: readonly string[];
   /** Keeps fragments; otherwise the pool makes every page. */
@@ -176,7 +176,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   });
   lpTools.start();
   const fragments = options.fragments ? new Fragments({ pool, depth, log }) : undefined;
+  const limiter = options.limiter ?? noLimits();
   const handlers = liveHandlers({
+    depth,
+    limiter,
     tokens,
     topScores,
     orders,
@@ -192,7 +195,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     depth,
     keys,
     handlers,
-    checkPlan: options.checkPlan ?? noLimits(),
+    checkPlan: limiter.check,
     pool,
     fragments,
     clock,

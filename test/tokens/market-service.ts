@@ -7,6 +7,7 @@ import { liveHandlers } from '../../server/endpoints.js';
 import { TopScores } from '../../server/scores/top-scores.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
 import { createLog } from '../../server/log.js';
+import { Limiter } from '../../server/limits/limiter.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { LiveOrders } from '../../server/orders/live-orders.js';
@@ -106,6 +107,8 @@ export class MarketService {
       depth: store.depth,
       keys,
       handlers: liveHandlers({
+        depth: store.depth,
+        limiter: new Limiter({ usage: store.usage }),
         tokens,
         topScores,
         orders,

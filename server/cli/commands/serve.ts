@@ -138,10 +138,13 @@ export async function startService(
     // Not awaited: early requests wait for the first boards.
     lp.start();
     putLoopFirst();
+    const limiter = new Limiter({ usage: store.usage, plans });
     const server = await startServer({
       depth,
       keys: store.keys,
       handlers: liveHandlers({
+        depth,
+        limiter,
         tokens,
         topScores,
         orders,
@@ -156,7 +159,7 @@ export async function startService(
       }),
       reading: { evmChainId, lenientParameters: options.lenientParameters },
       corsOrigins: options.corsOrigins,
-      checkPlan: new Limiter({ usage: store.usage, plans }).check,
+      checkPlan: limiter.check,
       pool,
       fragments,
       columns: new SegmentColumns(depth, options.columnBytes),

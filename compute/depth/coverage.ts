@@ -1,0 +1,61 @@
+/** How densely a token's history lies, and where it has gaps (docs/definitions.md#coverage). */
+import { type Tier, TIERS } from '../market.js';
+
+/** The newest intervals of a tier that its median is of. */
+export const MEDIAN_INTERVALS = 1000;
+/** A gap is longer than this many medians. */
+export const GAP_MEDIANS = 3;
+
+/** A gap between the neighbouring snapshots at `from` and `to`, epoch seconds. */
+export interface Gap {
+  tier: Tier;
+  from: number;
+  to: number;
+}
+
+/**
+ * Median of the newest intervals between snapshots, seconds: of an even number, the mean of the middle two.
+ * null without two snapshots.
+ * @param times ascending
+ */
+export function medianIntervalS(times: Uint32Array): number | null {
+  const newest = times.subarray(-MEDIAN_INTERVALS - 1);
+  const count = newest.length - 1;
+  if (count < 1) return null;
+  const intervals = Uint32Array.from({ length: count }, (_, i) => newest[i + 1] - newest[i]).sort();
+  return (intervals[(count - 1) >> 1] + intervals[count >> 1]) / 2;
+}
+
+/** A window, epoch seconds: `fromS <= t < toS`. */
+interface Window {
+  fromS: number;
+  toS: number;
+}
+
+const ALWAYS: Window = { fromS: 0, toS: Infinity };
+
+/**
+ * The newest gaps of all tiers that reach into a window, newest first; of gaps that end together, the finer
+ * tier's first.
+ * @param times by tier, ascending
+ */
+export function newestGaps(
+  times: Readonly<Record<Tier, Uint32Array>>,
+  limit: number,
+  window: Window = ALWAYS,
+): { gaps: Gap[]; truncated: boolean } {
+  const found = TIERS.flatMap((tier) => gapsOf(tier, times[tier], limit + 1, window));
+  const gaps = found.sort((a, b) => b.to - a.to);
+  return { gaps: gaps.slice(0, limit), truncated: gaps.length > limit };
+}
+
+/** The newest `limit` gaps of a tier, newest first. */
+function gapsOf(tier: Tier, times: Uint32Array, limit: number, { fromS, toS }: Window): Gap[] {
+  const longestS = GAP_MEDIANS * (medianIntervalS(times) ?? Infinity);
+  const gaps: Gap[] = [];
+  for (let i = times.length - 1; i > 0 && gaps.length < limit; i--) {
+    const [from, to] = [times[i - 1], times[i]];
+    if (to - from > longestS && to > fromS && from < toS) gaps.push({ tier, from, to });
+  }
+  return gaps;
+}

@@ -1,0 +1,157 @@
+/** GET /coverage/:address, read from the store. */
+import Type, { type Static } from 'typebox';
+import {
+  GAP_MEDIANS,
+  MEDIAN_INTERVALS,
+  medianIntervalS,
+  newestGaps,
+} from '../../compute/depth/coverage.js';
+import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
+import type { DepthSource, StoredHistory, TokenRecord } from '../../storage/contract.js';
+import type { AskedToken } from '../api/chain.js';
+import { defineEndpoint, type Handler } from '../api/endpoint.js';
+import {
+  chainKey,
+  count,
+  document,
+  epochSeconds,
+  nullable,
+  tokenAddress,
+  word,
+} from '../api/schemas.js';
+import type { Clock } from '../clock.js';
+
+export const MAX_GAPS = 1000;
+
+const tier = word(TIERS, { description: 'Density at which snapshots are kept.' });
+/** Of a gap, also in a replay plan. */
+export const historyGap = document('HistoryGap', {
+  tier,
+  from: epochSeconds('Time of the snapshot before the gap'),
+  to: epochSeconds('Time of the snapshot after it'),
+});
+
+export const resolvedToken = Type.Optional(
+  Type.String({ description: 'The mainchain mint whose data answers for a bridged `0x` address.' }),
+);
+
+export const getCoverage = defineEndpoint({
+  operationId: 'getCoverage',
+  method: 'GET',
+  path: '/coverage/:address',
+  tag: 'Depth',
+  summary: 'History that one token has',
+  description:
+    "The token's stored depth by tier, its gaps and its markets. A token without history has none of " +
+    'them; it is never a 404.',
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+  chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
+  query: Type.Object({}),
+  body: null,
+  response: document('Coverage', {
+    token: tokenAddress,
+    resolved_token: resolvedToken,
+    chain: chainKey,
+    tiers: Type.Array(
+      document('TierCoverage', {
+        tier,
+        snapshot_count: count('Stored snapshots'),
+        first_t: epochSeconds('Time of the first'),
+        last_t: epochSeconds('Time of the last'),
+        median_interval_s: nullable(
+          Type.Number(),
+          `Median of the newest ${MEDIAN_INTERVALS} intervals between them, seconds; null with a ` +
+            'single snapshot.',
+        ),
+      }),
+      { description: 'Tiers that have snapshots, the finest first.' },
+    ),
+    gaps: Type.Array(historyGap, {
+      maxItems: MAX_GAPS,
+      description:
+        `Neighbouring snapshots of a tier more than ${GAP_MEDIANS} times its median interval apart, ` +
+        'newest first.',
+    }),
+    gaps_truncated: Type.Boolean({ description: `Whether there are more than ${MAX_GAPS} gaps.` }),
+    markets: Type.Array(
+      document('CoveredMarket', {
+        source: Type.String(),
+        exchange_type: word(EXCHANGE_TYPES),
+        type: word(MARKET_TYPES, { description: 'Type of market.' }),
+        address: nullable(Type.String(), 'Address of the pool or order book; null if it has none.'),
+        pair: nullable(Type.String(), 'Null if the market has none.'),
+        first_t: epochSeconds('Time of the first snapshot with any of its depth'),
+        last_t: epochSeconds('Time of the last'),
+      }),
+      { description: 'Markets with any depth, in the order in which they came.' },
+    ),
+  }),
+  errors: [],
+});
+
+export interface CoverageServices {
+  depth: DepthSource;
+  clock: Clock;
+}
+
+type Coverage = Static<(typeof getCoverage)['response']>;
+
+const NO_HISTORY: StoredHistory = {
+  times: { raw: new Uint32Array(0), '15m': new Uint32Array(0), '1h': new Uint32Array(0) },
+  markets: [],
+};
+
+export function coverageHandler({ depth, clock }: CoverageServices): Handler<typeof getCoverage> {
+  return async ({ token: { chain, address } }) => {
+    const { source, leg } = sourceOf(depth, { chain, address });
+    const history = source && (await depth.history(source.tokenId, clock.nowS()));
+    return {
+      token: address,
+      ...(leg === null ? {} : { resolved_token: leg.address }),
+      chain: leg?.chain ?? chain,
+      ...coverageOf(history ?? NO_HISTORY),
+    };
+  };
+}
+
+/**
+ * The token whose snapshots answer for `asked`, null where it is unknown; `leg` if that is its mainchain
+ * mint instead.
+ */
+export function sourceOf(
+  depth: Pick<DepthSource, 'token' | 'mainchainLeg'>,
+  asked: AskedToken,
+): { source: TokenRecord | null; leg: TokenRecord | null } {
+  const own = depth.token(asked.chain, asked.address);
+  const leg = own && depth.mainchainLeg(own);
+  return { source: leg ?? own, leg };
+}
+
+function coverageOf({
+  times,
+  markets,
+}: StoredHistory): Pick<Coverage, 'tiers' | 'gaps' | 'gaps_truncated' | 'markets'> {
+  const { gaps, truncated } = newestGaps(times, MAX_GAPS);
+  return {
+    tiers: TIERS.filter((tier) => times[tier].length > 0).map((tier) => ({
+      tier,
+      snapshot_count: times[tier].length,
+      first_t: times[tier][0],
+      last_t: times[tier][times[tier].length - 1],
+      median_interval_s: medianIntervalS(times[tier]),
+    })),
+    gaps,
+    gaps_truncated: truncated,
+    markets: markets.map(({ market, firstT, lastT }) => ({
+      source: market.source,
+      exchange_type: market.exchangeType,
+      type: market.type,
+      address: market.address,
+      pair: market.pair,
+      first_t: firstT,
+      last_t: lastT,
+    })),
+  };
+}

@@ -1,0 +1,86 @@
+/** GET /usage: what the key that asks has used of its plan this month. */
+import Type from 'typebox';
+import { KEY_TIERS } from '../../storage/contract.js';
+import { defineEndpoint, type Handler } from '../api/endpoint.js';
+import { count, document, epochSeconds, nullable, word } from '../api/schemas.js';
+import type { Limiter } from './limiter.js';
+
+const requests = count('Calls charged');
+
+export const getUsage = defineEndpoint({
+  operationId: 'getUsage',
+  method: 'GET',
+  path: '/usage',
+  tag: 'Account',
+  summary: 'Calls of the key that asks',
+  description:
+    'Calls charged in the current UTC month, in all, by day and by endpoint. Asking is free, also when the ' +
+    'quota is used up. Calls in progress are not counted yet.',
+  tier: 'premium',
+  quotaCost: 0,
+  rateBuckets: ['general'],
+  chain: { kind: 'absent', supported: [] },
+  query: Type.Object({}),
+  body: null,
+  response: document('Usage', {
+    tier: word(KEY_TIERS, { description: "The key's tier." }),
+    month: Type.String({ pattern: '^\\d{4}-\\d{2}$', description: 'UTC month.' }),
+    used: requests,
+    limit: nullable(Type.Integer(), 'Calls a month; null: unlimited.'),
+    remaining: nullable(Type.Integer(), 'Calls left this month; null: unlimited.'),
+    resets_at: epochSeconds('When the next month begins'),
+    days: Type.Array(document('DayUsage', { date: Type.String({ format: 'date' }), requests }), {
+      description: 'Days with calls, ascending.',
+    }),
+    endpoints: Type.Array(
+      document('EndpointUsage', {
+        endpoint: Type.String({ description: 'Method and path, as `GET /score/:address`.' }),
+        requests,
+      }),
+      { description: 'Endpoints with calls, the most used first, then by name.' },
+    ),
+  }),
+  errors: [],
+});
+
+export function usageHandler(
+  limiter: Pick<Limiter, 'monthOf' | 'usage'>,
+): Handler<typeof getUsage> {
+  return async ({ key }) => {
+    const { month, used, limit, endMs } = limiter.monthOf(key);
+    const calls = await limiter.usage.days.ofMonth(key.id, month);
+    const ofDays = sums(calls, ({ day }) => dateOf(day));
+    const ofEndpoints = sums(calls, ({ endpoint }) => endpoint);
+    return {
+      tier: key.tier,
+      month: dateOf(month),
+      used,
+      limit: Number.isFinite(limit) ? limit : null,
+      remaining: Number.isFinite(limit) ? Math.max(limit - used, 0) : null,
+      resets_at: endMs / 1000,
+      days: ofDays.map(([date, requests]) => ({ date, requests })),
+      endpoints: ofEndpoints
+        .sort(([a, callsA], [b, callsB]) => callsB - callsA || (a < b ? -1 : 1))
+        .map(([endpoint, requests]) => ({ endpoint, requests })),
+    };
+  };
+}
+
+function sums<T extends { calls: number }>(
+  items: readonly T[],
+  nameOf: (item: T) => string,
+): [string, number][] {
+  const calls = new Map<string, number>();
+  for (const item of items) {
+    const name = nameOf(item);
+    calls.set(name, (calls.get(name) ?? 0) + item.calls);
+  }
+  return [...calls];
+}
+
+/** 20261122 as 2026-11-22, 202611 as 2026-11. */
+function dateOf(digits: number): string {
+  return String(digits)
+    .replace(/^(\d{4})(\d{2})/, '$1-$2')
+    .replace(/(-\d{2})(\d{2})$/, '$1-$2');
+}

@@ -1,0 +1,208 @@
+/** GET /replay/:address/plan: how a window is paged. */
+import Type from 'typebox';
+import { newestGaps } from '../../compute/depth/coverage.js';
+import { DEFAULT_BAND } from '../../compute/ladder.js';
+import { CHAINS, TIERS } from '../../compute/market.js';
+import { PAGE_LIMITS } from '../../compute/replay/page.js';
+import { hasFilter, REPLAY_GROUPS, type ReplayQuery } from '../../compute/replay/query.js';
+import { PoolBusyError } from '../../compute/scheduler.js';
+import {
+  type DepthSource,
+  type PagePlan,
+  SegmentGoneError,
+  type TokenRecord,
+} from '../../storage/contract.js';
+import { defineEndpoint, type Handler } from '../api/endpoint.js';
+import {
+  chainKey,
+  count,
+  document,
+  epochSeconds,
+  nullable,
+  tokenAddress,
+  word,
+} from '../api/schemas.js';
+import { historyGap, MAX_GAPS, resolvedToken, sourceOf } from '../depth/coverage.js';
+import { replayBusy } from '../http/errors.js';
+import type { Exchange } from '../http/exchange.js';
+import { Turns } from '../turns.js';
+import { replayParameters, replayRequest } from './parameters.js';
+import { countPlan } from './rendering.js';
+import { makePlan, MAX_PLANS, type ReplayServices, window } from './replay.js';
+
+const MAX_PAGES = 500;
+
+export const getReplayPlan = defineEndpoint({
+  operationId: 'getReplayPlan',
+  method: 'GET',
+  path: '/replay/:address/plan',
+  tag: 'Depth',
+  summary: 'Pages of a window of depth history',
+  description:
+    "How `/replay/:address` pages a window, so that its pages can be fetched side by side: send a page's " +
+    '`from` with `to` of `window` and the same other parameters to get exactly that page. A plan has up ' +
+    `to ${MAX_PAGES} pages; send its \`next_from\` as \`from\` for the next ones. Data that come or go ` +
+    'meanwhile change the pages that hold them and those after.',
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+  chain: { kind: 'none', at: { in: 'path', name: 'address' }, supported: CHAINS },
+  query: replayParameters,
+  body: null,
+  response: document('ReplayPlan', {
+    token: tokenAddress,
+    resolved_token: resolvedToken,
+    chain: chainKey,
+    window: document('ReplayPlanWindow', window),
+    group: word(REPLAY_GROUPS),
+    page_count: count('Items of `pages`'),
+    snapshot_count: count('Snapshots on all of them'),
+    row_count: count('Cells on all of them'),
+    pages: Type.Array(
+      document('PlannedPage', {
+        from: epochSeconds('`from` of the page'),
+        snapshot_count: count('Snapshots on the page'),
+        row_count: count('Cells on the page'),
+        approx_bytes: count('About how many bytes it has as JSON before compression'),
+      }),
+      { maxItems: MAX_PAGES, description: 'Pages with snapshots, in order.' },
+    ),
+    gaps: Type.Array(historyGap, {
+      maxItems: MAX_GAPS,
+      description:
+        'Gaps that reach into the window, as `/coverage/:address` has them, newest first.',
+    }),
+    next_from: nullable(Type.Integer(), '`from` of the next plan; null on the last one.'),
+  }),
+  errors: ['invalid_group', 'window_out_of_range', 'replay_busy'],
+});
+
+/** Makes the handler of GET /replay/:address/plan. */
+export function replayPlanHandler(services: ReplayServices): Handler<typeof getReplayPlan> {
+  return async ({ exchange, key, token, query: parameters }) => {
+    const nowS = services.clock.nowS();
+    const { address, chain, fromS, toS, clamped, query } = replayRequest(token, parameters, nowS);
+    const { source, leg } = sourceOf(services.depth, { chain, address });
+    const job = { exchange, keyId: key.id, source, query, toS, nowS };
+    if (!services.inPreparation.take(1)) throw replayBusy();
+    try {
+      const { pages, nextFrom } = await planPages(services, job, fromS);
+      const sum = (of: 'snapshot_count' | 'row_count') =>
+        pages.reduce((total, page) => total + page[of], 0);
+      return {
+        token: address,
+        ...(leg === null ? {} : { resolved_token: leg.address }),
+        chain: leg?.chain ?? chain,
+        window: { from: fromS, to: toS, clamped },
+        group: query.group,
+        page_count: pages.length,
+        snapshot_count: sum('snapshot_count'),
+        row_count: sum('row_count'),
+        pages,
+        gaps: source === null ? [] : await gapsWithin(services.depth, source, { fromS, toS, nowS }),
+        next_from: nextFrom,
+      };
+    } catch (error) {
+      throw error instanceof PoolBusyError ? replayBusy() : error;
+    } finally {
+      services.inPreparation.give(1);
+    }
+  };
+}
+
+interface PlanJob {
+  exchange: Exchange;
+  keyId: string;
+  source: TokenRecord | null;
+  query: ReplayQuery;
+  toS: number;
+  nowS: number;
+}
+
+/** What a page holds, and where the next one begins. */
+interface PageCounts {
+  snapshotCount: number;
+  rowCount: number;
+  nextFrom: number | null;
+}
+
+async function planPages(services: ReplayServices, job: PlanJob, fromS: number) {
+  const turns = new Turns();
+  const pages = [];
+  let next: number | null = fromS;
+  while (next !== null && pages.length < MAX_PAGES && !job.exchange.aborted) {
+    const counts = await countFrom(services, job, next);
+    if (counts === null || counts.snapshotCount === 0) break;
+    pages.push({
+      from: next,
+      snapshot_count: counts.snapshotCount,
+      row_count: counts.rowCount,
+      approx_bytes: approximateBytes(counts),
+    });
+    next = counts.nextFrom;
+    await turns.take();
+  }
+  return { pages, nextFrom: pages.length === MAX_PAGES ? next : null };
+}
+
+/** Counts the page that begins at `fromS`, in the pool if need be; null: the client went. */
+async function countFrom(
+  { depth, columns, pool }: ReplayServices,
+  { exchange, keyId, source, query, toS, nowS }: PlanJob,
+  fromS: number,
+): Promise<PageCounts | null> {
+  for (let plans = 1; ; plans++) {
+    const plan = await makePlan(depth, { source, request: { fromS, toS }, nowS });
+    if (plan.snapshots.length === 0) return { snapshotCount: 0, rowCount: 0, nextFrom: null };
+    if (isCountedByPlan(query)) return countsOfPlan(plan);
+    try {
+      return await pool.schedule(
+        'page',
+        keyId,
+        (run) => countPlan(columns, exchange, query, plan, run),
+        exchange,
+      );
+    } catch (error) {
+      if (!(error instanceof SegmentGoneError)) throw error;
+      if (plans === MAX_PLANS) throw replayBusy();
+    }
+  }
+}
+
+/** Whether a plan's snapshots have as many cells on the page as the plan says. */
+function isCountedByPlan({ group, band, ...filter }: ReplayQuery): boolean {
+  const { first, last } = DEFAULT_BAND;
+  return group === 'market' && band.first === first && band.last === last && !hasFilter(filter);
+}
+
+function countsOfPlan({ snapshots, nextT }: PagePlan): PageCounts {
+  let rowCount = 0;
+  for (const [i, { t, bandCells }] of snapshots.entries()) {
+    if (rowCount + bandCells > PAGE_LIMITS.maxCells) {
+      return { snapshotCount: i, rowCount, nextFrom: t };
+    }
+    rowCount += bandCells;
+  }
+  return { snapshotCount: snapshots.length, rowCount, nextFrom: nextT };
+}
+
+/** Fitted to pages of generated and of demo markets. */
+const HEAD_BYTES = 2000;
+const SNAPSHOT_BYTES = 130;
+const CELL_BYTES = 15;
+
+function approximateBytes({ snapshotCount, rowCount }: PageCounts): number {
+  return HEAD_BYTES + SNAPSHOT_BYTES * snapshotCount + CELL_BYTES * rowCount;
+}
+
+async function gapsWithin(
+  depth: DepthSource,
+  { chain, address }: TokenRecord,
+  { fromS, toS, nowS }: { fromS: number; toS: number; nowS: number },
+) {
+  const timesOf = async (tier: (typeof TIERS)[number]) =>
+    (await depth.snapshotTimes({ chain, address, tier })).filter((t) => t <= nowS);
+  const [raw, quarters, hours] = await Promise.all(TIERS.map(timesOf));
+  const { gaps } = newestGaps({ raw, '15m': quarters, '1h': hours }, MAX_GAPS, { fromS, toS });
+  return gaps;
+}

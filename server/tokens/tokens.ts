@@ -1,0 +1,237 @@
+/** GET /tokens: search, answered from memory. */
+import Type, { type Static } from 'typebox';
+import { CHAINS } from '../../compute/market.js';
+import type { DepthSource } from '../../storage/contract.js';
+import type { ChainFilter } from '../api/chain.js';
+import { defineEndpoint, type Handler } from '../api/endpoint.js';
+import { invalidParameter } from '../api/errors.js';
+import {
+  chainFilter,
+  chainKey,
+  count,
+  document,
+  most,
+  nullable,
+  tokenAddress,
+  tokenName,
+  tokenSymbol,
+} from '../api/schemas.js';
+import type { Clock } from '../clock.js';
+import { Turns } from '../turns.js';
+import {
+  icon,
+  lastRefresh,
+  lastRefreshOf,
+  priceUsd,
+  serviceScore,
+  tokenStatus,
+} from './token-fields.js';
+import { currentPriceUsd, type LiveToken, type TokenTable } from './token-table.js';
+
+const MAX_QUERY_CHARS = 100;
+const MAX_CURSOR_CHARS = 400;
+/** Tokens looked at between two looks at the clock. */
+const TOKENS_AT_ONCE = 512;
+
+const LIMIT = { maximum: 100, fallback: 20 };
+const query = Type.String({ maxLength: MAX_QUERY_CHARS });
+const cursor = Type.String({ maxLength: MAX_CURSOR_CHARS });
+
+export const getTokens = defineEndpoint({
+  operationId: 'getTokens',
+  method: 'GET',
+  path: '/tokens',
+  tag: 'Tokens',
+  summary: 'Tokens by symbol, name or address',
+  description:
+    'Tokens whose symbol, name or address begins with `query`, whatever its case (base58 as it is); all ' +
+    'tokens without it. A token whose symbol is the query comes first, then by score, then by address. ' +
+    'To get the next page, send `next_cursor` as `cursor` with the same parameters, until it is null.',
+  tier: 'premium',
+  quotaCost: 1,
+  rateBuckets: ['general'],
+  chain: { kind: 'list', supported: CHAINS },
+  query: Type.Object({
+    query: Type.Optional(
+      Type.String({
+        maxLength: MAX_QUERY_CHARS,
+        description: 'Beginning of a symbol, name or address.',
+      }),
+    ),
+    limit: most('tokens', LIMIT),
+    cursor: Type.Optional(
+      Type.String({
+        maxLength: MAX_CURSOR_CHARS,
+        description: '`next_cursor` of the page before.',
+      }),
+    ),
+  }),
+  body: null,
+  response: document('Tokens', {
+    query_parameters: document('TokensParameters', {
+      query: nullable(query),
+      chain: chainFilter,
+      limit: Type.Integer(),
+      cursor: nullable(cursor),
+    }),
+    chain: chainFilter,
+    count: count('Items of `tokens`'),
+    next_cursor: nullable(Type.String(), '`cursor` of the next page; null on the last one.'),
+    tokens: Type.Array(
+      document('FoundToken', {
+        address: tokenAddress,
+        chain: chainKey,
+        symbol: tokenSymbol,
+        name: tokenName,
+        icon,
+        price_usd: priceUsd,
+        service_score: serviceScore,
+        status: tokenStatus,
+        last_refresh: lastRefresh,
+        first_snapshot_at: nullable(
+          Type.String({ format: 'date-time' }),
+          "Time of the token's first snapshot, UTC; null without one.",
+        ),
+        last_snapshot_at: nullable(
+          Type.String({ format: 'date-time' }),
+          'Time of its newest snapshot, UTC; null without one.',
+        ),
+      }),
+      { maxItems: LIMIT.maximum },
+    ),
+  }),
+  errors: [],
+});
+
+export interface SearchServices {
+  tokens: { table: TokenTable };
+  depth: Pick<DepthSource, 'firstSnapshotT'>;
+  clock: Clock;
+}
+
+type FoundToken = Static<(typeof getTokens)['response']>['tokens'][number];
+
+/** A token's place among the results. */
+interface Place {
+  /** Whether its symbol is the query. */
+  isExact: boolean;
+  /** -1 without one. */
+  score: number;
+  address: string;
+}
+
+export function tokensHandler({ tokens, depth, clock }: SearchServices): Handler<typeof getTokens> {
+  const documentOf = async (token: LiveToken): Promise<FoundToken> => {
+    const { tokenId, address, chain, symbol, name, icon: url } = token.details;
+    const lastT = token.newest?.ref.t ?? null;
+    const firstT = lastT === null ? null : await depth.firstSnapshotT(tokenId, clock.nowS());
+    return {
+      address,
+      chain,
+      symbol,
+      name,
+      icon: url,
+      price_usd: currentPriceUsd(token),
+      service_score: token.standing.asset?.score.score ?? null,
+      status: token.standing.status,
+      last_refresh: lastRefreshOf(token),
+      first_snapshot_at: isoOf(firstT),
+      last_snapshot_at: isoOf(lastT),
+    };
+  };
+  return async ({ chain, query: { query: text, limit, cursor: sent } }) => {
+    const after = sent === undefined ? null : placeOfCursor(sent);
+    const found = await search(tokens.table, { text: text ?? '', chain, after, limit: limit + 1 });
+    const page = found.slice(0, limit);
+    return {
+      query_parameters: { query: text ?? null, chain, limit, cursor: sent ?? null },
+      chain,
+      count: page.length,
+      next_cursor: found.length > limit ? cursorOf(page[limit - 1].place) : null,
+      tokens: await Promise.all(page.map(({ token }) => documentOf(token))),
+    };
+  };
+}
+
+interface Search {
+  text: string;
+  chain: ChainFilter;
+  /** Results begin after it; null: with the first. */
+  after: Place | null;
+  limit: number;
+}
+
+/** The first `limit` results in their order. */
+async function search(
+  table: TokenTable,
+  { text, chain, after, limit }: Search,
+): Promise<{ token: LiveToken; place: Place }[]> {
+  const turns = new Turns();
+  const lower = text.toLowerCase();
+  const best: { token: LiveToken; place: Place }[] = [];
+  let looked = 0;
+  for (const token of table.all()) {
+    if (++looked % TOKENS_AT_ONCE === 0) await turns.take();
+    if (chain !== 'all' && token.details.chain !== chain) continue;
+    if (!matches(token, text, lower)) continue;
+    const place = placeOf(token, lower);
+    if (after !== null && compare(place, after) <= 0) continue;
+    let at = best.length;
+    while (at > 0 && compare(place, best[at - 1].place) < 0) at--;
+    if (at === limit) continue;
+    best.splice(at, 0, { token, place });
+    if (best.length > limit) best.pop();
+  }
+  return best;
+}
+
+function matches({ details }: LiveToken, text: string, lower: string): boolean {
+  const { chain, address, symbol, name } = details;
+  return (
+    beginsWith(symbol, lower) ||
+    beginsWith(name, lower) ||
+    // Base58 tells cases apart.
+    address.startsWith(chain === 'evmchain' ? lower : text)
+  );
+}
+
+function beginsWith(value: string | null, lower: string): boolean {
+  return value !== null && value.slice(0, lower.length).toLowerCase() === lower;
+}
+
+function placeOf({ details, standing }: LiveToken, lower: string): Place {
+  return {
+    isExact: details.symbol?.toLowerCase() === lower,
+    score: standing.asset?.score.score ?? -1,
+    address: details.address,
+  };
+}
+
+/** Below 0: `a` comes first. */
+function compare(a: Place, b: Place): number {
+  if (a.isExact !== b.isExact) return a.isExact ? -1 : 1;
+  if (a.score !== b.score) return b.score - a.score;
+  return a.address < b.address ? -1 : Number(a.address > b.address);
+}
+
+function cursorOf({ isExact, score, address }: Place): string {
+  return Buffer.from(JSON.stringify([isExact, score, address])).toString('base64url');
+}
+
+/** @throws ApiError 400 invalid_parameter */
+function placeOfCursor(text: string): Place {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    parts = null;
+  }
+  const [isExact, score, address] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  if (typeof isExact === 'boolean' && typeof score === 'number' && typeof address === 'string') {
+    return { isExact, score, address };
+  }
+  throw invalidParameter('cursor', 'expected the next_cursor of a page');
+}
+
+const isoOf = (t: number | null): string | null =>
+  t === null ? null : new Date(t * 1000).toISOString();

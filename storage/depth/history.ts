@@ -1,0 +1,93 @@
+/** What history a token has: the times of its snapshots, and from when to when each market has cells. */
+import { type Tier, TIERS } from '../../compute/market.js';
+import { decodeSegment, marketRows, sliceRun } from '../../compute/segment/segment.js';
+import { SegmentGoneError, type StoredHistory } from '../contract.js';
+import type { Database } from '../duckdb/database.js';
+import { readBlocks } from './segments.js';
+
+/** Times of the first and the last snapshot in which each market has cells, by its index. */
+type Spans = Map<number, { firstT: number; lastT: number }>;
+
+/** Segments whose blocks have to be read for their markets are read this many at once. */
+const BLOCKS_AT_ONCE = 8;
+
+/** The token's history up to `nowS`. */
+export async function storedHistory(
+  database: Database,
+  tokenId: number,
+  nowS: number,
+): Promise<{ times: StoredHistory['times']; spans: Spans }> {
+  const times: Record<Tier, Uint32Array[]> = { raw: [], '15m': [], '1h': [] };
+  const spans: Spans = new Map();
+  const unread: { segmentId: number; visible: Uint32Array }[] = [];
+  // One statement, so that no commit falls in between.
+  const chunks = database.streamChunks(
+    `SELECT segment_id, tier, times, market_rows FROM segments WHERE token_id = ${tokenId}`,
+  );
+  for await (const chunk of chunks) {
+    const [ids, tiers, ofSegments, rows] = [0, 1, 2, 3].map((column) => chunk.values(column));
+    for (let i = 0; i < chunk.rowCount; i++) {
+      const all = new Uint32Array(ownBuffer(ofSegments[i]));
+      const visible = all[all.length - 1] <= nowS ? all : all.filter((t) => t <= nowS);
+      if (visible.length === 0) continue;
+      times[TIERS[tiers[i] as number]].push(visible);
+      // An earlier version stored none, and those of later snapshots do not count.
+      if (rows[i] === null || visible.length < all.length) {
+        unread.push({ segmentId: Number(ids[i]), visible });
+      } else widen(spans, new Uint16Array(ownBuffer(rows[i])), visible);
+    }
+  }
+  for (let from = 0; from < unread.length; from += BLOCKS_AT_ONCE) {
+    await widenByBlocks(database, spans, unread.slice(from, from + BLOCKS_AT_ONCE));
+  }
+  return {
+    times: {
+      raw: ascending(times.raw),
+      '15m': ascending(times['15m']),
+      '1h': ascending(times['1h']),
+    },
+    spans,
+  };
+}
+
+async function widenByBlocks(
+  database: Database,
+  spans: Spans,
+  segments: readonly { segmentId: number; visible: Uint32Array }[],
+): Promise<void> {
+  const ids = segments.map(({ segmentId }) => segmentId);
+  const blocks = await readBlocks(database, ids);
+  for (const { segmentId, visible } of segments) {
+    const block = blocks.get(segmentId);
+    // It has been replaced meanwhile.
+    if (block === undefined) throw new SegmentGoneError(`segment ${segmentId} was replaced`);
+    widen(spans, marketRows(sliceRun(decodeSegment(block), 0, visible.length)), visible);
+  }
+}
+
+/** @param times of the segment */
+function widen(spans: Spans, rows: Uint16Array, times: Uint32Array): void {
+  for (let i = 0; i < rows.length; i += 3) {
+    const [firstT, lastT] = [times[rows[i + 1]], times[rows[i + 2]]];
+    const span = spans.get(rows[i]);
+    spans.set(rows[i], {
+      firstT: Math.min(span?.firstT ?? firstT, firstT),
+      lastT: Math.max(span?.lastT ?? lastT, lastT),
+    });
+  }
+}
+
+function ownBuffer(value: unknown): ArrayBuffer {
+  return new Uint8Array(value as Uint8Array).buffer;
+}
+
+/** @param parts times of segments, which do not overlap */
+function ascending(parts: readonly Uint32Array[]): Uint32Array {
+  const times = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of [...parts].sort((a, b) => a[0] - b[0])) {
+    times.set(part, at);
+    at += part.length;
+  }
+  return times;
+}

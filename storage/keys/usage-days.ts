@@ -1,0 +1,69 @@
+/** The table `usage_days`: calls by key, UTC day and endpoint, counted in memory and written behind. */
+import type { DayUsage, DayUsageSource } from '../contract.js';
+import type { Database } from '../duckdb/database.js';
+import type { SqlValue } from '../duckdb/statements.js';
+import { WriteBehind } from '../write-behind.js';
+
+/** Calls that are not written yet. */
+interface Unwritten extends DayUsage {
+  keyId: string;
+}
+
+export class UsageDays implements DayUsageSource {
+  /** By key, day and endpoint; empty once all are written. */
+  private readonly unwritten = new Map<string, Unwritten>();
+  private readonly rows: WriteBehind<Unwritten>;
+
+  /** Failed writes go to `onError`, and are tried again until they succeed. */
+  constructor(
+    private readonly database: Database,
+    onError: (error: unknown) => void,
+  ) {
+    this.rows = new WriteBehind({ write: (rows) => this.write(rows), onError });
+  }
+
+  add(keyId: string, day: number, endpoint: string, calls: number): void {
+    const name = `${keyId} ${day} ${endpoint}`;
+    let row = this.unwritten.get(name);
+    if (row === undefined) {
+      row = { keyId, day, endpoint, calls: 0 };
+      this.unwritten.set(name, row);
+    }
+    row.calls += calls;
+    this.rows.mark(row);
+  }
+
+  async ofMonth(keyId: string, month: number): Promise<DayUsage[]> {
+    await this.rows.flush();
+    const rows = await this.database.rows(
+      `SELECT day, endpoint, calls FROM usage_days
+       WHERE key_id = ? AND day BETWEEN ${month * 100 + 1} AND ${month * 100 + 31}
+       ORDER BY day, endpoint`,
+      [keyId],
+    );
+    return (rows as [number, string, number][]).map(([day, endpoint, calls]) => {
+      return { day, endpoint, calls };
+    });
+  }
+
+  /** Writes what is left; a failure goes to `onError` and is not tried again. */
+  close(): Promise<void> {
+    return this.rows.close();
+  }
+
+  private async write(rows: readonly Unwritten[]): Promise<void> {
+    const written = rows.map((row) => row.calls);
+    const values = rows.flatMap(({ keyId, day, endpoint }, i): SqlValue[] => {
+      return [keyId, day, endpoint, written[i]];
+    });
+    await this.database.runAside(
+      `INSERT INTO usage_days VALUES ${rows.map(() => '(?, ?, ?, ?)').join(', ')}
+       ON CONFLICT (key_id, day, endpoint) DO UPDATE SET calls = calls + EXCLUDED.calls`,
+      values,
+    );
+    for (const [i, row] of rows.entries()) {
+      row.calls -= written[i];
+      if (row.calls === 0) this.unwritten.delete(`${row.keyId} ${row.day} ${row.endpoint}`);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { medianIntervalS, newestGaps } from '../../compute/depth/coverage.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import {
+  EVM_LEG,
+  MARKETS,
+  MINT,
+  NOW_S,
+  startTestService,
+  steadyStore,
+  type TestService,
+} from '../support/service.js';
+
+const UNKNOWN = 'UNKnown1111111111111111111111111111111111111';
+/** Ascending times, mostly evenly apart. */
+const times = fc
+  .array(fc.oneof(fc.constant(60), fc.integer({ min: 1, max: 400 })), { maxLength: 1500 })
+  .map((steps) => {
+    let t = 1_794_000_000;
+    return Uint32Array.from(steps, (step) => (t += step));
+  });
+
+/** By the definition, interval by interval. */
+function plainMedian(all: readonly number[]): number | null {
+  const intervals = all
+    .slice(1)
+    .map((t, i) => t - all[i])
+    .slice(-1000)
+    .sort((a, b) => a - b);
+  if (intervals.length === 0) return null;
+  const middle = intervals.length / 2;
+  return Number.isInteger(middle)
+    ? (intervals[middle - 1] + intervals[middle]) / 2
+    : intervals[Math.floor(middle)];
+}
+
+describe('gaps', () => {
+  it('are what lies more than 3 medians of the last 1,000 intervals apart', () => {
+    fc.assert(
+      fc.property(times, times, fc.integer({ min: 1, max: 40 }), (raw, hourly, limit) => {
+        const found = newestGaps({ raw, '15m': new Uint32Array(0), '1h': hourly }, limit);
+        const plain = [...(['raw', '1h'] as const)].flatMap((tier) => {
+          const own = [...(tier === 'raw' ? raw : hourly)];
+          const median = plainMedian(own);
+          expect(medianIntervalS(Uint32Array.from(own))).toBe(median);
+          return own.slice(1).flatMap((to, i) => {
+            const from = own[i];
+            return median !== null && to - from > 3 * median ? [{ tier, from, to }] : [];
+          });
+        });
+        plain.sort((a, b) => b.to - a.to || a.tier.length - b.tier.length || 0);
+        const order = (a: { tier: string; to: number }, b: { tier: string; to: number }) =>
+          b.to - a.to || Number(a.tier === '1h') - Number(b.tier === '1h');
+        expect(found.gaps).toEqual(plain.sort(order).slice(0, limit));
+        expect(found.truncated).toBe(plain.length > limit);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('GET /coverage/:address', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    const depth = new MemoryDepth();
+    const steady = steadyStore(20, 1);
+    const [market] = [MARKETS.length - 1];
+    // Ten minutes are missing, the last market has depth in one snapshot alone, one is to come.
+    const snapshots = steady.snapshots
+      .map((one, i) => ({
+        ...one,
+        t: i < 12 ? one.t - 600 : one.t,
+        cells: i === 4 ? one.cells : one.cells.filter((cell) => cell.market !== market),
+      }))
+      .concat({ ...steady.snapshots[0], t: NOW_S + 60 });
+    const hour = { ...steady.snapshots[0], tier: '1h' as const, t: NOW_S - 7200 };
+    depth.add('mainchain', MINT, { ...steady, snapshots: [...snapshots, hour] }, { asset: 'A' });
+    depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
+    service = await startTestService({ depth });
+  });
+  afterAll(() => service.stop());
+
+  it('says what history there is', async () => {
+    const reply = await service.get(`/coverage/${MINT}`);
+    expect(reply.status).toBe(200);
+    const first = NOW_S - 19 * 60 - 600;
+    const covered = MARKETS.map(({ source, exchangeType, type, address, pair }, i) => ({
+      source,
+      exchange_type: exchangeType,
+      type,
+      address,
+      pair,
+      // The hourly snapshot has all markets.
+      first_t: NOW_S - 7200,
+      last_t: i === MARKETS.length - 1 ? first + 4 * 60 : NOW_S,
+    }));
+    expect(await reply.json()).toEqual({
+      token: MINT,
+      chain: 'mainchain',
+      tiers: [
+        { tier: 'raw', snapshot_count: 20, first_t: first, last_t: NOW_S, median_interval_s: 60 },
+        {
+          tier: '1h',
+          snapshot_count: 1,
+          first_t: NOW_S - 7200,
+          last_t: NOW_S - 7200,
+          median_interval_s: null,
+        },
+      ],
+      gaps: [{ tier: 'raw', from: first + 11 * 60, to: first + 12 * 60 + 600 }],
+      gaps_truncated: false,
+      markets: covered,
+    });
+  });
+
+  it('answers a bridged address with its mint, and an unknown one with nothing', async () => {
+    const bridged = (await (await service.get(`/coverage/${EVM_LEG}`)).json()) as object;
+    expect(bridged).toMatchObject({ token: EVM_LEG, resolved_token: MINT, chain: 'mainchain' });
+    expect(await (await service.get(`/coverage/${UNKNOWN}`)).json()).toEqual({
+      token: UNKNOWN,
+      chain: 'mainchain',
+      tiers: [],
+      gaps: [],
+      gaps_truncated: false,
+      markets: [],
+    });
+    expect((await service.get('/coverage/nonsense')).status).toBe(400);
+    expect((await service.get(`/coverage/${MINT}?from=0`)).status).toBe(400);
+  });
+});

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { frozenClock } from '../../server/clock.js';
+import { Budget } from '../../server/http/budget.js';
+import { replayPlanHandler } from '../../server/replay/replay-plan.js';
+import type { PagePlan, PlanRequest } from '../../storage/contract.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import {
+  EVM_LEG,
+  MINT,
+  NOW_S,
+  WIDE_MINT,
+  startTestService,
+  steadyStore,
+  type TestService,
+} from '../support/service.js';
+
+const UNKNOWN = 'UNKnown1111111111111111111111111111111111111';
+const MAX_PAGES = 500;
+
+interface Plan {
+  window: { from: number; to: number };
+  page_count: number;
+  snapshot_count: number;
+  row_count: number;
+  pages: { from: number; snapshot_count: number; row_count: number; approx_bytes: number }[];
+  next_from: number | null;
+}
+interface Page {
+  next_from: number | null;
+  snapshot_count: number;
+  row_count: number;
+  snapshots: { t: number }[];
+}
+
+let service: TestService;
+
+beforeAll(async () => {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, steadyStore(40, 3), { asset: 'A' });
+  depth.add('evmchain', EVM_LEG, steadyStore(2, 1), { asset: 'A' });
+  depth.add('mainchain', WIDE_MINT, steadyStore(600, 60), { perSegment: 24 });
+  service = await startTestService({ depth });
+});
+afterAll(() => service.stop());
+
+const json = async <T>(path: string): Promise<T> => {
+  const reply = await service.get(path);
+  expect(reply.status).toBe(200);
+  return (await reply.json()) as T;
+};
+
+describe('GET /replay/:address/plan', () => {
+  it.each([
+    '',
+    'group=all',
+    'group=type&min_pct=-20&max_pct=20',
+    'types=cex_spot',
+    'venues=orca,phoenix-v1&group=venue',
+    `from=${NOW_S - 30_000}&to=${NOW_S - 9000}`,
+  ])('names the pages that paging gives (%s)', async (parameters) => {
+    const plan = await json<Plan>(`/replay/${WIDE_MINT}/plan?${parameters}`);
+    const rest = new URLSearchParams(parameters);
+    rest.delete('from');
+    rest.set('to', String(plan.window.to));
+    const page = (from: number) =>
+      json<Page & Record<string, unknown>>(`/replay/${WIDE_MINT}?from=${from}&${rest}`);
+    const paged = [];
+    for (let from: number | null = plan.window.from; from !== null;) {
+      const one: Page = await page(from);
+      paged.push({ from, snapshot_count: one.snapshot_count, row_count: one.row_count });
+      from = one.next_from;
+    }
+    expect(paged.length).toBeGreaterThan(1);
+    expect(plan.pages.map(({ approx_bytes: _bytes, ...counts }) => counts)).toEqual(paged);
+    expect(plan).toMatchObject({
+      page_count: paged.length,
+      snapshot_count: paged.reduce((sum, { snapshot_count: count }) => sum + count, 0),
+      row_count: paged.reduce((sum, { row_count: count }) => sum + count, 0),
+      next_from: null,
+    });
+    for (const { from, approx_bytes: bytes } of plan.pages.slice(0, 2)) {
+      const size = JSON.stringify(await page(from)).length;
+      expect(bytes / size).toBeGreaterThan(0.5);
+      expect(bytes / size).toBeLessThan(2);
+    }
+  });
+
+  it('ends after 500 pages, and goes on from there', async () => {
+    // One snapshot a minute, as large as a page can be.
+    const first = NOW_S - 60 * (MAX_PAGES + 2);
+    const depth = {
+      token: () => ({ tokenId: 1, chain: 'mainchain', address: MINT }),
+      mainchainLeg: () => null,
+      plan: ({ fromS, toS, maxSnapshots }: PlanRequest): Promise<PagePlan> => {
+        const times = Array.from({ length: MAX_PAGES + 3 }, (_, i) => first + 60 * i).filter(
+          (t) => t >= fromS && t < toS,
+        );
+        const snapshots = times
+          .slice(0, maxSnapshots)
+          .map((t) => ({ segment: 0, row: 0, t, tier: 'raw' as const, bandCells: 100_000 }));
+        const nextT = times[maxSnapshots] ?? null;
+        return Promise.resolve({ segmentIds: [1], snapshots, nextT, markets: [] });
+      },
+      snapshotTimes: () => Promise.resolve(new Uint32Array(0)),
+    };
+    const services = { depth, clock: frozenClock(NOW_S), inPreparation: new Budget(1) };
+    const handler = replayPlanHandler(services as never);
+    const planFrom = async (fromS: number): Promise<Plan> => {
+      const query = { from: { s: fromS, fromNow: false }, min_pct: -50, max_pct: 100 };
+      const token = { chain: 'mainchain', address: MINT };
+      const call = { query, token, key: { id: 'key' }, exchange: { aborted: false } };
+      return (await handler(call as never)) as Plan;
+    };
+    const plan = await planFrom(first - 5);
+    expect([plan.page_count, plan.next_from]).toEqual([MAX_PAGES, first + 60 * MAX_PAGES]);
+    expect(plan.pages[0].from).toBe(first - 5);
+    const rest = await planFrom(plan.next_from ?? 0);
+    // The window ends before now.
+    expect(rest.pages.map(({ from }) => from)).toEqual([NOW_S - 120, NOW_S - 60]);
+    expect(rest.next_from).toBe(null);
+  });
+
+  it('answers for a bridged address, and has no page of what is unknown', async () => {
+    expect(await json(`/replay/${EVM_LEG}/plan`)).toMatchObject({
+      token: EVM_LEG,
+      resolved_token: MINT,
+      chain: 'mainchain',
+      group: 'market',
+      // The window ends before the newest.
+      snapshot_count: 39,
+      gaps: [],
+    });
+    const empty = { page_count: 0, snapshot_count: 0, row_count: 0, pages: [], next_from: null };
+    expect(await json(`/replay/${UNKNOWN}/plan`)).toMatchObject(empty);
+    expect(await json(`/replay/${MINT}/plan?from=-3d&to=-2d`)).toMatchObject(empty);
+  });
+
+  it('checks what replay checks', async () => {
+    for (const [parameters, code] of [
+      ['group=x', 'invalid_parameter'],
+      ['group=all&markets=split', 'invalid_group'],
+      ['from=-500d&to=-400d', 'window_out_of_range'],
+      ['min_pct=5&max_pct=5', 'invalid_parameter'],
+      ['limit=5', 'invalid_parameter'],
+    ]) {
+      const reply = await service.get(`/replay/${MINT}/plan?${parameters}`);
+      expect(reply.status).toBe(400);
+      expect(await reply.json()).toMatchObject({ error_code: code });
+    }
+  });
+});
