@@ -11,6 +11,7 @@ import type { Clock } from './clock.js';
 import { ENDPOINTS, type LiveHandlers } from './endpoints.js';
 import { Budget } from './http/budget.js';
 import { withCors } from './http/cors.js';
+import { type EngineName, loadEngine } from './http/engine.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import type { Log } from './log.js';
@@ -43,6 +44,8 @@ export interface ServerOptions {
   port: number;
   log: Log;
   limits?: HttpLimits;
+  /** Default: uws. */
+  engine?: EngineName;
   operations?: Operations;
 }
 
@@ -77,9 +80,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     below: `${BASE_PATH}/`,
     exposedHeaders: RESPONSE_HEADER_NAMES,
   });
-  const server = await startHttpServer(host, options.port, handle, log, limits, (exchange) =>
-    operations?.metrics.requestEnded(exchange),
-  );
+  const engine = await loadEngine(options.engine ?? 'uws', log);
+  const server = await startHttpServer({
+    ...{ engine, host, port: options.port, handle, log, limits },
+    onRequestEnd: (exchange) => operations?.metrics.requestEnded(exchange),
+  });
   operations?.metrics.follow({
     requestsInFlight: () => server.live,
     replyBytesInFlight: () => server.bytesInFlight,
@@ -87,9 +92,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const servers = [server];
   if (admin !== null) {
     try {
-      servers.push(
-        await startHttpServer(admin.host, admin.port, createRouter(forOperators, log), log, limits),
-      );
+      const forAdmin = { engine, ...admin, handle: createRouter(forOperators, log), log, limits };
+      servers.push(await startHttpServer(forAdmin));
     } catch (error) {
       await server.close();
       throw error;

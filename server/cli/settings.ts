@@ -10,6 +10,7 @@ import type { NativeCurrency } from '../depth/market-depth.js';
 import { DEFAULT_PLANS, parsePlans, type Plans } from '../limits/plans.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { ANY_ORIGIN } from '../http/cors.js';
+import { ENGINE_NAMES, type EngineName } from '../http/engine.js';
 import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
 import { type Config, type ConfigKind, readConfig } from './config-file.js';
@@ -136,6 +137,14 @@ const FLAGS = {
     fallback: '127.0.0.1',
     read: (text: string) => text,
   },
+  'http-engine': {
+    kind: 'text',
+    placeholder: 'E',
+    meaning: `what speaks HTTP: uws (uWebSockets.js), or node, Node's own, which also takes its place where uWebSockets.js does not load`,
+    default: 'uws',
+    fallback: 'uws',
+    read: engineName,
+  },
   'stop-delay': {
     kind: 'text',
     placeholder: 'DURATION',
@@ -236,6 +245,7 @@ export interface ServeOptions {
   columnBytes: number;
   /** Where /healthz, /readyz and /metrics are; null: with the API. */
   admin: { host: string; port: number } | null;
+  engine: EngineName;
   /** How long the server takes requests after it was told to stop. */
   stopDelayS: number;
   lenientParameters: boolean;
@@ -274,6 +284,7 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
     fragmentBytes: valueOf('fragments-memory-mib'),
     columnBytes: valueOf('columns-memory-mib'),
     admin: adminPort === null ? null : { host: valueOf('admin-host'), port: adminPort },
+    engine: valueOf('http-engine'),
     stopDelayS: valueOf('stop-delay'),
     lenientParameters: valueOf('lenient-parameters'),
     corsOrigins: valueOf('cors-origin'),
@@ -333,6 +344,12 @@ function currencyCode(code: string, from: string): string {
 function mint(address: string, from: string): string {
   if (chainOfAddress(address) === 'mainchain') return address;
   throw new UsageError(`${from}: expected a base58 mint, not ${address}`);
+}
+
+function engineName(text: string, from: string): EngineName {
+  const known = ENGINE_NAMES.find((name) => name === text);
+  if (known !== undefined) return known;
+  throw new UsageError(`${from}: expected ${ENGINE_NAMES.join(' or ')}, not ${text}`);
 }
 
 /** Characters of hosts that URL takes but no browser sends: wildcards, and the commas of a list. */

@@ -1,12 +1,12 @@
 /**
- * One request and its reply. The exchange owns uWebSockets.js' `res`: nothing else touches it, and the
- * exchange does not touch it after the client has disconnected. `req` is invalid once the handler
- * returns, so the constructor copies what is needed of it.
+ * One request and its reply. The exchange owns the engine's request: nothing else touches it, and the
+ * exchange does not touch it after the client has disconnected. Its headers are gone once the handler
+ * returns, so the constructor copies those that are needed.
  */
 import { runningMs } from '../../compute/running-time.js';
 import type { BytesInFlight } from './budget.js';
+import type { EngineRequest } from './engine.js';
 import { ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
-import type { UwsRequest, UwsResponse } from './uws.js';
 
 /** Request headers that the service reads. */
 const REQUEST_HEADERS = [
@@ -31,12 +31,8 @@ type RequestHeader =
  */
 type Settle = (status: number | null) => Headers;
 
-/**
- * uWebSockets.js cuts a connection 10 s after the kernel last took bytes, even if a slow client with
- * large socket buffers is still reading. Resetting its timer this often leaves the decision to the
- * stall limit.
- */
-const REWIND_MS = 4_000;
+/** A slow reply is looked after this often, at least. */
+const WATCH_MS = 4_000;
 /** Bodies up to this size do not count as bytes in flight, so that errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
@@ -64,7 +60,7 @@ export class Exchange {
   /** The pattern of the route that took the request; null: none did. */
   route: string | null = null;
   private readonly host: ExchangeHost;
-  private readonly res: UwsResponse;
+  private readonly request: EngineRequest;
   private readonly requestHeaders: Partial<Record<RequestHeader, string>> = {};
   private readonly replyHeaders: (readonly [string, string])[];
   private state: 'open' | 'sending' | 'ended' = 'open';
@@ -80,22 +76,19 @@ export class Exchange {
   /** When the client last kept to the least rate, on the clock of runningMs(); null: nothing waits for it. */
   private progressAtMs: number | null = null;
 
-  constructor(host: ExchangeHost, id: string, res: UwsResponse, req: UwsRequest) {
+  constructor(host: ExchangeHost, id: string, request: EngineRequest) {
     this.host = host;
     this.id = id;
-    this.res = res;
-    this.method = req.getCaseSensitiveMethod();
-    this.path = req.getUrl();
-    this.query = req.getQuery() ?? '';
-    for (const name of REQUEST_HEADERS) this.requestHeaders[name] = req.getHeader(name);
-    if (this.method === 'POST') {
-      for (const name of BODY_HEADERS) this.requestHeaders[name] = req.getHeader(name);
-    }
-    if (this.method === 'OPTIONS') {
-      this.requestHeaders[PREFLIGHT_HEADER] = req.getHeader(PREFLIGHT_HEADER);
-    }
+    this.request = request;
+    this.method = request.method;
+    this.path = request.path;
+    this.query = request.query;
+    const copy = (name: RequestHeader) => (this.requestHeaders[name] = request.header(name));
+    REQUEST_HEADERS.forEach(copy);
+    if (this.method === 'POST') BODY_HEADERS.forEach(copy);
+    if (this.method === 'OPTIONS') copy(PREFLIGHT_HEADER);
     this.replyHeaders = [['X-Request-Id', id]];
-    res.onAborted(() => this.onAborted());
+    request.onGone(() => this.onAborted());
   }
 
   /** The reply's status; null before the reply, and where the client went first. */
@@ -165,7 +158,7 @@ export class Exchange {
    * @throws ApiError 413 as soon as it exceeds `maxBytes`
    */
   readBody(maxBytes: number): Promise<Uint8Array> {
-    return readBody(this.res, maxBytes);
+    return readBody(this.request, maxBytes);
   }
 
   /** Replies with a JSON document. */
@@ -199,28 +192,38 @@ export class Exchange {
     }
     this.countedBytes = counted;
     this.state = 'sending';
-    let done = true;
-    this.res.cork(() => {
-      this.writeHead(status, headers);
-      if (sent > 0) done = this.send(body as Uint8Array);
-      else this.endWithoutBody(body);
+    this.sentStatus = status;
+    const head = {
+      status,
+      reason: reasonPhrase(status),
+      headers: [...this.replyHeaders, ...headers, ...this.settled(status)],
+      isLast: this.host.closing() || (sent === 0 && this.isUnlimited(status)),
+    };
+    let countedOffset = 0;
+    const { leastBytesPerS, stallLimitMs } = this.host;
+    const leastBytes = (leastBytesPerS * stallLimitMs) / 1000;
+    const done = this.request.reply(head, body, (taken, isAll) => {
+      if (isAll) this.end();
+      else if (taken - countedOffset >= leastBytes) {
+        countedOffset = taken;
+        this.progressAtMs = runningMs();
+      }
     });
     if (done) this.end();
+    else this.watch();
   }
 
   /** Cuts the client's connection. */
   abandon(): void {
-    if (this.state !== 'ended') this.res.close();
+    if (this.state !== 'ended') this.request.cut();
   }
 
-  private writeHead(status: number, headers: Headers): void {
-    const res = this.res;
-    this.sentStatus = status;
-    res.writeStatus(`${status} ${reasonPhrase(status)}`);
-    for (const [name, value] of this.replyHeaders) res.writeHeader(name, value);
-    for (const [name, value] of headers) res.writeHeader(name, value);
-    for (const [name, value] of this.settled(status)) res.writeHeader(name, value);
-    if (this.host.closing()) res.writeHeader('Connection', 'close');
+  /**
+   * Whether no plan bounds how often the client may ask for this reply. uWebSockets.js keeps what it has yet
+   * to send without a body, and says nothing of it: such a reply has to be the last of its connection.
+   */
+  private isUnlimited(status: number): boolean {
+    return this.isKeyless || status === 403 || status === 429;
   }
 
   private settled(status: number | null): Headers {
@@ -229,46 +232,17 @@ export class Exchange {
     return settle === null ? [] : settle(status);
   }
 
-  /** `body` is what a GET would send; the reply has only its length. */
-  private endWithoutBody(body: Uint8Array | null): void {
-    // Given the length as an argument, endWithoutBody would wait for that many bytes.
-    if (body !== null) this.res.writeHeader('Content-Length', String(body.byteLength));
-    this.res.endWithoutBody();
-  }
-
-  /** Starts to send; returns whether the kernel took everything at once. */
-  private send(body: Uint8Array): boolean {
-    const res = this.res;
-    const total = body.byteLength;
-    // `end` would copy what the kernel does not take, even for clients that do not read.
-    if (res.tryEnd(body, total)[1]) return true;
-    const { stallLimitMs, leastBytesPerS } = this.host;
-    const leastBytes = (leastBytesPerS * stallLimitMs) / 1000;
+  /** Cuts a client that takes too little of its reply. */
+  private watch(): void {
+    const { stallLimitMs } = this.host;
     this.progressAtMs = runningMs();
-    let countedOffset = 0;
-    res.onWritable((offset) => {
-      if (offset - countedOffset >= leastBytes) {
-        countedOffset = offset;
-        this.progressAtMs = runningMs();
-      }
-      const [ok, done] = res.tryEnd(body.subarray(offset), total);
-      if (done) this.end();
-      return ok;
-    });
     const timer = setInterval(
       () => {
-        if (this.stalledMs >= stallLimitMs) {
-          this.abandon();
-          return;
-        }
-        // Resuming resets the timer of uWebSockets.js.
-        res.pause();
-        res.resume();
+        if (this.stalledMs >= stallLimitMs) this.abandon();
       },
-      Math.min(REWIND_MS, stallLimitMs / 4),
+      Math.min(WATCH_MS, stallLimitMs / 4),
     );
     this.stopWatch = () => clearInterval(timer);
-    return false;
   }
 
   private onAborted(): void {
@@ -294,19 +268,18 @@ export class Exchange {
  * Never settles if the client disconnects before the end of the body.
  * @throws ApiError 413 as soon as it exceeds `maxBytes`; the rest is discarded
  */
-function readBody(res: UwsResponse, maxBytes: number): Promise<Uint8Array> {
+function readBody(request: EngineRequest, maxBytes: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    res.onData((chunk, isLast) => {
+    request.onData((chunk, isLast) => {
       bytes += chunk.byteLength;
       if (bytes > maxBytes) {
         chunks.length = 0;
         reject(new ApiError(413, 'payload_too_large', `body: expected at most ${maxBytes} bytes`));
         return;
       }
-      // The library reuses the chunk's memory as soon as this returns.
-      chunks.push(Buffer.from(Buffer.from(chunk)));
+      chunks.push(Buffer.from(chunk));
       if (isLast) resolve(Buffer.concat(chunks));
     });
   });

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../log.js';
 import { BytesInFlight, type BytesInFlightLimits } from './budget.js';
+import type { EngineRequest, HttpEngine } from './engine.js';
 import { Exchange, type ExchangeHost } from './exchange.js';
-import { listen } from './uws.js';
 
 export interface HttpLimits extends BytesInFlightLimits {
   /** A client is cut off that takes less than `leastBytesPerS` of its reply over this time. */
@@ -35,19 +35,31 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+export interface HttpServerOptions {
+  engine: HttpEngine;
+  host: string;
+  port: number;
+  /** Gets every request. */
+  handle: (exchange: Exchange) => void;
+  log: Log;
+  limits?: HttpLimits;
+  /** Gets every request when its reply was sent in full, or abandoned. */
+  onRequestEnd?: (exchange: Exchange) => void;
+}
+
 /**
  * Listens and hands every request to `handle`.
- * @param onRequestEnd gets every request when its reply was sent in full, or abandoned
  * @throws Error if it cannot listen on the address
  */
-export async function startHttpServer(
-  host: string,
-  port: number,
-  handle: (exchange: Exchange) => void,
-  log: Log,
-  limits: HttpLimits = HTTP_LIMITS,
-  onRequestEnd: (exchange: Exchange) => void = () => undefined,
-): Promise<HttpServer> {
+export async function startHttpServer({
+  engine,
+  host,
+  port,
+  handle,
+  log,
+  limits = HTTP_LIMITS,
+  onRequestEnd = () => undefined,
+}: HttpServerOptions): Promise<HttpServer> {
   const live = new Set<Exchange>();
   let closing: Promise<void> | null = null;
   let whenIdle = () => {};
@@ -64,11 +76,12 @@ export async function startHttpServer(
     },
   };
   const nextId = requestIds();
-  const listener = await listen(host, port, (res, req) => {
-    const exchange = new Exchange(exchangeHost, nextId(), res, req);
+  const onRequest = (request: EngineRequest) => {
+    const exchange = new Exchange(exchangeHost, nextId(), request);
     live.add(exchange);
     handle(exchange);
-  });
+  };
+  const listener = await engine.listen({ host, port, onRequest });
   const drain = async () => {
     listener.stopListening();
     if (live.size > 0) await idleOrLate(limits.drainLimitMs, (resolve) => (whenIdle = resolve));

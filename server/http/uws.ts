@@ -1,24 +1,23 @@
-/** Wraps uWebSockets.js: listening, and the types of its request and response. */
+/** The engine on uWebSockets.js, which this module alone knows. Importing it fails where the library does not load. */
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type * as Uws from 'uWebSockets.js';
+import {
+  type EngineRequest,
+  type HttpEngine,
+  listenFault,
+  type Listener,
+  type ListenOptions,
+  type ReplyHead,
+} from './engine.js';
 
-export type UwsResponse = Uws.HttpResponse;
-export type UwsRequest = Uws.HttpRequest;
-
-/** Request line and headers. The library reads the variable once, when it is loaded. */
-const MAX_REQUEST_HEAD_BYTES = 16 * 1024;
-process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_REQUEST_HEAD_BYTES);
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
 
-interface Listener {
-  /** The port, even if 0 was requested. */
-  port: number;
-  /** Accepts no more connections; open ones continue. Idempotent. */
-  stopListening(): void;
-  /** Cuts every connection and stops listening. Idempotent. */
-  close(): void;
-}
+/**
+ * uWebSockets.js cuts a connection 10 s after the kernel last took bytes, even if a slow client with
+ * large socket buffers is still reading. Resetting its timer this often leaves the decision to the server.
+ */
+const REWIND_MS = 4_000;
 
 /** Missing from the library's types. */
 interface UntypedUws {
@@ -33,23 +32,16 @@ interface UntypedApp {
   ): void;
 }
 
-/**
- * Listens for HTTP/1.1 and hands every request to `handler`, which has to reply or to attach
- * onAborted before it returns.
- * @throws Error that says why it cannot listen on the address
- */
-export async function listen(
-  host: string,
-  port: number,
-  handler: (res: UwsResponse, req: UwsRequest) => void,
-): Promise<Listener> {
-  const app = uws.App().any('/*', handler);
+export const uwsEngine: HttpEngine = { name: 'uws', listen };
+
+async function listen({ host, port, onRequest }: ListenOptions): Promise<Listener> {
+  const app = uws.App().any('/*', (res, req) => onRequest(new UwsRequest(res, req)));
   const socket = await new Promise<Uws.us_listen_socket | false>((resolve) => {
     // Without this option, a second server on the port would get half of the connections.
     const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as UntypedUws;
     (app as unknown as UntypedApp).listen(host, port, exclusive, resolve);
   });
-  if (socket === false) throw new Error(await whyNot(host, port));
+  if (socket === false) throw await whyNot(host, port);
   let listening = true;
   let open = true;
   const stopListening = () => {
@@ -68,28 +60,116 @@ export async function listen(
 }
 
 /** uWebSockets.js does not say why it could not listen; Node's own server does. */
-function whyNot(host: string, port: number): Promise<string> {
+function whyNot(host: string, port: number): Promise<Error> {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', ({ code }: NodeJS.ErrnoException) => resolve(reason(host, port, code)));
+    probe.once('error', ({ code }: NodeJS.ErrnoException) =>
+      resolve(listenFault(host, port, code)),
+    );
     probe.listen({ port, host, exclusive: true }, () => {
-      probe.close(() => resolve(reason(host, port)));
+      probe.close(() => resolve(listenFault(host, port)));
     });
   });
 }
 
-function reason(host: string, port: number, code = 'for an unknown reason'): string {
-  const at = `port ${port} on ${host}`;
-  switch (code) {
-    case 'EADDRINUSE':
-      return `${at} is in use`;
-    case 'EACCES':
-      return `${at} needs more rights than this user has`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `${at}: the host is not an address of this machine`;
-    default:
-      return `${at} can't be listened on (${code})`;
+/** Nothing else touches the library's `res`, and this does not after the reply or the client's end. */
+class UwsRequest implements EngineRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  private gone: (() => void) | null = null;
+  private rewind: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly res: Uws.HttpResponse,
+    private readonly req: Uws.HttpRequest,
+  ) {
+    this.method = req.getCaseSensitiveMethod();
+    this.path = req.getUrl();
+    this.query = req.getQuery() ?? '';
+  }
+
+  header(name: string): string {
+    return this.req.getHeader(name);
+  }
+
+  onGone(listener: () => void): void {
+    this.gone = listener;
+    this.res.onAborted(() => {
+      clearInterval(this.rewind);
+      this.gone?.();
+    });
+  }
+
+  onData(listener: (chunk: Uint8Array, isLast: boolean) => void): void {
+    this.res.onData((chunk, isLast) => listener(new Uint8Array(chunk), isLast));
+  }
+
+  reply(
+    head: ReplyHead,
+    body: Uint8Array | null,
+    onTaken: (bytes: number, isAll: boolean) => void,
+  ): boolean {
+    let isAll = true;
+    this.res.cork(() => {
+      const isBodyless = body === null || body.byteLength === 0 || this.method === 'HEAD';
+      if (isBodyless) this.sendHead(head, body);
+      else isAll = this.send(head, body, onTaken);
+    });
+    return isAll;
+  }
+
+  cut(): void {
+    this.res.close();
+  }
+
+  private writeHead({ status, reason, headers, isLast }: ReplyHead): void {
+    const { res } = this;
+    res.writeStatus(`${status} ${reason}`);
+    for (const [name, value] of headers) res.writeHeader(name, value);
+    if (isLast) res.writeHeader('Connection', 'close');
+  }
+
+  /** Sends the head alone, with the length of `body`. */
+  private sendHead(head: ReplyHead, body: Uint8Array | null): void {
+    const { res } = this;
+    const headers = [...head.headers];
+    if (body !== null) headers.push(['Content-Length', String(body.byteLength)]);
+    if (!head.isLast) {
+      this.writeHead({ ...head, headers });
+      // Given the length as an argument, endWithoutBody would wait for that many bytes.
+      res.endWithoutBody();
+      return;
+    }
+    // The library cannot end both such a reply and its connection, so that for it the reply never ends.
+    headers.push(['Date', new Date().toUTCString()], ['Connection', 'close']);
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+    res.writeStatus(`${head.status} ${head.reason}\r\n${lines.join('')}`);
+    const closing = setImmediate(() => res.close());
+    this.gone = () => clearImmediate(closing);
+  }
+
+  private send(
+    head: ReplyHead,
+    body: Uint8Array,
+    onTaken: (bytes: number, isAll: boolean) => void,
+  ): boolean {
+    const { res } = this;
+    const total = body.byteLength;
+    this.writeHead(head);
+    // `end` would copy what the kernel does not take, even for clients that do not read.
+    if (res.tryEnd(body, total)[1]) return true;
+    res.onWritable((offset) => {
+      const [ok, isAll] = res.tryEnd(body.subarray(offset), total);
+      if (isAll) clearInterval(this.rewind);
+      onTaken(isAll ? total : offset, isAll);
+      return ok;
+    });
+    this.rewind = setInterval(() => {
+      // Resuming resets the timer of uWebSockets.js.
+      res.pause();
+      res.resume();
+    }, REWIND_MS);
+    return false;
   }
 }

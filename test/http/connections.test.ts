@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ENGINE_NAMES, type EngineName, loadEngine } from '../../server/http/engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { createLog } from '../../server/log.js';
@@ -24,7 +25,7 @@ const routes: Route[] = [
     path: '/keyed/:key',
     handle: ({ exchange, params }) => {
       exchange.belongsTo(params.key);
-      exchange.reply(200, [], big);
+      exchange.reply(200, [['Content-Type', 'test']], big);
     },
   },
   {
@@ -68,20 +69,36 @@ const routes: Route[] = [
   },
 ];
 
-let server: HttpServer;
-let url: string;
-const start = (limits = {}) =>
-  startHttpServer('127.0.0.1', 0, createRouter(routes, log), log, {
-    ...{ ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG_BYTES },
-    ...limits,
+const startWith = async (name: EngineName, limits = {}) =>
+  startHttpServer({
+    engine: await loadEngine(name, log),
+    ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
+    limits: { ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG_BYTES, ...limits },
   });
 
-/** What takes the library's 10 s and more goes on beside the other tests, on a server of its own. */
-let patient: HttpServer;
-let slowReader: Promise<void>;
-let halfRequest: Promise<void>;
+/** What takes the engine's 10 s and more goes on beside the other tests, on servers of its own. */
+interface Patient {
+  server: HttpServer;
+  slowReader: Promise<void>;
+  halfRequest: Promise<void>;
+}
+const patients = new Map<EngineName, Patient>();
 
-async function readAfterPause(): Promise<void> {
+beforeAll(async () => {
+  for (const name of ENGINE_NAMES) {
+    const server = await startWith(name);
+    const slowReader = readAfterPause(server);
+    const halfRequest = sendHalf(server);
+    // The tests at the end wait for them.
+    void Promise.allSettled([slowReader, halfRequest]);
+    patients.set(name, { server, slowReader, halfRequest });
+  }
+});
+afterAll(async () => {
+  for (const { server } of patients.values()) await server.close();
+});
+
+async function readAfterPause(patient: HttpServer): Promise<void> {
   const client = await RawClient.connect(patient.port);
   client.socket.pause();
   client.send(requestText('GET /big'));
@@ -92,7 +109,7 @@ async function readAfterPause(): Promise<void> {
   client.socket.destroy();
 }
 
-async function sendHalf(): Promise<void> {
+async function sendHalf(patient: HttpServer): Promise<void> {
   const client = await RawClient.connect(patient.port);
   client.send('GET /nowhere HTTP/1.1\r\nHo');
   const before = performance.now();
@@ -100,316 +117,339 @@ async function sendHalf(): Promise<void> {
   expect(performance.now() - before).toBeLessThan(20_000);
 }
 
-beforeAll(async () => {
-  server = await start();
-  url = `http://127.0.0.1:${server.port}`;
-  patient = await start();
-  slowReader = readAfterPause();
-  halfRequest = sendHalf();
-  // The tests at the end wait for them.
-  void Promise.allSettled([slowReader, halfRequest]);
-});
-afterAll(async () => {
-  held.forEach((resume) => resume());
-  await server.close();
-  await patient.close();
-});
-
-const release = () => {
-  held.forEach((resume) => resume());
-  held = [];
-  cancels = [];
-};
-
-describe('routes', () => {
-  it('take the varying parts of a path, decoded where they can be', async () => {
-    const response = await fetch(`${url}/echo/a%20b/of/%zz?x=%20&y`);
-    expect(await response.json()).toEqual({ first: 'a b', second: '%zz', query: 'x=%20&y' });
+describe.each(ENGINE_NAMES)('engine %s', (name) => {
+  let server: HttpServer;
+  let url: string;
+  const start = (limits = {}) => startWith(name, limits);
+  beforeAll(async () => {
+    server = await start();
+    url = `http://127.0.0.1:${server.port}`;
+  });
+  afterAll(async () => {
+    held.forEach((resume) => resume());
+    await server.close();
   });
 
-  it.each(['/', '/nowhere', '/echo/a/of/', '/echo//of/b', '/big/', '/BIG', '/echo/a/of/b/c'])(
-    '404 for %s',
-    async (path) => {
-      const response = await fetch(url + path);
-      expect(response.status).toBe(404);
-      expect(response.headers.get('content-type')).toBe('application/json');
-      expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{12}-/);
-      expect(await response.json()).toEqual({
-        error: 'Not Found',
-        message: 'There is no such endpoint',
-        error_code: 'not_found',
-      });
-    },
-  );
+  const release = () => {
+    held.forEach((resume) => resume());
+    held = [];
+    cancels = [];
+  };
 
-  it.each([
-    ['POST', '/big', 'GET, HEAD'],
-    ['DELETE', '/big', 'GET, HEAD'],
-    ['OPTIONS', '/big', 'GET, HEAD'],
-    ['BREW', '/big', 'GET, HEAD'],
-    ['GET', '/body', 'POST'],
-    ['HEAD', '/body', 'POST'],
-  ])('405 for %s %s', async (method, path, allow) => {
-    const body = method === 'POST' ? 'x'.repeat(100_000) : undefined;
-    const response = await fetch(url + path, { method, body });
-    expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
-    if (method === 'HEAD') return;
-    expect(await response.json()).toMatchObject({ error_code: 'method_not_allowed' });
-  });
-
-  it.each(['/throws', '/rejects'])('keep what %s to the log', async (path) => {
-    const response = await fetch(url + path);
-    const text = await response.text();
-    const id = response.headers.get('x-request-id') as string;
-    expect(response.status).toBe(500);
-    expect(JSON.parse(text)).toEqual({
-      error: 'Internal Server Error',
-      message: `Internal error, request id ${id}`,
-      error_code: 'internal_error',
+  describe('routes', () => {
+    it('take the varying parts of a path, decoded where they can be', async () => {
+      const response = await fetch(`${url}/echo/a%20b/of/%zz?x=%20&y`);
+      expect(await response.json()).toEqual({ first: 'a b', second: '%zz', query: 'x=%20&y' });
     });
-    const line = logged.find((entry) => entry.includes(`request_id=${id}`));
-    expect(line).toContain('a secret of the house');
-    expect(line?.trimEnd()).not.toContain('\n');
-  });
 
-  it('give every request an id of its own', async () => {
-    const ids = await Promise.all(
-      Array.from({ length: 20 }, async () => (await fetch(url)).headers.get('x-request-id')),
+    it.each(['/', '/nowhere', '/echo/a/of/', '/echo//of/b', '/big/', '/BIG', '/echo/a/of/b/c'])(
+      '404 for %s',
+      async (path) => {
+        const response = await fetch(url + path);
+        expect(response.status).toBe(404);
+        expect(response.headers.get('content-type')).toBe('application/json');
+        expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{12}-/);
+        expect(await response.json()).toEqual({
+          error: 'Not Found',
+          message: 'There is no such endpoint',
+          error_code: 'not_found',
+        });
+      },
     );
-    expect(new Set(ids).size).toBe(20);
-  });
-});
 
-describe('request bodies', () => {
-  it('come whole, in one piece or many', async () => {
-    const client = await RawClient.connect(server.port);
-    client.send('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello');
-    setTimeout(() => client.send(' world'), 30);
-    expect(await client.until('}')).toContain('{"text":"hello world"}');
-    client.socket.destroy();
-  });
-
-  it('may be empty, and chunked', async () => {
-    const empty = await fetch(`${url}/body`, { method: 'POST' });
-    expect(await empty.json()).toEqual({ text: '' });
-    const client = await RawClient.connect(server.port);
-    client.send('POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
-    client.send('3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n');
-    expect(await client.until('}')).toContain('{"text":"abcde"}');
-    client.socket.destroy();
-  });
-
-  it('413 where they are too long, and the connection goes on', async () => {
-    const client = await RawClient.connect(server.port);
-    const body = 'x'.repeat(200_000);
-    client.send(`POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-    expect(await client.until('payload_too_large')).toMatch(/^HTTP\/1.1 413 /);
-    client.send(requestText('GET /nowhere'));
-    await client.until('not_found');
-    client.socket.destroy();
-  });
-
-  it('that never end leave nothing behind', async () => {
-    const client = await RawClient.connect(server.port);
-    client.send('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nabc');
-    await eventually('the request arrived', () => server.live === 1);
-    client.socket.destroy();
-    await eventually('the request is forgotten', () => server.live === 0);
-  });
-});
-
-describe('replies', () => {
-  it('of any size arrive whole', async () => {
-    const response = await fetch(`${url}/big`);
-    expect(response.headers.get('content-length')).toBe(String(BIG_BYTES));
-    expect(Buffer.compare(Buffer.from(await response.arrayBuffer()), big)).toBe(0);
-    expect(server.live).toBe(0);
-  });
-
-  it('to HEAD have the headers of GET and no body, and the connection goes on', async () => {
-    const client = await RawClient.connect(server.port);
-    client.send(requestText('HEAD /big') + requestText('HEAD /nowhere') + requestText('GET /'));
-    const text = await client.until('"error_code"');
-    const [first, second] = text.split('\r\n\r\n');
-    expect(first).toMatch(/^HTTP\/1.1 200 OK/);
-    expect(first).toContain(`Content-Length: ${BIG_BYTES}`);
-    expect(first).toContain('Content-Type: test');
-    expect(second).toMatch(/^HTTP\/1.1 404 /);
-    expect(second).toMatch(/Content-Length: \d+/);
-    client.socket.destroy();
-  });
-
-  it('without a body state no length', async () => {
-    const response = await fetch(`${url}/nothing`);
-    expect([response.status, response.headers.get('content-length')]).toEqual([304, null]);
-  });
-
-  it('go to a client that reads late, and later requests on its connection work', async () => {
-    const client = await RawClient.connect(server.port);
-    client.socket.pause();
-    client.send(requestText('GET /big'));
-    await eventually('the reply is on its way', () => server.live === 1);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    client.socket.resume();
-    await eventually('the whole body came', () => client.receivedBytes > BIG_BYTES);
-    const received = client.received;
-    const start = received.indexOf('\r\n\r\n') + 4;
-    expect(Buffer.compare(received.subarray(start), big)).toBe(0);
-    client.send(requestText('GET /nowhere'));
-    await client.until('not_found');
-    client.socket.destroy();
-  });
-});
-
-describe('clients that go', () => {
-  it('in the middle of a reply are forgotten, with their bytes', async () => {
-    const limited = await start({ maxKeylessBytesInFlight: BIG_BYTES });
-    const at = `http://127.0.0.1:${limited.port}`;
-    const client = await RawClient.connect(limited.port);
-    client.socket.pause();
-    client.send(requestText('GET /big'));
-    await eventually('the reply is on its way', () => limited.live === 1);
-    const refused = await fetch(`${at}/big`);
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(await refused.json()).toMatchObject({ error_code: 'replay_busy' });
-    client.socket.resetAndDestroy();
-    await eventually('the reply is forgotten', () => limited.live === 0);
-    const after = await fetch(`${at}/big`);
-    expect((await after.arrayBuffer()).byteLength).toBe(BIG_BYTES);
-    await limited.close();
-  });
-
-  it('read nothing make room for those that read, without a key or with one', async () => {
-    for (const route of ['/big', '/keyed/a']) {
-      const limits = { maxKeylessBytesInFlight: BIG_BYTES, maxBytesInFlight: BIG_BYTES };
-      const limited = await start(limits);
-      const at = `http://127.0.0.1:${limited.port}`;
-      const idle = await RawClient.connect(limited.port);
-      idle.socket.pause();
-      idle.send(requestText(`GET ${route}`));
-      await eventually('the reply is on its way', () => limited.live === 1);
-      // Clients with a key and those without do not share a budget.
-      const other = await fetch(`${at}${route === '/big' ? '/keyed/b' : '/big'}`);
-      expect((await other.arrayBuffer()).byteLength).toBe(BIG_BYTES);
-      const same = route === '/big' ? route : '/keyed/b';
-      const statusOf = async (): Promise<number> => {
-        const reply = await fetch(`${at}${same}`);
-        await reply.arrayBuffer();
-        return reply.status;
-      };
-      await vi.waitFor(async () => expect(await statusOf()).toBe(200), 20_000);
-      idle.socket.resume();
-      await idle.closed;
-      expect(idle.receivedBytes).toBeLessThan(BIG_BYTES);
-      await limited.close();
-    }
-  });
-
-  it('move, but read less than the least rate are cut off', async () => {
-    const strict = await start({ stallLimitMs: 1000, leastBytesPerS: BIG_BYTES });
-    const client = await RawClient.connect(strict.port);
-    client.send(requestText('GET /big'));
-    // About 2 MB/s: it never stands still.
-    client.socket.on('data', () => {
-      client.socket.pause();
-      setTimeout(() => client.socket.resume(), 30);
+    it.each([
+      ['POST', '/big', 'GET, HEAD'],
+      ['DELETE', '/big', 'GET, HEAD'],
+      ['OPTIONS', '/big', 'GET, HEAD'],
+      ['MKCALENDAR', '/big', 'GET, HEAD'],
+      ['GET', '/body', 'POST'],
+      ['HEAD', '/body', 'POST'],
+    ])('405 for %s %s', async (method, path, allow) => {
+      const body = method === 'POST' ? 'x'.repeat(100_000) : undefined;
+      const response = await fetch(url + path, { method, body });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
+      if (method === 'HEAD') return;
+      expect(await response.json()).toMatchObject({ error_code: 'method_not_allowed' });
     });
-    await client.closed;
-    expect(client.receivedBytes).toBeGreaterThan(100_000);
-    expect(client.receivedBytes).toBeLessThan(BIG_BYTES);
-    await strict.close();
+
+    it('a method that nobody registered: 405 by uWebSockets.js, Node’s parser refuses it', async () => {
+      const { status } = await fetch(`${url}/big`, { method: 'BREW' });
+      expect(status).toBe(name === 'uws' ? 405 : 400);
+    });
+
+    it.each(['/throws', '/rejects'])('keep what %s to the log', async (path) => {
+      const response = await fetch(url + path);
+      const text = await response.text();
+      const id = response.headers.get('x-request-id') as string;
+      expect(response.status).toBe(500);
+      expect(JSON.parse(text)).toEqual({
+        error: 'Internal Server Error',
+        message: `Internal error, request id ${id}`,
+        error_code: 'internal_error',
+      });
+      const line = logged.find((entry) => entry.includes(`request_id=${id}`));
+      expect(line).toContain('a secret of the house');
+      expect(line?.trimEnd()).not.toContain('\n');
+    });
+
+    it('give every request an id of its own', async () => {
+      const ids = await Promise.all(
+        Array.from({ length: 20 }, async () => (await fetch(url)).headers.get('x-request-id')),
+      );
+      expect(new Set(ids).size).toBe(20);
+    });
   });
 
-  it('before the reply set its flag, and the late reply harms nothing', async () => {
-    const client = await RawClient.connect(server.port);
-    client.send(requestText('GET /held'));
-    await eventually('the request arrived', () => cancels.length === 1);
-    const [cancel] = cancels;
-    expect(cancel[0]).toBe(0);
-    client.socket.destroy();
-    await eventually('the flag is set', () => Atomics.load(cancel, 0) === 1);
-    release();
-    expect((await fetch(`${url}/nowhere`)).status).toBe(404);
-  });
-
-  it('do not read at all are cut off', async () => {
-    const strict = await start({ stallLimitMs: 400 });
-    const client = await RawClient.connect(strict.port);
-    client.socket.pause();
-    client.send(requestText('GET /big'));
-    await eventually('the reply is on its way', () => strict.live === 1);
-    await eventually('the client is cut off', () => strict.live === 0, 5_000);
-    client.socket.resume();
-    await client.closed;
-    expect(client.receivedBytes).toBeLessThan(BIG_BYTES);
-    await strict.close();
-  });
-});
-
-describe('awkward requests', () => {
-  it('pipelined: those answered at once are answered in order', async () => {
-    const client = await RawClient.connect(server.port);
-    client.send(requestText('GET /echo/1/of/2') + requestText('GET /echo/2/of/2'));
-    const text = await client.until('{"first":"2"');
-    expect(text.indexOf('{"first":"1"')).toBeLessThan(text.indexOf('{"first":"2"'));
-    client.socket.destroy();
-  });
-
-  it('pipelined behind one in work: the library closes the connection, nothing else suffers', async () => {
-    const client = await RawClient.connect(server.port);
-    client.send(requestText('GET /held') + requestText('GET /nowhere'));
-    await client.closed;
-    await eventually('the request is forgotten', () => server.live === 0);
-    release();
-    expect((await fetch(`${url}/nowhere`)).status).toBe(404);
-  });
-
-  it('a flood of pipelined requests that nobody reads piles nothing up: it is cut off', async () => {
-    const client = await RawClient.connect(server.port);
-    client.socket.pause();
-    const flood = requestText('GET /nowhere').repeat(2000);
-    let cutOff = false;
-    client.socket.on('close', () => (cutOff = true));
-    for (let i = 0; i < 400 && !cutOff; i++) {
-      client.send(flood);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    expect(cutOff).toBe(true);
-    await eventually('the requests are forgotten', () => server.live === 0);
-  });
-
-  it('with a head of 12 KB, or a longer one in one piece, are read, with an endless one refused', async () => {
-    const headers = { 'X-Filler': 'x'.repeat(12_000) };
-    const client = await RawClient.connect(server.port);
-    const text = requestText('GET /nowhere', headers);
-    client.send(text.slice(0, 6000));
-    setTimeout(() => client.send(text.slice(6000)), 30);
-    await client.until('not_found');
-    client.socket.destroy();
-    const whole = await RawClient.connect(server.port);
-    whole.send(requestText('GET /nowhere', { 'X-Filler': 'x'.repeat(20_000) }));
-    await whole.until('not_found');
-    whole.socket.destroy();
-    const endless = await RawClient.connect(server.port);
-    endless.send('GET /nowhere HTTP/1.1\r\nHost: a\r\nX: ');
-    const timer = setInterval(() => endless.send('x'.repeat(5000)), 10);
-    await endless.closed;
-    clearInterval(timer);
-    expect(endless.received.toString()).toMatch(/^HTTP\/1.1 431 /);
-  });
-
-  it.each(['GARBAGE\r\n\r\n', '\u0000\u0001\u0002\r\n\r\n', 'GET /x HTTP/1.0\r\n\r\n'])(
-    'that are no HTTP/1.1 close the connection alone: %j',
-    async (text) => {
+  describe('request bodies', () => {
+    it('come whole, in one piece or many', async () => {
       const client = await RawClient.connect(server.port);
-      client.send(text);
-      await client.closed;
-      expect((await fetch(`${url}/nowhere`)).status).toBe(404);
-    },
-  );
-});
+      client.send('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello');
+      setTimeout(() => client.send(' world'), 30);
+      expect(await client.until('}')).toContain('{"text":"hello world"}');
+      client.socket.destroy();
+    });
 
-describe('clients that the library waits for', () => {
-  it('read slowly: they are served, also when a pause exceeds its 10 s', () => slowReader);
-  it('send half a request: they are cut off', () => halfRequest);
+    it('may be empty, and chunked', async () => {
+      const empty = await fetch(`${url}/body`, { method: 'POST' });
+      expect(await empty.json()).toEqual({ text: '' });
+      const client = await RawClient.connect(server.port);
+      client.send('POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+      client.send('3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n');
+      expect(await client.until('}')).toContain('{"text":"abcde"}');
+      client.socket.destroy();
+    });
+
+    it('413 where they are too long, and the connection goes on', async () => {
+      const client = await RawClient.connect(server.port);
+      const body = 'x'.repeat(200_000);
+      client.send(
+        `POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
+      expect(await client.until('payload_too_large')).toMatch(/^HTTP\/1.1 413 /);
+      client.send(requestText('GET /nowhere'));
+      await client.until('not_found');
+      client.socket.destroy();
+    });
+
+    it('that never end leave nothing behind', async () => {
+      const client = await RawClient.connect(server.port);
+      client.send('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nabc');
+      await eventually('the request arrived', () => server.live === 1);
+      client.socket.destroy();
+      await eventually('the request is forgotten', () => server.live === 0);
+    });
+  });
+
+  describe('replies', () => {
+    it('of any size arrive whole', async () => {
+      const response = await fetch(`${url}/big`);
+      expect(response.headers.get('content-length')).toBe(String(BIG_BYTES));
+      expect(Buffer.compare(Buffer.from(await response.arrayBuffer()), big)).toBe(0);
+      expect(server.live).toBe(0);
+    });
+
+    it('to HEAD have the headers of GET and no body, and with a key the connection goes on', async () => {
+      const client = await RawClient.connect(server.port);
+      client.send(requestText('HEAD /keyed/a').repeat(2) + requestText('GET /'));
+      const text = await client.until('"error_code"');
+      const [first, second, third] = text.split('\r\n\r\n');
+      for (const head of [first, second]) {
+        expect(head).toMatch(/^HTTP\/1.1 200 OK/);
+        expect(head).toContain(`Content-Length: ${BIG_BYTES}`);
+        expect(head).toContain('Content-Type: test');
+      }
+      expect(third).toMatch(/^HTTP\/1.1 404 /);
+      client.socket.destroy();
+    });
+
+    it.each(['HEAD /big', 'HEAD /nowhere', 'GET /nothing'])(
+      'to %s, without a body or a key, end their connection',
+      async (line) => {
+        const client = await RawClient.connect(server.port);
+        client.send(requestText(line));
+        await client.closed;
+        const [head, rest] = client.received.toString().split('\r\n\r\n');
+        expect([head, rest]).toEqual([expect.stringMatching(/^HTTP\/1.1 (200|304|404) /), '']);
+        expect(head).toMatch(/\r\nConnection: close(\r\n|$)/);
+        expect(head).toMatch(/\r\nDate: \w{3}, \d/);
+        expect(/\r\nContent-Length: [1-9]/.test(head)).toBe(line.startsWith('HEAD'));
+      },
+    );
+
+    it('without a body state no length', async () => {
+      const response = await fetch(`${url}/nothing`);
+      expect([response.status, response.headers.get('content-length')]).toEqual([304, null]);
+    });
+
+    it('go to a client that reads late, and later requests on its connection work', async () => {
+      const client = await RawClient.connect(server.port);
+      client.socket.pause();
+      client.send(requestText('GET /big'));
+      await eventually('the reply is on its way', () => server.live === 1);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      client.socket.resume();
+      await eventually('the whole body came', () => client.receivedBytes > BIG_BYTES);
+      const received = client.received;
+      const start = received.indexOf('\r\n\r\n') + 4;
+      expect(Buffer.compare(received.subarray(start), big)).toBe(0);
+      client.send(requestText('GET /nowhere'));
+      await client.until('not_found');
+      client.socket.destroy();
+    });
+  });
+
+  describe('clients that go', () => {
+    it('in the middle of a reply are forgotten, with their bytes', async () => {
+      const limited = await start({ maxKeylessBytesInFlight: BIG_BYTES });
+      const at = `http://127.0.0.1:${limited.port}`;
+      const client = await RawClient.connect(limited.port);
+      client.socket.pause();
+      client.send(requestText('GET /big'));
+      await eventually('the reply is on its way', () => limited.live === 1);
+      const refused = await fetch(`${at}/big`);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+      expect(await refused.json()).toMatchObject({ error_code: 'replay_busy' });
+      client.socket.resetAndDestroy();
+      await eventually('the reply is forgotten', () => limited.live === 0);
+      const after = await fetch(`${at}/big`);
+      expect((await after.arrayBuffer()).byteLength).toBe(BIG_BYTES);
+      await limited.close();
+    });
+
+    it('read nothing make room for those that read, without a key or with one', async () => {
+      for (const route of ['/big', '/keyed/a']) {
+        const limits = { maxKeylessBytesInFlight: BIG_BYTES, maxBytesInFlight: BIG_BYTES };
+        const limited = await start(limits);
+        const at = `http://127.0.0.1:${limited.port}`;
+        const idle = await RawClient.connect(limited.port);
+        idle.socket.pause();
+        idle.send(requestText(`GET ${route}`));
+        await eventually('the reply is on its way', () => limited.live === 1);
+        // Clients with a key and those without do not share a budget.
+        const other = await fetch(`${at}${route === '/big' ? '/keyed/b' : '/big'}`);
+        expect((await other.arrayBuffer()).byteLength).toBe(BIG_BYTES);
+        const same = route === '/big' ? route : '/keyed/b';
+        const statusOf = async (): Promise<number> => {
+          const reply = await fetch(`${at}${same}`);
+          await reply.arrayBuffer();
+          return reply.status;
+        };
+        await vi.waitFor(async () => expect(await statusOf()).toBe(200), 20_000);
+        idle.socket.resume();
+        await idle.closed;
+        expect(idle.receivedBytes).toBeLessThan(BIG_BYTES);
+        await limited.close();
+      }
+    });
+
+    it('move, but read less than the least rate are cut off', async () => {
+      const strict = await start({ stallLimitMs: 1000, leastBytesPerS: BIG_BYTES });
+      const client = await RawClient.connect(strict.port);
+      client.send(requestText('GET /big'));
+      // About 2 MB/s: it never stands still.
+      client.socket.on('data', () => {
+        client.socket.pause();
+        setTimeout(() => client.socket.resume(), 30);
+      });
+      await client.closed;
+      expect(client.receivedBytes).toBeGreaterThan(100_000);
+      expect(client.receivedBytes).toBeLessThan(BIG_BYTES);
+      await strict.close();
+    });
+
+    it('before the reply set its flag, and the late reply harms nothing', async () => {
+      const client = await RawClient.connect(server.port);
+      client.send(requestText('GET /held'));
+      await eventually('the request arrived', () => cancels.length === 1);
+      const [cancel] = cancels;
+      expect(cancel[0]).toBe(0);
+      client.socket.destroy();
+      await eventually('the flag is set', () => Atomics.load(cancel, 0) === 1);
+      release();
+      expect((await fetch(`${url}/nowhere`)).status).toBe(404);
+    });
+
+    it('do not read at all are cut off', async () => {
+      const strict = await start({ stallLimitMs: 400 });
+      const client = await RawClient.connect(strict.port);
+      client.socket.pause();
+      client.send(requestText('GET /big'));
+      await eventually('the reply is on its way', () => strict.live === 1);
+      await eventually('the client is cut off', () => strict.live === 0, 5_000);
+      client.socket.resume();
+      await client.closed;
+      expect(client.receivedBytes).toBeLessThan(BIG_BYTES);
+      await strict.close();
+    });
+  });
+
+  describe('awkward requests', () => {
+    it('pipelined: those answered at once are answered in order', async () => {
+      const client = await RawClient.connect(server.port);
+      client.send(requestText('GET /echo/1/of/2') + requestText('GET /echo/2/of/2'));
+      const text = await client.until('{"first":"2"');
+      expect(text.indexOf('{"first":"1"')).toBeLessThan(text.indexOf('{"first":"2"'));
+      client.socket.destroy();
+    });
+
+    it('pipelined behind one in work: the library closes the connection, nothing else suffers', async () => {
+      const client = await RawClient.connect(server.port);
+      client.send(requestText('GET /held') + requestText('GET /nowhere'));
+      await client.closed;
+      await eventually('the request is forgotten', () => server.live === 0);
+      release();
+      expect((await fetch(`${url}/nowhere`)).status).toBe(404);
+    });
+
+    it('a flood of pipelined requests that nobody reads piles nothing up: it is cut off', async () => {
+      const client = await RawClient.connect(server.port);
+      client.socket.pause();
+      const flood = requestText('GET /nowhere').repeat(2000);
+      let cutOff = false;
+      client.socket.on('close', () => (cutOff = true));
+      for (let i = 0; i < 400 && !cutOff; i++) {
+        client.send(flood);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      expect(cutOff).toBe(true);
+      await eventually('the requests are forgotten', () => server.live === 0);
+    });
+
+    it('with a head of 12 KB, or a longer one in one piece, are read, with an endless one refused', async () => {
+      const headers = { 'X-Filler': 'x'.repeat(12_000) };
+      const client = await RawClient.connect(server.port);
+      const text = requestText('GET /nowhere', headers);
+      client.send(text.slice(0, 6000));
+      setTimeout(() => client.send(text.slice(6000)), 30);
+      await client.until('not_found');
+      client.socket.destroy();
+      const whole = await RawClient.connect(server.port);
+      whole.send(requestText('GET /nowhere', { 'X-Filler': 'x'.repeat(20_000) }));
+      // Node counts what comes in one piece, too.
+      await whole.until(name === 'uws' ? 'not_found' : 'headers_too_large');
+      whole.socket.destroy();
+      const endless = await RawClient.connect(server.port);
+      endless.send('GET /nowhere HTTP/1.1\r\nHost: a\r\nX: ');
+      const timer = setInterval(() => endless.send('x'.repeat(5000)), 10);
+      await endless.closed;
+      clearInterval(timer);
+      expect(endless.received.toString()).toMatch(/^HTTP\/1.1 431 /);
+    });
+
+    it.each(['GARBAGE\r\n\r\n', '\u0000\u0001\u0002\r\n\r\n', 'GET /x HTTP/1.0\r\n\r\n'])(
+      'that are no HTTP/1.1 close the connection alone: %j',
+      async (text) => {
+        const client = await RawClient.connect(server.port);
+        client.send(text);
+        await client.closed;
+        expect((await fetch(`${url}/nowhere`)).status).toBe(404);
+      },
+    );
+  });
+
+  describe('clients that the engine waits for', () => {
+    it('read slowly: they are served, also when a pause exceeds its 10 s', () =>
+      patients.get(name)?.slowReader);
+    it('send half a request: they are cut off', () => patients.get(name)?.halfRequest);
+  });
 });

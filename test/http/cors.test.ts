@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RATE_BUCKETS } from '../../server/api/endpoint.js';
 import { RESPONSE_HEADER_NAMES } from '../../server/api/openapi.js';
 import { withCors } from '../../server/http/cors.js';
+import { loadEngine } from '../../server/http/engine.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
@@ -135,10 +136,11 @@ describe('with another setting', () => {
   let server: HttpServer;
   let origins: string[] = [];
   beforeAll(async () => {
-    server = await startHttpServer(
-      '127.0.0.1',
-      0,
-      (exchange) => {
+    const log = createLog(() => undefined);
+    server = await startHttpServer({
+      engine: await loadEngine('uws', log),
+      ...{ host: '127.0.0.1', port: 0, log },
+      handle: (exchange) => {
         const handle = withCors((asked) => asked.replyJson(200, {}), {
           origins,
           below: '/api/',
@@ -146,8 +148,7 @@ describe('with another setting', () => {
         });
         handle(exchange);
       },
-      createLog(() => undefined),
-    );
+    });
   });
   afterAll(() => server.close());
   const load = (init: RequestInit) => fetch(`http://127.0.0.1:${server.port}/api/x`, init);

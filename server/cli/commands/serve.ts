@@ -167,6 +167,7 @@ export async function startService(
       host,
       port,
       log,
+      engine: options.engine,
       operations: {
         metrics,
         checks: {

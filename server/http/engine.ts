@@ -1,0 +1,113 @@
+/**
+ * What the server asks of an HTTP engine, and which one it gets. An engine speaks HTTP/1.1 on a port, hands
+ * over one request of a connection at a time, and tells how much of a reply the kernel has taken. A client
+ * that sends a request while an earlier one of its connection is in work is cut.
+ */
+import type { Log } from '../log.js';
+import type { Headers } from './errors.js';
+
+export const ENGINE_NAMES = ['uws', 'node'] as const;
+export type EngineName = (typeof ENGINE_NAMES)[number];
+
+export interface HttpEngine {
+  readonly name: EngineName;
+  /** @throws Error that says why it cannot listen on the address */
+  listen(options: ListenOptions): Promise<Listener>;
+}
+
+export interface ListenOptions {
+  /** An address or name of this machine. */
+  host: string;
+  /** 0 for any free one. */
+  port: number;
+  /** Replies, or attaches onGone, before it returns. */
+  onRequest: (request: EngineRequest) => void;
+}
+
+export interface Listener {
+  /** The port, even if 0 was requested. */
+  port: number;
+  /** Accepts no more connections; open ones continue. Idempotent. */
+  stopListening(): void;
+  /** Cuts every connection and stops listening. Idempotent. */
+  close(): void;
+}
+
+export interface ReplyHead {
+  status: number;
+  reason: string;
+  /** All but the length. */
+  headers: Headers;
+  /** Whether the connection ends with this reply. */
+  isLast: boolean;
+}
+
+/** A request and the way back to its client. */
+export interface EngineRequest {
+  /** As sent: methods are case-sensitive. */
+  readonly method: string;
+  /** The path as sent, percent-encoded. */
+  readonly path: string;
+  /** The query string as sent, without its question mark. */
+  readonly query: string;
+  /** The value of the first header of a name in lower case, '' if there is none; until onRequest returns. */
+  header(name: string): string;
+  /** Sets the listener that is called if the connection ends before the reply is sent in full. */
+  onGone(listener: () => void): void;
+  /** Reads the body; before onRequest returns. The memory of a chunk is reused when the listener returns. */
+  onData(listener: (chunk: Uint8Array, isLast: boolean) => void): void;
+  /**
+   * Replies, once. To HEAD it sends what a GET would get, without the body.
+   * @param body must not change afterwards; null: the status has none
+   * @param onTaken is called as the kernel takes more of the body, if it did not take all at once
+   * @returns whether it took all at once
+   */
+  reply(
+    head: ReplyHead,
+    body: Uint8Array | null,
+    onTaken: (bytes: number, isAll: boolean) => void,
+  ): boolean;
+  /** Cuts the client's connection. */
+  cut(): void;
+}
+
+/** Request line and headers. */
+const MAX_REQUEST_HEAD_BYTES = 16 * 1024;
+/** uWebSockets.js reads the variable itself, once, when it is loaded. */
+process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_REQUEST_HEAD_BYTES);
+export const requestHeadBytes = () => Number(process.env.UWS_HTTP_MAX_HEADERS_SIZE);
+
+/** Loads an engine; where uWebSockets.js does not load, Node's own takes its place. */
+export async function loadEngine(name: EngineName, log: Log): Promise<HttpEngine> {
+  if (name === 'uws') {
+    try {
+      return (await import('./uws.js')).uwsEngine;
+    } catch (error) {
+      log.warn("uWebSockets.js does not load here: Node's own HTTP takes its place", {
+        node: process.version,
+        platform: `${process.platform}-${process.arch}`,
+        cause: lastLine(error),
+      });
+    }
+  }
+  return (await import('./node-http.js')).nodeEngine;
+}
+
+function lastLine(error: unknown): string {
+  return String(error).trimEnd().split('\n').at(-1) ?? '';
+}
+
+/** Why an engine cannot listen, by the code of Node's error. */
+export function listenFault(host: string, port: number, code = 'for an unknown reason'): Error {
+  const why = LISTEN_FAULTS[code] ?? ` can't be listened on (${code})`;
+  return new Error(`port ${port} on ${host}${why}`);
+}
+
+const NO_ADDRESS = ': the host is not an address of this machine';
+const LISTEN_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: ' is in use',
+  EACCES: ' needs more rights than this user has',
+  EADDRNOTAVAIL: NO_ADDRESS,
+  ENOTFOUND: NO_ADDRESS,
+  EAI_AGAIN: NO_ADDRESS,
+};

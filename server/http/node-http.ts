@@ -1,0 +1,265 @@
+/** The engine on Node's own HTTP: for machines where uWebSockets.js does not load, and for HTTP/1.0. */
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import {
+  type EngineRequest,
+  type HttpEngine,
+  listenFault,
+  type Listener,
+  type ListenOptions,
+  type ReplyHead,
+  requestHeadBytes,
+} from './engine.js';
+import { ApiError, reasonPhrase } from './errors.js';
+
+/** As uWebSockets.js has it: for a request to arrive, and between two of them. */
+const IDLE_LIMIT_MS = 10_000;
+const CHECK_INTERVAL_MS = 1_000;
+/** A body goes out in pieces of this size, so that a slow client's progress shows. */
+const PIECE_BYTES = 16 * 1024;
+/** A client that pipelines more requests while this much of their replies is unread is cut. */
+const MAX_UNREAD_BYTES = 64 * 1024;
+
+export const nodeEngine: HttpEngine = { name: 'node', listen };
+
+function listen({ host, port, onRequest }: ListenOptions): Promise<Listener> {
+  const connections = new WeakMap<Socket, Connection>();
+  const server = http.createServer({
+    maxHeaderSize: requestHeadBytes(),
+    headersTimeout: IDLE_LIMIT_MS,
+    requestTimeout: IDLE_LIMIT_MS,
+    keepAliveTimeout: IDLE_LIMIT_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    // Checked below, for the form of the error.
+    requireHostHeader: false,
+  });
+  server.maxHeadersCount = 0;
+  server.on('connection', (socket) => connections.set(socket, new Connection(socket)));
+  const onIncoming = (req: IncomingMessage, res: ServerResponse) => {
+    const connection = connections.get(req.socket) as Connection;
+    const fault = hostFault(req);
+    if (!connection.isReady) connection.cut();
+    else if (fault !== null) refuse(connection, fault);
+    else onRequest(connection.take(req, res));
+  };
+  server.on('request', onIncoming);
+  // Expectations other than 100-continue are ignored.
+  server.on('checkExpectation', onIncoming);
+  server.on('connect', (_req, socket) => {
+    refuse(connections.get(socket as Socket) as Connection, badRequest('CONNECT is for proxies'));
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const fault = parseFault(error.code ?? '');
+    if (fault === null) socket.destroy();
+    else refuse(connections.get(socket as Socket) as Connection, fault);
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', ({ code }: NodeJS.ErrnoException) =>
+      reject(listenFault(host, port, code)),
+    );
+    server.listen({ host, port, exclusive: true }, () => {
+      const address = server.address();
+      resolve({
+        port: typeof address === 'object' ? (address?.port ?? port) : port,
+        stopListening: () => server.close(),
+        close() {
+          server.close();
+          server.closeAllConnections();
+        },
+      });
+    });
+  });
+}
+
+/** The requests of a socket. */
+class Connection {
+  /** Replies that the kernel has not taken yet. */
+  readonly unread = new Set<NodeRequest>();
+  private latest: NodeRequest | null = null;
+
+  constructor(readonly socket: Socket) {
+    socket.once('close', () => this.cut());
+  }
+
+  /** Whether a further request may come. */
+  get isReady(): boolean {
+    if (this.socket.destroyed || this.latest?.isHandedOver === false) return false;
+    let bytes = 0;
+    for (const request of this.unread) bytes += request.replyBytes;
+    return bytes <= MAX_UNREAD_BYTES;
+  }
+
+  /** The listeners of its requests hear of it before this returns. */
+  cut(): void {
+    this.socket.destroy();
+    for (const request of this.unread) request.gone();
+  }
+
+  take(req: IncomingMessage, res: ServerResponse): NodeRequest {
+    this.latest = new NodeRequest(this, req, res);
+    this.unread.add(this.latest);
+    return this.latest;
+  }
+}
+
+class NodeRequest implements EngineRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  /** Whether Node has the whole reply. */
+  isHandedOver = false;
+  /** Bytes of the reply, as far as Node has it. */
+  replyBytes = 0;
+  private readonly headers = new Map<string, string>();
+  private listener: (() => void) | null = null;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly req: IncomingMessage,
+    private readonly res: ServerResponse,
+  ) {
+    this.method = req.method ?? '';
+    const url = fromUtf8(req.url ?? '');
+    const mark = url.indexOf('?');
+    this.path = mark < 0 ? url : url.slice(0, mark);
+    this.query = mark < 0 ? '' : url.slice(mark + 1);
+    const { rawHeaders } = req;
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i].toLowerCase();
+      if (!this.headers.has(name)) this.headers.set(name, rawHeaders[i + 1]);
+    }
+  }
+
+  header(name: string): string {
+    return fromUtf8(this.headers.get(name) ?? '');
+  }
+
+  onGone(listener: () => void): void {
+    this.listener = listener;
+  }
+
+  onData(listener: (chunk: Uint8Array, isLast: boolean) => void): void {
+    this.req.on('data', (chunk: Buffer) => listener(chunk, false));
+    this.req.once('end', () => listener(new Uint8Array(), true));
+  }
+
+  reply(
+    { status, reason, headers, isLast }: ReplyHead,
+    body: Uint8Array | null,
+    onTaken: (bytes: number, isAll: boolean) => void,
+  ): boolean {
+    const { req, res } = this;
+    const fields = headers.flat();
+    if (isLast) fields.push('Connection', 'close');
+    if (body !== null) fields.push('Content-Length', String(body.byteLength));
+    // HTTP/1.1 keeps connections without a word, HTTP/1.0 does not.
+    if (req.httpVersion === '1.1') res.removeHeader('Connection');
+    res.writeHead(status, reason, fields);
+    for (const field of fields) this.replyBytes += field.length;
+    const sent = body === null || this.method === 'HEAD' ? null : body;
+    if (sent !== null && sent.byteLength > PIECE_BYTES) {
+      this.sendPieces(sent, 0, onTaken);
+      return false;
+    }
+    return this.end(sent, onTaken);
+  }
+
+  cut(): void {
+    this.connection.cut();
+  }
+
+  gone(): void {
+    this.connection.unread.delete(this);
+    this.listener?.();
+  }
+
+  private end(
+    body: Uint8Array | null,
+    onTaken: (bytes: number, isAll: boolean) => void,
+    before = 0,
+  ): boolean {
+    const { res, connection } = this;
+    const bytes = body?.byteLength ?? 0;
+    this.replyBytes += bytes;
+    this.isHandedOver = true;
+    if (body === null) res.end();
+    else res.end(body);
+    // Behind another reply of its connection it has no socket yet.
+    if (before === 0 && res.socket !== null && res.socket.writableLength === 0) {
+      connection.unread.delete(this);
+      return true;
+    }
+    res.once('finish', () => {
+      if (connection.unread.delete(this)) onTaken(before + bytes, true);
+    });
+    return false;
+  }
+
+  /** Sends a piece when the kernel has the one before. */
+  private sendPieces(
+    body: Uint8Array,
+    from: number,
+    onTaken: (bytes: number, isAll: boolean) => void,
+  ): void {
+    const to = from + PIECE_BYTES;
+    const piece = body.subarray(from, to);
+    if (to >= body.byteLength) {
+      this.end(piece, onTaken, from);
+      return;
+    }
+    this.res.write(piece, (error) => {
+      if (error) return;
+      onTaken(to, false);
+      this.sendPieces(body, to, onTaken);
+    });
+  }
+}
+
+/** Answers what is no request, behind no other reply, and closes the connection. */
+function refuse(connection: Connection, fault: ApiError): void {
+  const { socket, unread } = connection;
+  if (!socket.writable || unread.size > 0) {
+    connection.cut();
+    return;
+  }
+  const body = JSON.stringify(fault.body);
+  const head = [
+    `HTTP/1.1 ${fault.status} ${reasonPhrase(fault.status)}`,
+    'Connection: close',
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+const badRequest = (message: string) => new ApiError(400, 'bad_request', message);
+
+/** HTTP/1.1 requires exactly one Host. */
+function hostFault({ httpVersion, rawHeaders }: IncomingMessage): ApiError | null {
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return null;
+  return badRequest(`Host: expected one, not ${hosts}`);
+}
+
+/** The reply to what Node's parser refuses; null: none, as for clients that are gone or late. */
+function parseFault(code: string): ApiError | null {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError(
+        431,
+        'headers_too_large',
+        `Request line and headers: expected at most ${requestHeadBytes()} bytes`,
+      );
+    case 'HPE_INVALID_VERSION':
+      return new ApiError(505, 'version_not_supported', 'Expected HTTP/1.1 or HTTP/1.0');
+    default:
+      return code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE'
+        ? badRequest('This is no valid HTTP request')
+        : null;
+  }
+}
+
+/** Node reads a head as Latin-1, what is sent is UTF-8. */
+function fromUtf8(text: string): string {
+  return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString() : text;
+}
