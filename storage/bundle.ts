@@ -78,15 +78,19 @@ export interface HoldersFrame {
   block: Uint8Array;
 }
 
-/** Deletes a token's snapshots of `fromS <= t < toS`, of all tiers. */
+/** Deletes a token's snapshots of `fromS <= t < toS`. */
 export interface DeleteFrame {
   kind: 'delete';
   chain: Chain;
   address: string;
   fromS: number;
   toS: number;
+  /** null: all tiers. */
+  tier: Tier | null;
   /** Markets whose cells alone are deleted, named as marketsNamed() takes them; null: all. */
   markets: string[] | null;
+  /** Whether it is a fault if there is nothing to delete. */
+  needsAny: boolean;
 }
 
 /** Last frame; a file without it was cut short. */

@@ -12,7 +12,7 @@ import {
 } from './bundle.js';
 import type { CommitReport, StoreChange, TokenRow } from './contract.js';
 import type { Catalog } from './depth/catalog.js';
-import { DepthCommit, type Rewrite } from './depth/depth-commit.js';
+import { addRemoved, DepthCommit, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
 import { checkSpelling, Stage } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
@@ -196,10 +196,7 @@ class Application {
   }
 
   private async applyDelete(frame: DeleteFrame): Promise<void> {
-    const removed = await this.tools.depth.delete(frame);
-    this.deleted.snapshots += removed.snapshots;
-    this.deleted.changedSnapshots += removed.changedSnapshots;
-    this.deleted.cells += removed.cells;
+    addRemoved(this.deleted, await this.tools.depth.delete(frame));
   }
 
   private async applyMarkets({ chain, address, markets, origins }: MarketsFrame): Promise<void> {

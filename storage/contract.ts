@@ -338,10 +338,14 @@ export interface DayUsageSource {
   ofMonth(keyId: string, month: number): Promise<DayUsage[]>;
 }
 
-/** Names one token's snapshots of one tier. */
-export interface TierKey {
+/** Names one token. */
+export interface TokenName {
   chain: Chain;
   address: string;
+}
+
+/** Names one token's snapshots of one tier. */
+export interface TierKey extends TokenName {
   tier: Tier;
 }
 
@@ -375,6 +379,12 @@ export interface StoreOperations {
   snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array>;
   /** Times of the stored snapshots of one token and tier, ascending. */
   snapshotTimes(key: TierKey): Promise<Uint32Array>;
+  /** Tokens with snapshots of a tier before its time. */
+  tokensBefore(times: Readonly<Record<Tier, number>>): Promise<TokenName[]>;
+  /** Bytes of the database and of its log. */
+  bytes(): Promise<number>;
+  /** Takes a step to give the database's free space back to the disk. */
+  shrink(): Promise<Shrunk>;
   summary(): Promise<StoreSummary>;
   createKey(request: KeyRequest): Promise<IssuedKey>;
   listKeys(): Promise<KeyRecord[]>;
@@ -382,6 +392,16 @@ export interface StoreOperations {
   revokeKey(id: string): Promise<KeyRecord>;
   /** The tokens in the queue, oldest first. */
   listQueue(): Promise<QueuedToken[]>;
+}
+
+/** The database's file after a step of shrinking it. */
+export interface Shrunk {
+  /** Bytes of the file. */
+  bytes: number;
+  /** Bytes of it that hold nothing. */
+  freeBytes: number;
+  /** Whether another step can make it smaller. */
+  isDone: boolean;
 }
 
 export interface StoreSummary {

@@ -1,10 +1,18 @@
-/** Deletes depth of a token, by the commit that an ingest uses. */
+/** Deletes depth, by the commits that an ingest uses. */
+import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import type { DeleteFrame } from './bundle.js';
+import type { TokenName } from './contract.js';
+import { addRemoved } from './depth/depth-commit.js';
 import { commitOrRehearse, type UseStore } from './ingest/ingest.js';
 import { withBundle } from './ingest/prepared.js';
 
-interface DeleteRequest extends Omit<DeleteFrame, 'kind'> {
+/** Tokens of one transaction. */
+const PRUNED_AT_ONCE = 64;
+/** Steps of shrinking without success after which it ends. */
+const FUTILE_STEPS = 8;
+
+interface Deleting {
   /** The data directory; it holds a store. */
   directory: string;
   useStore: UseStore;
@@ -12,16 +20,70 @@ interface DeleteRequest extends Omit<DeleteFrame, 'kind'> {
   dryRun: boolean;
 }
 
+type Deletion = Omit<DeleteFrame, 'kind'>;
+
 /** @throws InputError if the store does not know the token, or a market | StoreBusyError */
-export async function deleteDepth(request: DeleteRequest): Promise<Removed> {
+export function deleteDepth(request: Deleting & Deletion): Promise<Removed> {
   const { directory, useStore, dryRun, ...what } = request;
-  const { bundle } = await withBundle({ directory, file: 'delete', mode: 'replace' }, (writer) =>
-    writer.write({ kind: 'delete', ...what }),
-  );
+  return deleteAll({ directory, useStore, dryRun }, 'delete', [what]);
+}
+
+async function deleteAll(
+  { directory, useStore, dryRun }: Deleting,
+  file: string,
+  deletions: readonly Deletion[],
+): Promise<Removed> {
+  const { bundle } = await withBundle({ directory, file, mode: 'replace' }, async (writer) => {
+    for (const deletion of deletions) await writer.write({ kind: 'delete', ...deletion });
+  });
   try {
     const { deleted } = await commitOrRehearse(useStore, bundle.name, dryRun);
     return deleted;
   } finally {
     await bundle.discard();
   }
+}
+
+interface PruneRequest extends Deleting {
+  beforeS: number;
+  /** null: all tiers. */
+  tier: Tier | null;
+  /** null: all tokens. */
+  token: TokenName | null;
+  /** @param share of the tokens that are done, 0 to 1 */
+  onProgress?: (share: number) => void;
+}
+
+/**
+ * Deletes snapshots before a time, some tokens in a transaction: where it is interrupted, the others still have
+ * theirs.
+ * @throws InputError if the store does not know the token | StoreBusyError
+ */
+export async function pruneDepth(request: PruneRequest): Promise<Removed> {
+  const { directory, useStore, dryRun, beforeS, tier, token, onProgress } = request;
+  const cutoff = (of: Tier): number => (tier === null || tier === of ? beforeS : 0);
+  const cutoffs = { raw: cutoff('raw'), '15m': cutoff('15m'), '1h': cutoff('1h') };
+  const tokens = token ? [token] : await useStore((store) => store.tokensBefore(cutoffs));
+  const what = { fromS: 0, toS: beforeS, tier, markets: null, needsAny: false };
+  const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+  for (let done = 0; done < tokens.length; done += PRUNED_AT_ONCE) {
+    onProgress?.(done / tokens.length);
+    const some = tokens.slice(done, done + PRUNED_AT_ONCE);
+    const deletions = some.map((name) => ({ ...name, ...what }));
+    addRemoved(removed, await deleteAll({ directory, useStore, dryRun }, 'prune', deletions));
+  }
+  return removed;
+}
+
+/** Makes the database's file as small as it gets. @returns its bytes before and after */
+export async function shrinkStore(useStore: UseStore): Promise<{ before: number; after: number }> {
+  const before = await useStore((store) => store.bytes());
+  let least = Infinity;
+  for (let futile = 0; futile < FUTILE_STEPS; futile++) {
+    const { bytes, isDone } = await useStore((store) => store.shrink());
+    if (isDone) break;
+    if (bytes < least) futile = -1;
+    least = Math.min(least, bytes);
+  }
+  return { before, after: await useStore((store) => store.bytes()) };
 }

@@ -2,6 +2,8 @@
 import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Tier } from '../compute/market.js';
+import type { Removed } from '../compute/segment/remove.js';
 import { applyBundle, type Brought, type CommitOptions, Commits } from './commit.js';
 import type {
   CommitReport,
@@ -11,11 +13,13 @@ import type {
   LpSource,
   OrderSource,
   QueuedToken,
+  Shrunk,
   SnapshotKey,
   StoreChange,
   StoreOperations,
   StoreSummary,
   TierKey,
+  TokenName,
 } from './contract.js';
 import {
   DATABASE_FILE,
@@ -30,8 +34,10 @@ import {
 import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
+import { type Cutoffs, nextStep } from './depth/retention-steps.js';
 import { Database } from './duckdb/database.js';
 import type { LogOptions } from './duckdb/log-mending.js';
+import { shrinkStep } from './duckdb/shrink.js';
 import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
 import { DiskFullError, InputError, StoreBusyError } from './errors.js';
 import { HolderReader, HolderTokens } from './holders/holder-tokens.js';
@@ -88,7 +94,7 @@ export class Store implements StoreOperations {
     private readonly database: Database,
     private readonly catalog: Catalog,
     private readonly commits: Commits,
-    directories: Directories,
+    private readonly directories: Directories,
     holderTokens: HolderTokens,
     readonly keys: KeyRing,
     readonly usage: UsageBook,
@@ -210,6 +216,14 @@ export class Store implements StoreOperations {
       applyBundle(this.directory, bundle, tools),
     );
     this.isUnused = false;
+    await this.tell(change);
+    const { brought, ...applied } = result;
+    for (const listener of this.commitListeners) listener(brought, performance.now() - beganMs);
+    return { tokens: change.tokenIds.length, ...applied };
+  }
+
+  /** Tells listeners what a commit changed, and starts the work that is due after it. */
+  private async tell(change: StoreChange): Promise<void> {
     const touched = change.tokenIds;
     for (const part of changesInTurns(change)) {
       for (const listener of this.listeners) listener(part);
@@ -218,9 +232,42 @@ export class Store implements StoreOperations {
       if (touched.length > TOKENS_A_TURN) await nextTurn();
     }
     this.housekeeping.after(touched);
-    const { brought, ...applied } = result;
-    for (const listener of this.commitListeners) listener(brought, performance.now() - beganMs);
-    return { tokens: touched.length, ...applied };
+  }
+
+  async tokensBefore(cutoffs: Cutoffs): Promise<TokenName[]> {
+    const ids = await this.directories.before(cutoffs);
+    return ids.flatMap((id) => {
+      const row = this.catalog.tokenById(id)?.row;
+      return row === undefined ? [] : { chain: row.chain, address: row.address };
+    });
+  }
+
+  /**
+   * Takes one step of retention for a token, in one transaction.
+   * @returns what it deleted; null if nothing was left to do
+   */
+  async retire(
+    { chain, address }: TokenName,
+    cutoffs: Cutoffs,
+    made: readonly Tier[],
+  ): Promise<Removed | null> {
+    const entry = this.catalog.token(chain, address);
+    // Looked up before a transaction is opened: for most tokens nothing is left to do.
+    const due =
+      entry && nextStep(await this.directories.get(entry.tokenId), cutoffs, made) !== null;
+    if (due !== true) return null;
+    const { result, change } = await this.commits.run(async ({ stage, depth }) => {
+      const token = stage.token(chain, address);
+      const step = nextStep(await stage.directory(token), cutoffs, made);
+      return step && depth.retire(token, step);
+    });
+    await this.tell(change);
+    return result;
+  }
+
+  shrink(): Promise<Shrunk> {
+    const file = path.join(this.directory, DATABASE_FILE);
+    return shrinkStep(this.database, file, (body) => this.commits.exclusive(body));
   }
 
   /** @throws InputError | StoreChangedError */

@@ -1,6 +1,6 @@
 /** Making and rewriting segments: tasks of the pool. */
 import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder.js';
-import type { Market } from '../market.js';
+import { type Market, type Tier, TIERS } from '../market.js';
 import {
   type JoinMode,
   joinRuns,
@@ -43,12 +43,22 @@ export interface AddedBlock {
   marketMap: Uint16Array | null;
 }
 
+/** Snapshot `row` of a stored block as the snapshot at `t` of another tier. */
+export interface SnapshotCopy {
+  block: number;
+  row: number;
+  tier: Tier;
+  t: number;
+}
+
 /** What rewriteSegments joins: stored blocks, oldest first, and new snapshots. */
 export interface RewriteInput {
   stored: Uint8Array[];
   added: AddedBlock | null;
   /** What to take out of the stored blocks instead. */
   removal?: Removal;
+  /** What to copy out of them instead, ascending in `t` within a tier. */
+  copies?: readonly SnapshotCopy[];
   mode: JoinMode;
 }
 
@@ -61,13 +71,14 @@ export interface RewriteInput {
 export type RewriteResult =
   | { status: 'done'; segments: EncodedSegment[]; replaced: ReplacedSnapshots | null }
   | { status: 'removed'; segments: EncodedSegment[]; removed: Removed }
+  | { status: 'copied'; tiers: { tier: Tier; segments: EncodedSegment[] }[] }
   | { status: 'unchanged'; replaced: ReplacedSnapshots }
   | { status: 'price-conflict'; t: number }
   | { status: 'too-large'; t: number; limit: string };
 
 /**
- * Joins a block with stored ones of the same token and tier, or takes a removal out of them, and splits the
- * result into segments. Without either it only joins small segments into large ones.
+ * Joins a block with stored ones of the same token and tier, takes a removal or copies out of them, and splits
+ * the result into segments. Without any of these it only joins small segments into large ones.
  */
 export function rewriteSegments(input: RewriteInput): RewriteResult {
   const { added, mode } = input;
@@ -76,6 +87,7 @@ export function rewriteSegments(input: RewriteInput): RewriteResult {
     const { run, removed } = removeCells(joined(stored, 'replace'), input.removal);
     return { status: 'removed', segments: segmentsOf(run), removed };
   }
+  if (input.copies !== undefined) return { status: 'copied', tiers: copied(stored, input.copies) };
   if (added === null) return done(joined(stored, 'replace'), null);
   const addedRun = runOfAdded(added);
   let run: SnapshotRun;
@@ -105,6 +117,22 @@ function joined(runs: readonly SnapshotRun[], mode: JoinMode): SnapshotRun {
     runs.map((run) => ({ run, markets: [] })),
     mode,
   ).run;
+}
+
+function copied(
+  stored: readonly SnapshotRun[],
+  copies: readonly SnapshotCopy[],
+): { tier: Tier; segments: EncodedSegment[] }[] {
+  return TIERS.flatMap((tier) => {
+    const runs = copies
+      .filter((copy) => copy.tier === tier)
+      .map(({ block, row, t }) => ({
+        ...sliceRun(stored[block], row, row + 1),
+        tier,
+        t: Uint32Array.of(t),
+      }));
+    return runs.length === 0 ? [] : [{ tier, segments: segmentsOf(joined(runs, 'replace')) }];
+  });
 }
 
 function done(run: SnapshotRun, replaced: ReplacedSnapshots | null): RewriteResult {

@@ -37,6 +37,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: "deletes a token's depth",
     load: async () => (await import('./commands/delete.js')).command,
   },
+  prune: {
+    summary: 'deletes depth history before a time',
+    load: async () => (await import('./commands/prune.js')).command,
+  },
   replay: {
     summary: 'downloads depth history from a server into a file',
     load: async () => (await import('./commands/replay.js')).command,

@@ -55,6 +55,14 @@ export function counted(value: number, unit: string): string {
   return `${count(value)} ${unit}${value === 1 ? '' : 's'}`;
 }
 
+const MIB = 2 ** 20;
+
+/** A number of bytes for people: `12.5 MiB`. */
+export function mebibytes(bytes: number): string {
+  const shown = (bytes / MIB).toLocaleString('en-US', { maximumFractionDigits: 1 });
+  return `${shown} MiB`;
+}
+
 /** Progress is shown only after this time. */
 const PATIENCE_MS = 2000;
 const REDRAW_MS = 200;

@@ -3,11 +3,12 @@
  * from the declaration, too.
  */
 import path from 'node:path';
-import { chainOfAddress } from '../../compute/market.js';
+import { chainOfAddress, TIERS } from '../../compute/market.js';
+import type { Retention } from '../../storage/depth/retention-steps.js';
 import { UsageError } from '../../storage/errors.js';
 import { DEFAULT_EVM_CHAIN_ID } from '../api/chain.js';
 import type { NativeCurrency } from '../depth/market-depth.js';
-import { DEFAULT_PLANS, parsePlans, type Plans } from '../limits/plans.js';
+import { DEFAULT_PLANS, fieldsOf, parseJson, parsePlans, type Plans } from '../limits/plans.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { ANY_ORIGIN } from '../http/cors.js';
 import { ENGINE_NAMES, type EngineName } from '../http/engine.js';
@@ -32,6 +33,7 @@ const MAX_MEMORY_MIB = 2 ** 20;
 const MAX_COLUMNS_MIB = 2 ** 12;
 const DEFAULT_STALE_AFTER = '1h';
 const MAX_STALE_AFTER = '36500d';
+const MAX_RETENTION = '36500d';
 const MAX_STOP_DELAY = '5m';
 /** A currency code, as a client sends it in `currency`. */
 const CODE = /^[A-Z0-9]{2,16}$/;
@@ -185,7 +187,7 @@ const FLAGS = {
   },
 } as const satisfies Record<string, Setting>;
 
-/** Has no flag: a JSON object in the config file, JSON text in the variable. */
+/** These have no flag: a JSON object in the config file, JSON text in the variable. */
 const PLANS = {
   kind: 'text',
   meaning: 'JSON that overrides parts of the plans',
@@ -194,16 +196,25 @@ const PLANS = {
   read: parsePlans,
 } as const satisfies Setting;
 
+const RETENTION = {
+  kind: 'text',
+  meaning: 'JSON with the time for which depth of each tier is kept, such as {"raw":"30d"}',
+  default: 'for ever',
+  fallback: {},
+  read: readRetention,
+} as const satisfies Setting;
+
 /**
  * Every setting, by flag without its dashes. That is also the key in the config file, where underscores
  * may stand for dashes.
  */
-export const SETTINGS = { ...FLAGS, plans: PLANS };
+export const SETTINGS = { ...FLAGS, plans: PLANS, retention: RETENTION };
 type SettingName = keyof typeof SETTINGS;
 
 const CONFIG_KINDS: Readonly<Record<string, ConfigKind>> = {
   ...Object.fromEntries(Object.entries(FLAGS).map(([name, { kind }]) => [name, kind])),
   plans: 'json',
+  retention: 'json',
 };
 
 /** The flags of `serve` and `start`, with their variables. */
@@ -214,6 +225,7 @@ export const SERVE_FLAGS = Object.fromEntries(
 /** Variables of `serve` and `start` that stand for no flag. */
 export const SERVE_ENVIRONMENT = {
   [variableOf('plans')]: PLANS.meaning,
+  [variableOf('retention')]: RETENTION.meaning,
   FATHOM_CONFIG: 'the config file (default: fathom.config.json, if it exists)',
 };
 
@@ -251,6 +263,8 @@ export interface ServeOptions {
   lenientParameters: boolean;
   /** Origins of web pages that may read replies. */
   corsOrigins: readonly string[];
+  /** How long depth is kept. */
+  retention: Retention;
 }
 
 /**
@@ -288,6 +302,7 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
     stopDelayS: valueOf('stop-delay'),
     lenientParameters: valueOf('lenient-parameters'),
     corsOrigins: valueOf('cors-origin'),
+    retention: valueOf('retention'),
   };
 }
 
@@ -364,6 +379,22 @@ function webOrigin(text: string, from: string): string {
   const hint = isWeb ? `; did you mean ${origin}?` : '';
   throw new UsageError(
     `${from}: expected an origin such as https://app.example.com, or *, not '${text}'${hint}`,
+  );
+}
+
+/** @throws UsageError that names the tier and what was expected */
+function readRetention(text: string, from: string): Retention {
+  const tiers = fieldsOf(parseJson(text, from), from, TIERS);
+  return Object.fromEntries(
+    Object.entries(tiers).map(([tier, kept]) => {
+      // A number without a unit would be seconds: too easily taken for days.
+      if (typeof kept === 'string' && /[a-z]$/.test(kept)) {
+        return [tier, duration(kept, `${from}.${tier}`, MAX_RETENTION)];
+      }
+      throw new UsageError(
+        `${from}.${tier}: expected a duration with its unit, such as "30d", not ${JSON.stringify(kept)}`,
+      );
+    }),
   );
 }
 

@@ -151,7 +151,8 @@ function wholeOf(value: unknown, max: number): number | null {
 
 const wholeText = (max: number) => `a whole number from 1 to ${max}`;
 
-function fieldsOf(value: unknown, at: string, names: readonly string[]): Fields {
+/** The fields of a JSON object. @throws UsageError if it has others than these */
+export function fieldsOf(value: unknown, at: string, names: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return fail(at, `an object with ${names.join(', ')}`);
   }
@@ -160,7 +161,8 @@ function fieldsOf(value: unknown, at: string, names: readonly string[]): Fields 
   return value as Fields;
 }
 
-function parseJson(text: string, from: string): unknown {
+/** @throws UsageError */
+export function parseJson(text: string, from: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -9,12 +9,14 @@ import {
   coverageText,
   firstSegmentFrom,
   firstT,
+  lastT,
   overlapping,
   type SegmentRef,
   type TierDirectory,
 } from './directory.js';
 import { marketsNamed } from './market-names.js';
 import { Replacements } from './replacements.js';
+import type { RetentionStep } from './retention-steps.js';
 import { deleteSegments, readBlocks } from './segments.js';
 import type { Stage, StagedToken } from './stage.js';
 
@@ -23,6 +25,8 @@ export type Rewrite = (input: RewriteInput) => Promise<RewriteResult>;
 
 /** Stored segments rewritten at once: bounds the memory of one rewrite. */
 export const MAX_REWRITTEN = 16;
+/** Stored segments deleted by one statement. */
+const MAX_DELETED_AT_ONCE = 1024;
 
 /** Rows `fromRow <= row < toRow` of the added segment and stored segments `from <= i < to`. */
 interface RewriteGroup {
@@ -62,32 +66,87 @@ export class DepthCommit {
   }
 
   /**
-   * Deletes a token's snapshots of all tiers, or their cells of some markets.
+   * Deletes a token's snapshots, or their cells of some markets.
    * @throws InputError if there is nothing to delete, or the store does not know the token or a market
    */
-  async delete({ chain, address, fromS, toS, markets }: DeleteFrame): Promise<Removed> {
+  async delete({ chain, address, markets, ...frame }: DeleteFrame): Promise<Removed> {
     const name = `${chain}:${address}`;
     const token = this.stage.knownToken(chain, address);
     if (token === null) throw new InputError(`token: the store does not know ${name}`);
     const mask = markets && marketsNamed(markets, token.markets, name);
-    const removal = { fromS, toS, markets: mask };
+    const removal = { fromS: frame.fromS, toS: frame.toS, markets: mask };
     const stored = coverageText(await this.stage.directory(token));
     const all: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
-    for (const tier of TIERS) {
-      const directory = (await this.stage.directory(token))[tier];
-      const { from, to } = overlapping(directory, fromS, toS - 1);
-      // From last to first, so that the indexes of earlier ones stay valid.
-      for (let last = to; last > from; last -= MAX_REWRITTEN) {
-        const first = Math.max(from, last - MAX_REWRITTEN);
-        const removed = await this.deleteFrom(token, tier, [first, last], removal);
-        all.snapshots += removed.snapshots;
-        all.changedSnapshots += removed.changedSnapshots;
-        all.cells += removed.cells;
-      }
+    for (const tier of frame.tier === null ? TIERS : [frame.tier]) {
+      addRemoved(all, await this.deleteOf(token, tier, removal));
     }
-    if (all.snapshots + all.changedSnapshots > 0) return all;
+    if (!frame.needsAny || all.snapshots + all.changedSnapshots > 0) return all;
     const what = markets === null ? 'snapshot' : 'cell of these markets';
     throw new InputError(`nothing to delete: ${name} has no ${what} in the window; ${stored}`);
+  }
+
+  /**
+   * Makes copies of a tier's snapshots in the coarser tiers, and deletes all of the tier that are older than
+   * the step says.
+   */
+  async retire(token: StagedToken, { tier, toS, copies }: RetentionStep): Promise<Removed> {
+    if (copies.length > 0) await this.copy(token, copies);
+    return this.deleteOf(token, tier, { fromS: 0, toS, markets: null });
+  }
+
+  private async copy(token: StagedToken, copies: RetentionStep['copies']): Promise<void> {
+    const refs = [...new Set(copies.map(({ from }) => from))];
+    const result = await this.rewrite({
+      stored: await this.blocksOf(refs),
+      added: null,
+      copies: copies.map(({ from, ...copy }) => ({ block: refs.indexOf(from), ...copy })),
+      mode: 'replace',
+    });
+    if (result.status !== 'copied') throw new Error('copying snapshots cannot conflict');
+    const { chain, address } = token.row;
+    const of = { kind: 'segment', chain, address, markets: token.markets } as const;
+    for (const { tier, segments } of result.tiers) {
+      for (const segment of segments) await this.add({ ...of, tier, segment }, 'replace');
+    }
+  }
+
+  /** Deletes a tier's snapshots, or their cells of some markets. */
+  private async deleteOf(token: StagedToken, tier: Tier, removal: Removal): Promise<Removed> {
+    const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+    const directory = (await this.stage.directory(token))[tier];
+    const { from, to } = overlapping(directory, removal.fromS, removal.toS - 1);
+    const isWhole = directory.map((ref) => isInside(ref, removal));
+    // From last to first, so that the indexes of earlier ones stay valid.
+    for (let last = to, first; last > from; last = first) {
+      const whole = isWhole[last - 1];
+      const most = whole ? MAX_DELETED_AT_ONCE : MAX_REWRITTEN;
+      for (first = last - 1; first > from && last - first < most;) {
+        if (isWhole[first - 1] !== whole) break;
+        first--;
+      }
+      addRemoved(
+        removed,
+        whole
+          ? await this.deleteWhole(token, tier, [first, last])
+          : await this.deleteFrom(token, tier, [first, last], removal),
+      );
+    }
+    return removed;
+  }
+
+  /** Deletes segments without reading their blocks. */
+  private async deleteWhole(
+    token: StagedToken,
+    tier: Tier,
+    [from, to]: readonly [number, number],
+  ): Promise<Removed> {
+    const refs = (await this.stage.directory(token))[tier].slice(from, to);
+    await this.put(token, tier, from, refs, []);
+    return {
+      snapshots: refs.reduce((sum, { times }) => sum + times.length, 0),
+      changedSnapshots: 0,
+      cells: refs.reduce((sum, { cells }) => sum + cells, 0),
+    };
   }
 
   private async deleteFrom(
@@ -146,7 +205,8 @@ export class DepthCommit {
         this.replacements.add(token, tier, result.replaced);
         return;
       case 'removed':
-        throw new Error('nothing was to be removed');
+      case 'copied':
+        throw new Error('nothing was to be removed or copied');
       case 'price-conflict':
         throw new StoreChangedError(result.t);
       case 'too-large':
@@ -189,6 +249,18 @@ export class DepthCommit {
       return block;
     });
   }
+}
+
+/** Whether all of a segment goes. */
+function isInside(ref: SegmentRef, { fromS, toS, markets }: Removal): boolean {
+  return markets === null && firstT(ref) >= fromS && lastT(ref) < toS;
+}
+
+/** Adds up what was removed. */
+export function addRemoved(sum: Removed, removed: Removed): void {
+  sum.snapshots += removed.snapshots;
+  sum.changedSnapshots += removed.changedSnapshots;
+  sum.cells += removed.cells;
 }
 
 const idsOf = (refs: readonly SegmentRef[]): number[] => refs.map(({ segmentId }) => segmentId);

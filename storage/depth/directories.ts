@@ -5,6 +5,7 @@ import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, Statements } from '../duckdb/statements.js';
 import { type Directory, entryBytes, firstT, type SegmentRef } from './directory.js';
+import type { Cutoffs } from './retention-steps.js';
 import { refOfColumns, SegmentLists, unpackRefs, unpackRefsAround } from './segment-lists.js';
 
 /** Bytes of the cached directories. */
@@ -55,6 +56,22 @@ export class Directories {
   /** A token's directory as last published. */
   async get(tokenId: number): Promise<Directory> {
     return this.cached.get(tokenId) ?? this.loading.get(tokenId) ?? this.load(tokenId);
+  }
+
+  /** Tokens with snapshots of a tier before its cut-off, ascending. */
+  async before(cutoffs: Cutoffs): Promise<number[]> {
+    const isOld = (first: string): string =>
+      TIERS.map((tier, i) => `(tier = ${i} AND ${first} < ${cutoffs[tier]})`).join(' OR ');
+    const listed = `SELECT DISTINCT token_id FROM segment_lists WHERE ${isOld('first_t')}`;
+    const unlisted = `SELECT DISTINCT token_id FROM (
+      SELECT token_id, tier, ${FIRST_TIME} AS first
+      FROM (SELECT token_id, tier, left(hex(times), 8) AS h FROM segments
+            WHERE segment_id > ${this.lists.listedId}))
+      WHERE ${isOld('first')}`;
+    const known = this.unlisted.before(cutoffs);
+    const rows = await this.database.rows(known === null ? `${listed} UNION ${unlisted}` : listed);
+    const ids = new Set([...(known ?? []), ...(rows.flat() as number[])]);
+    return [...ids].sort((a, b) => a - b);
   }
 
   /**

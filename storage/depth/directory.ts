@@ -27,7 +27,7 @@ export type Directory = Readonly<Record<Tier, TierDirectory>>;
 export const EMPTY_DIRECTORY: Directory = { raw: [], '15m': [], '1h': [] };
 
 export const firstT = (segment: SegmentRef): number => segment.times[0];
-const lastT = (segment: SegmentRef): number => segment.times[segment.times.length - 1];
+export const lastT = (segment: SegmentRef): number => segment.times[segment.times.length - 1];
 
 /** Index of the first segment that ends at or after `t`; the length if none does. */
 export function firstSegmentFrom(segments: TierDirectory, t: number): number {

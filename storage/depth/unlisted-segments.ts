@@ -9,9 +9,11 @@ import {
   ENTRY_BYTES,
   SNAPSHOT_BYTES,
   entryBytes,
+  firstT,
   type Directory,
   type SegmentRef,
 } from './directory.js';
+import type { Cutoffs } from './retention-steps.js';
 import { refOfColumns } from './segment-lists.js';
 
 /**
@@ -47,6 +49,13 @@ export class UnlistedSegments {
   /** A token's entries, in no order; null if the table has to be read. */
   of(tokenId: number): readonly SegmentRef[] | null {
     return this.byToken === null ? null : (this.byToken.get(tokenId) ?? NONE);
+  }
+
+  /** Tokens with a segment of a tier that begins before its cut-off; null if the table has to be read. */
+  before(cutoffs: Cutoffs): number[] | null {
+    if (this.byToken === null) return null;
+    const isOld = (ref: SegmentRef): boolean => firstT(ref) < cutoffs[ref.tier];
+    return Array.from(this.byToken).flatMap(([id, refs]) => (refs.some(isOld) ? [id] : []));
   }
 
   /** Takes over a token's directory as a commit has made it. */

@@ -98,18 +98,17 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError
    */
   async transaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
-    return this.write('writer', async (connection) => {
-      await connection.run('BEGIN TRANSACTION');
-      try {
-        const result = await body(connection);
-        await connection.run('COMMIT');
-        return result;
-      } catch (error) {
-        // A failed COMMIT has rolled back by itself: ROLLBACK then fails.
-        await connection.run('ROLLBACK').catch(() => undefined);
-        throw error;
-      }
-    });
+    return this.write('writer', (connection) => inTransaction(connection, body));
+  }
+
+  /**
+   * The same, while the statements of runAside() wait, too.
+   * @throws DiskFullError
+   */
+  async lonelyTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
+    return this.write('writer', (connection) =>
+      this.opened.aside.use(() => inTransaction(connection, body)),
+    );
   }
 
   /**
@@ -147,13 +146,16 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /**
    * Writes the log into the file. DuckDB never does so by itself here: after a failed checkpoint it
    * refuses all work, and would lose the commit that triggered it.
+   * @param movesMetadata whether it writes anew what describes unchanged rows, too, which may lie at the
+   *   file's end
    * @throws DiskFullError, and opens the database again with all that was committed
    */
-  async checkpoint(): Promise<void> {
+  async checkpoint(movesMetadata = false): Promise<void> {
     // DuckDB refuses a checkpoint while anything else writes, so both writing connections are taken.
     // FORCE waits for the clean-up of a transaction that has just ended.
     await this.use('writer', (connection) =>
       this.opened.aside.use(async () => {
+        await connection.run(`SET experimental_metadata_reuse = ${!movesMetadata}`);
         await connection.run('FORCE CHECKPOINT store');
         await this.unmark();
       }),
@@ -249,5 +251,21 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       .finally(() => {
         this.reopening = null;
       });
+  }
+}
+
+async function inTransaction<T>(
+  connection: Connection,
+  body: (tx: Statements) => Promise<T>,
+): Promise<T> {
+  await connection.run('BEGIN TRANSACTION');
+  try {
+    const result = await body(connection);
+    await connection.run('COMMIT');
+    return result;
+  } catch (error) {
+    // A failed COMMIT has rolled back by itself: ROLLBACK then fails.
+    await connection.run('ROLLBACK').catch(() => undefined);
+    throw error;
   }
 }

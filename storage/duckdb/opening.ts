@@ -110,7 +110,6 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
       await attach(attaching, file);
     }
     await attaching.run('SET enable_external_access = false');
-    await attaching.run('SET lock_configuration = true');
     attaching.closeSync();
     return await connected(instance, 'USE store');
   } catch (error) {

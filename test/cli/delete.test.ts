@@ -1,5 +1,5 @@
-/** `fathom delete`, beside a server that shows what is left. */
-import { existsSync } from 'node:fs';
+/** `fathom delete` and `fathom prune`, beside a server that shows what is left. */
+import { existsSync, writeFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Ended } from '../support/processes.js';
@@ -61,12 +61,12 @@ const depth = () => reply(`/market-depth?token_address=${MINT}&exchange_type=CEX
 const score = () => reply(`/score/${MINT}`);
 
 /** Answers the command's question as if on a terminal; null: the terminal is closed. */
-async function answering(answer: string | null, words: string[]): Promise<Ended> {
+async function answering(answer: string | null, words: string[], command = remove): Promise<Ended> {
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
   const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(terminal as never);
   terminal.end(answer ?? '');
   try {
-    return await remove(...words);
+    return await command(...words);
   } finally {
     stdin.mockRestore();
   }
@@ -181,5 +181,65 @@ describe('fathom delete', () => {
     expect(ended.status).toBe(1);
     expect(ended.stderr).toContain(`${data}/none holds no store; is --data right?`);
     expect(existsSync(`${data}/none`)).toBe(false);
+  });
+});
+
+describe('fathom prune', () => {
+  const prune = (...words: string[]): Promise<Ended> => fathom(['prune', '--data', data, ...words]);
+
+  beforeAll(async () => {
+    const rows = [
+      ...[0, 60, 120].map((s) => snapshot(T + s)),
+      snapshot(T, [orca()], { tier: '1h' }),
+    ];
+    const file = `${data}/prune.ndjson`;
+    const others = rows.slice(0, 2).map((row) => ({ ...row, address: OTHER_MINT }));
+    writeFileSync(file, [...rows, ...others].map((row) => JSON.stringify(row)).join('\n'));
+    expect((await fathom(['ingest', 'snapshots', file, '--data', data])).status).toBe(0);
+  });
+
+  it('counts in a dry run, over all tokens or of one', async () => {
+    const before = ['--before', String(T + 61), '--dry-run'];
+    expect((await prune(...before)).stderr).toBe('dry run: would delete 5 snapshots (5 cells)\n');
+    expect(documentOf(await prune(...before, '--tier', '1h', '--token', TOKEN, '--json'))).toEqual({
+      before: T + 61,
+      tier: '1h',
+      token: TOKEN,
+      deleted: { snapshots: 1, cells: 1 },
+      dry_run: true,
+    });
+  });
+
+  it('asks, deletes before the time alone, and says so if nothing is left', async () => {
+    const asked = await answering('n\n', ['--before', String(T + 61), '--tier', 'raw'], prune);
+    expect(asked.stderr).toMatch(/Delete 4 snapshots \(4 cells\)\? .* nothing was deleted\n$/s);
+    const ended = await prune('--before', String(T + 61), '--tier', 'raw', '--yes', '--json');
+    expect(documentOf(ended)).toMatchObject({
+      tier: 'raw',
+      token: null,
+      deleted: { snapshots: 4 },
+    });
+    // The 1h snapshot is hidden behind the raw one that is left.
+    expect((await page()).snapshots).toEqual([[120, 1]]);
+    // Nothing is left to do, which is no fault.
+    const again = await prune('--before', String(T + 61), '--tier', 'raw', '--yes');
+    expect(again.status).toBe(0);
+    expect(again.stderr).toContain('deleted 0 snapshots');
+  });
+
+  it.each([
+    [[], 2, /^fathom: --before: expected TIME$/m],
+    [['--before', 'soon', '--yes'], 2, /--before: expected epoch seconds/],
+    [['--before', '-1d', '--tier', '5m', '--yes'], 2, /--tier: expected one of raw, 15m, 1h/],
+    [['--before', '-1d'], 2, /--yes: needed where there is no terminal/],
+    [
+      ['--before', 'now', '--token', `evmchain:0x${'a'.repeat(40)}`, '--yes'],
+      1,
+      /the store does not know evmchain:0xa/,
+    ],
+  ] as [string[], number, RegExp][])('%j ends with its reason', async (words, status, told) => {
+    const ended = await prune(...words);
+    expect(ended.stderr).toMatch(told);
+    expect(ended.status).toBe(status);
   });
 });

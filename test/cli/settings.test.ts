@@ -97,3 +97,37 @@ describe('--stale-after', () => {
     );
   });
 });
+
+describe('retention', () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
+  afterAll(() => {
+    vi.unstubAllEnvs();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const retention = (value: unknown) => {
+    const file = path.join(directory, 'config.json');
+    writeFileSync(file, JSON.stringify({ retention: value }));
+    vi.stubEnv('FATHOM_CONFIG', file);
+    return serveOptions(readWords([], { flags: SERVE_FLAGS, words: {} }).flags).retention;
+  };
+
+  it('has a duration for each tier that is not kept for ever', () => {
+    const kept = { raw: '30d', '15m': '26w', '1h': '9000h' };
+    expect(retention(kept)).toEqual({ raw: 2_592_000, '15m': 15_724_800, '1h': 32_400_000 });
+    expect(retention({ '1h': '90s' })).toEqual({ '1h': 90 });
+    expect(retention({})).toEqual({});
+  });
+
+  it.each([
+    [{ daily: '30d' }, 'retention.daily: expected one of raw, 15m, 1h'],
+    [{ raw: '1.5d' }, 'retention.raw: expected a duration from 1s to 36500d'],
+    [{ raw: '0d' }, 'retention.raw: expected a duration from 1s to 36500d'],
+    // Seconds, or meant as days?
+    [{ raw: '30' }, 'retention.raw: expected a duration with its unit, such as "30d", not "30"'],
+    [{ raw: 30 }, 'retention.raw: expected a duration with its unit, such as "30d", not 30'],
+    [{ raw: null }, 'retention.raw: expected a duration with its unit, such as "30d", not null'],
+    ['30d', 'retention: expected an object with raw, 15m, 1h'],
+  ])('refuses %j', (value, told) => {
+    expect(() => retention(value)).toThrow(told);
+  });
+});

@@ -181,7 +181,9 @@ export const deleteFrame = (what: Deletion): DeleteFrame => ({
   chain: what.address.startsWith('0x') ? 'evmchain' : 'mainchain',
   fromS: 0,
   toS: 2 ** 32,
+  tier: null,
   markets: null,
+  needsAny: true,
   ...what,
 });
 

@@ -1,9 +1,7 @@
 /** `fathom delete --token CHAIN:ADDRESS` */
-import { createInterface } from 'node:readline/promises';
 import { MAX_T_S } from '../../../compute/ingest/fields.js';
-import type { Removed } from '../../../compute/segment/remove.js';
 import { deleteDepth } from '../../../storage/delete.js';
-import { InputError, UsageError } from '../../../storage/errors.js';
+import { UsageError } from '../../../storage/errors.js';
 import type { UseStore } from '../../../storage/ingest/ingest.js';
 import { defineCommand } from '../command.js';
 import {
@@ -15,7 +13,8 @@ import {
   token,
   STORE_FLAGS,
 } from '../flags.js';
-import { count, counted, printJson, tell } from '../output.js';
+import { printJson, tell } from '../output.js';
+import { confirmed, removedText, YES } from '../removal.js';
 import { onStore, rehearsed, storeDirectory } from '../runtime.js';
 
 const FLAGS = {
@@ -48,7 +47,7 @@ const FLAGS = {
     default: 'the last',
     read: instant,
   },
-  yes: { kind: 'switch', meaning: 'does not ask; needed where there is no terminal' },
+  yes: YES,
   'dry-run': DRY_RUN,
   json: JSON_OUTPUT,
 } as const satisfies Flags;
@@ -73,20 +72,17 @@ async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const toS = Math.ceil(flags.to ?? MAX_T_S + 1);
   if (fromS >= toS) throw new UsageError('--from: expected a time before --to');
   const isDryRun = flags['dry-run'];
-  if (!isDryRun && !flags.yes && !process.stdin.isTTY) {
-    throw new UsageError('--yes: needed where there is no terminal on which to ask');
-  }
   const directory = await storeDirectory(flags.data);
   const useStore: UseStore = (body) => onStore(directory, body, flags['accept-damaged-log']);
   const markets = flags.market.length === 0 ? null : flags.market;
   const name = `${chain}:${address}`;
-  const what = { chain, address, markets, fromS, toS };
-  const remove = (dryRun: boolean): Promise<Removed> =>
-    rehearsed(dryRun, directory, () => deleteDepth({ directory, useStore, ...what, dryRun }));
-  if (!isDryRun && !flags.yes && !(await isConfirmed(await remove(true), name))) {
-    throw new InputError('nothing was deleted');
-  }
-  const removed = await remove(isDryRun);
+  const what = { chain, address, markets, fromS, toS, tier: null, needsAny: true };
+  const removed = await confirmed(
+    flags,
+    (dryRun) =>
+      rehearsed(dryRun, directory, () => deleteDepth({ directory, useStore, ...what, dryRun })),
+    (found) => `Delete ${removedText(found)} of ${name}?`,
+  );
   tell(`${isDryRun ? 'dry run: would delete' : 'deleted'} ${removedText(removed)}`);
   if (!flags.json) return;
   printJson({
@@ -101,24 +97,4 @@ async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
     },
     ...(isDryRun ? { dry_run: true } : {}),
   });
-}
-
-async function isConfirmed(removed: Removed, name: string): Promise<boolean> {
-  const asked = createInterface({ input: process.stdin, output: process.stderr });
-  const question = `Delete ${removedText(removed)} of ${name}? There is no undo. [y/N] `;
-  try {
-    const answer = await new Promise<string>((resolve, reject) => {
-      // Nobody answers: the input has ended.
-      asked.once('close', () => setImmediate(resolve, ''));
-      asked.question(question).then(resolve, reject);
-    });
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    asked.close();
-  }
-}
-
-function removedText({ snapshots, changedSnapshots, cells }: Removed): string {
-  const changed = changedSnapshots === 0 ? '' : ` and a part of ${count(changedSnapshots)} more`;
-  return `${counted(snapshots, 'snapshot')}${changed} (${counted(cells, 'cell')})`;
 }

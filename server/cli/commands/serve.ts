@@ -7,6 +7,7 @@ import { withDeadline } from '../../../compute/running-time.js';
 import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
 import { sweepStaging } from '../../../storage/bundle.js';
 import { listenForCommands } from '../../../storage/control.js';
+import { Retaining } from '../../../storage/retention.js';
 import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
 import { liveHandlers } from '../../endpoints.js';
@@ -137,6 +138,14 @@ export async function startService(
     await orders.start();
     // Not awaited: early requests wait for the first boards.
     lp.start();
+    if (Object.keys(options.retention).length > 0) {
+      const retaining = new Retaining({
+        ...{ store, retention: options.retention, nowS: () => clock.nowS() },
+        onRemoved: ({ snapshots, cells }) => log.info('retention deleted', { snapshots, cells }),
+        onError: (error, token) => log.error('retention failed', { ...token }, error),
+      });
+      closing.push(() => retaining.close());
+    }
     putLoopFirst();
     const limiter = new Limiter({ usage: store.usage, plans });
     const server = await startServer({

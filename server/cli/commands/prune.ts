@@ -1,0 +1,93 @@
+/** `fathom prune --before TIME` */
+import { MAX_T_S } from '../../../compute/ingest/fields.js';
+import { TIERS } from '../../../compute/market.js';
+import { pruneDepth, shrinkStore } from '../../../storage/delete.js';
+import type { UseStore } from '../../../storage/ingest/ingest.js';
+import { defineCommand } from '../command.js';
+import {
+  DRY_RUN,
+  type Flags,
+  type FlagValues,
+  instant,
+  JSON_OUTPUT,
+  STORE_FLAGS,
+  token,
+} from '../flags.js';
+import { mebibytes, printJson, Progress, tell } from '../output.js';
+import { confirmed, removedText, YES } from '../removal.js';
+import { onStore, rehearsed, storeDirectory } from '../runtime.js';
+
+const FLAGS = {
+  ...STORE_FLAGS,
+  before: {
+    kind: 'text',
+    placeholder: 'TIME',
+    meaning: 'deletes snapshots before this time',
+    needed: true,
+    read: instant,
+  },
+  tier: {
+    kind: 'text',
+    placeholder: 'T',
+    meaning: 'deletes snapshots of this tier alone',
+    default: 'all tiers',
+    values: TIERS,
+  },
+  token: {
+    kind: 'text',
+    placeholder: 'CHAIN:ADDRESS',
+    meaning: 'deletes snapshots of this token alone',
+    default: 'all tokens',
+    read: token,
+  },
+  yes: YES,
+  'dry-run': DRY_RUN,
+  json: JSON_OUTPUT,
+} as const satisfies Flags;
+
+export const command = defineCommand({
+  about:
+    'Deletes depth history before a time, some tokens in a transaction, and makes the database as small as it gets; a running server follows at once. It says how much there is and asks first. Depth alone is deleted. There is no undo.',
+  words: {},
+  flags: FLAGS,
+  examples: [
+    'fathom prune --before 2026-01-01 --dry-run',
+    'fathom prune --before -90d --tier raw --yes --json',
+    'fathom prune --before now --token evmchain:0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
+  ],
+  run: (flags) => prune(flags),
+});
+
+/** @throws UsageError | InputError */
+async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
+  const directory = await storeDirectory(flags.data);
+  const useStore: UseStore = (body) => onStore(directory, body, flags['accept-damaged-log']);
+  const beforeS = Math.min(Math.ceil(flags.before), MAX_T_S + 1);
+  const what = { directory, useStore, beforeS };
+  const narrowed = { tier: flags.tier ?? null, token: flags.token ?? null };
+  const progress = new Progress();
+  const onProgress = (share: number): void => progress.bar(share, 'tokens');
+  const removed = await confirmed(
+    flags,
+    (dryRun) =>
+      rehearsed(dryRun, directory, () =>
+        pruneDepth({ ...what, ...narrowed, dryRun, onProgress }).finally(() => progress.end()),
+      ),
+    (found) => `Delete ${removedText(found)}?`,
+  );
+  const isDryRun = flags['dry-run'];
+  const file = isDryRun ? null : await shrinkStore(useStore);
+  tell(
+    file === null
+      ? `dry run: would delete ${removedText(removed)}`
+      : `deleted ${removedText(removed)}; the store has ${mebibytes(file.after)} instead of ${mebibytes(file.before)}`,
+  );
+  if (!flags.json) return;
+  printJson({
+    before: beforeS,
+    tier: narrowed.tier,
+    token: flags.token === undefined ? null : `${flags.token.chain}:${flags.token.address}`,
+    deleted: { snapshots: removed.snapshots, cells: removed.cells },
+    ...(file === null ? { dry_run: true } : { store_bytes: file }),
+  });
+}

@@ -1,0 +1,50 @@
+/** What commands that delete depth say and ask. */
+import { createInterface } from 'node:readline/promises';
+import type { Removed } from '../../compute/segment/remove.js';
+import { InputError, UsageError } from '../../storage/errors.js';
+import type { Flag } from './flags.js';
+import { count, counted } from './output.js';
+
+export const YES = {
+  kind: 'switch',
+  meaning: 'does not ask; needed where there is no terminal',
+} as const satisfies Flag;
+
+/**
+ * Removes, after a rehearsal and a question that is answered with yes, unless `yes` or `dry-run` is given.
+ * @param remove removes, or in a dry run counts what it would remove
+ * @param question asks about what the text names
+ * @throws UsageError without a terminal on which to ask | InputError if the answer is no
+ */
+export async function confirmed<T>(
+  flags: { yes: boolean; 'dry-run': boolean },
+  remove: (dryRun: boolean) => Promise<T>,
+  question: (found: T) => string,
+): Promise<T> {
+  const isDryRun = flags['dry-run'];
+  if (isDryRun || flags.yes) return remove(isDryRun);
+  if (!process.stdin.isTTY) {
+    throw new UsageError('--yes: needed where there is no terminal on which to ask');
+  }
+  if (await isYes(question(await remove(true)))) return remove(false);
+  throw new InputError('nothing was deleted');
+}
+
+async function isYes(question: string): Promise<boolean> {
+  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await new Promise<string>((resolve, reject) => {
+      // Nobody answers: the input has ended.
+      asked.once('close', () => setImmediate(resolve, ''));
+      asked.question(`${question} There is no undo. [y/N] `).then(resolve, reject);
+    });
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    asked.close();
+  }
+}
+
+export function removedText({ snapshots, changedSnapshots, cells }: Removed): string {
+  const changed = changedSnapshots === 0 ? '' : ` and a part of ${count(changedSnapshots)} more`;
+  return `${counted(snapshots, 'snapshot')}${changed} (${counted(cells, 'cell')})`;
+}

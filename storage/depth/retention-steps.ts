@@ -1,0 +1,106 @@
+/** Which snapshots go by their age, and which of them stay as snapshots of coarser tiers. */
+import { type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
+import type { SnapshotCopy } from '../../compute/segment/rewrite.js';
+import { DAY_S, HOUR_S, MINUTE_S } from '../../compute/time.js';
+import { type Directory, firstT, rowAt, type SegmentRef } from './directory.js';
+
+/** Seconds for which snapshots of a tier are kept; those of a tier that is left out, for ever. */
+export type Retention = Readonly<Partial<Record<Tier, number>>>;
+
+/** By tier: snapshots before this time go; 0: none do. */
+export type Cutoffs = Readonly<Record<Tier, number>>;
+
+/** Bounds of a step: segments that it deletes, and segments from which it copies. */
+export const RETENTION_LIMITS = { deleted: 256, copied: 16 } as const;
+type Limits = Readonly<Record<keyof typeof RETENTION_LIMITS, number>>;
+
+/** A bounded part of the work on one token. */
+export interface RetentionStep {
+  /** Snapshots of this tier before `toS` go. */
+  tier: Tier;
+  toS: number;
+  /** What is made of them before, ascending in `t` within a tier. */
+  copies: readonly (Omit<SnapshotCopy, 'block'> & { from: SegmentRef })[];
+}
+
+/** Tiers that are made of raw snapshots before these go: the coarser ones that are kept longer. */
+export function madeTiers({ raw, ...kept }: Retention): Tier[] {
+  if (raw === undefined) return [];
+  return (['15m', '1h'] as const).filter((tier) => (kept[tier] ?? Infinity) > raw);
+}
+
+/**
+ * The cut-offs at a time. They lie on whole days where snapshots are kept for a week or more, on whole hours
+ * from a day on, else on whole minutes, so that a token's oldest segment is not rewritten all the time.
+ */
+export function cutoffsAt(retention: Retention, nowS: number): Cutoffs {
+  const cutoff = (tier: Tier): number => {
+    const keptS = retention[tier];
+    if (keptS === undefined) return 0;
+    const stepS = keptS >= 7 * DAY_S ? DAY_S : keptS >= DAY_S ? HOUR_S : MINUTE_S;
+    return Math.max(0, Math.floor((nowS - keptS) / stepS) * stepS);
+  };
+  let raw = cutoff('raw');
+  for (const tier of madeTiers(retention)) {
+    // What a later snapshot may still stand for is not made yet.
+    const lengthS = TIER_LENGTH_S[tier];
+    raw = Math.min(raw, Math.floor(nowS / lengthS) * lengthS + 1);
+  }
+  return { raw, '15m': cutoff('15m'), '1h': cutoff('1h') };
+}
+
+/**
+ * The next step for a token; null if nothing is left to do. A raw snapshot is copied in the step in which it
+ * goes, if it is the newest one of its time. So the steps may end anywhere, and lead to the same.
+ */
+export function nextStep(
+  directory: Directory,
+  cutoffs: Cutoffs,
+  made: readonly Tier[],
+  limits: Limits = RETENTION_LIMITS,
+): RetentionStep | null {
+  for (const tier of TIERS) {
+    const segments = directory[tier];
+    if (segments.length === 0 || firstT(segments[0]) >= cutoffs[tier]) continue;
+    if (tier === 'raw') return rawStep(directory, cutoffs, made, limits);
+    const after = segments.at(limits.deleted);
+    const toS = after === undefined ? cutoffs[tier] : Math.min(cutoffs[tier], firstT(after));
+    return { tier, toS, copies: [] };
+  }
+  return null;
+}
+
+function rawStep(
+  directory: Directory,
+  cutoffs: Cutoffs,
+  made: readonly Tier[],
+  limits: Limits,
+): RetentionStep {
+  const { raw } = directory;
+  const copies: RetentionStep['copies'][number][] = [];
+  let copiedSegments = 0;
+  for (const [i, from] of raw.entries()) {
+    if (firstT(from) >= cutoffs.raw) break;
+    if (i === limits.deleted || copiedSegments === limits.copied) {
+      return { tier: 'raw', toS: firstT(from), copies };
+    }
+    const before = copies.length;
+    for (const [row, t] of from.times.entries()) {
+      if (t >= cutoffs.raw) break;
+      const nextT = from.times[row + 1] ?? raw.at(i + 1)?.times[0] ?? Infinity;
+      for (const tier of made) {
+        const end = endOf(tier, t);
+        const isNewest = endOf(tier, nextT) > end;
+        if (!isNewest || end < cutoffs[tier] || rowAt(directory[tier], end) !== null) continue;
+        copies.push({ from, row, tier, t: end });
+      }
+    }
+    if (copies.length > before) copiedSegments++;
+  }
+  return { tier: 'raw', toS: cutoffs.raw, copies };
+}
+
+/** The time of the coarse snapshot that a raw one at `t` may stand for: the end of `(end - length, end]`. */
+function endOf(tier: Tier, t: number): number {
+  return Math.ceil(t / TIER_LENGTH_S[tier]) * TIER_LENGTH_S[tier];
+}
