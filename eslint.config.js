@@ -6,6 +6,20 @@ const wrapped = {
   '@duckdb/node-api': 'storage/duckdb/*.ts',
   'lz4-napi': 'compute/segment/lz4.ts',
   piscina: 'compute/{pool,worker}.ts',
+  pino: 'server/log.ts',
+  'pino-pretty': 'server/log.ts',
+};
+
+const CLOCKS =
+  'Intervals and deadlines take performance.now(); the time of day comes from storage/wall-clock.ts.';
+/** Nothing but one module asks the system for the time of day. */
+const clockRules = {
+  'no-restricted-syntax': [
+    'error',
+    { selector: "MemberExpression[object.name='Date'][property.name='now']", message: CLOCKS },
+    { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: CLOCKS },
+    { selector: "CallExpression[callee.name='Date']", message: CLOCKS },
+  ],
 };
 
 const importRules = (extra = []) => ({
@@ -42,6 +56,11 @@ export default tseslint.config(
     },
   },
   { files: ['**/*.ts'], rules: importRules() },
+  {
+    files: ['{compute,storage,server,bench}/**/*.{ts,mjs}'],
+    ignores: ['storage/wall-clock.ts'],
+    rules: clockRules,
+  },
   {
     files: ['compute/**/*.ts'],
     rules: importRules([

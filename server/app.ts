@@ -18,6 +18,7 @@ import type { Log } from './log.js';
 import type { Fragments } from './replay/fragments.js';
 import type { Metrics, PageSource } from './operations/metrics.js';
 import { type Checks, operationsRoutes } from './operations/operations.js';
+import { RequestLog } from './operations/request-log.js';
 import { replayPlanHandler } from './replay/replay-plan.js';
 import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/replay.js';
 import { SegmentColumns } from './replay/segment-columns.js';
@@ -80,10 +81,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     below: `${BASE_PATH}/`,
     exposedHeaders: RESPONSE_HEADER_NAMES,
   });
+  const requestLog = new RequestLog(log);
   const engine = await loadEngine(options.engine ?? 'uws', log);
   const server = await startHttpServer({
     ...{ engine, host, port: options.port, handle, log, limits },
-    onRequestEnd: (exchange) => operations?.metrics.requestEnded(exchange),
+    onRequestEnd: (exchange) => {
+      operations?.metrics.requestEnded(exchange);
+      requestLog.ended(exchange);
+    },
   });
   operations?.metrics.follow({
     requestsInFlight: () => server.live,
@@ -93,14 +98,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (admin !== null) {
     try {
       const forAdmin = { engine, ...admin, handle: createRouter(forOperators, log), log, limits };
-      servers.push(await startHttpServer(forAdmin));
+      servers.push(
+        await startHttpServer({
+          ...forAdmin,
+          onRequestEnd: (exchange) => requestLog.ended(exchange),
+        }),
+      );
     } catch (error) {
       await server.close();
       throw error;
     }
   }
   const url = urlOf(host, server.port);
-  log.info(
+  log.always(
     'listening',
     admin === null ? { url } : { url, admin_url: urlOf(admin.host, servers[1].port) },
   );
@@ -110,6 +120,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     close: async () => {
       // Operators can look on while the API drains.
       for (const each of servers) await each.close();
+      requestLog.close();
     },
   };
 }

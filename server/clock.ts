@@ -1,4 +1,5 @@
 /** The service's clock: the only source of 'now' for market data. */
+import { wallS } from '../storage/wall-clock.js';
 
 export interface Clock {
   /** Whole epoch seconds. */
@@ -6,7 +7,7 @@ export interface Clock {
 }
 
 /** The system's clock. */
-export const systemClock: Clock = { nowS: () => Math.floor(Date.now() / 1000) };
+export const systemClock: Clock = { nowS: wallS };
 
 /** A clock that stands still (`--as-of`); `atS` in epoch seconds, rounded down. */
 export function frozenClock(atS: number): Clock {

@@ -1,64 +1,172 @@
-/** The service's log: one line per event, `time=... level=... msg=... key=value ...`. */
-
+/** The log, by pino: a JSON object a line, or lines for people. This module alone knows pino. */
+import { createRequire } from 'node:module';
 import type { Writable } from 'node:stream';
+import { pino } from 'pino';
+import type * as Pretty from 'pino-pretty';
+import { wallMs } from '../storage/wall-clock.js';
+
+/** What each is for is in docs/operating.md. */
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export const LOG_FORMATS = ['json', 'pretty'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Log {
-  info(message: string, fields?: LogFields): void;
-  warn(message: string, fields?: LogFields): void;
-  /** Logs the stack of `error` on the same line. */
+  /** The process ends of it. */
+  fatal(message: string, error: unknown): void;
+  /** Something was not done; the line has the stack of `error`. */
   error(message: string, fields?: LogFields, error?: unknown): void;
+  /** An operator should know. */
+  warn(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  debug(message: string, fields?: LogFields): void;
+  /** Logs at `info`, whatever the level: what starts the server waits for it. */
+  always(message: string, fields: LogFields): void;
+  /**
+   * Logs at `info` what comes often, with fields that many lines share and fields of its own: a line waits
+   * up to GATHER_MS for others.
+   */
+  often(shared: LogFields): (message: string, fields: LogFields) => void;
 }
 
-/** Longer values are cut off. */
-const MAX_VALUE_CHARS = 4096;
+export interface LogOptions {
+  level?: LogLevel;
+  format?: LogFormat;
+  /** Default: standard error. */
+  stream?: LogStream;
+}
 
+/** Where the log goes: a stream that may be read slowly, by nobody, or cannot be written at all. */
+export type LogStream = Pick<Writable, 'writableLength'> & { write(text: string): unknown };
+
+/** Longer texts of a line are cut off. */
+const MAX_VALUE_CHARS = 4096;
 /** Bytes of lines that wait for a reader of the log; further lines are dropped. */
 export const MAX_UNREAD_LOG_BYTES = 2 ** 20;
+/** Lines that come often are written after this time, or once they have this length. */
+const GATHER_MS = 10;
+const GATHERED_CHARS = 16 * 1024;
+
+export function createLog(options: LogOptions = {}): Log {
+  const { level = 'info', format = 'json', stream = process.stderr } = options;
+  const lines = new LineWriter(stream, (count) =>
+    logger.warn({ count }, 'lines of the log were dropped: nobody read them'),
+  );
+  const shape = format === 'json' ? (line: string) => line : prettyLines(stream);
+  const logger = pino(
+    {
+      level,
+      base: null,
+      formatters: { level: (label) => ({ level: label }) },
+      timestamp: timestamps(),
+      serializers: { err: errorFields },
+    },
+    { write: (line: string) => lines.write(shape(line)) },
+  );
+  const unfiltered = logger.child({}, { level: 'info' });
+  const at =
+    (name: LogLevel) =>
+    (message: string, fields: LogFields = {}) => {
+      if (!logger.isLevelEnabled(name)) return;
+      logger[name](bounded(fields), message);
+      lines.flush();
+    };
+  return {
+    fatal(message, error) {
+      logger.fatal({ err: error }, message);
+      lines.flush();
+    },
+    error(message, fields = {}, error = undefined) {
+      const err = error === undefined ? {} : { err: error };
+      logger.error({ ...bounded(fields), ...err }, message);
+      lines.flush();
+    },
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
+    always(message, fields) {
+      unfiltered.info(fields, message);
+      lines.flush();
+    },
+    often(shared) {
+      // Shared fields are put into JSON once.
+      const child = logger.child(shared);
+      return (message, fields) => child.info(fields, message);
+    },
+  };
+}
 
 /**
- * Writes lines to a stream that may be read slowly, or by nobody: beyond MAX_UNREAD_LOG_BYTES they are
- * dropped, which the first line after them says.
+ * Gathers lines and writes them to a stream. Beyond MAX_UNREAD_LOG_BYTES that wait there, lines are
+ * dropped, which is said once there is room. pino's own asynchronous destination would hold a thread of
+ * Node's in the write to a pipe that nobody reads, and with it the end of the process.
  */
-export function lineWriter(stream: Writable): (line: string) => void {
-  let dropped = 0;
-  return (line) => {
-    if (stream.writableLength > MAX_UNREAD_LOG_BYTES) {
-      dropped++;
+class LineWriter {
+  private gathered = '';
+  private dropped = 0;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(
+    private readonly stream: LogStream,
+    private readonly tellDropped: (count: number) => void,
+  ) {}
+
+  write(line: string): void {
+    if (this.stream.writableLength + this.gathered.length > MAX_UNREAD_LOG_BYTES) {
+      this.dropped++;
       return;
     }
-    if (dropped > 0) stream.write(`${dropped} lines of the log were dropped: nobody read them\n`);
-    dropped = 0;
-    stream.write(line);
+    if (this.dropped > 0) {
+      const { dropped } = this;
+      this.dropped = 0;
+      this.tellDropped(dropped);
+    }
+    this.gathered += line;
+    if (this.gathered.length >= GATHERED_CHARS) this.flush();
+    else this.timer ??= setTimeout(() => this.flush(), GATHER_MS).unref();
+  }
+
+  flush(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    if (this.gathered !== '') this.stream.write(this.gathered);
+    this.gathered = '';
+  }
+}
+
+/** pino-pretty is loaded where it is asked for: it takes as long to load as pino does. */
+function prettyLines(stream: LogStream): (line: string) => string {
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof Pretty;
+  const colorize = 'isTTY' in stream && stream.isTTY === true;
+  return prettyFactory({ colorize, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
+}
+
+/** The times of lines, made once a millisecond: to make one costs as much as the rest of a line. */
+function timestamps(): () => string {
+  let atMs = 0;
+  let text = '';
+  return () => {
+    const nowMs = wallMs();
+    if (nowMs !== atMs) text = `,"time":"${new Date(nowMs).toISOString()}"`;
+    atMs = nowMs;
+    return text;
   };
 }
 
-/** @param write takes whole lines with their line ends; default: standard error */
-export function createLog(write: (line: string) => void = lineWriter(process.stderr)): Log {
-  const line = (level: string, message: string, fields: LogFields) => {
-    const pairs = Object.entries({
-      time: new Date().toISOString(),
-      level,
-      msg: message,
-      ...fields,
-    });
-    write(pairs.map(([key, value]) => `${key}=${textOf(value)}`).join(' ') + '\n');
-  };
-  return {
-    info: (message, fields = {}) => line('info', message, fields),
-    warn: (message, fields = {}) => line('warn', message, fields),
-    error: (message, fields = {}, error = undefined) =>
-      line('error', message, error === undefined ? fields : { ...fields, error: stackOf(error) }),
-  };
+/** Errors may carry any field, and some carry what does not belong into a log. */
+function errorFields(error: unknown): LogFields {
+  if (!(error instanceof Error)) return bounded({ message: String(error) });
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  return bounded({ type, message, stack });
 }
 
-/** Bare if unambiguous, else a JSON string, which has no line breaks. */
-function textOf(value: string | number | boolean | null): string {
-  const text = String(value).slice(0, MAX_VALUE_CHARS);
-  return /^[^\s"=\p{C}]+$/u.test(text) ? text : JSON.stringify(text);
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+function bounded(fields: LogFields): LogFields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value.slice(0, MAX_VALUE_CHARS) : value,
+    ]),
+  );
 }

@@ -103,11 +103,11 @@ async function untilOpen<S>(
   stop?: AbortSignal,
 ): Promise<S> {
   await checkDirectory(directory);
-  const deadline = Date.now() + waitMs;
+  const deadlineMs = performance.now() + waitMs;
   for (;;) {
     const store = await open();
     if (store !== null) return store;
-    if (Date.now() >= deadline) throw new StoreBusyError(busy);
+    if (performance.now() >= deadlineMs) throw new StoreBusyError(busy);
     stop?.throwIfAborted();
     await sleep(RETRY_EVERY_MS);
   }

@@ -6,6 +6,7 @@ import type { Chain } from '../compute/market.js';
 import type { QueuedToken, TokenQueue } from './contract.js';
 import type { Database } from './duckdb/database.js';
 import type { SqlValue } from './duckdb/statements.js';
+import { wallS } from './wall-clock.js';
 import { WriteBehind } from './write-behind.js';
 
 /** Tokens in the queue. One more displaces the token whose last request is the oldest. */
@@ -37,7 +38,7 @@ export class WaitingTokens implements TokenQueue {
     private readonly database: Pick<Database, 'rows' | 'runAside'>,
     private readonly options: WaitingTokensOptions,
   ) {
-    this.nowS = options.nowS ?? (() => Math.floor(Date.now() / 1000));
+    this.nowS = options.nowS ?? wallS;
     this.maxTokens = options.maxTokens ?? MAX_QUEUED_TOKENS;
     this.rows = new WriteBehind({
       write: (addresses) => this.write(addresses),

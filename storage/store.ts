@@ -80,6 +80,9 @@ const DATABASE_HEADER_BYTES = 3 * 4096;
 /** What probe() writes: a block of a disk. */
 const PROBE_BYTES = 4096;
 
+type KeyChange = 'created' | 'rotated' | 'revoked';
+type KeyListener = (change: KeyChange, key: Pick<KeyRecord, 'id' | 'tier'>) => void;
+
 export class Store implements StoreOperations {
   readonly depth: DepthReader;
   readonly orders: OrderSource;
@@ -87,6 +90,7 @@ export class Store implements StoreOperations {
   readonly holders: HolderReader;
   private readonly housekeeping: Housekeeping;
   private readonly listeners: ((change: StoreChange) => void)[] = [];
+  private readonly keyListeners: KeyListener[] = [];
   private readonly commitListeners: ((brought: Brought, tookMs: number) => void)[] = [];
 
   private constructor(
@@ -204,6 +208,15 @@ export class Store implements StoreOperations {
     await rm(file);
   }
 
+  /** Calls `listener` with each change of a key, once it is written. */
+  onKeyChange(listener: KeyListener): void {
+    this.keyListeners.push(listener);
+  }
+
+  private tellKeyChange(change: KeyChange, { id, tier }: KeyRecord): void {
+    for (const listener of this.keyListeners) listener(change, { id, tier });
+  }
+
   /** Calls `listener` with what each commit changed, once readers see it. */
   onChange(listener: (change: StoreChange) => void): void {
     this.listeners.push(listener);
@@ -301,6 +314,7 @@ export class Store implements StoreOperations {
   async createKey(request: KeyRequest): Promise<IssuedKey> {
     const issued = await this.keys.create(request);
     this.isUnused = false;
+    this.tellKeyChange('created', issued);
     return issued;
   }
 
@@ -308,12 +322,16 @@ export class Store implements StoreOperations {
     return Promise.resolve(this.keys.list());
   }
 
-  rotateKey(id: string): Promise<IssuedKey> {
-    return this.keys.rotate(id);
+  async rotateKey(id: string): Promise<IssuedKey> {
+    const issued = await this.keys.rotate(id);
+    this.tellKeyChange('rotated', issued);
+    return issued;
   }
 
-  revokeKey(id: string): Promise<KeyRecord> {
-    return this.keys.revoke(id);
+  async revokeKey(id: string): Promise<KeyRecord> {
+    const record = await this.keys.revoke(id);
+    this.tellKeyChange('revoked', record);
+    return record;
   }
 
   listQueue(): Promise<QueuedToken[]> {

@@ -81,13 +81,16 @@ function listeningUrl(child: ChildProcess, exited: Promise<number | null>): Prom
     const fail = (why: string) => reject(new Error(`fathom serve ${why}:\n${log}`));
     const timer = setTimeout(() => fail('did not listen in time'), START_DEADLINE_MS);
     void exited.then((code) => fail(`ended with ${code}`));
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    const read = (text: string): void => {
       log = (log + text).slice(-MAX_LOG_CHARS);
-      const url = /\burl="?(http:\/\/[^\s"]+)/.exec(log)?.[1];
+      const url = /"url":"([^"]+)"/.exec(log)?.[1];
       if (url === undefined) return;
       clearTimeout(timer);
+      // Lines about requests come from here on, which nobody needs.
+      child.stderr?.off('data', read).resume();
       resolve(url);
-    });
+    };
+    child.stderr?.setEncoding('utf8').on('data', read);
   });
 }
 

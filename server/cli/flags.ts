@@ -137,10 +137,16 @@ function readPositionals(given: readonly string[], words: Words): Record<string,
 function readValue(text: string, from: string, declared: Flag | Word): unknown {
   const { values } = declared;
   refuseEmpty(text, from);
-  if (values?.includes(text) === false) {
-    throw new UsageError(`${expectation(from, declared)}, not ${text}${didYouMean(text, values)}`);
-  }
+  if (values !== undefined) oneOf(text, from, values);
   return 'read' in declared && declared.read !== undefined ? declared.read(text, from) : text;
+}
+
+/** @throws UsageError that names the values */
+export function oneOf<V extends string>(text: string, from: string, values: readonly V[]): V {
+  const value = values.find((each) => each === text);
+  if (value !== undefined) return value;
+  const expected = expectation(from, { values });
+  throw new UsageError(`${expected}, not ${text}${didYouMean(text, values)}`);
 }
 
 /** An empty text is mostly a shell's variable that is not set. @throws UsageError */

@@ -35,6 +35,17 @@ export function tolerateOutputErrors(): void {
   });
 }
 
+/** Tells of a failure that nobody caught, with its stack: it is a fault of the program. */
+export let reportCrash = (error: unknown): void => {
+  tell(failureText(error));
+  if (error instanceof Error && error.stack !== undefined) tell(error.stack);
+};
+
+/** Has the server's log tell of it. */
+export function reportCrashesWith(report: (error: unknown) => void): void {
+  reportCrash = report;
+}
+
 /** Time to read what is left on stderr once a command has ended. */
 const STDERR_READER_MS = 2000;
 
@@ -69,13 +80,13 @@ const REDRAW_MS = 200;
 
 /** A line of progress, redrawn in place; silent unless stderr is a terminal. */
 export class Progress {
-  private readonly startedMs = Date.now();
-  private drawnMs = 0;
+  private readonly startedMs = performance.now();
+  private drawnMs = -Infinity;
   private drawn = false;
 
   /** Shows the text if enough time has passed. */
   show(text: string): void {
-    const now = Date.now();
+    const now = performance.now();
     if (!process.stderr.isTTY || now - this.startedMs < PATIENCE_MS) return;
     if (now - this.drawnMs < REDRAW_MS) return;
     this.drawnMs = now;

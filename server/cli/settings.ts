@@ -14,8 +14,9 @@ import { ANY_ORIGIN } from '../http/cors.js';
 import { ENGINE_NAMES, type EngineName } from '../http/engine.js';
 import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log.js';
 import { type Config, type ConfigKind, readConfig } from './config-file.js';
-import { duration, type Flag, type FlagValues, instant, wholeNumber } from './flags.js';
+import { duration, type Flag, type FlagValues, instant, oneOf, wholeNumber } from './flags.js';
 
 /** Default of mainchain's native token. */
 export const DEFAULT_NATIVE: NativeCurrency = {
@@ -139,6 +140,24 @@ const FLAGS = {
     fallback: '127.0.0.1',
     read: (text: string) => text,
   },
+  'log-level': {
+    kind: 'text',
+    placeholder: 'LEVEL',
+    meaning: 'the least level of lines in the log',
+    default: 'info',
+    values: LOG_LEVELS,
+    fallback: 'info',
+    read: (text: string, from: string) => oneOf(text, from, LOG_LEVELS),
+  },
+  'log-format': {
+    kind: 'text',
+    placeholder: 'FORMAT',
+    meaning: 'lines of the log: a JSON object each, or for people',
+    default: 'json, on a terminal pretty',
+    values: LOG_FORMATS,
+    fallback: null,
+    read: (text: string, from: string) => oneOf(text, from, LOG_FORMATS),
+  },
   'http-engine': {
     kind: 'text',
     placeholder: 'E',
@@ -257,6 +276,7 @@ export interface ServeOptions {
   columnBytes: number;
   /** Where /healthz, /readyz and /metrics are; null: with the API. */
   admin: { host: string; port: number } | null;
+  log: { level: LogLevel; format: LogFormat };
   engine: EngineName;
   /** How long the server takes requests after it was told to stop. */
   stopDelayS: number;
@@ -298,6 +318,10 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
     fragmentBytes: valueOf('fragments-memory-mib'),
     columnBytes: valueOf('columns-memory-mib'),
     admin: adminPort === null ? null : { host: valueOf('admin-host'), port: adminPort },
+    log: {
+      level: valueOf('log-level'),
+      format: valueOf('log-format') ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    },
     engine: valueOf('http-engine'),
     stopDelayS: valueOf('stop-delay'),
     lenientParameters: valueOf('lenient-parameters'),

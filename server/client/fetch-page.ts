@@ -1,6 +1,7 @@
 /** Fetches a page, with retries while the server is busy, limits the rate or is unreachable. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '../../storage/errors.js';
+import { wallMs } from '../../storage/wall-clock.js';
 import { PageFault, parsePage, type RemotePage } from './page.js';
 import { flagOf, ReplayError, repeated } from './request.js';
 
@@ -58,7 +59,7 @@ async function ask(url: URL, options: GetOptions): Promise<Outcome> {
   const message = `${url.origin} answered ${reply.status}: ${wordsOf(reply)}`;
   const kind = retryKind(reply);
   if (kind === null) throw wrongFlag(reply) ?? new ReplayError(message);
-  return { kind, askedMs: retryAfterMs(reply.headers, Date.now()), message };
+  return { kind, askedMs: retryAfterMs(reply.headers, wallMs()), message };
 }
 
 interface HttpReply {

@@ -8,6 +8,9 @@ import type { BytesInFlight } from './budget.js';
 import type { EngineRequest } from './engine.js';
 import { ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
 
+const REQUEST_ID_HEADER = 'x-request-id';
+/** An id that a client, or a proxy, may give its request: it goes into the log and back in the reply. */
+const REQUEST_ID = /^[\w.:+/=~-]{1,128}$/;
 /** Request headers that the service reads. */
 const REQUEST_HEADERS = [
   'x-api-key',
@@ -16,6 +19,7 @@ const REQUEST_HEADERS = [
   'if-none-match',
   'want-repr-digest',
   'origin',
+  REQUEST_ID_HEADER,
 ] as const;
 /** Further headers that it reads of a request with a body. */
 const BODY_HEADERS = ['content-type', 'content-encoding'] as const;
@@ -67,18 +71,19 @@ export class Exchange {
   private isAborted = false;
   private cancelFlag: Int32Array | null = null;
   private settle: Settle | null = null;
-  private keyId: string | null = null;
+  private knownKeyId: string | null = null;
   private gone: (() => void) | null = null;
   private stopWatch: (() => void) | null = null;
   private countedBytes = 0;
   private readonly startedMs = performance.now();
   private sentStatus: number | null = null;
+  private sentBytes = 0;
   /** When the client last kept to the least rate, on the clock of runningMs(); null: nothing waits for it. */
   private progressAtMs: number | null = null;
 
-  constructor(host: ExchangeHost, id: string, request: EngineRequest) {
+  /** @param nextId makes an id for a request that has none */
+  constructor(host: ExchangeHost, nextId: () => string, request: EngineRequest) {
     this.host = host;
-    this.id = id;
     this.request = request;
     this.method = request.method;
     this.path = request.path;
@@ -87,7 +92,9 @@ export class Exchange {
     REQUEST_HEADERS.forEach(copy);
     if (this.method === 'POST') BODY_HEADERS.forEach(copy);
     if (this.method === 'OPTIONS') copy(PREFLIGHT_HEADER);
-    this.replyHeaders = [['X-Request-Id', id]];
+    const givenId = this.header(REQUEST_ID_HEADER);
+    this.id = REQUEST_ID.test(givenId) ? givenId : nextId();
+    this.replyHeaders = [['X-Request-Id', this.id]];
     request.onGone(() => this.onAborted());
   }
 
@@ -101,9 +108,19 @@ export class Exchange {
     return performance.now() - this.startedMs;
   }
 
+  /** The id of the request's key; null: it has none, or none that is known yet. */
+  get keyId(): string | null {
+    return this.knownKeyId;
+  }
+
   /** Whether the request has no key, or none that is known yet. */
   get isKeyless(): boolean {
-    return this.keyId === null;
+    return this.knownKeyId === null;
+  }
+
+  /** Bytes of the reply's body that the kernel has taken. */
+  get bytes(): number {
+    return this.sentBytes;
   }
 
   /** How long the client has read less than the least rate; 0 where nothing waits for it. */
@@ -140,7 +157,7 @@ export class Exchange {
 
   /** Sets the key of the request: the reply's bytes count against its limit. */
   belongsTo(keyId: string): void {
-    this.keyId = keyId;
+    this.knownKeyId = keyId;
   }
 
   /** Sets the listener that is called when the request ends. */
@@ -203,12 +220,14 @@ export class Exchange {
     const { leastBytesPerS, stallLimitMs } = this.host;
     const leastBytes = (leastBytesPerS * stallLimitMs) / 1000;
     const done = this.request.reply(head, body, (taken, isAll) => {
+      this.sentBytes = taken;
       if (isAll) this.end();
       else if (taken - countedOffset >= leastBytes) {
         countedOffset = taken;
         this.progressAtMs = runningMs();
       }
     });
+    if (done) this.sentBytes = sent;
     if (done) this.end();
     else this.watch();
   }

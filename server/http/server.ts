@@ -77,7 +77,7 @@ export async function startHttpServer({
   };
   const nextId = requestIds();
   const onRequest = (request: EngineRequest) => {
-    const exchange = new Exchange(exchangeHost, nextId(), request);
+    const exchange = new Exchange(exchangeHost, nextId, request);
     live.add(exchange);
     handle(exchange);
   };

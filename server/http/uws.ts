@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type * as Uws from 'uWebSockets.js';
+import { wallMs } from '../../storage/wall-clock.js';
 import {
   type EngineRequest,
   type HttpEngine,
@@ -142,7 +143,7 @@ class UwsRequest implements EngineRequest {
       return;
     }
     // The library cannot end both such a reply and its connection, so that for it the reply never ends.
-    headers.push(['Date', new Date().toUTCString()], ['Connection', 'close']);
+    headers.push(['Date', new Date(wallMs()).toUTCString()], ['Connection', 'close']);
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
     res.writeStatus(`${head.status} ${head.reason}\r\n${lines.join('')}`);
     const closing = setImmediate(() => res.close());

@@ -1,5 +1,6 @@
 /** The state of one key's limits: its rate buckets and its calls this month. */
 import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
+import { wallMs } from '../../storage/wall-clock.js';
 import type { RateBucket } from '../api/endpoint.js';
 import { SHARED_BUCKET, planOfKey, type Plan, type Plans } from './plans.js';
 
@@ -20,7 +21,7 @@ export interface LimitClock {
 
 export const systemLimitClock: LimitClock = {
   steadyUs: () => Math.floor(performance.now() * 1000),
-  wallMs: () => Date.now(),
+  wallMs,
 };
 
 /**

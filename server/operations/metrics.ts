@@ -9,7 +9,7 @@ const OTHER_METHOD = 'other';
 /** The route of a request that no route takes. */
 const NO_ROUTE = 'none';
 /** The status of a request whose client went before the reply. */
-const CLIENT_GONE = 499;
+export const CLIENT_GONE = 499;
 /** Upper bounds, in seconds. */
 const REQUEST_BUCKETS_S = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,

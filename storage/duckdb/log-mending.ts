@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DamagedLogError } from '../errors.js';
+import { wallMs } from '../wall-clock.js';
 import { writeWhole } from '../whole-file.js';
 import { readLog } from './log-frames.js';
 
@@ -85,7 +86,7 @@ async function cut(
   keptBytes: number,
   what: 'torn' | 'damaged',
 ): Promise<string> {
-  const copy = `${log}.${what}-${new Date().toISOString().replaceAll(/[-:]/g, '')}`;
+  const copy = `${log}.${what}-${new Date(wallMs()).toISOString().replaceAll(/[-:]/g, '')}`;
   if (keptBytes === 0) {
     // Needs no room.
     await rename(log, copy);

@@ -6,6 +6,7 @@ import { checkDirectory } from '../access.js';
 import { sweepStaging } from '../bundle.js';
 import type { CommitReport, StoreOperations } from '../contract.js';
 import { InputError, StoreChangedError, UsageError } from '../errors.js';
+import { wallMs } from '../wall-clock.js';
 import { withBasePrices } from './base-prices.js';
 import { cellChunks, type Chunk, snapshotChunks } from './chunks.js';
 import { checkMerge, type Dataset, type FileFormat, formatOf } from './datasets.js';
@@ -51,7 +52,7 @@ export async function* ingestFiles(request: IngestRequest): AsyncGenerator<FileR
   // A wrong name is refused before the first file is read.
   const formats = files.map((file) => formatOf(file, dataset, request.format));
   await checkDirectory(request.directory);
-  if (request.dryRun !== true) await sweepStaging(request.directory, Date.now());
+  if (request.dryRun !== true) await sweepStaging(request.directory, wallMs());
   for (const [i, file] of files.entries()) {
     const ingest = (from: string): Promise<FileReport> =>
       ingestFile(request, file, from, formats[i]);

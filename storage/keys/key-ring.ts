@@ -10,6 +10,7 @@ import type { Database } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
 import type { SqlRow } from '../duckdb/statements.js';
 import { InputError, UnwrittenError } from '../errors.js';
+import { wallS } from '../wall-clock.js';
 import { writeWhole } from '../whole-file.js';
 import { WriteBehind } from '../write-behind.js';
 import { type Revocation, RevocationFile } from './revocations.js';
@@ -66,7 +67,7 @@ export class KeyRing implements KeySource {
     database: Database,
     directory: string,
     onError: (error: unknown) => void,
-    nowS: () => number = () => Math.floor(Date.now() / 1000),
+    nowS: () => number = wallS,
   ): Promise<KeyRing> {
     const rows = await database.rows(
       `SELECT id, name, tier, hint, requests_per_minute, monthly_quota, created_at, revoked_at, digest

@@ -54,7 +54,9 @@ describe('a server', () => {
         .split('\n')
         .filter((line) => line.includes('http://'));
       expect(listening).toEqual([
-        expect.stringMatching(/^time=\S+ level=info msg=listening url=http:\/\/127\.0\.0\.1:\d+$/),
+        expect.stringMatching(
+          /^\{"level":"info","time":"\S+Z","url":"http:\/\/127\.0\.0\.1:\d+","msg":"listening"\}$/,
+        ),
       ]);
       expect((await server.get('/replay/x', 'no key')).status).toBe(401);
       if (process.platform === 'linux') expectLoopFirst(server);
@@ -204,7 +206,7 @@ describe('settings', () => {
     const server = await serve(null, [], { cwd: home });
     // A new store is said, as it may be in a mistyped directory.
     await becomes(
-      () => Promise.resolve(server.logged().includes('level=warn msg="the store is empty" data=')),
+      () => Promise.resolve(server.logged().includes('"msg":"the store is empty"')),
       true,
       1000,
     );

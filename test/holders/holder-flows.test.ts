@@ -4,7 +4,7 @@ import { holderFlow, type HolderFlowInput } from '../../compute/holders/flow.js'
 import type { ComputePool } from '../../compute/pool.js';
 import { Scheduler, type Work } from '../../compute/scheduler.js';
 import { HolderFlows, type TokenFlow } from '../../server/holders/holder-flows.js';
-import { createLog } from '../../server/log.js';
+import { logInto } from '../support/log.js';
 import { MemoryHolders } from '../support/memory-sources.js';
 
 const NOW_S = 1_794_659_696;
@@ -41,7 +41,7 @@ function makeFlows(maxKept?: number): HolderFlows {
       scheduler.run(work, key, () => job(run), null),
   } as unknown as Pick<ComputePool, 'schedule'>;
   const clock = { nowS: () => time.nowS };
-  const log = createLog((line) => void logged.push(line));
+  const log = logInto(logged);
   return new HolderFlows({
     source,
     pool,

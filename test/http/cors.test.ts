@@ -6,7 +6,7 @@ import { loadEngine } from '../../server/http/engine.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
-import { createLog } from '../../server/log.js';
+import { NO_LOG } from '../support/log.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryUsage } from '../support/memory-sources.js';
 import { MINT, NOW_S, startTestService, steadyStore } from '../support/service.js';
@@ -136,10 +136,9 @@ describe('with another setting', () => {
   let server: HttpServer;
   let origins: string[] = [];
   beforeAll(async () => {
-    const log = createLog(() => undefined);
     server = await startHttpServer({
-      engine: await loadEngine('uws', log),
-      ...{ host: '127.0.0.1', port: 0, log },
+      engine: await loadEngine('uws', NO_LOG),
+      ...{ host: '127.0.0.1', port: 0, log: NO_LOG },
       handle: (exchange) => {
         const handle = withCors((asked) => asked.replyJson(200, {}), {
           origins,

@@ -1,6 +1,6 @@
 /** How the ranges of tokens follow their depth: a bounded share of the time, and never long behind. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createLog } from '../../server/log.js';
+import { logInto } from '../support/log.js';
 import { RangeBook } from '../../server/lp/range-book.js';
 
 const BUSY = 'B'.repeat(40);
@@ -22,7 +22,7 @@ describe('the ranges of tokens', () => {
       depth: { token: () => ({ tokenId: 1 }), plan } as never,
       workers: {} as never,
       clock: { nowS: () => 1_794_659_696 },
-      log: createLog((line) => void logged.push(line)),
+      log: logInto(logged),
       onChange: ({ address }) => reads.push({ address, atMs: performance.now() }),
     });
     return { book, reads, logged };

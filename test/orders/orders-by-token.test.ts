@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LimitOrdersByToken } from '../../server/orders/orders-by-token.js';
-import { createLog } from '../../server/log.js';
+import { logInto } from '../support/log.js';
 import { MemoryOrders } from '../support/memory-sources.js';
 import { limitOrder } from '../support/orders.js';
 
@@ -17,10 +17,7 @@ beforeEach(() => {
   source.limit = [orderOf('a', '1', 5), orderOf('b', '2', 1), orderOf('a', '3', 2)];
   logged = [];
   told = [];
-  book = new LimitOrdersByToken(
-    source,
-    createLog((line) => void logged.push(line)),
-  );
+  book = new LimitOrdersByToken(source, logInto(logged));
   book.onChange((addresses) => told.push([...addresses]));
 });
 afterEach(async () => {

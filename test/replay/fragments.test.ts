@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import { renderPage } from '../../compute/replay/render.js';
 import { settingsOf } from '../support/settings.js';
-import { createLog } from '../../server/log.js';
+import { logInto } from '../support/log.js';
 import type { PageIdentity } from '../../server/replay/caching.js';
 import { Fragments, FRAGMENTS_BYTES, pageOfPlan } from '../../server/replay/fragments.js';
 import { headOfPlan } from '../../server/replay/rendering.js';
@@ -15,7 +15,7 @@ import { MINT, NOW_S, steadyStore } from '../support/service.js';
 import { commitRows, DataDirectory, openStore, orca, snapshot } from '../support/stores.js';
 
 const logged: string[] = [];
-const log = createLog((line) => void logged.push(line));
+const log = logInto(logged);
 const opened: Fragments[] = [];
 let pool: ComputePool;
 

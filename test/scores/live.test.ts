@@ -107,7 +107,7 @@ describe('fathom queue', () => {
       expect(atS).toBeGreaterThanOrEqual(beforeS);
       expect(atS).toBeLessThanOrEqual(Date.now() / 1000);
     }
-    expect(server.logged()).toContain(`address=${OTHER}`);
+    expect(server.logged()).toContain(`"address":"${OTHER}"`);
     // It is written within the second: a killed server has lost nothing that is older.
     await sleep(1000);
     await server.stop('SIGKILL');

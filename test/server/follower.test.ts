@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Follower, LiveValue, type FollowerOptions } from '../../server/follower.js';
-import { createLog } from '../../server/log.js';
+import { logInto } from '../support/log.js';
 
-let logged: string[];
+const logged: string[] = [];
 beforeEach(() => {
-  logged = [];
+  logged.length = 0;
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
 });
 afterEach(() => vi.useRealTimers());
 
-const log = createLog((line) => void logged.push(line));
+const log = logInto(logged);
 const passMs = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe('a follower', () => {
@@ -77,7 +77,7 @@ describe('a follower', () => {
     await follower.settled();
     expect(batches.splice(0)).toEqual([['a', 'b', 'c', 'd'], ['a'], ['b'], ['c'], ['d']]);
     expect(logged).toHaveLength(1);
-    expect(logged[0]).toContain('msg="keys failed" key=c failed=2');
+    expect(logged[0]).toContain('"key":"c","failed":2');
     isBroken = false;
     await passMs(4_999);
     expect(batches).toEqual([]);

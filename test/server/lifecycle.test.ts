@@ -1,15 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { createInterface } from 'node:readline';
-import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { BOARDS_IN_WORK } from '../../compute/scheduler.js';
 import { startServer } from '../../server/app.js';
 import { systemClock, frozenClock } from '../../server/clock.js';
-import { createLog, lineWriter, MAX_UNREAD_LOG_BYTES } from '../../server/log.js';
 import { MemoryDepth, MemoryKeys } from '../support/memory-depth.js';
+import { NO_LOG } from '../support/log.js';
 import { RawClient, eventually, requestText } from '../support/raw-client.js';
 import {
   KEY,
@@ -165,8 +163,12 @@ describe('starting', () => {
   it('logs one line with the URL', async () => {
     const service = await start();
     expect(service.logged.length).toBe(1);
-    expect(service.logged[0]).toMatch(/^time=\S+ level=info msg=listening url=http:\S+\n$/);
-    expect(service.logged[0]).toContain(service.server.url);
+    expect(JSON.parse(service.logged[0])).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
+      url: service.server.url,
+      msg: 'listening',
+    });
   });
 
   it('names the port that is in use, by a server like this or any other', async () => {
@@ -242,40 +244,6 @@ describe('clocks', () => {
   });
 });
 
-describe('the log', () => {
-  it('keeps an event on one line, whatever is in it', () => {
-    const lines: string[] = [];
-    createLog((line) => void lines.push(line)).error(
-      'two words',
-      { plain: 'a/b', count: 3, none: null, hostile: 'x\ny="z" level=info', empty: '' },
-      new Error('first\nsecond'),
-    );
-    expect(lines.length).toBe(1);
-    expect(lines[0].trimEnd()).not.toMatch(/[\r\n]/);
-    expect(lines[0]).toContain('msg="two words" plain=a/b count=3 none=null');
-    expect(lines[0]).toContain('hostile="x\\ny=\\"z\\" level=info" empty=""');
-    expect(lines[0]).toContain('error="Error: first\\nsecond');
-  });
-
-  it('drops lines that nobody reads, and says how many once somebody does', async () => {
-    const stream = new PassThrough({ highWaterMark: 1 });
-    const write = lineWriter(stream);
-    const line = `${'x'.repeat(1023)}\n`;
-    for (let i = 0; i < 3000; i++) write(line);
-    expect(stream.writableLength).toBeLessThan(MAX_UNREAD_LOG_BYTES + 2 * line.length);
-    const lines = createInterface({ input: stream });
-    const read: string[] = [];
-    lines.on('line', (text) => void read.push(text));
-    await vi.waitFor(() => expect(stream.writableLength).toBe(0));
-    write('last\n');
-    await vi.waitFor(() => expect(read.at(-1)).toBe('last'));
-    expect(read.at(-2)).toBe(
-      `${3000 - (read.length - 2)} lines of the log were dropped: nobody read them`,
-    );
-    lines.close();
-  });
-});
-
 async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', () => resolve()));
@@ -286,8 +254,7 @@ async function freePort(): Promise<number> {
 
 async function startAt(service: TestService, host: string, port: number) {
   const { pool, depth, handlers } = service;
-  const log = createLog(() => {});
   const clock = frozenClock(NOW_S);
   const keys = new MemoryKeys();
-  return startServer({ depth, keys, handlers, pool, clock, host, port, log });
+  return startServer({ depth, keys, handlers, pool, clock, host, port, log: NO_LOG });
 }

@@ -147,7 +147,7 @@ describe('metrics', () => {
     const other = path.join(directory, 'other');
     const flags = ['--port', '0', '--admin-port', '0', '--threads', '1', '--stop-delay', '5m'];
     const second = await serve(other, flags);
-    const [, admin] = / admin_url=(\S+)/.exec(second.logged()) ?? [];
+    const [, admin] = /"admin_url":"([^"]+)"/.exec(second.logged()) ?? [];
     expect((await at(admin, '/healthz')).status).toBe(200);
     expect((await samples(admin)).size).toBeGreaterThan(50);
     expect((await at(admin, '/docs')).status).toBe(404);

@@ -51,7 +51,7 @@ function fileOf(directory: DataDirectory, t: number, cells = 3): string {
 async function serve(directory: string): Promise<{ server: Script; url: string }> {
   const words = ['serve', '--data', directory, '--port', '0', '--as-of', String(NOW_S)];
   const server = Script.fathom([...words, '--threads', '1']);
-  const [, url] = await server.line(/msg=listening url=(\S+)/);
+  const [, url] = await server.line(/"url":"([^"]+)","msg":"listening"/);
   return { server, url };
 }
 

@@ -10,7 +10,7 @@ import { vi } from 'vitest';
 import { runCommand } from '../../server/cli/commands.js';
 import { startService } from '../../server/cli/commands/serve.js';
 import { settingsOf } from './settings.js';
-import { createLog } from '../../server/log.js';
+import { logInto } from './log.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { Store } from '../../storage/store.js';
 import { MAIN, type Ended } from './processes.js';
@@ -154,10 +154,10 @@ export async function serve(
     void ended.then(() => reject(new Error(`serve ended; it said: ${log}${stdout}`)));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       log += text;
-      const found = /https?:\/\/[^\s"]+/.exec(log);
+      const found = /"url":"([^"]+)"/.exec(log);
       if (found === null) return;
       clearTimeout(timer);
-      resolve(found[0]);
+      resolve(found[1]);
     });
   });
   const server: Server = {
@@ -186,16 +186,16 @@ export async function serveHere(
   process.env = cleanEnvironment(env);
   const options = settingsOf(['--data', directory, '--port', '0', '--threads', '1', ...words]);
   process.env = before;
-  let logged = '';
-  const log = createLog((line) => (logged += line));
-  const running = await startService(options, undefined, log);
+  const logged: string[] = [];
+  const log = logInto(logged);
+  const running = await startService(options, log);
   const { url } = running;
   let ended: Promise<void> | null = null;
   const service: Service = {
     url,
     get: (pathAndQuery, key) =>
       fetch(`${url}/api/v1${pathAndQuery}`, { headers: { 'x-api-key': key } }),
-    logged: () => logged,
+    logged: () => logged.join('\n'),
     stop: () => (ended ??= running.close()),
   };
   servers.push(service);

@@ -12,7 +12,7 @@ import { HolderFlows } from '../../server/holders/holder-flows.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
-import { createLog } from '../../server/log.js';
+import { logInto } from './log.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
 import { LiveOrders } from '../../server/orders/live-orders.js';
 import { Fragments } from '../../server/replay/fragments.js';
@@ -141,7 +141,7 @@ export interface TestServiceOptions {
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { threads = 1, limits = {}, depth = new MemoryDepth() } = options;
   const logged: string[] = [];
-  const log = createLog((line) => void logged.push(line));
+  const log = logInto(logged);
   const keys = new MemoryKeys();
   keys.add(KEY, 'premium');
   keys.add(ENTERPRISE_KEY, 'enterprise');

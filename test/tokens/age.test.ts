@@ -208,19 +208,22 @@ describe('the age of data', () => {
 
   it('is logged once where no token has fresh data, and where one has again', async () => {
     const lines = (): (string | undefined)[] =>
-      service.logged.flatMap(
-        (line) => /(\w+ msg="(?:every token's|snapshots are fresh).*)/.exec(line)?.[1] ?? [],
-      );
+      service.logged.flatMap((line) => {
+        const { level, msg, newest } = JSON.parse(line) as Record<string, string>;
+        return /^(every token's|snapshots are fresh)/.test(msg)
+          ? [`${level}: ${msg}: ${newest}`]
+          : [];
+      });
     expect(lines()).toEqual([]);
     await service.turnTo(FRESH_T + STALE_AFTER_S + 1);
     await service.turnTo(FRESH_T + STALE_AFTER_S + 2);
-    const stale = `warn msg="every token's newest snapshot is stale" newest=${new Date(FRESH_T * 1000).toISOString()}`;
+    const stale = `warn: every token's newest snapshot is stale: ${new Date(FRESH_T * 1000).toISOString()}`;
     expect(lines()).toEqual([stale]);
     expect(await topScores()).toEqual([[], 3]);
     const t = FRESH_T + STALE_AFTER_S + 2;
     await commitRows(service.store, [depthOf(FRESH, t)]);
     await service.settled();
-    const fresh = `info msg="snapshots are fresh again" newest=${new Date(t * 1000).toISOString()}`;
+    const fresh = `info: snapshots are fresh again: ${new Date(t * 1000).toISOString()}`;
     expect(lines()).toEqual([stale, fresh]);
   });
 

@@ -193,7 +193,7 @@ describe('tokens in memory', () => {
     expect(body.depth_data[0].support).toBe(159);
     const delayed = await service.get(`/market-depth?token_address=${address}&delayed=true`);
     expect(delayed.body.depth_data[0].support).toBe(159);
-    expect(service.logged.filter((line) => line.includes('level=error'))).toEqual([]);
+    expect(service.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   });
 
   it('answers for a token from the moment on that its commit returns', async () => {

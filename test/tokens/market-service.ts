@@ -6,7 +6,7 @@ import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
 import { liveHandlers } from '../../server/endpoints.js';
 import { TopScores } from '../../server/scores/top-scores.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
-import { createLog } from '../../server/log.js';
+import { logInto } from '../support/log.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
@@ -71,7 +71,7 @@ export class MarketService {
     const time = { nowS: NOW_S };
     const clock: Clock = { nowS: () => time.nowS };
     const logged: string[] = [];
-    const log = createLog((line) => void logged.push(line));
+    const log = logInto(logged);
     const tokens = new LiveTokens({
       source: store.depth,
       pool,

@@ -13,6 +13,7 @@ import {
   type DemoTotals,
 } from '../../../storage/demo/fill.js';
 import { InputError } from '../../../storage/errors.js';
+import { wallS } from '../../../storage/wall-clock.js';
 import type { IssuedKey, StoreOperations } from '../../../storage/contract.js';
 import { defineCommand } from '../command.js';
 import {
@@ -76,7 +77,7 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const directory = dataDirectory(flags.data);
   const wanted: DemoMarker = {
     seed: flags.seed ?? DEMO_SEED,
-    untilS: Math.floor(flags.until ?? nowS()),
+    untilS: Math.floor(flags.until ?? wallS()),
     filled: false,
   };
   /** Whether to resume an interrupted fill, which flags for another market prevent. */
@@ -153,7 +154,7 @@ async function keepAlive(request: DemoRequest, { marker, signal }: LiveMarket): 
   const live: DemoRequest = { ...request, signal };
   let collected = marker;
   while (!signal.aborted) {
-    const t = nowS();
+    const t = wallS();
     await carryOn(live, marker.seed, t);
     collected = await collectFlat(live, collected, t);
     await sleep(COLLECT_EVERY_MS, undefined, { signal }).catch(() => undefined);
@@ -169,8 +170,4 @@ async function fillWithProgress(request: DemoRequest, marker: DemoMarker): Promi
   } finally {
     progress.end();
   }
-}
-
-function nowS(): number {
-  return Math.floor(Date.now() / 1000);
 }

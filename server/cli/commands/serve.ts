@@ -7,13 +7,14 @@ import { withDeadline } from '../../../compute/running-time.js';
 import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
 import { sweepStaging } from '../../../storage/bundle.js';
 import { listenForCommands } from '../../../storage/control.js';
+import { wallMs } from '../../../storage/wall-clock.js';
 import { Retaining } from '../../../storage/retention.js';
 import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
 import { liveHandlers } from '../../endpoints.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
 import { Limiter } from '../../limits/limiter.js';
-import { createLog } from '../../log.js';
+import { createLog, type Log } from '../../log.js';
 import { Metrics } from '../../operations/metrics.js';
 import { LpTools } from '../../lp/lp-tools.js';
 import { LiveOrders } from '../../orders/live-orders.js';
@@ -23,6 +24,7 @@ import { TopScores } from '../../scores/top-scores.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { LiveTokens } from '../../tokens/live-tokens.js';
 import { defineCommand } from '../command.js';
+import { reportCrashesWith } from '../output.js';
 import { ACCEPT_DAMAGED_LOG } from '../flags.js';
 import { onStore, stopSignal, storeOptions } from '../runtime.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
@@ -50,9 +52,10 @@ export const command = defineCommand({
 async function serve(options: ServeOptions): Promise<void> {
   const ending = new AbortController();
   const stopped = stopSignal().then(() => ending.abort());
+  const log = createLog(options.log);
+  reportCrashesWith((error) => log.fatal('the server crashed', error));
   try {
-    const log = createLog();
-    const service = await startService(options, ending.signal, log);
+    const service = await startService(options, log, ending.signal);
     const { tokens } = await onStore(options.directory, (store) => store.summary());
     // A new store may be a mistyped directory.
     if (tokens === 0) log.warn('the store is empty', { data: options.directory });
@@ -67,13 +70,12 @@ async function serve(options: ServeOptions): Promise<void> {
 /**
  * Opens the store, starts the pool and the server, and listens for commands.
  * @param stop aborts the wait for the store
- * @param log standard error by default
  * @throws InputError | StoreBusyError | Error if the port is in use
  */
 export async function startService(
   options: ServeOptions,
+  log: Log,
   stop?: AbortSignal,
-  log = createLog(),
 ): Promise<RunningServer> {
   const { directory, host, port, asOfS, threads, plans, native, quotes, evmChainId } = options;
   const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
@@ -92,12 +94,13 @@ export async function startService(
     closing.push(() => pool.close());
     const opening = {
       ...storeOptions(pool),
+      onBackgroundError: (error: unknown, work: string) => onError(`${work} failed`)(error),
       acceptDamagedLog: options.acceptDamagedLog,
       onLogCut: (text: string) => log.warn(text),
     };
     const store = await openForServer(directory, opening, LOCK_WAIT_MS, stop);
     closing.push(() => store.close());
-    await sweepStaging(directory, Date.now());
+    await sweepStaging(directory, wallMs());
     // Earlier versions stored fragments on disk.
     await rm(path.join(directory, 'fragments'), { recursive: true, force: true });
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
@@ -121,6 +124,9 @@ export async function startService(
       orders.touch(change);
       holderFlows.touch(change.holderTokens);
     });
+    store.onKeyChange((change, { id, tier }) =>
+      log.info(`key ${change}`, { key_id: id, key_tier: tier }),
+    );
     store.onCommit(({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
     metrics.follow({
       pagesWaiting: () => pool.waiting('page'),

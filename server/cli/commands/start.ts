@@ -6,9 +6,10 @@ import { demoTokens, DEMO_SEED } from '../../../compute/demo/tokens.js';
 import { readMarker } from '../../../storage/demo/fill.js';
 import { DOCS_PATH } from '../../api/docs.js';
 import { BASE_PATH } from '../../api/endpoint.js';
+import { createLog } from '../../log.js';
 import { defineCommand } from '../command.js';
 import { ACCEPT_DAMAGED_LOG } from '../flags.js';
-import { printLine, tell } from '../output.js';
+import { printLine, reportCrashesWith, tell } from '../output.js';
 import { onStore, stopSignal } from '../runtime.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
 import { DEMO_THREADS, renewDemoKey } from './demo.js';
@@ -43,7 +44,9 @@ const FIRST_DATA_POLL_MS = 100;
 
 /** Runs until SIGTERM or SIGINT. */
 async function start(options: ServeOptions): Promise<void> {
-  const service = await startService({ ...options, threads: options.threads ?? DEMO_THREADS });
+  const log = createLog(options.log);
+  reportCrashesWith((error) => log.fatal('the server crashed', error));
+  const service = await startService({ ...options, threads: options.threads ?? DEMO_THREADS }, log);
   const stopped = stopSignal();
   const filled = (await readMarker(options.directory))?.filled ?? false;
   const collector = await startCollector(options.directory);
@@ -87,8 +90,8 @@ async function startCollector(directory: string): Promise<ChildProcess | null> {
 
 /** Waits until the store holds a snapshot, for at most FIRST_DATA_MS. */
 async function firstData(directory: string): Promise<void> {
-  const deadline = Date.now() + FIRST_DATA_MS;
-  while (Date.now() < deadline) {
+  const deadlineMs = performance.now() + FIRST_DATA_MS;
+  while (performance.now() < deadlineMs) {
     const { cells } = await onStore(directory, (store) => store.summary());
     if (cells > 0) return;
     await sleep(FIRST_DATA_POLL_MS);

@@ -1,0 +1,83 @@
+/** What the log has of requests: a line for each, and sums of failed authentications (docs/operating.md). */
+import { LRUCache } from 'lru-cache';
+import type { Exchange } from '../http/exchange.js';
+import type { Log } from '../log.js';
+import { CLIENT_GONE } from './metrics.js';
+
+/** Anybody can ask without a key: the log has lines of this many such requests a period, and the count of the rest. */
+export const MAX_KEYLESS_LINES = 100;
+const KEYLESS_PERIOD_MS = 10_000;
+const UNAUTHORIZED = 401;
+const MAX_KINDS = 4096;
+const MAX_METHOD_CHARS = 32;
+
+export class RequestLog {
+  /** Of requests without a valid key, in this period. */
+  private lines = 0;
+  private leftOut = 0;
+  /** Of failed authentications in this period, but the first. */
+  private missing = 0;
+  private invalid = 0;
+  private hasFailed = false;
+  /** By what lines of requests have in common. */
+  private readonly kinds = new LRUCache<string, ReturnType<Log['often']>>({ max: MAX_KINDS });
+  private period: NodeJS.Timeout | null = null;
+
+  constructor(private readonly log: Log) {}
+
+  ended(exchange: Exchange): void {
+    if (!exchange.isKeyless) {
+      this.line(exchange);
+      return;
+    }
+    this.period ??= setTimeout(() => this.endPeriod(), KEYLESS_PERIOD_MS).unref();
+    if (exchange.status === UNAUTHORIZED) this.failed(exchange);
+    if (this.lines < MAX_KEYLESS_LINES) this.line(exchange);
+    else this.leftOut++;
+    this.lines++;
+  }
+
+  /** Logs what is left of the last period. */
+  close(): void {
+    if (this.period !== null) this.endPeriod();
+  }
+
+  private line({ id, method, route, status, keyId, bytes, ageMs }: Exchange): void {
+    const kind = `${method} ${status} ${keyId} ${route}`;
+    let log = this.kinds.get(kind);
+    if (log === undefined) {
+      const shown = method.slice(0, MAX_METHOD_CHARS);
+      log = this.log.often({ method: shown, route, status: status ?? CLIENT_GONE, key_id: keyId });
+      this.kinds.set(kind, log);
+    }
+    log('request', { request_id: id, bytes, ms: Math.round(ageMs * 1000) / 1000 });
+  }
+
+  private failed(exchange: Exchange): void {
+    const isMissing = exchange.header('x-api-key') === '';
+    const fields = { request_id: exchange.id, key: isMissing ? 'missing' : 'invalid' };
+    if (!this.hasFailed) {
+      this.hasFailed = true;
+      this.log.warn('authentication failed', fields);
+      return;
+    }
+    if (isMissing) this.missing++;
+    else this.invalid++;
+    this.log.debug('authentication failed', fields);
+  }
+
+  private endPeriod(): void {
+    const { missing, invalid, leftOut } = this;
+    if (this.period !== null) clearTimeout(this.period);
+    this.period = null;
+    this.hasFailed = false;
+    this.lines = this.leftOut = this.missing = this.invalid = 0;
+    if (missing + invalid > 0) {
+      this.log.warn('more authentications failed', {
+        missing_keys: missing,
+        invalid_keys: invalid,
+      });
+    }
+    if (leftOut > 0) this.log.info('more requests without a key', { count: leftOut });
+  }
+}

@@ -1,0 +1,223 @@
+/** What the log holds, and that it holds nobody up. */
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createLog, LOG_LEVELS, MAX_UNREAD_LOG_BYTES } from '../../server/log.js';
+import type { Exchange } from '../../server/http/exchange.js';
+import { MAX_KEYLESS_LINES, RequestLog } from '../../server/operations/request-log.js';
+import { cleanUp, fathom, serveHere, temporaryDirectory } from '../support/cli.js';
+import { logInto } from '../support/log.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { eventually } from '../support/raw-client.js';
+import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
+
+type Line = Record<string, unknown>;
+const parsed = (lines: readonly string[]): Line[] => lines.map((line) => JSON.parse(line) as Line);
+
+describe('the log', () => {
+  it('keeps an event on one line, whatever is in it', () => {
+    const lines: string[] = [];
+    const hostile = 'x\ny","level":"fatal';
+    const error = Object.assign(new Error('first\nsecond', { cause: new Error('the root') }), {
+      secret: 'x',
+    });
+    logInto(lines).error('two words', { hostile, count: 3, none: null }, error);
+    logInto(lines).warn('long', { text: 'x'.repeat(10_000) });
+    const [failed, long] = parsed(lines);
+    expect(lines.length).toBe(2);
+    expect(failed).toMatchObject({
+      level: 'error',
+      msg: 'two words',
+      hostile,
+      count: 3,
+      none: null,
+    });
+    expect(failed.err).toEqual({
+      type: 'Error',
+      message: 'first\nsecond: the root',
+      stack: expect.stringMatching(/second\n.* at .*caused by: Error: the root/s) as string,
+    });
+    expect((long.text as string).length).toBe(4096);
+  });
+
+  it('has the lines of its level and above, and the one with the URL at every level', () => {
+    for (const [i, level] of LOG_LEVELS.entries()) {
+      const lines: string[] = [];
+      const log = logInto(lines, { level });
+      log.fatal('x', new Error('x'));
+      for (const name of ['error', 'warn', 'info', 'debug'] as const) log[name]('x');
+      log.always('listening', { url: 'http://x' });
+      const levels = parsed(lines).map((line) => line.level);
+      expect(levels).toEqual([...LOG_LEVELS.slice(0, i + 1), 'info']);
+    }
+  });
+
+  it('is for people, too', () => {
+    const lines: string[] = [];
+    logInto(lines, { format: 'pretty' }).warn('two words', { count: 3 });
+    expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: two words \{"count":3\}$/);
+    expect(lines[0]).not.toContain('\u001b');
+  });
+
+  it('drops lines that nobody reads, and says how many once somebody does', async () => {
+    const stream = new PassThrough({ highWaterMark: 1 });
+    const log = createLog({ stream });
+    const text = 'x'.repeat(1000);
+    for (let i = 0; i < 3000; i++) log.info(text);
+    expect(stream.writableLength).toBeLessThan(MAX_UNREAD_LOG_BYTES + 2 * text.length);
+    const lines = createInterface({ input: stream });
+    const read: string[] = [];
+    lines.on('line', (line) => void read.push(line));
+    await vi.waitFor(() => expect(stream.writableLength).toBe(0));
+    const written = read.length;
+    log.info('last');
+    await vi.waitFor(() => expect(read.at(-1)).toContain('"last"'));
+    expect(JSON.parse(read[written])).toMatchObject({
+      level: 'warn',
+      count: 3000 - written,
+      msg: 'lines of the log were dropped: nobody read them',
+    });
+    lines.close();
+  });
+
+  it('gathers lines that come often, and writes them in their order with the next other one', () => {
+    const chunks: string[] = [];
+    const write = (text: string) => void chunks.push(text);
+    const log = createLog({ stream: { writableLength: 0, write } });
+    for (let i = 0; i < 3; i++) log.often({ shared: 1 })('request', { i });
+    expect(chunks).toEqual([]);
+    log.warn('now');
+    expect(chunks.length).toBe(1);
+    expect(parsed(chunks[0].trimEnd().split('\n')).map(({ i }) => i)).toEqual([0, 1, 2, undefined]);
+    const line = { text: 'x'.repeat(1000) };
+    for (let i = 0; i < 20; i++) log.often({ shared: 1 })('request', line);
+    expect(chunks.length).toBe(2);
+  });
+});
+
+describe('the lines of requests', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    const depth = new MemoryDepth();
+    depth.add('mainchain', MINT, steadyStore(2, 2));
+    service = await startTestService({ depth });
+  });
+  afterAll(() => service.stop());
+
+  const lineOf = async (response: Response): Promise<Line> => {
+    const id = response.headers.get('x-request-id');
+    const found = (): Line | undefined =>
+      parsed(service.logged).find((line) => line.msg === 'request' && line.request_id === id);
+    await eventually('the line is written', () => found() !== undefined);
+    return found() as Line;
+  };
+
+  it('have what was asked, by whom and how it went, but never a key or an address', async () => {
+    const response = await service.get(`/score/${MINT}`, {
+      headers: { 'x-request-id': 'bot-7.1' },
+    });
+    const bytes = (await response.arrayBuffer()).byteLength;
+    expect(response.headers.get('x-request-id')).toBe('bot-7.1');
+    expect(await lineOf(response)).toEqual({
+      level: 'info',
+      time: expect.any(String) as string,
+      request_id: 'bot-7.1',
+      method: 'GET',
+      route: '/api/v1/score/:address',
+      status: 200,
+      key_id: service.keys.verify(KEY)?.id,
+      bytes,
+      ms: expect.any(Number) as number,
+      msg: 'request',
+    });
+    expect(service.logged.join('\n')).not.toContain(MINT);
+    expect(service.logged.join('\n')).not.toContain(KEY);
+  });
+
+  it('have ids of their own in place of ones that are too long or break out of the line', async () => {
+    for (const id of ['x'.repeat(129), 'a b', '<b>', '"', '\u00e9']) {
+      const response = await service.get('/top-scores', { headers: { 'x-request-id': id } });
+      expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{12}-\w+$/);
+      await response.arrayBuffer();
+    }
+  });
+
+  it('name no route where none took the request, and every failed authentication is warned of', async () => {
+    const headers = { 'x-api-key': 'no such key' };
+    const response = await service.get('/nowhere', { headers });
+    await response.arrayBuffer();
+    expect(await lineOf(response)).toMatchObject({ route: null, status: 401, key_id: null });
+    const warned = parsed(service.logged).filter(({ level }) => level === 'warn');
+    const id = response.headers.get('x-request-id');
+    expect(warned).toMatchObject([
+      { msg: 'authentication failed', request_id: id, key: 'invalid' },
+    ]);
+    expect(service.logged.join('\n')).not.toContain('no such key');
+  });
+});
+
+describe('a flood without a key', () => {
+  afterEach(() => vi.useRealTimers());
+
+  it('is counted, not listed', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const lines: string[] = [];
+    const requests = new RequestLog(logInto(lines));
+    const asked = {
+      id: 'a',
+      method: 'GET',
+      route: '/x',
+      status: 401,
+      keyId: null,
+      bytes: 9,
+      ageMs: 1,
+    };
+    const keyless = (key: string) =>
+      ({ ...asked, isKeyless: true, header: () => key }) as unknown as Exchange;
+    for (let i = 0; i < 5000; i++) requests.ended(keyless(i % 2 === 0 ? '' : 'wrong'));
+    vi.advanceTimersByTime(10_000);
+    const told = parsed(lines);
+    expect(told.filter(({ msg }) => msg === 'request').length).toBe(MAX_KEYLESS_LINES);
+    expect(told.filter(({ msg }) => msg !== 'request')).toMatchObject([
+      { level: 'warn', msg: 'authentication failed', key: 'missing' },
+      { level: 'warn', msg: 'more authentications failed', missing_keys: 2499, invalid_keys: 2500 },
+      { level: 'info', msg: 'more requests without a key', count: 4900 },
+    ]);
+    lines.length = 0;
+    requests.ended(keyless(''));
+    requests.ended(keyless(''));
+    requests.close();
+    expect(parsed(lines).map(({ msg }) => msg)).toEqual([
+      'authentication failed',
+      'request',
+      'request',
+      'more authentications failed',
+    ]);
+  });
+});
+
+describe('changes of keys', () => {
+  afterAll(cleanUp);
+
+  it('are logged by id', async () => {
+    const directory = temporaryDirectory();
+    const server = await serveHere(directory);
+    const keys = (words: string) =>
+      fathom([...`keys ${words} --json --data`.split(' '), directory]);
+    const made = await keys('create --tier premium --name alice');
+    const { id, key } = JSON.parse(made.stdout) as { id: string; key: string };
+    const { key: next } = JSON.parse((await keys(`rotate ${id}`)).stdout) as { key: string };
+    await keys(`revoke ${id}`);
+    await server.stop();
+    const lines = parsed(server.logged().split('\n'));
+    expect(lines.filter((line) => 'key_tier' in line)).toMatchObject(
+      ['created', 'rotated', 'revoked'].map((change) => ({
+        level: 'info',
+        msg: `key ${change}`,
+        key_id: id,
+        key_tier: 'premium',
+      })),
+    );
+    for (const secret of [key, next, 'alice']) expect(server.logged()).not.toContain(secret);
+  });
+});
