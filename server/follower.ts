@@ -18,7 +18,7 @@ const BURST = 3;
 const RETRY_AFTER_MS = 5_000;
 
 /** Batches that are worked on in one turn of the event loop where none of them waits for anything. */
-const BATCHES_A_TURN = 16;
+const BATCHES_A_TURN = 4;
 
 export interface FollowerOptions<K> {
   /**

@@ -1,5 +1,4 @@
 /** Commits: transactions that readers see all at once, and how a bundle is applied in one. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import type { Removed } from '../compute/segment/remove.js';
 import {
@@ -23,9 +22,7 @@ import { InputError } from './errors.js';
 import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
 import type { HolderTokens } from './holders/holder-tokens.js';
-
-/** Rows staged in one turn. */
-const ROWS_A_TURN = 256;
+import { Turns } from './turns.js';
 
 export interface CommitOptions {
   /** Runs compute's rewriteSegments. */
@@ -153,6 +150,7 @@ class Application {
   private readonly deleted: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
   private readonly lines = new Map<TokenRow, number>();
   private readonly brought: Brought = { rows: {}, cells: 0 };
+  private readonly turns = new Turns();
 
   constructor(
     private readonly header: HeaderFrame,
@@ -172,8 +170,8 @@ class Application {
         return named(file, () => depth.add(frame, mode));
       case 'tokens':
         this.count('tokens', frame.rows.length);
-        for (const [i, { line, row }] of frame.rows.entries()) {
-          if (i % ROWS_A_TURN === ROWS_A_TURN - 1) await nextTurn();
+        for (const { line, row } of frame.rows) {
+          await this.turns.take();
           await named(`${file}:${line}`, () => stage.putRow(row));
           this.lines.set(row, line);
         }
@@ -223,7 +221,7 @@ class Application {
    */
   async finish(): Promise<Applied & { brought: Brought }> {
     const { depth, flat, holders } = this.tools;
-    this.checkLegs();
+    await this.checkLegs();
     await named(this.header.file, () => flat.finish());
     await named(this.header.file, () => holders.finish());
     if (this.header.refusesLoss === true) depth.replacements.checkLoss();
@@ -232,8 +230,8 @@ class Application {
     return { segments, replaced, deleted, brought };
   }
 
-  private checkLegs(): void {
-    const conflict = this.tools.stage.legConflict();
+  private async checkLegs(): Promise<void> {
+    const conflict = await this.tools.stage.legConflict();
     if (conflict === null) return;
     const { asset, rows } = conflict;
     const line = this.lines.get(rows[1]) ?? this.lines.get(rows[0]);

@@ -1,7 +1,7 @@
 /** Commits to the flat tables: rows replace the stored ones of the same keys, in one transaction. */
 import type { FlatRowValues } from './bundle.js';
 import type { FlatDataset, StoreChange } from './contract.js';
-import type { SqlParameter, Statements } from './duckdb/statements.js';
+import type { GivenRow, SqlValue, Statements } from './duckdb/statements.js';
 import { InputError } from './errors.js';
 import type { FlatTable } from './flat-columns.js';
 import { DLMM_HOURS } from './lp/dlmm-hours.js';
@@ -9,6 +9,7 @@ import { DLMM_POOLS } from './lp/dlmm-pools.js';
 import { TOKEN_HOURS } from './lp/token-hours.js';
 import { DCA_ORDERS } from './orders/dca-orders.js';
 import { LIMIT_ORDERS } from './orders/limit-orders.js';
+import { Turns } from './turns.js';
 
 export const FLAT_TABLES: Readonly<Record<FlatDataset, FlatTable>> = {
   dca_orders: DCA_ORDERS,
@@ -76,7 +77,9 @@ class TableCommit {
   }
 
   async add(rows: readonly FlatRowValues[]): Promise<void> {
+    const turns = new Turns();
     for (const row of rows) {
+      await turns.take();
       this.waiting.set(
         this.keyOf((column) => row[column]),
         row,
@@ -97,34 +100,43 @@ class TableCommit {
   private async flush(): Promise<void> {
     if (this.waiting.size === 0) return;
     const { name } = this.table;
-    const replaced = await this.takeReplaced();
+    const turns = new Turns();
+    const replaced = await this.takeReplaced(turns);
     if (replaced.length > 0) {
-      await this.tx.run(`DELETE FROM ${name} ${this.where}`, this.keysOf(replaced));
+      await this.tx.run(`DELETE FROM ${name} ${this.where}`, this.range(replaced), replaced);
     }
-    const kept = [...this.waiting.values()].filter(isKept);
+    const kept: GivenRow[] = [];
+    for (const row of this.waiting.values()) {
+      if (isKept(row)) {
+        kept.push(row.slice(0, this.columns.length));
+        this.noteToken(row[this.tokenColumn]);
+      }
+      await turns.take();
+    }
     this.waiting = new Map();
     if (replaced.length + kept.length === 0) return;
     this.isChanged = true;
-    for (const row of kept) this.noteToken(row[this.tokenColumn]);
-    await this.tx.append(
-      name,
-      kept.map((row) => row.slice(0, this.columns.length)),
-    );
+    await this.tx.append(name, kept);
   }
 
   /**
    * Looks up the keys of the waiting rows, and drops the rows that are stored unchanged.
-   * @returns the rows that replace a stored one
+   * @returns the keys of the rows that replace a stored one
    */
-  private async takeReplaced(): Promise<FlatRowValues[]> {
+  private async takeReplaced(turns: Turns): Promise<GivenRow[]> {
     const { columns } = this;
     const { name } = this.table;
-    const replaced: FlatRowValues[] = [];
-    const keys = this.keysOf([...this.waiting.values()]);
+    const replaced: GivenRow[] = [];
+    const keys: GivenRow[] = [];
+    for (const row of this.waiting.values()) {
+      keys.push(row.slice(0, this.key.length));
+      await turns.take();
+    }
     const sql = `SELECT ${columns.join(', ')} FROM ${name} ${this.where}`;
-    for await (const chunk of this.tx.chunks(sql, keys)) {
+    for await (const chunk of this.tx.chunks(sql, this.range(keys), keys)) {
       const readers = columns.map((_, column) => chunk.reader(column));
       for (let at = 0; at < chunk.rowCount; at++) {
+        await turns.take();
         const key = this.keyOf((column) => readers[column](at));
         const row = this.waiting.get(key);
         if (row === undefined) throw new Error(`${name} gave a row that was not asked for`);
@@ -132,7 +144,7 @@ class TableCommit {
           this.waiting.delete(key);
           continue;
         }
-        replaced.push(row);
+        replaced.push(row.slice(0, this.key.length));
         if (this.tokenColumn >= 0) this.noteToken(readers[this.tokenColumn](at));
       }
     }
@@ -143,28 +155,24 @@ class TableCommit {
     if (typeof token === 'string') this.changedTokens.add(token);
   }
 
-  /** Selects the stored rows with the keys of keysOf(). */
+  /** Selects the stored rows with the given keys, within the range of range(). */
   private get where(): string {
     const { rising } = this.table;
-    const lists = this.key.map(() => 'unnest(?)').join(', ');
     const range = rising === undefined ? '' : ` AND ${rising} BETWEEN ? AND ?`;
-    return `WHERE (${this.key.join(', ')}) IN (SELECT ${lists})${range}`;
+    return `WHERE (${this.key.join(', ')}) IN (SELECT * FROM given())${range}`;
   }
 
-  private keysOf(rows: readonly FlatRowValues[]): SqlParameter[] {
+  /** The least and the greatest value of the rising column, where the table has one. */
+  private range(keys: readonly GivenRow[]): SqlValue[] {
     const { rising } = this.table;
-    const lists = this.key.map((name, column) =>
-      name === rising
-        ? Uint32Array.from(rows, (row) => row[column] as number)
-        : rows.map((row) => row[column] as string),
-    );
-    if (rising === undefined) return lists;
-    const times = lists[this.key.indexOf(rising)] as Uint32Array<ArrayBuffer>;
-    return [
-      ...lists,
-      times.reduce((a, b) => Math.min(a, b)),
-      times.reduce((a, b) => Math.max(a, b)),
-    ];
+    if (rising === undefined) return [];
+    const column = this.key.indexOf(rising);
+    let [low, high] = [Infinity, -Infinity];
+    for (const { [column]: value } of keys) {
+      low = Math.min(low, value as number);
+      high = Math.max(high, value as number);
+    }
+    return [low, high];
   }
 
   /** One text for a row's key; its later columns hold no spaces. */

@@ -1,18 +1,18 @@
 /** Maintenance in the background, after commits. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Commits } from './commit.js';
 import type { Catalog } from './depth/catalog.js';
 import { findSmallSegments } from './depth/compaction.js';
 import type { Directories } from './depth/directories.js';
-import { TOKENS_A_TURN } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
+import { Turns } from './turns.js';
 
 /** How often the log is checked without a commit: counts of calls make it grow too. */
 const LOG_CHECK_MS = 60_000;
 
 /** Joins small segments, lists old ones, and checkpoints a long log. */
 export class Housekeeping {
-  private readonly touched = new Set<number>();
+  /** Tokens of the commits since the last work. */
+  private touched: (readonly number[])[] = [];
   private working: Promise<void> = Promise.resolve();
   private readonly logCheck = setInterval(() => this.after([]), LOG_CHECK_MS).unref();
   private closing = false;
@@ -27,7 +27,7 @@ export class Housekeeping {
 
   /** Starts the work due after a commit that touched these tokens. */
   after(tokenIds: readonly number[]): void {
-    for (const tokenId of tokenIds) this.touched.add(tokenId);
+    this.touched.push(tokenIds);
     this.working = this.working.then(() => this.work());
   }
 
@@ -44,11 +44,17 @@ export class Housekeeping {
   }
 
   private async work(): Promise<void> {
-    let count = 0;
-    for (const tokenId of this.touched) {
-      this.touched.delete(tokenId);
+    const turns = new Turns();
+    const tokenIds = new Set<number>();
+    for (const touched of this.touched.splice(0)) {
+      for (const tokenId of touched) {
+        tokenIds.add(tokenId);
+        await turns.take();
+      }
+    }
+    for (const tokenId of tokenIds) {
       // Tokens without small segments never let go of the event loop by themselves.
-      if (++count % TOKENS_A_TURN === 0) await nextTurn();
+      await turns.take();
       await this.repeat(() => this.joinSmallSegments(tokenId));
     }
     await this.repeat(() => this.listOldSegments());

@@ -1,7 +1,6 @@
 /** An open data directory. */
 import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import { applyBundle, type Brought, type CommitOptions, Commits } from './commit.js';
@@ -51,6 +50,7 @@ import { migrate, SCHEMA_VERSION } from './migrations.js';
 import { allDcaOrders, dcaOrdersOf } from './orders/dca-orders.js';
 import { allLimitOrders, limitOrdersOf } from './orders/limit-orders.js';
 import { WaitingTokens } from './queue.js';
+import { Turns } from './turns.js';
 
 export interface StoreOptions extends CommitOptions, LogOptions {
   /** Called when work in the background fails; `work` names it for the log. */
@@ -62,8 +62,8 @@ export interface StoreOptions extends CommitOptions, LogOptions {
 
 const DEFAULT_MEMORY_LIMIT_MIB = 1024;
 const DEFAULT_THREADS = 2;
-/** Tokens that listeners hear of in one turn of the event loop. */
-const TOKENS_A_TURN = 1024;
+/** Tokens that listeners hear of at once. */
+const TOKENS_AT_ONCE = 256;
 const NO_CHANGE: StoreChange = {
   tokenIds: [],
   dcaTokens: [],
@@ -238,11 +238,12 @@ export class Store implements StoreOperations {
   /** Tells listeners what a commit changed, and starts the work that is due after it. */
   private async tell(change: StoreChange): Promise<void> {
     const touched = change.tokenIds;
+    const turns = new Turns();
     for (const part of changesInTurns(change)) {
       for (const listener of this.listeners) listener(part);
       const rows = part.tokenIds.flatMap((id) => this.catalog.tokenById(id)?.row ?? []);
       this.queue.settle(rows);
-      if (touched.length > TOKENS_A_TURN) await nextTurn();
+      await turns.take();
     }
     this.housekeeping.after(touched);
   }
@@ -387,10 +388,18 @@ function isStub(file: string): Promise<boolean> {
 
 /** A change in parts of few tokens; the first part has all of the rest. */
 function* changesInTurns(change: StoreChange): Generator<StoreChange> {
-  const { tokenIds } = change;
-  yield { ...change, tokenIds: tokenIds.slice(0, TOKENS_A_TURN) };
-  for (let from = TOKENS_A_TURN; from < tokenIds.length; from += TOKENS_A_TURN) {
-    yield { ...NO_CHANGE, tokenIds: tokenIds.slice(from, from + TOKENS_A_TURN) };
+  const { tokenIds, dcaTokens, limitTokens, holderTokens } = change;
+  const lists = [tokenIds, dcaTokens, limitTokens, holderTokens];
+  const longest = Math.max(...lists.map(({ length }) => length));
+  for (let from = 0; from === 0 || from < longest; from += TOKENS_AT_ONCE) {
+    const part = <T>(list: readonly T[]): T[] => list.slice(from, from + TOKENS_AT_ONCE);
+    yield {
+      ...(from === 0 ? change : NO_CHANGE),
+      tokenIds: part(tokenIds),
+      dcaTokens: part(dcaTokens),
+      limitTokens: part(limitTokens),
+      holderTokens: part(holderTokens),
+    };
   }
 }
 

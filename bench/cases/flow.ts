@@ -7,7 +7,7 @@ import { createLog } from '../../server/log.js';
 import { DcaOrdersByToken } from '../../server/orders/orders-by-token.js';
 import { PressureBoard, PressureRows } from '../../server/orders/pressure-board.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';
-import { Turns } from '../../server/turns.js';
+import { Turns } from '../../storage/turns.js';
 import { benchCase, type BenchCase, type Extra } from '../case.js';
 import { benchOrders, benchState, FLOW_NOW_S, FLOW_ORDERS, FLOW_TOKENS } from '../data/orders.js';
 import { digestOf } from '../digest.js';

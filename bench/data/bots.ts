@@ -2,12 +2,20 @@
 import { base58Address, hash, keyOf, unit } from '../../compute/demo/hash.js';
 import { BENCH_SEED } from './pages.js';
 
-const MARKETS = ['Binance', 'Coinbase', 'Orca', 'Meteora DLMM'] as const;
+const POOL_SOURCE = 'Meteora DLMM';
+const MARKETS = ['Binance', 'Coinbase', 'Orca', POOL_SOURCE] as const;
 const BINS_A_SIDE = 25;
 const PRICE_USD = 2.5;
+/** Cells of a snapshot. */
+export const BOT_CELLS = MARKETS.length * 2 * BINS_A_SIDE;
 
 export function botAddress(index: number): string {
   return base58Address(`bots' token ${index}`);
+}
+
+/** The address of its DLMM pool. */
+export function botPool(index: number): string {
+  return base58Address(`${POOL_SOURCE} ${index}`);
 }
 
 /** A row of dataset `tokens`. */

@@ -48,7 +48,8 @@ export async function runIngest(input: Input): Promise<IngestRun> {
   }
 }
 
-async function command(input: Input, directory: string) {
+/** @throws Error where the command fails */
+export async function command(input: Pick<Input, 'name' | 'dataset' | 'file'>, directory: string) {
   const words = ['ingest', input.dataset, input.file, '--data', directory, '--json'];
   const child = spawn(process.execPath, ['--import', USAGE_MODULE, COMMAND, ...words], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

@@ -1,9 +1,15 @@
 /** Holders and orders as NDJSON, and what of them a store holds. */
-import { base58Address, hash, keyOf, normal } from '../../compute/demo/hash.js';
+import { base58Address, hash, keyOf, normal, unit } from '../../compute/demo/hash.js';
+import { USDC_MINT } from '../../compute/demo/tokens.js';
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
+import { HOURS_IN_SIGHT, hourOf } from '../../compute/lp/hours.js';
+import { HOUR_S } from '../../compute/time.js';
+import type { FlatDataset } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
+import { asOfS } from '../cases/http.js';
+import { BOT_CELLS, botAddress, botPool, botSnapshotLine, botTokenLine } from '../data/bots.js';
 import { benchOrders } from '../data/orders.js';
-import { BENCH_SEED, benchAddress, START_S } from '../data/pages.js';
+import { BENCH_SEED, benchAddress, PAGE_A, START_S } from '../data/pages.js';
 import { TextFile } from './depth-lines.js';
 import type { Contents, Written } from './inputs.js';
 
@@ -73,8 +79,88 @@ export function orderLines(file: string, wanted: number): Written {
   return { rows, cells: 0, tokens: 0, items: rows };
 }
 
-export async function countOrders(store: Store): Promise<number> {
+/** Rows of `tokens`, of tokens that bots ask for. */
+export function tokenLines(file: string, rows: number): Written {
+  return linesOf(file, rows, botTokenLine, { tokens: rows, items: 0 });
+}
+
+/** One small ladder of each of as many tokens. */
+export function ladderLines(file: string, rows: number): Written {
+  const cells = rows * BOT_CELLS;
+  const line = (i: number) => botSnapshotLine(i, START_S);
+  return { ...linesOf(file, rows, line, { tokens: rows, items: cells }), cells };
+}
+
+/** Rows of the other datasets: number `i` of `of`. */
+const ROW_OF = {
+  limit_orders: (i: number) => ({
+    ...{ order_address: base58Address(`limit order ${i}`), chain: 'mainchain' },
+    ...{ token_address: benchAddress(i % ORDER_TOKENS), direction: i % 2 === 0 ? 'BUY' : 'SELL' },
+    ...{ platform: 'bench', paired_symbol: 'USDC', maker: base58Address(`maker ${i % 1000}`) },
+    ...{ usd_price: 0.5 + 3 * draw(i, 0), remaining_usd: 1 + 1000 * draw(i, 1) },
+    ...{ pct_complete: draw(i, 2), created_at: START_S - i },
+  }),
+  dlmm_pools: (i: number) => ({
+    ...{ pubkey: botPool(i), bin_step: 20, active_id: -100 },
+    ...{ token_x_mint: botAddress(i), token_y_mint: USDC_MINT },
+    ...{ token_x_decimals: 9, token_y_decimals: 6, reserve_x: 1e6 * draw(i, 0), reserve_y: 1e4 },
+    ...{ base_fee_pct: 0.2, dynamic_fee_pct: 0.1, num_positions: 10, num_wallets: 5 },
+  }),
+  dlmm_hours: (i: number, of: number) => ({
+    ...{ pubkey: botPool(i % hourlyOwners(of)), hour: hourOfRow(i, of) },
+    ...{ fees_usd: draw(i, 0), volume_usd: 1000 * draw(i, 1), tvl_usd: 1e5 * draw(i, 2) },
+  }),
+  token_hours: (i: number, of: number) => ({
+    ...{ chain: 'mainchain', address: botAddress(i % hourlyOwners(of)), hour: hourOfRow(i, of) },
+    organic_volume_usd: 1000 * draw(i, 0),
+  }),
+} as const satisfies Partial<Record<FlatDataset, (i: number, of: number) => object>>;
+
+/** Tokens that limit orders are spread over. */
+const ORDER_TOKENS = 1000;
+const draw = (i: number, field: number): number => unit(hash(hash(BENCH_SEED, i), field));
+const LAST_HOUR_S = hourOf(asOfS(PAGE_A));
+/** Pools or tokens that have a row of each hour in sight. */
+const hourlyOwners = (rows: number): number => Math.ceil(rows / HOURS_IN_SIGHT);
+const hourOfRow = (i: number, of: number): number =>
+  LAST_HOUR_S - Math.floor(i / hourlyOwners(of)) * HOUR_S;
+
+export function flatLines(file: string, dataset: keyof typeof ROW_OF, rows: number): Written {
+  const line = (i: number) => JSON.stringify(ROW_OF[dataset](i, rows));
+  return linesOf(file, rows, line, { tokens: 0, items: rows });
+}
+
+function linesOf(
+  file: string,
+  rows: number,
+  lineOf: (i: number) => string,
+  contents: Contents,
+): Written {
+  const out = new TextFile(file);
+  for (let i = 0; i < rows; i++) out.write(`${lineOf(i)}\n`);
+  out.close();
+  return { rows, cells: 0, ...contents };
+}
+
+/** The rows of a dataset that a store holds. */
+export async function countRows(store: Store, dataset: FlatDataset): Promise<number> {
+  const hours = [LAST_HOUR_S - HOURS_IN_SIGHT * HOUR_S, LAST_HOUR_S] as const;
+  switch (dataset) {
+    case 'dca_orders':
+      return countOrders(store.orders.allDcaOrders());
+    case 'limit_orders':
+      return countOrders(store.orders.allLimitOrders());
+    case 'dlmm_pools':
+      return (await store.lp.dlmmPools()).length;
+    case 'dlmm_hours':
+      return (await store.lp.dlmmHours(...hours)).hour.length;
+    case 'token_hours':
+      return (await store.lp.tokenHours(...hours)).hour.length;
+  }
+}
+
+async function countOrders(parts: AsyncIterable<readonly object[]>): Promise<number> {
   let orders = 0;
-  for await (const some of store.orders.allDcaOrders()) orders += some.length;
+  for await (const some of parts) orders += some.length;
   return orders;
 }

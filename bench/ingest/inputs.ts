@@ -1,10 +1,20 @@
 /** The files that are ingested: one of each dataset and format, and what a store of it has to hold. */
 import path from 'node:path';
+import { FLAT_DATASETS } from '../../storage/contract.js';
+import { MAX_DLMM_POOLS } from '../../storage/lp/dlmm-pools.js';
 import type { Store } from '../../storage/store.js';
 import { PAGE_A } from '../data/pages.js';
 import { arrowOfCells } from './arrow-input.js';
 import { linesOfBooks, linesOfCells, linesOfSnapshots } from './depth-lines.js';
-import { countHolders, countOrders, holderLines, orderLines } from './flat-lines.js';
+import {
+  countHolders,
+  countRows,
+  flatLines,
+  holderLines,
+  ladderLines,
+  orderLines,
+  tokenLines,
+} from './flat-lines.js';
 import { parquetOfCells, parquetOfLines } from './parquet-input.js';
 
 export const INPUT_NAMES = [
@@ -19,13 +29,19 @@ export const INPUT_NAMES = [
   'holders.parquet',
   'dca_orders.ndjson',
   'dca_orders.parquet',
+  'tokens.ndjson',
+  'ladders.ndjson',
+  'limit_orders.ndjson',
+  'dlmm_pools.ndjson',
+  'dlmm_hours.ndjson',
+  'token_hours.ndjson',
 ] as const;
 export type InputName = (typeof INPUT_NAMES)[number];
 
 /** What of a store is counted after the command. */
 export interface Contents {
   tokens: number;
-  /** Cells, holders' rows or orders. */
+  /** Cells, holders' rows, or rows of a flat dataset. */
   items: number;
 }
 
@@ -49,7 +65,9 @@ export interface Written {
 
 /** Text formats take this share of the cells: ten times the bytes a cell. */
 const TEXT_SHARE = 1 / 4;
-const ORDER_SHARE = 1 / 40;
+const FLAT_SHARE = 1 / 40;
+/** A ladder has some hundred cells. */
+const LADDER_SHARE = 1 / 200;
 
 /** Writes one file of the wanted size into a folder. */
 export async function makeInput(name: InputName, cells: number, folder: string): Promise<Input> {
@@ -60,7 +78,7 @@ export async function makeInput(name: InputName, cells: number, folder: string):
 
 function write(name: InputName, cells: number, file: string): Written | Promise<Written> {
   const text = Math.ceil(cells * TEXT_SHARE);
-  const orders = Math.ceil(cells * ORDER_SHARE);
+  const flat = Math.ceil(cells * FLAT_SHARE);
   switch (name) {
     case 'cells.parquet':
       return parquetOfCells(file, pagesOf(cells));
@@ -81,14 +99,26 @@ function write(name: InputName, cells: number, file: string): Written | Promise<
     case 'holders.parquet':
       return parquetOfLines(file, 'holders', (lines) => holderLines(lines, text));
     case 'dca_orders.ndjson':
-      return orderLines(file, orders);
+      return orderLines(file, flat);
     case 'dca_orders.parquet':
-      return parquetOfLines(file, 'dca_orders', (lines) => orderLines(lines, orders));
+      return parquetOfLines(file, 'dca_orders', (lines) => orderLines(lines, flat));
+    case 'tokens.ndjson':
+      return tokenLines(file, flat);
+    case 'ladders.ndjson':
+      return ladderLines(file, Math.ceil(cells * LADDER_SHARE));
+    case 'limit_orders.ndjson':
+      return flatLines(file, 'limit_orders', flat);
+    case 'dlmm_pools.ndjson':
+      return flatLines(file, 'dlmm_pools', Math.min(flat, MAX_DLMM_POOLS));
+    case 'dlmm_hours.ndjson':
+      return flatLines(file, 'dlmm_hours', flat);
+    case 'token_hours.ndjson':
+      return flatLines(file, 'token_hours', flat);
   }
 }
 
 export function datasetOf(name: InputName): string {
-  if (name === 'books.ndjson') return 'snapshots';
+  if (name === 'books.ndjson' || name === 'ladders.ndjson') return 'snapshots';
   return name.startsWith('cells') ? 'cells' : name.slice(0, name.indexOf('.'));
 }
 
@@ -96,7 +126,8 @@ export function datasetOf(name: InputName): string {
 export async function contentsOf(store: Store, { dataset }: Input): Promise<Contents> {
   const { tokens, cells } = await store.summary();
   if (dataset === 'holders') return countHolders(store);
-  return { tokens, items: dataset === 'dca_orders' ? await countOrders(store) : cells };
+  const flat = FLAT_DATASETS.find((one) => one === dataset);
+  return { tokens, items: flat === undefined ? cells : await countRows(store, flat) };
 }
 
 /** How many tokens' pages, and how long ones, hold about so many cells. */

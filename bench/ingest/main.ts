@@ -6,16 +6,20 @@ import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../progra
 import { runIngest, type IngestRun } from './command.js';
 import { makeInput } from './inputs.js';
 import { USAGE, readIngestOptions, type IngestOptions } from './options.js';
+import { ingestServing, SERVING_FOOTER, servingTable, type ServedIngest } from './serving.js';
 import { FOOTER, rowOf, tableOf, type IngestRow } from './report.js';
 
 async function main(words: readonly string[]): Promise<void> {
   const options = readIngestOptions(words);
   const machine = machineFacts();
-  const rows = await measure(options);
-  const document = { machine, revision: revision(), smoke: options.smoke, rows };
-  await writeResults(options.jsonFile, document);
-  const note = options.smoke ? [SMOKE_NOTE] : [];
-  const lines = [headingOf(machine), '', ...tableOf(rows), '', ...note, FOOTER];
+  const { smoke, serving, jsonFile } = options;
+  const rows = serving ? await measureServing(options) : await measure(options);
+  await writeResults(jsonFile, { machine, revision: revision(), smoke, serving, rows });
+  const [table, footer] = serving
+    ? [servingTable(rows as ServedIngest[]), SERVING_FOOTER]
+    : [tableOf(rows as IngestRow[]), FOOTER];
+  const note = smoke ? [SMOKE_NOTE] : [];
+  const lines = [headingOf(machine), '', ...table, '', ...note, footer];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
@@ -38,6 +42,17 @@ async function measure({ names, cells, runs }: IngestOptions): Promise<IngestRow
     await folder.remove();
   }
   return rows;
+}
+
+async function measureServing(options: IngestOptions): Promise<ServedIngest[]> {
+  const data = temporaryFolder();
+  const files = temporaryFolder();
+  try {
+    return await ingestServing(options, { data: data.path, files: files.path }, tell);
+  } finally {
+    await data.remove();
+    await files.remove();
+  }
 }
 
 await runProgram('bench:ingest', USAGE, main);

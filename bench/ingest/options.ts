@@ -3,11 +3,12 @@ import path from 'node:path';
 import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import { INPUT_NAMES, type InputName } from './inputs.js';
 
-export const USAGE = `npm run bench:ingest -- [--cells N] [--only FILE,FILE] [--runs N] [--smoke] [--json FILE]
+export const USAGE = `npm run bench:ingest -- [--cells N] [--only FILE,FILE] [--runs N] [--serving] [--smoke] [--json FILE]
   --cells     of the Parquet and Arrow files and of the nested snapshots; default 4000000
-              (a quarter of it as CSV and as NDJSON of flat cells, as rows of holders; a fortieth as orders)
+              (a quarter of it as CSV and as NDJSON of flat cells, as rows of holders; a fortieth as orders, tokens, pools and hours)
   --only      ${INPUT_NAMES.join(', ')}
   --runs      of the command, each into a new directory; default 3
+  --serving   into one running server, one file after the other: how long its event loop is held up
   --smoke     small and once: shows that it works, not how fast
   --json FILE where the results go; default bench/results/ingest.json`;
 
@@ -15,6 +16,7 @@ export interface IngestOptions {
   names: readonly InputName[];
   cells: number;
   runs: number;
+  serving: boolean;
   smoke: boolean;
   jsonFile: string;
 }
@@ -24,11 +26,12 @@ const MAX_RUNS = 100;
 
 /** @throws BenchUsageError */
 export function readIngestOptions(words: readonly string[]): IngestOptions {
-  const { only, cells, runs, smoke, json } = readBenchFlags(words, {
+  const { only, cells, runs, serving, smoke, json } = readBenchFlags(words, {
     options: {
       only: { type: 'string' },
       cells: { type: 'string' },
       runs: { type: 'string' },
+      serving: { type: 'boolean', default: false },
       smoke: { type: 'boolean', default: false },
       json: { type: 'string', default: path.join('bench', 'results', 'ingest.json') },
     },
@@ -37,6 +40,7 @@ export function readIngestOptions(words: readonly string[]): IngestOptions {
     names: namesFlag('--only', only, INPUT_NAMES),
     cells: wholeFlag('--cells', cells ?? (smoke ? '20000' : '4000000'), 1, MAX_CELLS),
     runs: wholeFlag('--runs', runs ?? (smoke ? '1' : '3'), 1, MAX_RUNS),
+    serving,
     smoke,
     jsonFile: path.resolve(json),
   };

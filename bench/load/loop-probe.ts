@@ -3,7 +3,12 @@
  * much of that was the loop's own work, and how much a wait for a core. The server itself knows nothing
  * of it.
  */
-import { createHistogram, monitorEventLoopDelay, type RecordableHistogram } from 'node:perf_hooks';
+import {
+  createHistogram,
+  monitorEventLoopDelay,
+  PerformanceObserver,
+  type RecordableHistogram,
+} from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 import { mainThreadTimes } from '../processes.js';
 
@@ -30,6 +35,8 @@ export interface LoopDelay {
   busy: Share | null;
   /** Time that the loop's thread was ready to run and had no core. null likewise. */
   waiting: Share | null;
+  /** Pauses of V8's collector in the loop's thread, part of `busy`. */
+  collector: { maxMs: number; totalMs: number };
 }
 
 const RESOLUTION_MS = 1;
@@ -76,10 +83,22 @@ function watchThread() {
   return { busy, waiting };
 }
 
+function watchCollector() {
+  const pauses = { maxMs: 0, totalMs: 0 };
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) {
+      pauses.maxMs = Math.max(pauses.maxMs, duration);
+      pauses.totalMs += duration;
+    }
+  }).observe({ entryTypes: ['gc'] });
+  return pauses;
+}
+
 if (isMainThread && process.send !== undefined) {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
   const thread = watchThread();
+  const collector = watchCollector();
   let beganMs = performance.now();
   const ms = (ns: number): number => Math.max(0, ns / 1e6 - RESOLUTION_MS);
   process.on('message', (message) => {
@@ -87,6 +106,7 @@ if (isMainThread && process.send !== undefined) {
       delay.reset();
       thread?.busy.reset();
       thread?.waiting.reset();
+      Object.assign(collector, { maxMs: 0, totalMs: 0 });
       beganMs = performance.now();
     }
     if (message !== 'read') return;
@@ -97,6 +117,7 @@ if (isMainThread && process.send !== undefined) {
       elapsedMs: performance.now() - beganMs,
       busy: thread && thread.busy.read(),
       waiting: thread && thread.waiting.read(),
+      collector: { ...collector },
     };
     process.send?.(read);
   });

@@ -64,17 +64,24 @@ export interface BoardPools {
   baseMints: string[];
 }
 
-/** Pools with their base tokens, in the order given. */
-export function boardPools(
-  pools: readonly (PoolMints & Pick<DlmmPool, 'pubkey'>)[],
-  quotes: readonly string[],
-): BoardPools {
-  const indexOf = new Map<string, number>();
-  const base = Uint32Array.from(pools, (pool) => {
-    const { baseMint } = baseAndQuote(pool, quotes);
-    const index = indexOf.get(baseMint) ?? indexOf.size;
-    indexOf.set(baseMint, index);
-    return index;
-  });
-  return { pubkeys: pools.map(({ pubkey }) => pubkey), base, baseMints: [...indexOf.keys()] };
+/** Collects pools with their base tokens, in the order in which they are added. */
+export class BoardPoolList {
+  private readonly pubkeys: string[] = [];
+  private readonly base: number[] = [];
+  private readonly indexOf = new Map<string, number>();
+
+  constructor(private readonly quotes: readonly string[]) {}
+
+  add(pool: PoolMints & Pick<DlmmPool, 'pubkey'>): void {
+    const { baseMint } = baseAndQuote(pool, this.quotes);
+    const index = this.indexOf.get(baseMint) ?? this.indexOf.size;
+    this.indexOf.set(baseMint, index);
+    this.pubkeys.push(pool.pubkey);
+    this.base.push(index);
+  }
+
+  columns(): BoardPools {
+    const { pubkeys, base, indexOf } = this;
+    return { pubkeys, base: Uint32Array.from(base), baseMints: [...indexOf.keys()] };
+  }
 }

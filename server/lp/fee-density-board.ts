@@ -12,7 +12,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { LpSource, TokenHourColumns } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import type { NewestSnapshot, TokenTable } from '../tokens/token-table.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../../storage/turns.js';
 import { HoursInSight } from './hours-in-sight.js';
 import type { RangeBook } from './range-book.js';
 
@@ -70,8 +70,8 @@ export class FeeDensityBuilder {
     let startMs = performance.now();
     const nowS = clock.nowS();
     const hours = await this.hours.read(nowS);
-    this.listed = new Set(hours.addresses);
-    ranges.wantPrices(hours.addresses);
+    this.listed = await setOf(hours.addresses);
+    await ranges.wantPrices(this.listed);
     const loadMs = performance.now() - startMs;
     const revision = ++this.revisions;
     this.waitsForRanges = true;
@@ -113,4 +113,14 @@ export class FeeDensityBuilder {
     }
     return known;
   }
+}
+
+async function setOf(items: readonly string[]): Promise<Set<string>> {
+  const turns = new Turns();
+  const set = new Set<string>();
+  for (const item of items) {
+    set.add(item);
+    await turns.take();
+  }
+  return set;
 }

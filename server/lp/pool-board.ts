@@ -1,12 +1,12 @@
 /** The board of DLMM pools in memory: the pools and their rows by period. */
 import type { BoardPeriod, DlmmBoard, DlmmSort } from '../../compute/lp/dlmm-board.js';
-import { boardPools, type BoardPools, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
+import { BoardPoolList, type BoardPools, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { hourOf, thisHour, type DlmmPeriod } from '../../compute/lp/hours.js';
 import { joinRanges } from '../../compute/lp/pool-range.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { DlmmHourColumns, LpSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
-import { sortInTurns, Turns } from '../turns.js';
+import { sortInTurns, Turns } from '../../storage/turns.js';
 import { HoursInSight } from './hours-in-sight.js';
 import type { RangeBook } from './range-book.js';
 
@@ -100,12 +100,15 @@ async function makePoolBook(
   const pools = await sortInTurns(unordered, (a, b) => (a.pubkey < b.pubkey ? -1 : 1), turns);
   const ofMint = new Map<string, number[]>();
   const indexOf = new Map<string, number>();
-  for (const [index, { pubkey, tokenXMint, tokenYMint }] of pools.entries()) {
+  const list = new BoardPoolList(quotes);
+  for (const [index, pool] of pools.entries()) {
+    const { pubkey, tokenXMint, tokenYMint } = pool;
+    list.add(pool);
     indexOf.set(pubkey, index);
     for (const mint of new Set([tokenXMint, tokenYMint])) pushTo(ofMint, mint, index);
     await turns.take();
   }
-  return { pools, columns: boardPools(pools, quotes), ofMint, indexOf };
+  return { pools, columns: list.columns(), ofMint, indexOf };
 }
 
 function pushTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
@@ -128,7 +131,7 @@ export class PoolBoardBuilder {
   readonly hours: HoursInSight<DlmmHourColumns>;
   private book: PoolBook = {
     pools: [],
-    columns: boardPools([], []),
+    columns: new BoardPoolList([]).columns(),
     ofMint: new Map(),
     indexOf: new Map(),
   };
@@ -163,7 +166,7 @@ export class PoolBoardBuilder {
     );
     // The current hour becomes 'this hour' with its first row.
     const thisHours = [...new Set([thisHourS, hourOf(nowS)])];
-    ranges.wantPools(poolsByBase(book, indexes), thisHours);
+    await ranges.wantPools(await poolsByBase(book, indexes), thisHours);
     const loadMs = performance.now() - startMs;
     this.waitsForRanges = true;
     await ranges.ready({ first: revision === 1 });
@@ -225,13 +228,15 @@ async function indexesOf({ indexOf }: PoolBook, pubkeys: readonly string[]): Pro
 }
 
 /** Pubkeys of the pools at `indexes`, by base token, ascending; -1 is skipped. */
-function poolsByBase(
+async function poolsByBase(
   { pools, columns: { base, baseMints } }: PoolBook,
   indexes: Int32Array,
-): Map<string, string[]> {
+): Promise<Map<string, string[]>> {
+  const turns = new Turns();
   const byBase = new Map<string, string[]>();
   for (const index of indexes.filter((i) => i >= 0).sort()) {
     pushTo(byBase, baseMints[base[index]], pools[index].pubkey);
+    await turns.take();
   }
   return byBase;
 }

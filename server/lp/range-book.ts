@@ -5,6 +5,7 @@
 import type { BaseTokenRanges } from '../../compute/lp/pool-range.js';
 import type { HourPrices } from '../../compute/lp/price-range.js';
 import type { Clock } from '../clock.js';
+import { Turns } from '../../storage/turns.js';
 import { Follower } from '../follower.js';
 import {
   readTokenDepth,
@@ -67,17 +68,21 @@ export class RangeBook {
    * @param pubkeysOf by base token
    * @param thisHours hours that may be 'this hour' of the pools
    */
-  wantPools(pubkeysOf: ReadonlyMap<string, readonly string[]>, thisHours: readonly number[]): void {
+  wantPools(
+    pubkeysOf: ReadonlyMap<string, readonly string[]>,
+    thisHours: readonly number[],
+  ): Promise<void> {
     this.thisHours = thisHours;
-    this.want([...pubkeysOf.keys()], ({ prices }, address) => {
+    return this.want(pubkeysOf, ({ prices }, address) => {
       return { prices, pubkeys: pubkeysOf.get(address) ?? [] };
     });
   }
 
   /** Replaces the tokens whose prices are wanted. */
-  wantPrices(addresses: readonly string[]): void {
-    const withPrices = new Set(addresses);
-    this.want(addresses, ({ pubkeys }, address) => ({ pubkeys, prices: withPrices.has(address) }));
+  wantPrices(addresses: ReadonlySet<string>): Promise<void> {
+    return this.want(addresses, ({ pubkeys }, address) => {
+      return { pubkeys, prices: addresses.has(address) };
+    });
   }
 
   /** Rereads tokens whose depth has changed. */
@@ -136,21 +141,35 @@ export class RangeBook {
     await this.follower.close();
   }
 
-  private want(
-    addresses: readonly string[],
+  private async want(
+    addresses: { keys(): Iterable<string>; has(address: string): boolean },
     change: (before: WantedRanges, address: string) => WantedRanges,
-  ): void {
-    for (const address of new Set([...addresses, ...this.wanted.keys()])) {
-      const wanted = change(this.wanted.get(address) ?? NOTHING_WANTED, address);
-      if (wanted.pubkeys.length === 0 && !wanted.prices) this.forget(address);
-      else {
-        this.wanted.set(address, wanted);
-        if (!this.lacks(address)) continue;
-        this.lacking.add(address);
-        this.follower.touchNow([address]);
-      }
+  ): Promise<void> {
+    const turns = new Turns();
+    for (const address of addresses.keys()) {
+      this.wantOne(address, change);
+      await turns.take();
+    }
+    for (const address of this.wanted.keys()) {
+      if (!addresses.has(address)) this.wantOne(address, change);
+      await turns.take();
     }
     if (this.lacking.size === 0) this.wake();
+  }
+
+  private wantOne(
+    address: string,
+    change: (before: WantedRanges, address: string) => WantedRanges,
+  ): void {
+    const wanted = change(this.wanted.get(address) ?? NOTHING_WANTED, address);
+    if (wanted.pubkeys.length === 0 && !wanted.prices) {
+      this.forget(address);
+      return;
+    }
+    this.wanted.set(address, wanted);
+    if (!this.lacks(address)) return;
+    this.lacking.add(address);
+    this.follower.touchNow([address]);
   }
 
   private forget(address: string): void {

@@ -16,7 +16,7 @@ import {
   sizeRangeParameters,
 } from '../tokens/token-fields.js';
 import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../../storage/turns.js';
 import {
   dcaOrder,
   dcaOrderDocument,

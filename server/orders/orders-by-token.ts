@@ -13,7 +13,7 @@ import {
 import type { OrderSource } from '../../storage/contract.js';
 import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
-import { sortInTurns, Turns } from '../turns.js';
+import { sortInTurns, Turns } from '../../storage/turns.js';
 
 /** Tokens whose orders one query reads. */
 const TOKENS_AT_ONCE = 64;
@@ -100,7 +100,10 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
   private async read(addresses: readonly string[]): Promise<void> {
     const turns = new Turns();
     const lists = new Map<string, Order[]>();
-    for (const order of await this.kind.read(addresses)) addTo(lists, order);
+    for (const order of await this.kind.read(addresses)) {
+      addTo(lists, order);
+      await turns.take();
+    }
     for (const address of addresses) {
       const orders = lists.get(address);
       if (orders === undefined) this.byToken.delete(address);

@@ -14,7 +14,7 @@ import type { Clock } from '../clock.js';
 import { LiveValue } from '../follower.js';
 import type { Log } from '../log.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../../storage/turns.js';
 import type { DcaOrdersByToken } from './orders-by-token.js';
 
 /** Greatest age of a board in a reply while the clock runs, as the API promises. */

@@ -25,7 +25,7 @@ import {
 import { historyGap, MAX_GAPS, resolvedToken, sourceOf } from '../depth/coverage.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../../storage/turns.js';
 import { replayParameters, replayRequest } from './parameters.js';
 import { countPlan } from './rendering.js';
 import { makePlan, MAX_PLANS, type ReplayServices, window } from './replay.js';

@@ -14,6 +14,7 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
+import { Turns } from '../../storage/turns.js';
 import { LiveValue } from '../follower.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
@@ -72,7 +73,7 @@ export class TopScores {
 
   constructor(tokens: Pick<LiveTokens, 'table' | 'onLoad'>, log: Log) {
     this.boards = new LiveValue({
-      build: () => Promise.resolve({ value: rankBoards(tokens.table) }),
+      build: async () => ({ value: await rankBoards(tokens.table) }),
       failure: 'the boards of scores could not be ranked',
       log,
     });
@@ -93,13 +94,15 @@ export class TopScores {
   }
 }
 
-function rankBoards(table: TokenTable): Boards {
+async function rankBoards(table: TokenTable): Promise<Boards> {
+  const turns = new Turns();
   const own = Object.fromEntries(CHAINS.map((chain) => [chain, new Ranking()])) as Record<
     Chain,
     Ranking
   >;
   const merged = new Ranking();
   for (const token of table.all()) {
+    await turns.take();
     if (token.standing.status !== 'available') continue;
     own[token.details.chain].add(token);
     if (standsForAsset(token, table)) merged.add(token);

@@ -17,7 +17,7 @@ import {
   tokenSymbol,
 } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../../storage/turns.js';
 import {
   icon,
   lastRefresh,

@@ -5,6 +5,7 @@ import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, Statements } from '../duckdb/statements.js';
 import { type Directory, entryBytes, firstT, type SegmentRef } from './directory.js';
+import { Turns } from '../turns.js';
 import type { Cutoffs } from './retention-steps.js';
 import { refOfColumns, SegmentLists, unpackRefs, unpackRefsAround } from './segment-lists.js';
 
@@ -25,6 +26,8 @@ export interface SizedDirectory {
 export class Directories {
   private readonly cached = new LRUCache<number, Directory>({ maxSize: MAX_CACHED_BYTES });
   private readonly loading = new Map<number, Promise<Directory>>();
+  /** What a commit shows at once; it moves to `cached` in turns. */
+  private fresh: ReadonlyMap<number, SizedDirectory> | null = null;
   private committing: { tokenIds: ReadonlySet<number>; ended: Promise<void> } | null = null;
 
   constructor(
@@ -55,7 +58,8 @@ export class Directories {
 
   /** A token's directory as last published. */
   async get(tokenId: number): Promise<Directory> {
-    return this.cached.get(tokenId) ?? this.loading.get(tokenId) ?? this.load(tokenId);
+    const fresh = this.fresh?.get(tokenId)?.directory;
+    return fresh ?? this.cached.get(tokenId) ?? this.loading.get(tokenId) ?? this.load(tokenId);
   }
 
   /** Tokens with snapshots of a tier before its cut-off, ascending. */
@@ -89,10 +93,16 @@ export class Directories {
     };
   }
 
-  /** Replaces a token's directory with the one that a commit has made. */
-  publish(tokenId: number, sized: SizedDirectory): void {
-    this.unlisted.publish(tokenId, sized.directory, this.lists.listedId);
-    this.keep(tokenId, sized);
+  /** Replaces tokens' directories with those that a commit has made, all at once. */
+  async publish(directories: ReadonlyMap<number, SizedDirectory>): Promise<void> {
+    this.fresh = directories;
+    const turns = new Turns();
+    for (const [tokenId, sized] of directories) {
+      this.unlisted.publish(tokenId, sized.directory, this.lists.listedId);
+      this.keep(tokenId, sized);
+      await turns.take();
+    }
+    this.fresh = null;
   }
 
   /** Call after a transaction that has listed the segments up to `listedId`, before the next one. */

@@ -1,5 +1,4 @@
 /** Tokens, markets and segments changed by a transaction; readers see them once it has committed. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Chain,
   type Market,
@@ -12,6 +11,7 @@ import {
 import { bareTokenRow, type TokenRow } from '../contract.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
+import { Turns } from '../turns.js';
 import {
   type Catalog,
   MAX_TOKENS,
@@ -25,8 +25,6 @@ import { marketName } from './market-names.js';
 import { EMPTY_DIRECTORY, type Directory, type SegmentRef } from './directory.js';
 import { SegmentWriter } from './segments.js';
 
-/** Tokens worked on in one turn. */
-export const TOKENS_A_TURN = 128;
 /** Rows of tokens or markets written at once: one by one, each costs DuckDB a block of memory. */
 const ROWS_AT_ONCE = 1000;
 
@@ -57,6 +55,7 @@ export class Stage {
   private marketRows: SqlValue[][] = [];
   private newTokens = 0;
   private prepared: PreparedToken[] = [];
+  private readonly turns = new Turns();
 
   constructor(
     private readonly catalog: Catalog,
@@ -88,9 +87,10 @@ export class Stage {
    * Two tokens of one chain that would be legs of one asset, or null. Call after the last row of the
    * transaction: a row may free the leg that an earlier one takes.
    */
-  legConflict(): { asset: string; rows: [TokenRow, TokenRow] } | null {
+  async legConflict(): Promise<{ asset: string; rows: [TokenRow, TokenRow] } | null> {
     const legs = new Map<string, TokenRow>();
     for (const { row } of this.tokens.values()) {
+      await this.turns.take();
       if (row.asset === null) continue;
       const leg = `${row.chain}:${row.asset}`;
       const other = legs.get(leg) ?? this.unstagedLeg(row.asset, row.chain);
@@ -168,37 +168,37 @@ export class Stage {
     await this.prepare();
   }
 
-  /** Shows readers the committed state: depth in one turn, after tokens without new depth in turns of their own. */
+  /**
+   * Shows readers the committed state: tokens and their markets in turns, which show nothing by
+   * themselves, then the depth of all at once.
+   */
   async publish(): Promise<void> {
-    const withDepth: PreparedToken[] = [];
-    let count = 0;
-    for (const prepared of this.prepared) {
-      if (prepared.directory !== null && prepared.directory.bytes > 0) withDepth.push(prepared);
-      else this.show(prepared);
-      if (++count % TOKENS_A_TURN === 0) await nextTurn();
+    const directories = new Map<number, SizedDirectory>();
+    for (const { entry, directory } of this.prepared) {
+      this.catalog.put(entry);
+      if (directory !== null) directories.set(entry.tokenId, directory);
+      await this.turns.take();
     }
-    for (const prepared of withDepth) this.show(prepared);
-  }
-
-  private show({ entry, directory }: PreparedToken): void {
-    this.catalog.put(entry);
-    if (directory !== null) this.directories.publish(entry.tokenId, directory);
+    await this.directories.publish(directories);
   }
 
   private async writeTokens(): Promise<void> {
-    const changed = [...this.tokens.values()].filter((token) => token.isRowChanged);
-    const old = changed.filter(({ isNew }) => !isNew).map(({ tokenId }) => tokenId);
-    for (let i = 0; i < old.length; i += ROWS_AT_ONCE) {
-      const ids = old.slice(i, i + ROWS_AT_ONCE).join(',');
-      await this.tx.run(`DELETE FROM tokens WHERE token_id IN (${ids})`);
+    const rows: SqlValue[][] = [];
+    const old: number[] = [];
+    const flush = async (): Promise<void> => {
+      if (old.length > 0) {
+        await this.tx.run(`DELETE FROM tokens WHERE token_id IN (${old.splice(0).join(',')})`);
+      }
+      await this.tx.append('tokens', rows.splice(0));
+    };
+    for (const { tokenId, row, isNew, isRowChanged } of this.tokens.values()) {
+      await this.turns.take();
+      if (!isRowChanged) continue;
+      if (!isNew) old.push(tokenId);
+      rows.push([tokenId, ...TOKEN_COLUMNS.map((name) => row[name])]);
+      if (rows.length === ROWS_AT_ONCE) await flush();
     }
-    for (let i = 0; i < changed.length; i += ROWS_AT_ONCE) {
-      await nextTurn();
-      const rows = changed
-        .slice(i, i + ROWS_AT_ONCE)
-        .map(({ tokenId, row }) => [tokenId, ...TOKEN_COLUMNS.map((name) => row[name])]);
-      await this.tx.append('tokens', rows);
-    }
+    await flush();
   }
 
   private async writeMarkets(): Promise<void> {
@@ -210,7 +210,7 @@ export class Stage {
   private async prepare(): Promise<void> {
     this.prepared = [];
     for (const { tokenId, row, markets, directory } of this.tokens.values()) {
-      if (this.prepared.length % TOKENS_A_TURN === TOKENS_A_TURN - 1) await nextTurn();
+      await this.turns.take();
       const entry = tokenEntry(tokenId, row, markets);
       this.prepared.push({ entry, directory: directory && sizedDirectory(directory) });
     }

@@ -1,6 +1,5 @@
 /** A connection to DuckDB: one statement at a time, and the conversion of values. */
 import type {
-  DuckDBAppender,
   DuckDBBlobVector,
   DuckDBConnection,
   DuckDBDataChunk,
@@ -8,33 +7,43 @@ import type {
   DuckDBValue,
   DuckDBVector,
 } from '@duckdb/node-api';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { client } from './client.js';
+import { GivenRows } from './given-rows.js';
 import type {
+  GivenRow,
   ResultChunk,
-  SqlParameter,
   SqlRow,
   SqlValue,
   Statements,
   StoredValue,
 } from './statements.js';
 
-const { BIGINT, BLOB, BOOLEAN, DOUBLE, LIST, SQLNULL, UINTEGER, VARCHAR } = client;
-const { DuckDBBlobValue, JSDuckDBValueConverter, listValue } = client;
+const { BIGINT, BLOB, BOOLEAN, DOUBLE, SQLNULL, VARCHAR } = client;
+const { DuckDBBlobValue, JSDuckDBValueConverter } = client;
 
-/** Rows appended in one turn. */
-const ROWS_A_TURN = 1024;
 /** Blobs up to this length lie in the vector, whose memory is the chunk's; the client copies longer ones. */
 const INLINE_BYTES = 12;
 
 export class Connection implements Statements {
-  constructor(private readonly connection: DuckDBConnection) {}
+  private readonly given: GivenRows;
 
-  async run(sql: string, values: readonly SqlParameter[] = []): Promise<void> {
-    await this.connection.run(sql, ...bindings(values));
+  constructor(private readonly connection: DuckDBConnection) {
+    this.given = new GivenRows(connection);
   }
 
-  async rows(sql: string, values: readonly SqlParameter[] = []): Promise<SqlRow[]> {
+  async run(
+    sql: string,
+    values: readonly SqlValue[] = [],
+    given: readonly GivenRow[] = [],
+  ): Promise<void> {
+    try {
+      await this.connection.run(this.reading(sql, given), ...bindings(values));
+    } finally {
+      this.given.forget();
+    }
+  }
+
+  async rows(sql: string, values: readonly SqlValue[] = []): Promise<SqlRow[]> {
     const reader = await this.connection.runAndReadAll(sql, ...bindings(values));
     return reader.getRows().map((row) => row.map(plainValue));
   }
@@ -60,8 +69,12 @@ export class Connection implements Statements {
     return rows as number;
   }
 
-  async *chunks(sql: string, values: readonly SqlParameter[] = []): AsyncGenerator<ResultChunk> {
-    const result = await this.connection.stream(sql, ...bindings(values));
+  async *chunks(
+    sql: string,
+    values: readonly SqlValue[] = [],
+    given: readonly GivenRow[] = [],
+  ): AsyncGenerator<ResultChunk> {
+    const result = await this.connection.stream(this.reading(sql, given), ...bindings(values));
     let next = result.fetchChunk();
     try {
       for (;;) {
@@ -75,28 +88,16 @@ export class Connection implements Statements {
     } finally {
       // The connection accepts no other statement before that.
       await next.catch(() => undefined);
+      this.given.forget();
     }
   }
 
-  /** Appends within the connection's transaction. */
-  async append(table: string, rows: readonly (readonly SqlValue[])[]): Promise<void> {
-    // One appender for all rows: it keeps its memory until it is collected, even when closed.
-    const appender = await this.connection.createAppender(table);
-    try {
-      for (let first = 0; first < rows.length; first += ROWS_A_TURN) {
-        if (first > 0) await nextTurn();
-        for (const row of rows.slice(first, first + ROWS_A_TURN)) {
-          for (const value of row) appendTo(appender, value);
-          appender.endRow();
-        }
-        appender.flushSync();
-      }
-      appender.closeSync();
-    } catch (error) {
-      // Otherwise its collection would write the rows left in it, into the transaction of that moment.
-      appender.clear();
-      throw error;
-    }
+  async append(table: string, rows: readonly GivenRow[]): Promise<void> {
+    if (rows.length > 0) await this.run(`INSERT INTO ${table} SELECT * FROM given()`, [], rows);
+  }
+
+  private reading(sql: string, given: readonly GivenRow[]): string {
+    return given.length === 0 ? sql : this.given.use(sql, given);
   }
 
   close(): void {
@@ -105,19 +106,17 @@ export class Connection implements Statements {
 }
 
 /** Parameters and their types for the client; empty if there is nothing to bind. */
-function bindings(values: readonly SqlParameter[]): [DuckDBValue[]?, DuckDBType[]?] {
+function bindings(values: readonly SqlValue[]): [DuckDBValue[]?, DuckDBType[]?] {
   if (values.length === 0) return [];
   return [values.map(parameterValue), values.map(parameterType)];
 }
 
-function parameterValue(value: SqlParameter): DuckDBValue {
-  if (isList(value)) return listValue(Array.from<string | number>(value));
+function parameterValue(value: SqlValue): DuckDBValue {
   if (value instanceof Uint8Array) return new DuckDBBlobValue(value);
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
 
-function parameterType(value: SqlParameter): DuckDBType {
-  if (isList(value)) return LIST(value instanceof Uint32Array ? UINTEGER : VARCHAR);
+function parameterType(value: SqlValue): DuckDBType {
   if (value === null) return SQLNULL;
   if (value instanceof Uint8Array) return BLOB;
   switch (typeof value) {
@@ -128,20 +127,6 @@ function parameterType(value: SqlParameter): DuckDBType {
     default:
       return Number.isSafeInteger(value) ? BIGINT : DOUBLE;
   }
-}
-
-function isList(value: SqlParameter): value is readonly string[] | Uint32Array<ArrayBuffer> {
-  return Array.isArray(value) || value instanceof Uint32Array;
-}
-
-/** Appends by type: wrapping values first costs several times as much, and holds memory longer. */
-function appendTo(appender: DuckDBAppender, value: SqlValue): void {
-  if (value === null) appender.appendNull();
-  else if (typeof value === 'string') appender.appendVarchar(value);
-  else if (typeof value === 'boolean') appender.appendBoolean(value);
-  else if (typeof value !== 'number') appender.appendBlob(value);
-  else if (Number.isSafeInteger(value)) appender.appendBigInt(BigInt(value));
-  else appender.appendDouble(value);
 }
 
 /** Converts a value of a result. @throws TypeError for a type that no query selects */

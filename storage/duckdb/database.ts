@@ -14,14 +14,7 @@ import {
   type DatabaseOptions,
   type Opened,
 } from './opening.js';
-import type {
-  ResultChunk,
-  SqlParameter,
-  SqlRow,
-  SqlValue,
-  Statements,
-  StoredValue,
-} from './statements.js';
+import type { ResultChunk, SqlRow, SqlValue, Statements, StoredValue } from './statements.js';
 
 /** A log shorter than this is not worth a checkpoint. */
 const LOG_BYTES = 16 * 1024 * 1024;
@@ -69,7 +62,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * Runs one statement on the writing connection, outside any transaction.
    * @throws DiskFullError
    */
-  run(sql: string, values?: readonly SqlParameter[]): Promise<void> {
+  run(sql: string, values?: readonly SqlValue[]): Promise<void> {
     return this.write('writer', (connection) => connection.run(sql, values));
   }
 
@@ -83,7 +76,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /** Reads committed rows on one of the reading connections. */
-  rows(sql: string, values?: readonly SqlParameter[]): Promise<SqlRow[]> {
+  rows(sql: string, values?: readonly SqlValue[]): Promise<SqlRow[]> {
     return this.use('readers', (connection) => connection.rows(sql, values));
   }
 
@@ -131,7 +124,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * read a chunk before the next one. One result at a time is read this way and others wait, so do
    * not start a second one within the loop over the first.
    */
-  async *streamChunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk> {
+  async *streamChunks(sql: string, values?: readonly SqlValue[]): AsyncGenerator<ResultChunk> {
     const opened = this.usable();
     const { lane: connection, giveBack } = await opened.streams.lend();
     try {

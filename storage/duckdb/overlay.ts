@@ -8,10 +8,10 @@ import path from 'node:path';
 import { migrate } from '../migrations.js';
 import { Database } from './database.js';
 import type {
+  GivenRow,
   ResultChunk,
-  SqlParameter,
-  SqlRow,
   SqlValue,
+  SqlRow,
   Statements,
   StoredValue,
 } from './statements.js';
@@ -53,12 +53,12 @@ export class Overlay implements Statements {
     this.sides = [stored, scratch];
   }
 
-  async run(sql: string, values?: readonly SqlParameter[]): Promise<void> {
+  async run(sql: string, values?: readonly SqlValue[], given?: readonly GivenRow[]): Promise<void> {
     const isNew = /^\s*INSERT\b/i.test(sql);
-    for (const side of isNew ? [this.scratch] : this.sides) await side.run(sql, values);
+    for (const side of isNew ? [this.scratch] : this.sides) await side.run(sql, values, given);
   }
 
-  async rows(sql: string, values?: readonly SqlParameter[]): Promise<SqlRow[]> {
+  async rows(sql: string, values?: readonly SqlValue[]): Promise<SqlRow[]> {
     const found: SqlRow[] = [];
     for (const side of this.sides) for (const row of await side.rows(sql, values)) found.push(row);
     return found;
@@ -78,11 +78,15 @@ export class Overlay implements Statements {
     return rows;
   }
 
-  async *chunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk> {
-    for (const side of this.sides) yield* side.chunks(sql, values);
+  async *chunks(
+    sql: string,
+    values?: readonly SqlValue[],
+    given?: readonly GivenRow[],
+  ): AsyncGenerator<ResultChunk> {
+    for (const side of this.sides) yield* side.chunks(sql, values, given);
   }
 
-  append(table: string, rows: readonly (readonly SqlValue[])[]): Promise<void> {
+  append(table: string, rows: readonly GivenRow[]): Promise<void> {
     return this.scratch.append(table, rows);
   }
 }

@@ -9,8 +9,8 @@ export const ROW_GROUP_ROWS = 2048;
 export const MAX_VALUE_BYTES = 64 * 1024;
 
 export type SqlValue = string | number | boolean | null | Uint8Array;
-/** A statement's parameter; a list of texts or of 32-bit numbers is one parameter. */
-export type SqlParameter = SqlValue | readonly string[] | Uint32Array<ArrayBuffer>;
+/** A row that a statement reads from its table `given()`. */
+export type GivenRow = readonly SqlValue[];
 /** A row of a result. BIGINTs are numbers: every stored one fits. */
 export type SqlRow = (SqlValue | SqlRow)[];
 
@@ -33,8 +33,9 @@ export interface StoredValue {
 }
 
 export interface Statements {
-  run(sql: string, values?: readonly SqlParameter[]): Promise<void>;
-  rows(sql: string, values?: readonly SqlParameter[]): Promise<SqlRow[]>;
+  /** @param given rows that the statement reads as the table `given()`, with columns `c0`, `c1`...; one at least */
+  run(sql: string, values?: readonly SqlValue[], given?: readonly GivenRow[]): Promise<void>;
+  rows(sql: string, values?: readonly SqlValue[]): Promise<SqlRow[]>;
   /**
    * Values by key, from rows of key (BIGINT), part (INTEGER, from 0), data (BLOB) and checksum
    * (UINTEGER, of part 0), in any order.
@@ -42,10 +43,14 @@ export interface Statements {
   values(sql: string): Promise<Map<number, StoredValue>>;
   /** The number of a table's rows. */
   count(table: string): Promise<number>;
-  /** Rows a vector at a time; the connection accepts no other statement before the end. */
-  chunks(sql: string, values?: readonly SqlParameter[]): AsyncGenerator<ResultChunk>;
-  /** Appends rows, values in the table's order: hundreds of times faster than INSERT. */
-  append(table: string, rows: readonly (readonly SqlValue[])[]): Promise<void>;
+  /** Rows a vector at a time; the connection accepts no other statement before the end. `given` as for run(). */
+  chunks(
+    sql: string,
+    values?: readonly SqlValue[],
+    given?: readonly GivenRow[],
+  ): AsyncGenerator<ResultChunk>;
+  /** Inserts rows, values in the table's order. */
+  append(table: string, rows: readonly GivenRow[]): Promise<void>;
 }
 
 /** Cuts a value into parts of at most `partBytes`; an empty value is one part. */

@@ -3,7 +3,7 @@ import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { readRows, type ColumnReaders, type FlatSource, type FlatTable } from '../flat-columns.js';
 
 /** DLMM pools of a store: the server holds all in memory. */
-const MAX_DLMM_POOLS = 100_000;
+export const MAX_DLMM_POOLS = 100_000;
 
 export const DLMM_POOLS = {
   name: 'dlmm_pools',

@@ -38,6 +38,29 @@ describe('npm run bench:ingest', () => {
     }
   }, 60_000);
 
+  it('tells how long files that come into a running server hold its event loop up', () => {
+    const json = path.join(folder, 'serving.json');
+    const only = ['--only', 'tokens.ndjson,ladders.ndjson,dlmm_hours.ndjson'];
+    const main = path.join(root, 'dist/bench/ingest/main.js');
+    const flags = ['--serving', '--smoke', ...only, '--json', json];
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...flags], {
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
+    const { rows } = JSON.parse(readFileSync(json, 'utf8')) as {
+      rows: { name: string; rows: number; loop: { maxMs: number } }[];
+    };
+    expect(rows.map(({ name, rows: count }) => [name, count])).toEqual([
+      ['tokens.ndjson', 500],
+      ['ladders.ndjson', 100],
+      ['dlmm_hours.ndjson', 500],
+    ]);
+    for (const { name, loop } of rows) {
+      expect(loop.maxMs).toBeGreaterThan(0);
+      expect(stdout).toContain(name);
+    }
+  }, 60_000);
+
   it('says so where the store holds something else', async () => {
     const input = await makeInput('cells.csv', 2000, folder);
     const wrong = { ...input, file: path.join(root, 'test', 'nothing.csv') };

@@ -1,7 +1,7 @@
 /** Random pools, hours and snapshots for the tests of the LP tools, and the kernels driven over them. */
 import fc from 'fast-check';
 import { dlmmBoard, type DlmmBoard, type PoolHours } from '../../compute/lp/dlmm-board.js';
-import { boardPools, type BoardPools } from '../../compute/lp/dlmm-pool.js';
+import { BoardPoolList, type BoardPools } from '../../compute/lp/dlmm-pool.js';
 import { hoursInSight, thisHour } from '../../compute/lp/hours.js';
 import {
   joinRanges,
@@ -195,7 +195,9 @@ export function poolHoursOf(rows: readonly PlainPoolHour[]): PoolHours {
 
 export function boardPoolsOf(place: Pick<PlainMarketplace, 'pools' | 'quotes'>): BoardPools {
   const pools = place.pools.map(({ pubkey, x, y }) => ({ pubkey, tokenXMint: x, tokenYMint: y }));
-  return boardPools(pools, place.quotes);
+  const list = new BoardPoolList(place.quotes);
+  for (const pool of pools) list.add(pool);
+  return list.columns();
 }
 
 /** Every base token's ranges. */

@@ -36,7 +36,7 @@ describe('the ranges of tokens', () => {
 
   it('are read at once where they are new, and for a board that waits for them', async () => {
     const { book, reads } = bookOf(50);
-    book.wantPrices([BUSY, QUIET]);
+    await book.wantPrices(new Set([BUSY, QUIET]));
     let ready = false;
     void book.ready({ first: false }).then(() => (ready = true));
     await vi.advanceTimersByTimeAsync(99);
@@ -49,7 +49,7 @@ describe('the ranges of tokens', () => {
 
   it('take one part in eleven of the time where depth keeps coming, and do not delay others', async () => {
     const { book, reads } = bookOf(50);
-    book.wantPrices([BUSY, QUIET]);
+    await book.wantPrices(new Set([BUSY, QUIET]));
     await vi.advanceTimersByTimeAsync(1000);
     reads.length = 0;
     for (let ms = 0; ms < 20_000; ms += 10) {
@@ -69,7 +69,7 @@ describe('the ranges of tokens', () => {
 
   it('are at most 15 s behind, however long a read takes', async () => {
     const { book, reads } = bookOf(4_000);
-    book.wantPrices([BUSY]);
+    await book.wantPrices(new Set([BUSY]));
     for (let ms = 0; ms < 200_000; ms += 100) {
       book.touch([BUSY]);
       await vi.advanceTimersByTimeAsync(100);
@@ -83,7 +83,7 @@ describe('the ranges of tokens', () => {
   it('leave readers three times what a read took before the next token', async () => {
     const { book, reads } = bookOf(50);
     const tokens = [BUSY, QUIET, 'R'.repeat(40)];
-    book.wantPrices(tokens);
+    await book.wantPrices(new Set(tokens));
     await vi.advanceTimersByTimeAsync(1000);
     reads.length = 0;
     book.touch(tokens);

@@ -14,7 +14,7 @@ import {
 } from '../../compute/orders/pressure.js';
 import { type PressureRow, PressureRows } from '../../server/orders/pressure-board.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';
-import { Turns } from '../../server/turns.js';
+import { Turns } from '../../storage/turns.js';
 import { type PlainFlowToken, plainPressure, plainRank } from '../reference/flow.js';
 import { expectClose } from './close.js';
 import { dcaOrdersOf, NOW_S, plainTokens } from './orders.js';

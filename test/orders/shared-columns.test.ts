@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SharedColumns, type SharedColumn } from '../../server/orders/pressure-board.js';
-import { Turns } from '../../server/turns.js';
+import { Turns } from '../../storage/turns.js';
 
 const values = (block: SharedColumn, memory: SharedArrayBuffer): number[] => [
   ...new Float64Array(memory).subarray(block.at, block.at + block.length),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { sortInTurns, Turns } from '../../server/turns.js';
+import { sortInTurns, Turns } from '../../storage/turns.js';
 
 interface Item {
   key: number;

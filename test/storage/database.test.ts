@@ -48,6 +48,26 @@ describe('Database', () => {
     await database.close();
   });
 
+  it('lets others have the event loop while it appends', async () => {
+    const database = await Database.openFile(file, options);
+    await database.run(
+      'CREATE TABLE things (id UINTEGER, name VARCHAR, data BLOB, is_new BOOLEAN)',
+    );
+    const rows = Array.from({ length: 20_000 }, (_, i) => [
+      i,
+      i % 3 === 0 ? null : `thing ${i}`,
+      new Uint8Array([i % 256, i >> 8]),
+      i % 2 === 0,
+    ]);
+    let turns = 0;
+    const turning = setInterval(() => turns++, 0);
+    await database.transaction((tx) => tx.append('things', rows));
+    clearInterval(turning);
+    expect(turns).toBeGreaterThan(20);
+    expect(await database.rows('SELECT * FROM things ORDER BY rowid')).toEqual(rows);
+    await database.close();
+  });
+
   it('keeps nothing of rows whose appending failed, not even once they are collected', async () => {
     const script = path.resolve('test/support/failed-append.mjs');
     const { stdout, stderr } = await run(process.execPath, ['--expose-gc', script, file]);

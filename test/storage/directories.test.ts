@@ -40,7 +40,7 @@ describe('A directory that is loaded while its token is being committed', () => 
     const end = directories.beginCommit([4]);
     reads[0]([fresh.row]);
     expect(await isSettled(loading)).toBe(false);
-    directories.publish(4, sizedDirectory(fresh.directory));
+    await directories.publish(new Map([[4, sizedDirectory(fresh.directory)]]));
     end();
     expect(await loading).toEqual(fresh.directory);
     expect(await directories.get(4)).toBe(fresh.directory);
@@ -63,7 +63,7 @@ describe('A directory that is loaded while its token is being committed', () => 
     const { directories, reads } = held();
     const loading = directories.get(4);
     const end = directories.beginCommit([4]);
-    directories.publish(4, sizedDirectory(fresh.directory));
+    await directories.publish(new Map([[4, sizedDirectory(fresh.directory)]]));
     end();
     reads[0]([old.row]);
     expect(await loading).toBe(fresh.directory);

@@ -78,7 +78,8 @@ describe('Segments that stand in no list', () => {
           for (const tokenId of new Set(
             [...rows.map(([id]) => id as number), ...gone].map((id) => id % TOKENS),
           )) {
-            directories.publish(tokenId, sizedDirectory(await loadDirectory(database, tokenId, 0)));
+            const sized = sizedDirectory(await loadDirectory(database, tokenId, 0));
+            await directories.publish(new Map([[tokenId, sized]]));
           }
         } else if (one.kind === 'list') {
           const toId = Math.min(last, lists.listedId + one.upTo);
@@ -116,7 +117,8 @@ describe('Segments that stand in no list', () => {
     await database.transaction((tx) => tx.append('segments', rows));
     expect(unlisted.of(0)).toEqual([]);
     for (let tokenId = 0; tokenId < TOKENS; tokenId++) {
-      directories.publish(tokenId, sizedDirectory(await loadDirectory(database, tokenId, 0)));
+      const sized = sizedDirectory(await loadDirectory(database, tokenId, 0));
+      await directories.publish(new Map([[tokenId, sized]]));
     }
     expect(unlisted.of(0)).toBeNull();
     await database.transaction((tx) => lists.add(tx, 10));
@@ -148,7 +150,7 @@ describe('Segments that stand in no list', () => {
     const joined: Directory = { ...EMPTY_DIRECTORY, raw: [ref(6)] };
     const end = directories.beginCommit([4]);
     reads[0]([]);
-    directories.publish(4, sizedDirectory(joined));
+    await directories.publish(new Map([[4, sizedDirectory(joined)]]));
     end();
     expect(await loading).toBe(joined);
     expect(unlisted.of(4)?.map(({ segmentId }) => segmentId)).toEqual([6]);

@@ -1,5 +1,4 @@
 /** Cuts long work on the event loop into turns, between which the server answers requests. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const TURN_MS = 1.5;
 
@@ -13,7 +12,7 @@ export class Turns {
   }
 
   private async next(): Promise<void> {
-    await nextTurn();
+    await new Promise((resolve) => setImmediate(resolve));
     this.untilMs = performance.now() + TURN_MS;
   }
 }

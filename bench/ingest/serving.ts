@@ -1,0 +1,105 @@
+/** Files that come into a running server: how long each holds its event loop up. */
+import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asOfS } from '../cases/http.js';
+import { PAGE_A } from '../data/pages.js';
+import { startBenchServer, type BenchServer } from '../http/server.js';
+import type { LoopDelay } from '../load/loop-probe.js';
+import { aligned, figure } from '../report.js';
+import { openStore } from '../store.js';
+import { command } from './command.js';
+import { makeInput, type InputName } from './inputs.js';
+
+/** No stretch of work may hold the event loop longer. */
+export const STALL_LIMIT_MS = 20;
+
+export interface ServedIngest {
+  name: InputName;
+  rows: number;
+  cells: number;
+  /** The command, from start to end. */
+  commandS: number;
+  /** From then until the server had nothing left to do. */
+  settledS: number;
+  loop: LoopDelay;
+}
+
+/** The server is quiet when it used less than this share of a core for QUIET_MS. */
+const QUIET_SHARE = 0.1;
+const QUIET_MS = 1_500;
+const SMOKE_QUIET_MS = 250;
+const LOOK_MS = 250;
+const SETTLE_DEADLINE_MS = 60_000;
+
+/** Ingests a file of each name into one server, one after the other. */
+export async function ingestServing(
+  { names, cells, smoke }: { names: readonly InputName[]; cells: number; smoke: boolean },
+  folder: { data: string; files: string },
+  tell: (name: string) => void,
+): Promise<ServedIngest[]> {
+  await (await openStore(folder.data)).close();
+  const server = await startBenchServer(folder.data, asOfS(PAGE_A), { probeLoop: true, smoke });
+  try {
+    const results: ServedIngest[] = [];
+    for (const name of names) {
+      tell(`${name}: writing the file`);
+      const input = await makeInput(name, cells, folder.files);
+      tell(`${name}: into the server`);
+      server.resetLoopDelay();
+      const began = performance.now();
+      await command(input, folder.data);
+      const ended = performance.now();
+      const settledS = (await quiet(server, ended, smoke ? SMOKE_QUIET_MS : QUIET_MS)) / 1000;
+      const commandS = (ended - began) / 1000;
+      const loop = await server.loopDelay();
+      results.push({ name, rows: input.rows, cells: input.cells, commandS, settledS, loop });
+      await rm(input.file);
+    }
+    return results;
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Waits until the server's boards and all that follows a commit are done. @returns milliseconds */
+async function quiet(server: BenchServer, sinceMs: number, forMs: number): Promise<number> {
+  let [cpuMs, quietSinceMs] = [server.cpuMs() ?? 0, performance.now()];
+  for (;;) {
+    await sleep(LOOK_MS);
+    const nowMs = performance.now();
+    const spentMs = (server.cpuMs() ?? 0) - cpuMs;
+    cpuMs += spentMs;
+    if (spentMs > QUIET_SHARE * LOOK_MS) quietSinceMs = nowMs;
+    if (nowMs - quietSinceMs >= forMs || nowMs - sinceMs > SETTLE_DEADLINE_MS) {
+      return quietSinceMs - sinceMs;
+    }
+  }
+}
+
+const COLUMNS = (
+  'file,rows,M cells,command s,settled s,longest ms,busy longest,busy p99.9,busy s,' +
+  `collector longest,over ${STALL_LIMIT_MS} ms`
+).split(',');
+
+export const SERVING_FOOTER =
+  "longest: how long the server's event loop was held up at most, waits for a core included; busy: by its own " +
+  "work, the collector's pauses included, which hardly depends on what else runs. The server holds all files " +
+  'above a row. settled: until boards, scores and what else follows a commit were done.';
+
+export function servingTable(results: readonly ServedIngest[]): string[] {
+  return aligned([COLUMNS, ...results.map(cellsOf)], ['file', COLUMNS[COLUMNS.length - 1]]);
+}
+
+function cellsOf({ name, rows, cells, commandS, settledS, loop }: ServedIngest): string[] {
+  const { busy, collector } = loop;
+  const isOver = (busy?.maxMs ?? loop.maxMs) > STALL_LIMIT_MS;
+  return [
+    name,
+    String(rows),
+    cells === 0 ? '' : figure(cells / 1e6),
+    ...[commandS, settledS, loop.maxMs].map(figure),
+    ...(busy === null ? ['', '', ''] : [busy.maxMs, busy.p999Ms, busy.totalMs / 1000].map(figure)),
+    figure(collector.maxMs),
+    isOver ? 'yes' : '',
+  ];
+}
