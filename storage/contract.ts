@@ -383,6 +383,11 @@ export interface StoreOperations {
   tokensBefore(times: Readonly<Record<Tier, number>>): Promise<TokenName[]>;
   /** Bytes of the database and of its log. */
   bytes(): Promise<number>;
+  /**
+   * Writes all that is committed into the database's file, and leaves what it wrote as it is for as long as the
+   * caller has the store, unless the log gets too long. One caller at a time.
+   */
+  holdFile(): Promise<void>;
   /** Takes a step to give the database's free space back to the disk. */
   shrink(): Promise<Shrunk>;
   summary(): Promise<StoreSummary>;

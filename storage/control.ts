@@ -25,6 +25,7 @@ const OPERATIONS = [
   'snapshotTimes',
   'tokensBefore',
   'bytes',
+  'holdFile',
   'shrink',
   'summary',
   'createKey',
@@ -175,6 +176,11 @@ class Caller {
   }
 }
 
+/** The store of this process; it holds its file until the caller has gone. */
+type ServedStore = Omit<StoreOperations, 'holdFile'> & {
+  holdFile(released: AbortSignal): Promise<void>;
+};
+
 interface ControlServer {
   /** Stops accepting connections, waits for running requests, removes the socket. */
   close(): Promise<void>;
@@ -186,7 +192,7 @@ interface ControlServer {
  */
 export async function listenForCommands(
   directory: string,
-  store: StoreOperations,
+  store: ServedStore,
   onError: (error: unknown) => void,
 ): Promise<ControlServer> {
   const file = path.join(directory, SOCKET_FILE);
@@ -194,9 +200,15 @@ export async function listenForCommands(
   const bound = await socketPath(directory);
   const conversations = new Set<Conversation>();
   const server = createServer((socket) => {
-    const conversation = new Conversation(socket, (request) => answer(store, request, onError));
+    const gone = new AbortController();
+    const conversation = new Conversation(socket, (request) =>
+      answer(store, request, onError, gone.signal),
+    );
     conversations.add(conversation);
-    socket.on('close', () => conversations.delete(conversation));
+    socket.on('close', () => {
+      conversations.delete(conversation);
+      gone.abort();
+    });
   });
   server.maxConnections = MAX_CONNECTIONS;
   await listen(server, bound.path);
@@ -283,11 +295,15 @@ class Conversation {
 }
 
 async function answer(
-  store: StoreOperations,
+  store: ServedStore,
   request: Request,
   onError: (error: unknown) => void,
+  gone: AbortSignal,
 ): Promise<Response> {
   try {
+    if (request.operation === 'holdFile') {
+      return { ok: true, result: await store.holdFile(gone) };
+    }
     if (!OPERATIONS.includes(request.operation)) throw new Error('an unknown operation');
     const operation = store[request.operation].bind(store) as (
       ...args: unknown[]

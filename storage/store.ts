@@ -279,9 +279,29 @@ export class Store implements StoreOperations {
     return result;
   }
 
-  shrink(): Promise<Shrunk> {
+  /** @param released ends it; else it ends with the store */
+  async holdFile(released?: AbortSignal): Promise<void> {
+    await this.keys.flush();
+    await this.usage.flush();
+    const giveBack = await this.database.hold();
+    released?.addEventListener('abort', giveBack, { once: true });
+    if (released?.aborted === true) giveBack();
+    await this.commits
+      .exclusive(() => this.database.checkpoint())
+      .catch((error: unknown) => {
+        giveBack();
+        throw error;
+      });
+  }
+
+  async shrink(): Promise<Shrunk> {
     const file = path.join(this.directory, DATABASE_FILE);
-    return shrinkStep(this.database, file, (body) => this.commits.exclusive(body));
+    const giveBack = await this.database.hold();
+    try {
+      return await shrinkStep(this.database, file, (body) => this.commits.exclusive(body));
+    } finally {
+      giveBack();
+    }
   }
 
   /** @throws InputError | StoreChangedError */

@@ -37,6 +37,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: "deletes a token's depth",
     load: async () => (await import('./commands/delete.js')).command,
   },
+  backup: {
+    summary: 'copies a store, also while it is served',
+    load: async () => (await import('./commands/backup.js')).command,
+  },
   prune: {
     summary: 'deletes depth history before a time',
     load: async () => (await import('./commands/prune.js')).command,

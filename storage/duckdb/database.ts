@@ -3,6 +3,7 @@ import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskFullError } from '../errors.js';
 import type { Connection } from './connection.js';
+import { Lanes } from './lanes.js';
 import { logOf, markLog, unmarkLog } from './log-mending.js';
 import {
   claimFile,
@@ -27,6 +28,8 @@ const SPARE_FREE_BYTES = 32 * 1024 * 1024;
 export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private reopening: Promise<void> | null = null;
   private closed = false;
+  private readonly holds = new Lanes([null]);
+  private isHeld = false;
   private isLogMarked = false;
 
   private constructor(
@@ -156,6 +159,23 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
+   * Leaves checkpoints to the holder until it gives the hold back; a log that has reached its bound is written
+   * all the same. Holders wait for one another.
+   * @returns gives it back
+   */
+  async hold(): Promise<() => void> {
+    const { giveBack } = await this.holds.lend();
+    this.isHeld = true;
+    let isGiven = false;
+    return () => {
+      if (isGiven) return;
+      isGiven = true;
+      this.isHeld = false;
+      giveBack();
+    };
+  }
+
+  /**
    * Writes a long log into the file; call while nothing is being committed. If the disk has too little
    * space, the log stays and may grow up to MAX_LOG_BYTES.
    * @throws DiskFullError if it has reached them
@@ -166,7 +186,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       ({ size }) => size,
       () => 0,
     );
-    if (logBytes < LOG_BYTES) return;
+    if (logBytes < (this.isHeld ? MAX_LOG_BYTES : LOG_BYTES)) return;
     const { bavail, bsize } = await statfs(path.dirname(this.file));
     if (bavail * bsize >= logBytes * FREE_BYTES_PER_LOG_BYTE + SPARE_FREE_BYTES) {
       await this.checkpoint();

@@ -107,6 +107,11 @@ export class KeyRing implements KeySource {
     });
   }
 
+  /** Writes revocations that the table lacks into it. */
+  flush(): Promise<void> {
+    return this.table.flush();
+  }
+
   /** Every key, oldest first. */
   list(): KeyRecord[] {
     return [...this.byId.values()]

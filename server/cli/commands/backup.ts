@@ -1,0 +1,48 @@
+/** `fathom backup --out DIR` */
+import path from 'node:path';
+import { backupStore } from '../../../storage/backup.js';
+import { defineCommand } from '../command.js';
+import { type Flags, type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
+import { mebibytes, printJson, Progress, tell } from '../output.js';
+import { onStore, storeDirectory } from '../runtime.js';
+
+const FLAGS = {
+  ...STORE_FLAGS,
+  out: {
+    kind: 'text',
+    placeholder: 'DIR',
+    meaning: 'where to: a directory that is empty, or that does not exist',
+    needed: true,
+    names: 'directory',
+    read: (text: string) => path.resolve(text),
+  },
+  json: JSON_OUTPUT,
+} as const satisfies Flags;
+
+export const command = defineCommand({
+  about:
+    'Copies a store as of one moment, keys included, while a server serves it and takes in more, or without one. The copy has its name once it is complete and on the disk; it is a data directory for serve.',
+  words: {},
+  flags: FLAGS,
+  examples: [
+    'fathom backup --data data --out backups/monday',
+    'fathom backup --out /mnt/backups/fathom-2026-11-22 --json',
+  ],
+  run: (flags) => backup(flags),
+});
+
+/** @throws InputError */
+async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
+  const directory = await storeDirectory(flags.data);
+  const startedMs = performance.now();
+  const progress = new Progress();
+  const { bytes } = await backupStore({
+    directory,
+    out: flags.out,
+    useStore: (body) => onStore(directory, body, flags['accept-damaged-log']),
+    onProgress: (share) => progress.bar(share, 'copied'),
+  }).finally(() => progress.end());
+  const seconds = Math.round(performance.now() - startedMs) / 1000;
+  tell(`copied ${mebibytes(bytes)} to ${flags.out} in ${seconds} s`);
+  if (flags.json) printJson({ out: flags.out, bytes, seconds });
+}

@@ -1,0 +1,186 @@
+/**
+ * Copies a store, which a server may have open and change meanwhile. Once a checkpoint is made, DuckDB leaves
+ * every block that it wrote as it is until the next one, and puts what is committed since into its log and into
+ * free blocks. So the file as of the checkpoint can be copied for as long as there is no other: its head, which
+ * every checkpoint changes, tells whether there was.
+ */
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  statfs,
+} from 'node:fs/promises';
+import path from 'node:path';
+import {
+  DATABASE_FILE,
+  makeDirectory,
+  PEPPER_FILE,
+  removeMadeDirectories,
+  REVOKED_FILE,
+} from './data-directory.js';
+import { DiskFullError, InputError, isDiskFull } from './errors.js';
+import type { UseStore } from './ingest/ingest.js';
+import { writeWhole } from './whole-file.js';
+
+/** What a DuckDB file begins with: its head and those of its last two checkpoints. */
+const HEAD_BYTES = 3 * 4096;
+/** Bytes copied at once. */
+const COPIED_AT_ONCE = 4 * 1024 * 1024;
+/** How often the copying begins anew because the log had grown too long meanwhile. */
+const MAX_ATTEMPTS = 3;
+/** Free bytes to leave on the disk. */
+const SPARE_BYTES = 16 * 1024 * 1024;
+/** Small files beside the database; the database needs the first ones, and the demo the last. */
+const SMALL_FILES = [PEPPER_FILE, REVOKED_FILE, 'demo.json'];
+
+interface BackupRequest {
+  /** The data directory; it holds a store. */
+  directory: string;
+  /** Where the copy goes: a directory that is empty, or that does not exist. */
+  out: string;
+  useStore: UseStore;
+  /** @param share of the bytes that are copied, 0 to 1 */
+  onProgress?: (share: number) => void;
+}
+
+/**
+ * Copies the store into a directory that has its name once the copy is complete and on the disk.
+ * @returns the bytes of the copy
+ * @throws InputError if the directory is not empty, lies in the store's, or its disk has too little room
+ */
+export async function backupStore(request: BackupRequest): Promise<{ bytes: number }> {
+  const { directory, out } = request;
+  await checkOut(directory, out);
+  const partial = `${out}.partial`;
+  await makeDirectory(path.dirname(out));
+  await rm(partial, { recursive: true, force: true });
+  try {
+    await mkdir(partial, { mode: 0o700 });
+    const { ino } = await stat(partial);
+    const bytes = await copyInto(partial, request);
+    await syncDirectory(partial);
+    const found = await stat(partial).catch(() => null);
+    if (found?.ino !== ino)
+      throw new InputError(`${out}: another backup was begun to the same place`);
+    await rename(partial, out);
+    await syncDirectory(path.dirname(out));
+    return { bytes };
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    await removeMadeDirectories(path.dirname(out));
+    throw isDiskFull(error) ? new DiskFullError(out) : error;
+  }
+}
+
+async function checkOut(directory: string, out: string): Promise<void> {
+  const below = path.relative(directory, out);
+  if (!below.startsWith('..') && !path.isAbsolute(below)) {
+    throw new InputError(`out: expected a directory outside of ${directory}`);
+  }
+  const names = await readdir(out).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    if (error.code === 'ENOTDIR') throw new InputError(`out: ${out} is a file, or lies below one`);
+    throw error;
+  });
+  if (names.length > 0) {
+    throw new InputError(
+      `out: ${out} is not empty: expected a directory that is, or does not exist`,
+    );
+  }
+}
+
+async function copyInto(partial: string, request: BackupRequest): Promise<number> {
+  const { directory, useStore, onProgress } = request;
+  // A file of a process that DuckDB has open, too, must stay open until DuckDB has closed it: with the
+  // first of them its lock goes.
+  const source = await open(path.join(directory, DATABASE_FILE), 'r');
+  try {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const bytes = await useStore(async (store) => {
+        await store.holdFile();
+        const small = await copySmallFiles(directory, partial);
+        const large = await copyDatabase(source, path.join(partial, DATABASE_FILE), onProgress);
+        return large && small + large;
+      });
+      if (bytes !== null) return bytes;
+    }
+  } finally {
+    await source.close();
+  }
+  throw new InputError(
+    `${directory} takes in more than its log holds while it is copied: back it up when less comes in, or to a faster disk`,
+  );
+}
+
+async function copySmallFiles(directory: string, partial: string): Promise<number> {
+  let bytes = 0;
+  for (const name of SMALL_FILES) {
+    const content = await readFile(path.join(directory, name)).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return null;
+        throw error;
+      },
+    );
+    if (content === null) continue;
+    await writeWhole(path.join(partial, name), content);
+    bytes += content.length;
+  }
+  return bytes;
+}
+
+/** @returns the bytes of the copy; null if the file changed meanwhile */
+async function copyDatabase(
+  source: FileHandle,
+  file: string,
+  onProgress?: (share: number) => void,
+): Promise<number | null> {
+  const { size } = await source.stat();
+  const head = await readAt(source, Buffer.alloc(HEAD_BYTES), 0);
+  await checkRoom(path.dirname(file), size);
+  const target = await open(file, 'w', 0o600);
+  try {
+    const buffer = Buffer.allocUnsafe(COPIED_AT_ONCE);
+    for (let at = 0; at < size; at += buffer.length) {
+      onProgress?.(at / size);
+      const read = await readAt(source, buffer.subarray(0, Math.min(buffer.length, size - at)), at);
+      if (read.length === 0) return null;
+      await target.write(read, 0, read.length, at);
+    }
+    await target.write(head, 0, head.length, 0);
+    await target.sync();
+  } finally {
+    await target.close();
+  }
+  const after = await readAt(source, Buffer.alloc(HEAD_BYTES), 0);
+  return after.equals(head) ? size : null;
+}
+
+/** Fills a buffer from a file; what is returned is shorter where the file ends. */
+async function readAt(source: FileHandle, buffer: Buffer, at: number): Promise<Buffer> {
+  let done = 0;
+  while (done < buffer.length) {
+    const { bytesRead } = await source.read(buffer, done, buffer.length - done, at + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return buffer.subarray(0, done);
+}
+
+/** @throws InputError if a disk has too little room */
+async function checkRoom(directory: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(directory);
+  const [needed, free] = [bytes + SPARE_BYTES, bavail * bsize];
+  if (free >= needed) return;
+  const mib = (value: number): string => `${Math.ceil(value / 2 ** 20)} MiB`;
+  throw new InputError(`out: the backup needs ${mib(needed)}, and its disk has ${mib(free)} free`);
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  await handle.sync().finally(() => handle.close());
+}

@@ -1,0 +1,139 @@
+/** `fathom backup`, beside a server that takes in more meanwhile. */
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rewriteSegments } from '../../compute/segment/rewrite.js';
+import { backupStore } from '../../storage/backup.js';
+import type { Database } from '../../storage/duckdb/database.js';
+import { Store } from '../../storage/store.js';
+import type { Ended } from '../support/processes.js';
+import {
+  cleanUp,
+  fathom,
+  newKey,
+  serveHere,
+  type Service,
+  temporaryDirectory,
+  withStoreOf,
+} from '../support/cli.js';
+import { commitRows, MINT, snapshot, storedSnapshots, tokenOf } from '../support/stores.js';
+import type { Json } from '../support/tables.js';
+
+const T = 1_794_000_000;
+const root = temporaryDirectory();
+const data = path.join(root, 'data');
+let server: Service;
+let key: string;
+
+beforeAll(async () => {
+  key = await newKey(data);
+  await withStoreOf(data, (store) => commitRows(store, [snapshot(T), snapshot(T + 60)]));
+  server = await serveHere(data, ['--as-of', String(T + 7200), '--stale-after', '7d']);
+});
+afterAll(cleanUp);
+
+const backup = (...words: string[]): Promise<Ended> => fathom(['backup', '--data', data, ...words]);
+const times = (directory: string): Promise<number[]> =>
+  withStoreOf(directory, async (store) =>
+    (await storedSnapshots(store, tokenOf(store))).map(({ t }) => t - T),
+  );
+const mode = (file: string): string => (statSync(file).mode & 0o777).toString(8);
+
+describe('fathom backup', () => {
+  it('copies a served store with its keys, for its owner alone', async () => {
+    const out = path.join(root, 'new', 'copy');
+    const ended = await backup('--out', out, '--json');
+    expect(ended.stderr).toMatch(/^copied [\d.]+ MiB to .*copy in [\d.]+ s\n$/);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ out });
+    expect(readdirSync(out).sort()).toEqual(['fathom.duckdb', 'fathom.revoked', 'pepper']);
+    expect(readdirSync(path.join(root, 'new'))).toEqual(['copy']);
+    expect(mode(out)).toBe('700');
+    for (const name of readdirSync(out)) expect(mode(path.join(out, name))).toBe('600');
+    const copy = await serveHere(out, ['--as-of', String(T + 7200), '--stale-after', '7d']);
+    const query = `/replay/${MINT}?from=${T}&to=${T + 600}`;
+    const page = async (from: Service): Promise<Json> =>
+      (await (await from.get(query, key)).json()) as Json;
+    expect((await page(copy)).snapshots).toHaveLength(2);
+    expect(await page(copy)).toEqual(await page(server));
+    await copy.stop();
+  });
+
+  it('clears what an interrupted one has left, and takes an empty directory', async () => {
+    const out = path.join(root, 'empty');
+    mkdirSync(out);
+    mkdirSync(`${out}.partial`);
+    writeFileSync(path.join(`${out}.partial`, 'fathom.duckdb'), 'half of it');
+    expect((await backup('--out', out)).status).toBe(0);
+    expect(existsSync(`${out}.partial`)).toBe(false);
+    expect(await times(out)).toEqual([0, 60]);
+  });
+
+  it.each([
+    [['--out', data], /^out: expected a directory outside of /],
+    [['--out', path.join(data, 'below')], /^out: expected a directory outside of /],
+    [['--out', root], /^out: .* is not empty: expected a directory that is, or does not exist$/m],
+    [['--out', path.join(data, 'pepper', 'x')], /^out: expected a directory outside/],
+    [['--out', __filename], /^out: .* is a file, or lies below one$/m],
+    [['--out', path.join(root, 'x'), '--data', root], /holds no store; is --data right/],
+  ] as [string[], RegExp][])('%j ends with its reason, and leaves nothing', async (words, told) => {
+    const before = readdirSync(root);
+    const place = words.includes('--data') ? [] : ['--data', data];
+    const ended = await fathom(['backup', ...place, ...words]);
+    expect(ended.stderr).toMatch(told);
+    expect(ended.status).toBe(1);
+    expect(readdirSync(root)).toEqual(before);
+  });
+});
+
+describe('A backup of a store that changes meanwhile', () => {
+  const open = (directory: string): Promise<Store> =>
+    Store.open(directory, { rewrite: (input) => Promise.resolve(rewriteSegments(input)) });
+
+  it('is that of one moment; checkpoints wait for it, and a broken one begins anew', async () => {
+    const directory = path.join(root, 'busy');
+    const out = path.join(root, 'busy-copy');
+    const store = await open(directory);
+    const { database } = store as unknown as { database: Database };
+    await commitRows(store, [snapshot(T)]);
+    let attempts = 0;
+    let added = 0;
+    await backupStore({
+      directory,
+      out,
+      useStore: async (body) => {
+        const released = new AbortController();
+        attempts++;
+        try {
+          return await body({
+            holdFile: async () => {
+              await store.holdFile(released.signal);
+              // What comes after the moment of the backup.
+              await commitRows(store, [snapshot(T + 60 * ++added)]);
+              await database.shortenLog();
+            },
+          } as never);
+        } finally {
+          released.abort();
+        }
+      },
+      onProgress: (share) => {
+        // Another checkpoint in the middle of the first attempt.
+        if (attempts === 1 && share === 0) void database.checkpoint();
+      },
+    });
+    expect(attempts).toBe(2);
+    await store.close();
+    expect(await times(directory)).toEqual([0, 60, 120]);
+    expect(await times(out)).toEqual([0, 60]);
+  });
+
+  it('leaves nothing where it fails', async () => {
+    const out = path.join(root, 'failed', 'copy');
+    const failing = backupStore({
+      ...{ directory: data, out },
+      useStore: () => Promise.reject(new Error('the server went away before it answered')),
+    });
+    await expect(failing).rejects.toThrow('the server went away');
+    expect(existsSync(path.dirname(out))).toBe(false);
+  });
+});
