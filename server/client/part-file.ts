@@ -3,6 +3,7 @@
  * the data, `OUT.part.state` says how much of it is valid and what comes next. A lock file prevents two
  * processes from writing it.
  */
+import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { ReplayError } from './request.js';
 
@@ -114,7 +115,8 @@ export class PartFile<S> {
 async function writeState<S>({ newState, state }: PartPaths, written: Written<S>): Promise<void> {
   const file = await open(newState, 'w');
   try {
-    await file.writeFile(JSON.stringify({ version: STATE_VERSION, ...written }));
+    const version = STATE_VERSION;
+    await file.writeFile(JSON.stringify({ version, digest: digestOf(written), ...written }));
     await file.datasync();
   } finally {
     await file.close();
@@ -122,12 +124,20 @@ async function writeState<S>({ newState, state }: PartPaths, written: Written<S>
   await rename(newState, state);
 }
 
-const STATE_VERSION = 1;
+const STATE_VERSION = 2;
+
+/** What shows that a state is as it was written. */
+function digestOf(written: Written<unknown>): string {
+  return createHash('sha256').update(JSON.stringify(written)).digest('hex');
+}
 
 function parseState<S>(text: string, file: string): Written<S> {
   try {
-    const { version, bytes, state } = JSON.parse(text) as Written<S> & { version: number };
-    if (version === STATE_VERSION && Number.isSafeInteger(bytes)) return { bytes, state };
+    const { version, digest, ...written } = JSON.parse(text) as Written<S> & {
+      version: number;
+      digest: string;
+    };
+    if (version === STATE_VERSION && digest === digestOf(written)) return written;
   } catch {
     // Reported below.
   }

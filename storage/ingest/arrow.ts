@@ -1,7 +1,7 @@
 /** Reads Arrow IPC files and streams, a record batch at a time. */
 import * as zlib from 'node:zlib';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { RecordBatch, Schema, Vector, DataType } from 'apache-arrow';
+import type { Data, DataType, RecordBatch, RecordBatchReader, Schema, Vector } from 'apache-arrow';
 import {
   CELL_TEXTS,
   cellNumbers,
@@ -22,7 +22,7 @@ import {
 } from './columns.js';
 import { arrow } from '../../compute/segment/arrow.js';
 
-const { compressionRegistry, CompressionType, Precision, RecordBatchReader } = arrow;
+const { compressionRegistry, CompressionType, Precision } = arrow;
 
 /** Rows of `cells` handed on at once, so that a large record batch is never held twice. */
 const SLICE_ROWS = 32_768;
@@ -40,22 +40,26 @@ if ('zstdDecompressSync' in zlib) {
 }
 
 /**
- * The record batches of a file or stream file, told apart by the first bytes.
+ * What `read` makes of each record batch of a file or stream file, told apart by the first bytes.
  * @throws InputError where the file is damaged, cut short, no Arrow file or lacks a column
  */
-async function* readArrowBatches(
+async function* readArrowBatches<T>(
   file: string,
   wanted: readonly WantedColumn[],
-): AsyncGenerator<RecordBatch> {
+  read: (batch: RecordBatch) => Iterable<T>,
+): AsyncGenerator<T> {
   // With a handle instead of a stream, only the current batch is held in memory.
   const handle = await open(file, 'r');
   try {
     await checkEnd(handle);
-    const reader = await RecordBatchReader.from(handle);
+    const reader = await arrow.RecordBatchReader.from(handle);
     await reader.open();
     if (reader.schema === undefined) throw new Error('no schema');
     checkColumns(file, columnsOf(reader.schema), wanted);
-    for await (const batch of reader) yield batch;
+    for await (const batch of batchesOf(reader)) {
+      if (!holdsItsRows(batch)) throw new Error('it is damaged');
+      yield* read(batch);
+    }
   } catch (error) {
     if (error instanceof InputError) throw error;
     // The reader meets damage as a wrong value somewhere; only its own errors say what is the matter.
@@ -65,6 +69,31 @@ async function* readArrowBatches(
   } finally {
     await handle.close();
   }
+}
+
+/** A file's batches are read by their place: one that names another message has the reader loop for ever. */
+async function* batchesOf(reader: RecordBatchReader): AsyncGenerator<RecordBatch> {
+  if (!reader.isFile()) {
+    yield* reader;
+    return;
+  }
+  for (let i = 0; i < reader.numRecordBatches; i++) {
+    const batch = await reader.readRecordBatch(i);
+    if (batch === null) throw new Error('it is damaged');
+    yield batch;
+  }
+}
+
+/** Whether any column's buffers are as long as the batch says: the reader makes up rows that are not there. */
+function holdsItsRows({ data, numRows }: RecordBatch): boolean {
+  return numRows <= Math.max(0, ...data.children.map(rowsHeld));
+}
+
+function rowsHeld({ type, stride, values, valueOffsets, children }: Data): number {
+  if (arrow.DataType.isBool(type)) return 8 * (values as Uint8Array).length;
+  if (valueOffsets) return (valueOffsets as Int32Array).length - 1;
+  if (arrow.DataType.isStruct(type)) return Math.max(0, ...children.map(rowsHeld));
+  return values ? Math.floor((values as Uint8Array).length / stride) : 0;
 }
 
 /**
@@ -87,13 +116,13 @@ export async function* arrowRows(
   file: string,
   wanted: readonly WantedColumn[],
 ): AsyncGenerator<Record<string, unknown>[]> {
-  for await (const batch of readArrowBatches(file, wanted)) {
+  yield* readArrowBatches(file, wanted, (batch) => {
     const columns = wanted.flatMap(({ name }) => {
       const vector = batch.getChild(name);
       return vector === null ? [] : [{ name, values: valuesOf(vector) }];
     });
-    yield rowsOfColumns(columns, batch.numRows);
-  }
+    return [rowsOfColumns(columns, batch.numRows)];
+  });
 }
 
 function valuesOf(vector: Vector): unknown[] {
@@ -137,15 +166,17 @@ function kindOf(type: DataType): ColumnKind {
  * @throws InputError as readArrowBatches does
  */
 export async function* arrowCells(file: string): AsyncGenerator<CellColumns> {
-  for await (const batch of readArrowBatches(file, CELL_COLUMNS)) {
-    for (let first = 0; first < batch.numRows; first += SLICE_ROWS) {
-      const slice = batch.slice(first, first + SLICE_ROWS);
-      const rows = slice.numRows;
-      yield {
-        ...cellNumbers((name) => numbersOf(slice.getChild(name), rows)),
-        ...textsOf((name) => slice.getChild(name), rows),
-      };
-    }
+  yield* readArrowBatches(file, CELL_COLUMNS, cellsOf);
+}
+
+function* cellsOf(batch: RecordBatch): Generator<CellColumns> {
+  for (let first = 0; first < batch.numRows; first += SLICE_ROWS) {
+    const slice = batch.slice(first, first + SLICE_ROWS);
+    const rows = slice.numRows;
+    yield {
+      ...cellNumbers((name) => numbersOf(slice.getChild(name), rows)),
+      ...textsOf((name) => slice.getChild(name), rows),
+    };
   }
 }
 

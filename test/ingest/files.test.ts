@@ -117,6 +117,32 @@ describe('files', () => {
     expect((await said('cells', arrow, 'parquet'))[0]).toMatch(/^ not a readable Parquet file/);
   });
 
+  it('that are Arrow whose index names another message, or a batch more rows than it has, are refused', async () => {
+    const arrow = path.join(directory, 'index.arrow');
+    writeCellsArrow(arrow, cells(T), { form: 'file', dictionary: true, t: 'int32' });
+    const whole = readFileSync(arrow);
+    const aligned = Array.from({ length: (whole.length >> 3) - 1 }, (_, i) => 8 * i);
+    const places = aligned.filter((at) => whole.readInt32LE(at) === -1);
+    const [batch, dictionary] = [places.at(-2) ?? 0, places[1]];
+    const footer = whole.length - 10 - whole.readInt32LE(whole.length - 10);
+    const damaged = (from: number, to: number, was: number, is: number): Buffer => {
+      const bytes = Buffer.from(whole);
+      for (let at = from; at < to; at += 4) {
+        if (whole.readBigInt64LE(at) === BigInt(was)) bytes.writeBigInt64LE(BigInt(is), at);
+      }
+      expect(bytes.equals(whole)).toBe(false);
+      return bytes;
+    };
+    for (const bytes of [
+      damaged(footer, whole.length - 18, batch, dictionary),
+      damaged(batch, batch + 8 + whole.readInt32LE(batch + 4), 3, 100_000_000),
+    ]) {
+      expect((await said('cells', file('.arrow', bytes)))[0]).toMatch(
+        /^ not a readable Arrow file/,
+      );
+    }
+  });
+
   it('with wildcards and folders like columns in their names are just those files', async () => {
     const folder = path.join(directory, 'chain=evmchain');
     mkdirSync(folder);

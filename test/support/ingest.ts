@@ -160,6 +160,12 @@ export class Scratch {
     return name;
   }
 
+  /** The file with these contents in place of what it had. */
+  overwrite(name: string, contents: Uint8Array): string {
+    writeFileSync(name, contents);
+    return name;
+  }
+
   /** A new Parquet file of a query's rows. */
   async parquet(query: string): Promise<string> {
     const name = this.place(`${this.files++}.parquet`);
