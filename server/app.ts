@@ -11,7 +11,7 @@ import type { Clock } from './clock.js';
 import { ENDPOINTS, type LiveHandlers } from './endpoints.js';
 import { Budget } from './http/budget.js';
 import { withCors } from './http/cors.js';
-import { type EngineName, loadEngine } from './http/engine.js';
+import { type HttpEngine, loadEngine } from './http/engine.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import type { Log } from './log.js';
@@ -45,8 +45,8 @@ export interface ServerOptions {
   port: number;
   log: Log;
   limits?: HttpLimits;
-  /** Default: uws. */
-  engine?: EngineName;
+  /** Default: uWebSockets.js. */
+  engine?: HttpEngine;
   operations?: Operations;
 }
 
@@ -82,7 +82,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     exposedHeaders: RESPONSE_HEADER_NAMES,
   });
   const requestLog = new RequestLog(log);
-  const engine = await loadEngine(options.engine ?? 'uws', log);
+  const engine = options.engine ?? (await loadEngine('uws', log));
   const server = await startHttpServer({
     ...{ engine, host, port: options.port, handle, log, limits },
     onRequestEnd: (exchange) => {

@@ -4,7 +4,7 @@
  * that sends a request while an earlier one of its connection is in work is cut.
  */
 import type { Log } from '../log.js';
-import type { Headers } from './errors.js';
+import { ApiError, type Headers } from './errors.js';
 
 export const ENGINE_NAMES = ['uws', 'node'] as const;
 export type EngineName = (typeof ENGINE_NAMES)[number];
@@ -96,6 +96,9 @@ export async function loadEngine(name: EngineName, log: Log): Promise<HttpEngine
 function lastLine(error: unknown): string {
   return String(error).trimEnd().split('\n').at(-1) ?? '';
 }
+
+/** For what is no request: the connection ends with it. */
+export const badRequest = (message: string) => new ApiError(400, 'bad_request', message);
 
 /** Why an engine cannot listen, by the code of Node's error. */
 export function listenFault(host: string, port: number, code = 'for an unknown reason'): Error {

@@ -2,6 +2,7 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
+  badRequest,
   type EngineRequest,
   type HttpEngine,
   listenFault,
@@ -130,6 +131,11 @@ class NodeRequest implements EngineRequest {
     }
   }
 
+  /** Whether its reply has begun. */
+  get isAnswered(): boolean {
+    return this.res.headersSent;
+  }
+
   header(name: string): string {
     return fromUtf8(this.headers.get(name) ?? '');
   }
@@ -215,13 +221,15 @@ class NodeRequest implements EngineRequest {
   }
 }
 
-/** Answers what is no request, behind no other reply, and closes the connection. */
+/** Answers what is no request, unless another reply is on its way, and closes the connection. */
 function refuse(connection: Connection, fault: ApiError): void {
   const { socket, unread } = connection;
-  if (!socket.writable || unread.size > 0) {
+  if (!socket.writable || [...unread].some((request) => request.isAnswered)) {
     connection.cut();
     return;
   }
+  // Its body is what cannot be read.
+  for (const request of unread) request.gone();
   const body = JSON.stringify(fault.body);
   const head = [
     `HTTP/1.1 ${fault.status} ${reasonPhrase(fault.status)}`,
@@ -231,8 +239,6 @@ function refuse(connection: Connection, fault: ApiError): void {
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
-
-const badRequest = (message: string) => new ApiError(400, 'bad_request', message);
 
 /** HTTP/1.1 requires exactly one Host. */
 function hostFault({ httpVersion, rawHeaders }: IncomingMessage): ApiError | null {

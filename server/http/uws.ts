@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type * as Uws from 'uWebSockets.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import {
+  badRequest,
   type EngineRequest,
   type HttpEngine,
   listenFault,
@@ -11,6 +12,7 @@ import {
   type ListenOptions,
   type ReplyHead,
 } from './engine.js';
+import { type ApiError, reasonPhrase } from './errors.js';
 
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
 
@@ -19,6 +21,7 @@ const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
  * large socket buffers is still reading. Resetting its timer this often leaves the decision to the server.
  */
 const REWIND_MS = 4_000;
+const LINE_BREAK = '\r\n';
 
 /** Missing from the library's types. */
 interface UntypedUws {
@@ -36,7 +39,12 @@ interface UntypedApp {
 export const uwsEngine: HttpEngine = { name: 'uws', listen };
 
 async function listen({ host, port, onRequest }: ListenOptions): Promise<Listener> {
-  const app = uws.App().any('/*', (res, req) => onRequest(new UwsRequest(res, req)));
+  const app = uws.App().any('/*', (res, req) => {
+    const request = new UwsRequest(res, req);
+    const fault = framingFault(req);
+    if (fault === null) onRequest(request);
+    else request.refuse(fault);
+  });
   const socket = await new Promise<Uws.us_listen_socket | false>((resolve) => {
     // Without this option, a second server on the port would get half of the connections.
     const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as UntypedUws;
@@ -71,6 +79,20 @@ function whyNot(host: string, port: number): Promise<Error> {
       probe.close(() => resolve(listenFault(host, port)));
     });
   });
+}
+
+/** What the library lets pass, and a proxy in front may read otherwise. */
+function framingFault(req: Uws.HttpRequest): ApiError | null {
+  const coding = req.getHeader('transfer-encoding');
+  if (coding !== '' && coding.toLowerCase() !== 'chunked') {
+    return badRequest('Transfer-Encoding: expected chunked alone');
+  }
+  if (req.getHeader('content-length') === '') return null;
+  let lengths = 0;
+  req.forEach((name) => {
+    if (name === 'content-length') lengths++;
+  });
+  return lengths === 1 ? null : badRequest(`Content-Length: expected one, not ${lengths}`);
 }
 
 /** Nothing else touches the library's `res`, and this does not after the reply or the client's end. */
@@ -124,6 +146,15 @@ class UwsRequest implements EngineRequest {
     this.res.close();
   }
 
+  /** Replies to what is no request, and cuts the connection. */
+  refuse({ status, body }: ApiError): void {
+    this.res.onAborted(() => this.gone?.());
+    const text = JSON.stringify(body);
+    const headers = [['Content-Type', 'application/json']] as const;
+    const head = { status, reason: reasonPhrase(status), headers, isLast: true };
+    this.sendLast(head, Buffer.byteLength(text) + LINE_BREAK.length, LINE_BREAK + text);
+  }
+
   private writeHead({ status, reason, headers, isLast }: ReplyHead): void {
     const { res } = this;
     res.writeStatus(`${status} ${reason}`);
@@ -133,20 +164,31 @@ class UwsRequest implements EngineRequest {
 
   /** Sends the head alone, with the length of `body`. */
   private sendHead(head: ReplyHead, body: Uint8Array | null): void {
-    const { res } = this;
-    const headers = [...head.headers];
-    if (body !== null) headers.push(['Content-Length', String(body.byteLength)]);
-    if (!head.isLast) {
-      this.writeHead({ ...head, headers });
-      // Given the length as an argument, endWithoutBody would wait for that many bytes.
-      res.endWithoutBody();
+    if (head.isLast) {
+      this.sendLast(head, body?.byteLength ?? null);
       return;
     }
-    // The library cannot end both such a reply and its connection, so that for it the reply never ends.
-    headers.push(['Date', new Date(wallMs()).toUTCString()], ['Connection', 'close']);
-    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-    res.writeStatus(`${head.status} ${head.reason}\r\n${lines.join('')}`);
-    const closing = setImmediate(() => res.close());
+    this.writeHead(head);
+    // Given the length as an argument, endWithoutBody would wait for that many bytes.
+    if (body !== null) this.res.writeHeader('Content-Length', String(body.byteLength));
+    this.res.endWithoutBody();
+  }
+
+  /**
+   * Replies and ends the connection. The library cannot do so: for it this is a status, which it ends with a
+   * line break, of a reply that never comes.
+   * @param text what follows the headers, but for that line break
+   */
+  private sendLast(head: ReplyHead, length: number | null, text = ''): void {
+    const headers = [
+      ...head.headers,
+      ['Date', new Date(wallMs()).toUTCString()],
+      ['Connection', 'close'],
+    ];
+    if (length !== null) headers.push(['Content-Length', String(length)]);
+    const lines = headers.map(([name, value]) => `${name}: ${value}${LINE_BREAK}`);
+    this.res.writeStatus(`${head.status} ${head.reason}${LINE_BREAK}${lines.join('')}${text}`);
+    const closing = setImmediate(() => this.res.close());
     this.gone = () => clearImmediate(closing);
   }
 

@@ -81,6 +81,8 @@ interface Patient {
   server: HttpServer;
   slowReader: Promise<void>;
   halfRequest: Promise<void>;
+  /** Some builds of uWebSockets.js wait for the end of such a request, too. */
+  invalidRequest: Promise<void>;
 }
 const patients = new Map<EngineName, Patient>();
 
@@ -88,10 +90,11 @@ beforeAll(async () => {
   for (const name of ENGINE_NAMES) {
     const server = await startWith(name);
     const slowReader = readAfterPause(server);
-    const halfRequest = sendHalf(server);
+    const halfRequest = sendHalf(server, 'GET /nowhere HTTP/1.1\r\nHo');
+    const invalidRequest = sendHalf(server, requestText('GET /nowhere', { 'X-Invalid[]': 'a' }));
     // The tests at the end wait for them.
-    void Promise.allSettled([slowReader, halfRequest]);
-    patients.set(name, { server, slowReader, halfRequest });
+    void Promise.allSettled([slowReader, halfRequest, invalidRequest]);
+    patients.set(name, { server, slowReader, halfRequest, invalidRequest });
   }
 });
 afterAll(async () => {
@@ -109,9 +112,9 @@ async function readAfterPause(patient: HttpServer): Promise<void> {
   client.socket.destroy();
 }
 
-async function sendHalf(patient: HttpServer): Promise<void> {
+async function sendHalf(patient: HttpServer, text: string): Promise<void> {
   const client = await RawClient.connect(patient.port);
-  client.send('GET /nowhere HTTP/1.1\r\nHo');
+  client.send(text);
   const before = performance.now();
   await client.closed;
   expect(performance.now() - before).toBeLessThan(20_000);
@@ -450,5 +453,6 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
     it('read slowly: they are served, also when a pause exceeds its 10 s', () =>
       patients.get(name)?.slowReader);
     it('send half a request: they are cut off', () => patients.get(name)?.halfRequest);
+    it('send invalid header characters: they are, too', () => patients.get(name)?.invalidRequest);
   });
 });

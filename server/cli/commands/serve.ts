@@ -14,6 +14,8 @@ import { frozenClock, systemClock } from '../../clock.js';
 import { liveHandlers } from '../../endpoints.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
 import { Limiter } from '../../limits/limiter.js';
+import { loadEngine } from '../../http/engine.js';
+import { warnOfFault } from '../../http/self-check.js';
 import { createLog, type Log } from '../../log.js';
 import { Metrics } from '../../operations/metrics.js';
 import { LpTools } from '../../lp/lp-tools.js';
@@ -154,6 +156,7 @@ export async function startService(
     }
     putLoopFirst();
     const limiter = new Limiter({ usage: store.usage, plans });
+    const engine = await loadEngine(options.engine, log);
     const server = await startServer({
       depth,
       keys: store.keys,
@@ -182,7 +185,7 @@ export async function startService(
       host,
       port,
       log,
-      engine: options.engine,
+      engine,
       operations: {
         metrics,
         checks: {
@@ -195,6 +198,7 @@ export async function startService(
       },
     });
     closing.push(() => server.close());
+    void warnOfFault(engine, log);
     return {
       url: server.url,
       port: server.port,

@@ -1,0 +1,312 @@
+/**
+ * Requests as bytes, over both engines: the 33 cases of uNetworking's h1spec, and our own. `old` is what a
+ * build of uWebSockets.js with the fault that the self-check finds does instead: it has to do just that, any
+ * other build has to pass.
+ */
+import net from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ENGINE_NAMES, type EngineName, loadEngine } from '../../server/http/engine.js';
+import { createRouter, type Route } from '../../server/http/router.js';
+import { takesSplitRequestLine, warnOfFault } from '../../server/http/self-check.js';
+import { type HttpServer, startHttpServer } from '../../server/http/server.js';
+import { logInto } from '../support/log.js';
+import { eventually, RawClient } from '../support/raw-client.js';
+
+/** `waits`: no reply and an open connection; `closed`: closed without a reply; else a status. */
+type Outcome = 'waits' | 'closed' | number;
+interface Case {
+  name: string;
+  request: string;
+  /** The outcomes that are right; of a reply, any status of its hundred for 100, 200, 400 and 500. */
+  right: Outcome[];
+  old?: Outcome;
+  /** What a reply's body has to be. */
+  body?: string;
+  /** Where an engine is known to differ, whatever its build. */
+  differs?: Partial<Record<EngineName, Outcome>>;
+}
+
+/** How long a server may take to reply before it counts as one that waits. */
+const WAIT_MS = 1_000;
+const HOST = 'Host: example.com\r\n';
+const get = (headers: string, line = 'GET / HTTP/1.1') => `${line}\r\n${HOST}${headers}\r\n`;
+const post = (headers: string, body: string) =>
+  `POST / HTTP/1.1\r\n${HOST}${headers}\r\n\r\n${body}`;
+const part = (name: string, request: string, old?: Outcome): Case => ({
+  ...{ name, request, right: ['waits'] as Outcome[] },
+  ...(old === undefined ? {} : { old }),
+});
+
+const H1SPEC: Case[] = [
+  part('part of a method', 'G'),
+  part('part of a URL 1', 'GET ', 505),
+  part('part of a URL 2', 'GET /hello', 505),
+  part('part of a URL 3', 'GET /hello ', 505),
+  part('part of a version', 'GET /hello HTTP', 505),
+  part('part of a request line', 'GET /hello HTTP/1.1', 505),
+  part('part of the line’s end 1', 'GET /hello HTTP/1.1\r', 505),
+  part('part of the line’s end 2', 'GET /hello HTTP/1.1\r\n'),
+  part('part of a field’s name', 'GET /hello HTTP/1.1\r\nHos'),
+  part('part of a field’s value 1', 'GET /hello HTTP/1.1\r\nHost:'),
+  part('part of a field’s value 2', 'GET /hello HTTP/1.1\r\nHost: '),
+  part('part of a field’s value 3', 'GET /hello HTTP/1.1\r\nHost: localhost'),
+  part('part of a field’s end', 'GET /hello HTTP/1.1\r\nHost: localhost\r'),
+  part('a request without its end', 'GET /hello HTTP/1.1\r\nHost: localhost\r\n'),
+  part('a request with part of its end', 'GET /hello HTTP/1.1\r\nHost: localhost\r\n\r'),
+  { name: 'no version', request: 'GET / \r\n\r\n', right: [400, 500] },
+  { name: 'Expect', request: get('Expect: 100-continue\r\n'), right: [100, 200] },
+  { name: 'GET', request: get(''), right: [200], body: '"GET"' },
+  {
+    name: 'odd fields',
+    request: 'GET / HTTP/1.1\r\nhoSt:\texample.com\r\nempty:\r\n\r\n',
+    right: [200],
+  },
+  { name: 'invalid field name', request: get('X-Invalid[]: test\r\n'), right: [400], old: 'waits' },
+  { name: 'no Host', request: 'GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\n', right: [400] },
+  { name: 'two Hosts', request: get('Host: example.org\r\n'), right: [400], old: 200 },
+  {
+    name: 'very negative length',
+    request: get(`Content-Length: -${'123456789'.repeat(3)}\r\n`),
+    right: [400],
+  },
+  { name: 'negative length', request: get('Content-Length: -1234\r\n'), right: [400] },
+  { name: 'no number as length', request: get('Content-Length: abc\r\n'), right: [400] },
+  { name: 'empty value', request: get('X-Empty-Header: \r\n'), right: [200] },
+  { name: 'control character', request: get('X-Bad: test\u0007\r\n'), right: [400], old: 'waits' },
+  { name: 'invalid version', request: get('', 'GET / HTTP/9.9'), right: [400, 500] },
+  { name: 'invalid prefix', request: `Extra line${get('')}`, right: [400, 500] },
+  { name: 'invalid line end', request: get('\rSome-Header: Test\r\n'), right: [400], old: 'waits' },
+  { name: 'POST', request: post('Content-Length: 5', 'hello'), right: [200], body: '"hello"' },
+  {
+    ...{ name: 'POST in chunks', right: [200], body: '"Hello world1"' },
+    request: post('Transfer-Encoding: chunked', 'c\r\nHello world1\r\n0\r\n\r\n'),
+  },
+  {
+    name: 'both length and coding',
+    request: get('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n'),
+    right: [400],
+  },
+];
+
+const OWN: Case[] = [
+  { name: 'a folded value', request: get('X-A: a\r\n b\r\n'), right: [400], old: 'waits' },
+  { name: 'a space before the colon', request: get('X-A : a\r\n'), right: [400], old: 'waits' },
+  { name: 'a field without a colon', request: get('X-A\r\n'), right: [400], old: 'waits' },
+  { name: 'a field without a name', request: get(': a\r\n'), right: [400], differs: { uws: 200 } },
+  { name: 'NUL in a value', request: get('X-A: a\0b\r\n'), right: [400], old: 'waits' },
+  {
+    name: 'a control character in the path',
+    request: get('', 'GET /a\u0001 HTTP/1.1'),
+    right: [400, 500],
+  },
+  {
+    name: 'two spaces in the line',
+    request: get('', 'GET  / HTTP/1.1'),
+    right: [400, 500],
+    differs: { node: 200 },
+  },
+  { name: 'the asterisk', request: get('', 'OPTIONS * HTTP/1.1'), right: [400, 500] },
+  { name: 'CONNECT', request: get('', 'CONNECT a:80 HTTP/1.1'), right: [400, 500] },
+  {
+    name: 'a tunnel’s beginning',
+    request: '\u0016\u0003\u0001\u0002\0\u0001\0\u0001\u00fc\u0003\u0003',
+    right: [400, 500],
+  },
+  { name: 'HTTP/2', request: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', right: [400, 500] },
+  { name: 'HTTP/1.0', request: 'GET / HTTP/1.0\r\n\r\n', right: [200], differs: { uws: 505 } },
+  {
+    name: 'the same length twice',
+    request: post('Content-Length: 2\r\nContent-Length: 2', 'ab'),
+    right: [400],
+  },
+  {
+    name: 'two lengths',
+    request: post('Content-Length: 2\r\nContent-Length: 3', 'abc'),
+    right: [400],
+  },
+  { name: 'a list of lengths', request: post('Content-Length: 2, 2', 'ab'), right: [400] },
+  { name: 'a signed length', request: post('Content-Length: +2', 'ab'), right: [400] },
+  { name: 'a hexadecimal length', request: post('Content-Length: 0x2', 'ab'), right: [400] },
+  { name: 'an unknown coding', request: post('Transfer-Encoding: gzip', 'ab'), right: [400] },
+  {
+    name: 'chunked, but not at the end',
+    request: post('Transfer-Encoding: chunked, gzip', '0\r\n\r\n'),
+    right: [400],
+  },
+  {
+    name: 'a chunk without a size',
+    request: post('Transfer-Encoding: chunked', 'Z\r\n'),
+    right: [400],
+  },
+  {
+    name: 'a chunk that is too long to be one',
+    request: post('Transfer-Encoding: chunked', `${'f'.repeat(20)}\r\n`),
+    right: [400, 413],
+  },
+  {
+    name: 'a body that is too long',
+    request: post('Content-Length: 2000', 'x'.repeat(2000)),
+    right: [413],
+  },
+  {
+    name: 'chunks that are too long',
+    request: post('Transfer-Encoding: chunked', `7d0\r\n${'x'.repeat(2000)}\r\n0\r\n\r\n`),
+    right: [413],
+  },
+  { name: 'part of a body', request: post('Content-Length: 5', 'hel'), right: ['waits'] },
+  {
+    name: 'part of a chunk',
+    request: post('Transfer-Encoding: chunked', '5\r\nhel'),
+    right: ['waits'],
+  },
+  { name: 'many fields', request: get('X-A: a\r\n'.repeat(60)), right: [200] },
+];
+
+const logged: string[] = [];
+const log = logInto(logged);
+const routes: Route[] = [
+  {
+    method: 'GET',
+    path: '/',
+    handle({ exchange }) {
+      exchange.belongsTo('a key');
+      exchange.replyJson(200, exchange.method);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/',
+    maxBodyBytes: 1000,
+    async handle({ exchange, body }) {
+      exchange.replyJson(200, Buffer.from((await body) as Uint8Array).toString());
+    },
+  },
+];
+
+async function outcomeOf(
+  port: number,
+  request: string,
+): Promise<{ outcome: Outcome; text: string }> {
+  const client = await RawClient.connect(port);
+  const waited = new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+  const replied = new Promise((resolve) =>
+    client.socket.once('data', () => setTimeout(resolve, 50)),
+  );
+  client.socket.write(request, 'latin1');
+  await Promise.race([waited, client.closed, replied]);
+  const isClosed = client.socket.closed;
+  client.socket.destroy();
+  const text = client.received.toString();
+  const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1];
+  return { outcome: status === undefined ? (isClosed ? 'closed' : 'waits') : Number(status), text };
+}
+
+const isOne = (outcome: Outcome, allowed: readonly Outcome[]) =>
+  allowed.some((one) =>
+    typeof one === 'number' && typeof outcome === 'number' && one % 100 === 0
+      ? Math.floor(outcome / 100) * 100 === one
+      : outcome === one,
+  );
+
+describe.each(ENGINE_NAMES)('engine %s', (name) => {
+  let server: HttpServer;
+  let isOld: boolean;
+  const outcomes = new Map<Case, { outcome: Outcome; text: string }>();
+  beforeAll(async () => {
+    const engine = await loadEngine(name, log);
+    expect(engine.name).toBe(name);
+    isOld = !(await takesSplitRequestLine(engine));
+    server = await startHttpServer({
+      engine,
+      ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
+    });
+    const ask = async (each: Case) => {
+      outcomes.set(each, await outcomeOf(server.port, each.request));
+    };
+    await Promise.all([...H1SPEC, ...OWN].map(ask));
+  });
+  afterAll(() => server.close());
+
+  it('has the fault of old builds only as uWebSockets.js, and not on Node 22 and later', () => {
+    if (name === 'node' || Number(process.versions.modules) >= 127) expect(isOld).toBe(false);
+  });
+
+  describe.each([
+    ['h1spec', H1SPEC],
+    ['own', OWN],
+  ] as const)('%s', (_title, cases) => {
+    it.each(cases)('$name', (each) => {
+      const { right, old, body, differs } = each;
+      const { outcome, text } = outcomes.get(each) as { outcome: Outcome; text: string };
+      const known = (isOld ? old : undefined) ?? differs?.[name];
+      if (known !== undefined) expect(outcome).toBe(known);
+      else expect(isOne(outcome, right), `${outcome}: ${text}`).toBe(true);
+      if (body !== undefined) expect(text.endsWith(`\r\n\r\n${body}`)).toBe(true);
+    });
+  });
+
+  it('a request in two pieces, wherever it is cut', async () => {
+    const request = post('Content-Length: 5', 'hello');
+    const line = request.indexOf('\r\n');
+    const outcomes = await Promise.all(
+      Array.from({ length: request.length - 1 }, async (_, i) => {
+        const client = await RawClient.connect(server.port);
+        client.socket.setNoDelay(true);
+        client.send(request.slice(0, i + 1));
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        client.send(request.slice(i + 1));
+        await Promise.race([client.closed, client.until('"hello"').catch(() => undefined)]);
+        client.socket.destroy();
+        return client.received.toString().slice(9, 12);
+      }),
+    );
+    const wrong = outcomes.flatMap((status, i) => (status === '200' ? [] : [i + 1]));
+    // Behind the method, up to the line's end.
+    const inLine = Array.from({ length: line + 1 }, (_, i) => i + 1).slice('POST'.length - 1);
+    expect(wrong).toEqual(isOld ? inLine : []);
+  });
+
+  it('requests one after the other, and at once, each in its turn', async () => {
+    const client = await RawClient.connect(server.port);
+    const bodies = Array.from({ length: 20 }, (_, i) => `body-${i}`);
+    for (const body of bodies.slice(0, 5)) {
+      client.send(post(`Content-Length: ${body.length}`, body));
+      await client.until(`"${body}"`);
+    }
+    const before = client.receivedBytes;
+    client.send(get('').repeat(20));
+    await eventually(
+      'all replies came',
+      () => client.received.subarray(before).toString().split('"GET"').length === 21,
+    );
+    client.socket.destroy();
+  });
+
+  it('a body longer than declared is the next request', async () => {
+    const client = await RawClient.connect(server.port);
+    client.send(`${get('Content-Length: 2\r\n')}ab${get('')}`);
+    await eventually('both replies', () => client.received.toString().split('"GET"').length === 3);
+    client.socket.destroy();
+  });
+});
+
+describe('the self-check at the start', () => {
+  it('warns of an engine that refuses a split line, naming what to do, and of no other', async () => {
+    const refusing = net.createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end('HTTP/1.1 505 HTTP Version Not Supported\r\n\r\n'));
+    });
+    await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
+    const { port } = refusing.address() as net.AddressInfo;
+    const close = () => void refusing.close();
+    const listen = () => Promise.resolve({ port, stopListening: close, close });
+    logged.length = 0;
+    await warnOfFault({ name: 'uws', listen }, log);
+    expect(logged).toEqual([
+      expect.stringMatching(/"level":"warn".*Node 24, or --http-engine node/),
+    ]);
+    await warnOfFault(await loadEngine('node', log), log);
+    await warnOfFault({ name: 'uws', listen: () => Promise.reject(new Error('no port')) }, log);
+    expect(logged).toHaveLength(1);
+  });
+});
