@@ -3,6 +3,7 @@
  * one value.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDamage } from '../compute/damage.js';
 import type { Log } from './log.js';
 
 /** A paced key rests ten times as long as its work took: it gets one eleventh of the time. */
@@ -153,14 +154,18 @@ export class Follower<K extends string | number> {
   private async workOn(batch: readonly K[]): Promise<void> {
     let failure = await this.attempt(batch);
     let failed = failure === null ? [] : [...batch];
+    // Damaged data stay so until they are replaced, which is a change.
+    let again = isDamage(failure?.error) ? [] : failed;
     if (failed.length > 1) {
       failed = [];
+      again = [];
       for (const key of batch) {
         if (this.closed) return;
         const own = await this.attempt([key]);
         if (own === null) continue;
         failure = own;
         failed.push(key);
+        if (!isDamage(own.error)) again.push(key);
       }
     }
     if (failure === null || failed.length === 0 || this.closed) return;
@@ -169,13 +174,13 @@ export class Follower<K extends string | number> {
     if (keyField !== undefined) fields[keyField] = failed[0];
     if (failed.length > 1) fields.failed = failed.length;
     log.error(message, fields, failure.error);
-    if (retryAfterMs === null) return;
-    for (const key of failed) this.failed.add(key);
+    if (retryAfterMs === null || again.length === 0) return;
+    for (const key of again) this.failed.add(key);
     this.retryTimer ??= setTimeout(() => {
       this.retryTimer = null;
-      const again = [...this.failed];
+      const keys = [...this.failed];
       this.failed.clear();
-      this.touch(again);
+      this.touch(keys);
     }, retryAfterMs).unref();
   }
 
@@ -261,6 +266,8 @@ export interface LiveValueOptions<T> {
 /** A value rebuilt in the background on request, at a bounded pace. */
 export class LiveValue<T extends object> {
   private value: T | null = null;
+  /** The first build failed, and will until damaged data are replaced. */
+  private lacksData = false;
   private waiting: { resolve: (value: T) => void; reject: (error: unknown) => void }[] = [];
   private readonly follower: Follower<'value'>;
   private closed = false;
@@ -275,6 +282,11 @@ export class LiveValue<T extends object> {
   /** The newest value; null before the first build. */
   get current(): T | null {
     return this.value;
+  }
+
+  /** Whether there is a value, or none can be built of damaged data. */
+  get isSettled(): boolean {
+    return this.value !== null || this.lacksData;
   }
 
   /** The newest value; before the first build a promise of it, which rejects if that build fails. */
@@ -315,6 +327,7 @@ export class LiveValue<T extends object> {
       for (const { resolve } of this.waiting.splice(0)) resolve(value);
       return costMs;
     } catch (error) {
+      this.lacksData = isDamage(error);
       this.refuse(error);
       throw error;
     }

@@ -1,4 +1,5 @@
 /** Commits: transactions that readers see all at once, and how a bundle is applied in one. */
+import { isDamage } from '../compute/damage.js';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import type { Removed } from '../compute/segment/remove.js';
 import {
@@ -13,6 +14,7 @@ import type { CommitReport, StoreChange, TokenRow } from './contract.js';
 import type { Catalog } from './depth/catalog.js';
 import { addRemoved, DepthCommit, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
+import { readBlocks, UnreadableSegmentsError } from './depth/segments.js';
 import { checkSpelling, Stage } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
 import { Lanes } from './duckdb/lanes.js';
@@ -22,6 +24,7 @@ import { InputError } from './errors.js';
 import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
 import type { HolderTokens } from './holders/holder-tokens.js';
+import { findLostBlocks, UnreadableHoldersError } from './holders/lost-blocks.js';
 import { Turns } from './turns.js';
 
 export interface CommitOptions {
@@ -29,6 +32,8 @@ export interface CommitOptions {
   rewrite: Rewrite;
   /** Runs compute's rewriteHolderBlocks; on this thread by default. */
   rewriteHolders?: RewriteHolders;
+  /** Told of stored data that turn out damaged. */
+  onDamage?: (error: unknown) => void;
 }
 
 /** What the body of a transaction changes the store with. */
@@ -60,33 +65,83 @@ export class Commits {
   run<T>(body: (tools: CommitTools) => Promise<T>): Promise<{ result: T; change: StoreChange }> {
     return this.exclusive(async () => {
       await this.database.shortenLog();
-      let endCommit = (): void => undefined;
-      try {
-        const { result, stage, flat, holders } = await this.database.transaction(async (tx) => {
-          const tools = this.toolsOf(tx);
-          const { stage, flat, holders } = tools;
-          const result = await body(tools);
-          await stage.write();
-          endCommit = this.directories.beginCommit(stage.touched);
-          return { result, stage, flat, holders };
-        });
-        await stage.publish();
-        holders.publish();
-        return {
-          result,
-          change: { tokenIds: stage.touched, ...flat.change, holderTokens: holders.changedTokens },
-        };
-      } finally {
-        endCommit();
-      }
+      return this.despiteDamage(() => this.transaction(body));
     });
+  }
+
+  private async transaction<T>(
+    body: (tools: CommitTools) => Promise<T>,
+  ): Promise<{ result: T; change: StoreChange }> {
+    let endCommit = (): void => undefined;
+    try {
+      const { result, stage, flat, holders } = await this.database.transaction(async (tx) => {
+        const tools = this.toolsOf(tx);
+        const { stage, flat, holders } = tools;
+        const result = await body(tools);
+        await stage.write();
+        endCommit = this.directories.beginCommit(stage.touched);
+        return { result, stage, flat, holders };
+      });
+      await stage.publish();
+      holders.publish();
+      return {
+        result,
+        change: { tokenIds: stage.touched, ...flat.change, holderTokens: holders.changedTokens },
+      };
+    } finally {
+      endCommit();
+    }
+  }
+
+  /**
+   * Runs a transaction again where it met data that turn out damaged, and goes on without them: DuckDB
+   * ends a transaction with the first failed read.
+   */
+  private async despiteDamage<T>(attempt: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await attempt();
+      } catch (error) {
+        const isKnown =
+          (error instanceof UnreadableSegmentsError && (await this.noteSegments(error))) ||
+          (error instanceof UnreadableHoldersError && (await this.noteHolders(error)));
+        if (!isKnown) throw error;
+      }
+    }
+  }
+
+  /** @returns whether it found a damaged segment that was not known */
+  private async noteSegments({ ids }: UnreadableSegmentsError): Promise<boolean> {
+    const { damaged } = this.directories;
+    const known = damaged.size;
+    for (const id of ids) {
+      await readBlocks(this.database, [id]).catch((error: unknown) => {
+        if (!isDamage(error)) throw error;
+        damaged.add(id);
+        this.options.onDamage?.(error);
+      });
+    }
+    return damaged.size > known;
+  }
+
+  /** @returns whether it found damaged blocks that were not known */
+  private async noteHolders({ holderId, cause }: UnreadableHoldersError): Promise<boolean> {
+    const { lost } = this.holderTokens;
+    if (lost.has(holderId)) return false;
+    const found = await findLostBlocks(this.database, holderId);
+    if (found !== 'all' && found.size === 0) return false;
+    lost.set(holderId, found);
+    this.options.onDamage?.(cause);
+    return true;
   }
 
   /** Runs `body` as run() does, and undoes it: no byte of the store's file changes. */
   rehearse<T>(body: (tools: CommitTools) => Promise<T>): Promise<T> {
-    return withScratch((scratch) =>
-      this.exclusive(() =>
-        this.database.rehearsal((tx) => body(this.toolsOf(new Overlay(tx, scratch)))),
+    return this.despiteDamage(() =>
+      withScratch((scratch) =>
+        this.exclusive(() =>
+          this.database.rehearsal((tx) => body(this.toolsOf(new Overlay(tx, scratch)))),
+        ),
       ),
     );
   }

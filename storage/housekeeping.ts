@@ -78,10 +78,11 @@ export class Housekeeping {
     const entry = this.catalog.tokenById(tokenId);
     if (entry === undefined) return false;
     // Checked before opening a transaction: most commits leave nothing to join.
-    if (findSmallSegments(await this.directories.get(tokenId)) === null) return false;
+    const { damaged } = this.directories;
+    if (findSmallSegments(await this.directories.get(tokenId), damaged) === null) return false;
     const { result } = await this.commits.run(async ({ stage, depth }) => {
       const token = stage.token(entry.row.chain, entry.row.address);
-      const small = findSmallSegments(await stage.directory(token));
+      const small = findSmallSegments(await stage.directory(token), damaged);
       if (small !== null) await depth.join(token, small.tier, small.from, small.to);
       return small !== null;
     });

@@ -156,9 +156,12 @@ export class Store implements StoreOperations {
         hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
         onError: onFailed('writing the queue'),
       });
-      const directories = await Directories.load(database);
+      const directories = await Directories.load(database, onFailed('reading segments'));
       const holderTokens = await HolderTokens.load(database);
-      const commits = new Commits(database, catalog, directories, holderTokens, options);
+      const commits = new Commits(database, catalog, directories, holderTokens, {
+        onDamage: onFailed('reading a segment'),
+        ...options,
+      });
       return new Store(
         directory,
         database,

@@ -66,6 +66,10 @@ export const ERROR_CODES = {
   payload_too_large: { status: 413, description: 'The body is too long.' },
   unsupported_media_type: { status: 415, description: 'The body is not `application/json`.' },
   internal_error: { status: 500, description: 'The service failed. Free of charge.' },
+  damaged_data: {
+    status: 500,
+    description: 'Stored data that the reply needs are damaged. Free of charge.',
+  },
   replay_busy: {
     status: 503,
     description: 'The service is busy; retry after `Retry-After` seconds. Free of charge.',

@@ -241,7 +241,7 @@ function errorCodesOf({ chain, body, errors }: EndpointSpec): ErrorCode[] {
     codes.push('invalid_address');
   }
   if (body !== null) codes.push('invalid_body', 'payload_too_large', 'unsupported_media_type');
-  codes.push(...errors, 'not_acceptable', 'internal_error', 'replay_busy');
+  codes.push(...errors, 'not_acceptable', 'internal_error', 'damaged_data', 'replay_busy');
   return [...new Set(codes)];
 }
 

@@ -1,4 +1,5 @@
 /** Finds the route of a request and turns failures into replies. */
+import { isDamage } from '../../compute/damage.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
 import type { Log } from '../log.js';
 import { ApiError, replayBusy } from './errors.js';
@@ -115,6 +116,12 @@ function replyFailure(exchange: Exchange, error: unknown, log: Log): void {
   }
   log.error('request failed', { request_id: exchange.id, path: exchange.path }, error);
   exchange.replyError(
-    new ApiError(500, 'internal_error', `Internal error, request id ${exchange.id}`),
+    isDamage(error)
+      ? new ApiError(
+          500,
+          'damaged_data',
+          `Stored data of this reply are damaged, request id ${exchange.id}; a retry will not help`,
+        )
+      : new ApiError(500, 'internal_error', `Internal error, request id ${exchange.id}`),
   );
 }

@@ -88,9 +88,9 @@ export class LpTools {
     if (this.feeDensityBuilder.hours.isOfAnotherHour()) this.feeDensity.request();
   }
 
-  /** Whether the first boards are built. */
+  /** Whether the first boards are built, as far as their data allow. */
   get isReady(): boolean {
-    return this.poolBoard.current !== null && this.feeDensity.current !== null;
+    return this.poolBoard.isSettled && this.feeDensity.isSettled;
   }
 
   /** Resolves when the boards show every change so far. */

@@ -1,6 +1,8 @@
 /** The server's metrics in Prometheus' text format (docs/operating.md). This module alone knows prom-client. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { isDamage } from '../../compute/damage.js';
+import type { Log } from '../log.js';
 import type { Exchange } from '../http/exchange.js';
 
 /** Other methods are counted as one: a label has few values. */
@@ -87,6 +89,10 @@ export class Metrics {
     'Time that replay pages waited for the pool',
     WAIT_BUCKETS_S,
   );
+  private readonly damage = this.counter(
+    'fathom_damaged_data_total',
+    'Errors logged because stored data are damaged',
+  );
   private readonly rows = this.counter('fathom_ingest_rows_total', 'Rows committed', ['dataset']);
   private readonly cells = this.counter('fathom_ingest_cells_total', 'Cells committed');
   private readonly commits = this.histogram(
@@ -148,6 +154,17 @@ export class Metrics {
     for (const [dataset, count] of Object.entries(rows)) this.rows.inc({ dataset }, count);
     this.cells.inc(cells);
     this.commits.observe(tookMs / 1000);
+  }
+
+  /** The log, whose errors of damaged data are counted from here on. */
+  countingDamage(log: Log): Log {
+    return {
+      ...log,
+      error: (message, fields, error) => {
+        if (isDamage(error)) this.damage.inc();
+        log.error(message, fields, error);
+      },
+    };
   }
 
   get contentType(): string {

@@ -100,6 +100,7 @@ export function dcaOrdersHandler(services: DcaOrdersServices): Handler<typeof ge
   const replies = new DcaReplies();
   return ({ token: asked, query, exchange }) => {
     const ranges = readSizeRanges(query);
+    orders.dca.checkReadable();
     const reply = (token: LiveToken): DcaOrdersReply | Promise<DcaOrdersReply> => {
       nameDataTime(exchange, dataTime(token));
       return replies.get({

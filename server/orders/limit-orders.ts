@@ -159,6 +159,7 @@ export function limitOrdersHandler({
   };
   return ({ token: asked, chain, query, exchange }) => {
     checkRange(query);
+    orders.limit.checkReadable();
     return whenReady(tokens.known(asked), (token) => {
       nameDataTime(exchange, dataTime(token));
       return reply(token, chain, query);

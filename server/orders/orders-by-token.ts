@@ -2,6 +2,7 @@
  * Active orders in memory, by token. They are reread in the background after commits, in turns: a
  * token may have very many.
  */
+import { isDamage } from '../../compute/damage.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import {
   compareAddresses,
@@ -37,11 +38,13 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
   /** Values are replaced, never changed; a token without an active order has no entry. */
   private readonly byToken = new Map<string, Kept>();
   private readonly listeners: OrderListener[] = [];
+  /** Why not all of them could be read. */
+  private damage: Error | null = null;
   private readonly follower: Follower<string>;
 
   constructor(
     private readonly kind: OrderKind<Order, Kept>,
-    log: Log,
+    private readonly log: Log,
   ) {
     this.follower = new Follower({
       work: (addresses) => this.read(addresses),
@@ -55,6 +58,11 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
   /** A token's orders, the same object until they change; null: it has none. */
   get(tokenAddress: string): Kept | null {
     return this.byToken.get(tokenAddress) ?? null;
+  }
+
+  /** @throws Error if the stored orders are damaged */
+  checkReadable(): void {
+    if (this.damage !== null) throw this.damage;
   }
 
   /** Tokens with an active order, unordered. */
@@ -75,9 +83,15 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
   async start(): Promise<void> {
     const turns = new Turns();
     const lists = new Map<string, Order[]>();
-    for await (const part of this.kind.readAll()) {
-      for (const order of part) addTo(lists, order);
-      await turns.take();
+    try {
+      for await (const part of this.kind.readAll()) {
+        for (const order of part) addTo(lists, order);
+        await turns.take();
+      }
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.damage = error;
+      this.log.error(`${this.kind.name} are damaged`, {}, error);
     }
     for (const [address, orders] of lists) {
       this.byToken.set(address, await this.kind.keep(orders, turns));

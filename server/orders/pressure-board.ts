@@ -31,7 +31,7 @@ const RETRY_AFTER_MS = 1_000;
 interface PressureOptions {
   tokens: Pick<TokenTable, 'token'>;
   /** Call `touch` when these, or tokens, change. */
-  orders: Pick<DcaOrdersByToken, 'orders' | 'tokens'>;
+  orders: Pick<DcaOrdersByToken, 'orders' | 'tokens' | 'checkReadable'>;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
   log: Log;
@@ -60,8 +60,9 @@ export class PressureBoard {
     });
   }
 
-  /** The newest board. @throws Error before `start` */
+  /** The newest board. @throws Error before `start`, or if orders are damaged */
   get current(): Pressure {
+    this.options.orders.checkReadable();
     if (this.board.current === null) throw new Error('the pressure board has not been started');
     return this.board.current;
   }

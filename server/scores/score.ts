@@ -225,6 +225,7 @@ export function scoreHandler(services: ScoreServices): Handler<typeof getScore> 
     }
     // A bridged leg of an asset with a mainchain leg is answered as that mint.
     const token = table.leg(named, 'mainchain') ?? named;
+    table.checkReadable(token);
     nameDataTime(exchange, dataTime(token));
     const { details, revision, standing } = token;
     if (query.explain) {
@@ -241,7 +242,9 @@ export function scoreHandler(services: ScoreServices): Handler<typeof getScore> 
 
 export function batchScoreHandler(services: ScoreServices): Handler<typeof postScore> {
   const item = ({ address, chain }: AskedToken) => {
-    const token = services.tokens.table.token(address);
+    const { table } = services.tokens;
+    const token = table.token(address);
+    if (token !== null) table.checkReadable(token);
     const standing = token?.standing ?? standingWithoutState(services, { address, chain });
     return {
       address,

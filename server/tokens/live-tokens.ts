@@ -2,6 +2,7 @@
  * All tokens in memory with their scores and newest depth. They are reloaded in the background:
  * after commits, and when time makes snapshots visible.
  */
+import { isDamage } from '../../compute/damage.js';
 import type { Chain } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { MarketSource, NewestSnapshots, SnapshotRef } from '../../storage/contract.js';
@@ -17,6 +18,7 @@ import {
   type HeldDepth,
   type HeldToken,
   isSameSnapshot,
+  type LoadedToken,
 } from './newest-depth.js';
 import { dataTime, type LiveToken, TokenTable } from './token-table.js';
 
@@ -76,12 +78,13 @@ export class LiveTokens {
   async start(): Promise<void> {
     this.ticking = setInterval(() => this.tick(), TICK_MS);
     this.ticking.unref();
-    const { source, clock } = this.options;
+    const { source, clock, log } = this.options;
     const nowS = clock.nowS();
-    const snapshots = new Map<number, NewestSnapshots>();
-    for await (const part of source.allNewestSnapshots(nowS, DEPTH_DELAY_S)) {
-      for (const [tokenId, found] of part) snapshots.set(tokenId, found);
-    }
+    const snapshots = await allNewestSnapshots(source, nowS).catch((error: unknown) => {
+      // A damaged entry of a segment fails the query: token by token, the others are found.
+      log.error("tokens' newest snapshots are looked up one by one", {}, error);
+      return undefined;
+    });
     const batches = batchesOf(source.tokenIds());
     let hasFailed = false;
     const load = async (): Promise<void> => {
@@ -126,9 +129,11 @@ export class LiveTokens {
   /**
    * The token of a request: at once if it is in memory, else as soon as it is loaded.
    * @throws ApiError 404 token_not_found, at once
+   * @throws Error if its newest snapshot is damaged
    */
   known({ chain, address }: AskedToken): LiveToken | Promise<LiveToken> {
     const token = this.table.token(address);
+    if (token?.damage !== undefined) throw token.damage;
     if (token !== null) return token;
     if (!this.hasRecord(chain, address)) {
       throw new ApiError(404, 'token_not_found', `There is no record of ${address}`);
@@ -202,14 +207,38 @@ export class LiveTokens {
     return held;
   }
 
+  /** Loads tokens; those whose newest snapshot is damaged have none. */
+  private async load(
+    tokenIds: readonly number[],
+    options: Parameters<DepthLoader['load']>[1],
+  ): Promise<LoadedToken[]> {
+    try {
+      return await this.loader.load(tokenIds, options);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      if (tokenIds.length === 1) {
+        const [tokenId] = tokenIds;
+        this.options.log.error("a token's newest depth is damaged", { token_id: tokenId }, error);
+        if (options.onlyNewest) return this.loader.damaged(tokenId, error);
+        // Scores need no delayed snapshot. Requests for depth read it, and fail.
+        const newest = await this.load(tokenIds, { ...options, onlyNewest: true });
+        this.held.delete(tokenId);
+        return newest.map((one) => ({ ...one, isPartial: true }));
+      }
+      const loaded: LoadedToken[] = [];
+      for (const tokenId of tokenIds) loaded.push(...(await this.load([tokenId], options)));
+      return loaded;
+    }
+  }
+
   private async loadTokens(
     tokenIds: readonly number[],
     snapshots?: ReadonlyMap<number, NewestSnapshots>,
   ): Promise<void> {
     const nowS = this.options.clock.nowS();
-    const loaded = await this.loader.load(tokenIds, { nowS, snapshots });
-    for (const { details, held } of loaded) {
-      if (held !== null) this.held.set(details.tokenId, held);
+    const loaded = await this.load(tokenIds, { nowS, snapshots });
+    for (const { details, held, isPartial = false } of loaded) {
+      if (held !== null && !isPartial) this.held.set(details.tokenId, held);
     }
     this.table.put(loaded, nowS);
     for (const { details, nextChangeS } of loaded) {
@@ -219,6 +248,17 @@ export class LiveTokens {
     const addresses = loaded.map(({ details }) => details.address);
     for (const listener of this.loadListeners) listener(addresses);
   }
+}
+
+async function allNewestSnapshots(
+  source: MarketSource,
+  nowS: number,
+): Promise<Map<number, NewestSnapshots>> {
+  const snapshots = new Map<number, NewestSnapshots>();
+  for await (const part of source.allNewestSnapshots(nowS, DEPTH_DELAY_S)) {
+    for (const [tokenId, found] of part) snapshots.set(tokenId, found);
+  }
+  return snapshots;
 }
 
 /** Times at which tokens change with the clock alone. */

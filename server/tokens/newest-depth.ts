@@ -70,9 +70,13 @@ export interface LoadedToken {
   held: HeldToken | null;
   /** When it next changes with the clock alone. */
   nextChangeS: number | null;
+  /** Not all of `held` could be read: it is not to be held. */
+  isPartial?: boolean;
+  /** Why its newest snapshot cannot be read, as nothing but other data will change. */
+  damage?: Error;
 }
 
-type LoadPlan = Omit<LoadedToken, 'held'> & {
+type LoadPlan = Omit<LoadedToken, 'held' | 'isPartial' | 'damage'> & {
   snapshots: NewestSnapshots;
   markets: readonly Market[];
   /** Held snapshots, which need not be read again. */
@@ -86,6 +90,8 @@ interface LoadOptions {
   snapshots?: ReadonlyMap<number, NewestSnapshots>;
   /** Reads a token that is not held even if its newest snapshot is unchanged. */
   always?: boolean;
+  /** Does without delayed snapshots. */
+  onlyNewest?: boolean;
 }
 
 export class DepthLoader {
@@ -113,12 +119,21 @@ export class DepthLoader {
     }
   }
 
+  /** A token whose newest snapshot is damaged. */
+  damaged(tokenId: number, damage: Error): LoadedToken[] {
+    const details = this.source.tokenDetails(tokenId);
+    if (details === null) return [];
+    const held = { newest: null, delayed: null, markets: [] };
+    return [{ details, held, nextChangeS: null, damage }];
+  }
+
   private async plan(tokenId: number, options: LoadOptions): Promise<LoadPlan | null> {
-    const { nowS, always = false } = options;
-    const snapshots =
+    const { nowS, always = false, onlyNewest = false } = options;
+    const found =
       options.snapshots === undefined
         ? await this.source.newestSnapshots(tokenId, nowS, DEPTH_DELAY_S)
         : (options.snapshots.get(tokenId) ?? NO_SNAPSHOTS);
+    const snapshots = onlyNewest ? { ...found, delayed: null } : found;
     const details = this.source.tokenDetails(tokenId);
     if (details === null) return null;
     const held = this.held.get(tokenId);

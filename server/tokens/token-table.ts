@@ -109,6 +109,8 @@ export interface NewestSnapshot {
 export interface LiveToken {
   readonly details: TokenDetails;
   readonly newest: NewestSnapshot | null;
+  /** Why its newest snapshot cannot be read; undefined: it can. */
+  readonly damage?: Error;
   readonly standing: Standing;
   /** Grows with every change of the token's data. */
   readonly revision: number;
@@ -159,6 +161,13 @@ export class TokenTable {
     return asset === null ? null : (this.assets.get(asset)?.get(chain) ?? null);
   }
 
+  /** @throws Error if a newest snapshot of the token's asset is damaged */
+  checkReadable(token: LiveToken): void {
+    const { asset } = token.details;
+    const legs = asset === null ? [token] : (this.assets.get(asset)?.values() ?? [token]);
+    for (const { damage } of legs) if (damage !== undefined) throw damage;
+  }
+
   get tokenCount(): number {
     return this.byId.size;
   }
@@ -201,7 +210,7 @@ export class TokenTable {
     }
   }
 
-  private putToken({ details, held }: LoadedToken, nowS: number, toScore: Set<Row>): void {
+  private putToken({ details, held, damage }: LoadedToken, nowS: number, toScore: Set<Row>): void {
     const before = this.byId.get(details.tokenId);
     const newest =
       held === null ? (before?.newest ?? null) : newestOf(details, held, before?.newest);
@@ -220,11 +229,13 @@ export class TokenTable {
       before === undefined ||
       before.newest !== newest ||
       before.isStale !== isStale ||
+      before.damage !== damage ||
       moved ||
       before.details.coverage !== details.coverage;
     if (moved) for (const leg of this.leave(before)) toScore.add(leg);
     entry.details = details;
     entry.newest = newest;
+    entry.damage = damage;
     entry.isStale = isStale;
     this.byAddress.set(details.address, entry);
     this.byId.set(details.tokenId, entry);
@@ -298,6 +309,8 @@ function assetOf(legs: readonly Row[]): AssetScore | null {
 
 /** Scores the newest snapshots of the legs with full coverage; null without any. */
 function scoreAsset(legs: readonly Row[], isStale: (t: number) => boolean): AssetScore | null {
+  // Without one of them it would be another score.
+  if (legs.some(({ damage }) => damage !== undefined)) return null;
   const full = legs.flatMap(({ details, newest }) =>
     details.coverage === 'full' && newest !== null ? [{ details, newest }] : [],
   );

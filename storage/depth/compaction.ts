@@ -23,17 +23,24 @@ interface SmallSegments {
   to: number;
 }
 
-/** The first neighbours in a directory that are worth joining, or null. */
-export function findSmallSegments(directory: Directory): SmallSegments | null {
+/**
+ * The first neighbours in a directory that are worth joining, or null.
+ * @param damaged ids of segments that cannot be joined
+ */
+export function findSmallSegments(
+  directory: Directory,
+  damaged: ReadonlySet<number> = new Set(),
+): SmallSegments | null {
+  const shareOf = (ref: SegmentRef): number => (damaged.has(ref.segmentId) ? 1 : fullness(ref));
   for (const tier of TIERS) {
-    const found = filling(directory[tier]) ?? tiny(directory[tier]);
+    const found = filling(directory[tier], shareOf) ?? tiny(directory[tier], shareOf);
     if (found !== null) return { tier, ...found };
   }
   return null;
 }
 
 /** Small neighbours that together fill a segment. */
-function filling(segments: TierDirectory): { from: number; to: number } | null {
+function filling(segments: TierDirectory, shareOf: ShareOf): { from: number; to: number } | null {
   let from = 0;
   let filled = 0;
   for (let i = 0; i < segments.length; i++) {
@@ -51,7 +58,7 @@ function filling(segments: TierDirectory): { from: number; to: number } | null {
 }
 
 /** At least COMPACT_SEGMENTS tiny neighbours. */
-function tiny(segments: TierDirectory): { from: number; to: number } | null {
+function tiny(segments: TierDirectory, shareOf: ShareOf): { from: number; to: number } | null {
   for (const most of TINY_SHARES) {
     for (let from = 0, i = 0; i <= segments.length; i++) {
       const fits = i < segments.length && shareOf(segments[i]) <= most && i - from < MAX_JOINED;
@@ -63,7 +70,9 @@ function tiny(segments: TierDirectory): { from: number; to: number } | null {
   return null;
 }
 
+type ShareOf = (ref: SegmentRef) => number;
+
 /** How full a segment is. */
-function shareOf({ cells, times }: SegmentRef): number {
+function fullness({ cells, times }: SegmentRef): number {
   return Math.max(cells / MAX_SEGMENT_CELLS, times.length / MAX_SEGMENT_SNAPSHOTS);
 }

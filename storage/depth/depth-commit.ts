@@ -1,4 +1,5 @@
 /** Adds segments to the stored ones of their token and tier, and deletes, within one transaction. */
+import { isDamage } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Removal, Removed } from '../../compute/segment/remove.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
@@ -17,7 +18,7 @@ import {
 import { marketsNamed } from './market-names.js';
 import { Replacements } from './replacements.js';
 import type { RetentionStep } from './retention-steps.js';
-import { deleteSegments, readBlocks } from './segments.js';
+import { deleteSegments, readBlocks, unmergeable, UnreadableSegmentsError } from './segments.js';
 import type { Stage, StagedToken } from './stage.js';
 
 /** Runs compute's rewriteSegments. */
@@ -55,6 +56,12 @@ export class DepthCommit {
     const token = this.stage.token(frame.chain, frame.address);
     const map = await this.stage.marketIndexes(token, frame.markets);
     const marketMap = map.some((index, i) => index !== i) ? map : null;
+    const { times } = frame.segment;
+    await this.makeWay(token, frame.tier, times, (t) => {
+      if (!times.includes(t)) return true;
+      if (mode === 'replace') return false;
+      throw unmergeable({ ...frame, t });
+    });
     const directory = (await this.stage.directory(token))[frame.tier];
     let shift = 0;
     for (const group of rewriteGroups(directory, frame.segment.times)) {
@@ -90,7 +97,9 @@ export class DepthCommit {
    * the step says.
    */
   async retire(token: StagedToken, { tier, toS, copies }: RetentionStep): Promise<Removed> {
-    if (copies.length > 0) await this.copy(token, copies);
+    // What is lost has no copy.
+    const left = copies.filter(({ from }) => !this.stage.damaged.has(from.segmentId));
+    if (left.length > 0) await this.copy(token, left);
     return this.deleteOf(token, tier, { fromS: 0, toS, markets: null });
   }
 
@@ -112,9 +121,18 @@ export class DepthCommit {
 
   /** Deletes a tier's snapshots, or their cells of some markets. */
   private async deleteOf(token: StagedToken, tier: Tier, removal: Removal): Promise<Removed> {
+    const { fromS, toS, markets } = removal;
     const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+    removed.snapshots += await this.makeWay(token, tier, [fromS, toS - 1], (t) => {
+      if (t < fromS || t >= toS) return true;
+      if (markets === null) return false;
+      const { chain, address } = token.row;
+      throw new InputError(
+        `the stored snapshot of ${chain}:${address} at ${t} (${tier}) is damaged: it can only be deleted as a whole`,
+      );
+    });
     const directory = (await this.stage.directory(token))[tier];
-    const { from, to } = overlapping(directory, removal.fromS, removal.toS - 1);
+    const { from, to } = overlapping(directory, fromS, toS - 1);
     const isWhole = directory.map((ref) => isInside(ref, removal));
     // From last to first, so that the indexes of earlier ones stay valid.
     for (let last = to, first; last > from; last = first) {
@@ -164,6 +182,36 @@ export class DepthCommit {
       await this.put(token, tier, from, refs, segments);
     }
     return removed;
+  }
+
+  /**
+   * Replaces the damaged segments that a change of these times touches by entries without a block, which no longer
+   * span them: what is lost stays lost, and nothing else is.
+   * @param times ascending
+   * @param stays whether the snapshot at a time keeps an entry
+   * @returns how many do not
+   */
+  private async makeWay(
+    token: StagedToken,
+    tier: Tier,
+    times: ArrayLike<number>,
+    stays: (t: number) => boolean,
+  ): Promise<number> {
+    const { damaged } = this.stage;
+    if (damaged.size === 0 || times.length === 0) return 0;
+    const directory = (await this.stage.directory(token))[tier];
+    const { from, to } = overlapping(directory, times[0], times[times.length - 1]);
+    let gone = 0;
+    for (let i = to - 1; i >= from; i--) {
+      const ref = directory[i];
+      if (!damaged.has(ref.segmentId)) continue;
+      const cuts = Array.from(times).filter((t) => t >= firstT(ref) && t <= lastT(ref));
+      if (cuts.length === 0 && ref.times.every(stays)) continue;
+      const lost = lostSegments(ref, cuts, stays);
+      gone += ref.times.length - lost.reduce((sum, one) => sum + one.times.length, 0);
+      await this.put(token, tier, i, [ref], lost, true);
+    }
+    return gone;
   }
 
   /** Joins neighbouring segments `from <= i < to` of a tier into larger ones. */
@@ -222,12 +270,14 @@ export class DepthCommit {
     at: number,
     replaced: readonly SegmentRef[],
     segments: readonly EncodedSegment[],
+    areLost = false,
   ): Promise<void> {
     const { tokenId } = token;
     const refs: SegmentRef[] = [];
     for (const segment of segments) {
       const segmentId = this.stage.nextSegmentId();
-      await this.stage.segments.add({ segmentId, tokenId, tier }, segment);
+      if (areLost) this.stage.damaged.add(segmentId);
+      await this.stage.segments.add({ segmentId, tokenId, tier }, segment, areLost);
       const { cells, times, bandCells } = segment;
       refs.push({ segmentId, tier, cells, times, bandCells });
     }
@@ -242,13 +292,42 @@ export class DepthCommit {
   private async blocksOf(refs: readonly SegmentRef[]): Promise<Uint8Array[]> {
     const ids = idsOf(refs);
     await this.stage.segments.settle(ids);
-    const blocks = await readBlocks(this.stage.tx, ids);
-    return refs.map(({ segmentId }) => {
-      const block = blocks.get(segmentId);
-      if (block === undefined) throw new Error(`segment ${segmentId} is in no table`);
-      return block;
-    });
+    try {
+      const blocks = await readBlocks(this.stage.tx, ids);
+      return ids.map((segmentId) => {
+        const block = blocks.get(segmentId);
+        if (block === undefined)
+          throw new Error(`segment ${segmentId} is damaged: it has no entry`);
+        return block;
+      });
+    } catch (error) {
+      throw isDamage(error) ? new UnreadableSegmentsError(ids, error) : error;
+    }
   }
+}
+
+/** A damaged segment's snapshots as segments without a block, none of which spans a cut. */
+function lostSegments(
+  { times, bandCells }: SegmentRef,
+  cuts: readonly number[],
+  stays: (t: number) => boolean,
+): EncodedSegment[] {
+  const runs: number[][] = [];
+  let before = -1;
+  for (const [row, t] of times.entries()) {
+    if (!stays(t)) continue;
+    if (before === -1 || cuts.some((cut) => before < cut && cut <= t)) runs.push([]);
+    runs[runs.length - 1].push(row);
+    before = t;
+  }
+  return runs.map((rows) => ({
+    block: new Uint8Array(0),
+    times: Uint32Array.from(rows, (row) => times[row]),
+    bandCells: Uint32Array.from(rows, (row) => bandCells[row]),
+    cells: rows.reduce((sum, row) => sum + bandCells[row], 0),
+    // Which markets they had is not known.
+    marketRows: new Uint16Array(0),
+  }));
 }
 
 /** Whether all of a segment goes. */

@@ -1,4 +1,5 @@
 /** Reads tokens, their segments and their newest snapshots from the catalogue and DuckDB. */
+import { isDamage } from '../../compute/damage.js';
 import { type Chain, type Market, TIERS } from '../../compute/market.js';
 import { decodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
@@ -19,7 +20,7 @@ import type { Catalog, TokenEntry } from './catalog.js';
 import { directoriesAround, type Directories } from './directories.js';
 import { newestSnapshots, overlapping, planSnapshots } from './directory.js';
 import { storedHistory } from './history.js';
-import { readBlocks, readStoredBlocks } from './segments.js';
+import { readBlocks, readStoredBlocks, unmergeable } from './segments.js';
 
 /** Tokens of one query in allNewestSnapshots(). */
 const TOKENS_AT_ONCE = 5000;
@@ -162,6 +163,7 @@ export class DepthReader implements DepthSource, MarketSource {
           prices[i] = priceAt.get(t) ?? NaN;
           break;
         } catch (error) {
+          if (isDamage(error)) throw unmergeable({ chain, address, tier, t });
           // A commit or a join in the background has replaced it: look it up again.
           if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
         }

@@ -1,5 +1,6 @@
 /** Tokens' directories: loaded on first use and kept in an LRU cache. */
 import { LRUCache } from 'lru-cache';
+import { isDamage } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
@@ -26,6 +27,8 @@ export interface SizedDirectory {
 export class Directories {
   private readonly cached = new LRUCache<number, Directory>({ maxSize: MAX_CACHED_BYTES });
   private readonly loading = new Map<number, Promise<Directory>>();
+  /** Segments whose blocks turned out damaged. */
+  readonly damaged = new Set<number>();
   /** What a commit shows at once; it moves to `cached` in turns. */
   private fresh: ReadonlyMap<number, SizedDirectory> | null = null;
   private committing: { tokenIds: ReadonlySet<number>; ended: Promise<void> } | null = null;
@@ -37,12 +40,22 @@ export class Directories {
     private lastId = 0,
   ) {}
 
-  static async load(database: Database): Promise<Directories> {
+  /** @param onDamage told of entries that cannot be read: each token's are then read when they are needed */
+  static async load(
+    database: Database,
+    onDamage: (error: unknown) => void = () => undefined,
+  ): Promise<Directories> {
     const lists = await SegmentLists.load(database);
     const [[last]] = await database.rows('SELECT max(segment_id) FROM segments');
     // A listed id is never reused, even if its segment is gone.
     const lastId = Math.max((last as number | null) ?? 0, lists.listedId);
-    const unlisted = await UnlistedSegments.load(database, lists.listedId);
+    const unlisted = await UnlistedSegments.load(database, lists.listedId).catch(
+      (error: unknown) => {
+        if (!isDamage(error)) throw error;
+        onDamage(error);
+        return UnlistedSegments.unknown();
+      },
+    );
     return new Directories(database, lists, unlisted, lastId);
   }
 
@@ -144,8 +157,14 @@ export class Directories {
     const unlisted = this.unlisted.of(tokenId);
     if (unlisted === null) return loadDirectory(this.database, tokenId, listedId);
     if (listedId === 0) return directoryOf(unlisted);
-    const rows = await this.database.rows(`${LISTS_OF} ${tokenId}`);
-    return directoryOf([...unlisted, ...rows.flatMap((row) => refsOfRow(row))]);
+    try {
+      const rows = await this.database.rows(`${LISTS_OF} ${tokenId}`);
+      return directoryOf([...unlisted, ...rows.flatMap((row) => refsOfRow(row))]);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      // Lists are copies.
+      return loadDirectory(this.database, tokenId, 0);
+    }
   }
 }
 

@@ -191,6 +191,10 @@ function cutToLists(refs: readonly SegmentRef[]): SegmentRef[][] {
 
 /** An entry from columns segment_id, tier, cells, times, band_cells. */
 export function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow): SegmentRef {
+  const { length } = times as Uint8Array;
+  if (length === 0 || length % WORD_BYTES > 0 || length !== (bandCells as Uint8Array).length) {
+    throw new Error(`segment ${String(segmentId)} is damaged: its entry lists no snapshots`);
+  }
   return {
     segmentId: segmentId as number,
     tier: TIERS[tier as number],

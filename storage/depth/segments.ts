@@ -10,6 +10,7 @@ import {
   type EncodedSegment,
   type StoredBlock,
 } from '../../compute/segment/segment.js';
+import type { SnapshotKey } from '../contract.js';
 import {
   isOneOf,
   partsOf,
@@ -17,6 +18,7 @@ import {
   type SqlValue,
   type Statements,
 } from '../duckdb/statements.js';
+import { InputError } from '../errors.js';
 
 /**
  * Bytes of a block that is kept in its entry's row. Most are of fresh runs: compaction soon removes
@@ -59,6 +61,27 @@ export async function readStoredBlocks(
   );
 }
 
+/** Stands for the checksum of a lost block, which is stored empty: that of an empty one is 0. */
+const LOST_CRC32 = 1;
+
+/** Segments of which at least one cannot be read within a commit. */
+export class UnreadableSegmentsError extends Error {
+  constructor(
+    readonly ids: readonly number[],
+    cause: Error,
+  ) {
+    super(cause.message, { cause });
+  }
+}
+
+/** A merge needs what is stored. */
+export function unmergeable(key: SnapshotKey): InputError {
+  const { chain, address, tier, t } = key;
+  return new InputError(
+    `the stored snapshot of ${address} (${chain}) at ${t} (${tier}) is damaged: nothing can be merged into it; replace it by a whole one, or delete it`,
+  );
+}
+
 /** The same, checked. @throws Error if a checksum does not match */
 export async function readBlocks(
   statements: Pick<Statements, 'values'>,
@@ -92,14 +115,16 @@ export class SegmentWriter {
 
   constructor(private readonly tx: Pick<Statements, 'append'>) {}
 
+  /** @param isLost whether its block is not what it stands for: reading it fails */
   async add(
     { segmentId, tokenId, tier }: NewSegment,
     { block, times, bandCells, cells, marketRows }: EncodedSegment,
+    isLost = false,
   ): Promise<void> {
     const isInline = block.length <= MAX_INLINE_BYTES;
     this.entries.push([
       ...[segmentId, tokenId, TIERS.indexOf(tier), cells],
-      ...[bytesOf(times), bytesOf(bandCells), crc32(block)],
+      ...[bytesOf(times), bytesOf(bandCells), isLost ? LOST_CRC32 : crc32(block)],
       isInline ? block : block.subarray(0, 0),
       bytesOf(marketRows),
     ]);

@@ -155,6 +155,11 @@ export class Stage {
     return this.directories.nextSegmentId();
   }
 
+  /** Segments whose blocks turned out damaged. */
+  get damaged(): Set<number> {
+    return this.directories.damaged;
+  }
+
   /** Removes deleted segments from the lists. */
   unlist(token: StagedToken, refs: readonly SegmentRef[]): Promise<void> {
     return this.directories.lists.remove(this.tx, token.tokenId, refs);

@@ -1,5 +1,6 @@
 /** Adds holder snapshots to the stored ones and thins old ones, within one transaction. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDamage } from '../../compute/damage.js';
 import { ownersOfBlock } from '../../compute/holders/block-decoder.js';
 import {
   MAX_OWNERS_PER_TOKEN,
@@ -24,6 +25,7 @@ import {
   readRefs,
 } from './holder-blocks.js';
 import type { HolderState, HolderTokens } from './holder-tokens.js';
+import { type LostBlocks, UnreadableHoldersError } from './lost-blocks.js';
 import { deleteNames, readNames, writeNames } from './owner-names.js';
 import { type PlannedRewrite, planRewrites } from './rewrite-plan.js';
 
@@ -62,8 +64,13 @@ export class HolderCommit {
    * Adds a token's snapshots, or replaces those of the same time; leaves out those that thinning would
    * not keep (docs/definitions.md#holder-retention).
    * @throws InputError if the token would have too many owners
+   * @throws UnreadableHoldersError if stored ones are damaged
    */
   async add(frame: HoldersFrame): Promise<void> {
+    await this.naming(this.tools.tokens.id(frame.tokenAddress), () => this.addTo(frame));
+  }
+
+  private async addTo(frame: HoldersFrame): Promise<void> {
     const token = await this.stage(frame.tokenAddress);
     const stored = token.refs.flatMap(({ times }) => [...times]);
     const all = [...new Set([...stored, ...frame.times])].sort((a, b) => a - b);
@@ -82,7 +89,19 @@ export class HolderCommit {
 
   /** Writes what is held back: call right before the commit. */
   async finish(): Promise<void> {
-    for (const token of this.staged.values()) await token.finish();
+    for (const token of this.staged.values()) {
+      await this.naming(token.holderId, () => token.finish());
+    }
+  }
+
+  /** Names the token whose stored history turns out damaged. */
+  private async naming(holderId: number | undefined, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const isStored = holderId !== undefined && isDamage(error);
+      throw isStored ? new UnreadableHoldersError(holderId, error) : error;
+    }
   }
 
   /** Shows readers the new tokens, once the transaction has committed. */
@@ -135,6 +154,8 @@ export class HolderCommit {
   private async load(holderId: number): Promise<HolderState> {
     const { tx, tokens } = this.tools;
     const kept = tokens.takeState(holderId);
+    const lost = tokens.lost.get(holderId);
+    if (lost !== undefined) return this.loadRest(holderId, lost);
     if (kept !== undefined) return kept;
     const [[counted]] = await tx.rows(
       'SELECT counted_owners FROM holder_tokens WHERE holder_id = ?',
@@ -145,6 +166,21 @@ export class HolderCommit {
       owners: new OwnerTable(await readNames(tx, holderId)),
       countedOwners: counted as number,
     };
+  }
+
+  /** What is left of a damaged history. */
+  private async loadRest(holderId: number, lost: LostBlocks): Promise<HolderState> {
+    const { tx } = this.tools;
+    const refs = await readRefs(tx, holderId);
+    const isLost = ({ blockId }: HolderBlockRef): boolean => lost === 'all' || lost.has(blockId);
+    await deleteBlocks(
+      tx,
+      refs.filter(isLost).map(({ blockId }) => blockId),
+    );
+    if (lost === 'all') await deleteNames(tx, holderId);
+    const names = lost === 'all' ? noNames() : await readNames(tx, holderId);
+    const owners = new OwnerTable(names);
+    return { refs: refs.filter((ref) => !isLost(ref)), owners, countedOwners: 0 };
   }
 
   private async create(tokenAddress: string): Promise<StagedHolders> {

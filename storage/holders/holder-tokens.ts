@@ -8,6 +8,7 @@ import type { HolderBlocks, HolderSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
 import { type HolderBlockRef, readNamesAndBlocks, readRefs } from './holder-blocks.js';
+import type { LostBlocks } from './lost-blocks.js';
 
 /** Tokens with holder snapshots. */
 const MAX_HOLDER_TOKENS = 100_000;
@@ -30,6 +31,9 @@ export class HolderTokens {
     maxSize: MAX_KEPT_OWNERS,
     sizeCalculation: ({ owners }) => Math.max(1, owners.size),
   });
+
+  /** What commits go on without, by token. */
+  readonly lost = new Map<number, LostBlocks>();
 
   private constructor(
     private readonly ids: Map<string, number>,
@@ -82,7 +86,10 @@ export class HolderTokens {
   /** Publishes the tokens that a commit has added, and the histories that it has changed. */
   publish(added: ReadonlyMap<string, number>, states: Iterable<[number, HolderState]>): void {
     for (const [address, id] of added) this.ids.set(address, id);
-    for (const [holderId, state] of states) this.states.set(holderId, state);
+    for (const [holderId, state] of states) {
+      this.states.set(holderId, state);
+      this.lost.delete(holderId);
+    }
   }
 }
 

@@ -10,13 +10,18 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isDamage } from '../../compute/damage.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
 import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { fathom } from '../support/cli.js';
 import {
+  type Cell,
   DataDirectory,
+  MINT,
+  OTHER_MINT,
+  type SnapshotRow,
   bundleOf,
   commitRows,
   openStore,
@@ -52,6 +57,21 @@ async function storeWith(...times: number[]): Promise<void> {
   await store.close();
 }
 
+const KEY = { chain: 'mainchain', address: MINT, tier: 'raw' } as const;
+const ALL_TIME = { fromS: 0, toS: 1e9, nowS: 1e9, maxSnapshots: 1e6 };
+
+/** Snapshots that are stored in more than an entry's row. */
+function noisy(first: number, address = MINT): SnapshotRow[] {
+  return Array.from({ length: 200 }, (_, i) => {
+    const cells = Array.from({ length: 60 }, (_, c): Cell => [
+      c,
+      ((i * 7919 + c * 104_729) % 99_991) / 100,
+      c,
+    ]);
+    return snapshot(first + i, [orca(cells)], { address });
+  });
+}
+
 async function expectNotOpened(message: RegExp): Promise<void> {
   const opened = openStore(directory.path);
   await expect(opened).rejects.toBeInstanceOf(InputError);
@@ -61,18 +81,78 @@ async function expectNotOpened(message: RegExp): Promise<void> {
 describe('A damaged segment', () => {
   const flipped = `UPDATE segments SET data = (left(hex(data), 60) || CASE WHEN substr(hex(data), 61, 1) = '0' THEN '1' ELSE '0' END || substr(hex(data), 62)).unhex()`;
 
-  it('is an error, never other numbers, for readers and for what would rewrite it', async () => {
+  /** Ids of segments that turned out damaged. */
+  const told: string[] = [];
+  const open = () =>
+    openStore(directory.path, {
+      onBackgroundError: (error) => told.push((error as Error).message),
+    });
+
+  it('is an error, never other numbers, for readers, and in no commit’s way', async () => {
     await storeWith(1, 2, 3);
     await tamper(flipped);
-    const store = await openStore(directory.path);
+    const store = await open();
     const [id] = await segmentIds(store);
-    const message = new RegExp(`^segment ${id} is damaged: its checksum does not fit$`);
+    const message = `segment ${id} is damaged: its checksum does not fit`;
     await expect(store.depth.readSegments([id])).rejects.toThrow(message);
-    await expect(commitRows(store, [snapshot(2, [orca([])])])).rejects.toThrow(message);
-    expect(await segmentIds(store)).toEqual([id]);
-    // What has nothing to do with it goes on.
-    await commitRows(store, [snapshot(9)]);
-    expect(await segmentIds(store)).toHaveLength(2);
+    await commitRows(store, [snapshot(2, [orca([])])]);
+    expect(told).toEqual([message]);
+    // The other two stay lost, before and behind it.
+    const ids = await segmentIds(store);
+    const readable = await Promise.allSettled(ids.map((one) => store.depth.readSegments([one])));
+    expect(readable.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
+    expect([...(await store.snapshotTimes(KEY))]).toEqual([1, 2, 3]);
+    await store.close();
+    const again = await open();
+    await commitRows(again, [snapshot(1), snapshot(3)]);
+    expect((await storedSnapshots(again, tokenOf(again))).map(({ t }) => t)).toEqual([1, 2, 3]);
+    await again.close();
+  });
+
+  it('does not keep its neighbours from being joined', async () => {
+    let store = await open();
+    for (let t = 1; t <= 7; t++) await commitRows(store, [snapshot(10 * t)]);
+    const ids = await segmentIds(store);
+    await store.close();
+    await tamper(`${flipped} WHERE segment_id = ${ids[3]}`);
+    store = await open();
+    told.length = 0;
+    for (let t = 8; t <= 13; t++) await commitRows(store, [snapshot(10 * t)]);
+    await store.settled();
+    const left = await segmentIds(store);
+    expect(left).toContain(ids[3]);
+    expect(left.length).toBeLessThan(7);
+    expect(told).toEqual([`segment ${ids[3]} is damaged: its checksum does not fit`]);
+    expect([...(await store.snapshotTimes(KEY))]).toHaveLength(13);
+    await store.close();
+  });
+
+  it('is no worse where its bytes in the database’s file are damaged, which DuckDB finds', async () => {
+    let store = await open();
+    for (const address of [MINT, OTHER_MINT]) {
+      await commitRows(store, noisy(1, address));
+      await commitRows(store, noisy(1000, address));
+    }
+    const [id] = await segmentIds(store);
+    const block = (await store.depth.readSegments([id]))[0];
+    await store.close();
+    const bytes = readFileSync(file);
+    const at = bytes.indexOf(block.subarray(100, 300));
+    expect(at).toBeGreaterThan(0);
+    bytes[at + 50] ^= 4;
+    writeFileSync(file, bytes);
+    store = await open();
+    await expect(store.depth.readSegments([id])).rejects.toSatisfy(isDamage);
+    expect(
+      (await store.depth.plan({ tokenId: tokenOf(store), ...ALL_TIME })).snapshots,
+    ).toHaveLength(400);
+    // What is kept elsewhere in the file is readable and grows; DuckDB reads 2,048 parts at once.
+    await commitRows(store, [snapshot(5000)]);
+    const readable = await segmentIds(store);
+    expect(await store.depth.readSegments(readable.slice(-1))).toHaveLength(1);
+    await store.close();
+    store = await open();
+    expect(await segmentIds(store)).toEqual(readable);
     await store.close();
   });
 });

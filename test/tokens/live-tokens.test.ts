@@ -226,8 +226,10 @@ describe('tokens in memory', () => {
     await database.run('UPDATE segments SET crc32 = crc32 - 1 WHERE token_id = 0');
     // The clock alone makes the older snapshots the delayed ones: one of them is damaged.
     await service.turnTo(NOW_S + 891);
-    expect(service.logged.filter((line) => line.includes('could not be loaded'))).toHaveLength(1);
+    expect(service.logged.filter((line) => line.includes('depth is damaged'))).toHaveLength(1);
     expect((await service.get(`/score/${mintOf(1)}`)).body).toEqual(before);
+    const delayed = `/market-depth?token_address=${mintOf(1)}&delayed=true`;
+    expect((await service.get(delayed)).body.error_code).toBe('damaged_data');
     const { body } = await service.get(`/market-depth?token_address=${mintOf(2)}&delayed=true`);
     expect(body.last_refresh).toBe(NOW_S - 9);
   });

@@ -76,17 +76,18 @@ async function serve(options: ServeOptions): Promise<void> {
  */
 export async function startService(
   options: ServeOptions,
-  log: Log,
+  plainLog: Log,
   stop?: AbortSignal,
 ): Promise<RunningServer> {
   const { directory, host, port, asOfS, threads, plans, native, quotes, evmChainId } = options;
+  const metrics = new Metrics();
+  const log = metrics.countingDamage(plainLog);
   const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
   const closing: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closing.splice(0).reverse()) await close().catch(onError('closing failed'));
   };
   let isStopping = false;
-  const metrics = new Metrics();
   try {
     const pool = await startPool({
       onError: onError('a worker failed'),
