@@ -3,6 +3,25 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/**
+ * Calls each reader. Where some fail, the error has the lines of all of them.
+ * @throws UsageError
+ */
+export function allOf<T>(readers: readonly (() => T)[]): T[] {
+  const faults: string[] = [];
+  const values: T[] = [];
+  for (const read of readers) {
+    try {
+      values.push(read());
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      faults.push(error.message);
+    }
+  }
+  if (faults.length > 0) throw new UsageError(faults.join('\n'));
+  return values;
+}
+
 /** The input is invalid; nothing of it was stored. */
 export class InputError extends Error {
   override readonly name = 'InputError';

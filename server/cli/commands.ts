@@ -25,6 +25,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'runs the server with a live demo market',
     load: async () => (await import('./commands/start.js')).command,
   },
+  config: {
+    summary: 'shows the settings of serve, and where each comes from',
+    load: async () => (await import('./commands/config.js')).command,
+  },
   ingest: {
     summary: 'loads files of a dataset',
     load: async () => (await import('./commands/ingest.js')).command,

@@ -2,43 +2,68 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../../storage/errors.js';
-import { didYouMean, refuseEmpty } from './flags.js';
+import { didYouMean, type Flag, refuseEmpty } from './flags.js';
 
-/** What a setting may be in the file: a text or number, a list of texts, true or false, or any JSON. */
-export type ConfigKind = 'text' | 'texts' | 'switch' | 'json';
+export interface ConfigEntry {
+  /** The setting's texts, as its flag would have them. */
+  texts: readonly string[];
+  /** The file and the key in it. */
+  from: string;
+}
 
-/** Texts of each setting in the file, as its flag would have them. */
-export type Config = Readonly<Record<string, readonly string[] | undefined>>;
+export interface ConfigFile {
+  /** null: there is none. */
+  file: string | null;
+  /** By setting. */
+  entries: Readonly<Record<string, ConfigEntry | undefined>>;
+  /** Everything that is wrong with the others, a line each. */
+  faults: readonly string[];
+}
+
+/** What a setting may be in the file: `json` is any document. */
+type ConfigKind = Flag['kind'] | 'json';
 
 /**
  * Reads the config file that FATHOM_CONFIG names, else fathom.config.json if it exists.
- * @param kinds of all settings, by name
- * @throws UsageError that names the file and what is wrong
+ * @param settings by name
+ * @throws UsageError if it is no JSON object
  */
-export function readConfig(kinds: Readonly<Record<string, ConfigKind>>): Config {
+export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile {
   const named = process.env.FATHOM_CONFIG;
   const file = path.resolve(named || 'fathom.config.json');
   if (!existsSync(file)) {
     if (named) throw new UsageError(`FATHOM_CONFIG: ${named}: no such file`);
-    return {};
+    return { file: null, entries: {}, faults: [] };
   }
   const parsed = parseJson(file);
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new UsageError(`${file}: expected a JSON object`);
   }
-  const names = Object.keys(kinds);
-  const config: Record<string, readonly string[]> = {};
+  const names = Object.keys(settings);
+  const entries: Record<string, ConfigEntry> = {};
+  const faults: string[] = [];
   for (const [key, value] of Object.entries(parsed)) {
+    const from = `${file}: ${key}`;
     const name = names.find((known) => known === key.replaceAll('_', '-'));
     if (name === undefined) {
-      throw new UsageError(
-        `${file}: ${key}: expected one of ${names.join(', ')}${didYouMean(key, names)}`,
-      );
+      faults.push(`${from}: expected one of ${names.join(', ')}${didYouMean(key, names)}`);
+    } else if (entries[name] !== undefined) faults.push(`${from}: given twice`);
+    else {
+      try {
+        const kind = isJson(settings[name]) ? 'json' : settings[name].kind;
+        entries[name] = { texts: textsOf(value, kind, from), from };
+      } catch (error) {
+        if (!(error instanceof UsageError)) throw error;
+        faults.push(error.message);
+      }
     }
-    if (config[name] !== undefined) throw new UsageError(`${file}: ${name}: given twice`);
-    config[name] = textsOf(value, kinds[name], `${file}: ${key}`);
   }
-  return config;
+  return { file, entries, faults };
+}
+
+/** Whether a setting is a JSON document, in the file as it is, elsewhere as text: no placeholder stands for that. */
+export function isJson({ kind, placeholder }: Flag): boolean {
+  return kind === 'text' && placeholder === undefined;
 }
 
 function textsOf(value: unknown, kind: ConfigKind, from: string): readonly string[] {
@@ -60,7 +85,7 @@ function textsOf(value: unknown, kind: ConfigKind, from: string): readonly strin
 function parseJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    throw new UsageError(`${file}: expected JSON`);
+  } catch (error) {
+    throw new UsageError(`${file}: expected JSON: ${(error as Error).message}`);
   }
 }

@@ -5,18 +5,30 @@
 import path from 'node:path';
 import { chainOfAddress, TIERS } from '../../compute/market.js';
 import type { Retention } from '../../storage/depth/retention-steps.js';
-import { UsageError } from '../../storage/errors.js';
+import { allOf, UsageError } from '../../storage/errors.js';
 import { DEFAULT_EVM_CHAIN_ID } from '../api/chain.js';
 import type { NativeCurrency } from '../depth/market-depth.js';
-import { DEFAULT_PLANS, fieldsOf, parseJson, parsePlans, type Plans } from '../limits/plans.js';
+import {
+  DEFAULT_PLANS,
+  parseJson,
+  parsePlans,
+  plansDocument,
+  readFields,
+  type Plans,
+} from '../limits/plans.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { ANY_ORIGIN } from '../http/cors.js';
 import { ENGINE_NAMES, type EngineName } from '../http/engine.js';
 import { FRAGMENTS_BYTES } from '../replay/fragments.js';
 import { COLUMN_BYTES } from '../replay/segment-columns.js';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log.js';
-import { type Config, type ConfigKind, readConfig } from './config-file.js';
-import { duration, type Flag, type FlagValues, instant, oneOf, wholeNumber } from './flags.js';
+import {
+  type Effective,
+  effectiveSettings,
+  type Setting,
+  variableOf,
+} from './effective-settings.js';
+import { duration, type FlagValues, instant, oneOf, wholeNumber } from './flags.js';
 
 /** Default of mainchain's native token. */
 export const DEFAULT_NATIVE: NativeCurrency = {
@@ -39,13 +51,6 @@ const MAX_STOP_DELAY = '5m';
 /** A currency code, as a client sends it in `currency`. */
 const CODE = /^[A-Z0-9]{2,16}$/;
 
-/** A setting has a value at all times: a text's fallback, no texts, or a switch that is off. */
-type Setting = Flag &
-  (
-    | { kind: 'text'; fallback: unknown; read: NonNullable<Flag['read']> }
-    | { kind: 'texts'; read: NonNullable<Flag['read']> }
-    | { kind: 'switch' }
-  );
 type SettingValue<S> = S extends { kind: 'switch' }
   ? boolean
   : S extends { kind: 'texts'; read: (text: string, from: string) => infer T }
@@ -63,6 +68,7 @@ const FLAGS = {
     names: 'directory',
     fallback: 'data',
     read: (text: string) => text,
+    document: (directory: string) => path.resolve(directory),
   },
   host: {
     kind: 'text',
@@ -164,7 +170,8 @@ const FLAGS = {
     meaning: `what speaks HTTP: uws (uWebSockets.js), or node, Node's own, which also takes its place where uWebSockets.js does not load`,
     default: 'uws',
     fallback: 'uws',
-    read: engineName,
+    values: ENGINE_NAMES,
+    read: (text: string, from: string) => oneOf(text, from, ENGINE_NAMES),
   },
   'stop-delay': {
     kind: 'text',
@@ -213,6 +220,7 @@ const PLANS = {
   default: 'the plans of docs/api.md',
   fallback: DEFAULT_PLANS,
   read: parsePlans,
+  document: plansDocument,
 } as const satisfies Setting;
 
 const RETENTION = {
@@ -230,16 +238,18 @@ const RETENTION = {
 export const SETTINGS = { ...FLAGS, plans: PLANS, retention: RETENTION };
 type SettingName = keyof typeof SETTINGS;
 
-const CONFIG_KINDS: Readonly<Record<string, ConfigKind>> = {
-  ...Object.fromEntries(Object.entries(FLAGS).map(([name, { kind }]) => [name, kind])),
-  plans: 'json',
-  retention: 'json',
-};
-
-/** The flags of `serve` and `start`, with their variables. */
+/**
+ * The flags of `serve` and `start`, with their variables. Their texts are read with those of the variables
+ * and the config file, so that the faults of all are told at once.
+ */
 export const SERVE_FLAGS = Object.fromEntries(
-  Object.entries(FLAGS).map(([name, flag]) => [name, { ...flag, variable: variableOf(name) }]),
-) as { [N in keyof typeof FLAGS]: (typeof FLAGS)[N] & { readonly variable: string } };
+  Object.entries(FLAGS).map(([name, flag]) => [
+    name,
+    { ...flag, read: undefined, variable: variableOf(name) },
+  ]),
+) as unknown as {
+  [N in keyof typeof FLAGS]: Omit<(typeof FLAGS)[N], 'read'> & { readonly variable: string };
+};
 
 /** Variables of `serve` and `start` that stand for no flag. */
 export const SERVE_ENVIRONMENT = {
@@ -247,11 +257,6 @@ export const SERVE_ENVIRONMENT = {
   [variableOf('retention')]: RETENTION.meaning,
   FATHOM_CONFIG: 'the config file (default: fathom.config.json, if it exists)',
 };
-
-/** The variable of a setting. */
-export function variableOf(name: string): string {
-  return `FATHOM_${name.toUpperCase().replaceAll('-', '_')}`;
-}
 
 export interface ServeOptions {
   directory: string;
@@ -287,27 +292,43 @@ export interface ServeOptions {
   retention: Retention;
 }
 
+type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
+
+/** Every setting, and where it comes from. @throws UsageError with a line for each fault */
+export function effective(flags: ServeFlags) {
+  return effectiveSettings(SETTINGS, flags, checkAdmin);
+}
+
+/** @throws UsageError if the settings of the operators' port contradict others */
+function checkAdmin(read: Partial<Record<SettingName, Effective>>): void {
+  const { port, 'admin-port': adminPort, 'admin-host': adminHost } = read;
+  if (adminPort === undefined) return;
+  if (adminPort.value === null) {
+    const { fallback } = SETTINGS['admin-host'];
+    if (!adminHost?.given || adminHost.value === fallback) return;
+    throw new UsageError(`${adminHost.given.from}: goes with --admin-port alone`);
+  }
+  if (adminPort.value !== 0 && adminPort.value === port?.value) {
+    throw new UsageError(
+      `${adminPort.given?.from}: expected another port than that of the API, ${adminPort.value as number}`,
+    );
+  }
+}
+
 /**
- * The settings of `serve`: from the flag, else the variable, else the config file, else the default.
- * @throws UsageError that names where a bad value came from
+ * The settings of `serve`.
+ * @throws UsageError with a line for each fault
  */
-export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): ServeOptions {
-  const config = readConfig(CONFIG_KINDS);
+export function serveOptions(flags: ServeFlags): ServeOptions {
+  const { settings } = effective(flags);
   const valueOf = <N extends SettingName>(name: N) =>
-    settingValue(name, flags, config) as SettingValue<(typeof SETTINGS)[N]>;
+    settings[name].value as SettingValue<(typeof SETTINGS)[N]>;
   const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
-  const port = valueOf('port');
   const adminPort = valueOf('admin-port');
-  if (adminPort !== null && adminPort !== 0 && adminPort === port) {
-    throw new UsageError(`--admin-port: expected another port than that of the API, ${port}`);
-  }
-  if (adminPort === null && valueOf('admin-host') !== SETTINGS['admin-host'].fallback) {
-    throw new UsageError('--admin-host: goes with --admin-port alone');
-  }
   return {
     directory: path.resolve(valueOf('data')),
     host: valueOf('host'),
-    port,
+    port: valueOf('port'),
     asOfS: valueOf('as-of'),
     staleAfterS: valueOf('stale-after'),
     threads: valueOf('threads'),
@@ -328,39 +349,6 @@ export function serveOptions(flags: Partial<FlagValues<typeof SERVE_FLAGS>>): Se
     corsOrigins: valueOf('cors-origin'),
     retention: valueOf('retention'),
   };
-}
-
-function settingValue(
-  name: SettingName,
-  flags: Readonly<Record<string, unknown>>,
-  config: Config,
-): unknown {
-  const declared = SETTINGS[name] as Setting;
-  const flag = flags[name];
-  // A repeatable flag that is not given has no values, a switch that is not given is false.
-  if (Array.isArray(flag) ? flag.length > 0 : flag !== undefined && flag !== false) return flag;
-  const variable = variableOf(name);
-  const inherited = process.env[variable] ?? '';
-  const texts =
-    inherited === ''
-      ? config[name]
-      : declared.kind === 'texts'
-        ? inherited.split(',').map((item) => item.trim())
-        : [inherited];
-  const from = inherited === '' ? `config: ${name}` : variable;
-  switch (declared.kind) {
-    case 'switch':
-      return texts !== undefined && trueOrFalse(texts[0], from);
-    case 'texts':
-      return (texts ?? []).map((text) => declared.read(text, from));
-    case 'text':
-      return texts === undefined ? declared.fallback : declared.read(texts[0], from);
-  }
-}
-
-function trueOrFalse(text: string, from: string): boolean {
-  if (text === 'true' || text === 'false') return text === 'true';
-  throw new UsageError(`${from}: expected true or false, not ${text}`);
 }
 
 function whole(placeholder: string, meaning: string, fallback: number, min: number, max: number) {
@@ -385,12 +373,6 @@ function mint(address: string, from: string): string {
   throw new UsageError(`${from}: expected a base58 mint, not ${address}`);
 }
 
-function engineName(text: string, from: string): EngineName {
-  const known = ENGINE_NAMES.find((name) => name === text);
-  if (known !== undefined) return known;
-  throw new UsageError(`${from}: expected ${ENGINE_NAMES.join(' or ')}, not ${text}`);
-}
-
 /** Characters of hosts that URL takes but no browser sends: wildcards, and the commas of a list. */
 const NO_HOST = /[*,]/;
 
@@ -408,17 +390,17 @@ function webOrigin(text: string, from: string): string {
 
 /** @throws UsageError that names the tier and what was expected */
 function readRetention(text: string, from: string): Retention {
-  const tiers = fieldsOf(parseJson(text, from), from, TIERS);
-  return Object.fromEntries(
-    Object.entries(tiers).map(([tier, kept]) => {
-      // A number without a unit would be seconds: too easily taken for days.
-      if (typeof kept === 'string' && /[a-z]$/.test(kept)) {
-        return [tier, duration(kept, `${from}.${tier}`, MAX_RETENTION)];
-      }
-      throw new UsageError(
-        `${from}.${tier}: expected a duration with its unit, such as "30d", not ${JSON.stringify(kept)}`,
-      );
-    }),
+  const read = ([tier, kept]: [string, unknown]) => {
+    // A number without a unit would be seconds: too easily taken for days.
+    if (typeof kept === 'string' && /[a-z]$/.test(kept)) {
+      return [tier, duration(kept, `${from}.${tier}`, MAX_RETENTION)];
+    }
+    throw new UsageError(
+      `${from}.${tier}: expected a duration with its unit, such as "30d", not ${JSON.stringify(kept)}`,
+    );
+  };
+  return readFields(parseJson(text, from), from, TIERS, (tiers) =>
+    Object.fromEntries(allOf(Object.entries(tiers).map((entry) => () => read(entry)))),
   );
 }
 

@@ -1,5 +1,5 @@
 /** The limits of each tier (docs/definitions.md#plans), and of a key with limits of its own. */
-import { UsageError } from '../../storage/errors.js';
+import { allOf, UsageError } from '../../storage/errors.js';
 import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../storage/contract.js';
 import { RATE_BUCKETS, type RateBucket } from '../api/endpoint.js';
 
@@ -95,21 +95,43 @@ type Fields = Readonly<Record<string, unknown>>;
  * @throws UsageError that names the field and what was expected
  */
 export function parsePlans(text: string, from: string): Plans {
-  const tiers = fieldsOf(parseJson(text, from), from, KEY_TIERS);
-  const plan = (tier: KeyTier) => readPlan(tiers[tier], `${from}: ${tier}`, DEFAULT_PLANS[tier]);
-  return Object.fromEntries(KEY_TIERS.map((tier) => [tier, plan(tier)])) as Plans;
+  return readFields(parseJson(text, from), from, KEY_TIERS, (tiers) => {
+    const plan = (tier: KeyTier) => () =>
+      [tier, readPlan(tiers[tier], `${from}: ${tier}`, DEFAULT_PLANS[tier])] as const;
+    return Object.fromEntries(allOf(KEY_TIERS.map(plan))) as Plans;
+  });
+}
+
+/** Plans in the form that parsePlans() reads. */
+export function plansDocument(plans: Plans): object {
+  const limit = (value: number) => (value === Infinity ? 'unlimited' : value);
+  const rule = (of: BucketRule) =>
+    of === SHARED_BUCKET ? of : { requests: limit(of.requests), seconds: of.periodS };
+  const plan = ({ monthlyQuota, delayedDepth = false, rates }: Plan) => ({
+    monthly_quota: limit(monthlyQuota),
+    depth: delayedDepth ? 'delayed' : 'live',
+    rates: Object.fromEntries(RATE_BUCKETS.map((bucket) => [bucket, rule(rates[bucket])])),
+  });
+  return Object.fromEntries(KEY_TIERS.map((tier) => [tier, plan(plans[tier])]));
 }
 
 function readPlan(value: unknown, at: string, before: Plan): Plan {
   if (value === undefined) return before;
-  const fields = fieldsOf(value, at, ['monthly_quota', 'depth', 'rates']);
-  const { monthly_quota: quota, depth, rates } = fields;
   const plan = { ...before };
-  if (depth !== undefined) plan.delayedDepth = isDelayed(depth, `${at}.depth`);
-  if (quota !== undefined) {
-    plan.monthlyQuota = limitOf(quota, `${at}.monthly_quota`, MAX_MONTHLY_QUOTA);
-  }
-  if (rates !== undefined) plan.rates = readRates(rates, `${at}.rates`, before.rates);
+  const read = ({ monthly_quota: quota, depth, rates }: Fields) =>
+    allOf([
+      () => {
+        if (depth !== undefined) plan.delayedDepth = isDelayed(depth, `${at}.depth`);
+      },
+      () => {
+        const quotaAt = `${at}.monthly_quota`;
+        if (quota !== undefined) plan.monthlyQuota = limitOf(quota, quotaAt, MAX_MONTHLY_QUOTA);
+      },
+      () => {
+        if (rates !== undefined) plan.rates = readRates(rates, `${at}.rates`, before.rates);
+      },
+    ]);
+  readFields(value, at, ['monthly_quota', 'depth', 'rates'], read);
   return plan;
 }
 
@@ -119,23 +141,28 @@ function isDelayed(value: unknown, at: string): boolean {
 }
 
 function readRates(value: unknown, at: string, before: Plan['rates']): Plan['rates'] {
-  const given = fieldsOf(value, at, RATE_BUCKETS);
   const rates: Record<RateBucket, BucketRule> = { ...before };
-  for (const bucket of RATE_BUCKETS) {
-    if (given[bucket] !== undefined) rates[bucket] = readRule(given[bucket], at, bucket);
-  }
+  const read = (given: Fields) =>
+    allOf(
+      RATE_BUCKETS.map((bucket) => () => {
+        if (given[bucket] !== undefined) rates[bucket] = readRule(given[bucket], at, bucket);
+      }),
+    );
+  readFields(value, at, RATE_BUCKETS, read);
   return rates as Plan['rates'];
 }
 
 function readRule(value: unknown, at: string, bucket: RateBucket): BucketRule {
   const field = `${at}.${bucket}`;
   if (bucket !== SHARED_BUCKET && value === SHARED_BUCKET) return SHARED_BUCKET;
-  const { requests, seconds = DEFAULT_PERIOD_S } = fieldsOf(value, field, ['requests', 'seconds']);
-  const rule: RateRule = {
-    requests: limitOf(requests, `${field}.requests`, MAX_REQUESTS),
-    periodS: wholeOf(seconds, MAX_PERIOD_S) ?? fail(`${field}.seconds`, wholeText(MAX_PERIOD_S)),
-  };
-  return rule;
+  return readFields(value, field, ['requests', 'seconds'], (given) => {
+    const { requests, seconds = DEFAULT_PERIOD_S } = given;
+    const [limit, periodS] = allOf([
+      () => limitOf(requests, `${field}.requests`, MAX_REQUESTS),
+      () => wholeOf(seconds, MAX_PERIOD_S) ?? fail(`${field}.seconds`, wholeText(MAX_PERIOD_S)),
+    ]);
+    return { requests: limit, periodS };
+  });
 }
 
 /** A whole number, or Infinity for "unlimited". */
@@ -151,14 +178,19 @@ function wholeOf(value: unknown, max: number): number | null {
 
 const wholeText = (max: number) => `a whole number from 1 to ${max}`;
 
-/** The fields of a JSON object. @throws UsageError if it has others than these */
-export function fieldsOf(value: unknown, at: string, names: readonly string[]): Fields {
+/** Reads the fields of a JSON object. @throws UsageError also if it has others than these */
+export function readFields<T>(
+  value: unknown,
+  at: string,
+  names: readonly string[],
+  read: (fields: Fields) => T,
+): T {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return fail(at, `an object with ${names.join(', ')}`);
   }
-  const unknown = Object.keys(value).find((name) => !names.includes(name));
-  if (unknown !== undefined) return fail(`${at}.${unknown}`, `one of ${names.join(', ')}`);
-  return value as Fields;
+  const unknown = Object.keys(value).filter((name) => !names.includes(name));
+  const refusals = unknown.map((name) => () => fail(`${at}.${name}`, `one of ${names.join(', ')}`));
+  return allOf([() => read(value as Fields), ...refusals])[0];
 }
 
 /** @throws UsageError */

@@ -5,7 +5,9 @@ import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { readWords } from '../../server/cli/flags.js';
 import { flagRow } from '../../server/cli/help.js';
-import { SERVE_FLAGS, serveOptions, SETTINGS, variableOf } from '../../server/cli/settings.js';
+import { SERVE_FLAGS, serveOptions, SETTINGS } from '../../server/cli/settings.js';
+import { variableOf } from '../../server/cli/effective-settings.js';
+import { fathom } from '../support/cli.js';
 import { documentNamed, tableCells } from '../docs/documents.js';
 
 describe('the settings of serve', () => {
@@ -90,7 +92,7 @@ describe('--stale-after', () => {
       );
     }
     expect(() => staleAfter({ config: { stale_after: 'x' } })).toThrow(
-      'config: stale-after: expected a duration',
+      'config.json: stale_after: expected a duration',
     );
     expect(() => staleAfter({ config: { stale_after: '1h', 'stale-after': '1h' } })).toThrow(
       'stale-after: given twice',
@@ -129,5 +131,107 @@ describe('retention', () => {
     ['30d', 'retention: expected an object with raw, 15m, 1h'],
   ])('refuses %j', (value, told) => {
     expect(() => retention(value)).toThrow(told);
+  });
+});
+
+describe('fathom config', () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
+  const file = path.join(directory, 'config.json');
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  const config = (words: string, settings: object, env: Record<string, string> = {}) => {
+    writeFileSync(file, JSON.stringify(settings));
+    return fathom(`config ${words}`.trim().split(' '), { FATHOM_CONFIG: file, ...env });
+  };
+
+  it('shows each setting and where it comes from, in the form of the config file', async () => {
+    const settings = {
+      stale_after: '15m',
+      host: '::1',
+      'cors-origin': ['*'],
+      plans: { premium: { monthly_quota: 5 } },
+      retention: { raw: '30d' },
+    };
+    const env = { FATHOM_THREADS: '2', FATHOM_HOST: '::' };
+    const shown = await config('--port 9999 --json', settings, env);
+    const document = JSON.parse(shown.stdout) as {
+      config_file: string;
+      settings: Record<string, { value: unknown }>;
+    };
+    expect(Object.keys(document.settings)).toEqual(Object.keys(SETTINGS));
+    const inFile = (key: string) => ({ source: 'file', from: `${file}: ${key}` });
+    expect([shown.status, document]).toMatchObject([
+      0,
+      {
+        config_file: file,
+        settings: {
+          port: { value: 9999, source: 'flag', from: '--port' },
+          host: { value: '::', source: 'variable', from: 'FATHOM_HOST' },
+          threads: { value: 2, source: 'variable', from: 'FATHOM_THREADS' },
+          data: { value: path.resolve('data'), source: 'default', from: null },
+          'log-level': { value: 'info', source: 'default', from: null },
+          'stop-delay': { value: null, source: 'default', from: null },
+          'stale-after': { value: '15m', ...inFile('stale_after') },
+          'cors-origin': { value: ['*'], ...inFile('cors-origin') },
+          retention: { value: { raw: '30d' }, ...inFile('retention') },
+          plans: inFile('plans'),
+        },
+      },
+    ]);
+    // What it shows can be put into the file, and means the same.
+    const values = Object.entries(document.settings).filter(([, { value }]) => value !== null);
+    const again = await config(
+      '--json',
+      Object.fromEntries(values.map(([name, { value }]) => [name, value])),
+    );
+    const values2 = (JSON.parse(again.stdout) as typeof document).settings;
+    for (const [name, { value }] of values) expect(values2[name].value).toEqual(value);
+
+    const text = await config('', settings);
+    expect(text.stdout).toContain(`config file: ${file}\n`);
+    expect(text.stdout).toMatch(/^log-format +default +json, on a terminal pretty$/m);
+    expect(text.stdout).toMatch(/^host +\S+: host +::1$/m);
+  });
+
+  it('names every fault of flags, variables and the file at once', async () => {
+    const settings = {
+      portt: 1,
+      stale_after: true,
+      threads: 0,
+      'cors-origin': ['a', '*', 'b'],
+      plans: {
+        premium: { depth: 'x', rates: { general: { requests: -1, seconds: 'a' }, foo: 1 } },
+        gold: {},
+      },
+      retention: { raw: 3, day: '1d' },
+      admin_host: '1.2.3.4',
+    };
+    const told = await config('--port 99999', settings, { FATHOM_LOG_LEVEL: 'loud' });
+    expect(told.status).toBe(2);
+    const expected = [
+      `fathom: ${file}: portt: expected one of data, host, port,`,
+      `${file}: stale_after: expected a text or a number`,
+      '--port: expected a whole number from 0 to 65535, not 99999',
+      `${file}: threads: expected a whole number from 1 to 256, not 0`,
+      'FATHOM_LOG_LEVEL: expected one of fatal, error, warn, info, debug, not loud',
+      `${file}: cors-origin: expected an origin such as https://app.example.com, or *, not 'a'`,
+      `${file}: cors-origin: expected an origin such as https://app.example.com, or *, not 'b'`,
+      `${file}: plans: premium.depth: expected "live" or "delayed"`,
+      `${file}: plans: premium.rates.general.requests: expected a whole number from 1 to`,
+      `${file}: plans: premium.rates.general.seconds: expected a whole number from 1 to 86400`,
+      `${file}: plans: premium.rates.foo: expected one of general`,
+      `${file}: plans.gold: expected one of premium, enterprise`,
+      `${file}: retention.raw: expected a duration with its unit`,
+      `${file}: retention.day: expected one of raw, 15m, 1h`,
+      `${file}: admin_host: goes with --admin-port alone`,
+      'See fathom help config',
+    ];
+    const lines = told.stderr.trimEnd().split('\n');
+    expect(lines.map((line, i) => line.slice(0, expected[i]?.length))).toEqual(expected);
+  });
+
+  it('says where a file is no JSON', async () => {
+    writeFileSync(file, '{"port": 1,}');
+    const { status, stderr } = await fathom(['config'], { FATHOM_CONFIG: file });
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/config.json: expected JSON: .+/)]);
   });
 });

@@ -1,0 +1,107 @@
+/** What each setting is and where it comes from: the flag, else the variable, else the config file, else the default. */
+import { allOf, UsageError } from '../../storage/errors.js';
+import { isJson, readConfig } from './config-file.js';
+import type { Flag } from './flags.js';
+
+/** A setting has a value at all times: a text's fallback, no texts, or a switch that is off. */
+export type Setting = Flag & {
+  /** The value as the config file may have it, where that is not what was given. */
+  readonly document?: (value: never) => unknown;
+} & (
+    | { kind: 'text'; fallback: unknown; read: NonNullable<Flag['read']> }
+    | { kind: 'texts'; read: NonNullable<Flag['read']> }
+    | { kind: 'switch' }
+  );
+
+interface Given {
+  texts: readonly string[];
+  source: 'flag' | 'variable' | 'file';
+  /** The flag, the variable, or the file and its key. */
+  from: string;
+}
+
+export interface Effective {
+  value: unknown;
+  /** null: the default. */
+  given: Given | null;
+}
+
+/** The variable of a setting. */
+export function variableOf(name: string): string {
+  return `FATHOM_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
+/**
+ * @param flags as the command line has them, by setting
+ * @param check finds faults that lie in several settings; it gets those that are right
+ * @throws UsageError with a line for each fault, which names where the value came from
+ */
+export function effectiveSettings<S extends Readonly<Record<string, Setting>>>(
+  settings: S,
+  flags: Readonly<Record<string, unknown>>,
+  check: (read: Partial<Record<keyof S, Effective>>) => void,
+): { file: string | null; settings: Record<keyof S, Effective> } {
+  const { file, entries, faults } = readConfig(settings);
+  const read: Record<string, Effective> = {};
+  const given = (name: string): Given | null => {
+    const texts = flagTexts(flags[name]);
+    if (texts.length > 0) return { texts, source: 'flag', from: `--${name}` };
+    const variable = variableOf(name);
+    const inherited = process.env[variable] ?? '';
+    if (inherited !== '') {
+      const isList = settings[name].kind === 'texts';
+      const items = isList ? inherited.split(',').map((item) => item.trim()) : [inherited];
+      return { texts: items, source: 'variable', from: variable };
+    }
+    return entries[name] === undefined ? null : { ...entries[name], source: 'file' };
+  };
+  allOf([
+    ...faults.map((fault) => () => {
+      throw new UsageError(fault);
+    }),
+    ...Object.entries(settings).map(([name, setting]) => () => {
+      const found = given(name);
+      read[name] = { value: valueOf(setting, found), given: found };
+    }),
+    () => check(read as Partial<Record<keyof S, Effective>>),
+  ]);
+  return { file, settings: read as Record<keyof S, Effective> };
+}
+
+/** A flag that is not given is undefined, false where it is a switch, empty where it may be repeated. */
+function flagTexts(flag: unknown): readonly string[] {
+  if (Array.isArray(flag)) return flag.map(String);
+  return flag === undefined || flag === false ? [] : [String(flag as string | true)];
+}
+
+function valueOf(setting: Setting, given: Given | null): unknown {
+  if (setting.kind === 'texts') {
+    return allOf((given?.texts ?? []).map((text) => () => setting.read(text, given?.from ?? '')));
+  }
+  if (given === null) return setting.kind === 'switch' ? false : setting.fallback;
+  const [text] = given.texts;
+  return setting.kind === 'switch' ? trueOrFalse(text, given.from) : setting.read(text, given.from);
+}
+
+function trueOrFalse(text: string, from: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new UsageError(`${from}: expected true or false, not ${text}`);
+}
+
+/** A setting's value in the form of the config file; null: a default that the file cannot say. */
+export function settingDocument(setting: Setting, { value, given }: Effective): unknown {
+  if (setting.document !== undefined) return setting.document(value as never);
+  if (setting.kind !== 'text') return value;
+  if (isJson(setting)) return given === null ? setting.fallback : JSON.parse(given.texts[0]);
+  const text = given?.texts[0] ?? readable(setting.default, setting.read);
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+function readable(text = '', read: NonNullable<Flag['read']>): string | null {
+  try {
+    read(text, '');
+    return text;
+  } catch {
+    return null;
+  }
+}
