@@ -36,7 +36,8 @@ const importRules = (extra = []) => ({
 });
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', 'data/', 'coverage/'] },
+  // client/api.ts is generated.
+  { ignores: ['dist/', 'node_modules/', 'data/', 'coverage/', 'client/api.ts'] },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {
@@ -69,6 +70,18 @@ export default tseslint.config(
         message: 'compute is pure: no I/O, nothing of storage or server.',
       },
     ]),
+  },
+  {
+    files: ['client/**/*.ts'],
+    rules: {
+      ...importRules([
+        {
+          group: ['**/compute/**', '**/storage/**', '**/server/**', 'node:*'],
+          message: 'The client runs in browsers, without the server.',
+        },
+      ]),
+      'no-restricted-syntax': 'off',
+    },
   },
   {
     files: ['storage/**/*.ts'],

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ReplayError } from '../../server/client/request.js';
+import { ReplayError } from '../../server/download/request.js';
 import { UsageError } from '../../storage/errors.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {

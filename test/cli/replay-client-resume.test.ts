@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import { hangUp, startProxy, type Proxy } from '../support/replay-proxy.js';
-import { REPLAY_FORMATS } from '../../server/client/formats.js';
+import { REPLAY_FORMATS } from '../../server/download/formats.js';
 import {
   WHOLE,
   MINT,
@@ -93,7 +93,7 @@ describe('after kill -9', () => {
 
 it('no page is asked for twice, and the window stays the first one’s', async () => {
   const out = inDirectory('day.json');
-  const words = ['--from', WHOLE[1]];
+  const words = ['--from', WHOLE[1], '--ahead', '1'];
   proxy.script = (n) => (n >= 4 ? hangUp : null);
   const child = startReplay(market.key, proxy.url, ['--out', out, ...words]);
   const said: Buffer[] = [];

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Retries, RETRY_LIMITS, retryAfterMs } from '../../server/client/fetch-page.js';
-import type { RemotePage } from '../../server/client/page.js';
-import { ReplayError } from '../../server/client/request.js';
+import { FathomError } from '../../client/index.js';
+import { Retries, RETRY_LIMITS, retryAfterMs } from '../../client/retries.js';
+import type { RemotePage } from '../../server/download/page.js';
+import { ReplayError } from '../../server/download/request.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import {
   answer,
@@ -36,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => proxy.close());
 
 function run(file = out, url = proxy.url, words: readonly string[] = []) {
-  return replayHere([MINT, '--out', file, ...WHOLE, ...words], {
+  return replayHere([MINT, '--out', file, ...WHOLE, '--ahead', '1', ...words], {
     FATHOM_KEY: market.key,
     FATHOM_URL: url,
   });
@@ -146,20 +147,22 @@ describe('a page is given up', () => {
   });
 });
 
+const NO = new FathomError('no', { status: 503 });
+
 describe('tries and waits are bounded', () => {
   it.each(['busy', 'limited', 'connection'] as const)('%s', (kind) => {
     const { maxTries, maxWaitMs } = RETRY_LIMITS[kind];
     const tries = new Retries();
-    for (let n = 1; n < maxTries; n++) tries.next(kind, 0, 'no');
-    expect(() => tries.next(kind, 0, 'no')).toThrow(`no; gave up after ${maxTries} tries`);
+    for (let n = 1; n < maxTries; n++) tries.next(kind, 0, NO);
+    expect(() => tries.next(kind, 0, NO)).toThrow(`no; gave up after ${maxTries} tries`);
     const waits = new Retries();
-    expect(waits.next(kind, maxWaitMs / 2, 'no')).toBeGreaterThanOrEqual(maxWaitMs / 2);
-    expect(() => waits.next(kind, maxWaitMs, 'no')).toThrow(/gave up: having waited/);
+    expect(waits.next(kind, maxWaitMs / 2, NO)).toBeGreaterThanOrEqual(maxWaitMs / 2);
+    expect(() => waits.next(kind, maxWaitMs, NO)).toThrow(/gave up: having waited/);
   });
 
   it('waits double where the server names none', () => {
     const tries = new Retries();
-    const waits = Array.from({ length: 8 }, () => tries.next('connection', null, 'no'));
+    const waits = Array.from({ length: 8 }, () => tries.next('connection', null, NO));
     [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000].forEach((ms, n) => {
       expect(waits[n]).toBeGreaterThanOrEqual(ms);
       expect(waits[n]).toBeLessThanOrEqual(ms + 100);

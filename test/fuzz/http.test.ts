@@ -1,13 +1,13 @@
 /** A service under random requests: every answer is one that the API describes, and nothing of it stays behind. */
-import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { download } from '../../server/client/download.js';
-import type { ReplayFormat } from '../../server/client/formats.js';
-import { PageFault, parsePage, type RemotePage } from '../../server/client/page.js';
-import { partPaths } from '../../server/client/part-file.js';
-import { ReplayError } from '../../server/client/request.js';
+import { download } from '../../server/download/download.js';
+import type { ReplayFormat } from '../../server/download/formats.js';
+import { checkedPage, PageFault, type RemotePage } from '../../server/download/page.js';
+import { partPaths } from '../../server/download/part-file.js';
+import { ReplayError } from '../../server/download/request.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import { ENGINE_NAMES } from '../../server/http/engine.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
@@ -20,10 +20,10 @@ import {
   withStoreOf,
 } from '../support/cli.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
-import { ingest, lines, MINT, Scratch } from '../support/ingest.js';
 import { HOUR } from '../support/flat.js';
-import { type Ask, askOf, bytesOf } from './requests.js';
+import { ingest, lines, MINT, Scratch } from '../support/ingest.js';
 import { LIMIT_MS, mutatedBytes, mutatedJson, runs } from './random.js';
+import { type Ask, askOf, bytesOf } from './requests.js';
 import { ROWS, T } from './rows.js';
 
 const UNLIMITED = { requests: 'unlimited' };
@@ -184,11 +184,15 @@ describe('fathom replay', () => {
         fc.asyncProperty(page, fc.constantFrom(...formats), async (text, format) => {
           try {
             // A server that says the same for ever.
-            const fetchPage = () => Promise.resolve().then(() => parsePage(text));
-            await download({ ...options, format, fetchPage, coverage });
+            const forEver = async function* () {
+              for (;;) yield await Promise.resolve().then(() => checkedPage(JSON.parse(text)));
+            };
+            await download({ ...options, format, pages: forEver, coverage });
             written++;
           } catch (error) {
-            if (!(error instanceof PageFault || error instanceof ReplayError)) throw error;
+            // The client refuses what is no JSON.
+            const refused = [PageFault, ReplayError, SyntaxError];
+            if (!refused.some((kind) => error instanceof kind)) throw error;
           }
         }),
         runs(50),
@@ -199,14 +203,15 @@ describe('fathom replay', () => {
 
   it('goes on with what it left, or refuses it in words', { timeout: LIMIT_MS }, async () => {
     const paths = partPaths(out);
-    const [page] = pages.map((document) => parsePage(JSON.stringify(document)));
+    const [page] = pages.map((document) => checkedPage(document));
     const first = { ...page, next_from: T + 300 };
-    const stops = (from: RemotePage | null) => () =>
-      from === null ? Promise.reject(new ReplayError('stopped')) : Promise.resolve(from);
-    let calls = 0;
-    const interrupted = () => (calls++ === 0 ? Promise.resolve(first) : stops(null)());
+    const stopsAfter = (one: RemotePage) =>
+      async function* () {
+        yield await Promise.resolve(one);
+        throw new ReplayError('stopped');
+      };
     await expect(
-      download({ ...options, format: 'csv', fetchPage: interrupted, coverage }),
+      download({ ...options, format: 'csv', pages: stopsAfter(first), coverage }),
     ).rejects.toThrow('stopped');
     const [state, part] = [paths.state, paths.part].map((file) => readFileSync(file));
     const document = JSON.parse(state.toString()) as Json;
@@ -221,7 +226,7 @@ describe('fathom replay', () => {
         scratch.overwrite(paths.state, damaged);
         scratch.overwrite(paths.part, part);
         try {
-          await download({ ...again, fetchPage: stops(rest), coverage });
+          await download({ ...again, pages: stopsAfter(rest), coverage });
         } catch (error) {
           if (!(error instanceof ReplayError)) throw error;
         }

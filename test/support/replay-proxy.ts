@@ -44,12 +44,13 @@ export async function startProxy(upstream: string): Promise<Proxy> {
 }
 
 function forward(upstream: string, req: IncomingMessage, res: ServerResponse): void {
-  const outgoing = request(upstream + req.url, { headers: req.headers }, (incoming) => {
+  const { method, headers } = req;
+  const outgoing = request(upstream + req.url, { method, headers }, (incoming) => {
     res.writeHead(incoming.statusCode as number, incoming.headers);
     incoming.pipe(res);
   });
   outgoing.on('error', () => res.destroy());
-  outgoing.end();
+  req.pipe(outgoing);
 }
 
 /** A reply with a JSON body. */

@@ -1,21 +1,32 @@
 /** `fathom replay ADDRESS`: downloads depth history from a running server. */
+import {
+  DEFAULT_AHEAD,
+  type FathomClient,
+  fathomClient,
+  FathomError,
+  MAX_AHEAD,
+  type Wait,
+} from '../../../client/index.js';
 import { MARKET_TYPES } from '../../../compute/market.js';
 import { REPLAY_GROUPS } from '../../../compute/replay/query.js';
 import { UsageError } from '../../../storage/errors.js';
-import { coverageText } from '../../client/coverage.js';
-import { download, type DownloadResult, type ReplayState } from '../../client/download.js';
-import { fetchPage, type RetryKind } from '../../client/fetch-page.js';
-import { REPLAY_FORMATS, type ReplayFormat } from '../../client/formats.js';
+import { coverageText } from '../../download/coverage.js';
+import { download, type DownloadResult, type ReplayState } from '../../download/download.js';
+import { REPLAY_FORMATS, type ReplayFormat } from '../../download/formats.js';
+import { checkedPage, PageFault, type RemotePage } from '../../download/page.js';
 import {
   baseUrl,
   checkedAddress,
+  flagOf,
   isoOf,
   ReplayError,
   type ReplayParameters,
+  type ReplayParameters as ReplayQuery,
   type ReplayRequest,
-} from '../../client/request.js';
+  type Rest,
+} from '../../download/request.js';
 import { defineCommand } from '../command.js';
-import { type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
+import { type Flags, type FlagValues, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { count, counted, printJson, Progress, tell } from '../output.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
@@ -82,6 +93,13 @@ const FLAGS = {
   },
   ...PASSED_ON,
   onchain: { kind: 'switch', meaning: 'markets on chains alone' },
+  ahead: {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: `pages fetched at the same time, up to ${MAX_AHEAD}`,
+    default: String(DEFAULT_AHEAD),
+    read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_AHEAD),
+  },
   force: { kind: 'switch', meaning: 'replaces a file that is there' },
   restart: { kind: 'switch', meaning: 'drops what an interrupted run left' },
   json: JSON_OUTPUT,
@@ -136,13 +154,18 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
   const { request, format, out, key, force, restart } = options;
   const progress = new Progress();
   let state: ReplayState | null = null;
-  const onWait = (kind: RetryKind, text: string): void => {
+  const onWait = ({ kind, message }: Wait): void => {
     if (kind !== 'connection') {
       if (state !== null) progress.bar(share(state), `${progressText(state)}; ${WAITS[kind]}`);
       return;
     }
     progress.end();
-    tell(text);
+    tell(message);
+  };
+  const client = fathomClient({ url: request.url, key, onWait });
+  const coverage = async (): Promise<string> => {
+    const { address } = request;
+    return client.getCoverage({ address }, { signal }).then(coverageText, () => '');
   };
   try {
     return await download({
@@ -151,8 +174,8 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
       out,
       force,
       restart,
-      fetchPage: (url) => fetchPage(url, { key, signal, onWait }),
-      coverage: (totals) => coverageText(request, totals, { key, signal }),
+      pages: (rest) => checkedPages(client, options, rest, signal),
+      coverage,
       onProgress(now) {
         state = now;
         progress.bar(share(now), progressText(now));
@@ -160,11 +183,41 @@ async function run(options: ReplayOptions, signal: AbortSignal): Promise<Downloa
     });
   } catch (error) {
     // After the signal, any failure is its consequence.
-    const cause: unknown = signal.aborted ? signal.reason : error;
+    const cause: unknown = signal.aborted ? signal.reason : named(error);
     throw cause instanceof ReplayError ? withResumeHint(cause, state) : cause;
   } finally {
     progress.end();
   }
+}
+
+async function* checkedPages(
+  client: FathomClient,
+  { request: { url, address, parameters }, ahead }: ReplayOptions,
+  rest: Rest | null,
+  signal: AbortSignal,
+): AsyncGenerator<RemotePage> {
+  // The server checks them.
+  const asked = { ...parameters, ...rest } as ReplayQuery;
+  for await (const page of client.replay(address, asked, { ahead, signal })) {
+    try {
+      yield checkedPage(page);
+    } catch (error) {
+      if (!(error instanceof PageFault)) throw error;
+      throw new ReplayError(`${url} answered with no replay page: ${error.message}`);
+    }
+  }
+}
+
+/** A failed request in the command's words: a refused parameter came from a flag. */
+function named(error: unknown): unknown {
+  if (!(error instanceof FathomError)) return error;
+  const { message, parameter, status } = error;
+  if (parameter === null || status !== 400) return new ReplayError(message);
+  const words = message.slice(message.indexOf(': ') + 2);
+  const own = `${parameter}: `;
+  return new UsageError(
+    `${flagOf(parameter)}: ${words.startsWith(own) ? words.slice(own.length) : words}`,
+  );
 }
 
 /** Adds how to resume, once there are pages to resume from. */
@@ -250,6 +303,7 @@ interface ReplayOptions {
   format: ReplayFormat;
   out: string;
   key: string;
+  ahead: number;
   force: boolean;
   restart: boolean;
   json: boolean;
@@ -264,8 +318,9 @@ function replayOptions(address: string, flags: FlagValues<typeof FLAGS>): Replay
   }
   const out = outOf(flags.out);
   const request = requestOf(address, flags.url, parameters);
-  const { force, restart, json } = flags;
-  return { request, format: formatOf(flags.format, out), out, key: keyOf(), force, restart, json };
+  const { ahead = DEFAULT_AHEAD, force, restart, json } = flags;
+  const format = formatOf(flags.format, out);
+  return { request, format, out, key: keyOf(), ahead, force, restart, json };
 }
 
 function requestOf(

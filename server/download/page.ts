@@ -29,11 +29,10 @@ export function slotsOf(page: RemotePage): readonly (RemoteMarket | RemoteGroup)
 }
 
 /**
- * Reads a page's text. Fields that are not in the schema are kept.
+ * Checks a reply. Fields that are not in the schema are kept.
  * @throws PageFault
  */
-export function parsePage(text: string): RemotePage {
-  const page = parseJson(text);
+export function checkedPage(page: unknown): RemotePage {
   if (!validator.Check(page)) {
     throw new PageFault(explain(validator.Errors(page)[1][0]));
   }
@@ -47,14 +46,6 @@ function explain(fault: TLocalizedValidationError): string {
   if (isMissing) names.push(fault.params.requiredProperties[0]);
   const field = names.join('.').replace(/\.(\d+)/g, '[$1]');
   return `${field === '' ? 'body' : field}: ${isMissing ? 'expected a value' : fault.message}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new PageFault('expected JSON');
-  }
 }
 
 /** Checks what the schema cannot express: lengths of columns, and bounds of indexes. */

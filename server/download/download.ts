@@ -25,7 +25,6 @@ import {
   flagOf,
   isoOf,
   outdated,
-  pageUrl,
   ReplayError,
   type ReplayRequest,
   type Rest,
@@ -59,7 +58,8 @@ interface Download {
   force: boolean;
   /** Discards an interrupted download. */
   restart: boolean;
-  fetchPage: (url: URL) => Promise<RemotePage>;
+  /** The pages of the request, or of its rest, in order. */
+  pages: (rest: Rest | null) => AsyncIterable<RemotePage>;
   /** What the server has of the token, where the window holds nothing; '' where it does not say. */
   coverage: (totals: Totals) => Promise<string>;
   onProgress: (state: ReplayState) => void;
@@ -186,14 +186,13 @@ async function openPart(
 }
 
 async function fetchPages(options: Download, part: PartFile<ReplayState>): Promise<Totals> {
-  const { request, format, fetchPage, onProgress } = options;
+  const { format, onProgress } = options;
   const writer = WRITERS[format];
-  for (;;) {
-    const { totals: before, rest, paged } = part.state;
-    if (paged && before !== null) return before;
-    const page = await fetchPage(pageUrl(request, rest));
-    checkWindow(page, rest);
-    const totals = addPage(before, page);
+  const known = part.state.totals;
+  if (part.state.paged && known !== null) return known;
+  for await (const page of options.pages(part.state.rest)) {
+    checkWindow(page, part.state.rest);
+    const totals = addPage(part.state.totals, page);
     await part.append(writer.page(page, totals));
     const { next_from: from, window } = page;
     await part.commit({
@@ -203,7 +202,9 @@ async function fetchPages(options: Download, part: PartFile<ReplayState>): Promi
       paged: from === null,
     });
     onProgress(part.state);
+    if (from === null) return totals;
   }
+  throw outdated('pages that were there are gone');
 }
 
 /** Checks that the page continues the window without a gap, and that the window will end. */

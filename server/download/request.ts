@@ -1,7 +1,6 @@
 /** A replay client's request: server, token and parameters; and its errors. */
 import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
-import { BASE_PATH } from '../api/endpoint.js';
 
 /** Query parameters by name; the server checks them. */
 export type ReplayParameters = Readonly<Record<string, string>>;
@@ -48,15 +47,6 @@ export function checkedAddress(address: string): string {
   );
 }
 
-/** The URL of the request's first page, or of the first page of `rest`. */
-export function pageUrl({ url, address, parameters }: ReplayRequest, rest: Rest | null): URL {
-  const page = new URL(`${url}${BASE_PATH}/replay/${address}`);
-  const search = new URLSearchParams(parameters);
-  for (const [name, time] of Object.entries(rest ?? {})) search.set(name, String(time));
-  page.search = search.toString();
-  return page;
-}
-
 /** Epoch seconds as text. */
 export function isoOf(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
@@ -90,13 +80,4 @@ export class ReplayError extends Error {
 /** The server's data no longer match the part file. */
 export function outdated(what: string): ReplayError {
   return new ReplayError(`${what}; use --restart`, false);
-}
-
-/** Maximum length of a quoted message of a server. */
-const MAX_REPEATED_CHARS = 500;
-
-/** A server's message, safe to show on a terminal: one bounded line without control characters. */
-export function repeated(text: string): string {
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
-  return line.length <= MAX_REPEATED_CHARS ? line : `${line.slice(0, MAX_REPEATED_CHARS)}...`;
 }

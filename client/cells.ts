@@ -1,0 +1,69 @@
+/** What pages hold, one by one. */
+import type { ReplayPage, ReplaySnapshot } from './replay.js';
+
+type Market = ReplayPage['markets'][number];
+type Group = ReplayPage['groups'][number];
+
+/** A snapshot in columns; cell i belongs to `slots[index[i]]`. */
+export interface Snapshot {
+  t: number;
+  tier: ReplaySnapshot['tier'];
+  priceUsd: number;
+  /** The page's markets (group=market) or groups; empty with group=all. */
+  slots: readonly (Market | Group)[];
+  /** Index into `slots`, one a cell; empty with group=all. */
+  index: readonly number[];
+  bin: readonly number[];
+  supportUsd: readonly number[];
+  resistanceUsd: readonly number[];
+}
+
+/** One cell. */
+export interface Cell {
+  t: number;
+  tier: ReplaySnapshot['tier'];
+  /** The snapshot's price. */
+  priceUsd: number;
+  bin: number;
+  /** The bin's price: `priceUsd * 1.01^bin`. */
+  binPriceUsd: number;
+  supportUsd: number;
+  resistanceUsd: number;
+  /** Its market (group=market) or group; null with group=all. */
+  slot: Market | Group | null;
+}
+
+export async function* snapshotsOf(pages: AsyncIterable<ReplayPage>): AsyncGenerator<Snapshot> {
+  for await (const page of pages) {
+    const slots = page.group === 'market' ? page.markets : page.groups;
+    for (const one of page.snapshots) {
+      yield {
+        t: one.t,
+        tier: one.tier,
+        priceUsd: one.price_usd,
+        slots,
+        index: one.market_idx ?? one.group_idx ?? [],
+        bin: one.bin,
+        supportUsd: one.support_usd,
+        resistanceUsd: one.resistance_usd,
+      };
+    }
+  }
+}
+
+export async function* cellsOf(snapshots: AsyncIterable<Snapshot>): AsyncGenerator<Cell> {
+  for await (const { t, tier, priceUsd, slots, index, ...columns } of snapshots) {
+    for (const [i, bin] of columns.bin.entries()) {
+      yield {
+        t,
+        tier,
+        priceUsd,
+        bin,
+        binPriceUsd: priceUsd * 1.01 ** bin,
+        supportUsd: columns.supportUsd[i],
+        resistanceUsd: columns.resistanceUsd[i],
+        slot: slots[index[i]] ?? null,
+      };
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** What a client of the API can be told. */
+
+/** Why a request is tried again: replay has no thread, a limit is reached, or nothing came back. */
+export type WaitKind = 'busy' | 'limited' | 'connection';
+
+interface Details {
+  /** HTTP status; null where no reply came. */
+  status: number | null;
+  /** `error_code` of the reply; null without one. */
+  code?: string | null;
+  /** The parameter that the server refused; null for any other cause. */
+  parameter?: string | null;
+  cause?: unknown;
+}
+
+/** A request failed, after all tries. The message has the server's words. */
+export class FathomError extends Error {
+  override readonly name = 'FathomError';
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly parameter: string | null;
+
+  constructor(message: string, { status, code = null, parameter = null, cause }: Details) {
+    super(message, { cause });
+    this.status = status;
+    this.code = code;
+    this.parameter = parameter;
+  }
+}
+
+/** Maximum length of a quoted message of a server. */
+const MAX_QUOTED_CHARS = 500;
+
+/** A server's words, safe to show on a terminal: one bounded line without control characters. */
+export function quoted(text: string): string {
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
+  return line.length <= MAX_QUOTED_CHARS ? line : `${line.slice(0, MAX_QUOTED_CHARS)}...`;
+}

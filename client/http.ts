@@ -1,0 +1,231 @@
+/** Requests with retries while the server is busy, limits the rate or is unreachable. */
+import { FathomError, quoted, type WaitKind } from './errors.js';
+import { Retries, retryAfterMs, secondsText } from './retries.js';
+
+/** Statuses of a server, or a proxy in front of it, that is briefly unavailable. */
+const PASSING_STATUSES = [500, 502, 503, 504];
+const TOO_MANY_REQUESTS = 429;
+/** Maximum size of a decoded body; no full page reaches it. */
+const MAX_BODY_BYTES = 128 * 1024 * 1024;
+/** A try ends when the server sends nothing for this long. */
+const SILENCE_LIMIT_MS = 60_000;
+
+/** A wait before the next try. */
+export interface Wait {
+  kind: WaitKind;
+  /** What happened, and when it is tried again. */
+  message: string;
+  waitMs: number;
+}
+
+export interface ClientOptions {
+  /** Where the server is, possibly with a path: `http://127.0.0.1:8080`. */
+  url: string;
+  /** The API key. */
+  key: string;
+  /** In place of the platform's. */
+  fetch?: typeof fetch;
+  /** Whether a request is tried again after 429, 503 and lost connections; default: it is. */
+  retry?: boolean;
+  /** Called before every wait. */
+  onWait?: (wait: Wait) => void;
+  /** Called with the headers of every reply: limits, quota, request id. */
+  onReply?: (headers: Headers, status: number) => void;
+}
+
+export interface RequestOptions {
+  /** Ends the request: it rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+interface Request extends RequestOptions {
+  method: 'GET' | 'POST';
+  /** With its query. */
+  path: string;
+  /** Default: JSON. */
+  accept?: string;
+  body?: unknown;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A reply of status 200, its content decoded. */
+export interface Reply {
+  headers: Headers;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+export class Http {
+  readonly base: string;
+  /** No request before this: a limit holds for all requests of the key. */
+  private waitUntilMs = 0;
+
+  /** @throws TypeError where `url` is no http or https URL */
+  constructor(private readonly options: ClientOptions) {
+    const { protocol, origin, pathname } = new URL(options.url);
+    if (!['http:', 'https:'].includes(protocol)) throw new TypeError('url: expected http or https');
+    this.base = `${origin}${pathname}`.replace(/\/+$/, '');
+  }
+
+  /**
+   * @throws FathomError
+   * @throws the signal's reason once it is aborted
+   */
+  async request(request: Request): Promise<Reply> {
+    const { retry = true, onWait } = this.options;
+    const retries = new Retries();
+    for (;;) {
+      await sleepUntil(this.waitUntilMs, request.signal);
+      const outcome = await this.ask(request);
+      if ('reply' in outcome) return outcome.reply;
+      const { failure, kind, askedMs } = outcome;
+      if (kind === null || !retry) throw failure;
+      const waitMs = retries.next(kind, askedMs, failure);
+      const message = `${failure.message}; trying again in ${secondsText(waitMs)}`;
+      onWait?.({ kind, message, waitMs });
+      const untilMs = performance.now() + waitMs;
+      if (kind === 'limited') this.waitUntilMs = Math.max(this.waitUntilMs, untilMs);
+      await sleepUntil(untilMs, request.signal);
+    }
+  }
+
+  /** The document of a JSON reply. @throws FathomError */
+  async json<T>(request: Request): Promise<T> {
+    const { bytes } = await this.request(request);
+    try {
+      return JSON.parse(new TextDecoder().decode(bytes)) as T;
+    } catch (cause) {
+      throw new FathomError(`${this.base} answered with no JSON`, { status: 200, cause });
+    }
+  }
+
+  private async ask(request: Request): Promise<Outcome> {
+    let got: Reply & { status: number };
+    try {
+      got = await this.get(request);
+    } catch (cause) {
+      request.signal?.throwIfAborted();
+      const message = `no reply from ${this.base} (${quoted(reasonOf(cause))})`;
+      const failure = new FathomError(message, { status: null, cause });
+      return { failure, kind: 'connection', askedMs: null };
+    }
+    const { status, headers } = got;
+    this.options.onReply?.(headers, status);
+    if (status === 200) return { reply: got };
+    const failure = failureOf(this.base, got);
+    return { failure, kind: kindOf(failure), askedMs: retryAfterMs(headers, Date.now()) };
+  }
+
+  /** One try: the whole reply, decoded. Does not follow redirects, which would send the key elsewhere. */
+  private async get(request: Request): Promise<Reply & { status: number }> {
+    const { method, path, accept = 'application/json', body, headers, signal } = request;
+    const silence = new AbortController();
+    const fail = (): void => silence.abort(new Error(`no byte in ${SILENCE_LIMIT_MS / 1000} s`));
+    let timer = setTimeout(fail, SILENCE_LIMIT_MS);
+    const ask = this.options.fetch ?? fetch;
+    try {
+      const reply = await ask(`${this.base}/api/v1${path}`, {
+        method,
+        headers: {
+          accept,
+          // Browsers ask for what they can decode by themselves.
+          'accept-encoding': 'br, gzip',
+          'x-api-key': this.options.key,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        redirect: 'manual',
+        signal: AbortSignal.any([...(signal === undefined ? [] : [signal]), silence.signal]),
+      });
+      const chunks: Uint8Array[] = [];
+      let length = 0;
+      const reader = (reply.body as ReadableStream<Uint8Array> | null)?.getReader();
+      for (;;) {
+        const { value } = (await reader?.read()) ?? {};
+        if (value === undefined) break;
+        clearTimeout(timer);
+        timer = setTimeout(fail, SILENCE_LIMIT_MS);
+        length += value.length;
+        if (length > MAX_BODY_BYTES)
+          throw new Error(`a reply of more than ${MAX_BODY_BYTES} bytes`);
+        chunks.push(value);
+      }
+      return { status: reply.status, headers: reply.headers, bytes: joined(chunks, length) };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+type Outcome =
+  | { reply: Reply }
+  /** `kind` is null where another try would not help. */
+  | { failure: FathomError; kind: WaitKind | null; askedMs: number | null };
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+/** The reason behind fetch()'s 'fetch failed'; the first one if several addresses were tried. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  const { message, code, cause } = error as Error & { code?: string; cause?: unknown };
+  return cause instanceof Error ? reasonOf(cause) : message || code || 'failed';
+}
+
+function failureOf(
+  base: string,
+  { status, headers, bytes }: Reply & { status: number },
+): FathomError {
+  const text = new TextDecoder().decode(bytes);
+  const { message, error, error_code: code, parameter } = errorBody(text);
+  const words = [message, error].find((one) => typeof one === 'string');
+  const location = headers.get('location');
+  const said =
+    words ?? (location === null ? text || 'no reason given' : `redirected to ${location}`);
+  return new FathomError(`${base} answered ${status}: ${quoted(said)}`, {
+    status,
+    code: typeof code === 'string' ? code : null,
+    parameter: typeof parameter === 'string' ? quoted(parameter) : null,
+    cause: quoted(said),
+  });
+}
+
+function errorBody(text: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function kindOf({ status, code }: FathomError): WaitKind | null {
+  if (status === TOO_MANY_REQUESTS) return 'limited';
+  if (status === null || !PASSING_STATUSES.includes(status)) return null;
+  return code === 'replay_busy' ? 'busy' : 'connection';
+}
+
+/** @param untilMs as performance.now() has it */
+async function sleepUntil(untilMs: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  const waitMs = untilMs - performance.now();
+  if (waitMs <= 0) return;
+  await new Promise<void>((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, waitMs);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}

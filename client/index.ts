@@ -1,0 +1,79 @@
+/**
+ * `fathom/client`: a client of the API for Node 20+ and browsers.
+ *
+ *     const fathom = fathomClient({ url: 'http://127.0.0.1:8080', key });
+ *     const { service_score } = await fathom.getScore({ address });
+ *     for await (const page of fathom.replay(address, { from: '-7d' })) ...
+ */
+import { type Cell, cellsOf, type Snapshot, snapshotsOf } from './cells.js';
+import { type ClientOptions, Http } from './http.js';
+import { type Methods, methodsOf } from './methods.js';
+import {
+  type ArrowPage,
+  arrowPages,
+  jsonPages,
+  type ReplayOptions,
+  type ReplayPage,
+  type ReplayParameters,
+} from './replay.js';
+
+export type { components, operations, paths } from './api.js';
+export type { Cell, Snapshot } from './cells.js';
+export { FathomError, type WaitKind } from './errors.js';
+export type { ClientOptions, RequestOptions, Wait } from './http.js';
+export type { OperationId, Parameters, Result, Time } from './methods.js';
+export {
+  type ArrowPage,
+  DEFAULT_AHEAD,
+  MAX_AHEAD,
+  type ReplayOptions,
+  type ReplayPage,
+  type ReplayParameters,
+} from './replay.js';
+
+/** One method an operation, and depth history as iterators. All throw FathomError. */
+export interface FathomClient extends Methods {
+  /**
+   * Pages of a window, in order, fetched side by side. After an interruption go on with the last page's
+   * `next_from` as `from` and its `window.to` as `to`.
+   */
+  replay(
+    address: string,
+    parameters?: ReplayParameters,
+    options?: ReplayOptions,
+  ): AsyncGenerator<ReplayPage>;
+  /** The same as Arrow tables, one row a cell. */
+  replayArrow(
+    address: string,
+    parameters?: ReplayParameters,
+    options?: ReplayOptions,
+  ): AsyncGenerator<ArrowPage>;
+  /** The snapshots of the pages. */
+  snapshots(
+    address: string,
+    parameters?: ReplayParameters,
+    options?: ReplayOptions,
+  ): AsyncGenerator<Snapshot>;
+  /** The cells of the pages. */
+  cells(
+    address: string,
+    parameters?: ReplayParameters,
+    options?: ReplayOptions,
+  ): AsyncGenerator<Cell>;
+}
+
+/** @throws TypeError where an option is wrong */
+export function fathomClient(options: ClientOptions): FathomClient {
+  const http = new Http(options);
+  const replay: FathomClient['replay'] = (address, parameters = {}, given = {}) =>
+    jsonPages(http, address, parameters, given);
+  const snapshots: FathomClient['snapshots'] = (...asked) => snapshotsOf(replay(...asked));
+  return {
+    ...methodsOf(http),
+    replay,
+    replayArrow: (address, parameters = {}, given = {}) =>
+      arrowPages(http, address, parameters, given),
+    snapshots,
+    cells: (...asked) => cellsOf(snapshots(...asked)),
+  };
+}

@@ -1,0 +1,71 @@
+/** One method an operation of the API, with the names and types of its OpenAPI description. */
+import { OPERATIONS, type operations } from './api.js';
+import type { Http, RequestOptions } from './http.js';
+
+export type OperationId = keyof operations;
+
+/** An operation without such parameters has `never`. */
+type Known<T> = [T] extends [never] ? unknown : T;
+type PartOf<K extends OperationId, P extends 'query' | 'path'> = Known<
+  NonNullable<operations[K]['parameters'][P]>
+>;
+type BodyOf<K extends OperationId> = operations[K] extends {
+  requestBody: { content: { 'application/json': infer Body } };
+}
+  ? Body
+  : unknown;
+
+/** A time: epoch seconds, a Date, or text as the API takes it (`2026-11-20`, `-24h`, `now`). */
+export type Time = number | Date | string;
+
+type WithTimes<T> = { [Name in keyof T]: Name extends 'from' | 'to' ? Time : T[Name] };
+
+/** Parameters of the path, of the query and of the body, by name. */
+export type Parameters<K extends OperationId> = WithTimes<PartOf<K, 'path'> & PartOf<K, 'query'>> &
+  BodyOf<K>;
+
+/** The document of a 200. */
+export type Result<K extends OperationId> =
+  operations[K]['responses'][200]['content']['application/json'];
+
+type Arguments<K extends OperationId> =
+  Record<never, never> extends Parameters<K>
+    ? [parameters?: Parameters<K>, options?: RequestOptions]
+    : [parameters: Parameters<K>, options?: RequestOptions];
+
+export type Methods = {
+  [K in OperationId]: (...given: Arguments<K>) => Promise<Result<K>>;
+};
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The methods; each throws FathomError, or its signal's reason. */
+export function methodsOf(http: Http): Methods {
+  const methods = Object.entries(OPERATIONS).map(([id, { method, path }]) => {
+    const call = (parameters: Values = {}, options: RequestOptions = {}): Promise<unknown> =>
+      method === 'GET'
+        ? http.json({ method, path: pathWith(path, parameters), ...options })
+        : http.json({ method, path, body: parameters, ...options });
+    return [id, call];
+  });
+  return Object.fromEntries(methods) as Methods;
+}
+
+/** A path with its variable segments filled in, and the query. */
+export function pathWith(path: string, parameters: Values): string {
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined) continue;
+    const text = textOf(value);
+    if (filled.includes(`{${name}}`)) {
+      filled = filled.replace(`{${name}}`, () => encodeURIComponent(text));
+    } else query.set(name, text);
+  }
+  return query.size === 0 ? filled : `${filled}?${query}`;
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Date) return String(value.getTime() / 1000);
+  return Array.isArray(value) ? value.join(',') : String(value);
+}

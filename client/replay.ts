@@ -1,0 +1,187 @@
+/** Depth history, page by page: pages are fetched side by side and come in order. */
+import type { Table } from 'apache-arrow';
+import { OPERATIONS } from './api.js';
+import { FathomError } from './errors.js';
+import type { Http, Reply, RequestOptions } from './http.js';
+import { type Parameters, pathWith, type Result } from './methods.js';
+
+export type ReplayPage = Result<'getReplay'>;
+export type ReplaySnapshot = ReplayPage['snapshots'][number];
+
+/** A page as an Arrow table, one row a cell. */
+export interface ArrowPage extends Omit<ReplayPage, 'snapshots'> {
+  /** Every snapshot of the page with its number of rows. */
+  snapshots: { t: number; tier: ReplaySnapshot['tier']; price_usd: number; cells: number }[];
+  table: Table;
+}
+
+/** Parameters of `/replay/:address` besides the address. */
+export type ReplayParameters = Omit<Parameters<'getReplay'>, 'address'>;
+
+export interface ReplayOptions extends RequestOptions {
+  /** Pages fetched at the same time, 1 to MAX_AHEAD; default 4. */
+  ahead?: number;
+  /**
+   * Whether pages are checked against their Repr-Digest. They are asked for without compression then;
+   * where the platform asks for it all the same, as browsers do, the check fails.
+   */
+  checkDigest?: boolean;
+}
+
+export const MAX_AHEAD = 16;
+export const DEFAULT_AHEAD = 4;
+const ARROW = 'application/vnd.apache.arrow.stream';
+
+/** What pages have in common, whatever their form. */
+type AnyPage = Pick<ReplayPage, 'next_from' | 'window'>;
+/** Fetches the page that begins at `from`, or the first one. */
+type FetchPage<P> = (rest: Rest | null, signal: AbortSignal) => Promise<P>;
+
+/** What is left of a window, epoch seconds. */
+interface Rest {
+  from: number;
+  to: number;
+}
+
+/** The window's pages as JSON documents, in order. */
+export function jsonPages(
+  http: Http,
+  address: string,
+  parameters: ReplayParameters,
+  options: ReplayOptions,
+): AsyncGenerator<ReplayPage> {
+  return pages(http, address, parameters, options, async (reply) => {
+    const page = jsonOf(http, new TextDecoder().decode(reply.bytes)) as ReplayPage;
+    return Promise.resolve(page);
+  });
+}
+
+/** The window's pages as Arrow tables, in order. */
+export function arrowPages(
+  http: Http,
+  address: string,
+  parameters: ReplayParameters,
+  options: ReplayOptions,
+): AsyncGenerator<ArrowPage> {
+  const tableOf = async ({ bytes }: Reply): Promise<ArrowPage> => {
+    const { tableFromIPC } = await import('apache-arrow');
+    const table = tableFromIPC(bytes);
+    const { metadata } = table.schema;
+    const part = (name: string): unknown => jsonOf(http, metadata.get(name) ?? '');
+    const head = part('page') as Omit<ReplayPage, 'snapshots'>;
+    return { ...head, snapshots: part('snapshots') as ArrowPage['snapshots'], table };
+  };
+  return pages(http, address, parameters, options, tableOf, ARROW);
+}
+
+function jsonOf(http: Http, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new FathomError(`${http.base} answered with no replay page`, { status: 200, cause });
+  }
+}
+
+function pages<P extends AnyPage>(
+  http: Http,
+  address: string,
+  parameters: ReplayParameters,
+  { ahead = DEFAULT_AHEAD, checkDigest = false, signal }: ReplayOptions,
+  decode: (reply: Reply) => Promise<P>,
+  accept?: string,
+): AsyncGenerator<P> {
+  if (!Number.isInteger(ahead) || ahead < 1 || ahead > MAX_AHEAD) {
+    throw new TypeError(`ahead: expected a whole number from 1 to ${MAX_AHEAD}`);
+  }
+  const headers = checkDigest
+    ? { 'want-repr-digest': 'sha-256=1', 'accept-encoding': 'identity' }
+    : undefined;
+  const path = (of: 'getReplay' | 'getReplayPlan', rest: Rest | null): string =>
+    pathWith(OPERATIONS[of].path, { address, ...parameters, ...rest });
+  const fetchPage: FetchPage<P> = async (rest, ended) => {
+    const reply = await http.request({
+      method: 'GET',
+      path: path('getReplay', rest),
+      accept,
+      headers,
+      signal: ended,
+    });
+    if (checkDigest) await checkDigestOf(http, reply);
+    return decode(reply);
+  };
+  const fetchPlan = (rest: Rest, ended: AbortSignal) =>
+    http.json<Result<'getReplayPlan'>>({
+      method: 'GET',
+      path: path('getReplayPlan', rest),
+      signal: ended,
+    });
+  return inOrder(fetchPage, ahead === 1 ? null : fetchPlan, ahead, signal);
+}
+
+/**
+ * The first page, then those that plans name, `ahead` at a time. Where a page does not end where the plan
+ * says, data have changed: what was fetched beyond is dropped, and the rest planned again.
+ */
+async function* inOrder<P extends AnyPage>(
+  fetchPage: FetchPage<P>,
+  fetchPlan: ((rest: Rest, signal: AbortSignal) => Promise<Result<'getReplayPlan'>>) | null,
+  ahead: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<P> {
+  const stopped = new AbortController();
+  const ended = AbortSignal.any([...(signal === undefined ? [] : [signal]), stopped.signal]);
+  try {
+    let last = await fetchPage(null, ended);
+    yield last;
+    while (last.next_from !== null) {
+      const rest: Rest = { from: last.next_from, to: last.window.to };
+      const starts = fetchPlan === null ? [rest.from] : await startsOf(fetchPlan, rest, ended);
+      const begun: Promise<P>[] = [];
+      for (const [i, start] of starts.entries()) {
+        while (begun.length < Math.min(i + ahead, starts.length)) {
+          const page = fetchPage({ from: starts[begun.length], to: rest.to }, ended);
+          // It may fail long before its turn comes, or never have one.
+          page.catch(() => undefined);
+          begun.push(page);
+        }
+        last = await begun[i];
+        yield last;
+        const next = starts[i + 1] ?? null;
+        if (next !== null && last.next_from !== next) break;
+        if (last.next_from !== null && last.next_from <= start) throw standsStill(last.next_from);
+      }
+      if (starts.length === 0) return;
+    }
+  } finally {
+    stopped.abort();
+  }
+}
+
+/** Where the pages of the rest begin; the first one alone from a server without plans. */
+async function startsOf(
+  fetchPlan: (rest: Rest, signal: AbortSignal) => Promise<Result<'getReplayPlan'>>,
+  rest: Rest,
+  signal: AbortSignal,
+): Promise<number[]> {
+  try {
+    return (await fetchPlan(rest, signal)).pages.map(({ from }) => from);
+  } catch (error) {
+    if (error instanceof FathomError && error.status === 404) return [rest.from];
+    throw error;
+  }
+}
+
+function standsStill(from: number): FathomError {
+  return new FathomError(`the server goes on from ${from}, where it was before`, { status: 200 });
+}
+
+/** @throws FathomError */
+async function checkDigestOf({ base }: Http, { headers, bytes }: Reply): Promise<void> {
+  const fail = (why: string) => new FathomError(`${base}: ${why}`, { status: 200 });
+  const sent = /sha-256=:([^:]+):/.exec(headers.get('repr-digest') ?? '')?.[1];
+  if (sent === undefined) throw fail('the page came without a digest');
+  if (headers.has('content-encoding'))
+    throw fail('the digest of a compressed page cannot be checked');
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  if (btoa(String.fromCharCode(...digest)) !== sent) throw fail("the page's digest does not fit");
+}

@@ -1,0 +1,71 @@
+/** How often and how long one request is tried. */
+import { FathomError, type WaitKind } from './errors.js';
+
+interface RetryLimit {
+  /** Tries of a request, including the first. */
+  maxTries: number;
+  /** Total wait of a request. */
+  maxWaitMs: number;
+}
+
+export const RETRY_LIMITS: Readonly<Record<WaitKind, RetryLimit>> = {
+  busy: { maxTries: 120, maxWaitMs: 180_000 },
+  limited: { maxTries: 20, maxWaitMs: 600_000 },
+  connection: { maxTries: 9, maxWaitMs: 60_000 },
+};
+
+/** Waits without a Retry-After double from try to try, up to the maximum. */
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 10_000;
+/** Spreads the retries of clients that were refused together. */
+const JITTER_MS = 100;
+
+/** Counts the tries of one request. */
+export class Retries {
+  private readonly spent: Record<WaitKind, { tries: number; waitedMs: number }> = {
+    busy: { tries: 1, waitedMs: 0 },
+    limited: { tries: 1, waitedMs: 0 },
+    connection: { tries: 1, waitedMs: 0 },
+  };
+
+  /**
+   * How long to wait before the next try, in milliseconds.
+   *
+   * @param askedMs the wait that the server asks for; null: none
+   * @param failure what is thrown, with more words, if tries or time are used up
+   * @throws FathomError
+   */
+  next(kind: WaitKind, askedMs: number | null, failure: FathomError): number {
+    const { maxTries, maxWaitMs } = RETRY_LIMITS[kind];
+    const spent = this.spent[kind];
+    const backoffMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (spent.tries - 1));
+    const waitMs = (askedMs ?? backoffMs) + Math.random() * JITTER_MS;
+    if (spent.tries >= maxTries) throw ended(failure, `gave up after ${maxTries} tries`);
+    if (spent.waitedMs + waitMs > maxWaitMs + JITTER_MS) {
+      const waited = spent.waitedMs === 0 ? '' : `having waited ${secondsText(spent.waitedMs)}, `;
+      throw ended(
+        failure,
+        `gave up: ${waited}it asks for ${secondsText(waitMs)} more, and the limit is ${secondsText(maxWaitMs)}`,
+      );
+    }
+    spent.tries++;
+    spent.waitedMs += waitMs;
+    return waitMs;
+  }
+}
+
+function ended(failure: FathomError, words: string): FathomError {
+  return new FathomError(`${failure.message}; ${words}`, failure);
+}
+
+export function secondsText(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+/** Milliseconds of a Retry-After header (RFC 9110, 10.2.3): seconds, or a date; null without one. */
+export function retryAfterMs(headers: Headers, nowMs: number): number | null {
+  const text = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const dateMs = Date.parse(text);
+  return Number.isNaN(dateMs) ? null : Math.max(0, dateMs - nowMs);
+}

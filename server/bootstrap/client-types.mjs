@@ -1,0 +1,50 @@
+/** `npm run client-types`: writes client/api.ts, the types of the API, from its OpenAPI description. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import openapiTS, { astToString } from 'openapi-typescript';
+import prettier from 'prettier';
+import { root } from './prepare.mjs';
+
+const FILE = path.join(root, 'client/api.ts');
+
+/** The file's text. @param description as `/openapi.json` has it */
+export async function clientTypes(description) {
+  const types = astToString(
+    await openapiTS(withoutFailures(description), { excludeDeprecated: true }),
+  );
+  const text = [
+    '/** Types of the API, made from its OpenAPI description by `npm run client-types`. */',
+    types,
+    '/** Method and path of each operation. */',
+    `export const OPERATIONS = ${JSON.stringify(routesOf(description))} as const;`,
+  ].join('\n\n');
+  return prettier.format(text, { ...(await prettier.resolveConfig(FILE)), filepath: FILE });
+}
+
+function routesOf(description) {
+  const routes = Object.entries(description.paths).flatMap(([route, item]) =>
+    Object.entries(item).map(([method, { operationId }]) => [
+      operationId,
+      { method: method.toUpperCase(), path: route },
+    ]),
+  );
+  return Object.fromEntries(routes);
+}
+
+/** A copy with the JSON of successful replies alone: failures are FathomError. */
+function withoutFailures(description) {
+  const copy = structuredClone(description);
+  for (const operation of Object.values(copy.paths).flatMap((item) => Object.values(item))) {
+    const { schema } = operation.responses[200].content['application/json'];
+    const content = { 'application/json': { schema } };
+    operation.responses = { 200: { description: '', content } };
+  }
+  delete copy.components.headers;
+  return copy;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { describeApi } = await import(path.join(root, 'dist/server/api/openapi.js'));
+  const { ENDPOINTS } = await import(path.join(root, 'dist/server/endpoints.js'));
+  writeFileSync(FILE, await clientTypes(describeApi(Object.values(ENDPOINTS))));
+}

@@ -1,0 +1,11 @@
+/** What a server has of a token, for a download whose window holds no snapshot. */
+import type { Result } from '../../client/index.js';
+import { isoOf } from './request.js';
+
+/** In words, for the end of a message. */
+export function coverageText({ tiers }: Result<'getCoverage'>): string {
+  if (tiers.length === 0) return 'the server has none of it at all';
+  const firstT = Math.min(...tiers.map((tier) => tier.first_t));
+  const lastT = Math.max(...tiers.map((tier) => tier.last_t));
+  return `there are snapshots from ${isoOf(firstT)} to ${isoOf(lastT)}`;
+}

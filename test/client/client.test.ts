@@ -1,0 +1,207 @@
+/** The client against a really started server: JSON and Arrow, side by side, and faults between the two. */
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { fathomClient, type ReplayPage } from '../../client/index.js';
+import { describeApi } from '../../server/api/openapi.js';
+import { ENDPOINTS } from '../../server/endpoints.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { answer, hangUp, type Proxy, startProxy } from '../support/replay-proxy.js';
+import {
+  ENTERPRISE_KEY,
+  KEY,
+  MINT,
+  NOW_S,
+  startTestService,
+  steadyStore,
+  type TestService,
+  WIDE_MINT,
+} from '../support/service.js';
+
+const BUSY = { error: 'Service Unavailable', message: 'busy', error_code: 'replay_busy' };
+const FROM = NOW_S - 86_400;
+const WINDOW = { from: FROM, to: NOW_S };
+
+let service: TestService;
+let proxy: Proxy;
+/** The pages, one after the other. */
+let pages: ReplayPage[];
+
+beforeAll(async () => {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, steadyStore(40, 3));
+  depth.add('mainchain', WIDE_MINT, steadyStore(700, 60), { perSegment: 24 });
+  service = await startTestService({ depth });
+  pages = await all(clientOf(service.server.url).replay(WIDE_MINT, WINDOW, { ahead: 1 }));
+});
+afterAll(() => service.stop());
+beforeEach(async () => {
+  proxy = await startProxy(service.server.url);
+});
+afterEach(() => proxy.close());
+
+const clientOf = (url: string, options: Partial<Parameters<typeof fathomClient>[0]> = {}) =>
+  fathomClient({ url, key: KEY, ...options });
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+describe('types', () => {
+  it('are those of the description as it is', async () => {
+    // It runs without being compiled, so it has no types.
+    const script = '../../server/bootstrap/client-types.mjs';
+    const { clientTypes } = (await import(script)) as {
+      clientTypes: (description: object) => Promise<string>;
+    };
+    const types = await clientTypes(describeApi(Object.values(ENDPOINTS)));
+    expect(readFileSync('client/api.ts', 'utf8')).toBe(types);
+  });
+});
+
+describe('methods', () => {
+  it('send what goes into the path, the query and the body', async () => {
+    const seen: string[] = [];
+    const client = clientOf(`${proxy.url}/`, {
+      key: ENTERPRISE_KEY,
+      onReply: (headers) => seen.push(headers.get('x-api-tier') ?? ''),
+    });
+    const score = await client.getScore({ address: MINT, explain: true });
+    expect([score.status, score.explain?.formula_version]).toEqual(['available', 'fathom.score.1']);
+    expect((await client.postScore({ addresses: [MINT, WIDE_MINT] })).count).toBe(2);
+    expect((await client.getTopScores()).count).toBe(2);
+    const found = await client.getTokens({ query: MINT.slice(0, 9), chain: 'all', limit: 5 });
+    expect(found.tokens.map(({ address }) => address)).toEqual([MINT]);
+    const plan = await client.getReplayPlan({
+      address: MINT,
+      from: new Date(FROM * 1000),
+      to: 'now',
+      types: ['cex_spot', 'cex_perp'],
+    });
+    expect(plan.window.from).toBe(FROM);
+    expect(proxy.requests.at(-1)).toMatch(/plan\?from=\d+&to=now&types=cex_spot%2Ccex_perp$/);
+    expect(new Set(seen)).toEqual(new Set(['enterprise']));
+  });
+
+  it('fail with the words of the server', async () => {
+    const client = clientOf(service.server.url);
+    await expect(client.getScore({ address: 'nonsense' })).rejects.toMatchObject({
+      name: 'FathomError',
+      status: 400,
+      code: 'invalid_address',
+      message: expect.stringContaining('answered 400: address: expected a base58 mint') as string,
+    });
+    await expect(client.getDcaPressure({ limit: 0 })).rejects.toMatchObject({ parameter: 'limit' });
+    const wrong = clientOf(service.server.url, { key: 'wrong' });
+    await expect(wrong.getUsage()).rejects.toMatchObject({ status: 401, code: null });
+    expect(() => clientOf('ftp://x')).toThrow(TypeError);
+    proxy.script = () => hangUp;
+    const once = clientOf(proxy.url, { retry: false });
+    await expect(once.getUsage()).rejects.toMatchObject({ status: null });
+  });
+
+  it('wait together where a limit is reached', async () => {
+    proxy.script = (n) => (n === 1 ? answer(429, { error: 'slow' }, { 'retry-after': '1' }) : null);
+    const waits: string[] = [];
+    const client = clientOf(proxy.url, { onWait: ({ kind }) => waits.push(kind) });
+    const first = client.getTopScores();
+    while (waits.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const beganMs = performance.now();
+    await Promise.all([first, client.getTopScores()]);
+    expect(performance.now() - beganMs).toBeGreaterThan(900);
+    expect(waits).toEqual(['limited']);
+    expect(proxy.requests.length).toBe(3);
+  });
+});
+
+describe('replay', () => {
+  it('gives the pages of the window in order, fetched side by side by its plan', async () => {
+    expect(pages.length).toBeGreaterThan(3);
+    const fetched = await all(clientOf(proxy.url).replay(WIDE_MINT, WINDOW));
+    expect(fetched.map(({ snapshots }) => snapshots)).toEqual(pages.map((page) => page.snapshots));
+    expect(proxy.requests.filter((path) => path.includes('/plan?')).length).toBe(1);
+    expect(proxy.requests.length).toBe(pages.length + 1);
+    // A window of one page costs one request.
+    proxy.requests.length = 0;
+    expect((await all(clientOf(proxy.url).replay(MINT, WINDOW))).length).toBe(1);
+    expect(proxy.requests.length).toBe(1);
+  });
+
+  it('comes as Arrow, snapshots and cells, too', async () => {
+    const client = clientOf(service.server.url);
+    const tables = await all(client.replayArrow(WIDE_MINT, WINDOW));
+    expect(tables.map(({ table }) => table.numRows)).toEqual(pages.map((page) => page.row_count));
+    expect(tables.map((page) => page.next_from)).toEqual(pages.map((page) => page.next_from));
+    expect(tables[1].snapshots.map(({ t }) => t)).toEqual(pages[1].snapshots.map(({ t }) => t));
+    const snapshots = await all(client.snapshots(MINT, { ...WINDOW, group: 'type' }));
+    expect(snapshots.length).toBe(39);
+    const [one] = snapshots;
+    const cells = (await all(client.cells(MINT, { ...WINDOW, group: 'type' }))).filter(
+      ({ t }) => t === one.t,
+    );
+    expect(cells.map(({ bin, slot }) => [bin, slot])).toEqual(
+      one.bin.map((bin, i) => [bin, one.slots[one.index[i]]]),
+    );
+    expect(cells[0].binPriceUsd).toBeCloseTo(one.priceUsd * 1.01 ** one.bin[0], 12);
+  });
+
+  it('tries again, and goes on where the last page ended', async () => {
+    proxy.script = (n) =>
+      n === 3 ? answer(503, BUSY, { 'retry-after': '0' }) : n === 4 ? hangUp : null;
+    const waits: string[] = [];
+    const client = clientOf(proxy.url, { onWait: ({ kind }) => waits.push(kind) });
+    const got: ReplayPage[] = [];
+    for await (const page of client.replay(WIDE_MINT, WINDOW)) {
+      got.push(page);
+      if (got.length === 2) break;
+    }
+    expect(waits.sort()).toEqual(['busy', 'connection']);
+    const { next_from: from, window } = got[1];
+    const rest = await all(client.replay(WIDE_MINT, { from: from ?? 0, to: window.to }));
+    expect([...got, ...rest].map(({ snapshots }) => snapshots)).toEqual(
+      pages.map(({ snapshots }) => snapshots),
+    );
+  });
+
+  it('plans again where data have changed since the plan', async () => {
+    const planned = pages.map(({ window }) => window.from);
+    proxy.script = (n) => {
+      if (n !== 2) return null;
+      // Every page after the second would begin a snapshot too late.
+      const late = planned.slice(1).map((from, i) => ({ from: from + (i > 0 ? 60 : 0) }));
+      return answer(200, { pages: late });
+    };
+    const fetched = await all(clientOf(proxy.url).replay(WIDE_MINT, WINDOW));
+    expect(fetched.flatMap(({ snapshots }) => snapshots.map(({ t }) => t))).toEqual(
+      pages.flatMap(({ snapshots }) => snapshots.map(({ t }) => t)),
+    );
+    expect(proxy.requests.filter((path) => path.includes('/plan?')).length).toBe(2);
+  });
+
+  it('pages one after the other where the server knows no plans', async () => {
+    proxy.script = () => (res, pass) => {
+      const path = proxy.requests.at(-1) ?? '';
+      if (path.includes('/plan?')) answer(404, { error: 'Not Found' })(res, pass);
+      else pass();
+    };
+    const fetched = await all(clientOf(proxy.url).replay(WIDE_MINT, WINDOW));
+    expect(fetched.length).toBe(pages.length);
+  });
+
+  it('checks digests, and ends where it is told to', async () => {
+    const client = clientOf(proxy.url);
+    const checked = client.replay(MINT, WINDOW, { checkDigest: true });
+    expect((await all(checked)).length).toBe(1);
+    proxy.script = () => answer(200, {}, { 'repr-digest': 'sha-256=:AAAA:' });
+    await expect(all(client.replay(MINT, WINDOW, { checkDigest: true }))).rejects.toThrow(
+      /digest does not fit/,
+    );
+    expect(() => client.replay(MINT, WINDOW, { ahead: 17 })).toThrow(/ahead: expected/);
+    const stop = new AbortController();
+    proxy.script = () => () => stop.abort(new Error('enough'));
+    await expect(all(client.replay(MINT, WINDOW, { signal: stop.signal }))).rejects.toThrow(
+      'enough',
+    );
+  });
+});
