@@ -6,6 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { COMMAND_NAMES, loadCommand } from '../../server/cli/commands.js';
 import { flagRow } from '../../server/cli/help.js';
+import { settingsOf } from '../support/settings.js';
+import { STOP_DEADLINE_MS } from '../../server/cli/commands/serve.js';
 import { FLAT_DATASETS } from '../../storage/contract.js';
 import {
   codeSpans,
@@ -295,5 +297,16 @@ describe("docs/operating.md's limits", () => {
         ).toBe(true);
       }
     }
+  });
+});
+
+describe('docs/deploy/fathom.service', () => {
+  const unit = readFileSync('docs/deploy/fathom.service', 'utf8');
+
+  it('starts a server with settings that there are, and waits for its end', () => {
+    const [, words] = /^ExecStart=\S+ serve (.+)$/m.exec(unit) ?? ['', ''];
+    expect(settingsOf(words.split(' '))).toMatchObject({ directory: '/var/lib/fathom' });
+    const [, seconds] = /^TimeoutStopSec=(\d+)s$/m.exec(unit) ?? ['', ''];
+    expect(Number(seconds) * 1000).toBeGreaterThan(STOP_DEADLINE_MS);
   });
 });

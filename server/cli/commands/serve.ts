@@ -35,7 +35,7 @@ import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from 
 const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
 /** A server that has not stopped by then, its `--stop-delay` aside, ends at once. */
-const STOP_DEADLINE_MS = 60_000;
+export const STOP_DEADLINE_MS = 60_000;
 
 export const command = defineCommand({
   about:
