@@ -4,7 +4,7 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import path from 'node:path';
 import { FrameReader, MAX_FRAME_BYTES, packFrame, unpackBody } from './bundle.js';
 import type { StoreOperations } from './contract.js';
-import { InputError, LossError, StoreChangedError } from './errors.js';
+import { InputError, LossError, StoreChangedError, StoreUnavailableError } from './errors.js';
 
 /** The socket's name within a data directory. */
 export const SOCKET_FILE = 'fathom.sock';
@@ -43,7 +43,12 @@ interface Request {
 
 type Response =
   | { ok: true; result: unknown }
-  | { ok: false; kind: 'input' | 'loss' | 'changed' | 'internal'; message: string; t: number };
+  | {
+      ok: false;
+      kind: 'input' | 'loss' | 'changed' | 'unavailable' | 'internal';
+      message: string;
+      t: number;
+    };
 
 /** An error as the command gets it; the text of an internal one stays in the server's log. */
 function failure(error: unknown): Response {
@@ -54,6 +59,9 @@ function failure(error: unknown): Response {
     return { ok: false, kind: 'input', message: error.message, t: 0 };
   if (error instanceof StoreChangedError) {
     return { ok: false, kind: 'changed', message: error.message, t: error.t };
+  }
+  if (error instanceof StoreUnavailableError) {
+    return { ok: false, kind: 'unavailable', message: error.message, t: 0 };
   }
   return {
     ok: false,
@@ -72,6 +80,8 @@ function errorOf(response: Extract<Response, { ok: false }>): Error {
       return new LossError(response.message.split('\n'));
     case 'changed':
       return new StoreChangedError(response.t);
+    case 'unavailable':
+      return new StoreUnavailableError(response.message);
     case 'internal':
       return new Error(response.message);
   }

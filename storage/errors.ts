@@ -77,6 +77,11 @@ export class StoreChangedError extends Error {
   }
 }
 
+/** The store cannot be asked at this moment; try again later. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}
+
 /** Another process has the store open. */
 export class StoreBusyError extends Error {
   override readonly name = 'StoreBusyError';

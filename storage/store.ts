@@ -34,11 +34,11 @@ import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
 import { type Cutoffs, nextStep } from './depth/retention-steps.js';
-import { Database } from './duckdb/database.js';
+import { Database, type FaultListeners } from './duckdb/database.js';
 import type { LogOptions } from './duckdb/log-mending.js';
 import { shrinkStep } from './duckdb/shrink.js';
 import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
-import { DiskFullError, InputError, StoreBusyError } from './errors.js';
+import { DiskFullError, InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
 import { HolderReader, HolderTokens } from './holders/holder-tokens.js';
 import { Housekeeping } from './housekeeping.js';
 import { KeyRing } from './keys/key-ring.js';
@@ -52,7 +52,7 @@ import { allLimitOrders, limitOrdersOf } from './orders/limit-orders.js';
 import { WaitingTokens } from './queue.js';
 import { Turns } from './turns.js';
 
-export interface StoreOptions extends CommitOptions, LogOptions {
+export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
   /** Called when work in the background fails; `work` names it for the log. */
   onBackgroundError?: (error: unknown, work: string) => void;
   /** What DuckDB may take for itself. */
@@ -139,16 +139,23 @@ export class Store implements StoreOperations {
     await makePrivate(directory);
     const file = path.join(directory, DATABASE_FILE);
     const heldStore = await holdsStore(directory);
-    const onFailed = (work: string) => (error: unknown) => options.onBackgroundError?.(error, work);
+    const onFailed = (work: string) => (error: unknown) => {
+      // It is done again; why it could not be, onFault() has said.
+      if (error instanceof StoreUnavailableError) return;
+      options.onBackgroundError?.(error, work);
+    };
     let database: Database | null = null;
     try {
       database = await Database.openFile(file, {
         memoryLimitMiB: options.memoryLimitMiB ?? DEFAULT_MEMORY_LIMIT_MIB,
         threads: options.threads ?? DEFAULT_THREADS,
         acceptDamagedLog: options.acceptDamagedLog,
-        onLogCut: options.onLogCut,
+        onLogNotice: options.onLogNotice,
+        onFault: options.onFault,
+        onLost: options.onLost,
       });
       const isNew = await migrate(database, file);
+      await database.countCommits();
       const catalog = await Catalog.load(database);
       const keys = await KeyRing.load(database, directory, onFailed('writing a revocation'));
       const usage = await UsageBook.load(database, onFailed('writing counts of calls'));
@@ -369,15 +376,17 @@ export class Store implements StoreOperations {
 
   /** Waits for running work, drops waiting work, and closes the database. */
   async close(): Promise<void> {
-    await this.endWork();
-    await this.database.close();
+    await this.endWork().finally(() => this.database.close());
   }
 
   /** Closes it; where it was made when it was opened and nothing was stored, no trace of it stays. */
   async leave(): Promise<void> {
-    await this.endWork();
-    if (this.isUnused) await this.remove();
-    await this.database.close();
+    try {
+      await this.endWork();
+      if (this.isUnused) await this.remove();
+    } finally {
+      await this.database.close();
+    }
     if (this.isUnused) await removeMadeDirectories(this.directory);
   }
 

@@ -5,6 +5,7 @@ import {
   InputError,
   StoreBusyError,
   StoreChangedError,
+  StoreUnavailableError,
   UsageError,
 } from '../../storage/errors.js';
 
@@ -141,7 +142,7 @@ export function failureDocument(error: unknown): Record<string, unknown> {
 }
 
 function isExpected(error: unknown): error is Error {
-  return [UsageError, InputError, StoreBusyError, StoreChangedError].some(
+  return [UsageError, InputError, StoreBusyError, StoreChangedError, StoreUnavailableError].some(
     (kind) => error instanceof kind,
   );
 }

@@ -38,7 +38,7 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
     rewriteHolders: (input) => pool.run('rewriteHolderBlocks', input),
     onBackgroundError: (error, work) =>
       tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
-    onLogCut: tell,
+    onLogNotice: tell,
   };
 }
 
@@ -85,7 +85,7 @@ function onAnyStore<T>(
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  return withStore(directory, { rewrite, acceptDamagedLog, onLogCut: tell }, body);
+  return withStore(directory, { rewrite, acceptDamagedLog, onLogNotice: tell }, body);
 }
 
 /** Runs `body` with a pool of its own. */

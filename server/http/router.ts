@@ -1,6 +1,7 @@
 /** Finds the route of a request and turns failures into replies. */
 import { isDamage } from '../../compute/damage.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
+import { StoreUnavailableError } from '../../storage/errors.js';
 import type { Log } from '../log.js';
 import { ApiError, replayBusy } from './errors.js';
 import type { Exchange } from './exchange.js';
@@ -39,16 +40,17 @@ export function createRouter(
   log: Log,
   onUnanswered: (exchange: Exchange) => void = () => undefined,
 ): (exchange: Exchange) => void {
+  const failures = new Failures(log);
   const compiled = routes.map((route) => ({ ...route, segments: route.path.split('/') }));
   return (exchange) => {
     let pending: void | Promise<void>;
     try {
       pending = dispatch(compiled, exchange, onUnanswered);
     } catch (error) {
-      replyFailure(exchange, error, log);
+      failures.reply(exchange, error);
       return;
     }
-    pending?.catch((error: unknown) => replyFailure(exchange, error, log));
+    pending?.catch((error: unknown) => failures.reply(exchange, error));
   };
 }
 
@@ -104,24 +106,46 @@ function methodNotAllowed(allowed: readonly string[]): ApiError {
   });
 }
 
-/** Logs any failure other than an ApiError; its client only gets the request's id. */
-function replyFailure(exchange: Exchange, error: unknown, log: Log): void {
-  if (error instanceof ApiError) {
-    exchange.replyError(error);
-    return;
+/** How often it is logged that requests cannot be answered for now. */
+const BUSY_LOG_MS = 10_000;
+
+/** Turns failures into replies. */
+class Failures {
+  /** Requests that could not be answered for now, since that was logged. */
+  private refused = 0;
+  private loggedMs = -Infinity;
+
+  constructor(private readonly log: Log) {}
+
+  /** Logs any failure other than an ApiError; its client only gets the request's id. */
+  reply(exchange: Exchange, error: unknown): void {
+    if (error instanceof ApiError) {
+      exchange.replyError(error);
+      return;
+    }
+    if (error instanceof PoolUnavailableError || error instanceof StoreUnavailableError) {
+      this.logRefusal(error);
+      exchange.replyError(replayBusy());
+      return;
+    }
+    this.log.error('request failed', { request_id: exchange.id, path: exchange.path }, error);
+    exchange.replyError(
+      isDamage(error)
+        ? new ApiError(
+            500,
+            'damaged_data',
+            `Stored data of this reply are damaged, request id ${exchange.id}; a retry will not help`,
+          )
+        : new ApiError(500, 'internal_error', `Internal error, request id ${exchange.id}`),
+    );
   }
-  if (error instanceof PoolUnavailableError) {
-    exchange.replyError(replayBusy());
-    return;
+
+  private logRefusal({ message }: Error): void {
+    this.refused++;
+    const nowMs = performance.now();
+    if (nowMs - this.loggedMs < BUSY_LOG_MS) return;
+    this.log.warn('requests get 503', { requests: this.refused, cause: message });
+    this.refused = 0;
+    this.loggedMs = nowMs;
   }
-  log.error('request failed', { request_id: exchange.id, path: exchange.path }, error);
-  exchange.replyError(
-    isDamage(error)
-      ? new ApiError(
-          500,
-          'damaged_data',
-          `Stored data of this reply are damaged, request id ${exchange.id}; a retry will not help`,
-        )
-      : new ApiError(500, 'internal_error', `Internal error, request id ${exchange.id}`),
-  );
 }

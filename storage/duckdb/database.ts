@@ -1,15 +1,18 @@
 /** A DuckDB instance over one file, with a fixed set of connections. */
+import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { DiskFullError } from '../errors.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DiskFullError, StoreUnavailableError } from '../errors.js';
 import type { Connection } from './connection.js';
 import { Lanes } from './lanes.js';
-import { logOf, markLog, unmarkLog } from './log-mending.js';
+import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
 import {
   claimFile,
   closeOpened,
   openAttached,
   openInMemory,
+  reasonOf,
   releaseFile,
   saysDiskFull,
   type DatabaseOptions,
@@ -25,18 +28,39 @@ const MAX_LOG_BYTES = 128 * 1024 * 1024;
 const FREE_BYTES_PER_LOG_BYTE = 4;
 const SPARE_FREE_BYTES = 32 * 1024 * 1024;
 
+/** How often a database that failed is opened anew, until something could be written again. */
+export const MAX_REOPENINGS = 8;
+/** The pause before the second of them; each further one is twice as long. */
+const REOPEN_DELAY_MS = 250;
+
+/** The key of `meta` that counts commits. */
+const COMMITS_KEY = 'commits';
+
+export interface FaultListeners {
+  /** Called when the database failed, with the cause, before it is opened anew. */
+  onFault?: ((error: unknown) => void) | undefined;
+  /** Called when it cannot be opened any more, or holds something else than this process knows: end. */
+  onLost?: ((error: unknown) => void) | undefined;
+}
+
 export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
-  private reopening: Promise<void> | null = null;
+  private reopening: Promise<void> = Promise.resolve();
   private closed = false;
   private readonly holds = new Lanes([null]);
   private isHeld = false;
   private isLogMarked = false;
+  /** Openings since something was last written. */
+  private reopenings = 0;
+  private readonly ending = new AbortController();
+  /** Transactions that this process knows of, as `meta` counts them; null: not counted. */
+  private commits: number | null = null;
 
   private constructor(
     /** The name that claimFile() returned; null in memory. */
     private readonly file: string | null,
     private readonly reopenFile: () => Promise<Opened>,
     private opened: Opened,
+    private readonly listeners: FaultListeners & LogOptions = {},
   ) {}
 
   /**
@@ -44,11 +68,14 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DatabaseLockedError while another process, or this one, has it open
    * @throws DatabaseDamagedError if the file cannot be read as a database
    */
-  static async openFile(file: string, options: DatabaseOptions): Promise<Database> {
+  static async openFile(
+    file: string,
+    options: DatabaseOptions & FaultListeners,
+  ): Promise<Database> {
     const claimed = await claimFile(file);
     try {
       const open = (): Promise<Opened> => openAttached(file, options);
-      return new Database(claimed, open, await open());
+      return new Database(claimed, open, await open(), options);
     } catch (error) {
       releaseFile(claimed);
       throw error;
@@ -94,7 +121,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError
    */
   async transaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
-    return this.write('writer', (connection) => inTransaction(connection, body));
+    return this.write('writer', (connection) => this.inTransaction(connection, body));
   }
 
   /**
@@ -103,8 +130,18 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    */
   async lonelyTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
     return this.write('writer', (connection) =>
-      this.opened.aside.use(() => inTransaction(connection, body)),
+      this.opened.aside.use(() => this.inTransaction(connection, body)),
     );
+  }
+
+  /**
+   * Counts transactions in `meta` from now on: after a COMMIT that failed, nobody else knows whether the log
+   * has it.
+   */
+  async countCommits(): Promise<void> {
+    const stored = await this.use('readers', storedCommits);
+    if (stored === null) await this.run('INSERT INTO meta VALUES (?, ?)', [COMMITS_KEY, '0']);
+    this.commits = stored ?? 0;
   }
 
   /**
@@ -198,10 +235,40 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /** Waits for running statements, writes the log into the file, and closes it. */
   async close(): Promise<void> {
     this.closed = true;
-    await this.reopening?.catch(() => undefined);
+    this.ending.abort();
+    await this.reopening;
     await closeOpened(this.opened);
     await this.unmark();
-    if (this.file !== null) releaseFile(this.file);
+    if (this.file === null) return;
+    releaseFile(this.file);
+    const log = logOf(this.file);
+    if (existsSync(log)) {
+      this.listeners.onLogNotice?.(
+        `${log} could not be written into the database, and stays: the next start reads it (is the disk full?)`,
+      );
+    }
+  }
+
+  private async inTransaction<T>(
+    connection: Connection,
+    body: (tx: Statements) => Promise<T>,
+  ): Promise<T> {
+    await connection.run('BEGIN TRANSACTION');
+    try {
+      const result = await body(connection);
+      const commits = this.commits === null ? null : this.commits + 1;
+      if (commits !== null) {
+        const count = `UPDATE meta SET value = ? WHERE key = '${COMMITS_KEY}'`;
+        await connection.run(count, [String(commits)]);
+      }
+      await connection.run('COMMIT');
+      this.commits = commits;
+      return result;
+    } catch (error) {
+      // A failed COMMIT has rolled back by itself: ROLLBACK then fails.
+      await connection.run('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Runs what commits, and leaves a mark that there are commits in the log. */
@@ -211,6 +278,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   ): Promise<T> {
     return this.use(lanes, async (connection) => {
       const result = await body(connection);
+      this.reopenings = 0;
       if (this.file !== null && !this.isLogMarked) await markLog(this.file);
       this.isLogMarked = true;
       return result;
@@ -236,49 +304,66 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   private usable(): Opened {
     const { opened } = this;
-    if (opened.invalidated) this.reopen();
     // Do not wait for it: the caller may hold a connection for which it waits.
-    if (this.reopening !== null) throw new Error('the database is being opened anew');
+    if (opened.invalidated) throw new StoreUnavailableError('the database is being opened anew');
     return opened;
   }
 
-  /** The error to throw for a failure; reopens the database if DuckDB refuses all work. */
+  /** The error to throw for a failure; opens the database anew if DuckDB refuses all work. */
   private errorToThrow(error: unknown, opened: Opened): unknown {
     const text = error instanceof Error ? error.message : '';
-    if (/has been invalidated/i.test(text)) opened.invalidated = true;
-    if (this.opened.invalidated) this.reopen();
-    if (!saysDiskFull(text)) return error;
-    return new DiskFullError(this.file ?? 'the database in memory');
+    const isFatal = /^FATAL|has been invalidated/i.test(text);
+    if (isFatal && !opened.invalidated) {
+      opened.invalidated = true;
+      // Once, until something could be written again.
+      if (this.reopenings === 0) this.listeners.onFault?.(error);
+      if (!this.closed) this.reopening = this.reopen(error);
+    }
+    if (saysDiskFull(text)) return new DiskFullError(this.file ?? 'the database in memory');
+    if (!isFatal) return error;
+    return new StoreUnavailableError(
+      `the database failed, and is being opened anew: ${reasonOf(error)}`,
+    );
   }
 
-  private reopen(): void {
-    if (this.closed || this.reopening !== null) return;
-    const before = this.opened;
-    this.reopening = closeOpened(before)
-      .then(async () => {
-        this.opened = await this.reopenFile();
-        this.isLogMarked = false;
-      })
-      // It stays invalidated, and the next caller tries again.
-      .catch(() => undefined)
-      .finally(() => {
-        this.reopening = null;
-      });
+  private async reopen(cause: unknown): Promise<void> {
+    try {
+      await closeOpened(this.opened);
+      const reopened = await this.openedAnew(cause);
+      if (reopened === null) return;
+      const stored = this.commits === null ? null : await reopened.readers.use(storedCommits);
+      reopened.invalidated = stored !== this.commits;
+      this.opened = reopened;
+      if (!reopened.invalidated) return;
+      throw new Error(
+        `the database holds commit ${stored}, and the last one that succeeded is ${this.commits}: a new start reads it`,
+      );
+    } catch (error) {
+      this.listeners.onLost?.(error);
+    }
+  }
+
+  /** Null if the database was closed meanwhile. @throws what the last try threw, or else the cause */
+  private async openedAnew(cause: unknown): Promise<Opened | null> {
+    this.isLogMarked = false;
+    for (let latest = cause; !this.closed;) {
+      if (this.reopenings >= MAX_REOPENINGS) throw latest;
+      if (this.reopenings > 0) {
+        const pauseMs = REOPEN_DELAY_MS * 2 ** (this.reopenings - 1);
+        await sleep(pauseMs, undefined, { signal: this.ending.signal }).catch(() => undefined);
+      }
+      this.reopenings++;
+      try {
+        return await this.reopenFile();
+      } catch (error) {
+        latest = error;
+      }
+    }
+    return null;
   }
 }
 
-async function inTransaction<T>(
-  connection: Connection,
-  body: (tx: Statements) => Promise<T>,
-): Promise<T> {
-  await connection.run('BEGIN TRANSACTION');
-  try {
-    const result = await body(connection);
-    await connection.run('COMMIT');
-    return result;
-  } catch (error) {
-    // A failed COMMIT has rolled back by itself: ROLLBACK then fails.
-    await connection.run('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
+async function storedCommits(connection: Connection): Promise<number | null> {
+  const [row] = await connection.rows(`SELECT value FROM meta WHERE key = '${COMMITS_KEY}'`);
+  return row === undefined ? null : Number(row[0]);
 }

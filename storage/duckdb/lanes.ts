@@ -1,5 +1,7 @@
+import { StoreUnavailableError } from '../errors.js';
+
 /** Callers that may wait for a lane; more are refused. */
-const MAX_WAITING = 10_000;
+export const MAX_WAITING = 10_000;
 
 /**
  * A fixed set of resources that each serve one caller at a time; callers wait in their order. It keeps
@@ -17,7 +19,7 @@ export class Lanes<T> {
     this.free = [...lanes];
   }
 
-  /** Runs `body` with a lane of its own. Rejects after close(). */
+  /** Runs `body` with a lane of its own. @throws StoreUnavailableError after close(), or if too many wait */
   async use<R>(body: (lane: T) => Promise<R>): Promise<R> {
     const { lane, giveBack } = await this.lend();
     try {
@@ -27,7 +29,7 @@ export class Lanes<T> {
     }
   }
 
-  /** Lends a lane until the caller gives it back. Rejects after close(). */
+  /** Lends a lane until the caller gives it back. @throws StoreUnavailableError as use() does */
   async lend(): Promise<{ lane: T; giveBack: () => void }> {
     const lane = await this.take();
     return { lane, giveBack: () => this.give(lane) };
@@ -36,7 +38,7 @@ export class Lanes<T> {
   /** Refuses new and waiting callers, waits for running ones, and returns every lane for disposal. */
   async close(): Promise<readonly T[]> {
     this.closed = true;
-    for (const { refuse } of this.waiting.splice(0)) refuse(new Error('the database is closed'));
+    for (const { refuse } of this.waiting.splice(0)) refuse(closedError());
     if (this.free.length < this.all.length) {
       await new Promise<void>((resolve) => (this.closing = resolve));
     }
@@ -44,10 +46,12 @@ export class Lanes<T> {
   }
 
   private async take(): Promise<T> {
-    if (this.closed) throw new Error('the database is closed');
+    if (this.closed) throw closedError();
     const lane = this.free.pop();
     if (lane !== undefined) return lane;
-    if (this.waiting.length >= MAX_WAITING) throw new Error('too many statements are waiting');
+    if (this.waiting.length >= MAX_WAITING) {
+      throw new StoreUnavailableError(`${MAX_WAITING} statements are waiting`);
+    }
     return new Promise<T>((grant, refuse) => this.waiting.push({ grant, refuse }));
   }
 
@@ -60,4 +64,8 @@ export class Lanes<T> {
     this.free.push(lane);
     if (this.free.length === this.all.length) this.closing?.();
   }
+}
+
+function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError('the database is closed');
 }

@@ -13,8 +13,8 @@ import { readLog } from './log-frames.js';
 export interface LogOptions {
   /** Whether a damaged log is cut at its last whole commit, instead of being refused. */
   acceptDamagedLog?: boolean | undefined;
-  /** Called with what was cut, and where it is kept. */
-  onLogCut?: ((text: string) => void) | undefined;
+  /** Called with what was cut and where it is kept, and if a log stays when the database is closed. */
+  onLogNotice?: ((text: string) => void) | undefined;
 }
 
 /** Copies of torn ends that stay; those of damaged logs all do. */
@@ -46,7 +46,7 @@ export async function unmarkLog(database: string): Promise<void> {
  */
 export async function mendLog(
   database: string,
-  { acceptDamagedLog = false, onLogCut }: LogOptions,
+  { acceptDamagedLog = false, onLogNotice }: LogOptions,
   unreadable?: string,
 ): Promise<void> {
   const log = logOf(database);
@@ -72,7 +72,7 @@ export async function mendLog(
     );
   }
   const copy = await cut(log, bytes, keptBytes, isLost ? 'damaged' : 'torn');
-  onLogCut?.(
+  onLogNotice?.(
     `${log}: cut ${bytes.length - keptBytes} bytes behind the last whole commit at byte ${keptBytes}, ` +
       `${isLost ? 'where it was damaged: what was committed there is lost' : 'of a commit that was not finished'}; they are kept in ${copy}`,
   );

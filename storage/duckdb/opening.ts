@@ -28,7 +28,7 @@ export interface Opened {
   aside: Lanes<Connection>;
   /** For results read while they are produced: a slow reader does not hold up other readers. */
   streams: Lanes<Connection>;
-  /** A checkpoint failed: DuckDB refuses all work until the file is opened again. */
+  /** It failed: DuckDB refuses all work until the file is opened again. */
   invalidated: boolean;
   closed: boolean;
 }
@@ -54,7 +54,7 @@ export function namedError(error: unknown, file: string): Error {
 }
 
 /** What DuckDB says, in a line. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split('\n')[0].replace(/^[A-Za-z ]*Error:\s*/, '');
 }

@@ -187,20 +187,22 @@ export class KeyRing implements KeySource {
     const key = newKey();
     const digest = this.digest(key);
     const record: KeyRecord = { ...template, hint: keyHint(key) };
-    await this.database.run(
-      `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    await this.database.transaction((tx) =>
+      tx.run(
+        `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO UPDATE SET hint = EXCLUDED.hint, digest = EXCLUDED.digest`,
-      [
-        record.id,
-        record.name,
-        record.tier,
-        record.hint,
-        digest,
-        record.requestsPerMinute,
-        record.monthlyQuota,
-        record.createdAtS,
-        record.revokedAtS,
-      ],
+        [
+          record.id,
+          record.name,
+          record.tier,
+          record.hint,
+          digest,
+          record.requestsPerMinute,
+          record.monthlyQuota,
+          record.createdAtS,
+          record.revokedAtS,
+        ],
+      ),
     );
     const before = this.byId.get(record.id);
     if (before !== undefined) this.byDigest.delete(before.digest.toString('hex'));

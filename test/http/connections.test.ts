@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ENGINE_NAMES, type EngineName, loadEngine } from '../../server/http/engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
+import { StoreUnavailableError } from '../../storage/errors.js';
 import { logInto } from '../support/log.js';
 import { eventually, RawClient, requestText } from '../support/raw-client.js';
 
@@ -55,6 +56,13 @@ const routes: Route[] = [
     handle: async () => {
       await Promise.resolve();
       throw new Error('a secret of the house');
+    },
+  },
+  {
+    method: 'GET',
+    path: '/unavailable',
+    handle: () => {
+      throw new StoreUnavailableError('the database is being opened anew');
     },
   },
   { method: 'GET', path: '/nothing', handle: ({ exchange }) => exchange.reply(304, [], null) },
@@ -192,6 +200,17 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       });
       const line = logged.find((entry) => entry.includes(`"request_id":"${id}"`));
       expect(line).toContain('a secret of the house');
+    });
+
+    it('are 503 while the store cannot be asked, which is logged once a while', async () => {
+      const before = logged.length;
+      for (let i = 0; i < 5; i++) {
+        const response = await fetch(`${url}/unavailable`);
+        expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+        expect(await response.json()).toMatchObject({ error_code: 'replay_busy' });
+      }
+      const lines = logged.slice(before).filter((line) => line.includes('requests get 503'));
+      expect(lines).toEqual([expect.stringContaining('the database is being opened anew')]);
     });
 
     it('give every request an id of its own', async () => {

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDamage } from '../../compute/damage.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
@@ -234,6 +234,18 @@ describe('A store is not opened, with a clear message,', () => {
     await expect(openStore(other)).rejects.toBeInstanceOf(StoreBusyError);
     await store.close();
     await (await openStore(other)).close();
+  });
+});
+
+describe('A store whose last counts cannot be written', () => {
+  it('is closed all the same', async () => {
+    const store = await openStore(directory.path);
+    await commitRows(store, [snapshot(1)]);
+    vi.spyOn(store.usage, 'close').mockRejectedValue(new Error('the disk is full'));
+    await expect(store.close()).rejects.toThrow('the disk is full');
+    const again = await openStore(directory.path);
+    expect(await storedSnapshots(again, tokenOf(again))).toHaveLength(1);
+    await again.close();
   });
 });
 

@@ -1,11 +1,21 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fork } from 'node:child_process';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Database } from '../../storage/duckdb/database.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Connection } from '../../storage/duckdb/connection.js';
+import { Database, MAX_REOPENINGS } from '../../storage/duckdb/database.js';
+import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
 import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/opening.js';
+import { StoreUnavailableError } from '../../storage/errors.js';
 import { run } from '../support/processes.js';
+
+/** Pauses that were asked for; they take no time. */
+const pauses = vi.hoisted(() => [] as (number | undefined)[]);
+vi.mock('node:timers/promises', async (importOriginal) => ({
+  ...(await importOriginal<object>()),
+  setTimeout: (ms: number | undefined) => Promise.resolve(pauses.push(ms)),
+}));
 
 const options = { memoryLimitMiB: 128, threads: 1 };
 let directory: string;
@@ -130,5 +140,116 @@ describe('Database', () => {
     expect(chunk?.values(0)).toEqual([{ a: [1n, 2n], b: null }]);
     await nested.return(undefined);
     await database.close();
+  });
+});
+
+describe('A database that fails', () => {
+  const fatal = new Error('FATAL Error: fsync failed');
+  let faults: unknown[];
+  let lost: unknown[];
+  let database: Database;
+
+  beforeEach(async () => {
+    pauses.length = 0;
+    faults = [];
+    lost = [];
+    database = await Database.openFile(file, {
+      ...options,
+      onFault: (error) => faults.push(error),
+      onLost: (error) => lost.push(error),
+    });
+    await database.run('CREATE TABLE meta (key VARCHAR, value VARCHAR)');
+    await database.run('CREATE TABLE things (id INTEGER)');
+    await database.countCommits();
+    await add(1);
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await database.close();
+  });
+
+  const add = (id: number) =>
+    database.transaction((tx) => tx.run('INSERT INTO things VALUES (?)', [id]));
+  const ids = async () => (await database.rows('SELECT id FROM things ORDER BY id')).flat();
+
+  /** Makes one COMMIT fail, before or behind what it does. */
+  function failCommit(place: 'before' | 'behind'): void {
+    const run = Reflect.get<Connection, 'run'>(Connection.prototype, 'run');
+    const spy = vi.spyOn(Connection.prototype, 'run');
+    spy.mockImplementation(async function (this: Connection, sql, values) {
+      if (sql === 'COMMIT') spy.mockRestore();
+      if (sql !== 'COMMIT' || place === 'behind') await run.call(this, sql, values);
+      if (sql === 'COMMIT') throw fatal;
+    });
+  }
+
+  async function untilReopened(): Promise<unknown[]> {
+    for (;;) {
+      try {
+        return await ids();
+      } catch (error) {
+        expect(error).toBeInstanceOf(StoreUnavailableError);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    }
+  }
+
+  it('says why, refuses what comes meanwhile, and is opened anew with every commit', async () => {
+    failCommit('before');
+    const failed = add(2);
+    await expect(failed).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(failed).rejects.toThrow(/being opened anew: fsync failed$/);
+    await expect(ids()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(add(3)).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await untilReopened()).toEqual([1]);
+    await add(4);
+    expect(await ids()).toEqual([1, 4]);
+    expect([faults, lost]).toEqual([[fatal], []]);
+  });
+
+  it('is lost to its process where the log has the commit that failed', async () => {
+    failCommit('behind');
+    await expect(add(2)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await vi.waitFor(() => expect(lost).toHaveLength(1));
+    expect(String(lost[0])).toContain('holds commit 2, and the last one that succeeded is 1');
+    await expect(ids()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await database.close();
+    database = await Database.openFile(file, options);
+    expect(await ids()).toEqual([1, 2]);
+  });
+
+  it('is lost after so many tries, each after a longer pause, with the cause of the last', async () => {
+    failCommit('before');
+    const failed = add(2);
+    // What is opened stays under its name no longer.
+    renameSync(file, `${file}.away`);
+    writeFileSync(file, 'no database'.repeat(2000));
+    await expect(failed).rejects.toBeInstanceOf(StoreUnavailableError);
+    await vi.waitFor(() => expect(lost).toHaveLength(1), 45_000);
+    expect(String(lost[0])).toContain('not a valid DuckDB database file');
+    expect(faults).toEqual([fatal]);
+    expect(pauses).toEqual(Array.from({ length: MAX_REOPENINGS - 1 }, (_, i) => 250 * 2 ** i));
+  });
+
+  it('is lost where it fails as often without a write between', async () => {
+    for (let i = 0; i < MAX_REOPENINGS; i++) {
+      failCommit('before');
+      await expect(add(2)).rejects.toBeInstanceOf(StoreUnavailableError);
+      expect(await untilReopened()).toEqual([1]);
+    }
+    failCommit('before');
+    await expect(add(2)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await vi.waitFor(() => expect([faults, lost]).toEqual([[fatal], [fatal]]));
+  });
+});
+
+describe('Lanes', () => {
+  it('refuse callers beyond those that may wait', async () => {
+    const lanes = new Lanes([null]);
+    const held = await lanes.lend();
+    const waiting = Array.from({ length: MAX_WAITING }, () => lanes.use(() => Promise.resolve(1)));
+    await expect(lanes.lend()).rejects.toBeInstanceOf(StoreUnavailableError);
+    held.giveBack();
+    expect(await Promise.all(waiting)).toHaveLength(MAX_WAITING);
   });
 });

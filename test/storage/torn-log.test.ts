@@ -177,9 +177,9 @@ describe('A database whose log was damaged', () => {
       cpSync(directory.path, place.path, { recursive: true });
       writeFileSync(`${file(place.path)}.wal`, bytes);
       const told: string[] = [];
-      const onLogCut = (text: string) => told.push(text);
+      const onLogNotice = (text: string) => told.push(text);
       const open = (acceptDamagedLog: boolean) =>
-        Database.openFile(file(place.path), { ...OPTIONS, acceptDamagedLog, onLogCut });
+        Database.openFile(file(place.path), { ...OPTIONS, acceptDamagedLog, onLogNotice });
       if (kind === 'damaged') {
         await expect(open(false)).rejects.toBeInstanceOf(DamagedLogError);
         // Nothing was changed.

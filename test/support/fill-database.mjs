@@ -1,13 +1,18 @@
 /**
  * Fills a database until a checkpoint finds no room: FILE. Prints what became of the checkpoint,
- * then how many rows are read and written afterwards.
+ * then how many rows are read and written afterwards, and what is said when it is closed.
  */
 import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../dist/storage/duckdb/database.js';
 
 const ROWS = 100;
-const database = await Database.openFile(process.argv[2], { memoryLimitMiB: 128, threads: 1 });
+const database = await Database.openFile(process.argv[2], {
+  memoryLimitMiB: 128,
+  threads: 1,
+  onFault: (error) => console.log(`fault: ${error.message.split('\n')[0]}`),
+  onLogNotice: (text) => console.log(text),
+});
 await database.run('CREATE TABLE filled (id BIGINT, data BLOB)');
 let id = 0;
 for (let round = 0; ; round++) {

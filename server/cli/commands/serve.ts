@@ -99,7 +99,12 @@ export async function startService(
       ...storeOptions(pool),
       onBackgroundError: (error: unknown, work: string) => onError(`${work} failed`)(error),
       acceptDamagedLog: options.acceptDamagedLog,
-      onLogCut: (text: string) => log.warn(text),
+      onLogNotice: (text: string) => log.warn(text),
+      onFault: onError('the database failed, and is opened anew'),
+      onLost: (error: unknown) => {
+        log.fatal('ended: the database cannot be used any more', error);
+        process.exit(1);
+      },
     };
     const store = await openForServer(directory, opening, LOCK_WAIT_MS, stop);
     closing.push(() => store.close());
