@@ -390,7 +390,7 @@ function webOrigin(text: string, from: string): string {
 
 /** @throws UsageError that names the tier and what was expected */
 function readRetention(text: string, from: string): Retention {
-  const read = ([tier, kept]: [string, unknown]) => {
+  const read = ([tier, kept]: [string, unknown]): [string, number] => {
     // A number without a unit would be seconds: too easily taken for days.
     if (typeof kept === 'string' && /[a-z]$/.test(kept)) {
       return [tier, duration(kept, `${from}.${tier}`, MAX_RETENTION)];
@@ -399,8 +399,9 @@ function readRetention(text: string, from: string): Retention {
       `${from}.${tier}: expected a duration with its unit, such as "30d", not ${JSON.stringify(kept)}`,
     );
   };
-  return readFields(parseJson(text, from), from, TIERS, (tiers) =>
-    Object.fromEntries(allOf(Object.entries(tiers).map((entry) => () => read(entry)))),
+  const given = (tiers: object) => Object.entries(tiers) as [string, unknown][];
+  return readFields(parseJson(text, from), from, TIERS, (tiers): Retention =>
+    Object.fromEntries(allOf(given(tiers).map((entry) => () => read(entry)))),
   );
 }
 
