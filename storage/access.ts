@@ -6,7 +6,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { STAGING } from './bundle.js';
 import { connectToServer } from './control.js';
-import { holdsStore } from './data-directory.js';
+import { DATABASE_FILE, holdsStore } from './data-directory.js';
+import type { Database } from './duckdb/database.js';
 import { InputError, StoreBusyError } from './errors.js';
 import type { StoreOperations } from './contract.js';
 import type { Store, StoreOptions } from './store.js';
@@ -14,6 +15,8 @@ import type { Store, StoreOptions } from './store.js';
 /** How long a command waits for another to close the store. */
 export const LOCK_WAIT_MS = 30_000;
 const RETRY_EVERY_MS = 100;
+/** What DuckDB may take where a database is opened for reading. */
+const READING = { memoryLimitMiB: 1024, threads: 2 };
 
 /**
  * Runs `body` with the directory's store: over the socket of a server that has it open, else opened
@@ -45,6 +48,40 @@ async function storeOfCommand(
   if (remote !== null) return { store: remote, end: () => remote.close() };
   const store = await openUnlessBusy(directory, options);
   return store && { store, end: () => store.leave() };
+}
+
+/** A store to be read: that of a server, or the database itself. */
+export type Reading = { server: StoreOperations } | { database: Database };
+
+/**
+ * Runs `body` with the store of a server that has it open, else with the directory's database, opened for
+ * reading: nothing of it changes. Waits for another command as withStore() does.
+ */
+export async function withReading<T>(
+  directory: string,
+  body: (reading: Reading) => Promise<T>,
+): Promise<T> {
+  const { reading, end } = await untilOpen(
+    directory,
+    async () => {
+      const remote = await connectToServer(directory);
+      if (remote !== null)
+        return { reading: { server: remote }, end: () => Promise.resolve(remote.close()) };
+      const [{ Database }, { DatabaseDamagedError, DatabaseLockedError }] = await Promise.all([
+        import('./duckdb/database.js'),
+        import('./duckdb/opening.js'),
+      ]);
+      const file = path.join(directory, DATABASE_FILE);
+      const database = await Database.openReadOnly(file, READING).catch((error: unknown) => {
+        if (error instanceof DatabaseLockedError) return null;
+        throw error instanceof DatabaseDamagedError ? new InputError(error.message) : error;
+      });
+      return database && { reading: { database }, end: () => database.close() };
+    },
+    LOCK_WAIT_MS,
+    `${directory} is in use by another Fathom process that takes no commands`,
+  );
+  return body(reading).finally(end);
 }
 
 /**

@@ -388,6 +388,8 @@ export interface StoreOperations {
    * caller has the store, unless the log gets too long. One caller at a time.
    */
   holdFile(): Promise<void>;
+  /** Takes a step of a check of all that is stored; null: the first one. */
+  checkStep(cursor: CheckCursor | null): Promise<CheckStep>;
   /** Takes a step to give the database's free space back to the disk. */
   shrink(): Promise<Shrunk>;
   summary(): Promise<StoreSummary>;
@@ -407,6 +409,33 @@ export interface Shrunk {
   freeBytes: number;
   /** Whether another step can make it smaller. */
   isDone: boolean;
+}
+
+/** Something that is wrong in a store. */
+export interface Damage {
+  dataset: string;
+  /** CHAIN:ADDRESS; null: of no token, or of one that is not known. */
+  token: string | null;
+  /** First and last time of what is damaged. */
+  from: number | null;
+  to: number | null;
+  what: string;
+}
+
+/** Where a check goes on. */
+export interface CheckCursor {
+  part: number;
+  after: number;
+}
+
+export interface CheckStep {
+  damages: Damage[];
+  /** Segments that it read. */
+  segments: number;
+  /** The share of the check that is done, 0 to 1. */
+  done: number;
+  /** null: it was the last one. */
+  next: CheckCursor | null;
 }
 
 export interface StoreSummary {

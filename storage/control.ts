@@ -26,6 +26,7 @@ const OPERATIONS = [
   'tokensBefore',
   'bytes',
   'holdFile',
+  'checkStep',
   'shrink',
   'summary',
   'createKey',

@@ -4,7 +4,10 @@ import path from 'node:path';
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import { applyBundle, type Brought, type CommitOptions, Commits } from './commit.js';
+import { Checker } from './check/checker.js';
 import type {
+  CheckCursor,
+  CheckStep,
   CommitReport,
   IssuedKey,
   KeyRecord,
@@ -302,6 +305,10 @@ export class Store implements StoreOperations {
         giveBack();
         throw error;
       });
+  }
+
+  checkStep(cursor: CheckCursor | null): Promise<CheckStep> {
+    return new Checker(this.database, this.directory).step(cursor);
   }
 
   async shrink(): Promise<Shrunk> {

@@ -252,18 +252,23 @@ export function sliceRun(run: SnapshotRun, first: number, last: number): Snapsho
   };
 }
 
-/** Encodes a run as one segment. */
-export function describeSegment(run: SnapshotRun): EncodedSegment {
+/** Cells of each snapshot in the default band. */
+export function describeBand(run: SnapshotRun): Uint32Array {
   const bandCells = new Uint32Array(run.t.length);
   for (let s = 0; s < run.t.length; s++) {
     for (let c = run.cellOffsets[s]; c < run.cellOffsets[s + 1]; c++) {
       if (run.bin[c] >= DEFAULT_BAND.first && run.bin[c] <= DEFAULT_BAND.last) bandCells[s]++;
     }
   }
+  return bandCells;
+}
+
+/** Encodes a run as one segment. */
+export function describeSegment(run: SnapshotRun): EncodedSegment {
   return {
     block: encodeSegment(run),
     times: Uint32Array.from(run.t),
-    bandCells,
+    bandCells: describeBand(run),
     cells: run.cellOffsets[run.t.length],
     marketRows: marketRows(run),
   };

@@ -45,6 +45,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'copies a store, also while it is served',
     load: async () => (await import('./commands/backup.js')).command,
   },
+  check: {
+    summary: 'reads all of a store and says what is damaged',
+    load: async () => (await import('./commands/check.js')).command,
+  },
   prune: {
     summary: 'deletes depth history before a time',
     load: async () => (await import('./commands/prune.js')).command,

@@ -11,6 +11,7 @@ import {
   claimFile,
   closeOpened,
   openAttached,
+  openAttachedReadOnly,
   openInMemory,
   reasonOf,
   releaseFile,
@@ -49,6 +50,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private readonly holds = new Lanes([null]);
   private isHeld = false;
   private isLogMarked = false;
+  private isReadOnly = false;
   /** Openings since something was last written. */
   private reopenings = 0;
   private readonly ending = new AbortController();
@@ -76,6 +78,23 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     try {
       const open = (): Promise<Opened> => openAttached(file, options);
       return new Database(claimed, open, await open(), options);
+    } catch (error) {
+      releaseFile(claimed);
+      throw error;
+    }
+  }
+
+  /**
+   * Opens the database file for reading: what its log has of commits is read, too, and neither changes.
+   * @throws DatabaseLockedError | DatabaseDamagedError
+   */
+  static async openReadOnly(file: string, options: DatabaseOptions): Promise<Database> {
+    const claimed = await claimFile(file);
+    try {
+      const open = (): Promise<Opened> => openAttachedReadOnly(file, options);
+      const database = new Database(claimed, open, await open());
+      database.isReadOnly = true;
+      return database;
     } catch (error) {
       releaseFile(claimed);
       throw error;
@@ -287,7 +306,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   private async unmark(): Promise<void> {
     this.isLogMarked = false;
-    if (this.file !== null) await unmarkLog(this.file);
+    if (this.file !== null && !this.isReadOnly) await unmarkLog(this.file);
   }
 
   private async use<T>(

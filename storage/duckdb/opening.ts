@@ -118,6 +118,24 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
   }
 }
 
+/** The same for reading alone: nothing is mended. */
+export async function openAttachedReadOnly(
+  file: string,
+  options: DatabaseOptions,
+): Promise<Opened> {
+  const instance = await createInstance(options);
+  try {
+    const attaching = await instance.connect();
+    await attaching.run(`ATTACH '${file.replaceAll("'", "''")}' AS store (READ_ONLY)`);
+    await attaching.run('SET enable_external_access = false');
+    attaching.closeSync();
+    return await connected(instance, 'USE store');
+  } catch (error) {
+    instance.closeSync();
+    throw namedError(error, file);
+  }
+}
+
 /** Whether DuckDB says that the log does not belong to the database, or cannot be replayed. */
 function isOfLog(error: unknown): boolean {
   const text = String(error);

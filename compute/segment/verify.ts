@@ -1,0 +1,64 @@
+/** Compares a stored segment with its entry. */
+import { crc32 } from 'node:zlib';
+import { MAX_BIN, MIN_BIN } from '../ladder.js';
+import type { Chain, Tier } from '../market.js';
+import type { SnapshotRun } from './run.js';
+import { decodeSegment, describeBand, type StoredBlock } from './segment.js';
+
+/** What the store says of a segment. */
+export interface SegmentEntry {
+  chain: Chain;
+  address: string;
+  tier: Tier;
+  cells: number;
+  times: Uint32Array;
+  bandCells: Uint32Array;
+  /** Markets of its token. */
+  markets: number;
+}
+
+/** What is wrong with a segment, in words; null: nothing. */
+export function segmentFault(
+  { block, crc32: written }: StoredBlock,
+  entry: SegmentEntry,
+): string | null {
+  if (crc32(block) !== written) return 'its checksum does not fit';
+  let run: SnapshotRun;
+  try {
+    run = decodeSegment(block);
+  } catch (error) {
+    return `it cannot be decoded: ${error instanceof Error ? error.message : 'unknown'}`;
+  }
+  const { chain, address, tier } = run;
+  if (chain !== entry.chain || address !== entry.address || tier !== entry.tier) {
+    return `it is one of ${chain}:${address} (${tier})`;
+  }
+  if (!isSame(run.t, entry.times)) return 'its times are not those of its entry';
+  const cells = run.cellOffsets[run.t.length];
+  if (cells !== entry.cells) return `it has ${cells} cells, its entry ${entry.cells}`;
+  if (!isSame(describeBand(run), entry.bandCells)) return 'its entry counts other cells';
+  if (!run.priceUsd.every((price) => price > 0 && price < Infinity)) return 'it has a wrong price';
+  if (!areCellsInOrder(run)) return 'its cells are not in order';
+  if (run.market.some((market) => market >= entry.markets)) return 'it names an unknown market';
+  return null;
+}
+
+/** Whether times ascend. */
+export function isAscending(times: Uint32Array): boolean {
+  return times.every((t, i) => i === 0 || t > times[i - 1]);
+}
+
+function areCellsInOrder({ t, cellOffsets, market, bin }: SnapshotRun): boolean {
+  for (let s = 0; s < t.length; s++) {
+    for (let c = cellOffsets[s]; c < cellOffsets[s + 1]; c++) {
+      if (bin[c] < MIN_BIN || bin[c] > MAX_BIN) return false;
+      if (c === cellOffsets[s] || market[c] > market[c - 1]) continue;
+      if (market[c] < market[c - 1] || bin[c] <= bin[c - 1]) return false;
+    }
+  }
+  return true;
+}
+
+function isSame(a: Uint32Array, b: Uint32Array): boolean {
+  return a.length === b.length && a.every((value, i) => value === b[i]);
+}

@@ -1,0 +1,57 @@
+/** `fathom check` */
+import { checkStore } from '../../../storage/check/check.js';
+import type { Damage } from '../../../storage/contract.js';
+import { InputError } from '../../../storage/errors.js';
+import { defineCommand } from '../command.js';
+import { DATA, type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
+import { count, counted, PartlyDone, printJson, Progress, printLine } from '../output.js';
+import { storeDirectory } from '../runtime.js';
+
+const FLAGS = { data: DATA, json: JSON_OUTPUT } as const satisfies Flags;
+/** Damages that are told. */
+const MAX_TOLD = 1000;
+
+export const command = defineCommand({
+  about:
+    'Reads all of a store and compares it with its checksums and references, through a server that has it open or without one. It changes nothing. Exit status 0 if all is well, else 1, with what is damaged.',
+  words: {},
+  flags: FLAGS,
+  examples: ['fathom check', 'fathom check --data backups/monday --json'],
+  run: (flags) => check(flags),
+});
+
+/** @throws PartlyDone if anything is damaged */
+async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
+  const directory = await storeDirectory(flags.data);
+  const progress = new Progress();
+  const found = await checkStore(directory, (share) => progress.bar(share, 'checked')).finally(() =>
+    progress.end(),
+  );
+  const { segments, leftovers } = found;
+  const damaged = found.damages.slice(0, MAX_TOLD);
+  const document = {
+    ok: damaged.length === 0,
+    segments,
+    leftovers,
+    damage_count: found.damages.length,
+    damaged,
+  };
+  if (damaged.length > 0) {
+    const lines = damaged.map(damageText);
+    const more = found.damages.length - damaged.length;
+    if (more > 0) lines.push(`and ${count(more)} more`);
+    lines.push(`${directory} is damaged in ${counted(found.damages.length, 'place')}`);
+    throw new PartlyDone(new InputError(lines.join('\n'), lines), document);
+  }
+  const rest = leftovers === 0 ? '' : `; ${counted(leftovers, 'left-over')} in staging/`;
+  const text = `${directory} is whole: ${counted(segments, 'segment')} and all rows read${rest}`;
+  if (flags.json) printJson(document);
+  else printLine(text);
+}
+
+/** `snapshots: mainchain:So11...: 2026-11-20T00:00:00Z to 2026-11-20T04:47:00Z: segment 7 (raw): ...` */
+function damageText({ dataset, token, from, to, what }: Damage): string {
+  const time = (t: number): string => new Date(t * 1000).toISOString().replace('.000', '');
+  const span = from === null || to === null ? null : `${time(from)} to ${time(to)}`;
+  return [dataset, token, span, what].filter((part) => part !== null).join(': ');
+}

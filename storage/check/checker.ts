@@ -1,0 +1,322 @@
+/**
+ * Reads a store and compares all of it with its checksums and with what refers to it, in bounded steps. It changes
+ * nothing. Each statement sees one commit; what a commit replaces between two is left out.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ownersOfBlock, timesOfBlock } from '../../compute/holders/block-decoder.js';
+import { type Chain, TIERS } from '../../compute/market.js';
+import { isAscending, segmentFault } from '../../compute/segment/verify.js';
+import { STAGING } from '../bundle.js';
+import type { CheckCursor, CheckStep, Damage } from '../contract.js';
+import { PEPPER_FILE } from '../data-directory.js';
+import { refOfColumns, unpackRefs } from '../depth/segment-lists.js';
+import { firstT, lastT, type SegmentRef } from '../depth/directory.js';
+import { readStoredBlocks } from '../depth/segments.js';
+import type { Database } from '../duckdb/database.js';
+import type { SqlRow } from '../duckdb/statements.js';
+import { readNamesAndBlocks, readRefs } from '../holders/holder-blocks.js';
+import { InputError } from '../errors.js';
+import { SCHEMA_VERSION } from '../migrations.js';
+import { RULES, SCANNED, UNIQUE } from './rules.js';
+
+/** Rows, or segments, that one step reads. */
+const ROWS_A_STEP = 65_536;
+const SEGMENTS_A_STEP = 128;
+const ENTRIES_A_STEP = 16_384;
+/** Keys of one look for duplicates. */
+const KEYS_A_STEP = 500_000;
+/** Damages of one step that are told. */
+const MAX_DAMAGES_A_STEP = 1000;
+const PEPPER_BYTES = 32;
+
+/** What a part of the check found; `next` is where it goes on, null: it is done. */
+interface Found {
+  damages: Damage[];
+  next: number | null;
+  segments?: number;
+}
+type Part = (after: number) => Promise<Found>;
+
+const damage = (dataset: string, what: string, token: string | null = null): Damage => ({
+  ...{ dataset, token, from: null, to: null, what },
+});
+const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : 'unknown').split('\n')[0];
+
+export class Checker {
+  private readonly parts: readonly Part[];
+
+  constructor(
+    private readonly database: Pick<Database, 'rows' | 'values'>,
+    private readonly directory: string,
+  ) {
+    this.parts = [
+      () => this.files(),
+      ...Object.entries(SCANNED).map(
+        ([table, dataset]): Part =>
+          (after) =>
+            this.scan(table, dataset, after),
+      ),
+      ...RULES.map(
+        ({ dataset, sql }): Part =>
+          () =>
+            this.rule(dataset, sql),
+      ),
+      ...UNIQUE.map(
+        ({ table, keys }): Part =>
+          (after) =>
+            this.duplicates(table, keys, after),
+      ),
+      (after) => this.segments(after),
+      (after) => this.directories(after),
+      (after) => this.holders(after),
+    ];
+  }
+
+  /** Takes the next step; null: the first one. */
+  async step(cursor: CheckCursor | null): Promise<CheckStep> {
+    const { part, after } = cursor ?? { part: 0, after: -1 };
+    const found = this.parts[part](after).catch((error: unknown): Found => {
+      if (error instanceof InputError) throw error;
+      return { damages: [damage('database', reasonOf(error))], next: null };
+    });
+    const { damages, next, segments = 0 } = await found;
+    const isLast = next === null && part + 1 === this.parts.length;
+    return {
+      damages: damages.slice(0, MAX_DAMAGES_A_STEP),
+      segments,
+      done: (part + 1) / this.parts.length,
+      next: isLast ? null : next === null ? { part: part + 1, after: -1 } : { part, after: next },
+    };
+  }
+
+  private async files(): Promise<Found> {
+    const damages: Damage[] = [];
+    const [version] = await this.database.rows(
+      "SELECT value FROM meta WHERE key = 'schema_version'",
+    );
+    if (Number(version?.[0]) !== SCHEMA_VERSION) {
+      throw new InputError(
+        `${this.directory} has schema ${String(version?.[0])}, not ${SCHEMA_VERSION}: open it once with this version of Fathom`,
+      );
+    }
+    const [[keys]] = await this.database.rows('SELECT count(*) FROM keys');
+    const pepper = await readFile(path.join(this.directory, PEPPER_FILE)).catch(() => null);
+    if (keys !== 0 && pepper?.length !== PEPPER_BYTES) {
+      damages.push(damage('keys', `${PEPPER_FILE} is ${pepper === null ? 'missing' : 'damaged'}`));
+    }
+    return { damages, next: null };
+  }
+
+  /** Reads rows of a table with all their columns: DuckDB checks the blocks that it reads. */
+  private async scan(table: string, dataset: string, after: number): Promise<Found> {
+    const to = after + ROWS_A_STEP;
+    const damages: Damage[] = [];
+    const [[last]] = await this.database.rows(`SELECT max(rowid) FROM ${table}`);
+    try {
+      await this.database.rows(
+        `SELECT bit_xor(hash(t)) FROM ${table} t WHERE rowid > ${after} AND rowid <= ${to}`,
+      );
+    } catch (error) {
+      damages.push(damage(dataset, `table ${table} cannot be read: ${reasonOf(error)}`));
+    }
+    return { damages, next: last === null || (last as number) <= to ? null : to };
+  }
+
+  private async rule(dataset: string, sql: string): Promise<Found> {
+    const rows = await this.database.rows(`${sql} LIMIT ${MAX_DAMAGES_A_STEP}`);
+    const damages = rows.map(([token, what]) =>
+      damage(dataset, String(what), token as string | null),
+    );
+    return { damages, next: null };
+  }
+
+  private async duplicates(table: string, keys: readonly string[], after: number): Promise<Found> {
+    const [[rows]] = await this.database.rows(`SELECT count(*) FROM ${table}`);
+    const shares = Math.max(1, Math.ceil((rows as number) / KEYS_A_STEP));
+    const share = after + 1;
+    const list = keys.join(', ');
+    const found = await this.database.rows(
+      `SELECT concat_ws(' ', ${list}), count(*) FROM ${table} WHERE hash(${list}) % ${shares} = ${share}
+       GROUP BY ${list} HAVING count(*) > 1 LIMIT ${MAX_DAMAGES_A_STEP}`,
+    );
+    const dataset = SCANNED[table] ?? table;
+    const damages = found.map(([key, n]) => damage(dataset, `${String(n)} rows of ${String(key)}`));
+    return { damages, next: share + 1 < shares ? share : null };
+  }
+
+  /** Checksums and content of segments. */
+  private async segments(after: number): Promise<Found> {
+    const rows = await this.database.rows(
+      `SELECT s.segment_id, s.tier, s.cells, s.times, s.band_cells, t.chain, t.address, coalesce(m.n, 0)
+       FROM segments s JOIN tokens t USING (token_id)
+       LEFT JOIN (SELECT token_id, count(*) AS n FROM markets GROUP BY token_id) m USING (token_id)
+       WHERE s.segment_id > ${after} ORDER BY s.segment_id LIMIT ${SEGMENTS_A_STEP}`,
+    );
+    const ids = rows.map(([id]) => id as number);
+    const blocks = await readStoredBlocks(this.database, ids);
+    const damages: Damage[] = [];
+    for (const row of rows) {
+      await nextTurn();
+      const ref = refOf(row);
+      const [chain, address, markets] = row.slice(5) as [Chain, string, number];
+      const stored = blocks.get(ref.segmentId);
+      if (stored === undefined) continue;
+      const what = segmentFault(stored, { ...ref, chain, address, markets });
+      if (what !== null) damages.push(ofSegment(`${chain}:${address}`, ref, what));
+    }
+    return {
+      damages,
+      next: rows.length < SEGMENTS_A_STEP ? null : (ids.at(-1) ?? null),
+      segments: rows.length,
+    };
+  }
+
+  /** The order of each token's segments, and the lists that repeat their entries. */
+  private async directories(after: number): Promise<Found> {
+    const counts = (await this.database.rows(
+      `SELECT token_id, count(*) FROM segments WHERE token_id > ${after} GROUP BY token_id ORDER BY token_id`,
+    )) as [number, number][];
+    let last = after;
+    for (let entries = 0, i = 0; i < counts.length && (i === 0 || entries < ENTRIES_A_STEP); i++) {
+      [last] = counts[i];
+      entries += counts[i][1];
+    }
+    if (last === after) return { damages: [], next: null };
+    const range = `token_id > ${after} AND token_id <= ${last}`;
+    // One statement, so that no commit falls in between.
+    const rows = await this.database.rows(
+      `WITH listed AS (SELECT coalesce(max(value::BIGINT), 0) AS id FROM meta WHERE key = 'listed_segments')
+       SELECT token_id, segment_id, tier, cells, times, band_cells, segment_id <= listed.id
+       FROM segments, listed WHERE ${range}
+       UNION ALL
+       SELECT token_id, NULL, tier, NULL, data, NULL, NULL FROM segment_lists WHERE ${range}`,
+    );
+    const names = new Map(
+      (await this.database.rows(
+        `SELECT token_id, chain || ':' || address FROM tokens WHERE ${range}`,
+      )) as [number, string][],
+    );
+    const byToken = new Map<number, SqlRow[]>();
+    for (const row of rows) {
+      const own = byToken.get(row[0] as number);
+      if (own === undefined) byToken.set(row[0] as number, [row]);
+      else own.push(row);
+    }
+    const damages: Damage[] = [];
+    for (const [tokenId, own] of byToken) {
+      await nextTurn();
+      const name = names.get(tokenId) ?? `token id ${tokenId}`;
+      damages.push(...directoryDamages(name, own));
+    }
+    return { damages, next: last };
+  }
+
+  /** Holder blocks of a token and the names of its owners. */
+  private async holders(after: number): Promise<Found> {
+    const [found] = await this.database.rows(
+      `SELECT holder_id, token_address FROM holder_tokens WHERE holder_id > ${after} ORDER BY holder_id LIMIT 1`,
+    );
+    if (found === undefined) return { damages: [], next: null };
+    const [holderId, address] = found as [number, string];
+    const token = `mainchain:${address}`;
+    const damages: Damage[] = [];
+    const refs = await readRefs(this.database, holderId);
+    for (const [i, ref] of refs.entries()) {
+      const own = (what: string): Damage => ({
+        ...damage('holders', `block ${ref.blockId}: ${what}`, token),
+        ...{ from: ref.times[0] ?? null, to: ref.times.at(-1) ?? null },
+      });
+      const before = refs[i - 1]?.times.at(-1) ?? -1;
+      if (!isAscending(ref.times) || ref.times[0] <= before) damages.push(own('its times overlap'));
+      try {
+        const { names, blocks } = await readNamesAndBlocks(this.database, holderId, [ref.blockId]);
+        const block = blocks.get(ref.blockId);
+        if (block === undefined) {
+          const [[left]] = await this.database.rows(
+            `SELECT count(*) FROM holder_blocks WHERE block_id = ${ref.blockId}`,
+          );
+          if (left !== 0) damages.push(own('its bytes are missing'));
+          continue;
+        }
+        const times = timesOfBlock(block);
+        const owners = ownersOfBlock(block);
+        if (times.join() !== ref.times.join())
+          damages.push(own('its times are not those of its entry'));
+        if ((owners.at(-1) ?? -1) >= names.offsets.length - 1)
+          damages.push(own('it names an unknown owner'));
+      } catch (error) {
+        damages.push(own(reasonOf(error)));
+      }
+      await nextTurn();
+    }
+    return { damages, next: holderId };
+  }
+}
+
+/** Left-overs of killed commands, which are no damage. */
+export async function stagingLeftovers(directory: string): Promise<number> {
+  const names = await readdir(path.join(directory, STAGING)).catch(() => []);
+  return names.length;
+}
+
+const refOf = (row: SqlRow): SegmentRef => refOfColumns(row);
+
+function ofSegment(token: string, ref: SegmentRef, what: string): Damage {
+  return {
+    ...damage('snapshots', `segment ${ref.segmentId} (${ref.tier}): ${what}`, token),
+    ...{ from: ref.times[0] ?? null, to: ref.times.at(-1) ?? null },
+  };
+}
+
+/** @param rows of `segments`, then of `segment_lists` */
+function directoryDamages(token: string, rows: readonly SqlRow[]): Damage[] {
+  const damages: Damage[] = [];
+  const listed = new Map<number, SegmentRef>();
+  for (const [, segmentId, tier, , data] of rows) {
+    if (segmentId !== null) continue;
+    try {
+      for (const ref of unpackRefs(TIERS[tier as number], data as Uint8Array)) {
+        if (listed.has(ref.segmentId)) damages.push(ofSegment(token, ref, 'it is listed twice'));
+        listed.set(ref.segmentId, ref);
+      }
+    } catch (error) {
+      damages.push(damage('snapshots', reasonOf(error), token));
+    }
+  }
+  const last = new Map<string, SegmentRef>();
+  const refs = rows
+    .filter(([, segmentId]) => segmentId !== null)
+    .map((row) => ({ ref: refOf(row.slice(1)), isListed: row[6] === true }))
+    .sort((a, b) => firstT(a.ref) - firstT(b.ref));
+  for (const { ref, isListed } of refs) {
+    const { tier, times } = ref;
+    const before = last.get(tier);
+    if (times.length === 0 || !isAscending(times)) {
+      damages.push(ofSegment(token, ref, 'its times do not ascend'));
+      continue;
+    }
+    if (before !== undefined && firstT(ref) <= lastT(before)) {
+      damages.push(ofSegment(token, ref, `it overlaps with segment ${before.segmentId}`));
+    }
+    last.set(tier, ref);
+    const copy = listed.get(ref.segmentId);
+    listed.delete(ref.segmentId);
+    if (isListed !== (copy !== undefined)) {
+      damages.push(ofSegment(token, ref, isListed ? 'it is in no list' : 'it is listed too early'));
+    } else if (copy !== undefined && !isSameEntry(copy, ref)) {
+      damages.push(ofSegment(token, ref, 'its list has another entry'));
+    }
+  }
+  for (const ref of listed.values())
+    damages.push(ofSegment(token, ref, 'it is listed, and missing'));
+  return damages;
+}
+
+function isSameEntry(a: SegmentRef, b: SegmentRef): boolean {
+  const text = ({ tier, cells, times, bandCells }: SegmentRef): string =>
+    [tier, cells, times.join(), bandCells.join()].join(';');
+  return text(a) === text(b);
+}

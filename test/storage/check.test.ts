@@ -1,0 +1,218 @@
+/** `fathom check` names what is damaged, and changes nothing. */
+import {
+  closeSync,
+  cpSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Database } from '../../storage/duckdb/database.js';
+import type { Ended } from '../support/processes.js';
+import {
+  cleanUp,
+  digestOf,
+  fathom,
+  newKey,
+  serveHere,
+  temporaryDirectory,
+  withStoreOf,
+} from '../support/cli.js';
+import { commitRows, MINT, orca, snapshot } from '../support/stores.js';
+import type { Json } from '../support/tables.js';
+
+const T = 1_794_000_000;
+const TOKEN = `mainchain:${MINT}`;
+const root = temporaryDirectory();
+const whole = path.join(root, 'whole');
+const data = path.join(root, 'data');
+const file = path.join(data, 'fathom.duckdb');
+let intact = '';
+
+const check = (...words: string[]): Promise<Ended> => fathom(['check', '--data', data, ...words]);
+
+/** Runs statements on the closed store's file, as nobody should. */
+async function tamper(...statements: string[]): Promise<void> {
+  const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+  for (const statement of statements) await database.run(statement);
+  await database.close();
+}
+
+beforeAll(async () => {
+  await newKey(whole);
+  await withStoreOf(whole, async (store) => {
+    // Wide enough for a block in parts.
+    const cells = (t: number) =>
+      Array.from({ length: 200 }, (_, i): [number, number, number] => [
+        i,
+        1 + Math.sin(t * 999 + i) ** 2 * 1e6,
+        7,
+      ]);
+    await commitRows(
+      store,
+      Array.from({ length: 30 }, (_, i) => snapshot(T + i * 60, [orca(cells(i))])),
+    );
+    await commitRows(store, [snapshot(T, [orca()], { tier: '1h' })]);
+  });
+  const rows: [string, string, object][] = [
+    [
+      'limit_orders',
+      'limit.ndjson',
+      {
+        order_address: 'o1',
+        chain: 'mainchain',
+        token_address: MINT,
+        direction: 'BUY',
+        platform: 'p',
+        paired_symbol: 'USDC',
+        maker: 'm',
+        usd_price: 1,
+        remaining_usd: 5,
+        pct_complete: 0,
+        created_at: T,
+      },
+    ],
+    ['holders', 'holders.ndjson', { token_address: MINT, t: T, owner: MINT, balance: 5 }],
+  ];
+  for (const [dataset, name, row] of rows) {
+    const from = path.join(root, name);
+    writeFileSync(from, `${JSON.stringify(row)}\n`);
+    expect((await fathom(['ingest', dataset, from, '--data', whole])).stderr).not.toMatch(
+      /expected/,
+    );
+  }
+});
+beforeEach(() => {
+  rmSync(data, { recursive: true, force: true });
+  cpSync(whole, data, { recursive: true });
+  intact = digestOf(data);
+});
+afterAll(cleanUp);
+
+describe('fathom check', () => {
+  it('says in a line that all is well, of a store without a server and with one', async () => {
+    const ended = await check();
+    expect(ended).toEqual({
+      status: 0,
+      stderr: '',
+      stdout: `${data} is whole: 2 segments and all rows read\n`,
+    });
+    expect(digestOf(data)).toBe(intact);
+    const server = await serveHere(data);
+    expect((await check()).stdout).toBe(ended.stdout);
+    await server.stop();
+  });
+
+  const damagesOf = async (): Promise<Json[]> => {
+    const before = digestOf(data);
+    const ended = await check('--json');
+    expect(ended.status).toBe(1);
+    expect(digestOf(data)).toBe(before);
+    const { ok, damaged } = JSON.parse(ended.stdout) as Json;
+    expect(ok).toBe(false);
+    expect(ended.stderr).toContain(`snapshots: ${TOKEN}: 20`);
+    return damaged as Json[];
+  };
+
+  it.each([
+    [
+      "UPDATE segment_parts SET data = unhex('00' || substr(hex(data), 3)) WHERE part = 3",
+      'UPDATE segments SET cells = cells + 1 WHERE tier = 2',
+      /\(raw\): its checksum does not fit$/,
+      /\(1h\): it has 1 cells, its entry 2$/,
+    ],
+    [
+      'DELETE FROM segment_parts WHERE part = 2',
+      "UPDATE segments SET times = unhex('FF' || substr(hex(times), 3)) WHERE tier = 2",
+      /\(raw\): its checksum does not fit$/,
+      /\(1h\): its times are not those/,
+    ],
+    [
+      'DELETE FROM markets',
+      'UPDATE segments SET tier = 1 WHERE tier = 2',
+      /\(raw\): it names an unknown market$/,
+      /\(15m\): it is one of .* \(1h\)$/,
+    ],
+  ])('names token and time of damaged segments: %s', async (first, second, ...told) => {
+    await tamper(first, second);
+    const damages = await damagesOf();
+    for (const text of told) {
+      const found = damages.find(({ what }) => text.test(what as string));
+      expect(found).toMatchObject({ dataset: 'snapshots', token: TOKEN });
+      expect(found?.from).toBeGreaterThanOrEqual(T);
+      expect(found?.to).toBeGreaterThanOrEqual(found?.from as number);
+    }
+  });
+
+  it.each([
+    [
+      [
+        'INSERT INTO segments SELECT 99, * EXCLUDE (segment_id) FROM segments',
+        "INSERT INTO meta VALUES ('listed_segments', '1')",
+        'INSERT INTO limit_orders SELECT * FROM limit_orders',
+        "UPDATE limit_orders SET token_address = 'nobody'",
+        'DELETE FROM holder_block_parts',
+        "UPDATE keys SET digest = ''::BLOB",
+      ],
+      [
+        /: it overlaps with segment/,
+        /: it is in no list$/,
+        /^2 rows of o1$/,
+        /^a row of no token's address$/,
+        /^block \d+: its bytes are missing$/,
+        /^key key_\w+ has no digest$/,
+      ],
+    ],
+    [
+      ['DELETE FROM segments WHERE tier = 0', 'DELETE FROM holder_owners', 'DELETE FROM markets'],
+      [
+        /^a part of segment_id \d+, which does not exist$/,
+        /^block \d+: it names an unknown owner$/,
+        /it names an unknown market/,
+      ],
+    ],
+  ])('names what refers to nothing, or is there twice: %j', async (statements, told) => {
+    await tamper(...statements);
+    const texts = (await damagesOf()).map(({ what }) => what as string);
+    for (const text of told) expect(texts).toContainEqual(expect.stringMatching(text));
+  });
+
+  it('names segments of no token', async () => {
+    await tamper('DELETE FROM tokens');
+    expect((await check()).stderr).toMatch(
+      /^snapshots: a segment of token_id 0, which does not exist$/m,
+    );
+  });
+
+  it('names a missing pepper, and a database that cannot be opened', async () => {
+    rmSync(path.join(data, 'pepper'));
+    expect((await check()).stderr).toMatch(/^keys: pepper is missing$/m);
+    const handle = openSync(file, 'r+');
+    writeSync(handle, Buffer.alloc(3 * 4096, 7), 0, 3 * 4096, 0);
+    closeSync(handle);
+    const ended = await check();
+    expect(ended.stderr).toMatch(/^database: .*fathom.duckdb cannot be opened: /);
+    expect(ended.status).toBe(1);
+  });
+
+  it('finds a flipped bit in a block of the file', async () => {
+    // DuckDB has a checksum on each block of 256 KiB; segments' entries are in one that begins with their ids.
+    const { bytes, at } = await withStoreOf(data, (store) => {
+      const { database } = store as unknown as { database: Database };
+      return database
+        .rows(`SELECT min(block_id) FROM pragma_storage_info('segment_parts') WHERE block_id >= 0`)
+        .then(([[block]]) => ({
+          bytes: readFileSync(file),
+          at: 3 * 4096 + (block as number) * 2 ** 18 + 5000,
+        }));
+    });
+    bytes[at] ^= 1;
+    writeFileSync(file, bytes);
+    const ended = await check();
+    expect(ended.stderr).toMatch(/^snapshots: table segment_parts cannot be read: .*checksum/m);
+    expect(ended.status).toBe(1);
+  });
+});
