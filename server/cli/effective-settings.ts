@@ -71,7 +71,8 @@ export function effectiveSettings<S extends Readonly<Record<string, Setting>>>(
 /** A flag that is not given is undefined, false where it is a switch, empty where it may be repeated. */
 function flagTexts(flag: unknown): readonly string[] {
   if (Array.isArray(flag)) return flag.map(String);
-  return flag === undefined || flag === false ? [] : [String(flag)];
+  if (flag === true) return ['true'];
+  return typeof flag === 'string' ? [flag] : [];
 }
 
 function valueOf(setting: Setting, given: Given | null): unknown {
