@@ -46,9 +46,8 @@ const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
  * Linux, where each thread has its own nice value; elsewhere the whole process may share one. Needs no privileges.
  */
 export const THREAD_NICENESS = process.platform === 'linux' ? 10 : 0;
-/** A task without an answer after this hangs: its thread is replaced. Somebody waits for a page. */
+/** A thread that works on a task for longer hangs, and is replaced. */
 const TASK_DEADLINE_MS = 60_000;
-const PAGE_DEADLINE_MS = 30_000;
 /** A thread ends within this, unless it hangs in code that is not JavaScript. */
 const THREAD_END_MS = 5_000;
 /** Every thread must answer a first task within this. */
@@ -65,7 +64,9 @@ export interface PoolOptions {
   onError: (error: Error) => void;
   /** Gets how long a page waited before it began. */
   onPageBegan?: (waitedMs: number) => void;
-  /** In place of the usual deadlines of tasks. */
+  /** Bounds of each thread's heap, in MiB. */
+  heaps?: { maxYoungGenerationSizeMb: number; maxOldGenerationSizeMb: number };
+  /** In place of the usual deadline of a task. */
   taskDeadlineMs?: number;
 }
 
@@ -105,14 +106,18 @@ export class ComputePool {
   private readonly scheduler: Scheduler;
   private pending = 0;
   private posted = 0;
-  private running = 0;
+  /** Threads without a task, and who waits for one. */
+  private freeThreads: number;
+  private readonly waiters: (() => void)[] = [];
   private lost = false;
   private closed: Promise<void> | null = null;
+  private ended = false;
   private whenIdle: (() => void) | null = null;
 
   constructor(private readonly options: PoolOptions) {
     const { threads = availableParallelism(), pageLimits, onError } = options;
     this.threads = threads;
+    this.freeThreads = threads;
     const limits = workLimits(threads);
     this.scheduler = new Scheduler(threads, { ...limits, page: { ...limits.page, ...pageLimits } });
     this.piscina = new Piscina({
@@ -124,9 +129,8 @@ export class ComputePool {
       idleTimeout: Infinity,
       // Tasks are synchronous, so a thread may block while it waits: the shortest way to wake it.
       atomics: 'sync',
-      // Tasks with a signal would take turns at the end of the queue.
-      stricterFIFO: true,
       niceIncrement: THREAD_NICENESS,
+      ...(options.heaps === undefined ? {} : { resourceLimits: options.heaps }),
     });
     this.piscina.on('error', onError);
   }
@@ -143,7 +147,7 @@ export class ComputePool {
 
   /** Threads that run a task. */
   get busyThreads(): number {
-    return Math.min(this.running, this.threads);
+    return this.threads - this.freeThreads;
   }
 
   /** Tasks given to the threads since the start. */
@@ -221,10 +225,12 @@ export class ComputePool {
     input: TaskInput<K>,
     transfer: ArrayBuffer[] = [],
   ): Promise<TaskResult<K>> => {
-    const usualMs = WORK_OF_TASK[name] === 'page' ? PAGE_DEADLINE_MS : TASK_DEADLINE_MS;
-    const { taskDeadlineMs = usualMs, onError } = this.options;
+    const { taskDeadlineMs = TASK_DEADLINE_MS, onError } = this.options;
+    // Piscina has a queue, too, but does not tell when a task leaves it.
+    if (this.freeThreads > 0) this.freeThreads--;
+    else await new Promise<void>((resolve) => this.waiters.push(resolve));
+    if (this.ended) throw new PoolClosedError('the compute pool has ended');
     this.posted++;
-    this.running++;
     const ending = new AbortController();
     const { signal } = ending;
     const run = this.piscina.run(input, { name, transferList: transfer, signal });
@@ -240,12 +246,14 @@ export class ComputePool {
       onError(lost);
       throw lost;
     } finally {
-      this.running--;
+      const next = this.waiters.shift();
+      if (next === undefined) this.freeThreads++;
+      else next();
     }
   };
 
   /**
-   * Replaces the thread of a task, if a thread has begun it, and waits until it has ended.
+   * Replaces the thread of a task, and waits until it has ended.
    * @throws TaskStuckError where it does not
    */
   private async endThread(ending: AbortController): Promise<void> {
@@ -297,6 +305,8 @@ export class ComputePool {
       const idle = new Promise<void>((resolve) => (this.whenIdle = resolve));
       await withDeadline(idle, CLOSE_DEADLINE_MS, 'drain').catch(() => undefined);
     }
+    this.ended = true;
+    for (const wake of this.waiters.splice(0)) wake();
     await this.piscina.destroy();
   }
 }

@@ -1,6 +1,7 @@
 /** Every endpoint of the API, and their handlers. An endpoint that is not listed here is not served. */
 import type { DepthSource, TokenQueue } from '../storage/contract.js';
 import type { Handlers } from './api/endpoint.js';
+import { replyMemory } from './api/replies.js';
 import type { Clock } from './clock.js';
 import { coverageHandler, getCoverage } from './depth/coverage.js';
 import {
@@ -15,6 +16,7 @@ import { dlmmPoolsHandler, getDlmmPools } from './lp/dlmm-pools.js';
 import { dlmmHandler, getDlmm } from './lp/dlmm.js';
 import { getLpCheatSheet, lpCheatSheetHandler } from './lp/lp-cheat-sheet.js';
 import type { LpTools } from './lp/lp-tools.js';
+import { DEFAULT_SHARES } from './memory.js';
 import { dcaOrdersHandler, getDcaOrders } from './orders/dca-orders.js';
 import { dcaPressureHandler, getDcaPressure } from './orders/dca-pressure.js';
 import { getLimitOrders, limitOrdersHandler } from './orders/limit-orders.js';
@@ -47,7 +49,7 @@ export const ENDPOINTS = {
   getUsage,
 } as const;
 
-interface LiveServices extends MarketDepthServices {
+interface LiveServices extends Omit<MarketDepthServices, 'kept'> {
   depth: DepthSource;
   limiter: Limiter;
   topScores: TopScores;
@@ -57,6 +59,8 @@ interface LiveServices extends MarketDepthServices {
   /** Mints that count as the quote side of a pool, by priority. */
   quotes: readonly string[];
   queue: TokenQueue;
+  /** Memory for kept replies. */
+  keptReplyBytes?: number;
   clock: Clock;
   log: Log;
 }
@@ -64,9 +68,11 @@ interface LiveServices extends MarketDepthServices {
 export type LiveHandlers = Omit<Handlers<typeof ENDPOINTS>, 'getReplay' | 'getReplayPlan'>;
 
 /** All handlers but those of replay, which are made with the server. */
-export function liveHandlers(services: LiveServices): LiveHandlers {
-  const { tokens, topScores, holderFlows, lp, quotes } = services;
-  const lpServices = { lp, tokens: tokens.table, quotes };
+export function liveHandlers(live: LiveServices): LiveHandlers {
+  const { tokens, topScores, holderFlows, lp, quotes } = live;
+  const kept = replyMemory(live.keptReplyBytes ?? DEFAULT_SHARES.keptReplies);
+  const services = { ...live, kept };
+  const lpServices = { lp, tokens: tokens.table, quotes, kept };
   return {
     getScore: scoreHandler(services),
     postScore: batchScoreHandler(services),
@@ -75,7 +81,7 @@ export function liveHandlers(services: LiveServices): LiveHandlers {
     getDcaPressure: dcaPressureHandler(services),
     getDcaOrders: dcaOrdersHandler(services),
     getLimitOrders: limitOrdersHandler(services),
-    ...holderHandlers(holderFlows),
+    ...holderHandlers(holderFlows, kept),
     getDlmm: dlmmHandler(lpServices),
     getDlmmPools: dlmmPoolsHandler(lpServices),
     getLpCheatSheet: lpCheatSheetHandler(lpServices),

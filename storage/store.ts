@@ -58,9 +58,20 @@ import { Turns } from './turns.js';
 export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
   /** Called when work in the background fails; `work` names it for the log. */
   onBackgroundError?: (error: unknown, work: string) => void;
-  /** What DuckDB may take for itself. */
-  memoryLimitMiB?: number;
+  memory?: StoreMemory;
   threads?: number;
+}
+
+/** Bytes that a store may take. */
+export interface StoreMemory {
+  /** DuckDB for itself. */
+  database?: number;
+  /** Tokens' directories. */
+  directories?: number;
+  /** Entries of the newest segments. */
+  newestSegments?: number;
+  /** Owners of the holder histories that the latest commits changed. */
+  owners?: number;
 }
 
 const DEFAULT_MEMORY_LIMIT_MIB = 1024;
@@ -147,10 +158,15 @@ export class Store implements StoreOperations {
       if (error instanceof StoreUnavailableError) return;
       options.onBackgroundError?.(error, work);
     };
+    const { memory = {} } = options;
+    const limitMiB =
+      memory.database === undefined
+        ? DEFAULT_MEMORY_LIMIT_MIB
+        : Math.floor(memory.database / 2 ** 20);
     let database: Database | null = null;
     try {
       database = await Database.openFile(file, {
-        memoryLimitMiB: options.memoryLimitMiB ?? DEFAULT_MEMORY_LIMIT_MIB,
+        memoryLimitMiB: limitMiB,
         threads: options.threads ?? DEFAULT_THREADS,
         acceptDamagedLog: options.acceptDamagedLog,
         onLogNotice: options.onLogNotice,
@@ -166,8 +182,8 @@ export class Store implements StoreOperations {
         hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
         onError: onFailed('writing the queue'),
       });
-      const directories = await Directories.load(database, onFailed('reading segments'));
-      const holderTokens = await HolderTokens.load(database);
+      const directories = await Directories.load(database, onFailed('reading segments'), memory);
+      const holderTokens = await HolderTokens.load(database, memory.owners);
       const commits = new Commits(database, catalog, directories, holderTokens, {
         onDamage: onFailed('reading a segment'),
         ...options,

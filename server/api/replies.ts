@@ -128,28 +128,33 @@ export class KeptReply<T = unknown> {
   constructor(readonly document: T) {}
 }
 
-/** A bounded cache of replies by keys that name everything they depend on. */
-export class KeptReplies<T> {
-  private readonly replies: LRUCache<string, KeptReply<T>>;
+/** The kept replies of all endpoints. */
+export type ReplyMemory = LRUCache<string, KeptReply>;
 
+export function replyMemory(maxBytes: number): ReplyMemory {
+  return new LRUCache({ maxSize: maxBytes });
+}
+
+/** An endpoint's kept replies, by keys that name everything they depend on. */
+export class KeptReplies<T> {
   /**
-   * @param sizeOf size of a document, in a unit of the caller's choice
-   * @param maxSize total size of the cached replies, in the same unit
+   * @param name of the endpoint
+   * @param bytesOf a document with its encoded forms
    */
-  constructor({ sizeOf, maxSize }: { sizeOf: (document: T) => number; maxSize: number }) {
-    // lru-cache wants positive whole numbers.
-    const sizeCalculation = ({ document }: KeptReply<T>) => Math.max(1, sizeOf(document));
-    this.replies = new LRUCache({ maxSize, sizeCalculation });
-  }
+  constructor(
+    private readonly memory: ReplyMemory,
+    private readonly name: string,
+    private readonly bytesOf: (document: T) => number,
+  ) {}
 
   find(key: string): KeptReply<T> | null {
-    return this.replies.get(key) ?? null;
+    return (this.memory.get(`${this.name} ${key}`) as KeptReply<T> | undefined) ?? null;
   }
 
-  /** Caches a document, unless it alone exceeds the bound. */
+  /** Keeps a document, unless it alone exceeds the bound. */
   put(key: string, document: T): KeptReply<T> {
     const reply = new KeptReply(document);
-    this.replies.set(key, reply);
+    this.memory.set(`${this.name} ${key}`, reply, { size: this.bytesOf(document) });
     return reply;
   }
 

@@ -19,8 +19,6 @@ import {
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { ANY_ORIGIN } from '../http/cors.js';
 import { ENGINE_NAMES, type EngineName } from '../http/engine.js';
-import { FRAGMENTS_BYTES } from '../replay/fragments.js';
-import { COLUMN_BYTES } from '../replay/segment-columns.js';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log.js';
 import {
   type Effective,
@@ -28,6 +26,14 @@ import {
   type Setting,
   variableOf,
 } from './effective-settings.js';
+import {
+  DEFAULT_MEMORY_MIB,
+  defaultThreads,
+  divideMemory,
+  leastMemoryMib,
+  MAX_COLUMNS_MIB,
+  type Shares,
+} from '../memory.js';
 import { duration, type FlagValues, instant, oneOf, wholeNumber } from './flags.js';
 
 /** Default of mainchain's native token. */
@@ -42,8 +48,6 @@ const MAX_EVM_CHAIN_ID = 2 ** 48;
 const MAX_QUOTE_TOKENS = 100;
 const MIB = 2 ** 20;
 const MAX_MEMORY_MIB = 2 ** 20;
-/** The columns are in one ArrayBuffer. */
-const MAX_COLUMNS_MIB = 2 ** 12;
 const DEFAULT_STALE_AFTER = '1h';
 const MAX_STALE_AFTER = '36500d';
 const MAX_RETENTION = '36500d';
@@ -188,14 +192,19 @@ const FLAGS = {
     1,
     MAX_EVM_CHAIN_ID,
   ),
+  'memory-mib': whole(
+    'N',
+    'MiB of memory for the whole process: its threads, and all caches, which share what is left',
+    DEFAULT_MEMORY_MIB,
+    1,
+    MAX_MEMORY_MIB,
+  ),
   'fragments-memory-mib': mebibytes(
-    'MiB of memory for fragments of pages; 0 turns them off',
-    FRAGMENTS_BYTES,
+    'MiB of that for fragments of pages; 0 turns them off',
     MAX_MEMORY_MIB,
   ),
   'columns-memory-mib': mebibytes(
-    `MiB of memory for decoded cells of segments, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
-    COLUMN_BYTES,
+    `MiB of that for decoded cells of segments, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
     MAX_COLUMNS_MIB,
   ),
   'lenient-parameters': {
@@ -268,17 +277,16 @@ export interface ServeOptions {
   asOfS: number | null;
   /** Greatest age of a newest snapshot that is not stale. */
   staleAfterS: number;
-  /** Worker threads; null: one per core. */
-  threads: number | null;
+  /** Worker threads. */
+  threads: number;
   plans: Plans;
   native: NativeCurrency;
   /** Mints that count as the quote side of a pool, by priority. */
   quotes: readonly string[];
   /** Numeric id of the EVM chain. */
   evmChainId: number;
-  fragmentBytes: number;
-  /** Memory for segments' columns. */
-  columnBytes: number;
+  /** Memory of each share. */
+  memory: Shares;
   /** Where /healthz, /readyz and /metrics are; null: with the API. */
   admin: { host: string; port: number } | null;
   log: { level: LogLevel; format: LogFormat };
@@ -296,7 +304,9 @@ type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
 
 /** Every setting, and where it comes from. @throws UsageError with a line for each fault */
 export function effective(flags: ServeFlags) {
-  return effectiveSettings(SETTINGS, flags, checkAdmin);
+  return effectiveSettings(SETTINGS, flags, (read) =>
+    allOf([() => checkAdmin(read), () => checkMemory(read)]),
+  );
 }
 
 /** @throws UsageError if the settings of the operators' port contradict others */
@@ -315,29 +325,56 @@ function checkAdmin(read: Partial<Record<SettingName, Effective>>): void {
   }
 }
 
+/** @throws UsageError if the memory does not do for the threads and the shares that are given */
+function checkMemory(read: Partial<Record<SettingName, Effective>>): void {
+  const { 'memory-mib': memory, threads } = read;
+  const { 'fragments-memory-mib': fragments, 'columns-memory-mib': columns } = read;
+  if (!memory || !threads || !fragments || !columns) return;
+  const memoryMib = memory.value as number;
+  const given = givenShares(fragments.value as number | null, columns.value as number | null);
+  const count = (threads.value as number | null) ?? defaultThreads(memoryMib, given);
+  const leastMib = leastMemoryMib(count, given);
+  if (memoryMib >= leastMib) return;
+  const shares = Object.keys(given).length === 0 ? '' : ' and these shares';
+  throw new UsageError(
+    `${memory.given?.from ?? '--memory-mib'}: expected at least ${leastMib} for ${count} worker threads${shares}, not ${memoryMib}`,
+  );
+}
+
+function givenShares(fragments: number | null, columns: number | null): Partial<Shares> {
+  return {
+    ...(fragments === null ? {} : { fragments }),
+    ...(columns === null ? {} : { columns }),
+  };
+}
+
 /**
  * The settings of `serve`.
+ * @param maxDefaultThreads the most worker threads where no setting says how many
  * @throws UsageError with a line for each fault
  */
-export function serveOptions(flags: ServeFlags): ServeOptions {
+export function serveOptions(flags: ServeFlags, maxDefaultThreads = Infinity): ServeOptions {
   const { settings } = effective(flags);
   const valueOf = <N extends SettingName>(name: N) =>
     settings[name].value as SettingValue<(typeof SETTINGS)[N]>;
   const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
   const adminPort = valueOf('admin-port');
+  const memoryMib = valueOf('memory-mib');
+  const given = givenShares(valueOf('fragments-memory-mib'), valueOf('columns-memory-mib'));
+  const threads =
+    valueOf('threads') ?? Math.min(maxDefaultThreads, defaultThreads(memoryMib, given));
   return {
     directory: path.resolve(valueOf('data')),
     host: valueOf('host'),
     port: valueOf('port'),
     asOfS: valueOf('as-of'),
     staleAfterS: valueOf('stale-after'),
-    threads: valueOf('threads'),
     plans: valueOf('plans'),
     native,
     quotes: valueOf('quote-tokens') ?? defaultQuoteTokens(native.mint),
     evmChainId: valueOf('evm-chain-id'),
-    fragmentBytes: valueOf('fragments-memory-mib'),
-    columnBytes: valueOf('columns-memory-mib'),
+    threads,
+    memory: divideMemory(memoryMib, threads, given),
     admin: adminPort === null ? null : { host: valueOf('admin-host'), port: adminPort },
     log: {
       level: valueOf('log-level'),
@@ -356,11 +393,11 @@ function whole(placeholder: string, meaning: string, fallback: number, min: numb
   return { kind: 'text', placeholder, meaning, default: String(fallback), fallback, read } as const;
 }
 
-/** A setting in MiB, read as bytes. */
-function mebibytes(meaning: string, fallback: number, maxMib: number) {
+/** A share of --memory-mib in MiB, read as bytes. */
+function mebibytes(meaning: string, maxMib: number) {
   const read = (text: string, from: string) => MIB * wholeNumber(text, from, 0, maxMib);
-  const shown = { placeholder: 'N', meaning, default: String(fallback / MIB) };
-  return { kind: 'text', ...shown, fallback, read } as const;
+  const shown = { placeholder: 'N', meaning, default: 'its share' };
+  return { kind: 'text', ...shown, fallback: null, read } as const;
 }
 
 function currencyCode(code: string, from: string): string {

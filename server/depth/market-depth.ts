@@ -10,7 +10,7 @@ import { CHAINS, EXCHANGE_TYPES, type ExchangeType } from '../../compute/market.
 import type { KeyRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
-import { KeptReplies, type KeptReply, nameDataTime } from '../api/replies.js';
+import { KeptReplies, type KeptReply, nameDataTime, type ReplyMemory } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -134,10 +134,9 @@ export const getMarketDepth = defineEndpoint({
   errors: ['token_not_found'],
 });
 
-/** Levels in all kept replies: about 200 bytes each, encoded forms included. */
-const MAX_KEPT_LEVELS = 200_000;
-/** Size of a reply without levels, in levels. */
-const REPLY_OVERHEAD_LEVELS = 10;
+/** A kept reply, encoded forms included. */
+const LEVEL_BYTES = 300;
+const REPLY_BYTES = 3000;
 
 /** The currency that depth is available in beside USD. */
 export interface NativeCurrency {
@@ -148,6 +147,7 @@ export interface NativeCurrency {
 
 export interface MarketDepthServices {
   tokens: LiveTokens;
+  kept: ReplyMemory;
   native: NativeCurrency;
   /** Whether a key only gets delayed depth. */
   isDelayed?: (key: KeyRecord) => boolean;
@@ -163,10 +163,11 @@ interface DepthRequest extends DepthQuery {
 
 export function marketDepthHandler(services: MarketDepthServices): Handler<typeof getMarketDepth> {
   const { tokens } = services;
-  const replies = new KeptReplies<DepthDocument>({
-    sizeOf: ({ depth_data: levels }) => levels.length + REPLY_OVERHEAD_LEVELS,
-    maxSize: MAX_KEPT_LEVELS,
-  });
+  const replies = new KeptReplies<DepthDocument>(
+    services.kept,
+    'market-depth',
+    ({ depth_data: levels }) => LEVEL_BYTES * levels.length + REPLY_BYTES,
+  );
   type DepthReply = KeptReply<DepthDocument>;
   const reply = (
     token: LiveToken,

@@ -7,9 +7,10 @@ import type { HolderSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
+import { DEFAULT_SHARES } from '../memory.js';
 
-/** Kept flows, about 100 KB each; the least recently used go first. */
-const MAX_KEPT_FLOWS = 512;
+/** A kept flow. */
+const FLOW_BYTES = 100 * 1024;
 /** After an ingest, flows requested within this time are recomputed without a request. */
 const RECENT_REQUEST_MS = 15 * 60_000;
 /** Attempts to read a token: its snapshots may be thinned before they are read. */
@@ -47,7 +48,8 @@ interface HolderFlowsOptions {
   pool: Pick<ComputePool, 'schedule'>;
   clock: Clock;
   log: Log;
-  maxKept?: number;
+  /** Memory for kept flows; the least recently used go first. */
+  maxKeptBytes?: number;
 }
 
 export class HolderFlows {
@@ -58,7 +60,8 @@ export class HolderFlows {
   private revisions = 0;
 
   constructor(private readonly options: HolderFlowsOptions) {
-    this.kept = new LRUCache({ max: options.maxKept ?? MAX_KEPT_FLOWS });
+    const { maxKeptBytes = DEFAULT_SHARES.holders / 2 } = options;
+    this.kept = new LRUCache({ max: Math.ceil(maxKeptBytes / FLOW_BYTES) });
     this.follower = new Follower({
       work: async ([tokenAddress]) => {
         if (this.kept.peek(tokenAddress)?.stale) await this.work(tokenAddress);

@@ -8,7 +8,7 @@ import {
 } from '../../compute/holders/flow-plan.js';
 import type { HolderFlow } from '../../compute/holders/flow.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies } from '../api/replies.js';
+import { KeptReplies, type ReplyMemory } from '../api/replies.js';
 import { chainKey, count, document, flag, list, tokenAddress, word } from '../api/schemas.js';
 import { whenReady } from '../follower.js';
 import {
@@ -139,16 +139,23 @@ export const postWhaleActivity = defineEndpoint({
   errors: [],
 });
 
-/** Wallets and days of all kept replies: about 300 bytes each, encoded forms included. */
-const MAX_KEPT_ITEMS = 250_000;
+/** A day of a wallet in a kept reply, encoded forms included. */
+const ITEM_BYTES = 300;
 /** Size of a wallet beside its days, in days: its changes are five times as long. */
 const WALLET_ITEMS = 5;
 
-export function holderHandlers(flows: HolderFlows): {
+export function holderHandlers(
+  flows: HolderFlows,
+  kept: ReplyMemory,
+): {
   getWhaleActivity: Handler<typeof getWhaleActivity>;
   postWhaleActivity: Handler<typeof postWhaleActivity>;
 } {
-  const replies = new KeptReplies<FlowDocument>({ sizeOf: itemsOf, maxSize: MAX_KEPT_ITEMS });
+  const replies = new KeptReplies<FlowDocument>(
+    kept,
+    'whale-activity',
+    (document) => ITEM_BYTES * itemsOf(document),
+  );
   const reply = (address: string, found: TokenFlow | null, view: FlowView) =>
     found === null
       ? flowDocument(address, null, view)

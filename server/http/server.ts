@@ -1,6 +1,7 @@
 /** The HTTP server: accepts requests, bounds the bytes of their replies, and drains when it closes. */
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../log.js';
+import { DEFAULT_SHARES } from '../memory.js';
 import { BytesInFlight, type BytesInFlightLimits } from './budget.js';
 import type { EngineRequest, HttpEngine } from './engine.js';
 import { Exchange, type ExchangeHost } from './exchange.js';
@@ -13,14 +14,21 @@ export interface HttpLimits extends BytesInFlightLimits {
   drainLimitMs: number;
 }
 
-export const HTTP_LIMITS: Readonly<HttpLimits> = {
-  maxBytesInFlight: 256 * 1024 * 1024,
-  maxBytesInFlightPerKey: 64 * 1024 * 1024,
-  maxKeylessBytesInFlight: 32 * 1024 * 1024,
-  stallLimitMs: 30_000,
-  leastBytesPerS: 512,
-  drainLimitMs: 10_000,
-};
+/** The limits where replies that clients have yet to take may have so much memory. */
+export function httpLimits(replyBytes: number): HttpLimits {
+  const keyless = Math.floor(replyBytes / 8);
+  return {
+    maxBytesInFlight: replyBytes - keyless,
+    // A page of 100,000 cells as plain JSON, 5 MB, has to fit.
+    maxBytesInFlightPerKey: Math.floor(replyBytes / 3),
+    maxKeylessBytesInFlight: keyless,
+    stallLimitMs: 30_000,
+    leastBytesPerS: 512,
+    drainLimitMs: 10_000,
+  };
+}
+
+export const HTTP_LIMITS: Readonly<HttpLimits> = httpLimits(DEFAULT_SHARES.replies);
 
 /** A reader that stood still for less is not cut to make room for others. */
 const MIN_STALL_MS = 1000;

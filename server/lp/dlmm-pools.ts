@@ -4,7 +4,7 @@ import { DLMM_SORTS } from '../../compute/lp/dlmm-board.js';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { KeptReplies } from '../api/replies.js';
+import { KeptReplies, type ReplyMemory } from '../api/replies.js';
 import {
   bounded,
   chainKey,
@@ -107,14 +107,14 @@ export const getDlmmPools = defineEndpoint({
   errors: [],
 });
 
-/** Rows of all kept replies: about 1 KB each, encoded forms included. */
-const MAX_KEPT_ROWS = 50_000;
-/** Size of a reply beside its rows, in rows. */
-const REPLY_OVERHEAD_ROWS = 2;
+/** A row in a kept reply, and the reply beside its rows, encoded forms included. */
+const ROW_BYTES = 2048;
+const REPLY_BYTES = 2048;
 
 export interface DlmmPoolsServices {
   lp: Pick<LpTools, 'poolBoard' | 'labelRevision'>;
   tokens: Pick<TokenTable, 'token'>;
+  kept: ReplyMemory;
   /** Mints of quote tokens, highest rank first. */
   quotes: readonly string[];
 }
@@ -123,11 +123,13 @@ export function dlmmPoolsHandler({
   lp,
   tokens,
   quotes,
+  kept,
 }: DlmmPoolsServices): Handler<typeof getDlmmPools> {
-  const replies = new KeptReplies<BoardDocument>({
-    sizeOf: ({ data }) => data.length + REPLY_OVERHEAD_ROWS,
-    maxSize: MAX_KEPT_ROWS,
-  });
+  const replies = new KeptReplies<BoardDocument>(
+    kept,
+    'dlmm-pools',
+    ({ data }) => ROW_BYTES * data.length + REPLY_BYTES,
+  );
   return (call) =>
     lp.poolBoard.use((board) => {
       const { chain, period, sort, minTvlUsd, mint } = boardQuery(call);

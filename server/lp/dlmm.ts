@@ -4,7 +4,7 @@ import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-boar
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import type { AskedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, nameDataTime } from '../api/replies.js';
+import { KeptReplies, nameDataTime, type ReplyMemory } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -134,8 +134,9 @@ const CHIP_DEFINITIONS: readonly { key: ChipKey; label: string; tip: string }[] 
   { key: 'fees', label: 'Most fees', tip: "The most fees this hour, of this token's pools." },
 ];
 
-/** Pools of all kept replies: about 1 KB each, encoded forms included. */
-const MAX_KEPT_POOLS = 50_000;
+/** A pool in a kept reply, and the reply beside its pools, encoded forms included. */
+const POOL_BYTES = 4096;
+const REPLY_BYTES = 4096;
 /** Replies with more pools than this are kept for MANY_POOLS_EVERY_MS. */
 const MANY_POOLS = 100;
 const MANY_POOLS_EVERY_MS = 500;
@@ -143,13 +144,15 @@ const MANY_POOLS_EVERY_MS = 500;
 export interface DlmmServices {
   lp: Pick<LpTools, 'poolBoard'>;
   tokens: Pick<TokenTable, 'token'>;
+  kept: ReplyMemory;
 }
 
-export function dlmmHandler({ lp, tokens }: DlmmServices): Handler<typeof getDlmm> {
-  const replies = new KeptReplies<PoolsDocument>({
-    sizeOf: ({ pools }) => pools.length,
-    maxSize: MAX_KEPT_POOLS,
-  });
+export function dlmmHandler({ lp, tokens, kept }: DlmmServices): Handler<typeof getDlmm> {
+  const replies = new KeptReplies<PoolsDocument>(
+    kept,
+    'dlmm',
+    ({ pools }) => POOL_BYTES * pools.length + REPLY_BYTES,
+  );
   return ({ token, exchange }) =>
     lp.poolBoard.use((board) => {
       const known = tokens.token(token.address);

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { LP_DENOMINATORS, LP_WINDOWS } from '../../compute/lp/fee-density.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { KeptReplies } from '../api/replies.js';
+import { KeptReplies, type ReplyMemory } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -76,24 +76,26 @@ export const getLpCheatSheet = defineEndpoint({
   errors: [],
 });
 
-/** Rows of all kept replies: about 1 KB each, encoded forms included. */
-const MAX_KEPT_ROWS = 50_000;
-/** Size of a reply beside its rows, in rows. */
-const REPLY_OVERHEAD_ROWS = 2;
+/** A row in a kept reply, and the reply beside its rows, encoded forms included. */
+const ROW_BYTES = 1024;
+const REPLY_BYTES = 2048;
 
 export interface LpCheatSheetServices {
   lp: Pick<LpTools, 'feeDensity' | 'labelRevision'>;
   tokens: Pick<TokenTable, 'token'>;
+  kept: ReplyMemory;
 }
 
 export function lpCheatSheetHandler({
   lp,
   tokens,
+  kept,
 }: LpCheatSheetServices): Handler<typeof getLpCheatSheet> {
-  const replies = new KeptReplies<FeeDensityDocument>({
-    sizeOf: ({ data }) => data.length + REPLY_OVERHEAD_ROWS,
-    maxSize: MAX_KEPT_ROWS,
-  });
+  const replies = new KeptReplies<FeeDensityDocument>(
+    kept,
+    'lp-cheat-sheet',
+    ({ data }) => ROW_BYTES * data.length + REPLY_BYTES,
+  );
   return ({ query }) =>
     lp.feeDensity.use((board) => {
       const { window, denominator, limit } = query;

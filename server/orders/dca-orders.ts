@@ -3,7 +3,13 @@ import Type, { type Static } from 'typebox';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies, type KeptReply, nameDataTime, Versions } from '../api/replies.js';
+import {
+  KeptReplies,
+  type KeptReply,
+  nameDataTime,
+  type ReplyMemory,
+  Versions,
+} from '../api/replies.js';
 import { count, document, most, tokenAddress, word } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
 import { whenReady } from '../follower.js';
@@ -17,12 +23,7 @@ import {
 } from '../tokens/token-fields.js';
 import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';
 import { Turns } from '../../storage/turns.js';
-import {
-  dcaOrder,
-  dcaOrderDocument,
-  MAX_KEPT_ORDERS,
-  REPLY_OVERHEAD_ORDERS,
-} from './order-documents.js';
+import { dcaOrder, dcaOrderDocument, ORDER_BYTES, REPLY_BYTES } from './order-documents.js';
 import type { LiveOrders } from './live-orders.js';
 
 const MAX_ORDERS = 50;
@@ -79,6 +80,7 @@ interface DcaOrdersServices {
   tokens: LiveTokens;
   orders: Pick<LiveOrders, 'dca'>;
   clock: Clock;
+  kept: ReplyMemory;
 }
 
 type DcaOrdersDocument = Static<(typeof getDcaOrders)['response']>;
@@ -96,8 +98,8 @@ interface OrdersRequest {
 const NONE: readonly DcaOrder[] = [];
 
 export function dcaOrdersHandler(services: DcaOrdersServices): Handler<typeof getDcaOrders> {
-  const { tokens, orders, clock } = services;
-  const replies = new DcaReplies();
+  const { tokens, orders, clock, kept } = services;
+  const replies = new DcaReplies(kept);
   return ({ token: asked, query, exchange }) => {
     const ranges = readSizeRanges(query);
     orders.dca.checkReadable();
@@ -118,12 +120,14 @@ export function dcaOrdersHandler(services: DcaOrdersServices): Handler<typeof ge
 /** Keeps replies until their data change. */
 class DcaReplies {
   private readonly versions = new Versions();
-  private readonly kept = new KeptReplies<DcaOrdersDocument>({
-    sizeOf: ({ orders }) => orders.length + REPLY_OVERHEAD_ORDERS,
-    maxSize: MAX_KEPT_ORDERS,
-  });
+  private readonly kept: KeptReplies<DcaOrdersDocument>;
   /** Unfinished replies on tokens with many orders. */
   private readonly pending = new Map<string, Promise<DcaOrdersReply>>();
+
+  constructor(memory: ReplyMemory) {
+    const bytesOf = ({ orders }: DcaOrdersDocument) => ORDER_BYTES * orders.length + REPLY_BYTES;
+    this.kept = new KeptReplies(memory, 'dca-orders', bytesOf);
+  }
 
   get(request: OrdersRequest): DcaOrdersReply | Promise<DcaOrdersReply> {
     const key = this.keyOf(request);

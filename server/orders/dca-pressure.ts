@@ -10,7 +10,7 @@ import {
   topOrdersOf,
 } from '../../compute/orders/pressure.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReplies } from '../api/replies.js';
+import { KeptReplies, type ReplyMemory, Versions } from '../api/replies.js';
 import { count, document, flag, most, nullable, usd, word } from '../api/schemas.js';
 import {
   boardToken,
@@ -20,12 +20,7 @@ import {
   sizeRangeParameters,
   type SizeRanges,
 } from '../tokens/token-fields.js';
-import {
-  dcaOrder,
-  dcaOrderDocument,
-  MAX_KEPT_ORDERS,
-  REPLY_OVERHEAD_ORDERS,
-} from './order-documents.js';
+import { dcaOrder, dcaOrderDocument, ORDER_BYTES, REPLY_BYTES } from './order-documents.js';
 import type { LiveOrders } from './live-orders.js';
 import type { Pressure } from './pressure-board.js';
 
@@ -123,9 +118,10 @@ export const getDcaPressure = defineEndpoint({
 });
 
 /** Documents up to this size are encoded once for all requests, larger ones off the event loop. */
-const MAX_ENCODED_ORDERS = 250;
+const MAX_ENCODED_BYTES = 500 * 1024;
 
 interface PressureServices {
+  kept: ReplyMemory;
   orders: Pick<LiveOrders, 'pressure'>;
 }
 
@@ -133,28 +129,26 @@ type PressureQuery = Call<typeof getDcaPressure>['query'];
 type PressureDocument = Static<(typeof getDcaPressure)['response']>;
 type TokenDocument = PressureDocument['tokens'][number];
 
-export function dcaPressureHandler({ orders }: PressureServices): Handler<typeof getDcaPressure> {
-  let board: Pressure | null = null;
-  let replies = emptyReplies();
+export function dcaPressureHandler({
+  orders,
+  kept,
+}: PressureServices): Handler<typeof getDcaPressure> {
+  const versions = new Versions();
+  const replies = new KeptReplies<PressureDocument>(kept, 'dca-pressure', bytesOf);
   return ({ query }) => {
     const ranges = readSizeRanges(query);
     const { current } = orders.pressure;
-    if (board !== current) replies = emptyReplies();
-    board = current;
-    const reply = replies.get(keyOf(query), () => pressureDocument(current, query, ranges));
-    return sizeOf(reply.document) <= MAX_ENCODED_ORDERS ? reply : reply.document;
+    const key = `${versions.of(current)} ${keyOf(query)}`;
+    const reply = replies.get(key, () => pressureDocument(current, query, ranges));
+    return bytesOf(reply.document) <= MAX_ENCODED_BYTES ? reply : reply.document;
   };
 }
 
-function emptyReplies(): KeptReplies<PressureDocument> {
-  return new KeptReplies({ sizeOf, maxSize: MAX_KEPT_ORDERS });
-}
-
-/** Size in orders: a token counts as two. */
-function sizeOf({ tokens }: PressureDocument): number {
+/** A token counts as much as a reply without orders. */
+function bytesOf({ tokens }: PressureDocument): number {
   return tokens.reduce(
-    (sum, { orders }) => sum + REPLY_OVERHEAD_ORDERS + orders.length,
-    REPLY_OVERHEAD_ORDERS,
+    (sum, { orders }) => sum + REPLY_BYTES + ORDER_BYTES * orders.length,
+    REPLY_BYTES,
   );
 }
 

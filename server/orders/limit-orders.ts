@@ -9,7 +9,7 @@ import {
 import type { ChainFilter } from '../api/chain.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { KeptReplies, nameDataTime, Versions } from '../api/replies.js';
+import { KeptReplies, nameDataTime, type ReplyMemory, Versions } from '../api/replies.js';
 import {
   chainFilter,
   chainKey,
@@ -27,12 +27,7 @@ import { whenReady } from '../follower.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { ordersToken, ordersTokenDocument } from '../tokens/token-fields.js';
 import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';
-import {
-  direction,
-  MAX_KEPT_ORDERS,
-  pairedSymbol,
-  REPLY_OVERHEAD_ORDERS,
-} from './order-documents.js';
+import { direction, pairedSymbol, ORDER_BYTES, REPLY_BYTES } from './order-documents.js';
 import type { LiveOrders } from './live-orders.js';
 
 const MIN_CHANGE = -0.99;
@@ -110,6 +105,7 @@ export const getLimitOrders = defineEndpoint({
 interface LimitOrdersServices {
   tokens: LiveTokens;
   orders: Pick<LiveOrders, 'limit'>;
+  kept: ReplyMemory;
 }
 
 type LimitOrdersDocument = Static<(typeof getLimitOrders)['response']>;
@@ -118,12 +114,14 @@ type LimitOrdersQuery = Call<typeof getLimitOrders>['query'];
 export function limitOrdersHandler({
   tokens,
   orders,
+  kept,
 }: LimitOrdersServices): Handler<typeof getLimitOrders> {
   const versions = new Versions();
-  const replies = new KeptReplies<LimitOrdersDocument>({
-    sizeOf: ({ orders }) => orders.length + REPLY_OVERHEAD_ORDERS,
-    maxSize: MAX_KEPT_ORDERS,
-  });
+  const replies = new KeptReplies<LimitOrdersDocument>(
+    kept,
+    'limit-orders',
+    ({ orders }) => ORDER_BYTES * orders.length + REPLY_BYTES,
+  );
   const reply = (token: LiveToken, chain: ChainFilter, query: LimitOrdersQuery) => {
     const legs = legsOf(tokens, token, chain);
     const ladders = legs.map((leg) => orders.limit.get(leg.details.address));

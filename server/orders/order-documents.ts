@@ -1,4 +1,4 @@
-/** DCA orders as replies show them, and how many orders kept replies may hold. */
+/** DCA orders as replies show them. */
 import Type, { type Static } from 'typebox';
 import {
   type DcaOrder,
@@ -11,10 +11,9 @@ import {
 import { document, nullable, number, text, tokenSymbol, usd, word } from '../api/schemas.js';
 import { currentPriceUsd, type LiveToken } from '../tokens/token-table.js';
 
-/** Orders in all kept replies of an endpoint: about 2 KB each, encoded forms included. */
-export const MAX_KEPT_ORDERS = 20_000;
-/** Size of a reply beside its orders, in orders. */
-export const REPLY_OVERHEAD_ORDERS = 2;
+/** An order in a kept reply, and the reply beside its orders, encoded forms included. */
+export const ORDER_BYTES = 2048;
+export const REPLY_BYTES = 4096;
 
 type Flows<T> = Record<`usd_next_${Timeframe}`, T>;
 

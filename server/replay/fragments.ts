@@ -16,11 +16,10 @@ import { hasFilter } from '../../compute/replay/query.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
 import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
 import type { Log } from '../log.js';
+import { DEFAULT_SHARES } from '../memory.js';
 import type { PageIdentity } from './caching.js';
 import type { MadePage } from './rendering.js';
 
-/** Memory for fragments: some 350 full pages in one coding. */
-export const FRAGMENTS_BYTES = 256 * 1024 * 1024;
 /** Memory of a segment's fragments besides their columns: objects, key. */
 const ENTRY_BYTES = 2048;
 /** Segments whose fragments may wait to be made; further ones are ordered when missed again. */
@@ -68,7 +67,7 @@ export class Fragments {
   private closing = false;
 
   constructor(private readonly options: FragmentsOptions) {
-    const { memoryBytes = FRAGMENTS_BYTES } = options;
+    const { memoryBytes = DEFAULT_SHARES.fragments } = options;
     const sizeCalculation = (one: SegmentFragments) => bytesOfFragments(one) + ENTRY_BYTES;
     this.kept = memoryBytes === 0 ? null : new LRUCache({ maxSize: memoryBytes, sizeCalculation });
   }

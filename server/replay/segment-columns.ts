@@ -14,6 +14,7 @@ import {
 } from '../../compute/segment/run.js';
 import { checkedBlock, type StoredBlock } from '../../compute/segment/segment.js';
 import type { DepthSource } from '../../storage/contract.js';
+import { DEFAULT_SHARES } from '../memory.js';
 
 /** A slice and the number of tasks that work on it; while there is one, the slice is not reused. */
 export interface RingSlice extends SharedSlice {
@@ -78,8 +79,6 @@ export class SliceRing<K> {
   }
 }
 
-/** At 12 to 20 bytes a cell some 100 full pages. */
-export const COLUMN_BYTES = 128 * 1024 * 1024;
 /** Segments remembered as used once. */
 const MAX_USED_ONCE = 65_536;
 
@@ -94,10 +93,10 @@ export class SegmentColumns {
   private readonly ring: SliceRing<number>;
   private readonly usedOnce = new LRUCache<number, true>({ max: MAX_USED_ONCE });
 
-  /** @param bytes of shared memory; 0: nothing is kept */
+  /** @param bytes of shared memory, 12 to 20 for a cell; 0: nothing is kept */
   constructor(
     private readonly depth: Pick<DepthSource, 'readStoredBlocks'>,
-    bytes: number = COLUMN_BYTES,
+    bytes: number = DEFAULT_SHARES.columns,
   ) {
     this.ring = new SliceRing(bytes);
   }

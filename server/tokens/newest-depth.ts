@@ -13,13 +13,8 @@ import {
   type SnapshotRef,
   type TokenDetails,
 } from '../../storage/contract.js';
+import { DEFAULT_SHARES } from '../memory.js';
 
-/**
- * Bytes of all held snapshots. At 12 KB for 1,000 cells, this holds the newest and the delayed
- * snapshot of some ten thousand tokens. Past it the least recently used tokens go, and requests for
- * them read the store.
- */
-const MAX_HELD_BYTES = 256 * 1024 * 1024;
 /** Bytes of a snapshot beside its columns. */
 const SNAPSHOT_OVERHEAD_BYTES = 1024;
 
@@ -44,7 +39,11 @@ export interface HeldToken {
 /** Held snapshots by token id. A token that exceeds the bound by itself is not held. */
 export type HeldDepth = LRUCache<number, HeldToken>;
 
-export function createHeldDepth(maxBytes: number = MAX_HELD_BYTES): HeldDepth {
+/**
+ * Holds snapshots within a bound of bytes, 12 KB for 1,000 cells. Past it the least recently used tokens go,
+ * and requests for them read the store.
+ */
+export function createHeldDepth(maxBytes: number = DEFAULT_SHARES.ladders): HeldDepth {
   return new LRUCache({ maxSize: maxBytes, sizeCalculation: bytesOfToken });
 }
 

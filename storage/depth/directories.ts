@@ -25,7 +25,7 @@ export interface SizedDirectory {
 }
 
 export class Directories {
-  private readonly cached = new LRUCache<number, Directory>({ maxSize: MAX_CACHED_BYTES });
+  private readonly cached: LRUCache<number, Directory>;
   private readonly loading = new Map<number, Promise<Directory>>();
   /** Segments whose blocks turned out damaged. */
   readonly damaged = new Set<number>();
@@ -38,25 +38,33 @@ export class Directories {
     readonly lists: SegmentLists = SegmentLists.none(),
     private readonly unlisted: UnlistedSegments = UnlistedSegments.unknown(),
     private lastId = 0,
-  ) {}
+    cachedBytes = MAX_CACHED_BYTES,
+  ) {
+    this.cached = new LRUCache({ maxSize: cachedBytes });
+  }
 
-  /** @param onDamage told of entries that cannot be read: each token's are then read when they are needed */
+  /**
+   * @param onDamage told of entries that cannot be read: each token's are then read when they are needed
+   * @param memory bytes of the cached directories, and of the newest segments' entries
+   */
   static async load(
     database: Database,
     onDamage: (error: unknown) => void = () => undefined,
+    memory: { directories?: number; newestSegments?: number } = {},
   ): Promise<Directories> {
     const lists = await SegmentLists.load(database);
     const [[last]] = await database.rows('SELECT max(segment_id) FROM segments');
     // A listed id is never reused, even if its segment is gone.
     const lastId = Math.max((last as number | null) ?? 0, lists.listedId);
-    const unlisted = await UnlistedSegments.load(database, lists.listedId).catch(
+    const { directories, newestSegments } = memory;
+    const unlisted = await UnlistedSegments.load(database, lists.listedId, newestSegments).catch(
       (error: unknown) => {
         if (!isDamage(error)) throw error;
         onDamage(error);
         return UnlistedSegments.unknown();
       },
     );
-    return new Directories(database, lists, unlisted, lastId);
+    return new Directories(database, lists, unlisted, lastId, directories);
   }
 
   /** The last segment id that was handed out. */

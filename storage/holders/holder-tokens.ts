@@ -12,8 +12,9 @@ import type { LostBlocks } from './lost-blocks.js';
 
 /** Tokens with holder snapshots. */
 const MAX_HOLDER_TOKENS = 100_000;
-/** Owners of all histories in memory, at about 70 bytes each: 70 MB. */
+/** Owners of all histories in memory, and what one takes. */
 const MAX_KEPT_OWNERS = 1_000_000;
+const OWNER_BYTES = 70;
 /** Attempts to read a token's blocks, each with the entries of the moment. */
 const MAX_ATTEMPTS = 16;
 
@@ -27,10 +28,7 @@ export interface HolderState {
 
 export class HolderTokens {
   /** As of committed transactions. */
-  private readonly states = new LRUCache<number, HolderState>({
-    maxSize: MAX_KEPT_OWNERS,
-    sizeCalculation: ({ owners }) => Math.max(1, owners.size),
-  });
+  private readonly states: LRUCache<number, HolderState>;
 
   /** What commits go on without, by token. */
   readonly lost = new Map<number, LostBlocks>();
@@ -39,15 +37,24 @@ export class HolderTokens {
     private readonly ids: Map<string, number>,
     private lastTokenId: number,
     private lastBlockId: number,
-  ) {}
+    keptBytes: number,
+  ) {
+    this.states = new LRUCache({
+      maxSize: Math.floor(keptBytes / OWNER_BYTES),
+      sizeCalculation: ({ owners }) => Math.max(1, owners.size),
+    });
+  }
 
-  static async load(database: Database): Promise<HolderTokens> {
+  static async load(
+    database: Database,
+    keptBytes = MAX_KEPT_OWNERS * OWNER_BYTES,
+  ): Promise<HolderTokens> {
     const tokens = await database.rows('SELECT token_address, holder_id FROM holder_tokens');
     const [[lastBlock]] = await database.rows('SELECT max(block_id) FROM holder_blocks');
     const ids = new Map(tokens as unknown as [string, number][]);
     let lastTokenId = 0;
     for (const id of ids.values()) lastTokenId = Math.max(lastTokenId, id);
-    return new HolderTokens(ids, lastTokenId, (lastBlock as number | null) ?? 0);
+    return new HolderTokens(ids, lastTokenId, (lastBlock as number | null) ?? 0, keptBytes);
   }
 
   /** Undefined if the token has no committed holder snapshot. */

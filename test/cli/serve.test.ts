@@ -6,6 +6,7 @@ import { getPriority } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { THREAD_NICENESS } from '../../compute/pool.js';
+import { defaultThreads } from '../../server/memory.js';
 import { settingsOf } from '../support/settings.js';
 import { UsageError } from '../../storage/errors.js';
 import {
@@ -239,7 +240,7 @@ describe('settings', () => {
       host: '127.0.0.1',
       port: 8080,
       asOfS: null,
-      threads: null,
+      threads: defaultThreads(2048),
       corsOrigins: [],
       stopDelayS: 0,
       lenientParameters: false,

@@ -8,6 +8,15 @@ import { COMMAND_NAMES, loadCommand } from '../../server/cli/commands.js';
 import { flagRow } from '../../server/cli/help.js';
 import { settingsOf } from '../support/settings.js';
 import { STOP_DEADLINE_MS } from '../../server/cli/commands/serve.js';
+import {
+  DEFAULT_MEMORY_MIB,
+  divideMemory,
+  leastMemoryMib,
+  PROCESS_MIB,
+  type ShareName,
+  SHARES,
+  THREAD_MIB,
+} from '../../server/memory.js';
 import { FLAT_DATASETS } from '../../storage/contract.js';
 import {
   codeSpans,
@@ -246,6 +255,25 @@ describe('references', () => {
     );
     expect(paths.length).toBeGreaterThan(30);
     for (const name of paths) expect(existsSync(name), name).toBe(true);
+  });
+});
+
+describe("docs/operating.md's memory", () => {
+  it('has a row for every share, with its figures', () => {
+    const section = documentNamed('docs/operating.md')
+      .text.split('## Memory\n')[1]
+      .split('\n## ')[0];
+    const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+    const shares = divideMemory(DEFAULT_MEMORY_MIB, 2);
+    expect(rows.map(tableCells).map(([name, , ...figures]) => [name, ...figures])).toEqual(
+      Object.entries(SHARES).map(([name, { leastMib, percent }]) => {
+        const mib = Math.round(shares[name as ShareName] / 2 ** 20);
+        return [name, String(leastMib), `${percent}%`, String(mib)];
+      }),
+    );
+    expect(section).toContain(`${PROCESS_MIB} MiB`);
+    expect(section).toContain(`${THREAD_MIB} MiB`);
+    expect(section).toContain(`is ${leastMemoryMib(1)} MiB with one thread`);
   });
 });
 

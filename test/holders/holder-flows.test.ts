@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => flows.close());
 
-function makeFlows(maxKept?: number): HolderFlows {
+function makeFlows(maxKeptBytes?: number): HolderFlows {
   const run = (_: string, input: HolderFlowInput) => {
     tasks++;
     return Promise.resolve(holderFlow(input));
@@ -47,7 +47,7 @@ function makeFlows(maxKept?: number): HolderFlows {
     pool,
     clock,
     log,
-    ...(maxKept === undefined ? {} : { maxKept }),
+    maxKeptBytes,
   });
 }
 

@@ -5,7 +5,8 @@ import { renderPage } from '../../compute/replay/render.js';
 import { settingsOf } from '../support/settings.js';
 import { logInto } from '../support/log.js';
 import type { PageIdentity } from '../../server/replay/caching.js';
-import { Fragments, FRAGMENTS_BYTES, pageOfPlan } from '../../server/replay/fragments.js';
+import { DEFAULT_SHARES } from '../../server/memory.js';
+import { Fragments, pageOfPlan } from '../../server/replay/fragments.js';
 import { headOfPlan } from '../../server/replay/rendering.js';
 import type { DepthSource } from '../../storage/contract.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
@@ -35,7 +36,7 @@ afterEach(async () => {
   expect(logged).toEqual([]);
 });
 
-function open(depth: DepthSource, memoryBytes = FRAGMENTS_BYTES): Fragments {
+function open(depth: DepthSource, memoryBytes = DEFAULT_SHARES.fragments): Fragments {
   const fragments = new Fragments({ pool, depth, log, memoryBytes });
   opened.push(fragments);
   return fragments;
@@ -250,8 +251,7 @@ describe('fragments', () => {
 
 describe('settings', () => {
   it('say in MiB how much memory fragments may take', () => {
-    expect(settingsOf([]).fragmentBytes).toBe(FRAGMENTS_BYTES);
-    expect(settingsOf(['--fragments-memory-mib', '64']).fragmentBytes).toBe(2 ** 26);
+    expect(settingsOf(['--fragments-memory-mib', '64']).memory.fragments).toBe(2 ** 26);
     expect(() => settingsOf(['--fragments-memory-mib', 'all'])).toThrow(
       '--fragments-memory-mib: expected a whole number from 0 to 1048576, not all',
     );

@@ -3,12 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TaskLostError, TaskStuckError } from '../../compute/pool.js';
 import { renderPage, type SegmentInput } from '../../compute/replay/render.js';
 import { settingsOf } from '../support/settings.js';
-import {
-  COLUMN_BYTES,
-  SliceRing,
-  type RingSlice,
-  SegmentColumns,
-} from '../../server/replay/segment-columns.js';
+import { SliceRing, type RingSlice, SegmentColumns } from '../../server/replay/segment-columns.js';
 import { headOfPlan } from '../../server/replay/rendering.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -170,8 +165,7 @@ describe('the columns of segments', () => {
   });
 
   it('have the room that the settings say', () => {
-    expect(settingsOf([]).columnBytes).toBe(COLUMN_BYTES);
-    expect(settingsOf(['--columns-memory-mib', '7']).columnBytes).toBe(7 * 2 ** 20);
+    expect(settingsOf(['--columns-memory-mib', '7']).memory.columns).toBe(7 * 2 ** 20);
     expect(() => settingsOf(['--columns-memory-mib', '4097'])).toThrow(
       '--columns-memory-mib: expected a whole number from 0 to 4096, not 4097',
     );

@@ -54,7 +54,7 @@ export function openStore(directory: string, options: Partial<StoreOptions> = {}
     onBackgroundError: (error) => {
       throw error;
     },
-    memoryLimitMiB: 256,
+    memory: { database: 256 * 2 ** 20 },
     threads: 1,
     ...options,
   });

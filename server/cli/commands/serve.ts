@@ -13,10 +13,12 @@ import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
 import { liveHandlers } from '../../endpoints.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
+import { httpLimits } from '../../http/server.js';
 import { Limiter } from '../../limits/limiter.js';
 import { loadEngine } from '../../http/engine.js';
 import { warnOfFault } from '../../http/self-check.js';
 import { createLog, type Log } from '../../log.js';
+import { THREAD_HEAPS } from '../../memory.js';
 import { Metrics } from '../../operations/metrics.js';
 import { LpTools } from '../../lp/lp-tools.js';
 import { LiveOrders } from '../../orders/live-orders.js';
@@ -79,7 +81,8 @@ export async function startService(
   plainLog: Log,
   stop?: AbortSignal,
 ): Promise<RunningServer> {
-  const { directory, host, port, asOfS, threads, plans, native, quotes, evmChainId } = options;
+  const { directory, host, port, asOfS, threads, memory, plans, native, quotes, evmChainId } =
+    options;
   const metrics = new Metrics();
   const log = metrics.countingDamage(plainLog);
   const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
@@ -92,7 +95,8 @@ export async function startService(
     const pool = await startPool({
       onError: onError('a worker failed'),
       onPageBegan: (waitedMs) => metrics.pageBegan(waitedMs),
-      ...(threads === null ? {} : { threads }),
+      threads,
+      heaps: THREAD_HEAPS,
     });
     closing.push(() => pool.close());
     const opening = {
@@ -105,6 +109,7 @@ export async function startService(
         log.fatal('ended: the database cannot be used any more', error);
         process.exit(1);
       },
+      memory: { ...memory, owners: memory.holders / 2 },
     };
     const store = await openForServer(directory, opening, LOCK_WAIT_MS, stop);
     closing.push(() => store.close());
@@ -113,16 +118,22 @@ export async function startService(
     await rm(path.join(directory, 'fragments'), { recursive: true, force: true });
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
     const { staleAfterS } = options;
-    const tokens = new LiveTokens({ source: store.depth, pool, clock, log, staleAfterS });
+    const tokens = new LiveTokens({
+      ...{ source: store.depth, pool, clock, log, staleAfterS },
+      maxHeldBytes: memory.ladders,
+    });
     closing.push(() => tokens.close());
     const topScores = new TopScores(tokens, log);
     closing.push(() => topScores.close());
     const { depth } = store;
-    const fragments = new Fragments({ pool, depth, log, memoryBytes: options.fragmentBytes });
+    const fragments = new Fragments({ pool, depth, log, memoryBytes: memory.fragments });
     closing.push(() => fragments.close());
     const orders = new LiveOrders({ source: store.orders, tokens, pool, clock, log });
     closing.push(() => orders.close());
-    const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
+    const holderFlows = new HolderFlows({
+      ...{ source: store.holders, pool, clock, log },
+      maxKeptBytes: memory.holders / 2,
+    });
     closing.push(() => holderFlows.close());
     const lp = new LpTools({ source: store.lp, depth, tokens, workers: pool, clock, log, quotes });
     closing.push(() => lp.close());
@@ -179,6 +190,7 @@ export async function startService(
         clock,
         log,
         native,
+        keptReplyBytes: memory.keptReplies,
         isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
       }),
       reading: { evmChainId, lenientParameters: options.lenientParameters },
@@ -186,11 +198,12 @@ export async function startService(
       checkPlan: limiter.check,
       pool,
       fragments,
-      columns: new SegmentColumns(depth, options.columnBytes),
+      columns: new SegmentColumns(depth, memory.columns),
       clock,
       host,
       port,
       log,
+      limits: httpLimits(memory.replies),
       engine,
       operations: {
         metrics,

@@ -25,7 +25,8 @@ export const command = defineCommand({
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
   examples: ['fathom start', 'fathom start --port 8081 --data demo'],
-  run: (flags) => start({ ...serveOptions(flags), acceptDamagedLog: flags['accept-damaged-log'] }),
+  run: (flags) =>
+    start({ ...serveOptions(flags, DEMO_THREADS), acceptDamagedLog: flags['accept-damaged-log'] }),
 });
 
 /**
@@ -46,7 +47,7 @@ const FIRST_DATA_POLL_MS = 100;
 async function start(options: ServeOptions): Promise<void> {
   const log = createLog(options.log);
   reportCrashesWith((error) => log.fatal('the server crashed', error));
-  const service = await startService({ ...options, threads: options.threads ?? DEMO_THREADS }, log);
+  const service = await startService(options, log);
   const stopped = stopSignal();
   const filled = (await readMarker(options.directory))?.filled ?? false;
   const collector = await startCollector(options.directory);

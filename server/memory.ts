@@ -1,0 +1,87 @@
+/**
+ * Divides the memory of the process (`--memory-mib`) among what takes it. Whatever the server caches or holds
+ * back has a share here; what grows with the stored data alone has none (docs/operating.md#memory).
+ */
+import { availableParallelism } from 'node:os';
+
+const MIB = 2 ** 20;
+/** The columns are in one ArrayBuffer. */
+export const MAX_COLUMNS_MIB = 2 ** 12;
+export const DEFAULT_MEMORY_MIB = 2048;
+/** Node, its libraries and DuckDB's, and the event loop's heap while the store is small. */
+export const PROCESS_MIB = 256;
+/** A worker thread: its heap, and the page that it works on. */
+export const THREAD_MIB = 56;
+/** Heaps of a worker thread. It works on columns, which lie outside: little is ever in them. */
+export const THREAD_HEAPS = { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: 256 } as const;
+
+/** Each share: the least that it can do with, and its part, in percent, of what is left above that of all. */
+export const SHARES = {
+  /** DuckDB's own bound. */
+  database: { leastMib: 128, percent: 30 },
+  /** Fragments of pages. */
+  fragments: { leastMib: 8, percent: 15 },
+  /** Decoded columns of segments, which the threads share. */
+  columns: { leastMib: 8, percent: 8 },
+  /** Replies that clients have yet to take. */
+  replies: { leastMib: 24, percent: 15 },
+  /** Newest snapshots of tokens. */
+  ladders: { leastMib: 8, percent: 10 },
+  /** Replies that are kept for the next request, without pages. */
+  keptReplies: { leastMib: 8, percent: 8 },
+  /** Tokens' lists of segments. */
+  directories: { leastMib: 8, percent: 7 },
+  /** Entries of the newest segments. */
+  newestSegments: { leastMib: 4, percent: 4 },
+  /** Owners of holder histories that were changed last, and holder flows that were asked for. */
+  holders: { leastMib: 4, percent: 3 },
+} as const;
+
+export type ShareName = keyof typeof SHARES;
+/** Bytes of each share. */
+export type Shares = Readonly<Record<ShareName, number>>;
+
+const NAMES = Object.keys(SHARES) as ShareName[];
+
+/** Worker threads where nobody says how many: one a core, but no more than take half of what could be cached. */
+export function defaultThreads(memoryMib: number, given: Partial<Shares> = {}): number {
+  const left = memoryMib - leastMemoryMib(0, given);
+  return Math.max(1, Math.min(availableParallelism(), Math.floor(left / 2 / THREAD_MIB)));
+}
+
+/** The least memory that does for so many threads and the shares that are given. */
+export function leastMemoryMib(threads: number, given: Partial<Shares> = {}): number {
+  const least = NAMES.map((name) => Math.ceil((given[name] ?? 0) / MIB) || leastOf(name, given));
+  return PROCESS_MIB + threads * THREAD_MIB + least.reduce((sum, mib) => sum + mib, 0);
+}
+
+function leastOf(name: ShareName, given: Partial<Shares>): number {
+  return given[name] === 0 ? 0 : SHARES[name].leastMib;
+}
+
+/**
+ * The shares of a process; `memoryMib` is at least leastMemoryMib().
+ * @param given shares that are settings of their own: the others divide what these leave
+ */
+export function divideMemory(
+  memoryMib: number,
+  threads: number,
+  given: Partial<Shares> = {},
+): Shares {
+  const left = memoryMib - leastMemoryMib(threads, given);
+  const divided = NAMES.filter((name) => given[name] === undefined);
+  const percents = divided.reduce((sum, name) => sum + SHARES[name].percent, 0);
+  const bytesOf = (name: ShareName): number => {
+    const { leastMib, percent } = SHARES[name];
+    if (given[name] !== undefined) return given[name];
+    const mib = leastMib + (left * percent) / percents;
+    return Math.floor(MIB * (name === 'columns' ? Math.min(mib, MAX_COLUMNS_MIB) : mib));
+  };
+  return Object.fromEntries(NAMES.map((name) => [name, bytesOf(name)])) as Record<
+    ShareName,
+    number
+  >;
+}
+
+/** What caches take that are made without a server's settings. */
+export const DEFAULT_SHARES = divideMemory(DEFAULT_MEMORY_MIB, 2);
