@@ -45,7 +45,7 @@ interface BackupRequest {
   out: string;
   useStore: UseStore;
   /** @param share of the bytes that are copied, 0 to 1 */
-  onProgress?: (share: number) => void;
+  onProgress?: (share: number) => void | Promise<void>;
 }
 
 /**
@@ -137,7 +137,7 @@ async function copySmallFiles(directory: string, partial: string): Promise<numbe
 async function copyDatabase(
   source: FileHandle,
   file: string,
-  onProgress?: (share: number) => void,
+  onProgress: BackupRequest['onProgress'],
 ): Promise<number | null> {
   const { size } = await source.stat();
   const head = await readAt(source, Buffer.alloc(HEAD_BYTES), 0);
@@ -146,7 +146,7 @@ async function copyDatabase(
   try {
     const buffer = Buffer.allocUnsafe(COPIED_AT_ONCE);
     for (let at = 0; at < size; at += buffer.length) {
-      onProgress?.(at / size);
+      await onProgress?.(at / size);
       const read = await readAt(source, buffer.subarray(0, Math.min(buffer.length, size - at)), at);
       if (read.length === 0) return null;
       await target.write(read, 0, read.length, at);

@@ -116,9 +116,9 @@ describe('A backup of a store that changes meanwhile', () => {
           released.abort();
         }
       },
-      onProgress: (share) => {
+      onProgress: async (share) => {
         // Another checkpoint in the middle of the first attempt.
-        if (attempts === 1 && share === 0) void database.checkpoint();
+        if (attempts === 1 && share === 0) await database.checkpoint();
       },
     });
     expect(attempts).toBe(2);
