@@ -36,7 +36,7 @@ export const strange: fc.Arbitrary<unknown> = fc.oneof(
       'x,y"\n',
     ],
     ...['a'.repeat(70_000), '9'.repeat(400), [], {}, [[]], [null], { length: 1e9 }],
-    nested(2000),
+    nested(500),
   ),
   fc.integer(),
   fc.double(),

@@ -446,8 +446,9 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       client.socket.destroy();
       const whole = await RawClient.connect(server.port);
       whole.send(requestText('GET /nowhere', { 'X-Filler': 'x'.repeat(20_000) }));
-      // Node counts what comes in one piece, too.
-      await whole.until(name === 'uws' ? 'not_found' : 'headers_too_large');
+      // Node counts what comes in one piece, too, and so does uWebSockets.js for Node 22 and 24.
+      const reads = name === 'uws' && process.version.startsWith('v20.');
+      await whole.until(reads ? 'not_found' : 'HTTP/1.1 431 ');
       whole.socket.destroy();
       const endless = await RawClient.connect(server.port);
       endless.send('GET /nowhere HTTP/1.1\r\nHost: a\r\nX: ');
