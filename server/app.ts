@@ -11,6 +11,7 @@ import type { Clock } from './clock.js';
 import { ENDPOINTS, type LiveHandlers } from './endpoints.js';
 import { Budget } from './http/budget.js';
 import { withCors } from './http/cors.js';
+import { connectionLimits } from './http/connection-limit.js';
 import { type HttpEngine, loadEngine } from './http/engine.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
@@ -83,8 +84,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const requestLog = new RequestLog(log);
   const engine = options.engine ?? (await loadEngine('uws', log));
+  const connections = connectionLimits(log);
   const server = await startHttpServer({
-    ...{ engine, host, port: options.port, handle, log, limits },
+    ...{ engine, host, port: options.port, handle, log, limits, connections: connections.api },
     onRequestEnd: (exchange) => {
       operations?.metrics.requestEnded(exchange);
       requestLog.ended(exchange);
@@ -97,7 +99,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const servers = [server];
   if (admin !== null) {
     try {
-      const forAdmin = { engine, ...admin, handle: createRouter(forOperators, log), log, limits };
+      const forAdmin = {
+        ...{ engine, ...admin, handle: createRouter(forOperators, log), log, limits },
+        connections: connections.admin,
+      };
       servers.push(
         await startHttpServer({
           ...forAdmin,

@@ -4,6 +4,7 @@
  * that sends a request while an earlier one of its connection is in work is cut.
  */
 import type { Log } from '../log.js';
+import type { ConnectionLimit } from './connection-limit.js';
 import { ApiError, type Headers } from './errors.js';
 
 export const ENGINE_NAMES = ['uws', 'node'] as const;
@@ -22,6 +23,8 @@ export interface ListenOptions {
   port: number;
   /** Replies, or attaches onGone, before it returns. */
   onRequest: (request: EngineRequest) => void;
+  /** Hears of every connection, and may refuse it. */
+  connections?: ConnectionLimit;
 }
 
 export interface Listener {

@@ -37,6 +37,8 @@ type Settle = (status: number | null) => Headers;
 
 /** A slow reply is looked after this often, at least. */
 const WATCH_MS = 4_000;
+/** Longer bodies are refused, whatever their route allows. */
+const MAX_READ_AHEAD_BYTES = 64 * 1024;
 /** Bodies up to this size do not count as bytes in flight, so that errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
@@ -74,6 +76,7 @@ export class Exchange {
   private knownKeyId: string | null = null;
   private gone: (() => void) | null = null;
   private stopWatch: (() => void) | null = null;
+  private ahead: Promise<Uint8Array> | null = null;
   private countedBytes = 0;
   private readonly startedMs = performance.now();
   private sentStatus: number | null = null;
@@ -175,7 +178,14 @@ export class Exchange {
    * @throws ApiError 413 as soon as it exceeds `maxBytes`
    */
   readBody(maxBytes: number): Promise<Uint8Array> {
-    return readBody(this.request, maxBytes);
+    return this.ahead?.then((body) => checked(body, maxBytes)) ?? readBody(this.request, maxBytes);
+  }
+
+  /** Starts to read a body before its route is known: the engine hands it over now or never. */
+  readAhead(): void {
+    if (this.method !== 'POST') return;
+    this.ahead = readBody(this.request, MAX_READ_AHEAD_BYTES);
+    this.ahead.catch(() => undefined);
   }
 
   /** Replies with a JSON document. */
@@ -295,11 +305,20 @@ function readBody(request: EngineRequest, maxBytes: number): Promise<Uint8Array>
       bytes += chunk.byteLength;
       if (bytes > maxBytes) {
         chunks.length = 0;
-        reject(new ApiError(413, 'payload_too_large', `body: expected at most ${maxBytes} bytes`));
+        reject(tooLarge(maxBytes));
         return;
       }
       chunks.push(Buffer.from(chunk));
       if (isLast) resolve(Buffer.concat(chunks));
     });
   });
+}
+
+function checked(body: Uint8Array, maxBytes: number): Uint8Array {
+  if (body.byteLength > maxBytes) throw tooLarge(maxBytes);
+  return body;
+}
+
+function tooLarge(maxBytes: number): ApiError {
+  return new ApiError(413, 'payload_too_large', `body: expected at most ${maxBytes} bytes`);
 }

@@ -23,7 +23,7 @@ const MAX_UNREAD_BYTES = 64 * 1024;
 
 export const nodeEngine: HttpEngine = { name: 'node', listen };
 
-function listen({ host, port, onRequest }: ListenOptions): Promise<Listener> {
+function listen({ host, port, onRequest, connections: limit }: ListenOptions): Promise<Listener> {
   const connections = new WeakMap<Socket, Connection>();
   const server = http.createServer({
     maxHeaderSize: requestHeadBytes(),
@@ -35,7 +35,11 @@ function listen({ host, port, onRequest }: ListenOptions): Promise<Listener> {
     requireHostHeader: false,
   });
   server.maxHeadersCount = 0;
-  server.on('connection', (socket) => connections.set(socket, new Connection(socket)));
+  server.on('connection', (socket) => {
+    connections.set(socket, new Connection(socket));
+    socket.once('close', () => limit?.closed());
+    if (limit?.opened() === false) socket.destroy();
+  });
   const onIncoming = (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket) as Connection;
     const fault = hostFault(req);

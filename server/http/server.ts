@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
 import { BytesInFlight, type BytesInFlightLimits } from './budget.js';
+import type { ConnectionLimit } from './connection-limit.js';
 import type { EngineRequest, HttpEngine } from './engine.js';
 import { Exchange, type ExchangeHost } from './exchange.js';
 
@@ -33,6 +34,12 @@ export const HTTP_LIMITS: Readonly<HttpLimits> = httpLimits(DEFAULT_SHARES.repli
 /** A reader that stood still for less is not cut to make room for others. */
 const MIN_STALL_MS = 1000;
 
+/**
+ * Requests that a turn of the event loop answers; the others wait for the next. A client that pipelines more
+ * is cut by its engine, since an earlier request of its connection is in work.
+ */
+const MAX_REQUESTS_PER_TURN = 500;
+
 export interface HttpServer {
   port: number;
   /** Requests in progress. */
@@ -51,6 +58,7 @@ export interface HttpServerOptions {
   handle: (exchange: Exchange) => void;
   log: Log;
   limits?: HttpLimits;
+  connections?: ConnectionLimit;
   /** Gets every request when its reply was sent in full, or abandoned. */
   onRequestEnd?: (exchange: Exchange) => void;
 }
@@ -66,6 +74,7 @@ export async function startHttpServer({
   handle,
   log,
   limits = HTTP_LIMITS,
+  connections,
   onRequestEnd = () => undefined,
 }: HttpServerOptions): Promise<HttpServer> {
   const live = new Set<Exchange>();
@@ -84,12 +93,21 @@ export async function startHttpServer({
     },
   };
   const nextId = requestIds();
+  let inTurn = 0;
   const onRequest = (request: EngineRequest) => {
     const exchange = new Exchange(exchangeHost, nextId, request);
     live.add(exchange);
-    handle(exchange);
+    if (inTurn === 0) setImmediate(() => (inTurn = 0));
+    if (++inTurn <= MAX_REQUESTS_PER_TURN) {
+      handle(exchange);
+      return;
+    }
+    exchange.readAhead();
+    setImmediate(() => {
+      if (!exchange.aborted) handle(exchange);
+    });
   };
-  const listener = await engine.listen({ host, port, onRequest });
+  const listener = await engine.listen({ host, port, onRequest, connections });
   const drain = async () => {
     listener.stopListening();
     if (live.size > 0) await idleOrLate(limits.drainLimitMs, (resolve) => (whenIdle = resolve));

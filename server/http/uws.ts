@@ -38,8 +38,14 @@ interface UntypedApp {
 
 export const uwsEngine: HttpEngine = { name: 'uws', listen };
 
-async function listen({ host, port, onRequest }: ListenOptions): Promise<Listener> {
-  const app = uws.App().any('/*', (res, req) => {
+async function listen(options: ListenOptions): Promise<Listener> {
+  const { host, port, onRequest, connections } = options;
+  const app = uws.App();
+  app.filter((res, change) => {
+    if (Number(change) < 0) connections?.closed();
+    else if (connections?.opened() === false) res.close();
+  });
+  app.any('/*', (res, req) => {
     const request = new UwsRequest(res, req);
     const fault = framingFault(req);
     if (fault === null) onRequest(request);

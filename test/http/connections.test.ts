@@ -413,6 +413,23 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       client.socket.destroy();
     });
 
+    it('pipelined by the thousand are cut, and a request in the same turn is answered', async () => {
+      const [flood, client] = await Promise.all([
+        RawClient.connect(server.port),
+        RawClient.connect(server.port),
+      ]);
+      flood.send(requestText('GET /echo/1/of/2').repeat(2000));
+      client.send('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello');
+      expect(await client.until('}')).toContain('{"text":"hello"}');
+      client.send(
+        `POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n${'x'.repeat(1001)}`,
+      );
+      await client.until('payload_too_large');
+      client.socket.destroy();
+      await flood.closed;
+      expect(flood.received.toString().split('"first"').length).toBeLessThanOrEqual(501);
+    });
+
     it('pipelined behind one in work: the library closes the connection, nothing else suffers', async () => {
       const client = await RawClient.connect(server.port);
       client.send(requestText('GET /held') + requestText('GET /nowhere'));
@@ -422,19 +439,22 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       expect((await fetch(`${url}/nowhere`)).status).toBe(404);
     });
 
-    it('a flood of pipelined requests that nobody reads piles nothing up: it is cut off', async () => {
-      const client = await RawClient.connect(server.port);
-      client.socket.pause();
-      const flood = requestText('GET /nowhere').repeat(2000);
-      let cutOff = false;
-      client.socket.on('close', () => (cutOff = true));
-      for (let i = 0; i < 400 && !cutOff; i++) {
-        client.send(flood);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      expect(cutOff).toBe(true);
-      await eventually('the requests are forgotten', () => server.live === 0);
-    });
+    it.each(['GET', 'HEAD'])(
+      'a flood of pipelined %s that nobody reads piles nothing up: it is cut off',
+      async (method) => {
+        const client = await RawClient.connect(server.port);
+        client.socket.pause();
+        const flood = requestText(`${method} /nowhere`).repeat(2000);
+        let cutOff = false;
+        client.socket.on('close', () => (cutOff = true));
+        for (let i = 0; i < 400 && !cutOff; i++) {
+          client.send(flood);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+        expect(cutOff).toBe(true);
+        await eventually('the requests are forgotten', () => server.live === 0);
+      },
+    );
 
     it('with a head of 12 KB, or a longer one in one piece, are read, with an endless one refused', async () => {
       const headers = { 'X-Filler': 'x'.repeat(12_000) };

@@ -52,6 +52,8 @@ export interface RunOptions {
   cwd?: string;
   /** Standard input; none by default. */
   input?: string | Uint8Array;
+  /** Limit on open files; by default this process' own. */
+  descriptors?: number;
 }
 
 /** The variables of this process without any that configures Fathom. */
@@ -60,8 +62,14 @@ function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv
   return { ...Object.fromEntries(inherited), ...extra };
 }
 
-function start(words: readonly string[], { env, cwd, input }: RunOptions): ChildProcess {
-  const child = spawn(process.execPath, [MAIN, ...words], {
+function start(
+  words: readonly string[],
+  { env, cwd, input, descriptors }: RunOptions,
+): ChildProcess {
+  const limited =
+    descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`];
+  const [program, ...args] = [...limited, process.execPath, MAIN, ...words];
+  const child = spawn(program, args, {
     cwd: cwd ?? process.cwd(),
     env: cleanEnvironment(env),
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

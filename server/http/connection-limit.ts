@@ -1,0 +1,67 @@
+/**
+ * Bounds the open connections by the process' descriptors, so that some are left for the log, the store and
+ * commands: a process without descriptors can neither accept a connection nor refuse it.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Log } from '../log.js';
+
+/** Half of the descriptors that are free at the start are kept for other things, at most this many. */
+const MAX_SPARE_DESCRIPTORS = 256;
+/** Connections to the operators' port come out of those. */
+const MAX_ADMIN_CONNECTIONS = 64;
+
+export class ConnectionLimit {
+  private open = 0;
+  private isFull = false;
+
+  /** @param limit connections open at a time */
+  constructor(
+    private readonly limit: number,
+    private readonly log: Log,
+  ) {}
+
+  /** Counts a connection; false: it is one too many, and to be closed. */
+  opened(): boolean {
+    this.open++;
+    if (this.open <= this.limit) return true;
+    if (!this.isFull) {
+      this.isFull = true;
+      this.log.warn(
+        'out of descriptors: further connections are closed until half of the open ones have ended',
+        {
+          connections: this.limit,
+        },
+      );
+    }
+    return false;
+  }
+
+  closed(): void {
+    this.open--;
+    if (!this.isFull || this.open > this.limit / 2) return;
+    this.isFull = false;
+    this.log.info('connections are accepted again', { connections: this.open });
+  }
+}
+
+/** The limits of the API's port and of the operators'. */
+export function connectionLimits(log: Log): { api: ConnectionLimit; admin: ConnectionLimit } {
+  const free = freeDescriptors();
+  const spare = Math.min(Math.ceil(free / 2), MAX_SPARE_DESCRIPTORS);
+  const admin = Math.min(Math.ceil(spare / 4), MAX_ADMIN_CONNECTIONS);
+  return {
+    api: new ConnectionLimit(Math.max(free - spare, 1), log),
+    admin: new ConnectionLimit(admin, log),
+  };
+}
+
+/** As Linux tells; elsewhere nothing is known, and nothing bounded. */
+function freeDescriptors(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const limit = /^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity;
+    return Number(limit) - readdirSync('/proc/self/fd').length;
+  } catch {
+    return Infinity;
+  }
+}
