@@ -15,6 +15,7 @@ import { connectionLimits } from './http/connection-limit.js';
 import { type HttpEngine, loadEngine } from './http/engine.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
+import { type AddressLimitOptions, withAddressLimit } from './limits/addresses.js';
 import type { Log } from './log.js';
 import type { Fragments } from './replay/fragments.js';
 import type { Metrics, PageSource } from './operations/metrics.js';
@@ -31,6 +32,8 @@ export interface ServerOptions {
   /** Default: nothing is limited. */
   checkPlan?: PlanCheck;
   reading?: ReadingOptions;
+  /** A limit by client address; default: none. */
+  addressLimit?: Omit<AddressLimitOptions, 'below'> | null;
   /** Origins of the pages that may read replies; default: none. */
   corsOrigins?: readonly string[];
   /** The caller closes it, not the server. */
@@ -77,9 +80,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const admin = operations?.admin ?? null;
   const routes = [...routesOf(options), ...(admin === null ? forOperators : [])];
   const router = createRouter(routes, log, admitUnanswered(keys, checkPlan));
-  const handle = withCors(router, {
+  const { addressLimit = null } = options;
+  const below = `${BASE_PATH}/`;
+  const limited =
+    addressLimit === null ? router : withAddressLimit(router, { ...addressLimit, below });
+  const handle = withCors(limited, {
     origins: options.corsOrigins ?? [],
-    below: `${BASE_PATH}/`,
+    below,
     exposedHeaders: RESPONSE_HEADER_NAMES,
   });
   const requestLog = new RequestLog(log);

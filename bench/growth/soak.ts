@@ -40,7 +40,7 @@ const BOTS_PER_SECOND = 500;
 const BOT_CONNECTIONS = 8;
 const SNAPSHOTS_PER_SECOND = 200;
 /** Each takes another way: fragments of both codings, pages made anew. */
-const VIEWS = [
+export const VIEWS = [
   { query: 'group=market', encoding: 'gzip' },
   { query: 'group=all', encoding: 'br' },
   { query: 'group=venue', encoding: 'gzip' },
@@ -106,7 +106,10 @@ async function underLoad(
 }
 
 /** Every token's windows in turn: none is asked for twice before all have been. */
-function pagePaths({ tokens, snapshots, pageSnapshots }: GrowthStore, query: string): string[] {
+export function pagePaths(
+  { tokens, snapshots, pageSnapshots }: GrowthStore,
+  query: string,
+): string[] {
   return Array.from({ length: WINDOWS * tokens }, (_, n) => {
     const first = (Math.floor(n / tokens) * WINDOW_STRIDE) % (snapshots - pageSnapshots);
     const from = START_S + first * EVERY_S;

@@ -1,8 +1,11 @@
 /** Clients that ask one after the other over connections that stay open. */
 import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A reply has to be complete within this. */
 const REQUEST_DEADLINE_MS = 20_000;
+const BUSY = 503;
+const BUSY_WAIT_MS = 1_000;
 
 /** A GET as often as it is made: the path of request number `n`, and its headers. */
 export interface Target {
@@ -11,6 +14,8 @@ export interface Target {
   headers: Record<string, string>;
   /** The status that every reply must have. */
   status: number;
+  /** Whether a 503 is asked again a second later, as clients do. */
+  retriesBusy?: boolean;
 }
 
 export interface Reply {
@@ -41,7 +46,7 @@ export async function load(target: Target, clients: number, forMs: number): Prom
   const client = async (): Promise<void> => {
     do {
       const before = performance.now();
-      const { body } = await get(agent, target, next++);
+      const { body } = await getPatiently(agent, target, next++);
       times.push(performance.now() - before);
       bytes += body.length;
     } while (performance.now() - began < forMs);
@@ -61,6 +66,19 @@ export async function getOnce(target: Target, n: number): Promise<Reply> {
   return get(agent, target, n);
 }
 
+async function getPatiently(agent: http.Agent, target: Target, n: number): Promise<Reply> {
+  for (;;) {
+    try {
+      return await get(agent, target, n);
+    } catch (error) {
+      if (target.retriesBusy !== true || !(error instanceof BusyError)) throw error;
+      await sleep(BUSY_WAIT_MS);
+    }
+  }
+}
+
+class BusyError extends Error {}
+
 function get(agent: http.Agent, target: Target, n: number): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { headers, status } = target;
@@ -72,7 +90,8 @@ function get(agent: http.Agent, target: Target, n: number): Promise<Reply> {
       response.on('end', () => {
         if (response.statusCode !== status) {
           const text = Buffer.concat(chunks).toString('utf8', 0, 200);
-          reject(new Error(`expected ${status}, got ${response.statusCode}: ${text}`));
+          const Fault = response.statusCode === BUSY ? BusyError : Error;
+          reject(new Fault(`expected ${status}, got ${response.statusCode}: ${text}`));
           return;
         }
         const encoding = response.headers['content-encoding'] ?? 'identity';

@@ -14,6 +14,7 @@ const MAX_LOG_CHARS = 4096;
 
 export interface BenchServer {
   url: string;
+  pid: number;
   /** Starts measuring the event loop anew, and tells. @throws Error where it was not asked for */
   resetLoopDelay(): void;
   loopDelay(): Promise<LoopDelay>;
@@ -63,6 +64,7 @@ export async function startBenchServer(
     const pid = child.pid as number;
     return {
       url,
+      pid,
       resetLoopDelay: () => void child.send('reset'),
       loopDelay: () => loopDelay(child),
       cpuMs: () => processCpuMs(pid),

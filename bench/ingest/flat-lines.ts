@@ -3,6 +3,7 @@ import { base58Address, hash, keyOf, normal, unit } from '../../compute/demo/has
 import { USDC_MINT } from '../../compute/demo/tokens.js';
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import { HOURS_IN_SIGHT, hourOf } from '../../compute/lp/hours.js';
+import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { HOUR_S } from '../../compute/time.js';
 import type { FlatDataset } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
@@ -62,21 +63,25 @@ export function orderLines(file: string, wanted: number): Written {
   let rows = 0;
   for (let token = 0; rows < wanted; token++) {
     for (const order of benchOrders(token).slice(0, wanted - rows)) {
-      const { minUsd: a, maxUsd: b } = order;
-      const range = a === null || b === null ? [null, null] : [Math.min(a, b), Math.max(a, b)];
-      const row = {
-        ...{ dca_address: order.dcaAddress, token_address: order.tokenAddress },
-        ...{ direction: order.direction, paired_symbol: order.pairedSymbol },
-        ...{ deposited_usd: order.depositedUsd, remaining_usd: order.remainingUsd },
-        ...{ cycle_usd: order.cycleUsd, cycle_frequency: order.cycleFrequencyS },
-        ...{ next_cycle_at: order.nextCycleAtS, min_usd: range[0], max_usd: range[1] },
-      };
-      out.write(`${JSON.stringify(row)}\n`);
+      out.write(`${JSON.stringify(dcaOrderRow(order))}\n`);
       rows++;
     }
   }
   out.close();
   return { rows, cells: 0, tokens: 0, items: rows };
+}
+
+/** A row of `dca_orders`. */
+export function dcaOrderRow(order: DcaOrder) {
+  const { minUsd: a, maxUsd: b } = order;
+  const range = a === null || b === null ? [null, null] : [Math.min(a, b), Math.max(a, b)];
+  return {
+    ...{ dca_address: order.dcaAddress, token_address: order.tokenAddress },
+    ...{ direction: order.direction, paired_symbol: order.pairedSymbol },
+    ...{ deposited_usd: order.depositedUsd, remaining_usd: order.remainingUsd },
+    ...{ cycle_usd: order.cycleUsd, cycle_frequency: order.cycleFrequencyS },
+    ...{ next_cycle_at: order.nextCycleAtS, min_usd: range[0], max_usd: range[1] },
+  };
 }
 
 /** Rows of `tokens`, of tokens that bots ask for. */
@@ -92,7 +97,7 @@ export function ladderLines(file: string, rows: number): Written {
 }
 
 /** Rows of the other datasets: number `i` of `of`. */
-const ROW_OF = {
+export const ROW_OF = {
   limit_orders: (i: number) => ({
     ...{ order_address: base58Address(`limit order ${i}`), chain: 'mainchain' },
     ...{ token_address: benchAddress(i % ORDER_TOKENS), direction: i % 2 === 0 ? 'BUY' : 'SELL' },

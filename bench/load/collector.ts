@@ -8,6 +8,7 @@ import { withStore } from '../../storage/access.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';
 import { botSnapshotLine, botTokenLine } from '../data/bots.js';
+import { datasetLines, OTHER_DATASETS } from '../data/datasets.js';
 
 export interface CollectOrder {
   /** The data directory, and one for the files on their way. */
@@ -18,6 +19,10 @@ export interface CollectOrder {
   snapshotsPerSecond: number;
   /** Epoch seconds of the first ones. */
   fromS: number;
+  /** After so many commits their times begin anew, and replace what is stored; default: never. */
+  repeatAfter?: number;
+  /** Whether each commit is followed by one of another dataset. */
+  everyDataset?: boolean;
   forMs: number;
 }
 
@@ -39,15 +44,22 @@ export function fillBots(order: Omit<CollectOrder, 'forMs' | 'snapshotsPerSecond
 
 /** Commits for as long as `forMs`, a second's snapshots at a time. */
 export function collect(order: CollectOrder): Promise<CollectReport> {
-  const { tokens, snapshotsPerSecond, fromS, forMs } = order;
+  const { tokens, snapshotsPerSecond, fromS, forMs, repeatAfter = Infinity } = order;
   return withCollectorPool(async (pool) => {
     const began = performance.now();
     const report = { snapshots: 0, commits: 0, elapsedMs: 0 };
     for (let second = 0; performance.now() - began < forMs; second++) {
       const lines = Array.from({ length: snapshotsPerSecond }, (_, i) =>
-        botSnapshotLine((second * snapshotsPerSecond + i) % tokens, fromS + 1 + second),
+        botSnapshotLine(
+          (second * snapshotsPerSecond + i) % tokens,
+          fromS + 1 + (second % repeatAfter),
+        ),
       );
       await ingest(order, pool, 'snapshots', lines);
+      if (order.everyDataset === true) {
+        const dataset = OTHER_DATASETS[second % OTHER_DATASETS.length];
+        await ingest(order, pool, dataset, datasetLines(dataset, second));
+      }
       report.snapshots += lines.length;
       report.commits++;
       await sleep(Math.max(0, began + (second + 1) * 1000 - performance.now()));

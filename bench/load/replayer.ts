@@ -6,6 +6,8 @@ export interface ReplayOrder {
   paths: string[];
   headers: Record<string, string>;
   clients: number;
+  /** Whether a page that is refused as busy is asked for again. */
+  retriesBusy?: boolean;
   forMs: number;
 }
 
@@ -20,10 +22,11 @@ export async function replay({
   paths,
   headers,
   clients,
+  retriesBusy,
   forMs,
 }: ReplayOrder): Promise<ReplayReport> {
   const pathOf = (n: number): string => paths[n % paths.length];
-  const target = { url, pathOf, headers, status: 200 };
+  const target = { url, pathOf, headers, status: 200, retriesBusy };
   const { sortedMs, elapsedMs, bytes }: LoadResult = await load(target, clients, forMs);
   return {
     pages: sortedMs.length,

@@ -8,6 +8,7 @@ import type { Retention } from '../../storage/depth/retention-steps.js';
 import { allOf, UsageError } from '../../storage/errors.js';
 import { DEFAULT_EVM_CHAIN_ID } from '../api/chain.js';
 import type { NativeCurrency } from '../depth/market-depth.js';
+import { MAX_ADDRESS_RATE, MAX_PROXY_HOPS } from '../limits/addresses.js';
 import {
   DEFAULT_PLANS,
   parseJson,
@@ -212,6 +213,25 @@ const FLAGS = {
     meaning: 'ignores query parameters that an endpoint does not have, instead of refusing them',
     default: 'off',
   },
+  'address-rate': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning:
+      'requests a second that one client address (of IPv6 one /64) may send below /api/v1, whatever its key; more get 429',
+    default: 'no limit',
+    fallback: null,
+    read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_ADDRESS_RATE),
+  },
+  'trust-proxy': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning:
+      "proxies in front that append to X-Forwarded-For: the client's address for --address-rate is the Nth from its end; none: that of the connection",
+    default: 'none',
+    fallback: 0,
+    read: (text: string, from: string) =>
+      text === 'none' ? 0 : wholeNumber(text, from, 0, MAX_PROXY_HOPS),
+  },
   'cors-origin': {
     kind: 'texts',
     placeholder: 'ORIGIN',
@@ -294,6 +314,8 @@ export interface ServeOptions {
   /** How long the server takes requests after it was told to stop. */
   stopDelayS: number;
   lenientParameters: boolean;
+  /** A limit by client address; null: none. */
+  addressLimit: { requestsPerS: number; proxyHops: number } | null;
   /** Origins of web pages that may read replies. */
   corsOrigins: readonly string[];
   /** How long depth is kept. */
@@ -359,6 +381,8 @@ export function serveOptions(flags: ServeFlags, maxDefaultThreads = Infinity): S
     settings[name].value as SettingValue<(typeof SETTINGS)[N]>;
   const native = { code: valueOf('native-code'), mint: valueOf('native-mint') };
   const adminPort = valueOf('admin-port');
+  const requestsPerS = valueOf('address-rate');
+  const proxyHops = valueOf('trust-proxy');
   const memoryMib = valueOf('memory-mib');
   const given = givenShares(valueOf('fragments-memory-mib'), valueOf('columns-memory-mib'));
   const threads =
@@ -383,6 +407,7 @@ export function serveOptions(flags: ServeFlags, maxDefaultThreads = Infinity): S
     engine: valueOf('http-engine'),
     stopDelayS: valueOf('stop-delay'),
     lenientParameters: valueOf('lenient-parameters'),
+    addressLimit: requestsPerS === null ? null : { requestsPerS, proxyHops },
     corsOrigins: valueOf('cors-origin'),
     retention: valueOf('retention'),
   };

@@ -55,6 +55,8 @@ export interface EngineRequest {
   readonly query: string;
   /** The value of the first header of a name in lower case, '' if there is none; until onRequest returns. */
   header(name: string): string;
+  /** The address at the other end of the connection; until onRequest returns. */
+  address(): string;
   /** Sets the listener that is called if the connection ends before the reply is sent in full. */
   onGone(listener: () => void): void;
   /** Reads the body; before onRequest returns. The memory of a chunk is reused when the listener returns. */

@@ -148,6 +148,16 @@ export class Exchange {
     return this.cancelFlag;
   }
 
+  /** The address at the other end of the connection. Only before the handler first awaits anything. */
+  get address(): string {
+    return this.request.address();
+  }
+
+  /** The header that proxies append to. Only before the handler first awaits anything. */
+  get forwardedFor(): string {
+    return this.request.header('x-forwarded-for');
+  }
+
   /** A request header's value; '' if not sent. */
   header(name: RequestHeader): string {
     return this.requestHeaders[name] ?? '';

@@ -135,6 +135,10 @@ class NodeRequest implements EngineRequest {
     }
   }
 
+  address(): string {
+    return this.req.socket.remoteAddress ?? '';
+  }
+
   /** Whether its reply has begun. */
   get isAnswered(): boolean {
     return this.res.headersSent;

@@ -122,6 +122,10 @@ class UwsRequest implements EngineRequest {
     return this.req.getHeader(name);
   }
 
+  address(): string {
+    return Buffer.from(this.res.getRemoteAddressAsText()).toString('latin1');
+  }
+
   onGone(listener: () => void): void {
     this.gone = listener;
     this.res.onAborted(() => {

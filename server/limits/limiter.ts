@@ -199,7 +199,7 @@ function stateText(bucket: Bucket, nowUs: number): string {
   return `"${bucket.name}";r=${limitText(bucket.remaining(nowUs))};t=${fullInS}`;
 }
 
-function tooMany(what: string, waitS: number, headers: Headers): ApiError {
+export function tooMany(what: string, waitS: number, headers: Headers): ApiError {
   const seconds = Math.max(waitS, 1);
   const message = `${what}: retry in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`;
   return new ApiError(429, null, message, {

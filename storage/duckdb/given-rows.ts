@@ -11,8 +11,8 @@ const { BLOB, BOOLEAN, DOUBLE, VARCHAR } = client;
 type Row = readonly SqlValue[];
 
 /** Rows, and bytes of their blobs, that are handed over in one turn of the event loop. */
-const ROWS_AT_ONCE = 256;
-const BYTES_AT_ONCE = 512 * 1024;
+const GIVEN_ROWS_AT_ONCE = 256;
+const GIVEN_BYTES_AT_ONCE = 512 * 1024;
 
 /** What a statement calls the table. */
 const TABLE = /\bgiven\(\)/g;
@@ -76,11 +76,11 @@ export class GivenRows {
 }
 
 function endOfTurn(rows: readonly Row[], from: number): number {
-  const last = Math.min(rows.length, from + ROWS_AT_ONCE);
+  const last = Math.min(rows.length, from + GIVEN_ROWS_AT_ONCE);
   let bytes = 0;
   for (let i = from; i < last; i++) {
     for (const value of rows[i]) if (value instanceof Uint8Array) bytes += value.length;
-    if (bytes >= BYTES_AT_ONCE) return i + 1;
+    if (bytes >= GIVEN_BYTES_AT_ONCE) return i + 1;
   }
   return last;
 }

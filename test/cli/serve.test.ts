@@ -282,6 +282,7 @@ describe('settings', () => {
       asOfS: null,
       threads: defaultThreads(2048),
       corsOrigins: [],
+      addressLimit: null,
       stopDelayS: 0,
       lenientParameters: false,
     });

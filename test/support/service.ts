@@ -9,6 +9,7 @@ import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
 import { liveHandlers, type LiveHandlers } from '../../server/endpoints.js';
 import { TopScores } from '../../server/scores/top-scores.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
+import { type EngineName, loadEngine } from '../../server/http/engine.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
@@ -134,6 +135,8 @@ export interface TestServiceOptions {
   limiter?: Limiter;
   /** Origins of pages that may read replies. */
   corsOrigins?: readonly string[];
+  addressLimit?: { requestsPerS: number; proxyHops: number };
+  engine?: EngineName;
   /** Keeps fragments; otherwise the pool makes every page. */
   fragments?: boolean;
 }
@@ -205,6 +208,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     limits: { ...HTTP_LIMITS, ...limits },
     columns: new SegmentColumns(depth, options.columnBytes),
     corsOrigins: options.corsOrigins,
+    addressLimit: options.addressLimit,
+    ...(options.engine && { engine: await loadEngine(options.engine, log) }),
   });
   return {
     server,

@@ -194,6 +194,7 @@ export async function startService(
         isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
       }),
       reading: { evmChainId, lenientParameters: options.lenientParameters },
+      addressLimit: options.addressLimit,
       corsOrigins: options.corsOrigins,
       checkPlan: limiter.check,
       pool,

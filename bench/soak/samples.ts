@@ -1,0 +1,79 @@
+/** What a server holds at a moment, and whether it grows. */
+import { readdir, readFile } from 'node:fs/promises';
+import { databaseBytes } from '../store.js';
+
+/** Each in its unit; NaN where this system does not tell. */
+export interface Sample {
+  residentMib: number;
+  heapMib: number;
+  externalMib: number;
+  descriptors: number;
+  files: number;
+  databaseMib: number;
+}
+export type Held = keyof Sample;
+
+const MIB = 1024 * 1024;
+
+/** What may come and go: as a share of the first third, and beside that in the unit. */
+const SLACK: Readonly<Record<Held, readonly [share: number, units: number]>> = {
+  residentMib: [0.1, 32],
+  heapMib: [0.1, 16],
+  externalMib: [0.1, 16],
+  descriptors: [0, 8],
+  files: [0, 4],
+  databaseMib: [0.15, 32],
+};
+/** Caches fill in this share of the time. */
+const WARMUP_SHARE = 1 / 4;
+
+export async function takeSample(
+  server: { url: string; pid: number; residentMegabytes(): number | null },
+  directory: string,
+): Promise<Sample> {
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  const metric = (name: string): number =>
+    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? NaN);
+  const entries = (folder: string, recursive = false): Promise<number> =>
+    readdir(folder, { recursive }).then(
+      ({ length }) => length,
+      () => NaN,
+    );
+  return {
+    residentMib: ((server.residentMegabytes() ?? NaN) * 1e6) / MIB,
+    heapMib: metric('nodejs_heap_size_used_bytes') / MIB,
+    externalMib: metric('nodejs_external_memory_bytes') / MIB,
+    descriptors: await entries(`/proc/${server.pid}/fd`),
+    files: await entries(directory, true),
+    databaseMib: (await databaseBytes(directory)) / MIB,
+  };
+}
+
+export interface Trend {
+  held: Held;
+  /** Of each third of the time after the warm-up: the least, which no peak of work is in. */
+  thirds: [number, number, number];
+  most: number;
+  grew: boolean;
+}
+
+/** Something grew if each third holds more than the one before, and the last too much more than the first. */
+export function trendsOf(samples: readonly Sample[]): Trend[] {
+  const warm = samples.slice(Math.floor(samples.length * WARMUP_SHARE));
+  const third = Math.ceil(warm.length / 3);
+  return (Object.keys(SLACK) as Held[]).map((held) => {
+    const least = (i: number): number =>
+      Math.min(...warm.slice(i * third, (i + 1) * third).map((sample) => sample[held]));
+    const thirds: Trend['thirds'] = [least(0), least(1), least(2)];
+    const [share, units] = SLACK[held];
+    const [first, second, last] = thirds;
+    const grew = first < second && second < last && last > first * (1 + share) + units;
+    return { held, thirds, most: Math.max(...samples.map((sample) => sample[held])), grew };
+  });
+}
+
+/** The greatest resident memory so far, in MiB; NaN where this system does not tell. */
+export async function peakMib(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? NaN) / 1024;
+}

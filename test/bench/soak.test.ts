@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { BenchUsageError } from '../../bench/flags.js';
+import { readSoakOptions } from '../../bench/soak/options.js';
+import { trendsOf, type Held, type Sample } from '../../bench/soak/samples.js';
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-soak-test-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('npm run soak', () => {
+  it('puts a server under every kind of load, and tells what it held', () => {
+    const json = path.join(folder, 'soak.json');
+    const main = path.resolve('dist/bench/soak/main.js');
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [main, '--smoke', '--json', json],
+      { encoding: 'utf8' },
+    );
+    expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);
+    const { work, samples, trends } = JSON.parse(readFileSync(json, 'utf8')) as {
+      work: Record<string, number>;
+      samples: Sample[];
+      trends: { held: string }[];
+    };
+    for (const done of ['pages', 'botRequests', 'commits', 'slowReaders', 'keyChanges']) {
+      expect(work[done], done).toBeGreaterThan(0);
+    }
+    expect(work.botFailures).toBe(0);
+    expect(samples.length).toBeGreaterThan(0);
+    for (const { held } of trends) expect(stdout).toContain(held);
+  }, 60_000);
+
+  /** Samples of a server that holds `of(i)` descriptors and 100 of everything else. */
+  const samples = (of: (i: number) => number): Sample[] =>
+    Array.from({ length: 400 }, (_, i) => ({
+      ...{ residentMib: 100, heapMib: 100, externalMib: 100, files: 100, databaseMib: 100 },
+      descriptors: of(i),
+    }));
+  const grown = (of: (i: number) => number): Held[] =>
+    trendsOf(samples(of)).flatMap(({ held, grew }) => (grew ? [held] : []));
+
+  it('says what grows steadily, and nothing of a warm-up, of peaks or of what comes and goes', () => {
+    expect(grown((i) => i)).toEqual(['descriptors']);
+    expect(grown((i) => Math.min(i, 90))).toEqual([]);
+    expect(grown((i) => (i % 7 === 0 ? 500 + i : 50))).toEqual([]);
+    expect(grown((i) => 50 + 40 * Math.sin(i / 5))).toEqual([]);
+    expect(grown((i) => (i > 350 ? 90 : 50))).toEqual([]);
+  });
+
+  it('refuses flags that mean nothing', () => {
+    expect(readSoakOptions([])).toMatchObject({ forMs: 600_000, smoke: false });
+    for (const words of [['--minutes', '0'], ['--minutes', 'x'], ['more']]) {
+      expect(() => readSoakOptions(words)).toThrow(BenchUsageError);
+    }
+  });
+});

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { networkOf, withAddressLimit } from '../../server/limits/addresses.js';
+import type { Exchange } from '../../server/http/exchange.js';
+import { ENGINE_NAMES } from '../../server/http/engine.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+describe('The client that an address stands for', () => {
+  it.each([
+    ['203.0.113.9', '203.0.113.9'],
+    [' 203.0.113.9:4711 ', '203.0.113.9'],
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+    ['0000:0000:0000:0000:0000:ffff:cb00:7109', '203.0.113.9'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
+    ['[2001:db8:1:2::9]:443', '2001:db8:1:2::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['unknown', null],
+    ['999.0.0.1', null],
+    ['', null],
+  ])('%s is %s', (text, network) => {
+    expect(networkOf(text)).toBe(network);
+  });
+});
+
+describe('A limit by client address', () => {
+  /** What a request of these addresses got; `nowMs` moves the clock. */
+  function limited({ proxyHops = 0, maxAddresses = 10 } = {}) {
+    let nowMs = 0;
+    const handle = withAddressLimit(() => got.push('handled'), {
+      ...{ requestsPerS: 2, proxyHops, below: '/api/v1/', maxAddresses },
+      clock: { steadyUs: () => nowMs * 1000, wallMs: () => 0 },
+    });
+    let got: unknown[] = [];
+    const ask = (address: string, forwardedFor = '', path = '/api/v1/x') => {
+      got = [];
+      const replyError = ({ status, body, headers }: { [name: string]: unknown }) =>
+        got.push({ status, body, headers });
+      handle({ path, address, forwardedFor, replyError } as unknown as Exchange);
+      return got[0];
+    };
+    return { ask, wait: (ms: number) => (nowMs += ms) };
+  }
+  const refused = {
+    status: 429,
+    body: { error: 'Too many requests from this address: retry in 1 second' },
+    headers: [['Retry-After', '1']],
+  };
+
+  it('refuses what comes beyond the rate, of this address alone, until it has refilled', () => {
+    const { ask, wait } = limited();
+    const asked = () => [ask('192.0.2.1'), ask('192.0.2.1'), ask('192.0.2.1')];
+    expect(asked()).toEqual(['handled', 'handled', refused]);
+    expect(ask('192.0.2.2')).toBe('handled');
+    wait(499);
+    expect(ask('192.0.2.1')).toEqual(refused);
+    wait(1);
+    expect([ask('192.0.2.1'), ask('192.0.2.1')]).toEqual(['handled', refused]);
+  });
+
+  it('leaves paths that are not of the API alone', () => {
+    const { ask } = limited();
+    const asked = Array.from({ length: 5 }, () => ask('192.0.2.1', '', '/healthz'));
+    expect(asked).toEqual(['handled', 'handled', 'handled', 'handled', 'handled']);
+  });
+
+  it('believes the last entries of X-Forwarded-For that trusted proxies made, and no others', () => {
+    const { ask } = limited({ proxyHops: 1 });
+    // The client may send a header of its own; the proxy appends to it.
+    for (let i = 0; i < 2; i++)
+      expect(ask('10.0.0.1', `198.51.100.${i}, 192.0.2.1`)).toBe('handled');
+    expect(ask('10.0.0.1', '198.51.100.7, 192.0.2.1')).toEqual(refused);
+    expect(ask('10.0.0.1', '192.0.2.2')).toBe('handled');
+    // Without an address there, that of the connection counts.
+    for (const text of ['', 'unknown']) expect(ask('10.0.0.1', text)).toBe('handled');
+    expect(ask('10.0.0.1', 'x')).toEqual(refused);
+    const two = limited({ proxyHops: 2 });
+    for (let i = 0; i < 2; i++) expect(two.ask('10.0.0.1', '192.0.2.1, 10.0.0.2')).toBe('handled');
+    expect(two.ask('10.0.0.1', '198.51.100.1, 192.0.2.1, 10.0.0.2')).toEqual(refused);
+    const none = limited();
+    for (let i = 0; i < 2; i++) expect(none.ask('10.0.0.1', `192.0.2.${i}`)).toBe('handled');
+    expect(none.ask('10.0.0.1', '192.0.2.9')).toEqual(refused);
+  });
+
+  it('remembers a bounded number of addresses', () => {
+    const { ask } = limited({ maxAddresses: 2 });
+    for (let i = 0; i < 3; i++) ask('192.0.2.1');
+    expect(ask('192.0.2.1')).toEqual(refused);
+    ask('192.0.2.2');
+    ask('192.0.2.3');
+    expect(ask('192.0.2.1')).toBe('handled');
+  });
+});
+
+describe.each(ENGINE_NAMES)('The limit by client address over %s', (engine) => {
+  let service: TestService;
+  beforeAll(async () => {
+    const addressLimit = { requestsPerS: 1, proxyHops: 1 };
+    service = await startTestService({ addressLimit, engine });
+  });
+  afterAll(() => service.stop());
+
+  it('comes before the key: guesses are refused unseen', async () => {
+    const guess = async (client?: string) => {
+      const headers = { 'x-api-key': 'a guess', ...(client && { 'x-forwarded-for': client }) };
+      const reply = await service.get('/top-scores', { headers });
+      return [reply.status, reply.headers.get('retry-after')];
+    };
+    for (const clients of [[undefined], ['192.0.2.1'], ['2001:db8::1', '2001:db8::2']]) {
+      const asked = Array.from({ length: 20 }, (_, i) => guess(clients[i % clients.length]));
+      const replies = await Promise.all(asked);
+      expect(replies).toContainEqual([401, null]);
+      expect(replies).toContainEqual([429, '1']);
+      for (const [status] of replies) expect([401, 429]).toContain(status);
+    }
+  });
+});
