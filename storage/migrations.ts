@@ -189,8 +189,14 @@ const MIGRATIONS: readonly (readonly string[])[] = [
 /** The schema version of this build. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
+/** The version of a store's schema that is older than this build's; null: it is not, or nothing is stored. */
+export async function oldSchema(database: Database, path: string): Promise<number | null> {
+  const found = await schemaVersion(database, path);
+  return found > 0 && found < SCHEMA_VERSION ? found : null;
+}
+
 /**
- * Brings a database to this build's schema, each migration in a transaction of its own.
+ * Brings a database to this build's schema in one transaction.
  * @returns whether it was empty
  * @throws InputError if a newer build wrote it, or if it is not a store
  */
@@ -201,11 +207,11 @@ export async function migrate(database: Database, path: string): Promise<boolean
       `${path} was written by a newer version of Fathom (schema ${found}, this version knows ${SCHEMA_VERSION}): upgrade Fathom to open it`,
     );
   }
-  for (let version = found; version < SCHEMA_VERSION; version++) {
+  if (found < SCHEMA_VERSION) {
     await database.transaction(async (tx) => {
-      for (const statement of MIGRATIONS[version]) await tx.run(statement);
+      for (const statement of MIGRATIONS.slice(found).flat()) await tx.run(statement);
       await tx.run("DELETE FROM meta WHERE key = 'schema_version'");
-      await tx.run("INSERT INTO meta VALUES ('schema_version', ?)", [String(version + 1)]);
+      await tx.run("INSERT INTO meta VALUES ('schema_version', ?)", [String(SCHEMA_VERSION)]);
     });
   }
   return found === 0;

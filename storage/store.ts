@@ -49,15 +49,18 @@ import { UsageBook } from './keys/usage.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
 import { tokenHours } from './lp/token-hours.js';
-import { migrate, SCHEMA_VERSION } from './migrations.js';
+import { migrate, oldSchema, SCHEMA_VERSION } from './migrations.js';
 import { allDcaOrders, dcaOrdersOf } from './orders/dca-orders.js';
 import { allLimitOrders, limitOrdersOf } from './orders/limit-orders.js';
 import { WaitingTokens } from './queue.js';
+import { copyBeforeMigration } from './schema-copy.js';
 import { Turns } from './turns.js';
 
 export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
   /** Called when work in the background fails; `work` names it for the log. */
   onBackgroundError?: (error: unknown, work: string) => void;
+  /** Told when an older store is brought to this build's schema, and where its copy is. */
+  onMigration?: (text: string) => void;
   memory?: StoreMemory;
   threads?: number;
 }
@@ -165,14 +168,23 @@ export class Store implements StoreOperations {
         : Math.floor(memory.database / 2 ** 20);
     let database: Database | null = null;
     try {
-      database = await Database.openFile(file, {
+      const opening = {
         memoryLimitMiB: limitMiB,
         threads: options.threads ?? DEFAULT_THREADS,
         acceptDamagedLog: options.acceptDamagedLog,
         onLogNotice: options.onLogNotice,
         onFault: options.onFault,
         onLost: options.onLost,
-      });
+      };
+      database = await Database.openFile(file, opening);
+      const schema = await oldSchema(database, file);
+      if (schema !== null) {
+        await database.checkpoint();
+        await database.close();
+        const told = await copyBeforeMigration(file, schema);
+        options.onMigration?.(told);
+        database = await Database.openFile(file, opening);
+      }
       const isNew = await migrate(database, file);
       await database.countCommits();
       const catalog = await Catalog.load(database);

@@ -39,6 +39,7 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
     onBackgroundError: (error, work) =>
       tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
     onLogNotice: tell,
+    onMigration: tell,
   };
 }
 
@@ -85,7 +86,11 @@ function onAnyStore<T>(
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  return withStore(directory, { rewrite, acceptDamagedLog, onLogNotice: tell }, body);
+  return withStore(
+    directory,
+    { rewrite, acceptDamagedLog, onLogNotice: tell, onMigration: tell },
+    body,
+  );
 }
 
 /** Runs `body` with a pool of its own. */

@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -234,6 +235,31 @@ describe('A store is not opened, with a clear message,', () => {
     await expect(openStore(other)).rejects.toBeInstanceOf(StoreBusyError);
     await store.close();
     await (await openStore(other)).close();
+  });
+});
+
+describe('A database of an older schema', () => {
+  it('is copied before; the copy is the old store', async () => {
+    await storeWith(1);
+    await tamper(
+      'DROP TABLE usage_days',
+      `UPDATE meta SET value = '${SCHEMA_VERSION - 1}' WHERE key = 'schema_version'`,
+    );
+    const told: string[] = [];
+    await (await openStore(directory.path, { onMigration: (text) => told.push(text) })).close();
+    const copy = `${file}.schema-${SCHEMA_VERSION - 1}`;
+    expect(told).toEqual([expect.stringContaining(`; ${copy} is a copy from before`)]);
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    // As after a failed upgrade.
+    renameSync(copy, file);
+    const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+    const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
+    expect(tables).toContain('segments');
+    expect(tables).not.toContain('usage_days');
+    await database.close();
+    const store = await openStore(directory.path);
+    expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);
+    await store.close();
   });
 });
 

@@ -103,6 +103,7 @@ export async function startService(
       ...storeOptions(pool),
       onBackgroundError: (error: unknown, work: string) => onError(`${work} failed`)(error),
       acceptDamagedLog: options.acceptDamagedLog,
+      onMigration: (text: string) => log.warn(text),
       onLogNotice: (text: string) => log.warn(text),
       onFault: onError('the database failed, and is opened anew'),
       onLost: (error: unknown) => {

@@ -1,0 +1,99 @@
+/** What a store holds, by the names of its rows, and how that differs from what it should. */
+import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
+import { decodeSegment } from '../../compute/segment/segment.js';
+import { SegmentGoneError } from '../../storage/contract.js';
+import type { Store } from '../../storage/store.js';
+import { HOUR, type Operation, type Rows, TOKENS } from './operations.js';
+
+/** A row whose parts are of several files. */
+const MIXED = NaN;
+const ALL_TIME = { fromS: 0, toS: 2 ** 32 - 1, nowS: 2 ** 32 - 1, maxSnapshots: 1e6 };
+
+/** Every row that is stored, read as readers do. */
+export async function contentsOf(store: Store): Promise<Map<string, number>> {
+  const rows = new Map<string, number>();
+  for (const tokenId of store.depth.tokenIds()) {
+    const details = store.depth.tokenDetails(tokenId);
+    if (details === null) continue;
+    const { address, symbol } = details;
+    if (symbol !== null) rows.set(`token ${address}`, Number(symbol.slice(1)));
+    await addDepth(rows, store, tokenId, address);
+  }
+  for (const address of TOKENS) await addHolders(rows, store, address);
+  for await (const orders of store.orders.allDcaOrders()) {
+    for (const { dcaAddress, remainingUsd } of orders) rows.set(`dca ${dcaAddress}`, remainingUsd);
+  }
+  for await (const orders of store.orders.allLimitOrders()) {
+    for (const { orderAddress, remainingUsd } of orders) {
+      rows.set(`limit ${orderAddress}`, remainingUsd);
+    }
+  }
+  for (const { pubkey, reserveX } of await store.lp.dlmmPools()) {
+    rows.set(`pool ${pubkey}`, reserveX);
+  }
+  const toS = (HOUR + 1) * 3600;
+  const hours = await store.lp.dlmmHours(0, toS);
+  hours.hour.forEach((hour, i) =>
+    rows.set(`hour ${hours.pubkeys[hours.pool[i]]} ${hour}`, hours.feesUsd[i]),
+  );
+  const volumes = await store.lp.tokenHours(0, toS);
+  volumes.hour.forEach((hour, i) =>
+    rows.set(`volume ${volumes.addresses[volumes.token[i]]} ${hour}`, volumes.organicVolumeUsd[i]),
+  );
+  for (const { id, revokedAtS } of await store.listKeys()) {
+    if (revokedAtS !== null) rows.set(`revoked ${id}`, 1);
+  }
+  return rows;
+}
+
+async function addDepth(rows: Map<string, number>, store: Store, tokenId: number, address: string) {
+  for (;;) {
+    try {
+      const plan = await store.depth.plan({ tokenId, ...ALL_TIME });
+      const blocks = await store.depth.readSegments(plan.segmentIds);
+      const runs = blocks.map(decodeSegment);
+      for (const { segment, row, t } of plan.snapshots) {
+        const run = runs[segment];
+        let number = run.priceUsd[row];
+        for (let c = run.cellOffsets[row]; c < run.cellOffsets[row + 1]; c++) {
+          if (run.supportCents[c] !== number || run.resistanceCents[c] !== number) number = MIXED;
+        }
+        rows.set(`depth ${address} ${t}`, run.t[row] === t ? number : MIXED);
+      }
+      return;
+    } catch (error) {
+      // Joined in the background meanwhile.
+      if (!(error instanceof SegmentGoneError)) throw error;
+    }
+  }
+}
+
+async function addHolders(rows: Map<string, number>, store: Store, address: string) {
+  const times = [...(await store.holders.times(address))];
+  const { blocks } = await store.holders.read(address, times);
+  for (const { t, balance } of blocks.flatMap((block) => decodeHolderBlock(block, times))) {
+    const isOne = balance.length === 3 && balance.every((one) => one === balance[0]);
+    rows.set(`holders ${address} ${t}`, isOne ? balance[0] : MIXED);
+  }
+}
+
+/** The rows after an operation. */
+export function after(rows: Rows, { brings }: Operation): Map<string, number> {
+  const changed = new Map(rows);
+  for (const [name, number] of brings) {
+    if (number === null) changed.delete(name);
+    else changed.set(name, number);
+  }
+  return changed;
+}
+
+/** The first rows that differ, in words. */
+export function differences(expected: Rows, found: Rows): string[] {
+  const names = new Set([...expected.keys(), ...found.keys()]);
+  return [...names]
+    .filter((name) => !Object.is(expected.get(name), found.get(name)))
+    .map(
+      (name) =>
+        `${name}: expected ${expected.get(name) ?? 'none'}, found ${found.get(name) ?? 'none'}`,
+    );
+}

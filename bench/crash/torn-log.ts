@@ -1,0 +1,58 @@
+/** What a loss of power does to DuckDB's log: only to bytes that no commit has been acknowledged for. */
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { LOG_FILE } from '../../storage/data-directory.js';
+
+const HURTS = ['cut', 'zeros', 'noise', 'longer'] as const;
+const MOST_APPENDED_BYTES = 64 * 1024;
+
+/** The log as of an acknowledgement: from then on it is on the disk. */
+export interface DurableLog {
+  bytes: number;
+  digest: string;
+}
+
+const logOf = (directory: string): string => path.join(directory, LOG_FILE);
+const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+export function durableLog(directory: string): DurableLog {
+  const log = logOf(directory);
+  const bytes = existsSync(log) ? readFileSync(log) : Buffer.alloc(0);
+  return { bytes: bytes.length, digest: digestOf(bytes) };
+}
+
+/** Hurts what stands in the log behind the durable part. @returns how, null where there is nothing */
+export function hurtTail(
+  directory: string,
+  durable: DurableLog,
+  random: () => number,
+): string | null {
+  const log = logOf(directory);
+  if (!existsSync(log)) return null;
+  // Its name tells that a commit in the log was synced.
+  if (durable.bytes === 0 && existsSync(`${log}.begun`)) return null;
+  const bytes = readFileSync(log);
+  if (bytes.length <= durable.bytes) return null;
+  // A checkpoint has begun another log.
+  if (digestOf(bytes.subarray(0, durable.bytes)) !== durable.digest) return null;
+  const how = HURTS[Math.floor(random() * HURTS.length)];
+  const from = durable.bytes + Math.floor(random() * (bytes.length - durable.bytes));
+  const noise = (length: number): Buffer =>
+    Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)));
+  const handle = openSync(log, 'r+');
+  try {
+    if (how === 'cut') ftruncateSync(handle, from);
+    else if (how === 'longer') {
+      const more = Buffer.alloc(512 + Math.floor(random() * MOST_APPENDED_BYTES));
+      writeSync(handle, more, 0, more.length, bytes.length);
+    } else {
+      const length = Math.min(bytes.length - from, MOST_APPENDED_BYTES);
+      const rest = how === 'zeros' ? Buffer.alloc(length) : noise(length);
+      writeSync(handle, rest, 0, length, from);
+    }
+  } finally {
+    closeSync(handle);
+  }
+  return how;
+}
