@@ -551,6 +551,15 @@ export interface components {
       /** @description Time of the last, Unix epoch seconds */
       last_t: number;
     };
+    /** @description Stored data that the reply needs are damaged. Free of charge. */
+    DamagedDataError: {
+      /** @constant */
+      error: 'Internal Server Error';
+      /** @description Human-readable description of the error. */
+      message: string;
+      /** @constant */
+      error_code: 'damaged_data';
+    };
     DayUsage: {
       /** Format: date */
       date: string;
