@@ -71,6 +71,16 @@ describe('orders in memory', () => {
     expect(held('a')).toEqual(['9']);
   });
 
+  it('that are damaged do not keep the server from starting; pages are told', async () => {
+    const damage = new Error('IO Error: Corrupt database file: computed checksum 1 does not match');
+    vi.spyOn(source, 'allLimitOrders').mockImplementation(() => {
+      throw damage;
+    });
+    await book.start();
+    expect(() => book.checkReadable()).toThrow(damage);
+    expect(logged.join('')).toContain('limit orders are damaged');
+  });
+
   it('that could not be read are told of, and read later', async () => {
     await book.start();
     vi.useFakeTimers();

@@ -222,6 +222,29 @@ describe('a live value', () => {
     expect(live.get()).toEqual({ left: 0 });
   });
 
+  it('is settled where damaged data keep it from being built, and is not tried again in vain', async () => {
+    const damage = new Error('IO Error: Corrupt database file: computed checksum 1 does not match');
+    let builds = 0;
+    const live = new LiveValue<object>({
+      failure: 'a value could not be built',
+      log,
+      build: () => {
+        builds++;
+        return Promise.reject(damage);
+      },
+    });
+    expect(live.isSettled).toBe(false);
+    await expect(live.get()).rejects.toBe(damage);
+    expect(live.isSettled).toBe(true);
+    await passMs(20_000);
+    expect(builds).toBe(1);
+    // New data may be whole.
+    live.request();
+    await live.settled();
+    expect(builds).toBe(2);
+    await live.close();
+  });
+
   it('refuses who waits for it where it is closed first', async () => {
     const { live } = liveOf(() => 50);
     await live.close();
