@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DiskFullError, StoreUnavailableError } from '../errors.js';
+import { isDamage } from '../../compute/damage.js';
+import { DiskFullError, InputError, StoreUnavailableError } from '../errors.js';
 import type { Connection } from './connection.js';
 import { Lanes } from './lanes.js';
 import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
@@ -56,6 +57,9 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private readonly ending = new AbortController();
   /** Transactions that this process knows of, as `meta` counts them; null: not counted. */
   private commits: number | null = null;
+
+  /** A checkpoint has met a damaged block of the file. */
+  private isDamaged = false;
 
   private constructor(
     /** The name that claimFile() returned; null in memory. */
@@ -234,7 +238,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /**
    * Writes a long log into the file; call while nothing is being committed. If the disk has too little
    * space, the log stays and may grow up to MAX_LOG_BYTES.
-   * @throws DiskFullError if it has reached them
+   * @throws DiskFullError if it has reached them; InputError if it has, and a block of the file is damaged
    */
   async shortenLog(): Promise<void> {
     if (this.file === null) return;
@@ -243,9 +247,19 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       () => 0,
     );
     if (logBytes < (this.isHeld ? MAX_LOG_BYTES : LOG_BYTES)) return;
+    if (this.isDamaged) {
+      if (logBytes < MAX_LOG_BYTES) return;
+      throw new InputError(
+        `${logOf(this.file)} is full and cannot be written into ${this.file}, of which a block is damaged: restore a backup`,
+      );
+    }
     const { bavail, bsize } = await statfs(path.dirname(this.file));
     if (bavail * bsize >= logBytes * FREE_BYTES_PER_LOG_BYTE + SPARE_FREE_BYTES) {
-      await this.checkpoint();
+      await this.checkpoint().catch((error: unknown) => {
+        // Another one would fail, too, and the database have to be opened anew each time.
+        this.isDamaged = isDamage(error);
+        throw error;
+      });
     } else if (logBytes >= MAX_LOG_BYTES) {
       throw new DiskFullError(this.file);
     }

@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fork } from 'node:child_process';
@@ -28,6 +28,26 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 describe('Database', () => {
+  it('tries no checkpoint again that met a damaged block, and says so once its log is full', async () => {
+    const database = await Database.openFile(file, options);
+    const reason = 'Checkpoint failed. Original error: Corrupt database file: computed checksum 1';
+    const checkpoint = vi
+      .spyOn(database, 'checkpoint')
+      .mockRejectedValue(new StoreUnavailableError(`the database failed: ${reason}`));
+    const log = `${file}.wal`;
+    writeFileSync(log, '');
+    truncateSync(log, 20 * 2 ** 20);
+    await expect(database.shortenLog()).rejects.toThrow('Corrupt database file');
+    await database.shortenLog();
+    expect(checkpoint).toHaveBeenCalledTimes(1);
+    truncateSync(log, 200 * 2 ** 20);
+    await expect(database.shortenLog()).rejects.toThrow(
+      /is full and cannot be written into .*, of which a block is damaged: restore a backup$/,
+    );
+    rmSync(log);
+    await database.close();
+  });
+
   it('keeps committed rows and rolls back a failed transaction', async () => {
     let database = await Database.openFile(file, options);
     await database.run(
