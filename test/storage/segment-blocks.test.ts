@@ -93,7 +93,7 @@ describe('Blocks of any size', () => {
         const block = noise(size);
         const columns = new Uint8Array(one.buffer);
         await tx.append('segments', [
-          [id, 0, 0, 1, columns, columns, crc32(block), block.subarray(0, MAX_VALUE_BYTES)],
+          [id, 0, 0, 1, columns, columns, crc32(block), block.subarray(0, MAX_VALUE_BYTES), null],
         ]);
         for (let part = 1; part * MAX_VALUE_BYTES < size; part++) {
           const from = part * MAX_VALUE_BYTES;

@@ -44,7 +44,7 @@ function segmentRow(segmentId: number, place: number): SqlValue[] {
   const tier = Math.floor(segmentId / TOKENS) % TIERS.length;
   const times = Uint32Array.from({ length: 1 + (segmentId % 3) }, (_, i) => 1000 + place * 10 + i);
   const band = times.map((t) => t % 7);
-  return [segmentId, tokenId, tier, 9, bytesOf(times), bytesOf(band), 1, Uint8Array.of(1)];
+  return [segmentId, tokenId, tier, 9, bytesOf(times), bytesOf(band), 1, Uint8Array.of(1), null];
 }
 
 /** What the lists and the rest of the table tell has to be what the whole table tells. */

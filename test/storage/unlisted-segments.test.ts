@@ -28,7 +28,8 @@ function segmentRow(segmentId: number): SqlValue[] {
   const tier = Math.floor(segmentId / TOKENS) % TIERS.length;
   // Later ones lie before and between earlier ones, too.
   const t = 1000 + ((segmentId * 7919) % 100_003);
-  return [segmentId, segmentId % TOKENS, tier, 9, bytesOf(t), bytesOf(4), 1, Uint8Array.of(1)];
+  const block = Uint8Array.of(1);
+  return [segmentId, segmentId % TOKENS, tier, 9, bytesOf(t), bytesOf(4), 1, block, null];
 }
 
 const step = fc.oneof(
