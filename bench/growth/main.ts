@@ -1,4 +1,4 @@
-/** `npm run bench:growth`: what a start and a page cost as a store grows, its file after a day, a server's memory under load. */
+/** `npm run bench:growth`: what a start and a page cost as a store grows, and its file after a day. */
 import path from 'node:path';
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
@@ -8,9 +8,8 @@ import { measureDay, type DayResult } from './day.js';
 import { fullSegmentStore, sizesOf } from './full-segments.js';
 import type { GrowthStore, StoreShape } from './growth-store.js';
 import { readGrowthOptions, USAGE, type GrowthOptions } from './options.js';
-import { dayTable, FOOTER, rowsTable, soakTable, type GrowthRow } from './report.js';
+import { dayTable, FOOTER, rowsTable, type GrowthRow } from './report.js';
 import { measureServers } from './serve.js';
-import { measureSoak, type SoakResult } from './soak.js';
 import { tinySegmentStore } from './tiny-segments.js';
 
 /** Segments of a page of tiny segments: about as many as a page of full ones has. */
@@ -20,7 +19,6 @@ interface GrowthResults {
   cells: GrowthRow[];
   segments: GrowthRow[];
   day: DayResult | null;
-  soak: SoakResult | null;
 }
 
 async function main(words: readonly string[]): Promise<void> {
@@ -35,7 +33,6 @@ async function main(words: readonly string[]): Promise<void> {
     ...rowsTable('Stored cells, in full segments', results.cells),
     ...rowsTable('Stored segments, each of one tiny snapshot', results.segments),
     ...(results.day === null ? [] : dayTable(results.day)),
-    ...(results.soak === null ? [] : soakTable(results.soak)),
     ...(options.smoke ? [SMOKE_NOTE] : []),
     FOOTER,
   ];
@@ -50,7 +47,6 @@ async function measure(options: GrowthOptions): Promise<GrowthResults> {
       ? await rowsOf(segmentShapes(options), tinySegmentStore, options)
       : [],
     day: has('day') ? await day(options) : null,
-    soak: has('soak') ? await soak(options) : null,
   };
 }
 
@@ -103,18 +99,6 @@ async function day(options: GrowthOptions): Promise<DayResult> {
     return await measureDay(folder.path, options);
   } finally {
     await folder.remove();
-  }
-}
-
-async function soak(options: GrowthOptions): Promise<SoakResult> {
-  tell(`a soak of ${options.soakMs / 1000} s`);
-  const data = temporaryFolder();
-  const files = temporaryFolder();
-  try {
-    return await measureSoak({ directory: data.path, folder: files.path }, options);
-  } finally {
-    await data.remove();
-    await files.remove();
   }
 }
 

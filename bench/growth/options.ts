@@ -2,16 +2,15 @@
 import path from 'node:path';
 import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 
-const PARTS = ['cells', 'segments', 'day', 'soak'] as const;
+const PARTS = ['cells', 'segments', 'day'] as const;
 export type GrowthPart = (typeof PARTS)[number];
 
-export const USAGE = `npm run bench:growth -- [--only PART,PART] [--cells N] [--tokens N] [--segments N] [--day-tokens N] [--soak-seconds N] [--smoke] [--json FILE]
+export const USAGE = `npm run bench:growth -- [--only PART,PART] [--cells N] [--tokens N] [--segments N] [--day-tokens N] [--smoke] [--json FILE]
   --only      ${PARTS.join(', ')}
   --cells     of the largest store of full segments; default 100000000
   --tokens    that the largest stores hold; default 1000
   --segments  of the largest store of tiny segments; default 1000000
   --day-tokens N that the day's collector follows; default 40
-  --soak-seconds N that a server is under load for while its memory is looked at; default 240
   --smoke     small and short: shows that it works, not how fast
   --json FILE where the results go; default bench/results/growth.json`;
 
@@ -31,10 +30,6 @@ export interface GrowthOptions {
   /** The day of a collector: its tokens, and its commits of one snapshot of each. */
   dayTokens: number;
   dayCommits: number;
-  /** The soak's tokens with pages, its bots' tokens, and how long it lasts. */
-  soakTokens: number;
-  soakBotTokens: number;
-  soakMs: number;
   jsonFile: string;
 }
 
@@ -44,7 +39,6 @@ const MOST = {
   tokens: 1_000_000,
   segments: 100_000_000,
   'day-tokens': 1000,
-  'soak-seconds': 86_400,
 };
 /** Snapshots of a day, one every two minutes. */
 const DAY_COMMITS = 720;
@@ -58,7 +52,6 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
       tokens: { type: 'string' },
       segments: { type: 'string' },
       'day-tokens': { type: 'string' },
-      'soak-seconds': { type: 'string' },
       smoke: { type: 'boolean', default: false },
       json: { type: 'string', default: path.join('bench', 'results', 'growth.json') },
     },
@@ -66,8 +59,6 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
   const { smoke } = values;
   const whole = (name: keyof typeof MOST, usual: number) =>
     wholeFlag(`--${name}`, values[name] ?? String(usual), 1, MOST[name]);
-  const soakMsOf = (given: string | undefined) =>
-    smoke && given === undefined ? SMOKE_SOAK_MS : 1000 * whole('soak-seconds', 240);
   const sizes = {
     parts: namesFlag('--only', values.only, PARTS),
     smoke,
@@ -76,7 +67,6 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
     cells: whole('cells', smoke ? 40_000 : 100_000_000),
     segments: whole('segments', smoke ? 400 : 1_000_000),
     dayTokens: whole('day-tokens', smoke ? 2 : 40),
-    soakMs: soakMsOf(values['soak-seconds']),
   };
   return smoke
     ? { ...sizes, ...SMOKE }
@@ -85,14 +75,11 @@ export function readGrowthOptions(words: readonly string[]): GrowthOptions {
         cellShares: [1 / 1000, 1 / 100, 1 / 10, 1],
         segmentShares: [1 / 100, 1 / 10, 1],
         ...{ starts: 3, pages: 200, warmups: 30, dayCommits: DAY_COMMITS },
-        ...{ soakTokens: 500, soakBotTokens: 1000 },
       };
 }
 
-/** Long enough for a sample of the memory. */
-const SMOKE_SOAK_MS = 500;
 const SMOKE = {
   cellShares: [1 / 4, 1],
   segmentShares: [1],
-  ...{ starts: 1, pages: 4, warmups: 1, dayCommits: 20, soakTokens: 2, soakBotTokens: 10 },
+  ...{ starts: 1, pages: 4, warmups: 1, dayCommits: 20 },
 };

@@ -3,7 +3,6 @@ import { aligned, figure } from '../report.js';
 import type { DayResult } from './day.js';
 import type { GrowthStore } from './growth-store.js';
 import type { ServeResult } from './serve.js';
-import { peaksOf, type SoakResult } from './soak.js';
 
 export interface GrowthRow {
   store: Omit<GrowthStore, 'directory' | 'key'>;
@@ -26,8 +25,7 @@ export const FOOTER =
   'that no disk is in it. Full segments repeat a few histories under other names and times, so that the ' +
   'file compresses as they do. Tiny segments stand for the index of a store of as many full ones: their ' +
   "page is another one than page A, their bytes a cell mean nothing. The day's file is closed; most: with " +
-  'its log, while it is written. Soak: nine clients ask for pages in three views, bots for 500 scores a ' +
-  'second, a collector brings 200 snapshots a second; the server has the settings that it has by itself.';
+  'its log, while it is written.';
 
 export function rowsTable(title: string, rows: readonly GrowthRow[]): string[] {
   if (rows.length === 0) return [];
@@ -67,32 +65,6 @@ export function dayTable(day: DayResult): string[] {
           ...[tokens, commits, cells / 1e6, commitMs, segmentsPerToken, day.blockBytes].map(figure),
           ...[day.fileBytes, day.mostBytes].map(figure),
           `${figure(100 * day.freeShare)}%`,
-        ],
-      ],
-      [],
-    ),
-    '',
-  ];
-}
-
-/** The soak's time in stretches of this number. */
-const STRETCHES = 8;
-/** What the server is meant to stay under, whatever the load: 2 GiB. */
-const MEMORY_BOUND_MB = 2 ** 31 / 1e6;
-
-export function soakTable(soak: SoakResult): string[] {
-  const names = ['seconds', 'M cells', 'pages', 'bots', 'not 200', 'collected', 'MB at start'];
-  const { soakMs, cells, pages, botRequests, botFailures, collectedSnapshots } = soak;
-  const counts = [soakMs / 1000, cells / 1e6, pages, botRequests, botFailures, collectedSnapshots];
-  const peaks = peaksOf(soak.samples, STRETCHES);
-  return [
-    `Resident memory of a server under load, its greatest in each eighth of the time; to stay under ${figure(MEMORY_BOUND_MB)} MB`,
-    ...aligned(
-      [
-        [...names, ...peaks.map((_, i) => `${i + 1}/${STRETCHES}`)],
-        [
-          ...[...counts, soak.startMegabytes].map((one) => (one === null ? '' : figure(one))),
-          ...peaks.map(figure),
         ],
       ],
       [],

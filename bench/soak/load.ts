@@ -4,8 +4,8 @@ import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withStore } from '../../storage/access.js';
 import { botAddress } from '../data/bots.js';
+import { benchAddress, EVERY_S, START_S } from '../data/pages.js';
 import { asOfS as lastS, type GrowthStore } from '../growth/growth-store.js';
-import { pagePaths, VIEWS } from '../growth/soak.js';
 import type { BenchServer } from '../http/server.js';
 import { requestText } from '../load/generator.js';
 import { inProcess } from '../load/role.js';
@@ -33,6 +33,15 @@ export interface SoakWork {
 }
 
 const CLIENTS_A_VIEW = 2;
+/** Each takes another way: fragments of both codings, pages made anew. */
+const VIEWS = [
+  { query: 'group=market', encoding: 'gzip' },
+  { query: 'group=all', encoding: 'br' },
+  { query: 'group=venue', encoding: 'gzip' },
+] as const;
+/** Windows of a token that are asked for; they shift by a stride that shares no factor with a page. */
+const WINDOWS = 16;
+const WINDOW_STRIDE = 131;
 const BOTS = { requestsPerSecond: 300, connections: 8, warmupMs: 0 };
 const SNAPSHOTS_PER_SECOND = 100;
 /** The collector's times begin anew after so many commits: the store has a bounded size. */
@@ -84,6 +93,16 @@ export async function underLoad(load: SoakLoad): Promise<SoakWork> {
   } finally {
     ending.abort();
   }
+}
+
+/** Every token's windows in turn: none is asked for twice before all have been. */
+function pagePaths({ tokens, snapshots, pageSnapshots }: GrowthStore, query: string): string[] {
+  return Array.from({ length: WINDOWS * tokens }, (_, n) => {
+    const first = (Math.floor(n / tokens) * WINDOW_STRIDE) % (snapshots - pageSnapshots);
+    const from = START_S + first * EVERY_S;
+    const to = from + pageSnapshots * EVERY_S;
+    return `/api/v1/replay/${benchAddress(n % tokens)}?${query}&from=${from}&to=${to}`;
+  });
 }
 
 function botPaths(tokens: number): string[] {

@@ -12,8 +12,6 @@ import { COLLECTED_S, underLoad, type SoakWork } from './load.js';
 import { readSoakOptions, USAGE, type SoakOptions } from './options.js';
 import { peakMib, takeSample, trendsOf, type Sample } from './samples.js';
 
-/** What the server is meant to stay under. */
-const MEMORY_MIB = 2048;
 const GREW = 1;
 
 interface SoakResult {
@@ -26,9 +24,17 @@ async function main(words: readonly string[]): Promise<number> {
   const options = readSoakOptions(words);
   const machine = machineFacts();
   const result = await soak(options);
-  const { smoke, jsonFile, forMs } = options;
+  const { smoke, jsonFile, forMs, memoryMib } = options;
   const trends = trendsOf(result.samples);
-  await writeResults(jsonFile, { machine, revision: revision(), smoke, forMs, trends, ...result });
+  await writeResults(jsonFile, {
+    machine,
+    revision: revision(),
+    smoke,
+    forMs,
+    memoryMib,
+    trends,
+    ...result,
+  });
   const grown = smoke ? [] : trends.filter(({ grew }) => grew).map(({ held }) => held);
   const columns = ['held', 'least of each third', '', '', 'most', 'grew'];
   const rows = trends.map(({ held, thirds, most, grew }) => [
@@ -36,7 +42,7 @@ async function main(words: readonly string[]): Promise<number> {
     ...[...thirds, most].map((value) => (Number.isNaN(value) ? '' : figure(value))),
     grew ? 'yes' : '',
   ]);
-  const spare = MEMORY_MIB - result.peakMib;
+  const spare = memoryMib - result.peakMib;
   const lines = [
     headingOf(machine),
     '',
@@ -46,7 +52,7 @@ async function main(words: readonly string[]): Promise<number> {
     '',
     ...aligned([columns, ...rows], ['held', 'grew']),
     '',
-    `Resident memory was ${figure(result.peakMib)} MiB at most: ${figure(Math.abs(spare))} MiB ${spare < 0 ? 'over' : 'under'} ${MEMORY_MIB} MiB.`,
+    `Resident memory was ${figure(result.peakMib)} MiB at most: ${figure(Math.abs(spare))} MiB ${spare < 0 ? 'over' : 'under'} ${memoryMib} MiB.`,
     grown.length === 0 ? 'Nothing grew.' : `Grew: ${grown.join(', ')}.`,
     ...(smoke ? [SMOKE_NOTE] : []),
   ];
@@ -55,7 +61,7 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 async function soak(options: SoakOptions): Promise<SoakResult> {
-  const { smoke, forMs, sampleMs, pageTokens, botTokens } = options;
+  const { smoke, forMs, memoryMib, sampleMs, pageTokens, botTokens } = options;
   const data = temporaryFolder();
   const files = temporaryFolder();
   const place = { directory: data.path, folder: files.path };
@@ -66,7 +72,10 @@ async function soak(options: SoakOptions): Promise<SoakResult> {
       ...{ snapshots: 2 * PAGE_A.snapshots, pageSnapshots: PAGE_A.snapshots },
     });
     await fillBots({ ...place, tokens: botTokens, fromS: asOfS(store) - COLLECTED_S });
-    const server = await startBenchServer(data.path, asOfS(store), { smoke });
+    const server = await startBenchServer(data.path, asOfS(store), {
+      smoke,
+      flags: ['--memory-mib', String(memoryMib)],
+    });
     tell(`${forMs / 1000} s under load`);
     const samples: Sample[] = [];
     let sampling: Promise<void> = Promise.resolve();

@@ -51,8 +51,10 @@ describe('npm run soak', () => {
   });
 
   it('refuses flags that mean nothing', () => {
-    expect(readSoakOptions([])).toMatchObject({ forMs: 600_000, smoke: false });
-    for (const words of [['--minutes', '0'], ['--minutes', 'x'], ['more']]) {
+    expect(readSoakOptions([])).toMatchObject({
+      ...{ forMs: 600_000, memoryMib: 2048, smoke: false },
+    });
+    for (const words of [['--minutes', '0'], ['--minutes', 'x'], ['--memory-mib', '1'], ['more']]) {
       expect(() => readSoakOptions(words)).toThrow(BenchUsageError);
     }
   });
