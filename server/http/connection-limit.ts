@@ -26,12 +26,9 @@ export class ConnectionLimit {
     if (this.open <= this.limit) return true;
     if (!this.isFull) {
       this.isFull = true;
-      this.log.warn(
-        'out of descriptors: further connections are closed until half of the open ones have ended',
-        {
-          connections: this.limit,
-        },
-      );
+      this.log.warn('out of descriptors: connections beyond these are closed at once', {
+        connections: this.limit,
+      });
     }
     return false;
   }

@@ -55,6 +55,8 @@ export interface EngineRequest {
   readonly query: string;
   /** The value of the first header of a name in lower case, '' if there is none; until onRequest returns. */
   header(name: string): string;
+  /** The values of all headers of a name in lower case, in their order, with commas between; until onRequest returns. */
+  joinedHeaders(name: string): string;
   /** The address at the other end of the connection; until onRequest returns. */
   address(): string;
   /** Sets the listener that is called if the connection ends before the reply is sent in full. */

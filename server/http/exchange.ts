@@ -42,6 +42,13 @@ const MAX_READ_AHEAD_BYTES = 64 * 1024;
 /** Bodies up to this size do not count as bytes in flight, so that errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
+export interface RequestOrigin {
+  /** At the other end of the connection. */
+  address: string;
+  /** X-Forwarded-For, to which proxies append; all lines of it, since some append one. */
+  forwardedFor: string;
+}
+
 export interface ExchangeHost {
   /** Bytes of replies that the kernel has not taken yet. */
   bytesInFlight: BytesInFlight;
@@ -77,6 +84,7 @@ export class Exchange {
   private gone: (() => void) | null = null;
   private stopWatch: (() => void) | null = null;
   private ahead: Promise<Uint8Array> | null = null;
+  private keptOrigin: RequestOrigin | null = null;
   private countedBytes = 0;
   private readonly startedMs = performance.now();
   private sentStatus: number | null = null;
@@ -148,14 +156,15 @@ export class Exchange {
     return this.cancelFlag;
   }
 
-  /** The address at the other end of the connection. Only before the handler first awaits anything. */
-  get address(): string {
-    return this.request.address();
-  }
-
-  /** The header that proxies append to. Only before the handler first awaits anything. */
-  get forwardedFor(): string {
-    return this.request.header('x-forwarded-for');
+  /** Where the request came from. Only before the handler first awaits anything. */
+  get origin(): RequestOrigin {
+    const { request } = this;
+    return (
+      this.keptOrigin ?? {
+        address: request.address(),
+        forwardedFor: request.joinedHeaders('x-forwarded-for'),
+      }
+    );
   }
 
   /** A request header's value; '' if not sent. */
@@ -191,8 +200,9 @@ export class Exchange {
     return this.ahead?.then((body) => checked(body, maxBytes)) ?? readBody(this.request, maxBytes);
   }
 
-  /** Starts to read a body before its route is known: the engine hands it over now or never. */
-  readAhead(): void {
+  /** Takes from the engine what it hands over now or never, for a handler that is called later. */
+  postpone(): void {
+    this.keptOrigin = this.origin;
     if (this.method !== 'POST') return;
     this.ahead = readBody(this.request, MAX_READ_AHEAD_BYTES);
     this.ahead.catch(() => undefined);

@@ -135,6 +135,13 @@ class NodeRequest implements EngineRequest {
     }
   }
 
+  joinedHeaders(name: string): string {
+    const { rawHeaders } = this.req;
+    return rawHeaders
+      .filter((_, i) => i % 2 === 1 && rawHeaders[i - 1].toLowerCase() === name)
+      .join(',');
+  }
+
   address(): string {
     return this.req.socket.remoteAddress ?? '';
   }

@@ -102,7 +102,7 @@ export async function startHttpServer({
       handle(exchange);
       return;
     }
-    exchange.readAhead();
+    exchange.postpone();
     setImmediate(() => {
       if (!exchange.aborted) handle(exchange);
     });

@@ -21,6 +21,8 @@ const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
  * large socket buffers is still reading. Resetting its timer this often leaves the decision to the server.
  */
 const REWIND_MS = 4_000;
+/** What the kernel does not take of a last reply of this size is copied, for the library to end the connection. */
+const MAX_COPIED_BYTES = 16 * 1024;
 const LINE_BREAK = '\r\n';
 
 /** Missing from the library's types. */
@@ -89,16 +91,21 @@ function whyNot(host: string, port: number): Promise<Error> {
 
 /** What the library lets pass, and a proxy in front may read otherwise. */
 function framingFault(req: Uws.HttpRequest): ApiError | null {
-  const coding = req.getHeader('transfer-encoding');
-  if (coding !== '' && coding.toLowerCase() !== 'chunked') {
+  // getHeader() tells neither an empty header from none, nor what follows it under the same name.
+  const hosts: string[] = [];
+  const codings: string[] = [];
+  const lengths: string[] = [];
+  req.forEach((name, value) => {
+    if (name === 'host') hosts.push(value);
+    else if (name === 'transfer-encoding') codings.push(value);
+    else if (name === 'content-length') lengths.push(value);
+  });
+  if (hosts.length !== 1) return badRequest(`Host: expected one, not ${hosts.length}`);
+  if (codings.some((coding) => coding.toLowerCase() !== 'chunked') || codings.length > 1) {
     return badRequest('Transfer-Encoding: expected chunked alone');
   }
-  if (req.getHeader('content-length') === '') return null;
-  let lengths = 0;
-  req.forEach((name) => {
-    if (name === 'content-length') lengths++;
-  });
-  return lengths === 1 ? null : badRequest(`Content-Length: expected one, not ${lengths}`);
+  if (lengths.length > 1) return badRequest(`Content-Length: expected one, not ${lengths.length}`);
+  return lengths[0] === '' ? badRequest('Content-Length: expected a number') : null;
 }
 
 /** Nothing else touches the library's `res`, and this does not after the reply or the client's end. */
@@ -106,6 +113,7 @@ class UwsRequest implements EngineRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  private readonly isChunked: boolean;
   private gone: (() => void) | null = null;
   private rewind: NodeJS.Timeout | undefined;
 
@@ -116,10 +124,19 @@ class UwsRequest implements EngineRequest {
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
+    this.isChunked = req.getHeader('transfer-encoding') !== '';
   }
 
   header(name: string): string {
     return this.req.getHeader(name);
+  }
+
+  joinedHeaders(name: string): string {
+    const values: string[] = [];
+    this.req.forEach((key, value) => {
+      if (key === name) values.push(value);
+    });
+    return values.join(',');
   }
 
   address(): string {
@@ -139,10 +156,12 @@ class UwsRequest implements EngineRequest {
   }
 
   reply(
-    head: ReplyHead,
+    given: ReplyHead,
     body: Uint8Array | null,
     onTaken: (bytes: number, isAll: boolean) => void,
   ): boolean {
+    // The library takes trailers behind a chunked body for the next request: there must be none.
+    const head = { ...given, isLast: given.isLast || this.isChunked };
     let isAll = true;
     this.res.cork(() => {
       const isBodyless = body === null || body.byteLength === 0 || this.method === 'HEAD';
@@ -210,6 +229,10 @@ class UwsRequest implements EngineRequest {
     const { res } = this;
     const total = body.byteLength;
     this.writeHead(head);
+    if (head.isLast && total <= MAX_COPIED_BYTES) {
+      res.end(body, true);
+      return true;
+    }
     // `end` would copy what the kernel does not take, even for clients that do not read.
     if (res.tryEnd(body, total)[1]) return true;
     res.onWritable((offset) => {

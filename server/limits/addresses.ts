@@ -58,9 +58,10 @@ export function withAddressLimit(
 
 /** Each proxy appends the address that it was called from: the last `hops` of the list can be believed. */
 function clientOf(exchange: Exchange, hops: number): string {
-  const listed = hops === 0 ? [] : exchange.forwardedFor.split(',');
+  const { address, forwardedFor } = exchange.origin;
+  const listed = hops === 0 ? [] : forwardedFor.split(',');
   const named = networkOf(listed.at(-Math.min(hops, listed.length)) ?? '');
-  return named ?? networkOf(exchange.address) ?? '';
+  return named ?? networkOf(address) ?? '';
 }
 
 /** What stands for a client: its IPv4 address, or the /64 of its IPv6 address; null: no address. */

@@ -63,7 +63,7 @@ const H1SPEC: Case[] = [
   },
   { name: 'invalid field name', request: get('X-Invalid[]: test\r\n'), right: [400], old: 'waits' },
   { name: 'no Host', request: 'GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\n', right: [400] },
-  { name: 'two Hosts', request: get('Host: example.org\r\n'), right: [400], old: 200 },
+  { name: 'two Hosts', request: get('Host: example.org\r\n'), right: [400] },
   {
     name: 'very negative length',
     request: get(`Content-Length: -${'123456789'.repeat(3)}\r\n`),
@@ -122,6 +122,23 @@ const OWN: Case[] = [
   {
     name: 'two lengths',
     request: post('Content-Length: 2\r\nContent-Length: 3', 'abc'),
+    right: [400],
+  },
+  {
+    name: 'an empty length before another',
+    request: post('Content-Length:\r\nContent-Length: 2', 'ab'),
+    right: [400],
+  },
+  { name: 'an empty length', request: post('Content-Length:', 'ab'), right: [400] },
+  {
+    name: 'an empty coding before a length',
+    request: post('Transfer-Encoding:\r\nContent-Length: 2', 'ab'),
+    right: [400],
+    differs: { node: 200 },
+  },
+  {
+    name: 'another coding after chunked',
+    request: post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', '0\r\n\r\n'),
     right: [400],
   },
   { name: 'a list of lengths', request: post('Content-Length: 2, 2', 'ab'), right: [400] },
@@ -279,6 +296,15 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       'all replies came',
       () => client.received.subarray(before).toString().split('"GET"').length === 21,
     );
+    client.socket.destroy();
+  });
+
+  it('trailers, which uWebSockets.js takes for a request, are the last of their connection', async () => {
+    const client = await RawClient.connect(server.port);
+    client.send(post('Transfer-Encoding: chunked', '2\r\nab\r\n0\r\n\r\n'));
+    const reply = await client.until('"ab"');
+    expect(/^Connection: close\r$/m.test(reply)).toBe(name === 'uws');
+    if (name === 'uws') await client.closed;
     client.socket.destroy();
   });
 

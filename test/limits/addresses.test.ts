@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { networkOf, withAddressLimit } from '../../server/limits/addresses.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import { ENGINE_NAMES } from '../../server/http/engine.js';
+import { eventually, RawClient } from '../support/raw-client.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 describe('The client that an address stands for', () => {
@@ -36,7 +37,7 @@ describe('A limit by client address', () => {
       got = [];
       const replyError = ({ status, body, headers }: { [name: string]: unknown }) =>
         got.push({ status, body, headers });
-      handle({ path, address, forwardedFor, replyError } as unknown as Exchange);
+      handle({ path, origin: { address, forwardedFor }, replyError } as unknown as Exchange);
       return got[0];
     };
     return { ask, wait: (ms: number) => (nowMs += ms) };
@@ -113,5 +114,25 @@ describe.each(ENGINE_NAMES)('The limit by client address over %s', (engine) => {
       expect(replies).toContainEqual([429, '1']);
       for (const [status] of replies) expect([401, 429]).toContain(status);
     }
+  });
+
+  it('believes the last line of X-Forwarded-For where proxies append one, also of a postponed request', async () => {
+    const client = await RawClient.connect(service.server.port);
+    const ask = (i: number) =>
+      `GET /api/v1/top-scores HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 198.51.100.${i % 250}\r\nX-Forwarded-For: 203.0.113.5\r\n\r\n`;
+    client.send(Array.from({ length: 20 }, (_, i) => ask(i)).join(''));
+    const replies = await client.until('"Too many requests');
+    expect(replies.split('HTTP/1.1 401 ').length).toBeLessThanOrEqual(3);
+    client.socket.destroy();
+    // One more than a turn of the event loop answers.
+    const many = await RawClient.connect(service.server.port);
+    many.send(Array.from({ length: 501 }, (_, i) => ask(i)).join(''));
+    if (engine === 'node') await many.closed;
+    else
+      await eventually(
+        'all replies',
+        () => many.received.toString().split('HTTP/1.1 ').length === 502,
+      );
+    many.socket.destroy();
   });
 });
