@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests of how much memory their process takes: each has a process of its own. */
-const MEASURED = ['test/storage/import-memory.test.ts'];
+/** Tests that measure their process's memory, or put modules in place of others: each has a process of its own. */
+const ALONE = ['test/storage/import-memory.test.ts', 'test/storage/database.test.ts'];
 
 export default defineConfig({
   test: {
@@ -15,7 +15,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: MEASURED,
+          exclude: ALONE,
           // Tests make much garbage; the default of 16 MiB has V8 copy what lives all the time.
           execArgv: ['--max-semi-space-size=64'],
           globalSetup: 'test/support/prepared.ts',
@@ -23,7 +23,7 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'measured', include: MEASURED } },
+      { extends: true, test: { name: 'alone', include: ALONE } },
     ],
   },
 });
