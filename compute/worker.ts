@@ -47,8 +47,8 @@ export const rankPressure = moving((input: pressure.PressureInput) => {
 });
 export const poolRanges = moving(range.poolRanges);
 export const priceHours = moving(prices.priceHours);
-export const dlmmBoard = moving(dlmm.dlmmBoard);
-export const feeDensityBoards = moving(density.feeDensityBoards);
+export const dlmmBoard = moving(dlmm.dlmmBoardTask);
+export const feeDensityBoards = moving(density.feeDensityTask);
 
 /** A kernel as a task: the columns of its result are moved to the caller, not copied. */
 function moving<I, O>(kernel: (input: I) => O): (input: I) => O {

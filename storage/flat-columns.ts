@@ -2,6 +2,7 @@
 import type { FlatDataset } from './contract.js';
 import type { Database } from './duckdb/database.js';
 import type { ResultChunk, SqlValue } from './duckdb/statements.js';
+import { Turns } from './turns.js';
 
 /** Kinds of columns. `shared` texts repeat in many rows; each is held once. */
 interface Kinds {
@@ -41,6 +42,9 @@ type RowReader<C extends Columns, T> = (columns: ColumnReaders<C>) => Read<T>;
 /** Tokens named in a query; for more, the whole table is read. */
 const MAX_NAMED_TOKENS = 1000;
 
+/** Rows read between two looks at the clock. */
+const ROWS_AT_ONCE = 64;
+
 /** The rows of a table, a vector at a time, in no order. */
 export async function* readRows<C extends Columns, T>(
   source: FlatSource,
@@ -55,6 +59,7 @@ export async function* readRows<C extends Columns, T>(
     if (known === undefined) texts.set(text, text);
     return known ?? text;
   };
+  const turns = new Turns();
   const sql = `SELECT ${Object.keys(columns).join(', ')} FROM ${table} ${where}`;
   for await (const chunk of source.streamChunks(sql, values)) {
     const readers = Object.entries(columns).map(([name, kind], i) => {
@@ -62,7 +67,12 @@ export async function* readRows<C extends Columns, T>(
       return [name, kind === 'shared' ? (row: number) => sharedText(value(row) as string) : value];
     });
     const read = reader(Object.fromEntries(readers) as ColumnReaders<C>);
-    yield Array.from({ length: chunk.rowCount }, (_, row) => read(row));
+    const rows: T[] = [];
+    for (let row = 0; row < chunk.rowCount; row++) {
+      rows.push(read(row));
+      if (row % ROWS_AT_ONCE === 0) await turns.take();
+    }
+    yield rows;
   }
 }
 
@@ -92,8 +102,12 @@ export async function readColumns(
   values: readonly SqlValue[],
   columns: readonly { add(chunk: ResultChunk, column: number): void }[],
 ): Promise<void> {
+  const turns = new Turns();
   for await (const chunk of source.streamChunks(sql, values)) {
-    columns.forEach((column, i) => column.add(chunk, i));
+    for (const [i, column] of columns.entries()) {
+      column.add(chunk, i);
+      await turns.take();
+    }
   }
 }
 

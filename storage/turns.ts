@@ -17,6 +17,17 @@ export class Turns {
   }
 }
 
+/** All that an iterable gives, a turn at a time. */
+export async function listInTurns<T>(items: Iterable<T>): Promise<T[]> {
+  const turns = new Turns();
+  const list: T[] = [];
+  for (const item of items) {
+    list.push(item);
+    await turns.take();
+  }
+  return list;
+}
+
 /** Items sorted or merged between two looks at the clock: less than a millisecond's work. */
 const ITEMS_AT_ONCE = 1024;
 

@@ -2,6 +2,7 @@
  * The board of DLMM pools (docs/definitions.md#dlmm-pools): for each period a row for every pool with
  * an hour in it, and the rows' order by every sort; also the leaders (docs/definitions.md#chips).
  */
+import { type Joined, splitTexts } from '../joined-texts.js';
 import type { BoardPools } from './dlmm-pool.js';
 import {
   DLMM_PERIODS,
@@ -71,7 +72,26 @@ export interface BoardPeriod {
   order: Record<DlmmSort, Uint32Array>;
 }
 
+/** The same as the pool's task gets it. */
+export interface DlmmBoardTask {
+  pools: Joined<BoardPools>;
+  hours: Joined<PoolHours>;
+  ranges: Joined<NamedRangeTvl>;
+  thisHourS: number;
+}
+
 /** The pool's task: the board of every period. */
+export function dlmmBoardTask({ pools, hours, ranges, thisHourS }: DlmmBoardTask): DlmmBoard {
+  const { pubkeys, baseMints } = pools;
+  return dlmmBoard({
+    pools: { ...pools, pubkeys: splitTexts(pubkeys), baseMints: splitTexts(baseMints) },
+    hours: { ...hours, pubkeys: splitTexts(hours.pubkeys) },
+    ranges: { ...ranges, pubkeys: splitTexts(ranges.pubkeys) },
+    thisHourS,
+  });
+}
+
+/** The board of every period. */
 export function dlmmBoard(input: DlmmBoardInput): DlmmBoard {
   const { pools, thisHourS } = input;
   const poolsOfBase = new Uint32Array(pools.baseMints.length);

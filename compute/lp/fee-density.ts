@@ -1,4 +1,5 @@
 /** LP fee density (docs/definitions.md#fee-density): organic volume over liquidity near the price. */
+import { type Joined, splitTexts } from '../joined-texts.js';
 import { type BinSums, depthUsdWithin } from '../segment/snapshots.js';
 import { firstHourOf, hourIndex } from './hours.js';
 import { binsOfPrices, pricesOver, type HourPrices } from './price-range.js';
@@ -103,7 +104,22 @@ export interface FeeDensityRows {
 
 export type FeeDensityBoards = Record<LpWindow, Record<LpDenominator, FeeDensityRows>>;
 
+/** The same as the pool's task gets it. */
+export interface FeeDensityTask extends Omit<FeeDensityInput, 'tokens' | 'hours'> {
+  tokens: Joined<DensityTokens>;
+  hours: Joined<TokenHours>;
+}
+
 /** The pool's task: the board of every window and denominator. */
+export function feeDensityTask({ tokens, hours, ...rest }: FeeDensityTask): FeeDensityBoards {
+  return feeDensityBoards({
+    tokens: { ...tokens, addresses: splitTexts(tokens.addresses) },
+    hours: { ...hours, addresses: splitTexts(hours.addresses) },
+    ...rest,
+  });
+}
+
+/** The board of every window and denominator. */
 export function feeDensityBoards(input: FeeDensityInput): FeeDensityBoards {
   const { tokens, maxRows } = input;
   const byAddress = inOrderOfAddress(tokens.addresses);

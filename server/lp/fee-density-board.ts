@@ -14,6 +14,7 @@ import type { Clock } from '../clock.js';
 import type { NewestSnapshot, TokenTable } from '../tokens/token-table.js';
 import { Turns } from '../../storage/turns.js';
 import { HoursInSight } from './hours-in-sight.js';
+import { joinTexts } from './joined.js';
 import type { RangeBook } from './range-book.js';
 
 export const MAX_DENSITY_ROWS = 100;
@@ -42,6 +43,13 @@ interface KnownToken {
   thisHourS: number;
   denominators: Denominators;
 }
+
+const NO_HOURS = {
+  addresses: [],
+  token: new Uint32Array(),
+  hour: new Uint32Array(),
+  organicVolumeUsd: new Float64Array(),
+};
 
 export class FeeDensityBuilder {
   readonly hours: HoursInSight<TokenHourColumns>;
@@ -86,8 +94,12 @@ export class FeeDensityBuilder {
     const input = { tokens, hours, thisHourS, maxRows: MAX_DENSITY_ROWS };
     const boards =
       this.known.size === 0
-        ? feeDensityBoards(input)
-        : await workers.run('feeDensityBoards', input);
+        ? feeDensityBoards({ ...input, hours: NO_HOURS })
+        : await workers.run('feeDensityBoards', {
+            ...input,
+            tokens: { ...tokens, addresses: await joinTexts(tokens.addresses) },
+            hours: { ...hours, addresses: await joinTexts(hours.addresses) },
+          });
     const costMs = loadMs + performance.now() - startMs;
     return { value: { revision, addresses: tokens.addresses, boards }, costMs };
   }

@@ -8,6 +8,7 @@ import type { DlmmHourColumns, LpSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import { sortInTurns, Turns } from '../../storage/turns.js';
 import { HoursInSight } from './hours-in-sight.js';
+import { joinTexts } from './joined.js';
 import type { RangeBook } from './range-book.js';
 
 /** A pool on the board: row `row` of a period. */
@@ -172,13 +173,18 @@ export class PoolBoardBuilder {
     await ranges.ready({ first: revision === 1 });
     this.waitsForRanges = false;
     startMs = performance.now();
+    const joined = joinRanges(ranges.poolRanges(thisHourS), thisHourS);
     const board =
       book.pools.length === 0 || hours.hour.length === 0
         ? null
         : await workers.run('dlmmBoard', {
-            pools: book.columns,
-            hours,
-            ranges: joinRanges(ranges.poolRanges(thisHourS), thisHourS),
+            pools: {
+              ...book.columns,
+              pubkeys: await joinTexts(book.columns.pubkeys),
+              baseMints: await joinTexts(book.columns.baseMints),
+            },
+            hours: { ...hours, pubkeys: await joinTexts(hours.pubkeys) },
+            ranges: { ...joined, pubkeys: await joinTexts(joined.pubkeys) },
             thisHourS,
           });
     const costMs = loadMs + performance.now() - startMs;

@@ -1,7 +1,9 @@
 /** The LP tools' tasks in the real pool: what they answer there is what they answer here. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { splitTexts } from '../../compute/joined-texts.js';
 import { densityTokens, feeDensityBoards } from '../../compute/lp/fee-density.js';
+import { joinTexts } from '../../server/lp/joined.js';
 import { joinRanges, poolRanges } from '../../compute/lp/pool-range.js';
 import { priceHours } from '../../compute/lp/price-range.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
@@ -29,10 +31,16 @@ describe('LP tasks in the pool', () => {
       fc.asyncProperty(marketplaces, async (place) => {
         const { pools, board } = boardOf(place);
         const { thisHourS } = board;
+        const hours = poolHoursOf(place.poolHours);
+        const ranges = joinRanges(rangesOf(place, boardPoolsOf(place)), thisHourS);
         const made = await pool.run('dlmmBoard', {
-          pools,
-          hours: poolHoursOf(place.poolHours),
-          ranges: joinRanges(rangesOf(place, boardPoolsOf(place)), thisHourS),
+          pools: {
+            ...pools,
+            pubkeys: await joinTexts(pools.pubkeys),
+            baseMints: await joinTexts(pools.baseMints),
+          },
+          hours: { ...hours, pubkeys: await joinTexts(hours.pubkeys) },
+          ranges: { ...ranges, pubkeys: await joinTexts(ranges.pubkeys) },
           thisHourS,
         });
         expect(made).toEqual(board);
@@ -44,6 +52,15 @@ describe('LP tasks in the pool', () => {
       }),
       { numRuns: 15 },
     );
+  });
+
+  it('get lists of texts of any length as they were', async () => {
+    for (const length of [0, 1, 1024, 1025, 5000]) {
+      const texts = Array.from({ length }, (_, i) => `text ${i}`);
+      const joined = await joinTexts(texts);
+      expect(splitTexts(joined)).toEqual(texts);
+      expect(joined.parts.length).toBeLessThanOrEqual(5);
+    }
   });
 
   it('give the same cheat sheets', async () => {
@@ -61,7 +78,11 @@ describe('LP tasks in the pool', () => {
       organicVolumeUsd: Float64Array.of(5, 10, 20),
     };
     const input = { tokens, hours, thisHourS, maxRows: 100 };
-    const boards = await pool.run('feeDensityBoards', input);
+    const boards = await pool.run('feeDensityBoards', {
+      ...input,
+      tokens: { ...tokens, addresses: await joinTexts(tokens.addresses) },
+      hours: { ...hours, addresses: await joinTexts(hours.addresses) },
+    });
     expect(boards).toEqual(feeDensityBoards(input));
     expect([...boards['6h'].near.token]).toEqual([1, 0]);
   });
