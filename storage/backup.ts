@@ -6,7 +6,6 @@
  */
 import {
   type FileHandle,
-  mkdir,
   open,
   readdir,
   readFile,
@@ -19,6 +18,8 @@ import path from 'node:path';
 import {
   DATABASE_FILE,
   makeDirectory,
+  makePrivate,
+  PARTIAL_FILE,
   PEPPER_FILE,
   removeMadeDirectories,
   REVOKED_FILE,
@@ -37,6 +38,14 @@ const MAX_ATTEMPTS = 3;
 const SPARE_BYTES = 16 * 1024 * 1024;
 /** Small files beside the database; the database needs the first ones, and the demo the last. */
 const SMALL_FILES = [PEPPER_FILE, REVOKED_FILE, 'demo.json'];
+/** What a killed backup may leave in its directory. */
+const LEFT_OVERS = [
+  ...SMALL_FILES.flatMap((name) => [name, `${name}.new`]),
+  // Last: without it the others are not known to be left over.
+  PARTIAL_FILE,
+];
+/** What a file system has in its root: a disk of its own counts as empty. */
+const DISK_ROOT = 'lost+found';
 
 interface BackupRequest {
   /** The data directory; it holds a store. */
@@ -49,32 +58,45 @@ interface BackupRequest {
 }
 
 /**
- * Copies the store into a directory that has its name once the copy is complete and on the disk.
+ * Copies the store into a directory, which holds a store only once all of the copy is on the disk: until then
+ * the database has another name.
  * @returns the bytes of the copy
  * @throws InputError if the directory is not empty, lies in the store's, or its disk has too little room
  */
 export async function backupStore(request: BackupRequest): Promise<{ bytes: number }> {
   const { directory, out } = request;
   await checkOut(directory, out);
-  const partial = `${out}.partial`;
-  await makeDirectory(path.dirname(out));
-  await rm(partial, { recursive: true, force: true });
+  await makeDirectory(out);
+  const partial = path.join(out, PARTIAL_FILE);
+  let target: FileHandle | null = null;
   try {
-    await mkdir(partial, { mode: 0o700 });
-    const { ino } = await stat(partial);
-    const bytes = await copyInto(partial, request);
-    await syncDirectory(partial);
-    const found = await stat(partial).catch(() => null);
-    if (found?.ino !== ino)
-      throw new InputError(`${out}: another backup was begun to the same place`);
-    await rename(partial, out);
+    await makePrivate(out);
+    // What another backup has begun, or left.
+    await rm(partial, { force: true });
+    target = await open(partial, 'wx', 0o600);
+    const bytes = await copyInto(target, request);
+    if (!(await isNameOf(target, partial))) {
+      throw new InputError(`out: another backup was begun to ${out}`);
+    }
+    await rename(partial, path.join(out, DATABASE_FILE));
+    await syncDirectory(out);
     await syncDirectory(path.dirname(out));
     return { bytes };
   } catch (error) {
-    await rm(partial, { recursive: true, force: true });
-    await removeMadeDirectories(path.dirname(out));
+    if (target !== null && (await isNameOf(target, partial))) {
+      for (const name of LEFT_OVERS) await rm(path.join(out, name), { force: true });
+    }
+    await removeMadeDirectories(out);
     throw isDiskFull(error) ? new DiskFullError(out) : error;
+  } finally {
+    await target?.close();
   }
+}
+
+/** Whether a file that is open still has this name. */
+async function isNameOf(file: FileHandle, name: string): Promise<boolean> {
+  const named = await stat(name).catch(() => null);
+  return named?.ino === (await file.stat()).ino;
 }
 
 async function checkOut(directory: string, out: string): Promise<void> {
@@ -82,20 +104,21 @@ async function checkOut(directory: string, out: string): Promise<void> {
   if (!below.startsWith('..') && !path.isAbsolute(below)) {
     throw new InputError(`out: expected a directory outside of ${directory}`);
   }
-  const names = await readdir(out).catch((error: NodeJS.ErrnoException) => {
+  const names: string[] = await readdir(out).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     if (error.code === 'ENOTDIR') throw new InputError(`out: ${out} is a file, or lies below one`);
     throw error;
   });
-  if (names.length > 0) {
+  const known = names.includes(PARTIAL_FILE) ? [...LEFT_OVERS, DISK_ROOT] : [DISK_ROOT];
+  if (names.some((name) => !known.includes(name))) {
     throw new InputError(
       `out: ${out} is not empty: expected a directory that is, or does not exist`,
     );
   }
 }
 
-async function copyInto(partial: string, request: BackupRequest): Promise<number> {
-  const { directory, useStore, onProgress } = request;
+async function copyInto(target: FileHandle, request: BackupRequest): Promise<number> {
+  const { directory, out, useStore, onProgress } = request;
   // A file of a process that DuckDB has open, too, must stay open until DuckDB has closed it: with the
   // first of them its lock goes.
   const source = await open(path.join(directory, DATABASE_FILE), 'r');
@@ -103,8 +126,9 @@ async function copyInto(partial: string, request: BackupRequest): Promise<number
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const bytes = await useStore(async (store) => {
         await store.holdFile();
-        const small = await copySmallFiles(directory, partial);
-        const large = await copyDatabase(source, path.join(partial, DATABASE_FILE), onProgress);
+        await checkRoom(out, (await source.stat()).size);
+        const small = await copySmallFiles(directory, out);
+        const large = await copyDatabase(source, target, onProgress);
         return large && small + large;
       });
       if (bytes !== null) return bytes;
@@ -117,7 +141,7 @@ async function copyInto(partial: string, request: BackupRequest): Promise<number
   );
 }
 
-async function copySmallFiles(directory: string, partial: string): Promise<number> {
+async function copySmallFiles(directory: string, out: string): Promise<number> {
   let bytes = 0;
   for (const name of SMALL_FILES) {
     const content = await readFile(path.join(directory, name)).catch(
@@ -127,7 +151,7 @@ async function copySmallFiles(directory: string, partial: string): Promise<numbe
       },
     );
     if (content === null) continue;
-    await writeWhole(path.join(partial, name), content);
+    await writeWhole(path.join(out, name), content);
     bytes += content.length;
   }
   return bytes;
@@ -136,26 +160,21 @@ async function copySmallFiles(directory: string, partial: string): Promise<numbe
 /** @returns the bytes of the copy; null if the file changed meanwhile */
 async function copyDatabase(
   source: FileHandle,
-  file: string,
+  target: FileHandle,
   onProgress: BackupRequest['onProgress'],
 ): Promise<number | null> {
   const { size } = await source.stat();
   const head = await readAt(source, Buffer.alloc(HEAD_BYTES), 0);
-  await checkRoom(path.dirname(file), size);
-  const target = await open(file, 'w', 0o600);
-  try {
-    const buffer = Buffer.allocUnsafe(COPIED_AT_ONCE);
-    for (let at = 0; at < size; at += buffer.length) {
-      await onProgress?.(at / size);
-      const read = await readAt(source, buffer.subarray(0, Math.min(buffer.length, size - at)), at);
-      if (read.length === 0) return null;
-      await target.write(read, 0, read.length, at);
-    }
-    await target.write(head, 0, head.length, 0);
-    await target.sync();
-  } finally {
-    await target.close();
+  await target.truncate(size);
+  const buffer = Buffer.allocUnsafe(COPIED_AT_ONCE);
+  for (let at = 0; at < size; at += buffer.length) {
+    await onProgress?.(at / size);
+    const read = await readAt(source, buffer.subarray(0, Math.min(buffer.length, size - at)), at);
+    if (read.length === 0) return null;
+    await target.write(read, 0, read.length, at);
   }
+  await target.write(head, 0, head.length, 0);
+  await target.sync();
   const after = await readAt(source, Buffer.alloc(HEAD_BYTES), 0);
   return after.equals(head) ? size : null;
 }

@@ -7,6 +7,8 @@ import { InputError } from './errors.js';
 export const DATABASE_FILE = 'fathom.duckdb';
 /** DuckDB's log of what is committed but not yet in the database. */
 export const LOG_FILE = `${DATABASE_FILE}.wal`;
+/** The database of a backup that is not complete. */
+export const PARTIAL_FILE = `${DATABASE_FILE}.partial`;
 /** The secret that keys' digests are made with. */
 export const PEPPER_FILE = 'pepper';
 /** The latest revocations of keys. */

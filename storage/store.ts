@@ -1,4 +1,5 @@
 /** An open data directory. */
+import { existsSync } from 'node:fs';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Tier } from '../compute/market.js';
@@ -29,6 +30,7 @@ import {
   LOG_FILE,
   makeDirectory,
   makePrivate,
+  PARTIAL_FILE,
   PROBE_FILE,
   removeMadeDirectories,
   STORE_FILES,
@@ -156,6 +158,9 @@ export class Store implements StoreOperations {
     await makePrivate(directory);
     const file = path.join(directory, DATABASE_FILE);
     const heldStore = await holdsStore(directory);
+    if (!heldStore && existsSync(path.join(directory, PARTIAL_FILE))) {
+      throw new InputError(`${directory} holds a backup that was not completed`);
+    }
     const onFailed = (work: string) => (error: unknown) => {
       // It is done again; why it could not be, onFault() has said.
       if (error instanceof StoreUnavailableError) return;
@@ -245,8 +250,7 @@ export class Store implements StoreOperations {
   async probe(): Promise<void> {
     await this.database.rows('SELECT count(*) FROM meta');
     const file = path.join(this.directory, PROBE_FILE);
-    await writeFile(file, new Uint8Array(PROBE_BYTES));
-    await rm(file);
+    await writeFile(file, new Uint8Array(PROBE_BYTES)).finally(() => rm(file, { force: true }));
   }
 
   /** Calls `listener` with each change of a key, once it is written. */

@@ -1,5 +1,5 @@
 /** `fathom backup`, beside a server that takes in more meanwhile. */
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
@@ -61,11 +61,24 @@ describe('fathom backup', () => {
   it('clears what an interrupted one has left, and takes an empty directory', async () => {
     const out = path.join(root, 'empty');
     mkdirSync(out);
-    mkdirSync(`${out}.partial`);
-    writeFileSync(path.join(`${out}.partial`, 'fathom.duckdb'), 'half of it');
+    mkdirSync(path.join(out, 'lost+found'));
+    writeFileSync(path.join(out, 'fathom.duckdb.partial'), 'half of it');
+    writeFileSync(path.join(out, 'pepper.new'), 'half of it');
+    await expect(times(out)).rejects.toThrow('holds a backup that was not completed');
     expect((await backup('--out', out)).status).toBe(0);
-    expect(existsSync(`${out}.partial`)).toBe(false);
+    expect(existsSync(path.join(out, 'fathom.duckdb.partial'))).toBe(false);
     expect(await times(out)).toEqual([0, 60]);
+  });
+
+  it('touches nothing beside its directory, which may be a link', async () => {
+    const beside = path.join(root, 'linked.partial');
+    mkdirSync(path.join(root, 'disk'));
+    symlinkSync('disk', path.join(root, 'linked'));
+    mkdirSync(beside);
+    writeFileSync(path.join(beside, 'mine'), 'mine');
+    expect((await backup('--out', path.join(root, 'linked'))).status).toBe(0);
+    expect(await times(path.join(root, 'disk'))).toEqual([0, 60]);
+    expect(readdirSync(beside)).toEqual(['mine']);
   });
 
   it.each([

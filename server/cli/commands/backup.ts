@@ -21,7 +21,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Copies a store as of one moment, keys included, while a server serves it and takes in more, or without one. The copy has its name once it is complete and on the disk; it is a data directory for serve.',
+    'Copies a store as of one moment, keys included, while a server serves it and takes in more, or without one. The copy is a data directory for serve, once all of it is on the disk.',
   words: {},
   flags: FLAGS,
   examples: [
