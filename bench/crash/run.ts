@@ -323,9 +323,10 @@ class Run {
     if (operation.kind === 'revoke') this.keys = this.keys.filter((id) => id !== operation.id);
   }
 
-  /** What is wrong with a backup that has its name. */
+  /** What is wrong with a backup whose database has its name. */
   private async backupFault(operation: Operation | null): Promise<string | null> {
-    if (operation?.kind !== 'backup' || !existsSync(operation.out)) return null;
+    if (operation?.kind !== 'backup') return null;
+    if (!existsSync(path.join(operation.out, DATABASE_FILE))) return null;
     const wrong = differences(this.rows, await contentsAt(operation.out));
     rmSync(operation.out, { recursive: true, force: true });
     if (wrong.length === 0) return null;
