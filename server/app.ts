@@ -76,7 +76,9 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host, log, operations, limits = HTTP_LIMITS } = options;
   const { keys, checkPlan = unlimited } = options;
-  const forOperators = operations ? operationsRoutes(operations.checks, operations.metrics) : [];
+  const forOperators = operations
+    ? operationsRoutes(operations.checks, operations.metrics, log)
+    : [];
   const admin = operations?.admin ?? null;
   const routes = [...routesOf(options), ...(admin === null ? forOperators : [])];
   const router = createRouter(routes, log, admitUnanswered(keys, checkPlan));

@@ -246,8 +246,9 @@ export class Store implements StoreOperations {
     return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
   }
 
-  /** @throws Error if the store cannot be read, or nothing can be written beside it */
+  /** @throws Error if the store cannot be read, or nothing can be written to it or beside it */
   async probe(): Promise<void> {
+    this.database.checkFile();
     await this.database.rows('SELECT count(*) FROM meta');
     const file = path.join(this.directory, PROBE_FILE);
     await writeFile(file, new Uint8Array(PROBE_BYTES)).finally(() => rm(file, { force: true }));

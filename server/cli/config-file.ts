@@ -83,8 +83,14 @@ function textsOf(value: unknown, kind: ConfigKind, from: string): readonly strin
 }
 
 function parseJson(file: string): unknown {
+  let text: string;
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file}: cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    return JSON.parse(text);
   } catch (error) {
     throw new UsageError(`${file}: expected JSON: ${(error as Error).message}`);
   }

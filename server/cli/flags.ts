@@ -137,7 +137,9 @@ function readPositionals(given: readonly string[], words: Words): Record<string,
 function readValue(text: string, from: string, declared: Flag | Word): unknown {
   const { values } = declared;
   refuseEmpty(text, from);
-  if (values !== undefined) oneOf(text, from, values);
+  // The reader of a setting was taken away: all settings are read later, and their faults told at once.
+  const isReadLater = 'read' in declared && declared.read === undefined;
+  if (values !== undefined && !isReadLater) oneOf(text, from, values);
   return 'read' in declared && declared.read !== undefined ? declared.read(text, from) : text;
 }
 

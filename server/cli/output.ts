@@ -154,8 +154,9 @@ function unexpectedText(error: Error): string {
       return 'the disk is full';
     case 'EACCES':
     case 'EPERM':
-    case 'EROFS':
       return `no permission: ${path ?? error.message}`;
+    case 'EROFS':
+      return `the file system is read-only: ${path ?? error.message}`;
     default:
       return error.message.split('\n')[0];
   }

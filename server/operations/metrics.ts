@@ -29,6 +29,8 @@ export type RowsByDataset = Readonly<Record<string, number>>;
 
 /** Gauges, each read when the metrics are. */
 interface Gauges {
+  /** 1 where /readyz says so, else 0. */
+  isReady: () => Promise<number>;
   requestsInFlight: () => number;
   replyBytesInFlight: () => number;
   pagesWaiting: () => number;
@@ -40,6 +42,7 @@ interface Gauges {
 }
 
 const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> = {
+  isReady: { metric: 'fathom_ready', help: '1 if /readyz says that the server is ready, else 0' },
   requestsInFlight: { metric: 'fathom_http_in_flight', help: 'Requests in progress' },
   replyBytesInFlight: {
     metric: 'fathom_reply_bytes_in_flight',

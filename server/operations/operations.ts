@@ -1,5 +1,6 @@
 /** The routes for operators, which need no key: /healthz, /readyz and /metrics (docs/operating.md). */
 import type { Route } from '../http/router.js';
+import type { Log } from '../log.js';
 import type { Metrics } from './metrics.js';
 
 /** A check that takes longer has failed. */
@@ -10,8 +11,11 @@ const CHECK_INTERVAL_MS = 1000;
 /** What has to hold for the server to be ready; each rejects, or says false, where it does not. */
 export type Checks = Readonly<Record<string, () => boolean | Promise<void>>>;
 
-export function operationsRoutes(checks: Checks, metrics: Metrics): Route[] {
-  const readiness = new Readiness(checks);
+export function operationsRoutes(checks: Checks, metrics: Metrics, log: Log): Route[] {
+  const readiness = new Readiness(checks, log);
+  metrics.follow({
+    isReady: async () => ((await readiness.reasons()).length === 0 ? 1 : 0),
+  });
   return [
     {
       method: 'GET',
@@ -42,8 +46,13 @@ const NOT_STORED = [['Cache-Control', 'no-store']] as const;
 
 class Readiness {
   private latest: { atMs: number; reasons: Promise<string[]> } | null = null;
+  /** What the log knows. */
+  private logged = '';
 
-  constructor(private readonly checks: Checks) {}
+  constructor(
+    private readonly checks: Checks,
+    private readonly log: Log,
+  ) {}
 
   /** Why the server is not ready, empty where it is; at most CHECK_INTERVAL_MS old. */
   reasons(): Promise<string[]> {
@@ -55,25 +64,38 @@ class Readiness {
   }
 
   private async check(): Promise<string[]> {
-    const reasons = await Promise.all(
-      Object.entries(this.checks).map(async ([reason, check]) =>
-        (await holds(check)) ? [] : [reason],
-      ),
+    const found = await Promise.all(
+      Object.entries(this.checks).map(async ([reason, check]) => {
+        const fault = await faultOf(check);
+        return fault === null ? [] : [{ reason, fault }];
+      }),
     );
-    return reasons.flat();
+    const failed = found.flat();
+    const reasons = failed.map(({ reason }) => reason);
+    const said = reasons.join(', ');
+    if (said !== this.logged) {
+      if (said === '') this.log.info('ready again');
+      else {
+        const causes = failed.flatMap(({ fault }) => (fault === '' ? [] : [fault]));
+        this.log.warn('not ready', { reasons: said, cause: causes.join('; ') || null });
+      }
+      this.logged = said;
+    }
+    return reasons;
   }
 }
 
-async function holds(check: () => boolean | Promise<void>): Promise<boolean> {
+/** Why a check fails, '' where it says just that it does; null if it holds. */
+async function faultOf(check: () => boolean | Promise<void>): Promise<string | null> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), CHECK_DEADLINE_MS);
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`no answer in ${CHECK_DEADLINE_MS} ms`), CHECK_DEADLINE_MS);
   });
   try {
-    const held = Promise.resolve(check()).then((held) => held !== false);
+    const held = Promise.resolve(check()).then((held) => (held === false ? '' : null));
     return await Promise.race([held, late]);
-  } catch {
-    return false;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
   } finally {
     clearTimeout(timer);
   }

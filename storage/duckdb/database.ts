@@ -1,5 +1,5 @@
 /** A DuckDB instance over one file, with a fixed set of connections. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -57,6 +57,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private readonly ending = new AbortController();
   /** Transactions that this process knows of, as `meta` counts them; null: not counted. */
   private commits: number | null = null;
+  /** Which file this one opened: another one may have its name later. */
+  private readonly identity: string | null;
 
   /** A checkpoint has met a damaged block of the file. */
   private isDamaged = false;
@@ -67,7 +69,9 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     private readonly reopenFile: () => Promise<Opened>,
     private opened: Opened,
     private readonly listeners: FaultListeners & LogOptions = {},
-  ) {}
+  ) {
+    this.identity = file === null ? null : identityOf(file);
+  }
 
   /**
    * Opens (or creates) the database file for reading and writing.
@@ -265,15 +269,31 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
   }
 
+  /**
+   * The system lets anybody remove, move or replace a file that is open. What is written then belongs to no
+   * name, and is gone once the file is closed.
+   * @throws StoreUnavailableError where its name is no longer the file's that was opened
+   */
+  checkFile(): void {
+    if (this.file === null || identityOf(this.file) === this.identity) return;
+    throw new StoreUnavailableError(
+      `${this.file} was removed or replaced while it was open: nothing can be stored until it is put back`,
+    );
+  }
+
   /** Waits for running statements, writes the log into the file, and closes it. */
   async close(): Promise<void> {
     this.closed = true;
     this.ending.abort();
     await this.reopening;
     await closeOpened(this.opened);
-    await this.unmark();
     if (this.file === null) return;
+    const found = identityOf(this.file);
+    // Of another file that has the name now, nothing is this one's.
+    const isReplaced = found !== null && found !== this.identity;
+    if (!isReplaced) await this.unmark();
     releaseFile(this.file);
+    if (isReplaced) return;
     const log = logOf(this.file);
     if (existsSync(log)) {
       this.listeners.onLogNotice?.(
@@ -310,6 +330,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     body: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     return this.use(lanes, async (connection) => {
+      this.checkFile();
       const result = await body(connection);
       this.reopenings = 0;
       if (this.file !== null && !this.isLogMarked) await markLog(this.file);
@@ -387,6 +408,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       }
       this.reopenings++;
       try {
+        // DuckDB would make a new one.
+        this.checkFile();
         return await this.reopenFile();
       } catch (error) {
         latest = error;
@@ -394,6 +417,12 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
     return null;
   }
+}
+
+/** Null where there is no file. */
+function identityOf(file: string): string | null {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
 async function storedCommits(connection: Connection): Promise<number | null> {

@@ -205,7 +205,9 @@ describe('fathom config', () => {
       retention: { raw: 3, day: '1d' },
       admin_host: '1.2.3.4',
     };
-    const told = await config('--port 99999', settings, { FATHOM_LOG_LEVEL: 'loud' });
+    const told = await config('--port 99999 --http-engine x', settings, {
+      FATHOM_LOG_LEVEL: 'loud',
+    });
     expect(told.status).toBe(2);
     const expected = [
       `fathom: ${file}: portt: expected one of data, host, port,`,
@@ -213,6 +215,7 @@ describe('fathom config', () => {
       '--port: expected a whole number from 0 to 65535, not 99999',
       `${file}: threads: expected a whole number from 1 to 256, not 0`,
       'FATHOM_LOG_LEVEL: expected one of fatal, error, warn, info, debug, not loud',
+      '--http-engine: expected uws or node, not x',
       `${file}: cors-origin: expected an origin such as https://app.example.com, or *, not 'a'`,
       `${file}: cors-origin: expected an origin such as https://app.example.com, or *, not 'b'`,
       `${file}: plans: premium.depth: expected "live" or "delayed"`,

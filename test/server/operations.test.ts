@@ -1,5 +1,5 @@
 /** /healthz, /readyz and /metrics of a really started server, with the API and on a port of their own. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -58,8 +58,29 @@ describe('health and readiness', () => {
     const probe = path.join(data, '.probe');
     mkdirSync(probe);
     await becomes(readiness, [503, { status: 'not_ready', reasons: ['store'] }], 5000);
+    expect(server.logged()).toMatch(
+      /"reasons":"store","cause":"[^"]*EISDIR[^"]*","msg":"not ready"/,
+    );
+    expect((await samples()).get('fathom_ready')).toBe(0);
     rmSync(probe, { recursive: true });
     await becomes(readiness, [200, { status: 'ready' }], 5000);
+    expect(server.logged().trim()).toContain('"msg":"ready again"');
+    expect((await samples()).get('fathom_ready')).toBe(1);
+  });
+
+  it("end where the database's file is gone; nothing is stored until it is put back", async () => {
+    const file = path.join(data, 'fathom.duckdb');
+    renameSync(file, path.join(directory, 'aside'));
+    await becomes(readiness, [503, { status: 'not_ready', reasons: ['store'] }], 5000);
+    const create = () => fathom(['keys', 'create', '--tier', 'premium', '--data', data]);
+    const refused = await create();
+    expect([refused.status, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('fathom.duckdb was removed or replaced while it was open'),
+    ]);
+    renameSync(path.join(directory, 'aside'), file);
+    await becomes(readiness, [200, { status: 'ready' }], 5000);
+    expect((await create()).status).toBe(0);
   });
 });
 
@@ -159,6 +180,7 @@ describe('metrics', () => {
     const ready = async () => ((await (await at(admin, '/readyz')).json()) as Readiness).reasons;
     await becomes(async () => (await ready())?.includes('stopping'), true, 5000);
     expect((await at(second.url, '/docs')).status).toBe(200);
+    expect(second.logged()).toContain('"stop_delay_s":300,"msg":"stopping"');
     expect(await second.stop()).toEqual({ status: null, signal: 'SIGTERM' });
   });
 });

@@ -28,6 +28,26 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 describe('Database', () => {
+  it('stores nothing in a file that was removed or replaced, and goes on once it is put back', async () => {
+    const database = await Database.openFile(file, options);
+    await database.run('CREATE TABLE things (id BIGINT)');
+    await database.checkpoint();
+    const add = (id: number) => database.run('INSERT INTO things VALUES (?)', [id]);
+    const aside = `${file}.aside`;
+    renameSync(file, aside);
+    await expect(add(1)).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(() => database.checkFile()).toThrow('was removed or replaced');
+    writeFileSync(file, 'another');
+    await expect(database.transaction((tx) => tx.run('DELETE FROM things'))).rejects.toThrow(
+      'nothing can be stored until it is put back',
+    );
+    expect(await database.rows('SELECT * FROM things')).toEqual([]);
+    renameSync(aside, file);
+    await add(2);
+    expect(await database.rows('SELECT id FROM things')).toEqual([[2]]);
+    await database.close();
+  });
+
   it('tries no checkpoint again that met a damaged block, and says so once its log is full', async () => {
     const database = await Database.openFile(file, options);
     const reason = 'Checkpoint failed. Original error: Corrupt database file: computed checksum 1';
@@ -241,8 +261,7 @@ describe('A database that fails', () => {
   it('is lost after so many tries, each after a longer pause, with the cause of the last', async () => {
     failCommit('before');
     const failed = add(2);
-    // What is opened stays under its name no longer.
-    renameSync(file, `${file}.away`);
+    // The same file, which is no database any more.
     writeFileSync(file, 'no database'.repeat(2000));
     await expect(failed).rejects.toBeInstanceOf(StoreUnavailableError);
     await vi.waitFor(() => expect(lost).toHaveLength(1), 45_000);

@@ -225,6 +225,7 @@ export async function startService(
       port: server.port,
       close: async () => {
         isStopping = true;
+        log.info('stopping', { stop_delay_s: options.stopDelayS });
         await sleep(1000 * options.stopDelayS);
         await withDeadline(closeAll(), STOP_DEADLINE_MS, 'stopping').catch((error: unknown) => {
           // What was committed is in the log of the store.
