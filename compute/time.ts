@@ -97,3 +97,8 @@ function offsetSeconds(match: RegExpExecArray): number | null {
   if (hours > 23 || minutes > 59) return null;
   return (match[9] === '-' ? -1 : 1) * (hours * HOUR_S + minutes * MINUTE_S);
 }
+
+/** Epoch seconds as RFC 3339 text in UTC, without milliseconds where there are none. */
+export function isoOf(epochSeconds: number): string {
+  return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
+}

@@ -1,6 +1,6 @@
 /** What a server has of a token, for a download whose window holds no snapshot. */
 import type { Result } from '../../client/index.js';
-import { isoOf } from './request.js';
+import { isoOf } from '../../compute/time.js';
 
 /** In words, for the end of a message. */
 export function coverageText({ tiers }: Result<'getCoverage'>): string {

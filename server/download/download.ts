@@ -1,6 +1,7 @@
 /** Downloads a window into a file, page by page, and resumes interrupted downloads. */
 import { rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isoOf } from '../../compute/time.js';
 import { arrowWriter } from './arrow-file.js';
 import {
   csvWriter,
@@ -23,7 +24,6 @@ import {
 import {
   difference,
   flagOf,
-  isoOf,
   outdated,
   ReplayError,
   type ReplayRequest,

@@ -47,11 +47,6 @@ export function checkedAddress(address: string): string {
   );
 }
 
-/** Epoch seconds as text. */
-export function isoOf(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toISOString().replace('.000Z', 'Z');
-}
-
 /** How two requests differ: `from (was 1, is 2)`; null if they are the same. */
 export function difference(was: ReplayRequest, is: ReplayRequest): string | null {
   const flat = ({ url, address, parameters }: ReplayRequest) => ({ url, address, ...parameters });

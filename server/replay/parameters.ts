@@ -8,7 +8,7 @@ import {
   DEFAULT_MIN_PCT,
 } from '../../compute/ladder.js';
 import { MARKET_TYPES, type Chain, type MarketType, venueKey } from '../../compute/market.js';
-import { type AskedTime, instantOf } from '../../compute/time.js';
+import { type AskedTime, instantOf, isoOf } from '../../compute/time.js';
 import {
   REPLAY_GROUPS,
   type ReplayFilter,
@@ -148,10 +148,6 @@ function windowOf(parameters: ReplayParameters, nowS: number) {
 function bandOf(minPct: number, maxPct: number): BinRange {
   const isDefault = minPct === DEFAULT_MIN_PCT && maxPct === DEFAULT_MAX_PCT;
   return isDefault ? DEFAULT_BAND : binsOfBand(minPct, maxPct);
-}
-
-function isoOf(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
 function groupOf({ group, markets }: ReplayParameters): ReplayGroup {

@@ -1,4 +1,5 @@
 /** `fathom check` */
+import { isoOf } from '../../../compute/time.js';
 import { checkStore } from '../../../storage/check/check.js';
 import type { Damage } from '../../../storage/contract.js';
 import { InputError } from '../../../storage/errors.js';
@@ -51,7 +52,6 @@ async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
 
 /** `snapshots: mainchain:So11...: 2026-11-20T00:00:00Z to 2026-11-20T04:47:00Z: segment 7 (raw): ...` */
 function damageText({ dataset, token, from, to, what }: Damage): string {
-  const time = (t: number): string => new Date(t * 1000).toISOString().replace('.000', '');
-  const span = from === null || to === null ? null : `${time(from)} to ${time(to)}`;
+  const span = from === null || to === null ? null : `${isoOf(from)} to ${isoOf(to)}`;
   return [dataset, token, span, what].filter((part) => part !== null).join(': ');
 }

@@ -9,6 +9,7 @@ import {
 } from '../../../client/index.js';
 import { MARKET_TYPES } from '../../../compute/market.js';
 import { REPLAY_GROUPS } from '../../../compute/replay/query.js';
+import { isoOf } from '../../../compute/time.js';
 import { UsageError } from '../../../storage/errors.js';
 import { coverageText } from '../../download/coverage.js';
 import { download, type DownloadResult, type ReplayState } from '../../download/download.js';
@@ -18,7 +19,6 @@ import {
   baseUrl,
   checkedAddress,
   flagOf,
-  isoOf,
   ReplayError,
   type ReplayParameters,
   type ReplayParameters as ReplayQuery,
