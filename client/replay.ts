@@ -50,10 +50,9 @@ export function jsonPages(
   parameters: ReplayParameters,
   options: ReplayOptions,
 ): AsyncGenerator<ReplayPage> {
-  return pages(http, address, parameters, options, async (reply) => {
-    const page = jsonOf(http, new TextDecoder().decode(reply.bytes)) as ReplayPage;
-    return Promise.resolve(page);
-  });
+  const pageOf = ({ bytes }: Reply): ReplayPage =>
+    jsonOf(http, new TextDecoder().decode(bytes)) as ReplayPage;
+  return pages(http, address, parameters, options, pageOf);
 }
 
 /** The window's pages as Arrow tables, in order. */
@@ -87,7 +86,7 @@ function pages<P extends AnyPage>(
   address: string,
   parameters: ReplayParameters,
   { ahead = DEFAULT_AHEAD, checkDigest = false, signal }: ReplayOptions,
-  decode: (reply: Reply) => Promise<P>,
+  decode: (reply: Reply) => P | Promise<P>,
   accept?: string,
 ): AsyncGenerator<P> {
   if (!Number.isInteger(ahead) || ahead < 1 || ahead > MAX_AHEAD) {

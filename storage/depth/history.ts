@@ -3,7 +3,7 @@ import { type Tier, TIERS } from '../../compute/market.js';
 import { decodeSegment, marketRows, sliceRun } from '../../compute/segment/segment.js';
 import { SegmentGoneError, type StoredHistory } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import { readBlocks } from './segments.js';
+import { bufferOf, readBlocks } from './segments.js';
 
 /** Times of the first and the last snapshot in which each market has cells, by its index. */
 type Spans = Map<number, { firstT: number; lastT: number }>;
@@ -27,14 +27,14 @@ export async function storedHistory(
   for await (const chunk of chunks) {
     const [ids, tiers, ofSegments, rows] = [0, 1, 2, 3].map((column) => chunk.values(column));
     for (let i = 0; i < chunk.rowCount; i++) {
-      const all = new Uint32Array(ownBuffer(ofSegments[i]));
+      const all = new Uint32Array(bufferOf(ofSegments[i] as Uint8Array));
       const visible = all[all.length - 1] <= nowS ? all : all.filter((t) => t <= nowS);
       if (visible.length === 0) continue;
       times[TIERS[tiers[i] as number]].push(visible);
       // An earlier version stored none, and those of later snapshots do not count.
       if (rows[i] === null || visible.length < all.length) {
         unread.push({ segmentId: Number(ids[i]), visible });
-      } else widen(spans, new Uint16Array(ownBuffer(rows[i])), visible);
+      } else widen(spans, new Uint16Array(bufferOf(rows[i] as Uint8Array)), visible);
     }
   }
   for (let from = 0; from < unread.length; from += BLOCKS_AT_ONCE) {
@@ -75,10 +75,6 @@ function widen(spans: Spans, rows: Uint16Array, times: Uint32Array): void {
       lastT: Math.max(span?.lastT ?? lastT, lastT),
     });
   }
-}
-
-function ownBuffer(value: unknown): ArrayBuffer {
-  return new Uint8Array(value as Uint8Array).buffer;
 }
 
 /** @param parts times of segments, which do not overlap */

@@ -8,6 +8,7 @@ import { type Tier, TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, SqlValue, Statements } from '../duckdb/statements.js';
 import { firstT, type SegmentRef } from './directory.js';
+import { bufferOf } from './segments.js';
 
 /** Bytes of a list. */
 export const MAX_SEGMENT_LIST_BYTES = 16 * 1024;
@@ -269,5 +270,5 @@ function refAt(words: Uint32Array, at: number, tier: Tier): SegmentRef {
 }
 
 function uint32Of(bytes: Uint8Array): Uint32Array {
-  return new Uint32Array(bytes.slice().buffer);
+  return new Uint32Array(bufferOf(bytes));
 }

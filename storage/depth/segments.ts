@@ -167,6 +167,11 @@ function bytesOf(column: Uint32Array | Uint16Array): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 }
 
+/** The bytes of a column as stored, in a buffer of their own: its numbers begin where they have to. */
+export function bufferOf(bytes: Uint8Array): ArrayBuffer {
+  return new Uint8Array(bytes).buffer;
+}
+
 export type PartRow = [segmentId: number, part: number, bytes: Uint8Array];
 
 /**

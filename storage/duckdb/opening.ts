@@ -98,10 +98,8 @@ export function releaseFile(real: string): void {
  * @throws DamagedLogError if commits in its log are lost
  */
 export async function openAttached(file: string, options: DatabaseOptions): Promise<Opened> {
-  const instance = await createInstance(options);
-  try {
+  return opened(file, options, async (attaching) => {
     await takeOverLog(file, options);
-    const attaching = await instance.connect();
     try {
       await attach(attaching, file);
     } catch (error) {
@@ -109,13 +107,7 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
       await takeOverLog(file, options, reasonOf(error));
       await attach(attaching, file);
     }
-    await attaching.run('SET enable_external_access = false');
-    attaching.closeSync();
-    return await connected(instance, 'USE store');
-  } catch (error) {
-    instance.closeSync();
-    throw namedError(error, file);
-  }
+  });
 }
 
 /** The same for reading alone: nothing is mended. */
@@ -123,10 +115,20 @@ export async function openAttachedReadOnly(
   file: string,
   options: DatabaseOptions,
 ): Promise<Opened> {
+  return opened(file, options, async (attaching) => {
+    await attaching.run(`ATTACH '${file.replaceAll("'", "''")}' AS store (READ_ONLY)`);
+  });
+}
+
+async function opened(
+  file: string,
+  options: DatabaseOptions,
+  attachTo: (connection: DuckDBConnection) => Promise<void>,
+): Promise<Opened> {
   const instance = await createInstance(options);
   try {
     const attaching = await instance.connect();
-    await attaching.run(`ATTACH '${file.replaceAll("'", "''")}' AS store (READ_ONLY)`);
+    await attachTo(attaching);
     await attaching.run('SET enable_external_access = false');
     attaching.closeSync();
     return await connected(instance, 'USE store');
