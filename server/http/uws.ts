@@ -92,20 +92,27 @@ function whyNot(host: string, port: number): Promise<Error> {
 /** What the library lets pass, and a proxy in front may read otherwise. */
 function framingFault(req: Uws.HttpRequest): ApiError | null {
   // getHeader() tells neither an empty header from none, nor what follows it under the same name.
-  const hosts: string[] = [];
-  const codings: string[] = [];
-  const lengths: string[] = [];
+  let hosts = 0;
+  let codings = 0;
+  let chunked = 0;
+  let lengths = 0;
+  let isEmptyLength = false;
   req.forEach((name, value) => {
-    if (name === 'host') hosts.push(value);
-    else if (name === 'transfer-encoding') codings.push(value);
-    else if (name === 'content-length') lengths.push(value);
+    if (name === 'host') hosts++;
+    else if (name === 'transfer-encoding') {
+      codings++;
+      if (value.toLowerCase() === 'chunked') chunked++;
+    } else if (name === 'content-length') {
+      lengths++;
+      isEmptyLength = value === '';
+    }
   });
-  if (hosts.length !== 1) return badRequest(`Host: expected one, not ${hosts.length}`);
-  if (codings.some((coding) => coding.toLowerCase() !== 'chunked') || codings.length > 1) {
+  if (hosts !== 1) return badRequest(`Host: expected one, not ${hosts}`);
+  if (codings > chunked || codings > 1) {
     return badRequest('Transfer-Encoding: expected chunked alone');
   }
-  if (lengths.length > 1) return badRequest(`Content-Length: expected one, not ${lengths.length}`);
-  return lengths[0] === '' ? badRequest('Content-Length: expected a number') : null;
+  if (lengths > 1) return badRequest(`Content-Length: expected one, not ${lengths}`);
+  return isEmptyLength ? badRequest('Content-Length: expected a number') : null;
 }
 
 /** Nothing else touches the library's `res`, and this does not after the reply or the client's end. */
