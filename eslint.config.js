@@ -41,7 +41,10 @@ export default tseslint.config(
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {
-      parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        project: ['./tsconfig.json', './tsconfig.explorer.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: {
       '@typescript-eslint/no-floating-promises': 'error',
@@ -56,7 +59,7 @@ export default tseslint.config(
       eqeqeq: 'error',
     },
   },
-  { files: ['**/*.ts'], rules: importRules() },
+  { files: ['**/*.{ts,tsx}'], rules: importRules() },
   {
     files: ['{compute,storage,server,bench}/**/*.{ts,mjs}'],
     ignores: ['storage/wall-clock.ts'],
@@ -78,6 +81,18 @@ export default tseslint.config(
         {
           group: ['**/compute/**', '**/storage/**', '**/server/**', 'node:*'],
           message: 'The client runs in browsers, without the server.',
+        },
+      ]),
+      'no-restricted-syntax': 'off',
+    },
+  },
+  {
+    files: ['server/explorer/**/*.{ts,tsx}'],
+    rules: {
+      ...importRules([
+        {
+          group: ['**/compute/**', '**/storage/**', '**/server/**', 'node:*'],
+          message: 'The explorer runs in browsers, with nothing of the server but its API.',
         },
       ]),
       'no-restricted-syntax': 'off',

@@ -4,6 +4,7 @@ import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/contract.js';
 import { docsRoutes } from './api/docs.js';
 import { BASE_PATH, type PlanCheck, unlimited } from './api/endpoint.js';
+import { explorerRoutes } from './api/explorer.js';
 import { RESPONSE_HEADER_NAMES } from './api/openapi.js';
 import type { ReadingOptions } from './api/parameters.js';
 import { admitUnanswered, apiRoutes } from './api/routes.js';
@@ -153,5 +154,5 @@ function routesOf({ depth, keys, pool, clock, operations, ...options }: ServerOp
   const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag, onAnswered };
   const ofReplay = { getReplay: replayHandler(replay), getReplayPlan: replayPlanHandler(replay) };
   const api = apiRoutes(ENDPOINTS, { ...handlers, ...ofReplay }, { keys, checkPlan, reading });
-  return [...api, ...docsRoutes(Object.values(ENDPOINTS))];
+  return [...api, ...docsRoutes(Object.values(ENDPOINTS)), ...explorerRoutes()];
 }

@@ -1,35 +1,18 @@
-/** Serves the API's OpenAPI description, a Swagger UI page that shows it, and the index that names both. */
+/** Serves the API's OpenAPI description, and a Swagger UI page that shows it. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import zlib from 'node:zlib';
 import type { Headers } from '../http/errors.js';
-import { negotiateEncoding } from '../http/negotiation.js';
 import type { Route } from '../http/router.js';
-import { VERSION } from '../version.js';
+import { StaticFile } from '../http/static-files.js';
 import { BASE_PATH, type EndpointSpec } from './endpoint.js';
 import { API_VERSION, describeApi } from './openapi.js';
 import { KeptReply, negotiateForm, replyDocument } from './replies.js';
 
 const DESCRIPTION_PATH = `${BASE_PATH}/openapi.json`;
 export const DOCS_PATH = '/docs';
-/** What `GET /` answers. */
-const INDEX = {
-  name: 'Fathom',
-  version: VERSION,
-  documentation: DOCS_PATH,
-  api: BASE_PATH,
-  api_version: API_VERSION,
-  openapi: DESCRIPTION_PATH,
-};
-/** Files of swagger-ui-dist that the page loads, with their types. */
-const FILES = {
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
-} as const;
+/** Files of swagger-ui-dist that the page loads. */
+const FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'];
 
 /** Adapts Swagger UI to narrow screens, and hides its empty column of links. */
 const STYLE = `
@@ -85,25 +68,18 @@ const POLICY = [
 ].join('; ');
 
 const PAGE_HEADERS: Headers = [
-  ['Content-Type', 'text/html; charset=utf-8'],
   ['Content-Security-Policy', POLICY],
-  ['X-Content-Type-Options', 'nosniff'],
   ['Referrer-Policy', 'no-referrer'],
   ['Cache-Control', 'no-cache'],
 ];
 
-/** Routes of the index, the description and the page; they need no key. */
+/** Routes of the description and the page; they need no key. */
 export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
   // Drops the schema library's markers, which are not JSON but would go into MessagePack.
   const description = JSON.parse(JSON.stringify(describeApi(endpoints))) as object;
-  const [index, kept] = [new KeptReply(INDEX), new KeptReply(description)];
-  const page = Buffer.from(PAGE);
+  const kept = new KeptReply(description);
+  const page = new StaticFile('docs.html', PAGE_HEADERS, Buffer.from(PAGE));
   return [
-    {
-      method: 'GET',
-      path: '/',
-      handle: ({ exchange }) => replyDocument(exchange, index, negotiateForm(exchange)),
-    },
     {
       method: 'GET',
       path: DESCRIPTION_PATH,
@@ -112,40 +88,23 @@ export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
     {
       method: 'GET',
       path: DOCS_PATH,
-      handle: ({ exchange }) => exchange.reply(200, PAGE_HEADERS, page),
+      handle: ({ exchange }) => page.reply(exchange),
     },
-    ...Object.entries(FILES).map(([name, type]) => fileRoute(name, type)),
+    ...FILES.map(fileRoute),
   ];
 }
 
-/** Serves a file of swagger-ui-dist, which is read and compressed at the first request. */
-function fileRoute(name: string, type: string): Route {
-  let loaded: Promise<{ plain: Buffer; gzip: Buffer }> | null = null;
-  const headers: Headers = [
-    ['Content-Type', type],
-    ['X-Content-Type-Options', 'nosniff'],
+/** Serves a file of swagger-ui-dist. */
+function fileRoute(name: string): Route {
+  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
+  const file = new StaticFile(path.join(path.dirname(manifest), name), [
     ['Cache-Control', 'public, max-age=3600'],
-    ['Vary', 'Accept-Encoding'],
-  ];
+  ]);
   return {
     method: 'GET',
     path: `${DOCS_PATH}/${name}`,
-    async handle({ exchange }) {
-      loaded ??= load(name);
-      const { plain, gzip } = await loaded;
-      if (negotiateEncoding(exchange.header('accept-encoding'), ['gzip']) !== 'gzip') {
-        exchange.reply(200, headers, plain);
-      } else {
-        exchange.reply(200, [...headers, ['Content-Encoding', 'gzip']], gzip);
-      }
-    },
+    handle: ({ exchange }) => file.reply(exchange),
   };
-}
-
-async function load(name: string): Promise<{ plain: Buffer; gzip: Buffer }> {
-  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
-  const plain = await readFile(path.join(path.dirname(manifest), name));
-  return { plain, gzip: await promisify<Buffer, Buffer>(zlib.gzip)(plain) };
 }
 
 /** The policy source that allows an inline script or style of exactly this text. */

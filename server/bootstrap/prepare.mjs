@@ -51,8 +51,11 @@ export function prepare() {
   }
   if (stamped !== lock) writeFileSync(stamp, lock);
   console.error('Building...');
-  const compiler = 'node_modules/typescript/bin/tsc';
-  if (statusOf(process.execPath, [compiler, '-p', 'tsconfig.build.json']) !== 0) {
+  const compiled = [
+    ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
+    ['node_modules/vite/bin/vite.js', 'build', 'server/explorer'],
+  ].every((step) => statusOf(process.execPath, step) === 0);
+  if (!compiled) {
     console.error('The sources do not compile: nothing was started.');
     // Not the compiler's own status: 2 is what commands end with that were called wrongly.
     process.exit(1);

@@ -223,29 +223,12 @@ describe('the check of replies', () => {
   });
 });
 
-describe('GET /', () => {
-  it('names the documentation, and which version is which', async () => {
-    const response = await fetch(`${service.server.url}/`);
-    expect(response.status).toBe(200);
-    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-    const index = (await response.json()) as Json;
-    expect(index).toEqual({
-      name: 'Fathom',
-      version,
-      documentation: '/docs',
-      api: '/api/v1',
-      api_version: description.info.version as string,
-      openapi: '/api/v1/openapi.json',
-    });
-    for (const path of [index.documentation, index.openapi] as string[]) {
-      expect((await fetch(`${service.server.url}${path}`)).status).toBe(200);
-    }
-    expect(description.info.description).toContain(`this one is Fathom ${version}`);
-    expect(description.info.description).toContain('unless the server runs with `--lenient-para');
-    expect(description.info.description).toContain(
-      `Version ${index.api_version} is that of the API`,
-    );
-  });
+it('says which version is which', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  const { description: words, version: ofApi } = description.info as Json;
+  expect(words).toContain(`this one is Fathom ${version}`);
+  expect(words).toContain('unless the server runs with `--lenient-para');
+  expect(words).toContain(`Version ${ofApi} is that of the API`);
 });
 
 describe('a proxy', () => {
@@ -332,11 +315,12 @@ describe('GET /docs', () => {
     const file = '/docs/swagger-ui.css';
     const plain = await load(file, { headers: { 'accept-encoding': 'identity' } });
     const gzip = await load(file, { headers: { 'accept-encoding': 'gzip' } });
-    expect([plain, gzip].map(({ headers }) => headers.get('content-encoding'))).toEqual([
-      null,
-      'gzip',
-    ]);
-    expect(await gzip.text()).toBe(await plain.text());
+    const brotli = await load(file, { headers: { 'accept-encoding': 'gzip, br' } });
+    const loaded = [plain, gzip, brotli];
+    const codings = loaded.map(({ headers }) => headers.get('content-encoding'));
+    expect(codings).toEqual([null, 'gzip', 'br']);
+    const texts = await Promise.all(loaded.map((one) => one.text()));
+    expect(new Set(texts).size).toBe(1);
     for (const other of ['/docs/', '/docs/package.json', '/docs/..%2fpackage.json']) {
       expect([other, (await load(other)).status]).toEqual([other, 404]);
     }

@@ -1,0 +1,20 @@
+/** Builds the explorer into dist/explorer: index.html, and files with hashed names in assets. */
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  // Where server/explorer.ts serves the assets.
+  base: '/explorer/',
+  publicDir: false,
+  logLevel: 'warn',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: '../../dist/explorer',
+    emptyOutDir: true,
+    assetsDir: '.',
+    // The policy of the page allows no data: URLs and no inline scripts.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    target: 'es2022',
+    chunkSizeWarningLimit: 1024,
+  },
+});

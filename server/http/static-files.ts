@@ -1,0 +1,91 @@
+/** Files that come with the program and need no key: compressed once, known again by their ETag. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import type { Headers } from './errors.js';
+import type { Exchange } from './exchange.js';
+import { negotiateEncoding } from './negotiation.js';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+};
+/** Types that are compressed in themselves. */
+const COMPRESSED = ['.png', '.woff2'];
+const ENCODINGS = ['br', 'gzip'] as const;
+/** Beyond this the time of brotli grows faster than the file shrinks. */
+const BROTLI_QUALITY = 9;
+
+const brotli = promisify<Buffer, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
+const gzip = promisify<Buffer, Buffer>(zlib.gzip);
+
+interface Loaded {
+  plain: Buffer;
+  /** Null: the type is compressed in itself. */
+  compressed: Readonly<Record<(typeof ENCODINGS)[number], Buffer>> | null;
+  tag: string;
+}
+
+/** One file, which is read and compressed at the first request. */
+export class StaticFile {
+  private loaded: Promise<Loaded> | null = null;
+  private readonly extension: string;
+
+  /**
+   * @param content of a file that is in no folder; its name gives the type alone
+   * @param headers besides those of content: caching, policies
+   */
+  constructor(
+    private readonly file: string,
+    private readonly headers: Headers,
+    private readonly content: Buffer | null = null,
+  ) {
+    this.extension = path.extname(file);
+  }
+
+  async reply(exchange: Exchange): Promise<void> {
+    this.loaded ??= this.load();
+    const { plain, compressed, tag } = await this.loaded;
+    const encoding =
+      compressed === null
+        ? 'identity'
+        : (negotiateEncoding(exchange.header('accept-encoding'), ENCODINGS) ?? 'identity');
+    const etag = `"${tag}-${encoding}"`;
+    const headers: Headers = [
+      ...this.headers,
+      ['X-Content-Type-Options', 'nosniff'],
+      ['ETag', etag],
+      ...(compressed === null ? [] : [['Vary', 'Accept-Encoding'] as const]),
+    ];
+    if (isKnown(exchange.header('if-none-match'), etag)) {
+      exchange.reply(304, headers, null);
+      return;
+    }
+    const type = ['Content-Type', TYPES[this.extension]] as const;
+    if (compressed === null || encoding === 'identity')
+      exchange.reply(200, [type, ...headers], plain);
+    else {
+      exchange.reply(200, [type, ...headers, ['Content-Encoding', encoding]], compressed[encoding]);
+    }
+  }
+
+  private async load(): Promise<Loaded> {
+    const plain = this.content ?? (await readFile(this.file));
+    const tag = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+    if (COMPRESSED.includes(this.extension)) return { plain, compressed: null, tag };
+    const params = { [zlib.constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
+    const [br, gz] = await Promise.all([brotli(plain, { params }), gzip(plain)]);
+    return { plain, compressed: { br, gzip: gz }, tag };
+  }
+}
+
+/** Whether If-None-Match names the tag. */
+function isKnown(header: string, etag: string): boolean {
+  return header.split(',').some((one) => ['*', etag, `W/${etag}`].includes(one.trim()));
+}
