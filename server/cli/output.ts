@@ -121,7 +121,7 @@ export class PartlyDone extends Error {
 }
 
 const DAMAGED_LOG_REMEDY =
-  'restore a backup, or run the command again with --accept-damaged-log, which cuts the log there and keeps what it cuts in a file beside it';
+  'restore a backup, or open the store once with --accept-damaged-log (of fathom serve, or of a command that has it), which goes on without the commits that are lost and keeps what it cuts in a file beside the log';
 
 /** The message of a failure: one line, or several for a file's faults; no stack. */
 export function failureText(error: unknown): string {

@@ -333,8 +333,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       this.checkFile();
       const result = await body(connection);
       this.reopenings = 0;
-      if (this.file !== null && !this.isLogMarked) await markLog(this.file);
-      this.isLogMarked = true;
+      if (this.file !== null && !this.isLogMarked) this.isLogMarked = await markLog(this.file);
       return result;
     });
   }

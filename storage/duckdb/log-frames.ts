@@ -29,7 +29,7 @@ const MAX_FLIPPED_BITS = 4;
 
 export function readLog(bytes: Uint8Array): LogReading {
   const log = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const begin = headerEnd(log);
+  const begin = readHeader(log)?.end ?? null;
   let at = begin ?? 0;
   let wholeBytes = 0;
   for (let end = begin && entryEnd(log, at); end !== null; end = entryEnd(log, at)) {
@@ -43,13 +43,21 @@ export function readLog(bytes: Uint8Array): LogReading {
   return { state: begin === null ? 'blank' : 'torn', wholeBytes };
 }
 
-/** Where the header ends; null if there is none. */
-function headerEnd(log: Buffer): number | null {
+/** The number of checkpoints that the database had when the log was begun; null without a header. */
+export function checkpointsBefore(bytes: Buffer): number | null {
+  return readHeader(bytes)?.iteration ?? null;
+}
+
+/** Null if there is none. */
+function readHeader(log: Buffer): { end: number; iteration: number } | null {
   const reader = new HeaderReader(log);
   let version = 0;
+  let iteration = 0;
   for (;;) {
     const field = reader.field();
-    if (field === HEADER_FIELDS.end) return version === LOG_VERSION ? reader.at : null;
+    if (field === HEADER_FIELDS.end) {
+      return version === LOG_VERSION ? { end: reader.at, iteration } : null;
+    }
     if (field === HEADER_FIELDS.databaseId) {
       const count = reader.number();
       if (count !== DATABASE_ID_NUMBERS) return null;
@@ -57,6 +65,7 @@ function headerEnd(log: Buffer): number | null {
     } else if (field >= HEADER_FIELDS.type && field <= HEADER_FIELDS.iteration) {
       const value = reader.number();
       if (field === HEADER_FIELDS.version) version = value;
+      if (field === HEADER_FIELDS.iteration) iteration = value;
     } else return null;
   }
 }

@@ -3,12 +3,21 @@
  * log that lost commits is refused, unless it is accepted. What is cut is kept in a file beside it.
  */
 import { existsSync } from 'node:fs';
-import { readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import {
+  type FileHandle,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { DamagedLogError } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
 import { writeWhole } from '../whole-file.js';
-import { readLog } from './log-frames.js';
+import { checkpointsBefore, readLog } from './log-frames.js';
 
 export interface LogOptions {
   /** Whether a damaged log is cut at its last whole commit, instead of being refused. */
@@ -20,18 +29,33 @@ export interface LogOptions {
 /** Copies of torn ends that stay; those of damaged logs all do. */
 export const MAX_TORN_COPIES = 10;
 
+/** A log's header takes 30 to 60 bytes. */
+const LOG_HEADER_BYTES = 128;
+/** Of the two heads of a DuckDB file that checkpoints write in turn: their numbers. */
+const CHECKPOINT_NUMBERS_AT = [4096 + 8, 8192 + 8];
+
 export function logOf(database: string): string {
   return `${database}.wal`;
 }
 
-/** A file that says that commits are in the log: if the log is blank then, they were lost. */
+/** A file that says that commits are in the log: where the log is blank or missing then, they were lost. */
 function markOf(database: string): string {
   return `${logOf(database)}.begun`;
 }
 
-/** Says that commits are in the log; without room for it, nothing does. */
-export async function markLog(database: string): Promise<void> {
-  await writeFile(markOf(database), '').catch(() => undefined);
+/**
+ * Says that commits are in the log, and which state of the database they follow; without room for it, nothing
+ * does.
+ * @returns whether there is a log: what changed nothing does not begin one
+ */
+export async function markLog(database: string): Promise<boolean> {
+  const log = await open(logOf(database)).catch(() => null);
+  if (log === null) return false;
+  const { buffer } = await log
+    .read(Buffer.alloc(LOG_HEADER_BYTES), 0, LOG_HEADER_BYTES, 0)
+    .finally(() => log.close());
+  await writeFile(markOf(database), String(checkpointsBefore(buffer) ?? '')).catch(() => undefined);
+  return true;
 }
 
 /** Takes the mark away where the log is gone: what was in it is in the database. */
@@ -39,44 +63,99 @@ export async function unmarkLog(database: string): Promise<void> {
   if (!existsSync(logOf(database))) await rm(markOf(database), { force: true });
 }
 
+/** Whether a process that did not close the database may have left a log. */
+export function mayHaveLog(database: string): boolean {
+  return existsSync(logOf(database)) || existsSync(markOf(database));
+}
+
+/** What is wrong with a log. */
+interface LogFault {
+  /** Why commits are lost; null: they are not. */
+  loss: string | null;
+  /** Null: it is missing. */
+  bytes: Buffer | null;
+  /** Where its last whole commit ends. */
+  keptBytes: number;
+}
+
+/**
+ * Looks whether a log is whole; changes nothing.
+ * @param database its file, open for reading
+ * @param unreadable why DuckDB could not replay it
+ * @returns null if it is, or if there has to be none
+ */
+export async function logFault(
+  database: FileHandle,
+  file: string,
+  unreadable?: string,
+): Promise<LogFault | null> {
+  const log = logOf(file);
+  // Before the log and the database's head: a checkpoint changes the head, then removes the log, then the mark.
+  const mark = await readFile(markOf(file), 'utf8').catch(() => null);
+  const bytes = await readFile(log).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  const isMarked = mark !== null && mark === String(await checkpointsOf(database));
+  if (bytes === null) {
+    const loss = `${log} is missing, and there were commits in it`;
+    return isMarked ? { loss, bytes, keptBytes: 0 } : null;
+  }
+  if (unreadable !== undefined) {
+    return { loss: `${log} cannot be replayed by DuckDB: ${unreadable}`, bytes, keptBytes: 0 };
+  }
+  const { state, wholeBytes } = readLog(bytes);
+  if (state === 'whole') return null;
+  let loss: string | null = null;
+  if (state === 'damaged') {
+    loss = `${log} is damaged from byte ${wholeBytes} of ${bytes.length} on, where commits follow`;
+  } else if (wholeBytes === 0 && (isMarked || mark === '')) {
+    loss = `${log} is ${state === 'blank' ? 'blank' : 'damaged from its first commit on'}, and there were commits in it`;
+  }
+  // DuckDB makes the file some time before it writes to it.
+  if (loss === null && bytes.length === 0) return null;
+  return { loss, bytes, keptBytes: wholeBytes };
+}
+
+/** How many checkpoints a database has had: each changes one of two numbers in its head. */
+async function checkpointsOf(database: FileHandle): Promise<bigint> {
+  const numbers = await Promise.all(
+    CHECKPOINT_NUMBERS_AT.map(async (at) => {
+      const { buffer } = await database.read(Buffer.alloc(8), 0, 8, at);
+      return buffer.readBigUInt64LE();
+    }),
+  );
+  return numbers[0] > numbers[1] ? numbers[0] : numbers[1];
+}
+
 /**
  * Leaves a log that ends with a commit, or none. Call while no other process can open the database.
+ * @param database its file, open for reading
  * @param unreadable why DuckDB could not replay it
  * @throws DamagedLogError
  */
 export async function mendLog(
-  database: string,
+  database: FileHandle,
+  file: string,
   { acceptDamagedLog = false, onLogNotice }: LogOptions,
   unreadable?: string,
 ): Promise<void> {
-  const log = logOf(database);
-  // Another process may have closed the database since.
-  if (!existsSync(log)) return unmarkLog(database);
-  const bytes = await readFile(log);
-  const { state, wholeBytes } = readLog(bytes);
-  const keptBytes = unreadable === undefined ? wholeBytes : 0;
-  const isLost =
-    unreadable !== undefined ||
-    state === 'damaged' ||
-    (state === 'blank' && existsSync(markOf(database)));
-  // DuckDB makes the file some time before it writes to it.
-  if (!isLost && (state === 'whole' || bytes.length === 0)) return;
-  if (isLost && !acceptDamagedLog) {
-    if (unreadable !== undefined) {
-      throw new DamagedLogError(`${log} cannot be replayed by DuckDB: ${unreadable}`);
+  const fault = await logFault(database, file, unreadable);
+  if (fault !== null) {
+    const { loss, bytes, keptBytes } = fault;
+    if (loss !== null && !acceptDamagedLog) throw new DamagedLogError(loss);
+    const log = logOf(file);
+    if (bytes === null) {
+      onLogNotice?.(`${log} is missing: what was committed there is lost`);
+    } else {
+      const copy = await cut(log, bytes, keptBytes, loss === null ? 'torn' : 'damaged');
+      onLogNotice?.(
+        `${log}: cut ${bytes.length - keptBytes} bytes behind the last whole commit at byte ${keptBytes}, ` +
+          `${loss === null ? 'of a commit that was not finished' : 'where it was damaged: what was committed there is lost'}; they are kept in ${copy}`,
+      );
     }
-    throw new DamagedLogError(
-      state === 'blank'
-        ? `${log} is blank, and there were commits in it`
-        : `${log} is damaged from byte ${keptBytes} of ${bytes.length} on, where commits follow`,
-    );
   }
-  const copy = await cut(log, bytes, keptBytes, isLost ? 'damaged' : 'torn');
-  onLogNotice?.(
-    `${log}: cut ${bytes.length - keptBytes} bytes behind the last whole commit at byte ${keptBytes}, ` +
-      `${isLost ? 'where it was damaged: what was committed there is lost' : 'of a commit that was not finished'}; they are kept in ${copy}`,
-  );
-  await unmarkLog(database);
+  await unmarkLog(file);
 }
 
 /** Cuts a log, of which nothing may stay, and keeps what is cut. @returns where */

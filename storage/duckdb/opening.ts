@@ -1,13 +1,13 @@
 /** Opens a DuckDB instance with its connections, has its log mended, and closes it. */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { existsSync } from 'node:fs';
-import { link, realpath, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, open as openHandle, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { DiskFullError, InputError } from '../errors.js';
+import { DamagedLogError, DiskFullError, InputError } from '../errors.js';
 import { client } from './client.js';
 import { Connection } from './connection.js';
 import { Lanes } from './lanes.js';
-import { logOf, type LogOptions, mendLog, unmarkLog } from './log-mending.js';
+import { logFault, logOf, type LogOptions, mayHaveLog, mendLog, unmarkLog } from './log-mending.js';
 import { ROW_GROUP_ROWS } from './statements.js';
 
 /** Reading connections: fewer than libuv's four threads, so that readers leave some to other work. */
@@ -110,13 +110,30 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
   });
 }
 
-/** The same for reading alone: nothing is mended. */
+/**
+ * The same for reading alone: nothing is mended.
+ * @throws DatabaseLockedError | DatabaseDamagedError | DamagedLogError
+ */
 export async function openAttachedReadOnly(
   file: string,
   options: DatabaseOptions,
 ): Promise<Opened> {
   return opened(file, options, async (attaching) => {
-    await attaching.run(`ATTACH '${file.replaceAll("'", "''")}' AS store (READ_ONLY)`);
+    // Before DuckDB opens the file: closing it afterwards would take DuckDB's lock away.
+    const database = await openHandle(file, 'r');
+    const fault = await logFault(database, file).finally(() => database.close());
+    try {
+      await attaching.run(`ATTACH '${file.replaceAll("'", "''")}' AS store (READ_ONLY)`);
+    } catch (error) {
+      // Of a process that has the database open, the log is not ours to judge.
+      const named = namedError(error, file);
+      if (fault === null || named instanceof DatabaseLockedError) throw named;
+    }
+    if (fault === null) return;
+    if (fault.loss !== null) throw new DamagedLogError(fault.loss);
+    throw new InputError(
+      `${logOf(file)} ends with a commit that was not finished: start the server, or run any command that opens the store, which cuts it off`,
+    );
   });
 }
 
@@ -188,22 +205,24 @@ async function takeOverLog(
   options: DatabaseOptions,
   unreadable?: string,
 ): Promise<void> {
-  if (!existsSync(logOf(file))) return unmarkLog(file);
-  if (!existsSync(file) && existsSync(logOf(file))) {
-    throw new DatabaseDamagedError(`${file} is missing, and its log is not`);
+  if (!mayHaveLog(file)) return;
+  if (!existsSync(file)) {
+    if (existsSync(logOf(file)))
+      throw new DatabaseDamagedError(`${file} is missing, and its log is not`);
+    return unmarkLog(file);
   }
-  await whileLocked(file, options, () => mendLog(file, options, unreadable));
+  await whileLocked(file, options, (database) => mendLog(database, file, options, unreadable));
 }
 
 /**
- * Runs `body` while no other process can open the database. DuckDB locks the file, whatever its name, and
- * replays the log of the name that it is given: under a second one there is none.
+ * Runs `body` with the database's file while no other process can open the database. DuckDB locks the file,
+ * whatever its name, and replays the log of the name that it is given: under a second one there is none.
  * @throws DatabaseLockedError
  */
 async function whileLocked(
   file: string,
   options: DatabaseOptions,
-  body: () => Promise<void>,
+  body: (database: FileHandle) => Promise<void>,
 ): Promise<void> {
   const alias = `${file}.lock`;
   const isSame = async (): Promise<boolean> => {
@@ -223,17 +242,21 @@ async function whileLocked(
     if (error.code !== 'EEXIST') throw error;
   });
   const instance = await createInstance(options);
+  // Stays open until DuckDB has closed the file: with the first of them its lock goes.
+  let database: FileHandle | null = null;
   try {
+    database = await openHandle(file, 'r');
     const connection = await instance.connect();
     await attach(connection, alias).catch(async (error: unknown) => {
       if (await isSame()) throw error;
     });
     // The other process has taken the name away meanwhile, and DuckDB made another database of it.
     if (!(await isSame())) throw new DatabaseLockedError(`${file} is in use by another process`);
-    await body();
+    await body(database);
   } finally {
     await rm(alias, { force: true });
     instance.closeSync();
+    await database?.close();
   }
 }
 

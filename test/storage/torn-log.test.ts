@@ -1,6 +1,7 @@
 /** Logs that were cut off while a commit was being written: DuckDB's own replay keeps part of some. */
 import {
   cpSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -180,7 +181,11 @@ describe('A database whose log was damaged', () => {
       const onLogNotice = (text: string) => told.push(text);
       const open = (acceptDamagedLog: boolean) =>
         Database.openFile(file(place.path), { ...OPTIONS, acceptDamagedLog, onLogNotice });
-      if (kind === 'damaged') {
+      if (kind === 'torn') {
+        await expect(Database.openReadOnly(file(place.path), OPTIONS)).rejects.toThrow(
+          `${file(place.path)}.wal ends with a commit that was not finished: `,
+        );
+      } else {
         await expect(open(false)).rejects.toBeInstanceOf(DamagedLogError);
         // Nothing was changed.
         expect(readFileSync(`${file(place.path)}.wal`).equals(bytes)).toBe(true);
@@ -228,6 +233,83 @@ describe('A database whose log was damaged', () => {
   });
 });
 
+describe('A database whose log is gone', () => {
+  const at = (place: string, ending: string) => path.join(place, `x.duckdb${ending}`);
+  const INSERT = 'INSERT INTO a VALUES (1)';
+
+  it('is refused where it had commits that no checkpoint wrote, and only there', async () => {
+    mkdirSync(directory.path);
+    const told: string[] = [];
+    const rows = async (place: string, acceptDamagedLog = false) => {
+      const onLogNotice = (text: string) => told.push(text);
+      const options = { ...OPTIONS, acceptDamagedLog, onLogNotice };
+      const opened = await Database.openFile(at(place, ''), options);
+      const found = await opened.rows('SELECT id FROM a');
+      await opened.close();
+      expect(readdirSync(place)).toEqual(['x.duckdb']);
+      return found.flat();
+    };
+    const database = await Database.openFile(at(directory.path, ''), OPTIONS);
+    await database.run('CREATE TABLE a (id INTEGER)');
+    await database.checkpoint();
+    const commits = [
+      () => database.transaction((tx) => tx.run(INSERT)),
+      () => database.runAside(INSERT),
+    ];
+    const stored: number[] = [];
+    // Checkpoints write the file's two heads in turn: one is the newer at the first commit, the other at the next.
+    for (const commit of commits) {
+      // Changes nothing, and begins no log.
+      await database.run('DELETE FROM a WHERE id = 2');
+      expect(readdirSync(directory.path)).toEqual(['x.duckdb']);
+      await commit();
+      const before = new DataDirectory();
+      cpSync(directory.path, before.path, { recursive: true });
+      // The log as it is when the checkpoint removes it.
+      linkSync(at(directory.path, '.wal'), at(before.path, '.last'));
+      await database.checkpoint();
+      // What it leaves where it is killed: it writes to the log, then the head; then the log goes, then the mark.
+      for (const [isWritten, log, isMarked] of [
+        [false, '.wal', true],
+        // Killed before the mark was made.
+        [false, '.wal', false],
+        [false, '.last', true],
+        [false, '.last', false],
+        [true, '.last', true],
+        [true, '.last', false],
+        [true, null, true],
+        [true, null, false],
+        [false, null, true],
+      ] as const) {
+        const place = new DataDirectory();
+        mkdirSync(place.path);
+        cpSync(at((isWritten ? directory : before).path, ''), at(place.path, ''));
+        if (log !== null) cpSync(at(before.path, log), at(place.path, '.wal'));
+        if (isMarked) cpSync(at(before.path, '.wal.begun'), at(place.path, '.wal.begun'));
+        if (isWritten || log !== null) {
+          const found = await rows(place.path);
+          expect(found, `${isWritten} ${log} ${isMarked}`).toEqual([...stored, 1]);
+        } else {
+          const gone = `${at(place.path, '.wal')} is missing`;
+          for (const open of ['openFile', 'openFile', 'openReadOnly'] as const) {
+            await expect(Database[open](at(place.path, ''), OPTIONS)).rejects.toThrow(
+              new DamagedLogError(`${gone}, and there were commits in it`),
+            );
+          }
+          expect(await rows(place.path, true)).toEqual(stored);
+          expect(told.splice(0)).toEqual([`${gone}: what was committed there is lost`]);
+          expect(await rows(place.path)).toEqual(stored);
+        }
+        place.remove();
+      }
+      expect(told).toEqual([]);
+      before.remove();
+      stored.push(1);
+    }
+    await database.close();
+  });
+});
+
 describe('Commands on a store whose log was damaged', () => {
   it('refuse it with the way out, which they go with --accept-damaged-log', async () => {
     const store = await openStore(directory.path);
@@ -240,7 +322,7 @@ describe('Commands on a store whose log was damaged', () => {
     const refused = await fathom(['queue', '--data', place.path]);
     expect(refused).toMatchObject({ status: 1, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^.*fathom\.duckdb\.wal is blank, and there were commits in it: restore a backup, or .* --accept-damaged-log, .*\n$/,
+      /^.*fathom\.duckdb\.wal is blank, and there were commits in it: restore a backup, or .* --accept-damaged-log .*\n$/,
     );
     const accepted = await fathom(['queue', '--data', place.path, '--accept-damaged-log']);
     expect(accepted.status).toBe(0);
@@ -277,6 +359,8 @@ describe('A store whose log ends within a commit', () => {
     for (const cutBytes of [0, ...CUTS]) {
       const place = new DataDirectory();
       if (copyCut(directory.path, place.path, 'fathom.duckdb', cutBytes)) {
+        // What the mark says that the log has, is whole.
+        if (cutBytes > 0) rmSync(path.join(place.path, 'fathom.duckdb.wal.begun'));
         const cut = await openStore(place.path);
         expect(await contents(cut), `${cutBytes} bytes less`).toEqual(
           cutBytes === 0 ? committed : old,
