@@ -1,5 +1,4 @@
 /** The HTTP service: the API's routes over one store, one pool and one clock. */
-import { randomUUID } from 'node:crypto';
 import type { ComputePool } from '../compute/pool.js';
 import type { DepthSource, KeySource } from '../storage/contract.js';
 import { docsRoutes } from './api/docs.js';
@@ -149,9 +148,8 @@ function routesOf({ depth, keys, pool, clock, operations, ...options }: ServerOp
   const { fragments, columns = new SegmentColumns(depth) } = options;
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
   // Another process can serve another store at the same address.
-  const storeTag = randomUUID();
   const onAnswered = (source: PageSource) => operations?.metrics.pageAnswered(source);
-  const replay = { depth, columns, pool, clock, inPreparation, fragments, storeTag, onAnswered };
+  const replay = { depth, columns, pool, clock, inPreparation, fragments, onAnswered };
   const ofReplay = { getReplay: replayHandler(replay), getReplayPlan: replayPlanHandler(replay) };
   const api = apiRoutes(ENDPOINTS, { ...handlers, ...ofReplay }, { keys, checkPlan, reading });
   return [...api, ...docsRoutes(Object.values(ENDPOINTS)), ...explorerRoutes()];

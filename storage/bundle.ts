@@ -13,7 +13,7 @@ import type { FlatDataset, TokenRow } from './contract.js';
 import type { SqlValue } from './duckdb/statements.js';
 
 /** Changes with the layout of the frames; the store refuses other versions. */
-export const BUNDLE_VERSION = 5;
+export const BUNDLE_VERSION = 6;
 
 /** First frame of a bundle. */
 export interface HeaderFrame {

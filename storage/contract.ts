@@ -67,6 +67,8 @@ export interface PlannedSnapshot {
   tier: Tier;
   /** Cells of the snapshot in the default band, ungrouped. */
   bandCells: number;
+  /** Changes with what the snapshot holds, and with nothing else. */
+  digest: number;
 }
 
 /** The next visible snapshots of a token, ascending in `t`. */

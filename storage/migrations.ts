@@ -184,6 +184,12 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (key_id, day, endpoint)
      )`,
   ],
+  // Null in segments of earlier versions. The lists lack them: they are made anew.
+  [
+    'ALTER TABLE segments ADD COLUMN digests BLOB',
+    'DELETE FROM segment_lists',
+    "DELETE FROM meta WHERE key = 'listed_segments'",
+  ],
 ];
 
 /** The schema version of this build. */

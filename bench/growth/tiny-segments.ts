@@ -7,7 +7,12 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { lz4Compress } from '../../compute/segment/lz4.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
-import { decodeSegment, describeSegment, marketRows } from '../../compute/segment/segment.js';
+import {
+  decodeSegment,
+  describeSegment,
+  digestsOf,
+  marketRows,
+} from '../../compute/segment/segment.js';
 import { bareTokenRow } from '../../storage/contract.js';
 import { Database } from '../../storage/duckdb/database.js';
 import type { SqlValue } from '../../storage/duckdb/statements.js';
@@ -71,7 +76,7 @@ async function appendSnapshots(shape: StoreShape, runs: readonly SnapshotRun[]):
 }
 
 /**
- * Columns tier to market_rows of the token's next snapshot. The run's columns are views of its Arrow
+ * Columns tier to digests of the token's next snapshot. The run's columns are views of its Arrow
  * stream, so that another time and other amounts in them make another stream.
  */
 function rowOf(run: SnapshotRun, snapshot: number): SqlValue[] {
@@ -83,7 +88,16 @@ function rowOf(run: SnapshotRun, snapshot: number): SqlValue[] {
   const block = lz4Compress(new Uint8Array(run.t.buffer));
   const cells = run.bin.length;
   const [times, bandCells] = [run.t[0], cells].map((one) => bytesOf(Uint32Array.of(one)));
-  return [0, cells, times, bandCells, crc32(block), block, bytesOf(marketRows(run))];
+  return [
+    0,
+    cells,
+    times,
+    bandCells,
+    crc32(block),
+    block,
+    bytesOf(marketRows(run)),
+    bytesOf(digestsOf(run)),
+  ];
 }
 
 function bytesOf(column: Uint32Array | Uint16Array): Uint8Array {

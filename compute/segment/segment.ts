@@ -212,6 +212,8 @@ export interface EncodedSegment {
   times: Uint32Array;
   /** Cells of each snapshot in the default band, ungrouped. */
   bandCells: Uint32Array;
+  /** What each snapshot holds, as digestsOf() sums it up. */
+  digests: Uint32Array;
   /** Cells in all. */
   cells: number;
   /** Where each of its markets has cells, as marketRows() makes it. */
@@ -269,9 +271,44 @@ export function describeSegment(run: SnapshotRun): EncodedSegment {
     block: encodeSegment(run),
     times: Uint32Array.from(run.t),
     bandCells: describeBand(run),
+    digests: digestsOf(run),
     cells: run.cellOffsets[run.t.length],
     marketRows: marketRows(run),
   };
+}
+
+/**
+ * A number for each snapshot that changes with its price and its cells, whatever segment it is in: MurmurHash3
+ * (32 bits) of their values.
+ */
+export function digestsOf(run: RunColumns): Uint32Array {
+  const { t, priceUsd, cellOffsets, market, bin, supportCents, resistanceCents } = run;
+  const priceWords = new Uint32Array(Float64Array.from(priceUsd.subarray(0, t.length)).buffer);
+  const digests = new Uint32Array(t.length);
+  for (let s = 0; s < t.length; s++) {
+    let hash = mixed(mixed(0, priceWords[2 * s]), priceWords[2 * s + 1]);
+    for (let c = cellOffsets[s]; c < cellOffsets[s + 1]; c++) {
+      const [support, resistance] = [supportCents[c], resistanceCents[c]];
+      hash = mixed(hash, (market[c] << 16) | (bin[c] & 0xffff));
+      hash = mixed(mixed(hash, support), resistance);
+      if (support >= TWO_32 || resistance >= TWO_32) {
+        hash = mixed(mixed(hash, support / TWO_32), resistance / TWO_32);
+      }
+    }
+    hash ^= cellOffsets[s + 1] - cellOffsets[s];
+    hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+    digests[s] = hash ^ (hash >>> 16);
+  }
+  return digests;
+}
+
+/** A step of MurmurHash3 with the low 32 bits of a whole number. */
+function mixed(hash: number, word: number): number {
+  let k = Math.imul(word | 0, 0xcc9e2d51);
+  k = Math.imul((k << 15) | (k >>> 17), 0x1b873593);
+  const h = hash ^ k;
+  return (Math.imul((h << 13) | (h >>> 19), 5) + 0xe6546b64) | 0;
 }
 
 /** Three numbers for each market of a run that has cells: its index, the first and the last row with any. */

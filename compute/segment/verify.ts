@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import type { Chain, Tier } from '../market.js';
 import type { SnapshotRun } from './run.js';
-import { decodeSegment, describeBand, type StoredBlock } from './segment.js';
+import { decodeSegment, describeBand, digestsOf, type StoredBlock } from './segment.js';
 
 /** What the store says of a segment. */
 export interface SegmentEntry {
@@ -13,6 +13,9 @@ export interface SegmentEntry {
   cells: number;
   times: Uint32Array;
   bandCells: Uint32Array;
+  digests: Uint32Array;
+  /** Whether it has digests; segments of earlier versions lack them. */
+  hasDigests: boolean;
   /** Markets of its token. */
   markets: number;
 }
@@ -37,6 +40,7 @@ export function segmentFault(
   const cells = run.cellOffsets[run.t.length];
   if (cells !== entry.cells) return `it has ${cells} cells, its entry ${entry.cells}`;
   if (!isSame(describeBand(run), entry.bandCells)) return 'its entry counts other cells';
+  if (entry.hasDigests && !isSame(digestsOf(run), entry.digests)) return 'its digests do not fit';
   if (!run.priceUsd.every((price) => price > 0 && price < Infinity)) return 'it has a wrong price';
   if (!areCellsInOrder(run)) return 'its cells are not in order';
   if (run.market.some((market) => market >= entry.markets)) return 'it names an unknown market';

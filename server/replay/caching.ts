@@ -1,45 +1,58 @@
 /** How long a client may keep a replay page, and how it revalidates its copy. */
 import { createHash } from 'node:crypto';
+import { type Market, TIERS } from '../../compute/market.js';
 import type { RenderInput } from '../../compute/replay/render.js';
 import type { PagePlan } from '../../storage/contract.js';
 import type { Headers } from '../http/errors.js';
+import { VERSION } from '../version.js';
 
 /** Collectors deliver late: a window that ended less than this ago may still get snapshots. */
 const SETTLED_AFTER_S = 3600;
 /** A settled window changes only where an operator loads or corrects history. */
 const SETTLED_MAX_AGE_S = 300;
+/** Of a tag: 160 bits. */
+const TAG_CHARS = 27;
+/** Time, tier, digest. */
+const WORDS_A_SNAPSHOT = 3;
 
 /** What determines a page's text, besides the plan. */
 export type PageIdentity = Pick<RenderInput, 'query' | 'envelope' | 'format' | 'encoding'>;
 
-/** How a page is made; each way compresses the same text differently. */
-export type PageMaking = 'pool' | 'fragments';
-
-/** A page's strong entity tags in one representation, by how it is made. */
-export type EntityTags = Readonly<Record<PageMaking, string>>;
-
 /**
- * The strong entity tags of a page: a digest of everything that determines its bytes. Segments never change,
- * so their ids stand for their contents within the store that `storeTag` names.
+ * The entity tag of a page: a digest of everything that determines its text, all of it data, so that it is the
+ * same wherever and however the page is made. Compressed, the same text has one of several forms: the tag is weak
+ * (RFC 9110, 8.8.1).
  */
-export function entityTags(storeTag: string, page: PageIdentity, plan: PagePlan): EntityTags {
-  const { query, envelope, format, encoding } = page;
-  const rows = rowsOfPlan(plan);
-  const parts = [storeTag, query, envelope, format, encoding, plan.segmentIds, rows, plan.nextT];
-  const digest = createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
-  const tag = digest.slice(0, 27);
-  return { pool: `"${tag}"`, fragments: `"${tag}-f"` };
+export function entityTag(
+  { query, envelope, format, encoding }: PageIdentity,
+  plan: PagePlan,
+): string {
+  const { markets, snapshots, nextT } = plan;
+  const words = new Uint32Array(WORDS_A_SNAPSHOT * snapshots.length);
+  let at = 0;
+  for (const { t, tier, digest } of snapshots) {
+    words[at++] = t;
+    words[at++] = TIERS.indexOf(tier);
+    words[at++] = digest;
+  }
+  const parts = [VERSION, query, envelope, format, encoding, nextT, digestOf(markets)];
+  const digest = createHash('sha256')
+    .update(JSON.stringify(parts))
+    .update(words)
+    .digest('base64url');
+  return `${encoding === 'identity' ? '' : 'W/'}"${digest.slice(0, TAG_CHARS)}"`;
 }
 
-/** Segment, first row and last row of each sequence of consecutive rows: a short form of the plan. */
-function rowsOfPlan({ snapshots }: PagePlan): number[] {
-  const rows: number[] = [];
-  snapshots.forEach(({ segment, row }, s) => {
-    const last = rows.length - 1;
-    if (s > 0 && rows[last - 2] === segment && rows[last] === row - 1) rows[last] = row;
-    else rows.push(segment, row, row);
-  });
-  return rows;
+const digestsOfMarkets = new WeakMap<readonly Market[], string>();
+
+/** A commit that changes a token makes a new list of its markets. */
+function digestOf(markets: readonly Market[]): string {
+  let digest = digestsOfMarkets.get(markets);
+  if (digest === undefined) {
+    digest = createHash('sha256').update(JSON.stringify(markets)).digest('base64url');
+    digestsOfMarkets.set(markets, digest);
+  }
+  return digest;
 }
 
 /**
@@ -59,13 +72,10 @@ export function cacheHeaders(
   ];
 }
 
-/**
- * The page's tag that an If-None-Match header names, null where it names none (RFC 9110, 13.1.2: weak
- * comparison). Either tag means that the client has this page.
- */
-export function namedTag(ifNoneMatch: string, tags: EntityTags): string | null {
-  if (ifNoneMatch === '') return null;
-  if (ifNoneMatch.trim() === '*') return tags.pool;
-  const named = ifNoneMatch.split(',').map((item) => item.trim().replace(/^W\//, ''));
-  return Object.values(tags).find((tag) => named.includes(tag)) ?? null;
+/** Whether an If-None-Match header names the page's tag (RFC 9110, 13.1.2: weak comparison). */
+export function namesTag(ifNoneMatch: string, tag: string): boolean {
+  if (ifNoneMatch === '') return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  const opaque = (one: string): string => one.trim().replace(/^W\//, '');
+  return ifNoneMatch.split(',').some((item) => opaque(item) === opaque(tag));
 }

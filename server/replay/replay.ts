@@ -28,13 +28,7 @@ import type { PageSource } from '../operations/metrics.js';
 import type { Budget } from '../http/budget.js';
 import { type Headers, replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
-import {
-  cacheHeaders,
-  entityTags,
-  type EntityTags,
-  namedTag,
-  type PageIdentity,
-} from './caching.js';
+import { cacheHeaders, entityTag, namesTag, type PageIdentity } from './caching.js';
 import type { Fragments } from './fragments.js';
 import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
 import { type MadePage, renderPlan } from './rendering.js';
@@ -182,8 +176,6 @@ export interface ReplayServices {
   inPreparation: Budget;
   /** Without it the pool makes every page. */
   fragments?: Fragments;
-  /** Names the store in entity tags: another store's segments may bear the same ids. */
-  storeTag: string;
   /** Gets what answered a page. */
   onAnswered?: (source: PageSource) => void;
 }
@@ -251,15 +243,14 @@ async function replyWithoutPool(
   plan: PagePlan,
 ): Promise<PreparedReply | null> {
   const { exchange, request, page, nowS } = job;
-  const tags = tagsOf(services, job, plan);
-  const named = tags && namedTag(exchange.header('if-none-match'), tags);
-  if (named !== null) {
-    return { status: 304, headers: cacheHeaders(request, nowS, named), body: null };
+  const tag = tagOf(job, plan);
+  if (tag !== null && namesTag(exchange.header('if-none-match'), tag)) {
+    return { status: 304, headers: cacheHeaders(request, nowS, tag), body: null };
   }
   const assembled = services.fragments?.page(plan, page);
-  if (assembled) return fullReply(job, tags?.fragments, assembled);
+  if (assembled) return fullReply(job, tag, assembled);
   // HEAD without Content-Length, which would take as much work as the page (RFC 9110, 9.3.2 allows it).
-  return exchange.method === 'HEAD' ? pageReply(job, tags?.pool, null) : null;
+  return exchange.method === 'HEAD' ? pageReply(job, tag, null) : null;
 }
 
 /** Renders in the pool, and plans again where compaction has replaced segments. */
@@ -273,7 +264,7 @@ async function renderPage(
   for (let plans = 1; ; plans++) {
     try {
       const made = await renderPlan(services.columns, job.exchange, job.page, plan, run);
-      return made && (await fullReply(job, tagsOf(services, job, plan)?.pool, made));
+      return made && (await fullReply(job, tagOf(job, plan), made));
     } catch (error) {
       if (!(error instanceof SegmentGoneError)) throw error;
       if (plans === MAX_PLANS) throw replayBusy();
@@ -282,19 +273,15 @@ async function renderPage(
   }
 }
 
-/** The page's tags; null for a window that reaches now. */
-function tagsOf(
-  { storeTag }: ReplayServices,
-  { request, page, nowS }: PageJob,
-  plan: PagePlan,
-): EntityTags | null {
-  return request.toS < nowS ? entityTags(storeTag, page, plan) : null;
+/** The page's tag; null for a window that reaches now. */
+function tagOf({ request, page, nowS }: PageJob, plan: PagePlan): string | null {
+  return request.toS < nowS ? entityTag(page, plan) : null;
 }
 
 /** A page's reply: where the next page begins, and a digest of its body where the client wants one. */
 async function fullReply(
   job: PageJob,
-  tag: string | undefined,
+  tag: string | null,
   { body, nextFrom }: MadePage,
 ): Promise<PreparedReply> {
   const { headers, ...reply } = pageReply(job, tag, body);
@@ -306,10 +293,10 @@ async function fullReply(
 
 function pageReply(
   { request, representation, nowS }: PageJob,
-  tag: string | undefined,
+  tag: string | null,
   body: Uint8Array | null,
 ): PreparedReply {
-  const caching = cacheHeaders(request, nowS, tag ?? null);
+  const caching = cacheHeaders(request, nowS, tag);
   return { status: 200, headers: [...representationHeaders(representation), ...caching], body };
 }
 

@@ -7,6 +7,7 @@ import type { CheckCursor, CheckStep, Damage } from '../contract.js';
 import { DATABASE_FILE, LOG_FILE } from '../data-directory.js';
 import { readLog } from '../duckdb/log-frames.js';
 import { InputError } from '../errors.js';
+import { oldSchema } from '../migrations.js';
 import { Checker, stagingLeftovers } from './checker.js';
 
 /** Damages that are kept. */
@@ -32,7 +33,11 @@ export async function checkStore(
   try {
     await withReading(directory, async (reading) => {
       isOpen = true;
-      if ('database' in reading) checked.damages.push(...(await logDamages(directory)));
+      if ('database' in reading) {
+        if ((await oldSchema(reading.database, directory)) !== null)
+          throw ofEarlierVersion(directory);
+        checked.damages.push(...(await logDamages(directory)));
+      }
       for (let cursor: CheckCursor | null = null; ;) {
         const step: CheckStep =
           'server' in reading
@@ -56,6 +61,12 @@ export async function checkStore(
     });
   }
   return checked;
+}
+
+function ofEarlierVersion(directory: string): InputError {
+  return new InputError(
+    `${directory} was written by an earlier version of Fathom: check it with that version, or start this one on it first`,
+  );
 }
 
 /** A log that breaks off before its last commit: what is behind that point is lost. */

@@ -11,7 +11,7 @@ import { isAscending, segmentFault } from '../../compute/segment/verify.js';
 import { STAGING } from '../bundle.js';
 import type { CheckCursor, CheckStep, Damage } from '../contract.js';
 import { PEPPER_FILE } from '../data-directory.js';
-import { refOfColumns, unpackRefs } from '../depth/segment-lists.js';
+import { ENTRY_COLUMNS, refOfColumns, unpackRefs } from '../depth/segment-lists.js';
 import { firstT, lastT, type SegmentRef } from '../depth/directory.js';
 import { readStoredBlocks } from '../depth/segments.js';
 import type { Database } from '../duckdb/database.js';
@@ -150,7 +150,7 @@ export class Checker {
   /** Checksums and content of segments. */
   private async segments(after: number): Promise<Found> {
     const rows = await this.database.rows(
-      `SELECT s.segment_id, s.tier, s.cells, s.times, s.band_cells, t.chain, t.address, coalesce(m.n, 0)
+      `SELECT s.segment_id, s.tier, s.cells, s.times, s.band_cells, s.digests, s.crc32, t.chain, t.address, coalesce(m.n, 0)
        FROM segments s JOIN tokens t USING (token_id)
        LEFT JOIN (SELECT token_id, count(*) AS n FROM markets GROUP BY token_id) m USING (token_id)
        WHERE s.segment_id > ${after} ORDER BY s.segment_id LIMIT ${SEGMENTS_A_STEP}`,
@@ -161,10 +161,16 @@ export class Checker {
     for (const row of rows) {
       await nextTurn();
       const ref = refOf(row);
-      const [chain, address, markets] = row.slice(5) as [Chain, string, number];
+      const [chain, address, markets] = row.slice(7) as [Chain, string, number];
       const stored = blocks.get(ref.segmentId);
       if (stored === undefined) continue;
-      const what = segmentFault(stored, { ...ref, chain, address, markets });
+      const what = segmentFault(stored, {
+        ...ref,
+        chain,
+        address,
+        markets,
+        hasDigests: row[5] !== null,
+      });
       if (what !== null) damages.push(ofSegment(`${chain}:${address}`, ref, what));
     }
     return {
@@ -189,10 +195,10 @@ export class Checker {
     // One statement, so that no commit falls in between.
     const rows = await this.database.rows(
       `WITH listed AS (SELECT coalesce(max(value::BIGINT), 0) AS id FROM meta WHERE key = 'listed_segments')
-       SELECT token_id, segment_id, tier, cells, times, band_cells, segment_id <= listed.id
+       SELECT token_id, ${ENTRY_COLUMNS}, segment_id <= listed.id
        FROM segments, listed WHERE ${range}
        UNION ALL
-       SELECT token_id, NULL, tier, NULL, data, NULL, NULL FROM segment_lists WHERE ${range}`,
+       SELECT token_id, NULL, tier, NULL, data, NULL, NULL, NULL, NULL FROM segment_lists WHERE ${range}`,
     );
     const names = new Map(
       (await this.database.rows(
@@ -289,7 +295,7 @@ function directoryDamages(token: string, rows: readonly SqlRow[]): Damage[] {
   const last = new Map<string, SegmentRef>();
   const refs = rows
     .filter(([, segmentId]) => segmentId !== null)
-    .map((row) => ({ ref: refOf(row.slice(1)), isListed: row[6] === true }))
+    .map((row) => ({ ref: refOf(row.slice(1)), isListed: row[8] === true }))
     .sort((a, b) => firstT(a.ref) - firstT(b.ref));
   for (const { ref, isListed } of refs) {
     const { tier, times } = ref;
@@ -316,7 +322,7 @@ function directoryDamages(token: string, rows: readonly SqlRow[]): Damage[] {
 }
 
 function isSameEntry(a: SegmentRef, b: SegmentRef): boolean {
-  const text = ({ tier, cells, times, bandCells }: SegmentRef): string =>
-    [tier, cells, times.join(), bandCells.join()].join(';');
+  const text = ({ tier, cells, times, bandCells, digests }: SegmentRef): string =>
+    [tier, cells, times.join(), bandCells.join(), digests.join()].join(';');
   return text(a) === text(b);
 }

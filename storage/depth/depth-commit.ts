@@ -278,8 +278,8 @@ export class DepthCommit {
       const segmentId = this.stage.nextSegmentId();
       if (areLost) this.stage.damaged.add(segmentId);
       await this.stage.segments.add({ segmentId, tokenId, tier }, segment, areLost);
-      const { cells, times, bandCells } = segment;
-      refs.push({ segmentId, tier, cells, times, bandCells });
+      const { cells, times, bandCells, digests } = segment;
+      refs.push({ segmentId, tier, cells, times, bandCells, digests });
     }
     const old = idsOf(replaced);
     await this.stage.segments.settle(old);
@@ -308,7 +308,7 @@ export class DepthCommit {
 
 /** A damaged segment's snapshots as segments without a block, none of which spans a cut. */
 function lostSegments(
-  { times, bandCells }: SegmentRef,
+  { times, bandCells, digests }: SegmentRef,
   cuts: readonly number[],
   stays: (t: number) => boolean,
 ): EncodedSegment[] {
@@ -324,6 +324,7 @@ function lostSegments(
     block: new Uint8Array(0),
     times: Uint32Array.from(rows, (row) => times[row]),
     bandCells: Uint32Array.from(rows, (row) => bandCells[row]),
+    digests: Uint32Array.from(rows, (row) => digests[row]),
     cells: rows.reduce((sum, row) => sum + bandCells[row], 0),
     // Which markets they had is not known.
     marketRows: new Uint16Array(0),

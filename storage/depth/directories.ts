@@ -8,7 +8,13 @@ import type { SqlRow, Statements } from '../duckdb/statements.js';
 import { type Directory, entryBytes, firstT, type SegmentRef } from './directory.js';
 import { Turns } from '../turns.js';
 import type { Cutoffs } from './retention-steps.js';
-import { refOfColumns, SegmentLists, unpackRefs, unpackRefsAround } from './segment-lists.js';
+import {
+  ENTRY_COLUMNS,
+  refOfColumns,
+  SegmentLists,
+  unpackRefs,
+  unpackRefsAround,
+} from './segment-lists.js';
 
 /** Bytes of the cached directories. */
 const MAX_CACHED_BYTES = 128 * 1024 * 1024;
@@ -16,7 +22,8 @@ const MAX_CACHED_BYTES = 128 * 1024 * 1024;
 /** First time of a segment, from the little-endian bytes of its `times`. */
 const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2))::UBIGINT`;
 /** A token's lists, as refsOfRow() takes them. */
-const LISTS_OF = 'SELECT NULL, tier, NULL, data, NULL FROM segment_lists WHERE token_id =';
+const LISTS_OF =
+  'SELECT NULL, tier, NULL, data, NULL, NULL, NULL FROM segment_lists WHERE token_id =';
 
 /** A directory and its size in memory. */
 export interface SizedDirectory {
@@ -185,7 +192,7 @@ export async function loadDirectory(
   tokenId: number,
   listedId: number,
 ): Promise<Directory> {
-  const unlisted = `SELECT segment_id, tier, cells, times, band_cells FROM segments
+  const unlisted = `SELECT ${ENTRY_COLUMNS} FROM segments
     WHERE token_id = ${tokenId}`;
   // One statement, so that no commit falls in between.
   const rows = await statements.rows(
@@ -198,7 +205,7 @@ export async function loadDirectory(
 }
 
 /**
- * Entries from columns segment_id, tier, cells, times, band_cells; a list has no segment_id, and its
+ * Entries from ENTRY_COLUMNS; a list has no segment_id, and its
  * entries in `times`.
  */
 function refsOfRow(columns: SqlRow, unpack = unpackRefs): SegmentRef[] {
@@ -257,10 +264,10 @@ export async function directoriesAround(
      ), wanted_lists AS (
        ${isWanted('list_id', 'first_t')} FROM segment_lists WHERE ${tokens} GROUP BY token_id, tier
      )
-     SELECT token_id, segment_id, tier, cells, times, band_cells
+     SELECT token_id, ${ENTRY_COLUMNS}
      FROM segments SEMI JOIN wanted USING (segment_id) WHERE segment_id > ${listedId}
      UNION ALL
-     SELECT token_id, NULL, tier, NULL, data, NULL
+     SELECT token_id, NULL, tier, NULL, data, NULL, NULL, NULL
      FROM segment_lists SEMI JOIN wanted_lists USING (list_id)`,
   );
   return byToken(rows, momentsS);

@@ -10,11 +10,13 @@ export interface SegmentRef {
   /** Epoch seconds, ascending; never empty. */
   times: Uint32Array;
   bandCells: Uint32Array;
+  /** What each snapshot holds, summed up. */
+  digests: Uint32Array;
 }
 
-/** Memory of an entry with the views of its two columns, and of each of its snapshots. */
+/** Memory of an entry with the views of its columns, and of each of its snapshots. */
 export const ENTRY_BYTES = 320;
-export const SNAPSHOT_BYTES = 8;
+export const SNAPSHOT_BYTES = 12;
 
 export const entryBytes = (snapshots: number): number => ENTRY_BYTES + SNAPSHOT_BYTES * snapshots;
 
@@ -153,7 +155,8 @@ export function planSnapshots(
         segment = segmentIds.push(ref.segmentId) - 1;
         indexes.set(ref.segmentId, segment);
       }
-      snapshots.push({ segment, row, t, tier: cursor.tier, bandCells: ref.bandCells[row] });
+      const [bandCells, digest] = [ref.bandCells[row], ref.digests[row]];
+      snapshots.push({ segment, row, t, tier: cursor.tier, bandCells, digest });
     }
     cursor.next();
   }

@@ -17,6 +17,10 @@ const UNLISTED_SEGMENTS = 16 * 1024;
 /** Segments listed in one transaction. */
 const LISTED_AT_ONCE = 64 * 1024;
 const META_KEY = 'listed_segments';
+/** The columns of `segments` that refOfColumns() takes. */
+export const ENTRY_COLUMNS = 'segment_id, tier, cells, times, band_cells, digests, crc32';
+/** Words of a packed snapshot: its time, its cells in the default band, its digest. */
+const SNAPSHOT_WORDS = 3;
 /** Words of a packed entry before its times: id (low, high), cells, snapshots. */
 const HEAD_WORDS = 4;
 const WORD_BYTES = 4;
@@ -70,7 +74,7 @@ export class SegmentLists {
   /** Lists the segments up to `toId`. Call publish() once the transaction has committed. */
   async add(tx: Statements, toId: number): Promise<void> {
     const rows = await tx.rows(
-      `SELECT token_id, segment_id, tier, cells, times, band_cells FROM segments
+      `SELECT token_id, ${ENTRY_COLUMNS} FROM segments
        WHERE segment_id > ${this.listed} AND segment_id <= ${toId}`,
     );
     const lists = await readLists(tx, new Set(rows.map(([tokenId]) => tokenId as number)));
@@ -190,8 +194,12 @@ function cutToLists(refs: readonly SegmentRef[]): SegmentRef[][] {
   return lists;
 }
 
-/** An entry from columns segment_id, tier, cells, times, band_cells. */
-export function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow): SegmentRef {
+/**
+ * An entry from ENTRY_COLUMNS. Where a segment of an earlier version has no digests, its block's checksum stands
+ * for each.
+ */
+export function refOfColumns(columns: SqlRow): SegmentRef {
+  const [segmentId, tier, cells, times, bandCells, digests, checksum] = columns;
   const { length } = times as Uint8Array;
   if (length === 0 || length % WORD_BYTES > 0 || length !== (bandCells as Uint8Array).length) {
     throw new Error(`segment ${String(segmentId)} is damaged: its entry lists no snapshots`);
@@ -202,22 +210,27 @@ export function refOfColumns([segmentId, tier, cells, times, bandCells]: SqlRow)
     cells: cells as number,
     times: uint32Of(times as Uint8Array),
     bandCells: uint32Of(bandCells as Uint8Array),
+    digests:
+      (digests as Uint8Array | null)?.length === length
+        ? uint32Of(digests as Uint8Array)
+        : new Uint32Array(length / WORD_BYTES).fill(checksum as number),
   };
 }
 
 function packedBytes({ times }: SegmentRef): number {
-  return WORD_BYTES * (HEAD_WORDS + 2 * times.length);
+  return WORD_BYTES * (HEAD_WORDS + SNAPSHOT_WORDS * times.length);
 }
 
-/** Entries of one tier as 32-bit words: the head, times and cells in the default band of each. */
+/** Entries of one tier as 32-bit words: the head, times, cells in the default band and digests of each. */
 export function packRefs(refs: readonly SegmentRef[]): Uint8Array {
   const words = new Uint32Array(refs.reduce((sum, ref) => sum + packedBytes(ref), 0) / WORD_BYTES);
   let at = 0;
-  for (const { segmentId, cells, times, bandCells } of refs) {
+  for (const { segmentId, cells, times, bandCells, digests } of refs) {
     words.set([segmentId % TWO_32, Math.floor(segmentId / TWO_32), cells, times.length], at);
     words.set(times, at + HEAD_WORDS);
     words.set(bandCells, at + HEAD_WORDS + times.length);
-    at += HEAD_WORDS + 2 * times.length;
+    words.set(digests, at + HEAD_WORDS + 2 * times.length);
+    at += HEAD_WORDS + SNAPSHOT_WORDS * times.length;
   }
   return new Uint8Array(words.buffer);
 }
@@ -252,7 +265,10 @@ export function unpackRefsAround(
 function entriesOf(words: Uint32Array): number[] {
   const entries: number[] = [];
   let at = 0;
-  for (; at < words.length; at += HEAD_WORDS + 2 * words[at + HEAD_WORDS - 1]) entries.push(at);
+  while (at < words.length) {
+    entries.push(at);
+    at += HEAD_WORDS + SNAPSHOT_WORDS * words[at + HEAD_WORDS - 1];
+  }
   if (at !== words.length) throw new Error('a list of segments is damaged');
   return entries;
 }
@@ -266,6 +282,7 @@ function refAt(words: Uint32Array, at: number, tier: Tier): SegmentRef {
     cells: words[at + 2],
     times: words.subarray(from, from + snapshots),
     bandCells: words.subarray(from + snapshots, from + 2 * snapshots),
+    digests: words.subarray(from + 2 * snapshots, from + 3 * snapshots),
   };
 }
 

@@ -118,7 +118,7 @@ export class SegmentWriter {
   /** @param isLost whether its block is not what it stands for: reading it fails */
   async add(
     { segmentId, tokenId, tier }: NewSegment,
-    { block, times, bandCells, cells, marketRows }: EncodedSegment,
+    { block, times, bandCells, digests, cells, marketRows }: EncodedSegment,
     isLost = false,
   ): Promise<void> {
     const isInline = block.length <= MAX_INLINE_BYTES;
@@ -127,11 +127,12 @@ export class SegmentWriter {
       ...[bytesOf(times), bytesOf(bandCells), isLost ? LOST_CRC32 : crc32(block)],
       isInline ? block : block.subarray(0, 0),
       bytesOf(marketRows),
+      bytesOf(digests),
     ]);
     if (!isInline) {
       partsOf(block, PART_BYTES).forEach((part, i) => this.parts.push([segmentId, i + 1, part]));
     }
-    this.waitingBytes += block.length + times.byteLength + bandCells.byteLength;
+    this.waitingBytes += block.length + 3 * times.byteLength;
     if (this.waitingBytes >= MAX_WAITING_BYTES) await this.handOver(HELD_PARTS);
   }
 

@@ -14,7 +14,7 @@ import {
   type SegmentRef,
 } from './directory.js';
 import type { Cutoffs } from './retention-steps.js';
-import { refOfColumns } from './segment-lists.js';
+import { ENTRY_COLUMNS, refOfColumns } from './segment-lists.js';
 
 /**
  * Bytes of entries in memory: more than full segments that wait for a list take. If one commit brings
@@ -85,7 +85,7 @@ export class UnlistedSegments {
     );
     if ((bytes as number) > this.maxBytes) return;
     const rows = await database.rows(
-      `SELECT token_id, segment_id, tier, cells, times, band_cells FROM segments
+      `SELECT token_id, ${ENTRY_COLUMNS} FROM segments
        WHERE segment_id > ${listedId}`,
     );
     const byToken = new Map<number, SegmentRef[]>();

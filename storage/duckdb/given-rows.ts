@@ -23,15 +23,16 @@ let count = 0;
 export class GivenRows {
   /** DuckDB knows a function by its name in all connections. */
   private readonly name = `given_${++count}`;
-  private isRegistered = false;
   private rows: readonly Row[] = [];
   private at = 0;
 
-  constructor(private readonly connection: DuckDBConnection) {}
+  /** @param connection in no transaction: DuckDB would forget the function if that is rolled back */
+  constructor(connection: DuckDBConnection) {
+    this.register(connection);
+  }
 
   /** The statement with its `given()` reading `rows`: at least one, whose columns `c0`, `c1`... each have one type. */
   use(sql: string, rows: readonly Row[]): string {
-    this.register();
     this.rows = rows;
     return sql.replace(TABLE, `${this.name}()`);
   }
@@ -41,9 +42,7 @@ export class GivenRows {
     this.rows = [];
   }
 
-  private register(): void {
-    if (this.isRegistered) return;
-    this.isRegistered = true;
+  private register(connection: DuckDBConnection): void {
     const table = client.DuckDBTableFunction.create({
       name: this.name,
       bindFunction: (bind) =>
@@ -53,7 +52,7 @@ export class GivenRows {
       },
       mainFunction: (_, chunk) => this.fill(chunk),
     });
-    this.connection.registerTableFunction(table);
+    connection.registerTableFunction(table);
     table.destroySync();
   }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { uncompressSync } from 'lz4-napi';
 import { describe, expect, it } from 'vitest';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
-import { decodeSegment, encodeSegment } from '../../compute/segment/segment.js';
+import { decodeSegment, digestsOf, encodeSegment } from '../../compute/segment/segment.js';
 
 const cell = fc.record({
   market: fc.integer({ min: 0, max: 65_535 }),
@@ -49,6 +49,36 @@ const plain = (run: SnapshotRun) => ({
   bin: [...run.bin],
   supportCents: [...run.supportCents],
   resistanceCents: [...run.resistanceCents],
+});
+
+describe('digests of snapshots', () => {
+  const one: SnapshotRun = {
+    ...{ chain: 'mainchain', address: 'T', tier: 'raw' },
+    ...{ t: Uint32Array.of(1), priceUsd: Float64Array.of(2), cellOffsets: Int32Array.of(0, 2) },
+    ...{ market: Uint16Array.of(0, 1), bin: Int16Array.of(-1, 3) },
+    ...{ supportCents: Uint32Array.of(5, 0), resistanceCents: Uint32Array.of(0, 7) },
+  };
+  const digest = (changed: Partial<SnapshotRun>): number => digestsOf({ ...one, ...changed })[0];
+
+  it('change with each value, and with nothing else', () => {
+    const same = [
+      digest({}),
+      digest({ t: Uint32Array.of(9), tier: '1h' }),
+      digest({ supportCents: Float64Array.of(5, 0) }),
+    ];
+    const other = [
+      digest({ priceUsd: Float64Array.of(2.0000000000000004) }),
+      digest({ market: Uint16Array.of(0, 2) }),
+      digest({ bin: Int16Array.of(-2, 3) }),
+      digest({ supportCents: Uint32Array.of(6, 0) }),
+      digest({ supportCents: Float64Array.of(5 + 2 ** 32, 0) }),
+      digest({ resistanceCents: Uint32Array.of(7, 0) }),
+      digest({ resistanceCents: Float64Array.of(0, 7 + 2 ** 33) }),
+      digest({ cellOffsets: Int32Array.of(0, 1) }),
+    ];
+    expect(new Set(same).size).toBe(1);
+    expect(new Set([...same, ...other]).size).toBe(1 + other.length);
+  });
 });
 
 describe('segments', () => {

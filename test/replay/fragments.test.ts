@@ -94,7 +94,7 @@ describe('a page of a plan', () => {
   ) => ({
     segmentIds: [7, 9],
     snapshots: places.map(([segment, row, bandCells], i) => {
-      return { segment, row, bandCells, t: 100 + i, tier: 'raw' as const };
+      return { segment, row, bandCells, digest: 0, t: 100 + i, tier: 'raw' as const };
     }),
     nextT,
     markets: [],

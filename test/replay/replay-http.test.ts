@@ -293,11 +293,11 @@ describe('caching', () => {
     expect(headers.has('etag')).toBe(tagged);
   });
 
-  it('304 while the page is the same, without reading it', async () => {
+  it('304 while the page is the same, without reading it, also once it lies in other segments', async () => {
     const first = await service.get(past);
     const etag = first.headers.get('etag') as string;
     service.depth.reads.length = 0;
-    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+    for (const tag of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
       const same = await service.get(past, { headers: { 'if-none-match': tag } });
       expect([same.status, same.headers.get('etag')]).toEqual([304, etag]);
       expect(same.headers.get('vary')).toBe('Accept, Accept-Encoding');
@@ -308,7 +308,7 @@ describe('caching', () => {
     expect(other.status).toBe(200);
     service.depth.compact(MINT, 5);
     const after = await service.get(past, { headers: { 'if-none-match': etag } });
-    expect(after.status).toBe(200);
+    expect([after.status, after.headers.get('etag')]).toEqual([304, etag]);
   });
 
   it('the same tag for a window, however its times are written', async () => {

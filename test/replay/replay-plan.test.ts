@@ -95,9 +95,14 @@ describe('GET /replay/:address/plan', () => {
         const times = Array.from({ length: MAX_PAGES + 3 }, (_, i) => first + 60 * i).filter(
           (t) => t >= fromS && t < toS,
         );
-        const snapshots = times
-          .slice(0, maxSnapshots)
-          .map((t) => ({ segment: 0, row: 0, t, tier: 'raw' as const, bandCells: 100_000 }));
+        const snapshots = times.slice(0, maxSnapshots).map((t) => ({
+          segment: 0,
+          row: 0,
+          t,
+          tier: 'raw' as const,
+          bandCells: 100_000,
+          digest: 0,
+        }));
         const nextT = times[maxSnapshots] ?? null;
         return Promise.resolve({ segmentIds: [1], snapshots, nextT, markets: [] });
       },

@@ -7,9 +7,19 @@ import type { SqlRow } from '../../storage/duckdb/statements.js';
 /** A directory of one segment, and the row that it is read from. */
 function directoryWith(segmentId: number): { directory: Directory; row: SqlRow } {
   const times = Uint32Array.of(7);
-  const ref = { segmentId, tier: 'raw' as const, cells: 1, times, bandCells: times };
+  const ref = {
+    segmentId,
+    tier: 'raw' as const,
+    cells: 1,
+    times,
+    bandCells: times,
+    digests: times,
+  };
   const bytes = new Uint8Array(times.buffer);
-  return { directory: { ...EMPTY_DIRECTORY, raw: [ref] }, row: [segmentId, 0, 1, bytes, bytes] };
+  return {
+    directory: { ...EMPTY_DIRECTORY, raw: [ref] },
+    row: [segmentId, 0, 1, bytes, bytes, bytes, 0],
+  };
 }
 
 /** Directories over a database whose reads end when they are told to. */

@@ -87,6 +87,7 @@ describe('Parts that a transaction ends with', () => {
           block: noise(size),
           times: one,
           bandCells: one,
+          digests: one,
           cells: 1,
           marketRows: new Uint16Array(0),
         };

@@ -39,6 +39,7 @@ function directoryOf(all: readonly Stored[], perSegment: number): Directory {
         cells: own.length,
         times: own,
         bandCells: own.map((t) => t % 7),
+        digests: own.map((t) => t % 5),
       });
     }
     return refs;

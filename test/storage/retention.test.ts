@@ -71,7 +71,7 @@ function directoryOf(list: readonly Made[], most: number): Directory {
     const segments: SegmentRef[] = [];
     for (let i = 0; i < times.length; i += most) {
       const own = Uint32Array.from(times.slice(i, i + most));
-      segments.push({ segmentId: i, tier, cells: 0, times: own, bandCells: own });
+      segments.push({ segmentId: i, tier, cells: 0, times: own, bandCells: own, digests: own });
     }
     return segments;
   };

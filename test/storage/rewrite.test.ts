@@ -303,7 +303,14 @@ describe('rewriteGroups', () => {
           const stored: SegmentRef[] = [];
           for (let i = 0; i < storedTimes.length; i += perSegment) {
             const times = Uint32Array.from(storedTimes.slice(i, i + perSegment));
-            stored.push({ segmentId: i, tier: 'raw', cells: 0, times, bandCells: times });
+            stored.push({
+              segmentId: i,
+              tier: 'raw',
+              cells: 0,
+              times,
+              bandCells: times,
+              digests: times,
+            });
           }
           const times = Uint32Array.from(addedTimes.sort((a, b) => a - b));
           const groups = rewriteGroups(stored, times);

@@ -45,6 +45,7 @@ describe('Blocks of any size', () => {
           block: noise(size),
           times: one,
           bandCells: one,
+          digests: one,
           cells: 1,
           marketRows: new Uint16Array(0),
         };
@@ -69,6 +70,7 @@ describe('Blocks of any size', () => {
         block: noise(3999),
         times: one,
         bandCells: one,
+        digests: one,
         cells: 1,
         marketRows: new Uint16Array(0),
       };
@@ -93,7 +95,10 @@ describe('Blocks of any size', () => {
         const block = noise(size);
         const columns = new Uint8Array(one.buffer);
         await tx.append('segments', [
-          [id, 0, 0, 1, columns, columns, crc32(block), block.subarray(0, MAX_VALUE_BYTES), null],
+          [
+            ...[id, 0, 0, 1, columns, columns, crc32(block)],
+            ...[block.subarray(0, MAX_VALUE_BYTES), null, null],
+          ],
         ]);
         for (let part = 1; part * MAX_VALUE_BYTES < size; part++) {
           const from = part * MAX_VALUE_BYTES;

@@ -44,7 +44,10 @@ function segmentRow(segmentId: number, place: number): SqlValue[] {
   const tier = Math.floor(segmentId / TOKENS) % TIERS.length;
   const times = Uint32Array.from({ length: 1 + (segmentId % 3) }, (_, i) => 1000 + place * 10 + i);
   const band = times.map((t) => t % 7);
-  return [segmentId, tokenId, tier, 9, bytesOf(times), bytesOf(band), 1, Uint8Array.of(1), null];
+  // Segments of earlier versions have no digests.
+  const digests = segmentId % 4 === 0 ? null : bytesOf(times.map((t) => t % 5));
+  const data = [1, Uint8Array.of(1), null, digests];
+  return [segmentId, tokenId, tier, 9, bytesOf(times), bytesOf(band), ...data];
 }
 
 /** What the lists and the rest of the table tell has to be what the whole table tells. */
@@ -160,7 +163,14 @@ describe('Lists of segments', () => {
 
   it('of which one was cut short are an error, never other segments', () => {
     const times = Uint32Array.of(7, 8);
-    const ref = { segmentId: 2 ** 40 + 3, tier: '1h' as const, cells: 5, times, bandCells: times };
+    const ref = {
+      segmentId: 2 ** 40 + 3,
+      tier: '1h' as const,
+      cells: 5,
+      times,
+      bandCells: times,
+      digests: times,
+    };
     const packed = packRefs([ref, ref]);
     expect(unpackRefs('1h', packed)).toEqual([ref, ref]);
     for (const cut of [4, 12, 28]) {

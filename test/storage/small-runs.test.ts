@@ -8,7 +8,14 @@ function refsOf(snapshots: readonly number[], width: number): SegmentRef[] {
   let t = 0;
   return snapshots.map((count, i) => {
     const times = Uint32Array.from({ length: count }, () => ++t);
-    return { segmentId: i, tier: 'raw', cells: count * width, times, bandCells: times };
+    return {
+      segmentId: i,
+      tier: 'raw',
+      cells: count * width,
+      times,
+      bandCells: times,
+      digests: times,
+    };
   });
 }
 

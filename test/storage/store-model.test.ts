@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
-import { decodeSegment } from '../../compute/segment/segment.js';
+import { decodeSegment, digestsOf, sliceRun } from '../../compute/segment/segment.js';
 import { TIERS } from '../../compute/market.js';
 import { marketName } from '../../storage/depth/market-names.js';
 import type { Store } from '../../storage/store.js';
@@ -196,6 +196,9 @@ async function expectSoundSegments(store: Store, tokenId: number): Promise<void>
           own.filter(([, bin]) => bin >= DEFAULT_BAND.first && bin <= DEFAULT_BAND.last).length,
       );
       expect([...ref.bandCells]).toEqual(inBand);
+      // What tags are made of has nothing of the segment around a snapshot.
+      const alone = Array.from(run.t, (_, row) => digestsOf(sliceRun(run, row, row + 1))[0]);
+      expect([...ref.digests]).toEqual(alone);
     }
   }
 }

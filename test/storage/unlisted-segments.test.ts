@@ -29,7 +29,8 @@ function segmentRow(segmentId: number): SqlValue[] {
   // Later ones lie before and between earlier ones, too.
   const t = 1000 + ((segmentId * 7919) % 100_003);
   const block = Uint8Array.of(1);
-  return [segmentId, segmentId % TOKENS, tier, 9, bytesOf(t), bytesOf(4), 1, block, null];
+  const data = [1, block, null, bytesOf(segmentId)];
+  return [segmentId, segmentId % TOKENS, tier, 9, bytesOf(t), bytesOf(4), ...data];
 }
 
 const step = fc.oneof(
@@ -134,7 +135,11 @@ describe('Segments that stand in no list', () => {
   it('leave no hole where a commit takes a listed one away while the lists are read', async () => {
     const ref = (segmentId: number) => ({
       ...{ segmentId, tier: 'raw' as const, cells: 1 },
-      ...{ times: Uint32Array.of(segmentId), bandCells: Uint32Array.of(1) },
+      ...{
+        times: Uint32Array.of(segmentId),
+        bandCells: Uint32Array.of(1),
+        digests: Uint32Array.of(1),
+      },
     });
     const reads: ((rows: SqlRow[]) => void)[] = [];
     const rows = (sql: string) =>

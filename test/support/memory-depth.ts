@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder.js';
 import { type Chain, type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
-import { encodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
+import { digestsOf, encodeSegment, type StoredBlock } from '../../compute/segment/segment.js';
 import {
   type DepthSource,
   type KeyRecord,
@@ -133,6 +133,7 @@ export class MemoryDepth implements DepthSource {
         t: snapshot.t,
         tier: snapshot.tier,
         bandCells: snapshot.cells.filter(({ bin }) => bin >= first && bin <= last).length,
+        digest: digestOf(snapshot),
       })),
       nextT: visible[maxSnapshots]?.t ?? null,
       markets: store.markets,
@@ -167,6 +168,17 @@ export class MemoryDepth implements DepthSource {
     }
     return places;
   }
+}
+
+const DIGESTS = new WeakMap<PlainSnapshot, number>();
+
+function digestOf(snapshot: PlainSnapshot): number {
+  let digest = DIGESTS.get(snapshot);
+  if (digest === undefined) {
+    [digest] = digestsOf(runOf(snapshot.tier, [snapshot]));
+    DIGESTS.set(snapshot, digest);
+  }
+  return digest;
 }
 
 /** Blocks made before, by the first snapshot that they hold: many tests store the same snapshots. */

@@ -29,6 +29,7 @@ const directories: fc.Arbitrary<Directory> = fc
           cells: 1,
           times: part,
           bandCells: new Uint32Array(part.length),
+          digests: new Uint32Array(part.length),
         });
       }
       return segments;
