@@ -1,13 +1,13 @@
 /** What a store holds, by the names of its rows, and how that differs from what it should. */
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
+import { TIER_LENGTH_S, TIERS } from '../../compute/market.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { SegmentGoneError } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
-import { HOUR, type Operation, type Rows, TOKENS } from './operations.js';
+import { depthRow, HOUR, type Operation, type Rows, TOKENS } from './operations.js';
 
 /** A row whose parts are of several files. */
 const MIXED = NaN;
-const ALL_TIME = { fromS: 0, toS: 2 ** 32 - 1, nowS: 2 ** 32 - 1, maxSnapshots: 1e6 };
 
 /** Every row that is stored, read as readers do. */
 export async function contentsOf(store: Store): Promise<Map<string, number>> {
@@ -49,16 +49,19 @@ export async function contentsOf(store: Store): Promise<Map<string, number>> {
 async function addDepth(rows: Map<string, number>, store: Store, tokenId: number, address: string) {
   for (;;) {
     try {
-      const plan = await store.depth.plan({ tokenId, ...ALL_TIME });
-      const blocks = await store.depth.readSegments(plan.segmentIds);
-      const runs = blocks.map(decodeSegment);
-      for (const { segment, row, t } of plan.snapshots) {
-        const run = runs[segment];
-        let number = run.priceUsd[row];
-        for (let c = run.cellOffsets[row]; c < run.cellOffsets[row + 1]; c++) {
-          if (run.supportCents[c] !== number || run.resistanceCents[c] !== number) number = MIXED;
-        }
-        rows.set(`depth ${address} ${t}`, run.t[row] === t ? number : MIXED);
+      // A plan leaves out coarse snapshots behind finer ones.
+      const directory = await store['directories'].get(tokenId);
+      const refs = TIERS.flatMap((tier) => directory[tier]);
+      const blocks = await store.depth.readSegments(refs.map(({ segmentId }) => segmentId));
+      for (const run of blocks.map(decodeSegment)) {
+        run.t.forEach((t, row) => {
+          let number = run.priceUsd[row];
+          for (let c = run.cellOffsets[row]; c < run.cellOffsets[row + 1]; c++) {
+            if (run.supportCents[c] !== number || run.resistanceCents[c] !== number) number = MIXED;
+          }
+          const name = depthRow(address, t, run.tier);
+          rows.set(name, rows.has(name) ? MIXED : number);
+        });
       }
       return;
     } catch (error) {
@@ -85,6 +88,42 @@ export function after(rows: Rows, { brings }: Operation): Map<string, number> {
     else changed.set(name, number);
   }
   return changed;
+}
+
+/**
+ * The rows once raw depth before a time is gone, of which retention has made coarser snapshots. Where it was cut
+ * short, each token is at some step.
+ * @param found where it was cut short: the rows that are there
+ */
+export function afterRetention(rows: Rows, beforeS: number, found?: Rows): Map<string, number> {
+  const left = new Map(rows);
+  for (const address of TOKENS) {
+    const reached = found === undefined ? beforeS : (rawTimes(found, address)[0] ?? beforeS);
+    const times = rawTimes(rows, address);
+    for (const [i, t] of times.entries()) {
+      if (t >= Math.min(reached, beforeS)) break;
+      const name = depthRow(address, t);
+      for (const tier of ['15m', '1h'] as const) {
+        const lengthS = TIER_LENGTH_S[tier];
+        const end = Math.ceil(t / lengthS) * lengthS;
+        const made = depthRow(address, end, tier);
+        const isNewest = i + 1 === times.length || times[i + 1] > end;
+        if (isNewest && !rows.has(made)) left.set(made, rows.get(name) as number);
+      }
+      left.delete(name);
+    }
+  }
+  return left;
+}
+
+/** Ascending. */
+function rawTimes(rows: Rows, address: string): number[] {
+  const names = [...rows.keys()].map((name) => name.split(' '));
+  return names
+    .flatMap(([kind, of, t, tier]) =>
+      kind === 'depth' && of === address && tier === undefined ? Number(t) : [],
+    )
+    .sort((a, b) => a - b);
 }
 
 /** The first rows that differ, in words. */

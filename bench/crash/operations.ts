@@ -1,6 +1,7 @@
 /** What is done to a store before its process is killed: files of every dataset, and what commands do besides. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Tier } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { backupStore } from '../../storage/backup.js';
 import { pruneDepth, shrinkStore } from '../../storage/delete.js';
@@ -32,7 +33,8 @@ const MANY_CELLS = 160;
 
 const tokenOf = (i: number): string => TOKENS[i];
 const timeOf = (slot: number): number => HOUR * HOUR_S - 60 * (SLOTS - slot);
-const depthRow = (token: string, t: number): string => `depth ${token} ${t}`;
+export const depthRow = (token: string, t: number, tier: Tier = 'raw'): string =>
+  `depth ${token} ${t}${tier === 'raw' ? '' : ` ${tier}`}`;
 
 /** Makes operations of a repeatable order. */
 export class Operations {
@@ -59,6 +61,11 @@ export class Operations {
       return { kind: 'revoke', number, brings: new Map([[`revoked ${id}`, 1]]), id };
     }
     return this.ingest(number, DATASETS[this.below(DATASETS.length)]);
+  }
+
+  /** Raw depth before it goes. */
+  retentionLimit(): number {
+    return timeOf(this.below(SLOTS / 2));
   }
 
   private prune(number: number, rows: Rows, token: string): Operation {

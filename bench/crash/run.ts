@@ -18,18 +18,19 @@ import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { seededRandom } from '../compare/random.js';
 import { temporaryFolder } from '../folder.js';
 import { openStore } from '../store.js';
-import { after, contentsOf, differences } from './contents.js';
+import { after, afterRetention, contentsOf, differences } from './contents.js';
 import { type Operation, Operations, perform } from './operations.js';
 import type { CrashOptions } from './options.js';
 import { type DurableLog, durableLog, hurtTail } from './torn-log.js';
 
 /** Which process is killed; the numbers are its share of the kills. */
 const PHASES = {
-  'the holder of the store': 0.5,
+  'the holder of the store': 0.4,
   'fathom serve': 0.08,
   'a command beside the holder': 0.1,
   'a command alone': 0.22,
   'a migration': 0.1,
+  retention: 0.1,
 } as const;
 type Phase = keyof typeof PHASES;
 const KEYS = 40;
@@ -104,6 +105,8 @@ class Run {
   private keys: string[] = [];
   /** What was cut short. */
   private pending: Operation | null = null;
+  /** Raw depth before this time was going, and may have gone in part. */
+  private retiringBeforeS: number | null = null;
   private phase: Phase = 'a command alone';
   private durable: DurableLog = { bytes: 0, digest: '' };
   private victim: Victim | null = null;
@@ -135,6 +138,7 @@ class Run {
   async kill(index: number): Promise<void> {
     this.phase = this.drawPhase();
     this.pending = null;
+    this.retiringBeforeS = null;
     this.durable = durableLog(this.directory);
     switch (this.phase) {
       case 'the holder of the store':
@@ -149,6 +153,9 @@ class Run {
         break;
       case 'a migration':
         await this.killMigration();
+        break;
+      case 'retention':
+        await this.killRetention();
         break;
     }
     this.outcome.kills = index + 1;
@@ -174,8 +181,15 @@ class Run {
       this.outcome.lost++;
       return `${this.phase}: the store cannot be read: ${String(error)}`;
     }
-    const { pending } = this;
+    const { pending, retiringBeforeS } = this;
     const counts = this.countsOf();
+    if (retiringBeforeS !== null) {
+      // As far as it came; that whatever it did stays, the next comparison shows.
+      const reached = afterRetention(this.rows, retiringBeforeS, found);
+      if (differences(reached, this.rows).length === 0) counts.absent++;
+      else counts.whole++;
+      this.rows = reached;
+    }
     const missing = differences(this.rows, found);
     if (missing.length === 0) {
       if (pending !== null) counts.absent++;
@@ -284,6 +298,30 @@ class Run {
       this.tookMs.set('migration', (usualMs + performance.now() - startMs) / 2);
     } else this.tookMs.set('migration', usualMs * LONGER);
     await holder.kill();
+  }
+
+  private async killRetention(): Promise<void> {
+    const beforeS = this.operations.retentionLimit();
+    this.retiringBeforeS = beforeS;
+    const retaining = Victim.start([VICTIM, 'retain', this.directory, String(beforeS)]);
+    this.victim = retaining;
+    await retaining.line(/^ready$/);
+    const startMs = performance.now();
+    const usualMs = this.tookMs.get('retention') ?? 200;
+    const done = retaining.line(/^done$/).then(
+      () => true,
+      () => false,
+    );
+    if (await Promise.race([done, sleep(this.random() * LATEST_KILL * usualMs, false)])) {
+      this.tookMs.set('retention', (usualMs + performance.now() - startMs) / 2);
+      this.rows = afterRetention(this.rows, beforeS);
+      this.retiringBeforeS = null;
+    } else this.tookMs.set('retention', usualMs * LONGER);
+    await retaining.kill();
+    if (this.retiringBeforeS !== null && (await done)) {
+      this.rows = afterRetention(this.rows, beforeS);
+      this.retiringBeforeS = null;
+    }
   }
 
   private async holder(): Promise<Victim> {

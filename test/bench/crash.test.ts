@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { after, differences } from '../../bench/crash/contents.js';
-import { Operations } from '../../bench/crash/operations.js';
+import { after, afterRetention, differences } from '../../bench/crash/contents.js';
+import { depthRow, HOUR, Operations, TOKENS } from '../../bench/crash/operations.js';
 import { readCrashOptions } from '../../bench/crash/options.js';
 import { runKills } from '../../bench/crash/run.js';
 import { durableLog, hurtTail } from '../../bench/crash/torn-log.js';
@@ -38,6 +38,28 @@ describe('The reference', () => {
     const lacking = new Map([...rows].slice(1));
     expect(differences(rows, lacking)).toEqual([`${name}: expected ${number}, found none`]);
     expect(differences(rows, new Map([...rows, [name, number + 1]]))).toHaveLength(1);
+  });
+
+  it('knows what retention makes of raw depth, and how far it came', () => {
+    const [token] = TOKENS;
+    const hourS = (HOUR - 3) * 3600;
+    const row = (minute: number, tier?: '15m' | '1h') => depthRow(token, hourS + 60 * minute, tier);
+    const raw = new Map([1, 15, 20, 31, 50].map((minute) => [row(minute), minute]));
+    const rows = new Map([...raw, [row(30, '15m'), 7]]);
+    const all = [
+      [row(50), 50],
+      [row(30, '15m'), 7],
+      [row(15, '15m'), 15],
+      [row(45, '15m'), 31],
+    ] as const;
+    expect(differences(new Map(all), afterRetention(rows, hourS + 50 * 60))).toEqual([]);
+    // Minute 16 is where it was stopped.
+    const some = new Map([...rows, [row(15, '15m'), 15] as const]);
+    some.delete(row(1));
+    some.delete(row(15));
+    expect(differences(some, afterRetention(rows, hourS + 50 * 60, some))).toEqual([]);
+    // With the last one of the hour goes what stands for it.
+    expect(afterRetention(rows, hourS + 3600).get(row(60, '1h'))).toBe(50);
   });
 
   it('lets only bytes be hurt that no acknowledgement is for', () => {
