@@ -1417,10 +1417,17 @@ export interface components {
       invalid_addresses: string[];
     };
     ScoreBatchRequest: {
-      /** @description Base58 mints and `0x` addresses, in any mix. */
+      /**
+       * @description Base58 mints and `0x` addresses, in any mix.
+       * @example [
+       *       "So11111111111111111111111111111111111111112",
+       *       "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+       *     ]
+       */
       addresses: string[];
       /**
        * @description Optional check: every address has to be on this chain.
+       * @example mainchain
        * @enum {string}
        */
       chain?: 'mainchain' | 'evmchain' | 'all';
@@ -1670,12 +1677,19 @@ export interface components {
       tokens: components['schemas']['BatchWhaleActivity'][];
     };
     WhaleActivityBatchRequest: {
-      /** @description Base58 mints. */
+      /**
+       * @description Base58 mints.
+       * @example [
+       *       "So11111111111111111111111111111111111111112",
+       *       "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+       *     ]
+       */
       token_addresses: string[];
       /** @description Sections of each item. Default: both. */
       include?: ('summary' | 'sparkline')[];
       /**
        * @description Optional check: every address has to be on this chain. `all` is the same as `mainchain`.
+       * @example mainchain
        * @enum {string}
        */
       chain?: 'mainchain' | 'all';
@@ -1701,14 +1715,23 @@ export interface operations {
   getScore: {
     parameters: {
       query?: {
-        /** @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`. */
+        /**
+         * @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`.
+         * @example mainchain
+         */
         chain?: ('mainchain' | 'evmchain' | 'all') | string;
-        /** @description Adds `explain`: everything needed to recompute the score. */
+        /**
+         * @description Adds `explain`: everything needed to recompute the score.
+         * @example true
+         */
         explain?: boolean;
       };
       header?: never;
       path: {
-        /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
         address: string;
       };
       cookie?: never;
@@ -1734,6 +1757,14 @@ export interface operations {
     };
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "addresses": [
+         *         "So11111111111111111111111111111111111111112",
+         *         "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+         *       ]
+         *     }
+         */
         'application/json': components['schemas']['ScoreBatchRequest'];
       };
     };
@@ -1751,7 +1782,10 @@ export interface operations {
   getTopScores: {
     parameters: {
       query?: {
-        /** @description Chains to list. */
+        /**
+         * @description Chains to list.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'evmchain' | 'all';
       };
       header?: never;
@@ -1773,21 +1807,45 @@ export interface operations {
   getMarketDepth: {
     parameters: {
       query: {
-        /** @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`. */
+        /**
+         * @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'evmchain' | 'all';
-        /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
         token_address: string;
-        /** @description Markets to include; `CEX` and `ALL` include perps. */
+        /**
+         * @description Markets to include; `CEX` and `ALL` include perps.
+         * @example DEX
+         */
         exchange_type?: 'DEX' | 'CEX' | 'ALL';
-        /** @description `USD`, or the code of mainchain's native token (`SOL` unless configured otherwise): amounts and prices are divided by its current price. While it has no price, its code is an `invalid_parameter`. */
+        /**
+         * @description `USD`, or the code of mainchain's native token (`SOL` unless configured otherwise): amounts and prices are divided by its current price. While it has no price, its code is an `invalid_parameter`.
+         * @example USD
+         */
         currency?: string;
-        /** @description Lower end of the price range, as a fraction of the price: -0.25 is 25% below. */
+        /**
+         * @description Lower end of the price range, as a fraction of the price: -0.25 is 25% below.
+         * @example -0.9
+         */
         low_pct_change?: number;
-        /** @description Upper end of the price range, as a fraction of the price; not below `low_pct_change`. */
+        /**
+         * @description Upper end of the price range, as a fraction of the price; not below `low_pct_change`.
+         * @example 10
+         */
         high_pct_change?: number;
-        /** @description Uses the newest snapshot that is at least 15 minutes old. */
+        /**
+         * @description Uses the newest snapshot that is at least 15 minutes old.
+         * @example true
+         */
         delayed?: boolean;
-        /** @description Adds `summary`. */
+        /**
+         * @description Adds `summary`.
+         * @example true
+         */
         include_summary?: boolean;
       };
       header?: never;
@@ -1809,27 +1867,60 @@ export interface operations {
   getDcaPressure: {
     parameters: {
       query?: {
-        /** @description Chains to list. `all` is the same as `mainchain`. */
+        /**
+         * @description Chains to list. `all` is the same as `mainchain`.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'all';
-        /** @description `usd`: by `net_usd` of the timeframe; `impact`: by its `net_pct`. */
+        /**
+         * @description `usd`: by `net_usd` of the timeframe; `impact`: by its `net_pct`.
+         * @example usd
+         */
         sort_by?: 'usd' | 'impact';
-        /** @description `desc`: buy pressure first; `asc`: sell pressure first. */
+        /**
+         * @description `desc`: buy pressure first; `asc`: sell pressure first.
+         * @example desc
+         */
         sort_dir?: 'desc' | 'asc';
-        /** @description Timeframe by which tokens and their nested orders are sorted. */
+        /**
+         * @description Timeframe by which tokens and their nested orders are sorted.
+         * @example 24_hr
+         */
         sort_timeframe?: '5_min' | '30_min' | '1_hr' | '6_hr' | '24_hr';
-        /** @description Adds orders to each token, by descending `usd_next` of the timeframe, ties by address. */
+        /**
+         * @description Adds orders to each token, by descending `usd_next` of the timeframe, ties by address.
+         * @example true
+         */
         include_orders?: boolean;
-        /** @description Maximum number of orders per token; ignored without `include_orders=true`. */
+        /**
+         * @description Maximum number of orders per token; ignored without `include_orders=true`.
+         * @example 5
+         */
         order_limit?: number;
-        /** @description Maximum number of tokens. */
+        /**
+         * @description Maximum number of tokens.
+         * @example 20
+         */
         limit?: number;
-        /** @description Minimum market capitalisation, USD. Tokens whose figure is unknown are excluded. */
+        /**
+         * @description Minimum market capitalisation, USD. Tokens whose figure is unknown are excluded.
+         * @example 1000000
+         */
         min_mcap?: number;
-        /** @description Maximum market capitalisation, USD; not below `min_mcap`. Tokens whose figure is unknown are excluded. */
+        /**
+         * @description Maximum market capitalisation, USD; not below `min_mcap`. Tokens whose figure is unknown are excluded.
+         * @example 1000000000000
+         */
         max_mcap?: number;
-        /** @description Minimum Support Liquidity, USD: DEX markets' support within 25% of the price in the newest snapshot, constant product included. Tokens whose figure is unknown are excluded. */
+        /**
+         * @description Minimum Support Liquidity, USD: DEX markets' support within 25% of the price in the newest snapshot, constant product included. Tokens whose figure is unknown are excluded.
+         * @example 100000
+         */
         min_liquidity?: number;
-        /** @description Maximum Support Liquidity, USD; not below `min_liquidity`. Tokens whose figure is unknown are excluded. */
+        /**
+         * @description Maximum Support Liquidity, USD; not below `min_liquidity`. Tokens whose figure is unknown are excluded.
+         * @example 1000000000
+         */
         max_liquidity?: number;
       };
       header?: never;
@@ -1851,21 +1942,45 @@ export interface operations {
   getDcaOrders: {
     parameters: {
       query: {
-        /** @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`. `all` is the same as `mainchain`. */
+        /**
+         * @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`. `all` is the same as `mainchain`.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'all';
-        /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
         token_address: string;
-        /** @description `pct_impact`: by the size of the price move that the order's next 24 hours would cause on their own; orders without depth to trade against come last. `usd_flow`: by `usd_next_24_hr`. Largest first, ties by address. */
+        /**
+         * @description `pct_impact`: by the size of the price move that the order's next 24 hours would cause on their own; orders without depth to trade against come last. `usd_flow`: by `usd_next_24_hr`. Largest first, ties by address.
+         * @example pct_impact
+         */
         sort_by?: 'pct_impact' | 'usd_flow';
-        /** @description Minimum market capitalisation, USD. Tokens whose figure is unknown are excluded. */
+        /**
+         * @description Minimum market capitalisation, USD. Tokens whose figure is unknown are excluded.
+         * @example 1000000
+         */
         min_mcap?: number;
-        /** @description Maximum market capitalisation, USD; not below `min_mcap`. Tokens whose figure is unknown are excluded. */
+        /**
+         * @description Maximum market capitalisation, USD; not below `min_mcap`. Tokens whose figure is unknown are excluded.
+         * @example 1000000000000
+         */
         max_mcap?: number;
-        /** @description Minimum Support Liquidity, USD: DEX markets' support within 25% of the price in the newest snapshot, constant product included. Tokens whose figure is unknown are excluded. */
+        /**
+         * @description Minimum Support Liquidity, USD: DEX markets' support within 25% of the price in the newest snapshot, constant product included. Tokens whose figure is unknown are excluded.
+         * @example 100000
+         */
         min_liquidity?: number;
-        /** @description Maximum Support Liquidity, USD; not below `min_liquidity`. Tokens whose figure is unknown are excluded. */
+        /**
+         * @description Maximum Support Liquidity, USD; not below `min_liquidity`. Tokens whose figure is unknown are excluded.
+         * @example 1000000000
+         */
         max_liquidity?: number;
-        /** @description Maximum number of orders. */
+        /**
+         * @description Maximum number of orders.
+         * @example 20
+         */
         limit?: number;
       };
       header?: never;
@@ -1887,15 +2002,30 @@ export interface operations {
   getLimitOrders: {
     parameters: {
       query: {
-        /** @description Legs of the asset to list. Default: the address' own chain. */
+        /**
+         * @description Legs of the asset to list. Default: the address' own chain.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'evmchain' | 'all';
-        /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
         token_address: string;
-        /** @description Minimum `pct_away` (inclusive), as a fraction of the price: -0.25 is 25% below. */
+        /**
+         * @description Minimum `pct_away` (inclusive), as a fraction of the price: -0.25 is 25% below.
+         * @example -0.9
+         */
         low_pct_change?: number;
-        /** @description Maximum `pct_away` (inclusive); not below `low_pct_change`. */
+        /**
+         * @description Maximum `pct_away` (inclusive); not below `low_pct_change`.
+         * @example 10
+         */
         high_pct_change?: number;
-        /** @description Maximum number of orders. */
+        /**
+         * @description Maximum number of orders.
+         * @example 100
+         */
         limit?: number;
       };
       header?: never;
@@ -1917,15 +2047,33 @@ export interface operations {
   getWhaleActivity: {
     parameters: {
       query: {
-        /** @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`. `all` is the same as `mainchain`. */
+        /**
+         * @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`. `all` is the same as `mainchain`.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'all';
-        /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
         token_address: string;
-        /** @description Sections of the reply: `summary`, `sparkline`, `wallets`. Default: all three. */
+        /**
+         * @description Sections of the reply: `summary`, `sparkline`, `wallets`. Default: all three.
+         * @example [
+         *       "summary",
+         *       "wallets"
+         *     ]
+         */
         include?: ('summary' | 'sparkline' | 'wallets')[];
-        /** @description Maximum number of wallets. */
+        /**
+         * @description Maximum number of wallets.
+         * @example 100
+         */
         wallet_limit?: 20 | 50 | 100;
-        /** @description Adds each wallet's balance on each of the last 30 days. */
+        /**
+         * @description Adds each wallet's balance on each of the last 30 days.
+         * @example true
+         */
         wallet_activity?: boolean;
       };
       header?: never;
@@ -1953,6 +2101,14 @@ export interface operations {
     };
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "token_addresses": [
+         *         "So11111111111111111111111111111111111111112",
+         *         "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+         *       ]
+         *     }
+         */
         'application/json': components['schemas']['WhaleActivityBatchRequest'];
       };
     };
@@ -1970,12 +2126,18 @@ export interface operations {
   getDlmm: {
     parameters: {
       query?: {
-        /** @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`. `all` is the same as `mainchain`. */
+        /**
+         * @description Optional check: the address decides the chain, and a contradiction is a `chain_mismatch`. `all` is the same as `mainchain`.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'all';
       };
       header?: never;
       path: {
-        /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
         address: string;
       };
       cookie?: never;
@@ -1995,15 +2157,30 @@ export interface operations {
   getDlmmPools: {
     parameters: {
       query?: {
-        /** @description Chains to list. `all` is the same as `mainchain`. */
+        /**
+         * @description Chains to list. `all` is the same as `mainchain`.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'all';
-        /** @description Period over which hours are summed. */
+        /**
+         * @description Period over which hours are summed.
+         * @example 1h
+         */
         period?: '1h' | '2h' | '4h' | '12h' | '24h';
-        /** @description Field to sort by; `feespertvl` is `feesPerAvgTvl`, the others are named alike. */
+        /**
+         * @description Field to sort by; `feespertvl` is `feesPerAvgTvl`, the others are named alike.
+         * @example rangeyield
+         */
         sort?: 'rangeyield' | 'feespertvl' | 'fees' | 'volume' | 'tvl';
-        /** @description Minimum `tvl`, USD. Default: 10000, or 0 with `mint`. */
+        /**
+         * @description Minimum `tvl`, USD. Default: 10000, or 0 with `mint`.
+         * @example 100000
+         */
         minTvl?: number;
-        /** @description A base58 mint: lists only pools with this token on either side. */
+        /**
+         * @description A base58 mint: lists only pools with this token on either side.
+         * @example So11111111111111111111111111111111111111112
+         */
         mint?: string;
       };
       header?: never;
@@ -2025,13 +2202,25 @@ export interface operations {
   getLpCheatSheet: {
     parameters: {
       query?: {
-        /** @description Chains to list. `all` is the same as `mainchain`. */
+        /**
+         * @description Chains to list. `all` is the same as `mainchain`.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'all';
-        /** @description Period of the volume. */
+        /**
+         * @description Period of the volume.
+         * @example 1h
+         */
         window?: '1h' | '6h' | '24h';
-        /** @description On-chain pools' liquidity in the newest snapshot: `near` in bins -25 to 25, `bin10` in bins -10 to 10, `range` between the lowest and the highest price of the window, extended by half a bin at both ends. */
+        /**
+         * @description On-chain pools' liquidity in the newest snapshot: `near` in bins -25 to 25, `bin10` in bins -10 to 10, `range` between the lowest and the highest price of the window, extended by half a bin at both ends.
+         * @example near
+         */
         denominator?: 'near' | 'bin10' | 'range';
-        /** @description Maximum number of rows. */
+        /**
+         * @description Maximum number of rows.
+         * @example 25
+         */
         limit?: number;
       };
       header?: never;
@@ -2053,30 +2242,73 @@ export interface operations {
   getReplay: {
     parameters: {
       query?: {
-        /** @description Start of the window (inclusive). Default: 24 hours before `to`. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w. */
+        /**
+         * @description Start of the window (inclusive). Default: 24 hours before `to`. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @example -1h
+         */
         from?: string;
-        /** @description End of the window (exclusive). Default: now. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w. */
+        /**
+         * @description End of the window (exclusive). Default: now. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @example now
+         */
         to?: string;
-        /** @description How cells are grouped. Default: `market`. */
+        /**
+         * @description How cells are grouped. Default: `market`.
+         * @example market
+         */
         group?: 'market' | 'venue' | 'type' | 'all';
-        /** @description Market types to include. */
+        /**
+         * @description Market types to include.
+         * @example [
+         *       "cex_spot",
+         *       "cex_perp"
+         *     ]
+         */
         types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
-        /** @description `true` means `types=onchain_pool,onchain_limit_order`. */
+        /**
+         * @description `true` means `types=onchain_pool,onchain_limit_order`.
+         * @example true
+         */
         onchain?: boolean;
-        /** @description Venues to include, by key or by name. Matched whatever their case. */
+        /**
+         * @description Venues to include, by key or by name. Matched whatever their case.
+         * @example [
+         *       "binance",
+         *       "okx"
+         *     ]
+         */
         venues?: string[];
-        /** @description Market types to exclude; not together with `types`. */
+        /**
+         * @description Market types to exclude; not together with `types`.
+         * @example [
+         *       "cex_perp"
+         *     ]
+         */
         exclude_types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
-        /** @description Venues to leave out; not together with `venues`. Matched whatever their case. */
+        /**
+         * @description Venues to leave out; not together with `venues`. Matched whatever their case.
+         * @example [
+         *       "Binance Futures"
+         *     ]
+         */
         exclude_venues?: string[];
-        /** @description Lower end of the band around each snapshot's price, percent. */
+        /**
+         * @description Lower end of the band around each snapshot's price, percent.
+         * @example -50
+         */
         min_pct?: number;
-        /** @description Upper end of the band, percent; above `min_pct`. */
+        /**
+         * @description Upper end of the band, percent; above `min_pct`.
+         * @example 100
+         */
         max_pct?: number;
       };
       header?: never;
       path: {
-        /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
         address: string;
       };
       cookie?: never;
@@ -2096,30 +2328,73 @@ export interface operations {
   getReplayPlan: {
     parameters: {
       query?: {
-        /** @description Start of the window (inclusive). Default: 24 hours before `to`. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w. */
+        /**
+         * @description Start of the window (inclusive). Default: 24 hours before `to`. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @example -1h
+         */
         from?: string;
-        /** @description End of the window (exclusive). Default: now. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w. */
+        /**
+         * @description End of the window (exclusive). Default: now. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @example now
+         */
         to?: string;
-        /** @description How cells are grouped. Default: `market`. */
+        /**
+         * @description How cells are grouped. Default: `market`.
+         * @example market
+         */
         group?: 'market' | 'venue' | 'type' | 'all';
-        /** @description Market types to include. */
+        /**
+         * @description Market types to include.
+         * @example [
+         *       "cex_spot",
+         *       "cex_perp"
+         *     ]
+         */
         types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
-        /** @description `true` means `types=onchain_pool,onchain_limit_order`. */
+        /**
+         * @description `true` means `types=onchain_pool,onchain_limit_order`.
+         * @example true
+         */
         onchain?: boolean;
-        /** @description Venues to include, by key or by name. Matched whatever their case. */
+        /**
+         * @description Venues to include, by key or by name. Matched whatever their case.
+         * @example [
+         *       "binance",
+         *       "okx"
+         *     ]
+         */
         venues?: string[];
-        /** @description Market types to exclude; not together with `types`. */
+        /**
+         * @description Market types to exclude; not together with `types`.
+         * @example [
+         *       "cex_perp"
+         *     ]
+         */
         exclude_types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
-        /** @description Venues to leave out; not together with `venues`. Matched whatever their case. */
+        /**
+         * @description Venues to leave out; not together with `venues`. Matched whatever their case.
+         * @example [
+         *       "Binance Futures"
+         *     ]
+         */
         exclude_venues?: string[];
-        /** @description Lower end of the band around each snapshot's price, percent. */
+        /**
+         * @description Lower end of the band around each snapshot's price, percent.
+         * @example -50
+         */
         min_pct?: number;
-        /** @description Upper end of the band, percent; above `min_pct`. */
+        /**
+         * @description Upper end of the band, percent; above `min_pct`.
+         * @example 100
+         */
         max_pct?: number;
       };
       header?: never;
       path: {
-        /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
         address: string;
       };
       cookie?: never;
@@ -2141,7 +2416,10 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
         address: string;
       };
       cookie?: never;
@@ -2161,13 +2439,25 @@ export interface operations {
   getTokens: {
     parameters: {
       query?: {
-        /** @description Chains to list. */
+        /**
+         * @description Chains to list.
+         * @example mainchain
+         */
         chain?: 'mainchain' | 'evmchain' | 'all';
-        /** @description Beginning of a symbol, name or address. */
+        /**
+         * @description Beginning of a symbol, name or address.
+         * @example so
+         */
         query?: string;
-        /** @description Maximum number of tokens. */
+        /**
+         * @description Maximum number of tokens.
+         * @example 20
+         */
         limit?: number;
-        /** @description `next_cursor` of the page before. */
+        /**
+         * @description `next_cursor` of the page before.
+         * @example W2ZhbHNlLDk4LCIweDEwZjUyYTU2NGEwNzlhZmRiZTc3Mjg4NDdmMjBjOWZiOWE4MWM3MzUiXQ
+         */
         cursor?: string;
       };
       header?: never;

@@ -11,11 +11,13 @@ import {
   PLAIN_ERROR,
   type ErrorCode,
 } from './errors.js';
+import { EXAMPLES, EXAMPLES_OF } from './examples.js';
 import { takeNamedSchemas } from './named-schemas.js';
 import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';
+import { damagedData, internalError, replayBusy } from '../http/errors.js';
 import { VERSION } from '../version.js';
-import { tokenAddress } from './schemas.js';
+import { askedAddress } from './schemas.js';
 
 /** Version of the API; every addition raises it. The program has a version of its own. */
 export const API_VERSION = '1.4.0';
@@ -29,6 +31,7 @@ const INTRODUCTION = [
     '`Accept: application/msgpack`; `Accept-Encoding` can ask for `gzip` or `br`.',
   'A bad value is an error, and so is a parameter that the endpoint does not have, unless the server runs ' +
     'with `--lenient-parameters`. Every GET endpoint answers HEAD, too. New fields can appear at any time: ignore those that you do not know.',
+  'The examples are replies of the demo market, which `npm start` serves; long lists are cut.',
   'An unknown path is a 404 `not_found`, an unsupported method a 405 `method_not_allowed` with an ' +
     '`Allow` header; their bodies have `error`, `message` and `error_code`.',
 ].join('\n\n');
@@ -83,6 +86,14 @@ const PLAN_HEADERS: readonly HeaderName[] = [
   'RateLimit',
 ];
 
+const EXAMPLE_ID = '01982f4c-5b1e-7cc3-9a55-3f6d0f1c2b7a';
+/** What a healthy market does not answer. */
+const FAILURES: Partial<Record<ErrorCode, object>> = {
+  internal_error: internalError(EXAMPLE_ID).body,
+  damaged_data: damagedData(EXAMPLE_ID).body,
+  replay_busy: replayBusy().body,
+};
+
 /** The description as plain data, the same every time. */
 export function describeApi(endpoints: readonly EndpointSpec[]) {
   const paths: Record<string, Record<string, unknown>> = {};
@@ -114,6 +125,10 @@ export function describeApi(endpoints: readonly EndpointSpec[]) {
         },
       },
       headers: RESPONSE_HEADERS,
+      examples: {
+        ...EXAMPLES,
+        ...Object.fromEntries(Object.entries(FAILURES).map(([code, value]) => [code, { value }])),
+      },
       schemas,
     },
   };
@@ -123,6 +138,9 @@ interface Described extends TSchema {
   type?: string;
   description?: string;
   deprecated?: boolean;
+  default?: unknown;
+  enum?: readonly unknown[];
+  examples?: readonly unknown[];
 }
 
 function operationOf(endpoint: EndpointSpec) {
@@ -146,16 +164,21 @@ function limitsText({ tier, quotaCost, rateBuckets }: EndpointSpec): string {
 
 function parametersOf({ path, query, chain }: EndpointSpec) {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name);
-  const inPath = names.map((name) => parameter(name, 'path', true, tokenAddress));
+  const inPath = names.map((name) => parameter(name, 'path', true, askedAddress));
   const inQuery = Object.entries(query.properties).map(([name, schema]) =>
     parameter(name, 'query', isRequired(schema), schema),
   );
   return [...inPath, ...chainParameter(chain), ...inQuery];
 }
 
-/** OpenAPI wants the description beside the schema, not in it. */
+/** Works on the demo market. */
+function exampleOf({ type, examples, default: fallback, enum: words }: Described): unknown {
+  return examples?.[0] ?? (type === 'boolean' ? true : (fallback ?? words?.[0]));
+}
+
+/** OpenAPI wants description and example beside the schema, not in it. */
 function parameter(name: string, where: 'path' | 'query', required: boolean, schema: Described) {
-  const { description, deprecated, ...rest } = schema;
+  const { description, deprecated, examples = [], ...rest } = schema;
   return {
     name,
     in: where,
@@ -163,7 +186,8 @@ function parameter(name: string, where: 'path' | 'query', required: boolean, sch
     ...(description === undefined ? {} : { description }),
     ...(deprecated === true ? { deprecated } : {}),
     ...(schema.type === 'array' ? { style: 'form', explode: false } : {}),
-    schema: rest,
+    example: exampleOf(schema),
+    schema: examples.length > 1 ? { ...rest, examples } : rest,
   };
 }
 
@@ -182,7 +206,7 @@ function chainSchema(rule: ChainRule): Described {
   };
   const values = numeric ? { anyOf: [keys, id] } : keys;
   const fallback = rule.kind === 'list' ? { default: 'mainchain' } : {};
-  return { ...values, ...fallback, description: chainText(rule) };
+  return { ...values, ...fallback, examples: ['mainchain'], description: chainText(rule) };
 }
 
 function chainText(rule: ChainRule): string {
@@ -206,12 +230,17 @@ function chainText(rule: ChainRule): string {
 function requestBodyOf({ chain }: EndpointSpec, body: NonNullable<EndpointSpec['body']>) {
   const schema = bodySchema(body);
   const properties = { ...schema.properties, chain: chainSchema(chain) };
-  return { required: true, content: { 'application/json': { schema: { ...schema, properties } } } };
+  const example = Object.fromEntries(
+    schema.required.map((name) => [name, exampleOf(schema.properties[name])]),
+  );
+  const content = { 'application/json': { schema: { ...schema, properties }, example } };
+  return { required: true, content };
 }
 
-function success({ response, prepares = [], dataTime }: EndpointSpec) {
+function success({ operationId, response, prepares = [], dataTime }: EndpointSpec) {
+  const described = { schema: response, ...examplesOf(operationId, 200) };
   const content = Object.fromEntries<unknown>([
-    ...MEDIA_TYPES.map((type) => [type, { schema: response }] as const),
+    ...MEDIA_TYPES.map((type) => [type, described] as const),
     ...prepares.map((type) => [type, { schema: {} }] as const),
   ]);
   const more: HeaderName[] = prepares.length > 0 ? ['X-Next-From', 'ETag', 'Repr-Digest'] : [];
@@ -230,11 +259,15 @@ function notModified({ prepares }: EndpointSpec) {
 /** Every error code that an endpoint can reply with. */
 function errorCodesOf({ chain, body, errors }: EndpointSpec): ErrorCode[] {
   const codes: ErrorCode[] = [];
-  const hasChain = chain.kind !== 'none';
+  const takesChain = !['none', 'absent'].includes(chain.kind);
+  const coversAll = chain.kind === 'absent' || chain.supported.length === CHAINS.length;
   const oneAddress = 'at' in chain || (chain.kind === 'list' && chain.scope !== undefined);
-  if (hasChain) codes.push('invalid_chain');
-  if (chain.supported.length < CHAINS.length) codes.push('chain_not_supported');
-  if (chain.kind === 'address' || chain.kind === 'batch') codes.push('chain_mismatch');
+  if (takesChain) codes.push('invalid_chain');
+  if (!coversAll) codes.push('chain_not_supported');
+  const canContradict = chain.supported.length > 1;
+  if (canContradict && (chain.kind === 'address' || chain.kind === 'batch')) {
+    codes.push('chain_mismatch');
+  }
   // A parameter that the endpoint does not have is one, too.
   codes.push('invalid_parameter');
   if (oneAddress || (chain.kind === 'batch' && chain.invalid === 'refused')) {
@@ -248,12 +281,15 @@ function errorCodesOf({ chain, body, errors }: EndpointSpec): ErrorCode[] {
 /** The error responses of an endpoint, by status. */
 function errorResponses(endpoint: EndpointSpec): Record<string, unknown> {
   const codes = errorCodesOf(endpoint);
+  const { operationId } = endpoint;
+  const plain = (status: number, description: string) =>
+    response(operationId, status, description, [PLAIN_ERROR]);
   const responses: Record<string, unknown> = {
-    401: plainResponse(401, 'The API key is missing or invalid.'),
-    429: plainResponse(429, 'The rate limit or the monthly quota is exceeded.'),
+    401: plain(401, 'The API key is missing or invalid.'),
+    429: plain(429, 'The rate limit or the monthly quota is exceeded.'),
   };
   if (endpoint.tier === 'enterprise') {
-    responses[403] = plainResponse(403, "The key's tier does not include this endpoint.");
+    responses[403] = plain(403, "The key's tier does not include this endpoint.");
   }
   for (const status of new Set(codes.map((code) => ERROR_CODES[code].status))) {
     const ofStatus = codes.filter((code) => ERROR_CODES[code].status === status);
@@ -263,18 +299,31 @@ function errorResponses(endpoint: EndpointSpec): Record<string, unknown> {
         ? BATCH_MISMATCH
         : ERROR_SCHEMAS[code],
     );
-    responses[status] = response(status, described.join(' '), schemas);
+    responses[status] = response(operationId, status, described.join(' '), schemas, ofStatus);
   }
   return responses;
 }
 
-function plainResponse(status: number, description: string) {
-  return response(status, description, [PLAIN_ERROR]);
+function response(
+  operationId: string,
+  status: number,
+  description: string,
+  schemas: readonly TSchema[],
+  codes: readonly ErrorCode[] = [],
+) {
+  const schema = schemas.length === 1 ? schemas[0] : { oneOf: schemas };
+  const content = { 'application/json': { schema, ...examplesOf(operationId, status, codes) } };
+  return { description, headers: headersOf(status), content };
 }
 
-function response(status: number, description: string, schemas: readonly TSchema[]) {
-  const schema = schemas.length === 1 ? schemas[0] : { oneOf: schemas };
-  return { description, headers: headersOf(status), content: { 'application/json': { schema } } };
+/** References to the examples of a reply; of errors by their codes. */
+function examplesOf(operationId: string, status: number, codes: readonly ErrorCode[] = []) {
+  const failures = codes.filter((code) => code in FAILURES).map((code) => [code, code] as const);
+  const names = { ...EXAMPLES_OF[operationId]?.[status], ...Object.fromEntries(failures) };
+  const examples = Object.entries(names).map(
+    ([label, name]) => [label, { $ref: `#/components/examples/${name}` }] as const,
+  );
+  return examples.length === 0 ? {} : { examples: Object.fromEntries(examples) };
 }
 
 /** References to the headers of a reply. */

@@ -41,8 +41,19 @@ export const count = (description: string) => Type.Integer({ minimum: 0, descrip
 export const epochSeconds = (description: string) =>
   Type.Integer({ description: `${description}, Unix epoch seconds` });
 
-export const tokenAddress = Type.String({
-  description: 'Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.',
+/** Tokens that the demo market has, so that requests with the examples of parameters have something to show. */
+export const EXAMPLE_MINTS = [
+  'So11111111111111111111111111111111111111112',
+  'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+] as const;
+
+const TOKEN_ADDRESS =
+  'Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.';
+export const tokenAddress = Type.String({ description: TOKEN_ADDRESS });
+/** The same as a parameter. */
+export const askedAddress = Type.String({
+  description: TOKEN_ADDRESS,
+  examples: [EXAMPLE_MINTS[0]],
 });
 export const chainKey = word(CHAINS, { description: 'Chain key.' });
 export const chainFilter = word([...CHAINS, 'all'], {
@@ -74,10 +85,14 @@ export const most = (what: string, { maximum, fallback }: { maximum: number; fal
     description: `Maximum number of ${what}.`,
   });
 /** Query list: comma-separated; a repeated item counts once. */
-export const list = <S extends TSchema>(items: S, maxItems: number, description: string) =>
-  Type.Optional(Type.Array(items, { maxItems, description }));
+export const list = <S extends TSchema>(
+  items: S,
+  maxItems: number,
+  description: string,
+  example: readonly string[],
+) => Type.Optional(Type.Array(items, { maxItems, description, examples: [example] }));
 /** Query time. */
-export const instant = (description: string) =>
+export const instant = (description: string, example: string) =>
   Type.Optional(
     Type.Unsafe<AskedTime>({
       type: 'string',
@@ -85,6 +100,6 @@ export const instant = (description: string) =>
       description:
         `${description} Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), \`now\`, or a time ` +
         'before now in s, m, h, d or w.',
-      examples: ['1794659696', '2026-11-14T12:34:56Z', '2026-11-14', 'now', '-24h'],
+      examples: [example, '1794659696', '2026-11-14T12:34:56Z', '2026-11-14'],
     }),
   );

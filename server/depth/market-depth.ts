@@ -12,6 +12,7 @@ import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
 import { KeptReplies, type KeptReply, nameDataTime, type ReplyMemory } from '../api/replies.js';
 import {
+  askedAddress,
   chainKey,
   document,
   flag,
@@ -64,7 +65,7 @@ export const getMarketDepth = defineEndpoint({
   rateBuckets: ['market-depth'],
   chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: CHAINS },
   query: Type.Object({
-    token_address: tokenAddress,
+    token_address: askedAddress,
     exchange_type: exchangeType,
     currency,
     low_pct_change: share('fraction', MIN_CHANGE, MAX_CHANGE, {

@@ -9,7 +9,17 @@ import {
 import type { HolderFlow } from '../../compute/holders/flow.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import { KeptReplies, type ReplyMemory } from '../api/replies.js';
-import { chainKey, count, document, flag, list, tokenAddress, word } from '../api/schemas.js';
+import {
+  askedAddress,
+  chainKey,
+  count,
+  document,
+  EXAMPLE_MINTS,
+  flag,
+  list,
+  tokenAddress,
+  word,
+} from '../api/schemas.js';
 import { whenReady } from '../follower.js';
 import {
   coverageOf,
@@ -68,11 +78,12 @@ export const getWhaleActivity = defineEndpoint({
   rateBuckets: ['general', 'whale-get'],
   chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: ['mainchain'] },
   query: Type.Object({
-    token_address: tokenAddress,
+    token_address: askedAddress,
     include: list(
       word(FLOW_SECTIONS),
       MAX_INCLUDE_ITEMS,
       'Sections of the reply: `summary`, `sparkline`, `wallets`. Default: all three.',
+      ['summary', 'wallets'],
     ),
     wallet_limit: word(WALLET_LIMITS, {
       default: MAX_RANKED,
@@ -114,6 +125,7 @@ export const postWhaleActivity = defineEndpoint({
     token_addresses: Type.Array(Type.String(), {
       maxItems: MAX_BATCH_TOKENS,
       description: 'Base58 mints.',
+      examples: [EXAMPLE_MINTS],
     }),
     include: Type.Optional(
       Type.Array(word(BATCH_SECTIONS), {

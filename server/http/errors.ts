@@ -62,3 +62,12 @@ export function replayBusy(): ApiError {
     headers: [['Retry-After', '1']],
   });
 }
+
+export function damagedData(requestId: string): ApiError {
+  const message = `Stored data of this reply are damaged, request id ${requestId}; a retry will not help`;
+  return new ApiError(500, 'damaged_data', message);
+}
+
+export function internalError(requestId: string): ApiError {
+  return new ApiError(500, 'internal_error', `Internal error, request id ${requestId}`);
+}

@@ -3,7 +3,7 @@ import { isDamage } from '../../compute/damage.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
 import { StoreUnavailableError } from '../../storage/errors.js';
 import type { Log } from '../log.js';
-import { ApiError, replayBusy } from './errors.js';
+import { ApiError, damagedData, internalError, replayBusy } from './errors.js';
 import type { Exchange } from './exchange.js';
 
 type RouteMethod = 'GET' | 'POST';
@@ -129,15 +129,7 @@ class Failures {
       return;
     }
     this.log.error('request failed', { request_id: exchange.id, path: exchange.path }, error);
-    exchange.replyError(
-      isDamage(error)
-        ? new ApiError(
-            500,
-            'damaged_data',
-            `Stored data of this reply are damaged, request id ${exchange.id}; a retry will not help`,
-          )
-        : new ApiError(500, 'internal_error', `Internal error, request id ${exchange.id}`),
-    );
+    exchange.replyError(isDamage(error) ? damagedData(exchange.id) : internalError(exchange.id));
   }
 
   private logRefusal({ message }: Error): void {

@@ -10,6 +10,7 @@ import {
   chainKey,
   count,
   document,
+  EXAMPLE_MINTS,
   integer,
   nullable,
   number,
@@ -61,12 +62,14 @@ export const getDlmmPools = defineEndpoint({
     minTvl: Type.Optional(
       bounded(0, MAX_MIN_TVL_USD, {
         description: `Minimum \`tvl\`, USD. Default: ${DEFAULT_MIN_TVL_USD}, or 0 with \`mint\`.`,
+        examples: [100_000],
       }),
     ),
     mint: Type.Optional(
       Type.String({
         maxLength: 44,
         description: 'A base58 mint: lists only pools with this token on either side.',
+        examples: [EXAMPLE_MINTS[0]],
       }),
     ),
   }),

@@ -10,7 +10,7 @@ import {
   type ReplyMemory,
   Versions,
 } from '../api/replies.js';
-import { count, document, most, tokenAddress, word } from '../api/schemas.js';
+import { askedAddress, count, document, most, tokenAddress, word } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
 import { whenReady } from '../follower.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
@@ -47,7 +47,7 @@ export const getDcaOrders = defineEndpoint({
   rateBuckets: ['general'],
   chain: { kind: 'address', at: { in: 'query', name: 'token_address' }, supported: ['mainchain'] },
   query: Type.Object({
-    token_address: tokenAddress,
+    token_address: askedAddress,
     sort_by: word(SORTS, {
       default: 'pct_impact',
       description:

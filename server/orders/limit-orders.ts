@@ -11,6 +11,7 @@ import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
 import { KeptReplies, nameDataTime, type ReplyMemory, Versions } from '../api/replies.js';
 import {
+  askedAddress,
   chainFilter,
   chainKey,
   count,
@@ -74,7 +75,7 @@ export const getLimitOrders = defineEndpoint({
   rateBuckets: ['general'],
   chain: { kind: 'filter', at: { in: 'query', name: 'token_address' }, supported: CHAINS },
   query: Type.Object({
-    token_address: tokenAddress,
+    token_address: askedAddress,
     low_pct_change: share('fraction', MIN_CHANGE, MAX_CHANGE, {
       default: DEFAULT_LOW_CHANGE,
       description:

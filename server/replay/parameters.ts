@@ -55,24 +55,25 @@ const MAX_VENUE_CHARS = 200;
 
 const marketType = word(MARKET_TYPES, { description: 'Type of market.' });
 const venue = Type.String({ maxLength: MAX_VENUE_CHARS });
-const types = (description: string) => list(marketType, MAX_LIST_ITEMS, description);
-const venues = (description: string) =>
-  list(venue, MAX_LIST_ITEMS, `${description} Matched whatever their case.`);
+const types = (description: string, example: readonly MarketType[]) =>
+  list(marketType, MAX_LIST_ITEMS, description, example);
+const venues = (description: string, example: readonly string[]) =>
+  list(venue, MAX_LIST_ITEMS, `${description} Matched whatever their case.`, example);
 
 /** The endpoint's parameters, each checked by itself. */
 export const replayParameters = Type.Object({
-  from: instant('Start of the window (inclusive). Default: 24 hours before `to`.'),
-  to: instant('End of the window (exclusive). Default: now.'),
+  from: instant('Start of the window (inclusive). Default: 24 hours before `to`.', '-1h'),
+  to: instant('End of the window (exclusive). Default: now.', 'now'),
   group: Type.Optional(
     word(REPLAY_GROUPS, { description: 'How cells are grouped. Default: `market`.' }),
   ),
-  types: types('Market types to include.'),
+  types: types('Market types to include.', ['cex_spot', 'cex_perp']),
   onchain: Type.Optional(
     Type.Boolean({ description: '`true` means `types=onchain_pool,onchain_limit_order`.' }),
   ),
-  venues: venues('Venues to include, by key or by name.'),
-  exclude_types: types('Market types to exclude; not together with `types`.'),
-  exclude_venues: venues('Venues to leave out; not together with `venues`.'),
+  venues: venues('Venues to include, by key or by name.', ['binance', 'okx']),
+  exclude_types: types('Market types to exclude; not together with `types`.', ['cex_perp']),
+  exclude_venues: venues('Venues to leave out; not together with `venues`.', ['Binance Futures']),
   markets: Type.Optional(
     word(['split', 'aggregate'], {
       deprecated: true,

@@ -18,6 +18,7 @@ import {
   count,
   document,
   epochSeconds,
+  EXAMPLE_MINTS,
   flag,
   nullable,
   number,
@@ -182,6 +183,7 @@ export const postScore = defineEndpoint({
     addresses: Type.Array(Type.String(), {
       maxItems: MAX_BATCH_SCORES,
       description: 'Base58 mints and `0x` addresses, in any mix.',
+      examples: [EXAMPLE_MINTS],
     }),
   }),
   response: document('ScoreBatch', {

@@ -128,15 +128,21 @@ const LIQUIDITY =
   "Support Liquidity, USD: DEX markets' support within 25% of the price in the newest snapshot, " +
   'constant product included.';
 
-const bound = (description: string) =>
-  Type.Optional(Type.Number({ minimum: 0, description: `${description} ${NULL_FAILS}` }));
+const bound = (description: string, example: number) =>
+  Type.Optional(
+    Type.Number({
+      minimum: 0,
+      description: `${description} ${NULL_FAILS}`,
+      examples: [example],
+    }),
+  );
 
 /** Query parameters that filter tokens by size. */
 export const sizeRangeParameters = {
-  min_mcap: bound('Minimum market capitalisation, USD.'),
-  max_mcap: bound('Maximum market capitalisation, USD; not below `min_mcap`.'),
-  min_liquidity: bound(`Minimum ${LIQUIDITY}`),
-  max_liquidity: bound('Maximum Support Liquidity, USD; not below `min_liquidity`.'),
+  min_mcap: bound('Minimum market capitalisation, USD.', 1e6),
+  max_mcap: bound('Maximum market capitalisation, USD; not below `min_mcap`.', 1e12),
+  min_liquidity: bound(`Minimum ${LIQUIDITY}`, 1e5),
+  max_liquidity: bound('Maximum Support Liquidity, USD; not below `min_liquidity`.', 1e9),
 };
 
 /** USD, both ends included; undefined: open. */

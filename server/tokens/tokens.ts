@@ -56,6 +56,7 @@ export const getTokens = defineEndpoint({
       Type.String({
         maxLength: MAX_QUERY_CHARS,
         description: 'Beginning of a symbol, name or address.',
+        examples: ['so'],
       }),
     ),
     limit: most('tokens', LIMIT),
@@ -63,6 +64,7 @@ export const getTokens = defineEndpoint({
       Type.String({
         maxLength: MAX_CURSOR_CHARS,
         description: '`next_cursor` of the page before.',
+        examples: ['W2ZhbHNlLDk4LCIweDEwZjUyYTU2NGEwNzlhZmRiZTc3Mjg4NDdmMjBjOWZiOWE4MWM3MzUiXQ'],
       }),
     ),
   }),

@@ -71,9 +71,15 @@ describe('GET /api/v1/openapi.json', () => {
       broken.paths['/score'].post.responses[400].content['application/json'].schema = {
         $ref: '#/components/schemas/Nowhere',
       };
+      delete broken.components.examples.getUsage.value.month;
+      broken.paths['/usage'].get.responses[429].content['application/json'].examples = {
+        other: { value: { error_code: 'other' } },
+      };
       const faults = (await lint(broken)).join('\n');
       expect(faults).toContain('operation-operationId');
       expect(faults).toContain('no-unresolved-refs');
+      expect(faults).toContain('no-invalid-media-type-examples #/components/examples/getUsage');
+      expect(faults).toMatch(/no-invalid-media-type-examples #.paths.~1usage.+429/);
     },
   );
 
