@@ -311,11 +311,14 @@ export interface KeySource {
   verify(key: string): KeyRecord | null;
 }
 
-/** Calls of one key in one UTC month. */
-export interface UsageCounter {
-  readonly calls: number;
+export interface CallCounter {
   /** Counts at once, and writes the count within a second. */
   add(calls: number): void;
+}
+
+/** Calls of one key in one UTC month. */
+export interface UsageCounter extends CallCounter {
+  readonly calls: number;
 }
 
 export interface UsageSource {
@@ -334,8 +337,8 @@ export interface DayUsage {
 }
 
 export interface DayUsageSource {
-  /** Counts calls, and writes the count within a second. */
-  add(keyId: string, day: number, endpoint: string, calls: number): void;
+  /** Counts a key's calls to an endpoint on a day, as 20261122. */
+  counter(keyId: string, day: number, endpoint: string): CallCounter;
   /** A key's calls in a month, as 202611, by day, then endpoint. */
   ofMonth(keyId: string, month: number): Promise<DayUsage[]>;
 }

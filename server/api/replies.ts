@@ -84,11 +84,12 @@ const NOT_CACHED = smallForms(null);
 
 /** Remembers results, since clients send only a few different texts. */
 function remembering<T extends string>(read: (header: string) => T): (header: string) => T {
-  const known = new LRUCache<string, T>({ max: MAX_REMEMBERED_HEADERS });
+  const known = new Map<string, T>();
   return (header) => {
     let meaning = known.get(header);
     if (meaning === undefined) {
       meaning = read(header);
+      if (known.size >= MAX_REMEMBERED_HEADERS) known.clear();
       known.set(header, meaning);
     }
     return meaning;

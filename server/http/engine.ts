@@ -53,9 +53,9 @@ export interface EngineRequest {
   readonly path: string;
   /** The query string as sent, without its question mark. */
   readonly query: string;
-  /** The value of the first header of a name in lower case, '' if there is none; until onRequest returns. */
+  /** The value of the first header of a name in lower case, '' if there is none. */
   header(name: string): string;
-  /** The values of all headers of a name in lower case, in their order, with commas between; until onRequest returns. */
+  /** The values of all headers of a name in lower case, in their order, with commas between. */
   joinedHeaders(name: string): string;
   /** The address at the other end of the connection; until onRequest returns. */
   address(): string;

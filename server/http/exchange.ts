@@ -1,7 +1,6 @@
 /**
  * One request and its reply. The exchange owns the engine's request: nothing else touches it, and the
- * exchange does not touch it after the client has disconnected. Its headers are gone once the handler
- * returns, so the constructor copies those that are needed.
+ * exchange does not reply to it after the client has disconnected.
  */
 import { runningMs } from '../../compute/running-time.js';
 import type { BytesInFlight } from './budget.js';
@@ -12,21 +11,19 @@ const REQUEST_ID_HEADER = 'x-request-id';
 /** An id that a client, or a proxy, may give its request: it goes into the log and back in the reply. */
 const REQUEST_ID = /^[\w.:+/=~-]{1,128}$/;
 /** Request headers that the service reads. */
-const REQUEST_HEADERS = [
-  'x-api-key',
-  'accept',
-  'accept-encoding',
-  'if-none-match',
-  'want-repr-digest',
-  'origin',
-  REQUEST_ID_HEADER,
-] as const;
-/** Further headers that it reads of a request with a body. */
-const BODY_HEADERS = ['content-type', 'content-encoding'] as const;
-/** The header that makes an OPTIONS request a preflight. */
-const PREFLIGHT_HEADER = 'access-control-request-method';
 type RequestHeader =
-  (typeof REQUEST_HEADERS)[number] | (typeof BODY_HEADERS)[number] | typeof PREFLIGHT_HEADER;
+  | 'x-api-key'
+  | 'accept'
+  | 'accept-encoding'
+  | 'if-none-match'
+  | 'want-repr-digest'
+  | 'origin'
+  | typeof REQUEST_ID_HEADER
+  // Of a request with a body.
+  | 'content-type'
+  | 'content-encoding'
+  // It makes an OPTIONS request a preflight.
+  | 'access-control-request-method';
 
 /**
  * Called once when a request ends: with the status when the reply's head is written, or with null if
@@ -74,7 +71,6 @@ export class Exchange {
   route: string | null = null;
   private readonly host: ExchangeHost;
   private readonly request: EngineRequest;
-  private readonly requestHeaders: Partial<Record<RequestHeader, string>> = {};
   private readonly replyHeaders: (readonly [string, string])[];
   private state: 'open' | 'sending' | 'ended' = 'open';
   private isAborted = false;
@@ -99,10 +95,6 @@ export class Exchange {
     this.method = request.method;
     this.path = request.path;
     this.query = request.query;
-    const copy = (name: RequestHeader) => (this.requestHeaders[name] = request.header(name));
-    REQUEST_HEADERS.forEach(copy);
-    if (this.method === 'POST') BODY_HEADERS.forEach(copy);
-    if (this.method === 'OPTIONS') copy(PREFLIGHT_HEADER);
     const givenId = this.header(REQUEST_ID_HEADER);
     this.id = REQUEST_ID.test(givenId) ? givenId : nextId();
     this.replyHeaders = [['X-Request-Id', this.id]];
@@ -169,7 +161,7 @@ export class Exchange {
 
   /** A request header's value; '' if not sent. */
   header(name: RequestHeader): string {
-    return this.requestHeaders[name] ?? '';
+    return this.request.header(name);
   }
 
   /** Adds a header to the reply, whatever its status. */

@@ -82,16 +82,21 @@ function dispatch(
 /** The variable segments of a path; null if the path does not match. */
 function match(pattern: readonly string[], path: readonly string[]): Record<string, string> | null {
   if (pattern.length !== path.length) return null;
+  // From the end: all routes begin alike.
+  for (let i = path.length - 1; i >= 0; i--) {
+    if (pattern[i] !== path[i] && (!isVariable(pattern[i]) || path[i] === '')) return null;
+  }
   const params: Record<string, string> = {};
-  for (let i = 0; i < pattern.length; i++) {
-    if (pattern[i].startsWith(':') && path[i] !== '')
-      params[pattern[i].slice(1)] = decoded(path[i]);
-    else if (pattern[i] !== path[i]) return null;
+  for (let i = 0; i < path.length; i++) {
+    if (isVariable(pattern[i])) params[pattern[i].slice(1)] = decoded(path[i]);
   }
   return params;
 }
 
+const isVariable = (segment: string): boolean => segment.startsWith(':');
+
 function decoded(segment: string): string {
+  if (!segment.includes('%')) return segment;
   try {
     return decodeURIComponent(segment);
   } catch {

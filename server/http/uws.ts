@@ -49,9 +49,12 @@ async function listen(options: ListenOptions): Promise<Listener> {
   });
   app.any('/*', (res, req) => {
     const request = new UwsRequest(res, req);
-    const fault = framingFault(req);
-    if (fault === null) onRequest(request);
-    else request.refuse(fault);
+    const fault = framingFault(request.names, request.values);
+    if (fault !== null) request.refuse(fault);
+    else {
+      onRequest(request);
+      request.handlerReturned();
+    }
   });
   const socket = await new Promise<Uws.us_listen_socket | false>((resolve) => {
     // Without this option, a second server on the port would get half of the connections.
@@ -90,23 +93,23 @@ function whyNot(host: string, port: number): Promise<Error> {
 }
 
 /** What the library lets pass, and a proxy in front may read otherwise. */
-function framingFault(req: Uws.HttpRequest): ApiError | null {
-  // getHeader() tells neither an empty header from none, nor what follows it under the same name.
+function framingFault(names: readonly string[], values: readonly string[]): ApiError | null {
   let hosts = 0;
   let codings = 0;
   let chunked = 0;
   let lengths = 0;
   let isEmptyLength = false;
-  req.forEach((name, value) => {
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i];
     if (name === 'host') hosts++;
     else if (name === 'transfer-encoding') {
       codings++;
-      if (value.toLowerCase() === 'chunked') chunked++;
+      if (values[i].toLowerCase() === 'chunked') chunked++;
     } else if (name === 'content-length') {
       lengths++;
-      isEmptyLength = value === '';
+      isEmptyLength = values[i] === '';
     }
-  });
+  }
   if (hosts !== 1) return badRequest(`Host: expected one, not ${hosts}`);
   if (codings > chunked || codings > 1) {
     return badRequest('Transfer-Encoding: expected chunked alone');
@@ -120,30 +123,35 @@ class UwsRequest implements EngineRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  private readonly isChunked: boolean;
+  /** Of its headers, in lower case and in their order: the library forgets them when the handler returns. */
+  readonly names: string[] = [];
+  readonly values: string[] = [];
   private gone: (() => void) | null = null;
   private rewind: NodeJS.Timeout | undefined;
+  private isReplied = false;
+  private isWatched = false;
 
   constructor(
     private readonly res: Uws.HttpResponse,
-    private readonly req: Uws.HttpRequest,
+    req: Uws.HttpRequest,
   ) {
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
-    this.isChunked = req.getHeader('transfer-encoding') !== '';
+    // One pass: every call into the library costs as much as copying a header.
+    req.forEach((name, value) => {
+      this.names.push(name);
+      this.values.push(value);
+    });
   }
 
   header(name: string): string {
-    return this.req.getHeader(name);
+    const at = this.names.indexOf(name);
+    return at < 0 ? '' : this.values[at];
   }
 
   joinedHeaders(name: string): string {
-    const values: string[] = [];
-    this.req.forEach((key, value) => {
-      if (key === name) values.push(value);
-    });
-    return values.join(',');
+    return this.values.filter((_, i) => this.names[i] === name).join(',');
   }
 
   address(): string {
@@ -152,6 +160,16 @@ class UwsRequest implements EngineRequest {
 
   onGone(listener: () => void): void {
     this.gone = listener;
+  }
+
+  handlerReturned(): void {
+    if (!this.isReplied) this.watch();
+  }
+
+  /** Hears of the connection's end. A reply that is sent in full as the handler runs does without. */
+  private watch(): void {
+    if (this.isWatched) return;
+    this.isWatched = true;
     this.res.onAborted(() => {
       clearInterval(this.rewind);
       this.gone?.();
@@ -168,10 +186,12 @@ class UwsRequest implements EngineRequest {
     onTaken: (bytes: number, isAll: boolean) => void,
   ): boolean {
     // The library takes trailers behind a chunked body for the next request: there must be none.
-    const head = { ...given, isLast: given.isLast || this.isChunked };
+    const isChunked = this.names.includes('transfer-encoding');
+    const head = isChunked ? { ...given, isLast: true } : given;
+    this.isReplied = true;
+    const isBodyless = body === null || body.byteLength === 0 || this.method === 'HEAD';
     let isAll = true;
     this.res.cork(() => {
-      const isBodyless = body === null || body.byteLength === 0 || this.method === 'HEAD';
       if (isBodyless) this.sendHead(head, body);
       else isAll = this.send(head, body, onTaken);
     });
@@ -184,18 +204,18 @@ class UwsRequest implements EngineRequest {
 
   /** Replies to what is no request, and cuts the connection. */
   refuse({ status, body }: ApiError): void {
-    this.res.onAborted(() => this.gone?.());
     const text = JSON.stringify(body);
     const headers = [['Content-Type', 'application/json']] as const;
     const head = { status, reason: reasonPhrase(status), headers, isLast: true };
     this.sendLast(head, Buffer.byteLength(text) + LINE_BREAK.length, LINE_BREAK + text);
   }
 
+  /** Writes status and headers in one call: for the library all of it is a status, which it ends with a line break. */
   private writeHead({ status, reason, headers, isLast }: ReplyHead): void {
-    const { res } = this;
-    res.writeStatus(`${status} ${reason}`);
-    for (const [name, value] of headers) res.writeHeader(name, value);
-    if (isLast) res.writeHeader('Connection', 'close');
+    let head = `${status} ${reason}`;
+    for (const [name, value] of headers) head += `${LINE_BREAK}${name}: ${value}`;
+    if (isLast) head += `${LINE_BREAK}Connection: close`;
+    this.res.writeStatus(head);
   }
 
   /** Sends the head alone, with the length of `body`. */
@@ -224,6 +244,7 @@ class UwsRequest implements EngineRequest {
     if (length !== null) headers.push(['Content-Length', String(length)]);
     const lines = headers.map(([name, value]) => `${name}: ${value}${LINE_BREAK}`);
     this.res.writeStatus(`${head.status} ${head.reason}${LINE_BREAK}${lines.join('')}${text}`);
+    this.watch();
     const closing = setImmediate(() => this.res.close());
     this.gone = () => clearImmediate(closing);
   }
@@ -242,6 +263,7 @@ class UwsRequest implements EngineRequest {
     }
     // `end` would copy what the kernel does not take, even for clients that do not read.
     if (res.tryEnd(body, total)[1]) return true;
+    this.watch();
     res.onWritable((offset) => {
       const [ok, isAll] = res.tryEnd(body.subarray(offset), total);
       if (isAll) clearInterval(this.rewind);

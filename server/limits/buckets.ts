@@ -1,7 +1,7 @@
 /** The state of one key's limits: its rate buckets and its calls this month. */
-import type { KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
+import type { CallCounter, KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
 import { wallMs } from '../../storage/wall-clock.js';
-import type { RateBucket } from '../api/endpoint.js';
+import type { LimitedEndpoint, RateBucket } from '../api/endpoint.js';
 import { SHARED_BUCKET, planOfKey, type Plan, type Plans } from './plans.js';
 
 /**
@@ -10,6 +10,7 @@ import { SHARED_BUCKET, planOfKey, type Plan, type Plans } from './plans.js';
  */
 export const UNLIMITED = 2_147_483_647;
 const US_PER_S = 1_000_000;
+const DAY_MS = 86_400_000;
 
 /** The clock of limits: always the system's, even with `--as-of`. */
 export interface LimitClock {
@@ -111,9 +112,16 @@ export class MonthAccount {
   readonly month: number;
   private readonly counter: UsageCounter;
   private heldCalls = 0;
+  private dayStartMs = -Infinity;
+  /** Of that day. */
+  private readonly counters = new Map<LimitedEndpoint, CallCounter>();
 
   /** @param wallMs any time in the month */
-  constructor(keyId: string, wallMs: number, usage: UsageSource) {
+  constructor(
+    private readonly keyId: string,
+    wallMs: number,
+    private readonly usage: UsageSource,
+  ) {
     const date = new Date(wallMs);
     const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
     this.startMs = Date.UTC(year, month);
@@ -125,6 +133,22 @@ export class MonthAccount {
   /** Calls charged. */
   get used(): number {
     return this.counter.calls;
+  }
+
+  /** Counts the calls to an endpoint on the UTC day of `wallMs`, a time in the month. */
+  ofDay(wallMs: number, endpoint: LimitedEndpoint): CallCounter {
+    if (wallMs < this.dayStartMs || wallMs >= this.dayStartMs + DAY_MS) {
+      this.dayStartMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
+      this.counters.clear();
+    }
+    let counter = this.counters.get(endpoint);
+    if (counter === undefined) {
+      const day = this.month * 100 + (this.dayStartMs - this.startMs) / DAY_MS + 1;
+      const name = `${endpoint.method} ${endpoint.path}`;
+      counter = this.usage.days.counter(this.keyId, day, name);
+      this.counters.set(endpoint, counter);
+    }
+    return counter;
   }
 
   /** Holds `calls` of a quota of `limit`; if they exceed it, holds nothing and returns false. */

@@ -1,7 +1,7 @@
 /** Checks the limits of every key, once per call. */
 import { LRUCache } from 'lru-cache';
-import type { KeyRecord, KeyTier, UsageSource } from '../../storage/contract.js';
-import type { LimitedEndpoint, PlanCheck, PlanGrant } from '../api/endpoint.js';
+import type { CallCounter, KeyRecord, KeyTier, UsageSource } from '../../storage/contract.js';
+import type { PlanCheck, PlanGrant } from '../api/endpoint.js';
 import { ApiError, type Headers } from '../http/errors.js';
 import {
   type Bucket,
@@ -61,11 +61,10 @@ export class Limiter {
     const nowUs = clock.steadyUs();
     const limits = this.limitsOf(key);
     const drawn = limits.drawnBy(endpoint.rateBuckets);
-    const account = limits.accountAt(clock.wallMs());
-    const charged = (calls: number): void => {
-      this.usage.days.add(key.id, dayOf(clock.wallMs()), nameOf(endpoint), calls);
-    };
-    const call = new LimitedCall(limits.monthlyQuota, drawn, account, clock, charged);
+    const wallMs = clock.wallMs();
+    const account = limits.accountAt(wallMs);
+    const ofDay = account.ofDay(wallMs, endpoint);
+    const call = new LimitedCall(limits.monthlyQuota, drawn, account, ofDay, clock);
     const waitUs = longestWaitUs(drawn, nowUs);
     if (waitUs > 0) {
       throw tooMany('Rate limit exceeded', Math.ceil(waitUs / US_PER_S), call.headers());
@@ -107,9 +106,8 @@ class LimitedCall implements PlanGrant {
     private readonly quota: number,
     private readonly drawn: readonly Bucket[],
     private readonly account: MonthAccount,
+    private readonly ofDay: CallCounter,
     private readonly clock: LimitClock,
-    /** Called with the calls that are charged, if any. */
-    private readonly onCharged: (calls: number) => void,
   ) {}
 
   /** Changes the hold to `calls`; returns false if the quota has less left. */
@@ -127,7 +125,7 @@ class LimitedCall implements PlanGrant {
   settle(status: number | null): Headers {
     const charged = status !== null && status >= 200 && status < 300;
     this.account.release(this.held, charged);
-    if (charged && this.held > 0) this.onCharged(this.held);
+    if (charged && this.held > 0) this.ofDay.add(this.held);
     this.held = 0;
     return status === null ? [] : this.headers();
   }
@@ -162,17 +160,6 @@ class LimitedCall implements PlanGrant {
     const waitS = account.used + calls <= quota ? IN_PROGRESS_WAIT_S : Math.ceil(waitMs / 1000);
     return tooMany('Monthly quota exceeded', waitS, headers);
   }
-}
-
-/** The UTC day, as 20261122. */
-function dayOf(wallMs: number): number {
-  const date = new Date(wallMs);
-  return (date.getUTCFullYear() * 100 + date.getUTCMonth() + 1) * 100 + date.getUTCDate();
-}
-
-/** `GET /score/:address` */
-function nameOf({ method, path }: LimitedEndpoint): string {
-  return `${method} ${path}`;
 }
 
 /** The time until every bucket admits a request; 0: now. */

@@ -1,5 +1,4 @@
 /** What the log has of requests: a line for each, and sums of failed authentications (docs/operating.md). */
-import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../http/exchange.js';
 import type { Log } from '../log.js';
 import { CLIENT_GONE } from './metrics.js';
@@ -8,8 +7,9 @@ import { CLIENT_GONE } from './metrics.js';
 export const MAX_KEYLESS_LINES = 100;
 const KEYLESS_PERIOD_MS = 10_000;
 const UNAUTHORIZED = 401;
-const MAX_KINDS = 4096;
 const MAX_METHOD_CHARS = 32;
+/** What stands in JSON as it is. */
+const PLAIN_TEXT = /^[\w:/.-]*$/;
 
 export class RequestLog {
   /** Of requests without a valid key, in this period. */
@@ -19,8 +19,6 @@ export class RequestLog {
   private missing = 0;
   private invalid = 0;
   private hasFailed = false;
-  /** By what lines of requests have in common. */
-  private readonly kinds = new LRUCache<string, ReturnType<Log['often']>>({ max: MAX_KINDS });
   private period: NodeJS.Timeout | null = null;
 
   constructor(private readonly log: Log) {}
@@ -43,14 +41,10 @@ export class RequestLog {
   }
 
   private line({ id, method, route, status, keyId, bytes, ageMs }: Exchange): void {
-    const kind = `${method} ${status} ${keyId} ${route}`;
-    let log = this.kinds.get(kind);
-    if (log === undefined) {
-      const shown = method.slice(0, MAX_METHOD_CHARS);
-      log = this.log.often({ method: shown, route, status: status ?? CLIENT_GONE, key_id: keyId });
-      this.kinds.set(kind, log);
-    }
-    log('request', { request_id: id, bytes, ms: Math.round(ageMs * 1000) / 1000 });
+    const asked = `"method":${json(method.slice(0, MAX_METHOD_CHARS))},"route":${json(route)}`;
+    const whose = `"status":${status ?? CLIENT_GONE},"key_id":${json(keyId)}`;
+    const own = `"request_id":${json(id)},"bytes":${bytes},"ms":${Math.round(ageMs * 1000) / 1000}`;
+    this.log.often('request', `${asked},${whose},${own}`);
   }
 
   private failed(exchange: Exchange): void {
@@ -80,4 +74,8 @@ export class RequestLog {
     }
     if (leftOut > 0) this.log.info('more requests without a key', { count: leftOut });
   }
+}
+
+function json(text: string | null): string {
+  return text !== null && PLAIN_TEXT.test(text) ? `"${text}"` : JSON.stringify(text);
 }

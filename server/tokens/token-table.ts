@@ -155,9 +155,9 @@ export class TokenTable {
   }
 
   /** The asset's leg on `chain`, which may be the token itself; null: none. */
-  leg({ details }: LiveToken, chain: Chain): LiveToken | null {
-    const { asset, address } = details;
-    if (details.chain === chain) return this.token(address);
+  leg(token: LiveToken, chain: Chain): LiveToken | null {
+    const { asset, chain: own } = token.details;
+    if (own === chain) return token;
     return asset === null ? null : (this.assets.get(asset)?.get(chain) ?? null);
   }
 

@@ -1,5 +1,5 @@
 /** The table `usage_days`: calls by key, UTC day and endpoint, counted in memory and written behind. */
-import type { DayUsage, DayUsageSource } from '../contract.js';
+import type { CallCounter, DayUsage, DayUsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlValue } from '../duckdb/statements.js';
 import { WriteBehind } from '../write-behind.js';
@@ -22,15 +22,18 @@ export class UsageDays implements DayUsageSource {
     this.rows = new WriteBehind({ write: (rows) => this.write(rows), onError });
   }
 
-  add(keyId: string, day: number, endpoint: string, calls: number): void {
+  counter(keyId: string, day: number, endpoint: string): CallCounter {
     const name = `${keyId} ${day} ${endpoint}`;
-    let row = this.unwritten.get(name);
-    if (row === undefined) {
-      row = { keyId, day, endpoint, calls: 0 };
-      this.unwritten.set(name, row);
-    }
-    row.calls += calls;
-    this.rows.mark(row);
+    const add = (calls: number): void => {
+      let row = this.unwritten.get(name);
+      if (row === undefined) {
+        row = { keyId, day, endpoint, calls: 0 };
+        this.unwritten.set(name, row);
+      }
+      row.calls += calls;
+      this.rows.mark(row);
+    };
+    return { add };
   }
 
   async ofMonth(keyId: string, month: number): Promise<DayUsage[]> {

@@ -265,6 +265,35 @@ describe('the monthly quota', () => {
     expect(usage.counter('key_1', 202611).calls).toBe(10);
   });
 
+  it('is told by days, and a call belongs to the day that admitted it', async () => {
+    const { clock, usage, limiter } = setUp();
+    const key = unhurried({ monthlyQuota: 10 });
+    const call = () => limiter.check(key, GENERAL);
+    clock.ms = Date.UTC(2026, 10, 29, 23, 59, 59, 999);
+    const late = call();
+    clock.ms++;
+    late.settle(200);
+    call().settle(200);
+    clock.ms = Date.UTC(2026, 11, 1) - 1;
+    const last = call();
+    clock.ms++;
+    last.settle(200);
+    call().settle(200);
+    // A clock that is set back.
+    clock.ms = Date.UTC(2026, 10, 29);
+    call().settle(200);
+    call().settle(404);
+    const days = async (month: number) =>
+      (await usage.days.ofMonth(key.id, month)).map(({ day, calls }) => [day, calls]);
+    expect(await days(202611)).toEqual([
+      [20261129, 1],
+      [20261130, 1],
+      [20261130, 1],
+      [20261129, 1],
+    ]);
+    expect(await days(202612)).toEqual([[20261201, 1]]);
+  });
+
   it('starts anew with the month, and a call belongs to the month that admitted it', () => {
     const { clock, limiter, usage } = setUp();
     const one = unhurried({ monthlyQuota: 1 });

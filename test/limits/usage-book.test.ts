@@ -129,13 +129,13 @@ describe('a usage book', () => {
   it('counts calls by day and endpoint, each once, though writes fail', async () => {
     const book = await load();
     await database.run('ALTER TABLE usage_days RENAME TO away');
-    book.days.add('key_a', 20261122, 'GET /b', 2);
+    book.days.counter('key_a', 20261122, 'GET /b').add(2);
     await eventually('the failure is told', () => errors.length >= 2);
-    book.days.add('key_a', 20261122, 'GET /b', 1);
+    book.days.counter('key_a', 20261122, 'GET /b').add(1);
     await database.run('ALTER TABLE away RENAME TO usage_days');
-    book.days.add('key_a', 20261101, 'GET /a', 1);
-    book.days.add('key_a', 20261201, 'GET /a', 7);
-    book.days.add('key_b', 20261122, 'GET /b', 9);
+    book.days.counter('key_a', 20261101, 'GET /a').add(1);
+    book.days.counter('key_a', 20261201, 'GET /a').add(7);
+    book.days.counter('key_b', 20261122, 'GET /b').add(9);
     const want = [
       { day: 20261101, endpoint: 'GET /a', calls: 1 },
       { day: 20261122, endpoint: 'GET /b', calls: 3 },
@@ -143,7 +143,7 @@ describe('a usage book', () => {
     expect(await book.days.ofMonth('key_a', 202611)).toEqual(want);
     await book.close();
     const after = await load();
-    after.days.add('key_a', 20261122, 'GET /b', 1);
+    after.days.counter('key_a', 20261122, 'GET /b').add(1);
     expect((await after.days.ofMonth('key_a', 202611))[1].calls).toBe(4);
     await after.close();
   });

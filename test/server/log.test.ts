@@ -80,17 +80,34 @@ describe('the log', () => {
     lines.close();
   });
 
+  it('writes lines that come often as it writes all others', () => {
+    const lines: string[] = [];
+    const fields = { method: 'GET', route: null, status: 200, request_id: 'a-1', ms: 0.25 };
+    for (const level of ['info', 'warn'] as const) {
+      const log = logInto(lines, { level });
+      log.often('request', JSON.stringify(fields).slice(1, -1));
+      log.info('request', fields);
+    }
+    const untimed = lines.map((line) => line.replace(/"time":"[^"]{24}"/, ''));
+    expect(untimed).toEqual([untimed[1], untimed[1]]);
+    const pretty: string[] = [];
+    const forPeople = logInto(pretty, { format: 'pretty' });
+    forPeople.often('request', '"status":200');
+    forPeople.info('request', { status: 200 });
+    expect(pretty[0].slice(15)).toBe(pretty[1].slice(15));
+  });
+
   it('gathers lines that come often, and writes them in their order with the next other one', () => {
     const chunks: string[] = [];
     const write = (text: string) => void chunks.push(text);
     const log = createLog({ stream: { writableLength: 0, write } });
-    for (let i = 0; i < 3; i++) log.often({ shared: 1 })('request', { i });
+    for (let i = 0; i < 3; i++) log.often('request', `"i":${i}`);
     expect(chunks).toEqual([]);
     log.warn('now');
     expect(chunks.length).toBe(1);
     expect(parsed(chunks[0].trimEnd().split('\n')).map(({ i }) => i)).toEqual([0, 1, 2, undefined]);
-    const line = { text: 'x'.repeat(1000) };
-    for (let i = 0; i < 20; i++) log.often({ shared: 1 })('request', line);
+    const text = 'x'.repeat(1000);
+    for (let i = 0; i < 20; i++) log.often('request', `"text":"${text}"`);
     expect(chunks.length).toBe(2);
   });
 });
@@ -153,6 +170,27 @@ describe('the lines of requests', () => {
       { msg: 'authentication failed', request_id: id, key: 'invalid' },
     ]);
     expect(service.logged.join('\n')).not.toContain('no such key');
+  });
+});
+
+describe('the line of a request', () => {
+  it('is one, whatever its method is', () => {
+    const lines: string[] = [];
+    const log = logInto(lines);
+    const method = '"\\\n\u2028é';
+    const asked = {
+      id: 'a',
+      method,
+      route: null,
+      status: null,
+      keyId: 'key_1',
+      bytes: 0,
+      ageMs: 1,
+    };
+    new RequestLog(log).ended({ ...asked, isKeyless: false } as unknown as Exchange);
+    log.info('end');
+    expect(lines.length).toBe(2);
+    expect(parsed(lines)[0]).toMatchObject({ method, route: null, status: 499, key_id: 'key_1' });
   });
 });
 

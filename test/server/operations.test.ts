@@ -1,7 +1,10 @@
 /** /healthz, /readyz and /metrics of a really started server, with the API and on a port of their own. */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Histogram, Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Exchange } from '../../server/http/exchange.js';
+import { Metrics } from '../../server/operations/metrics.js';
 import {
   becomes,
   cleanUp,
@@ -85,6 +88,32 @@ describe('health and readiness', () => {
 });
 
 describe('metrics', () => {
+  it("have the durations of requests as prom-client's own histogram", async () => {
+    const metrics = new Metrics();
+    const name = 'fathom_http_request_duration_seconds';
+    const help = 'Time from a request to the end of its reply';
+    const registry = new Registry();
+    const buckets = [
+      ...[0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+      ...[2.5, 5, 10],
+    ];
+    const labelNames = ['route'];
+    const own = new Histogram({ name, help, buckets, labelNames, registers: [registry] });
+    const times = [0, ...buckets, ...buckets.map((bound) => bound * 1.001), 1000];
+    for (const route of ['/a', '/b', null]) {
+      for (const seconds of times) {
+        own.observe({ route: route ?? 'none' }, (1000 * seconds) / 1000);
+        const asked = { route, method: 'GET', status: 200, ageMs: 1000 * seconds };
+        metrics.requestEnded(asked as unknown as Exchange);
+      }
+    }
+    // Reading them changes nothing.
+    expect(await metrics.text()).toContain(`route="/a",method="GET",status="200"} ${times.length}`);
+    const text = await metrics.text();
+    expect(text).toContain(`route="/a",method="GET",status="200"} ${times.length}`);
+    expect(text).toContain((await registry.metrics()).trim());
+  });
+
   it('count requests by route, pages by source, and what is ingested', async () => {
     const file = path.join(directory, 'depth.ndjson');
     const rows = [

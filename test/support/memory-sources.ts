@@ -211,9 +211,9 @@ export class MemoryUsage implements UsageSource {
   }
 
   readonly days: DayUsageSource = {
-    add: (keyId, day, endpoint, calls) => {
-      this.calls.push({ keyId, day, endpoint, calls });
-    },
+    counter: (keyId, day, endpoint) => ({
+      add: (calls) => void this.calls.push({ keyId, day, endpoint, calls }),
+    }),
     ofMonth: (keyId, month) =>
       Promise.resolve(
         this.calls.filter((one) => one.keyId === keyId && Math.floor(one.day / 100) === month),
