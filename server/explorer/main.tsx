@@ -2,6 +2,11 @@
 import { render } from 'preact';
 import './styles/theme.css';
 import './styles/page.css';
+import './styles/frame.css';
+import './styles/token.css';
+import './styles/board.css';
 import { App } from './app.js';
+import { startSession } from './state/session.js';
 
+startSession();
 render(<App />, document.getElementById('app') as HTMLElement);

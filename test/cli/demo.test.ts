@@ -41,21 +41,22 @@ const only = ({ address }: { address: string }) =>
   tokens.some((token) => token.address === address);
 const marker = { seed: SEED, untilS: UNTIL, filled: false };
 
-it('npm start prints where the documentation is, the key and what to try', () => {
+it('npm start prints the address of the explorer first, the documentation, the key and what to try', () => {
   const lines = greeting('http://127.0.0.1:8080', 'fathom_k', true);
-  expect(lines.slice(0, 3)).toEqual([
-    'URL  http://127.0.0.1:8080',
+  expect(lines.slice(0, 4)).toEqual([
+    'Open http://127.0.0.1:8080/#key=fathom_k',
     'Docs http://127.0.0.1:8080/docs',
+    'URL  http://127.0.0.1:8080',
     'Key  fathom_k',
   ]);
-  expect(lines[3]).toMatch(
+  expect(lines[4]).toMatch(
     /^Try {2}curl .* 'http:\/\/127\.0\.0\.1:8080\/api\/v1\/replay\/\w+\?group=all'$/,
   );
   // Over a market that is still being filled in, that shows less at first.
-  expect(lines.slice(4)).toEqual([
+  expect(lines.slice(5)).toEqual([
     expect.stringMatching(/^Note The history fills in over the next seconds/),
   ]);
-  expect(greeting('http://127.0.0.1:8080', 'fathom_k', false)).toEqual(lines.slice(0, 4));
+  expect(greeting('http://127.0.0.1:8080', 'fathom_k', false)).toEqual(lines.slice(0, 5));
 });
 
 async function request(data: string, more: Partial<DemoRequest> = {}): Promise<DemoRequest> {

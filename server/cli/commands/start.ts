@@ -20,7 +20,7 @@ const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
 export const command = defineCommand({
   about:
-    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it alive. Prints the URL, where the documentation is, a new key (which replaces the key of the previous start) and a command to try.',
+    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it alive. Prints the address of the explorer, which brings a new key along (it replaces the key of the previous start), where the documentation is, the URL, the key and a command to try.',
   words: {},
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
@@ -61,13 +61,15 @@ async function start(options: ServeOptions): Promise<void> {
   await service.close();
 }
 
-/** Where the server is, where its documentation is, and what to try, which has less to show at first. */
+/** Where to look, where the documentation is, and what to try, which has less to show at first. */
 export function greeting(url: string, key: string, filling: boolean): string[] {
   const [{ address }] = demoTokens(DEMO_SEED);
   const page = `${url}${BASE_PATH}/replay/${address}?group=all`;
   return [
-    `URL  ${url}`,
+    // A fragment is not sent to the server; the page takes the key out of the address bar.
+    `Open ${url}/#key=${key}`,
     `Docs ${url}${DOCS_PATH}`,
+    `URL  ${url}`,
     `Key  ${key}`,
     `Try  curl --compressed -H 'x-api-key: ${key}' '${page}'`,
     ...(filling ? [FILLING] : []),

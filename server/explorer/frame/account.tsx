@@ -1,0 +1,82 @@
+/** The key: its limits as the replies say them, and what it has used this month. */
+import { useDocument } from '../state/load.js';
+import { absoluteTime, count, NONE, percent } from '../state/format.js';
+import { forgetKey, key as keyValue, limits as limitsValue } from '../state/session.js';
+import { useValue } from '../state/value.js';
+import { Icon } from './icon.js';
+import { Popover } from './popover.js';
+import { Bars } from '../views/sparkline.js';
+
+export function Account() {
+  const key = useValue(keyValue);
+  const limits = useValue(limitsValue);
+  if (key === null) return null;
+  const { tier = NONE, rate = null, quota = null } = limits ?? {};
+  const used = quota === null ? 0 : quota.used / quota.limit;
+  const isLow = used > 0.9 || rate?.remaining === 0;
+  const label = (
+    <>
+      <Icon name="key" />
+      <span class="wide-only">{limits?.tier ?? 'Key'}</span>
+      <span class={isLow ? 'meter low' : 'meter'} aria-hidden="true">
+        <span style={{ width: `${Math.max(3, Math.min(1, used) * 100)}%` }} />
+      </span>
+      <span class="hidden">Key and limits</span>
+    </>
+  );
+  return (
+    <Popover label={label} name="Key and limits" class="account" title="Key and limits">
+      <dl class="facts">
+        <dt>Tier</dt>
+        <dd>{tier}</dd>
+        <dt>Requests left this minute</dt>
+        <dd>{rate === null ? 'unlimited' : `${count(rate.remaining)} of ${count(rate.limit)}`}</dd>
+        <dt>Used this month</dt>
+        <dd>
+          {quota === null
+            ? 'unlimited'
+            : `${count(quota.used)} of ${count(quota.limit)} (${percent(used, 2)})`}
+        </dd>
+        {quota !== null && (
+          <>
+            <dt>Starts anew</dt>
+            <dd>{absoluteTime(quota.resetsAtS).slice(0, 10)}</dd>
+          </>
+        )}
+      </dl>
+      <Usage />
+      <button type="button" class="plain" onClick={forgetKey}>
+        Forget the key
+      </button>
+    </Popover>
+  );
+}
+
+/** Calls by day and by endpoint. */
+function Usage() {
+  const { document: usage } = useDocument(
+    'usage',
+    (client, signal) => client.getUsage({}, { signal }),
+    false,
+  );
+  if (usage === null) return null;
+  const most = usage.endpoints.toSorted((a, b) => b.requests - a.requests).slice(0, 5);
+  return (
+    <>
+      {usage.days.length > 1 && (
+        <Bars values={usage.days.map(({ requests }) => requests)} label="Calls by day" />
+      )}
+      <table class="small">
+        <caption class="hidden">Calls this month by endpoint</caption>
+        <tbody>
+          {most.map(({ endpoint, requests }) => (
+            <tr key={endpoint}>
+              <th scope="row">{endpoint}</th>
+              <td>{count(requests)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}

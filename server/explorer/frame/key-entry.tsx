@@ -1,0 +1,57 @@
+/** Asks for the key. */
+import { useState } from 'preact/hooks';
+import { trouble as troubleValue, useKey as takeKey } from '../state/session.js';
+import { useValue } from '../state/value.js';
+import { Icon } from './icon.js';
+
+export function KeyEntry() {
+  const trouble = useValue(troubleValue);
+  const [text, setText] = useState('');
+  const refusal = trouble?.kind === 'key-refused' ? trouble.message : null;
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const given = text.trim();
+    if (given !== '') takeKey(given);
+  };
+  return (
+    <section class="key-entry" aria-labelledby="key-title">
+      <div class="key-mark" aria-hidden="true">
+        <Icon name="mark" />
+      </div>
+      <h1 id="key-title">{refusal === null ? 'Enter an API key' : 'This key is not accepted'}</h1>
+      <p>
+        Where buyers and sellers wait, at every price, over time. The explorer reads this server's
+        API, so it needs a key.
+      </p>
+      <form onSubmit={submit}>
+        <label for="key">API key</label>
+        <div class="field">
+          <input
+            id="key"
+            type="password"
+            value={text}
+            placeholder="fathom_..."
+            autocomplete="off"
+            spellcheck={false}
+            aria-invalid={refusal !== null}
+            aria-describedby="key-note"
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <button type="submit" class="primary">
+            Open
+          </button>
+        </div>
+        {refusal !== null && (
+          <p class="refusal" role="alert">
+            {refusal}
+          </p>
+        )}
+        <p id="key-note" class="note">
+          The key stays in this tab and is sent to this server alone. The operator makes one with{' '}
+          <code>fathom keys create</code>; <code>npm start</code> prints an address that brings one
+          along.
+        </p>
+      </form>
+    </section>
+  );
+}

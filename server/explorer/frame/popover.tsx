@@ -1,0 +1,53 @@
+/** A button that opens a panel below itself; Escape and clicks elsewhere close it. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+interface PopoverProps {
+  /** What the button shows. */
+  label: ComponentChildren;
+  /** Of the panel, and of the button where `label` is no text. */
+  name: string;
+  class?: string;
+  title?: string;
+  children: ComponentChildren;
+}
+
+export function Popover({ label, name, class: extra = '', title, children }: PopoverProps) {
+  const [isOpen, setOpen] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    const onPointer = (event: Event): void => {
+      if (!root.current?.contains(event.target as Node)) setOpen(false);
+    };
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape') return;
+      setOpen(false);
+      root.current?.querySelector('button')?.focus();
+    };
+    document.addEventListener('pointerdown', onPointer);
+    document.addEventListener('keydown', onKey);
+    return () => {
+      document.removeEventListener('pointerdown', onPointer);
+      document.removeEventListener('keydown', onKey);
+    };
+  }, [isOpen]);
+  return (
+    <div class="popover" ref={root}>
+      <button
+        type="button"
+        class={`tool ${extra}`}
+        aria-expanded={isOpen}
+        title={title}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {label}
+      </button>
+      {isOpen && (
+        <div class="panel" role="group" aria-label={name}>
+          {children}
+        </div>
+      )}
+    </div>
+  );
+}

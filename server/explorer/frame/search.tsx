@@ -1,0 +1,132 @@
+/** Finds tokens by symbol, name or address. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { age, price, shortAddress } from '../state/format.js';
+import { useDocument, useNowS } from '../state/load.js';
+import { key as keyValue, show } from '../state/session.js';
+import { tokenView } from '../state/url.js';
+import { useValue } from '../state/value.js';
+import { Icon } from './icon.js';
+
+/** No request before a pause in typing. */
+const PAUSE_MS = 150;
+const MAX_FOUND = 12;
+
+export function Search() {
+  const hasKey = useValue(keyValue) !== null;
+  const input = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState('');
+  const [query, setQuery] = useState('');
+  const [isOpen, setOpen] = useState(false);
+  const [chosen, setChosen] = useState(0);
+  const nowS = useNowS();
+  const { document: found, isLoading } = useDocument(
+    isOpen ? `tokens ${query}` : null,
+    (client, signal) =>
+      client.getTokens(
+        { limit: MAX_FOUND, chain: 'all', ...(query === '' ? {} : { query }) },
+        { signal },
+      ),
+    false,
+  );
+  useEffect(() => {
+    const timer = setTimeout(() => setQuery(text.trim()), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useEffect(() => setChosen(0), [query]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const { target } = event;
+      const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select');
+      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      input.current?.focus();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+
+  const tokens = found?.tokens ?? [];
+  const go = (at: number): void => {
+    const token = tokens[at];
+    if (token === undefined) return;
+    setOpen(false);
+    setText('');
+    input.current?.blur();
+    show(tokenView(token.address));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      setOpen(true);
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      setChosen((chosen + step + tokens.length) % Math.max(1, tokens.length));
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      go(chosen);
+    } else if (event.key === 'Escape') {
+      setOpen(false);
+      input.current?.blur();
+    }
+  };
+  return (
+    <div
+      class="search"
+      role="search"
+      onFocusOut={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOpen(false);
+      }}
+    >
+      <Icon name="search" />
+      <input
+        ref={input}
+        type="text"
+        role="combobox"
+        aria-label="Find a token by symbol, name or address"
+        aria-expanded={isOpen}
+        aria-controls="found"
+        aria-autocomplete="list"
+        aria-activedescendant={isOpen && tokens.length > 0 ? `found-${chosen}` : undefined}
+        placeholder="Find a token"
+        autocomplete="off"
+        spellcheck={false}
+        disabled={!hasKey}
+        value={text}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setOpen(true);
+        }}
+        onFocus={() => setOpen(true)}
+        onKeyDown={onKeyDown}
+      />
+      <kbd aria-hidden="true">/</kbd>
+      <ul id="found" role="listbox" aria-label="Tokens" hidden={!isOpen}>
+        {tokens.map((token, at) => (
+          <li
+            key={token.address}
+            id={`found-${at}`}
+            role="option"
+            aria-selected={at === chosen}
+            onPointerMove={() => setChosen(at)}
+            onPointerDown={(event) => {
+              event.preventDefault();
+              go(at);
+            }}
+          >
+            <b>{token.symbol ?? shortAddress(token.address)}</b>
+            <span class="name">{token.name ?? shortAddress(token.address)}</span>
+            <span class="figure">{price(token.price_usd)}</span>
+            <span class="figure score">{token.service_score?.toFixed(1) ?? ''}</span>
+            <span class="age">
+              {token.last_refresh === null ? 'no depth' : age(nowS - token.last_refresh)}
+            </span>
+          </li>
+        ))}
+        {tokens.length === 0 && (
+          <li class="none" role="option" aria-selected={false} aria-disabled={true}>
+            {isLoading ? 'Searching' : `No token begins with '${query}'`}
+          </li>
+        )}
+      </ul>
+    </div>
+  );
+}

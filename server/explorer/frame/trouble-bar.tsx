@@ -1,0 +1,58 @@
+/** What holds the page up for now: limits, a busy server, no network. It goes on by itself. */
+import { useEffect, useState } from 'preact/hooks';
+import { trouble as troubleValue, tryAgain, type Trouble } from '../state/session.js';
+import { useValue } from '../state/value.js';
+
+const WORDS = {
+  limited: 'The rate limit of this key is reached.',
+  busy: 'The server is busy.',
+  connection: 'The server does not answer.',
+} as const;
+
+export function TroubleBar() {
+  const trouble = useValue(troubleValue);
+  const isShown = trouble !== null && !trouble.kind.startsWith('key-');
+  return (
+    <div role="status" aria-live="polite">
+      {isShown && <Words trouble={trouble} />}
+    </div>
+  );
+}
+
+function Words({ trouble }: { trouble: Trouble }) {
+  if (trouble.kind === 'offline') {
+    return (
+      <p class="trouble offline">
+        <strong>You are offline.</strong> The page shows what it has, and goes on when the
+        connection is back.
+      </p>
+    );
+  }
+  if (!('untilMs' in trouble)) return null;
+  return (
+    <p class={`trouble ${trouble.kind}`}>
+      <strong>{WORDS[trouble.kind]}</strong> Going on in <Countdown untilMs={trouble.untilMs} />
+      {trouble.kind === 'connection' && (
+        <button type="button" class="plain" onClick={tryAgain}>
+          Try now
+        </button>
+      )}
+    </p>
+  );
+}
+
+/** Seconds until then; read out once, not every second. */
+function Countdown({ untilMs }: { untilMs: number }) {
+  const [nowMs, setNowMs] = useState(performance.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(performance.now()), 250);
+    return () => clearInterval(timer);
+  }, []);
+  const leftS = Math.max(0, Math.ceil((untilMs - nowMs) / 1000));
+  const text = leftS < 100 ? `${leftS} s` : `${Math.floor(leftS / 60)} min ${leftS % 60} s`;
+  return (
+    <span class="countdown" aria-live="off">
+      {text}
+    </span>
+  );
+}

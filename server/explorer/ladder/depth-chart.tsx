@@ -1,0 +1,139 @@
+/** The ladder as a depth chart: support falls towards the price, resistance rises from it. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { price, signedPercent, usd } from '../state/format.js';
+import { theme as themeValue } from '../state/session.js';
+import { useValue } from '../state/value.js';
+import { depthCurve, type Ladder, nearTotals, NEAR_PCT } from './ladder.js';
+
+const HEIGHT_PX = 196;
+const REACHES_PCT = [5, 10, 25, 50] as const;
+const FONT = "11px 'Plex', system-ui, sans-serif";
+
+export function DepthChart({ ladder }: { ladder: Ladder }) {
+  const root = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | null>(null);
+  const [reachPct, setReach] = useState<number>(NEAR_PCT);
+  const [at, setAt] = useState<number | null>(null);
+  const theme = useValue(themeValue);
+  const curve = depthCurve(ladder, reachPct);
+  const data: UPlot.AlignedData = [curve.pct, curve.supportUsd, curve.resistanceUsd];
+
+  useEffect(() => {
+    const element = root.current;
+    if (element === null) return;
+    const made = new UPlot(options(element, setAt), data, element);
+    plot.current = made;
+    const watch = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
+    );
+    watch.observe(element);
+    return () => {
+      watch.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [theme]);
+  useEffect(() => plot.current?.setData(data), [ladder, reachPct]);
+
+  const near = nearTotals(ladder);
+  return (
+    <section class="card" aria-labelledby="ladder-title">
+      <header>
+        <h2 id="ladder-title">Ladder</h2>
+        <div class="segments small" role="group" aria-label="Reach around the price">
+          {REACHES_PCT.map((one) => (
+            <button
+              key={one}
+              type="button"
+              aria-pressed={one === reachPct}
+              onClick={() => setReach(one)}
+            >
+              {one}%
+            </button>
+          ))}
+        </div>
+      </header>
+      <p class="reading" aria-hidden="true">
+        {at === null ? (
+          <>
+            <span class="support">{usd(near.supportUsd)} support</span>
+            <span class="note">within {NEAR_PCT}%</span>
+            <span class="resistance">{usd(near.resistanceUsd)} resistance</span>
+          </>
+        ) : (
+          <Reading
+            ladder={ladder}
+            pct={curve.pct[at]}
+            amounts={[curve.supportUsd[at], curve.resistanceUsd[at]]}
+          />
+        )}
+      </p>
+      <div
+        class="depth-chart"
+        ref={root}
+        role="img"
+        aria-label={`Within ${NEAR_PCT}% of ${price(ladder.priceUsd)}: ${usd(near.supportUsd)} of support, ${usd(near.resistanceUsd)} of resistance`}
+      />
+    </section>
+  );
+}
+
+function Reading(props: { ladder: Ladder; pct: number; amounts: (number | null)[] }) {
+  const { ladder, pct, amounts } = props;
+  const [support] = amounts;
+  const isSupport = support !== null;
+  return (
+    <>
+      <span>{price(ladder.priceUsd * (1 + pct / 100))}</span>
+      <span class="note">{signedPercent(pct / 100)}</span>
+      <span class={isSupport ? 'support' : 'resistance'}>
+        {usd(isSupport ? support : amounts[1])} on the way
+      </span>
+    </>
+  );
+}
+
+/** Colours are those of the theme in force. */
+function options(element: HTMLElement, onHover: (at: number | null) => void): UPlot.Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const axis: UPlot.Axis = {
+    stroke: colour('--text-faint'),
+    font: FONT,
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  const series = (name: string, hue: string): UPlot.Series => ({
+    label: name,
+    stroke: hue,
+    width: 1.5,
+    fill: `color-mix(in srgb, ${hue} 22%, transparent)`,
+    paths: UPlot.paths.stepped?.({ align: name === 'support' ? -1 : 1 }),
+    points: { show: false },
+  });
+  return {
+    width: element.clientWidth,
+    height: HEIGHT_PX,
+    padding: [8, 6, 0, 0],
+    legend: { show: false },
+    scales: { x: { time: false }, y: { range: (_, __, max) => [0, max * 1.05 || 1] } },
+    cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+    axes: [
+      {
+        ...axis,
+        size: 24,
+        gap: 4,
+        values: (_, ticks) => ticks.map((pct) => signedPercent(pct / 100, 0)),
+      },
+      { ...axis, size: 48, gap: 4, values: (_, ticks) => ticks.map((amount) => usd(amount)) },
+    ],
+    series: [
+      {},
+      series('support', colour('--support')),
+      series('resistance', colour('--resistance')),
+    ],
+    hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? null)] },
+  };
+}

@@ -1,0 +1,108 @@
+/** The newest ladder: levels around the price, what they add up to, and who holds them. */
+import type { ReplayPage } from '../../../client/index.js';
+
+export interface Ladder {
+  /** Time of the snapshot, epoch seconds. */
+  t: number;
+  priceUsd: number;
+  /** By bin, ascending, without gaps between the first and the last. */
+  bins: Int32Array;
+  supportUsd: Float64Array;
+  resistanceUsd: Float64Array;
+  /** By share, descending; empty with group=all. */
+  parts: LadderPart[];
+}
+
+export interface LadderPart {
+  key: string;
+  label: string;
+  /** Of the market, as the API's filter names it. */
+  type: string;
+  supportUsd: number;
+  resistanceUsd: number;
+}
+
+const BIN_RATIO = 1.01;
+/** The band around the price in which depth counts as near: that of the score. */
+export const NEAR_PCT = 25;
+
+/** The last snapshot of a page that is grouped by venue; null: there is none. */
+export function newestLadder(page: ReplayPage): Ladder | null {
+  const snapshot = page.snapshots.at(-1);
+  if (snapshot === undefined) return null;
+  const first = snapshot.bin.reduce((least, bin) => Math.min(least, bin), 0);
+  const last = snapshot.bin.reduce((greatest, bin) => Math.max(greatest, bin), 0);
+  const length = last - first + 1;
+  const [supportUsd, resistanceUsd] = [new Float64Array(length), new Float64Array(length)];
+  const parts = page.groups.map(({ key, label, type }) => ({
+    ...{ key, label, type: String(type), supportUsd: 0, resistanceUsd: 0 },
+  }));
+  for (const [i, bin] of snapshot.bin.entries()) {
+    supportUsd[bin - first] += snapshot.support_usd[i];
+    resistanceUsd[bin - first] += snapshot.resistance_usd[i];
+    const part = parts[snapshot.group_idx?.[i] ?? -1];
+    if (part === undefined || !isNear(bin)) continue;
+    part.supportUsd += snapshot.support_usd[i];
+    part.resistanceUsd += snapshot.resistance_usd[i];
+  }
+  return {
+    t: snapshot.t,
+    priceUsd: snapshot.price_usd,
+    bins: Int32Array.from({ length }, (_, i) => first + i),
+    ...{ supportUsd, resistanceUsd },
+    parts: parts
+      .filter((part) => part.supportUsd + part.resistanceUsd > 0)
+      .sort((a, b) => b.supportUsd + b.resistanceUsd - a.supportUsd - a.resistanceUsd),
+  };
+}
+
+export interface DepthCurve {
+  /** Distance from the price in percent, ascending. */
+  pct: number[];
+  /** What waits between the price and there; null on the other side. */
+  supportUsd: (number | null)[];
+  resistanceUsd: (number | null)[];
+}
+
+/** Amounts added up from the price outwards, as far as `reachPct` on both sides. */
+export function depthCurve(ladder: Ladder, reachPct: number): DepthCurve {
+  const below = side(ladder, ladder.supportUsd, -1, reachPct);
+  const above = side(ladder, ladder.resistanceUsd, 1, reachPct);
+  return {
+    pct: [...below.map(({ pct }) => pct).reverse(), ...above.map(({ pct }) => pct)],
+    supportUsd: [...below.map(({ usd }) => usd).reverse(), ...above.map(() => null)],
+    resistanceUsd: [...below.map(() => null), ...above.map(({ usd }) => usd)],
+  };
+}
+
+/** The edge of each bin with what lies between it and the price. */
+function side(
+  { bins }: Ladder,
+  amounts: Float64Array,
+  sign: 1 | -1,
+  reachPct: number,
+): { pct: number; usd: number }[] {
+  const points = [{ pct: sign * 0.0001, usd: 0 }];
+  let usd = 0;
+  const order = sign > 0 ? bins : bins.toReversed();
+  // Bin 0 has the price in its middle, so it counts on both sides.
+  for (const bin of order) {
+    if (bin * sign < 0) continue;
+    const pct = (BIN_RATIO ** (bin + sign / 2) - 1) * 100;
+    if (Math.abs(pct) > reachPct) break;
+    usd += amounts[bin - bins[0]];
+    points.push({ pct, usd });
+  }
+  return points;
+}
+
+/** Sums within NEAR_PCT of the price. */
+export function nearTotals(ladder: Ladder): { supportUsd: number; resistanceUsd: number } {
+  const total = (amounts: Float64Array): number =>
+    amounts.reduce((sum, usd, i) => (isNear(ladder.bins[i]) ? sum + usd : sum), 0);
+  return { supportUsd: total(ladder.supportUsd), resistanceUsd: total(ladder.resistanceUsd) };
+}
+
+function isNear(bin: number): boolean {
+  return Math.abs(BIN_RATIO ** bin - 1) * 100 <= NEAR_PCT;
+}

@@ -1,0 +1,105 @@
+/** Numbers as market data shows them. */
+
+const MINUS = '\u2212';
+/** Shown where there is no value. */
+export const NONE = '\u2013';
+const SUBSCRIPTS = '₀₁₂₃₄₅₆₇₈₉';
+const STEPS = [
+  { from: 1e12, unit: 'T' },
+  { from: 1e9, unit: 'B' },
+  { from: 1e6, unit: 'M' },
+  { from: 1e3, unit: 'K' },
+] as const;
+
+type Figure = number | null | undefined;
+
+/** `1.24M`, `45.2K`, `950`, `0.42`: three digits, and a unit. */
+export function compact(value: Figure): string {
+  if (!isFigure(value)) return NONE;
+  const size = Math.abs(value);
+  // What rounds up to the next unit has that unit.
+  const step = STEPS.find(({ from }) => size >= from * 0.9995);
+  const scaled = step === undefined ? size : size / step.from;
+  return `${value < 0 ? MINUS : ''}${threeDigits(scaled)}${step?.unit ?? ''}`;
+}
+
+/** `$1.24M`. */
+export function usd(value: Figure): string {
+  if (!isFigure(value)) return NONE;
+  return `${value < 0 ? MINUS : ''}$${compact(Math.abs(value))}`;
+}
+
+/** `+$1.24M`: of flows, whose sign is what matters. */
+export function signedUsd(value: Figure): string {
+  return isFigure(value) && value > 0 ? `+${usd(value)}` : usd(value);
+}
+
+/** `$61,824.01`, `$137.54`, `$0.6512`, `$0.0₅1234`: more digits for smaller prices. */
+export function price(value: Figure): string {
+  if (!isFigure(value)) return NONE;
+  const size = Math.abs(value);
+  const sign = value < 0 ? MINUS : '';
+  if (size === 0) return '$0';
+  if (size >= 100) return `${sign}$${grouped(size, 2)}`;
+  if (size >= 1) return `${sign}$${size.toFixed(size >= 10 ? 3 : 4)}`;
+  const zeros = -Math.floor(Math.log10(size)) - 1;
+  if (zeros < 4) return `${sign}$${size.toFixed(zeros + 4)}`;
+  const digits = size.toExponential(3).split('e')[0].replace('.', '');
+  const count = String(zeros)
+    .split('')
+    .map((digit) => SUBSCRIPTS[Number(digit)])
+    .join('');
+  return `${sign}$0.0${count}${digits}`;
+}
+
+/** `61.3%`. @param share 1 is 100% */
+export function percent(share: Figure, digits = 1): string {
+  if (!isFigure(share)) return NONE;
+  return `${share < 0 ? MINUS : ''}${grouped(Math.abs(share * 100), digits)}%`;
+}
+
+/** `+2.1%`. */
+export function signedPercent(share: Figure, digits = 1): string {
+  return isFigure(share) && share > 0 ? `+${percent(share, digits)}` : percent(share, digits);
+}
+
+/** `12,345`. */
+export function count(value: Figure): string {
+  return isFigure(value) ? grouped(value, 0) : NONE;
+}
+
+/** How long ago a time is: `12 s`, `3 min`, `2 h`, `5 d`. */
+export function age(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 100) return `${s} s`;
+  if (s < 5_400) return `${Math.round(s / 60)} min`;
+  if (s < 129_600) return `${Math.round(s / 3600)} h`;
+  return `${Math.round(s / 86_400)} d`;
+}
+
+/** `2026-11-22 13:20:13 UTC`. @param t epoch seconds */
+export function absoluteTime(t: number): string {
+  return `${new Date(t * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** `So1111…1112`. */
+export function shortAddress(address: string): string {
+  return address.length <= 13 ? address : `${address.slice(0, 6)}…${address.slice(-4)}`;
+}
+
+function isFigure(value: Figure): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function threeDigits(size: number): string {
+  if (size === 0) return '0';
+  if (size >= 99.95) return size.toFixed(0);
+  return size.toFixed(size >= 9.995 ? 1 : 2);
+}
+
+function grouped(size: number, digits: number): string {
+  return size.toLocaleString('en-US', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+}

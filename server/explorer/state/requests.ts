@@ -1,0 +1,63 @@
+/** What a view asks the API, as a request that can be repeated elsewhere. */
+import type { MarketType, TokenView, Window } from './url.js';
+
+export interface ApiRequest {
+  method: 'GET' | 'POST';
+  /** Below `/api/v1`. */
+  path: string;
+  query: Readonly<Record<string, string>>;
+  /** Of a POST. */
+  body?: unknown;
+}
+
+/** A command for a shell in which `$KEY` is the key: the text may be shared. */
+export function curlText(origin: string, { method, path, query, body }: ApiRequest): string {
+  const search = new URLSearchParams(query).toString().replaceAll('%2C', ',');
+  const url = `${origin}/api/v1${path}${search === '' ? '' : `?${search}`}`;
+  const lines = [`curl --compressed -H "x-api-key: $KEY"`];
+  if (method === 'POST') {
+    lines.push(`  -H 'content-type: application/json'`);
+    lines.push(`  -d ${quoted(JSON.stringify(body))}`);
+  }
+  lines.push(`  ${quoted(url)}`);
+  return lines.join(' \\\n');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** What `/replay/:address` takes as its window. @param firstS the token's first snapshot; null: unknown */
+export function windowTimes(window: Window, firstS: number | null): { from: string; to: string } {
+  if (typeof window === 'object') return { from: String(window.fromS), to: String(window.toS) };
+  if (window === 'all') return { from: firstS === null ? '-365d' : String(firstS), to: 'now' };
+  return { from: `-${window}`, to: 'now' };
+}
+
+/** The view's filter as parameters of `/replay/:address`. */
+export function filterOf({ types, venues }: TokenView): {
+  types?: MarketType[];
+  venues?: string[];
+} {
+  return {
+    ...(types.length > 0 ? { types: [...types] } : {}),
+    ...(venues.length > 0 ? { venues: [...venues] } : {}),
+  };
+}
+
+/** The depth history that the heatmap shows. */
+export function replayRequest(view: TokenView, firstS: number | null): ApiRequest {
+  const { address, window, group, band } = view;
+  const filter = Object.entries(filterOf(view)).map(([name, list]) => [name, list.join(',')]);
+  return {
+    method: 'GET',
+    path: `/replay/${address}`,
+    query: {
+      ...windowTimes(window, firstS),
+      group,
+      ...(Object.fromEntries(filter) as Record<string, string>),
+      min_pct: String(band.minPct),
+      max_pct: String(band.maxPct),
+    },
+  };
+}

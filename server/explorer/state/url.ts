@@ -1,0 +1,155 @@
+/** Views as the fragment of the page's address, so that each can be shared: `#/token/So1...?window=6h`. */
+
+export const GROUPS = ['venue', 'type', 'market', 'all'] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** Types of markets. */
+export const TYPES = ['onchain_pool', 'onchain_limit_order', 'cex_spot', 'cex_perp'] as const;
+export type MarketType = (typeof TYPES)[number];
+
+/** Windows that end now. */
+export const PRESETS = ['1h', '6h', '24h', '7d', '30d'] as const;
+export type Preset = (typeof PRESETS)[number];
+
+/** A window that ends now, or one between two times in epoch seconds. */
+export type Window = Preset | 'all' | { fromS: number; toS: number };
+
+/** A price band around each snapshot's price, in percent. */
+export interface Band {
+  minPct: number;
+  maxPct: number;
+}
+export const FULL_BAND: Band = { minPct: -50, maxPct: 100 };
+
+export interface TokenView {
+  name: 'token';
+  /** Null: the token that the page chooses. */
+  address: string | null;
+  window: Window;
+  group: Group;
+  /** Empty: all of them. */
+  types: readonly MarketType[];
+  venues: readonly string[];
+  band: Band;
+}
+
+export const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'] as const;
+export type BoardName = (typeof BOARDS)[number];
+
+export interface BoardView {
+  name: BoardName;
+  /** Choices of the board that differ from its defaults, such as `period`. */
+  choices: Readonly<Record<string, string>>;
+  /** Column, with '-' before it where the greatest comes last; null: the board's own order. */
+  sort: string | null;
+}
+
+export type View = TokenView | BoardView;
+
+export const DEFAULT_VIEW: TokenView = {
+  name: 'token',
+  address: null,
+  window: '24h',
+  group: 'venue',
+  types: [],
+  venues: [],
+  band: FULL_BAND,
+};
+
+/** A token with nothing chosen yet. */
+export function tokenView(address: string): TokenView {
+  return { ...DEFAULT_VIEW, address };
+}
+
+export function boardView(name: BoardName): BoardView {
+  return { name, choices: {}, sort: null };
+}
+
+/** The view of a fragment; what it does not understand takes its default. */
+export function viewOf(hash: string): View {
+  const [path, search = ''] = hash.replace(/^#/, '').split('?', 2);
+  const query = new URLSearchParams(search);
+  const [, place = '', address = ''] = path.split('/');
+  const board = BOARDS.find((one) => one === place);
+  if (board !== undefined) {
+    const { sort = null, ...choices } = Object.fromEntries(query);
+    return { name: board, choices, sort };
+  }
+  return {
+    name: 'token',
+    address: place === 'token' && address !== '' ? decoded(address) : null,
+    window: windowOf(query),
+    group: GROUPS.find((one) => one === query.get('group')) ?? DEFAULT_VIEW.group,
+    types: TYPES.filter((one) => listOf(query.get('types')).includes(one)),
+    venues: listOf(query.get('venues')),
+    band: bandOf(query),
+  };
+}
+
+/** The fragment of a view, without what is at its default. */
+export function hashOf(view: View): string {
+  const query = new URLSearchParams();
+  if (view.name !== 'token') {
+    for (const [name, value] of Object.entries(view.choices)) query.set(name, value);
+    if (view.sort !== null) query.set('sort', view.sort);
+    return `#/${view.name}${queryText(query)}`;
+  }
+  const { address, window, group, types, venues, band } = view;
+  if (typeof window === 'object') {
+    query.set('from', String(window.fromS));
+    query.set('to', String(window.toS));
+  } else if (window !== DEFAULT_VIEW.window) query.set('window', window);
+  if (group !== DEFAULT_VIEW.group) query.set('group', group);
+  if (types.length > 0) query.set('types', types.join(','));
+  if (venues.length > 0) query.set('venues', venues.join(','));
+  if (band.minPct !== FULL_BAND.minPct) query.set('min_pct', String(band.minPct));
+  if (band.maxPct !== FULL_BAND.maxPct) query.set('max_pct', String(band.maxPct));
+  return `#/${address === null ? '' : `token/${encodeURIComponent(address)}`}${queryText(query)}`;
+}
+
+/** The key that a fragment brings along: `#key=...`; null: none. */
+export function keyOf(hash: string): string | null {
+  return /^#key=([\w-]+)$/.exec(hash)?.[1] ?? null;
+}
+
+/** Commas stay readable. */
+function queryText(query: URLSearchParams): string {
+  return query.size === 0 ? '' : `?${query.toString().replaceAll('%2C', ',')}`;
+}
+
+function listOf(text: string | null): string[] {
+  return text === null ? [] : text.split(',').filter((one) => one !== '');
+}
+
+function windowOf(query: URLSearchParams): Window {
+  const [fromS, toS] = [wholeOf(query.get('from')), wholeOf(query.get('to'))];
+  if (fromS !== null && toS !== null && fromS < toS) return { fromS, toS };
+  const named = query.get('window');
+  if (named === 'all') return 'all';
+  return PRESETS.find((one) => one === named) ?? DEFAULT_VIEW.window;
+}
+
+function wholeOf(text: string | null): number | null {
+  return text !== null && /^\d{1,11}$/.test(text) ? Number(text) : null;
+}
+
+/** The limits are those of the API. */
+function bandOf(query: URLSearchParams): Band {
+  const pctOf = (name: string, fallback: number): number => {
+    const value = Number(query.get(name) ?? fallback);
+    return value >= -90 && value <= 1000 ? value : fallback;
+  };
+  const band = {
+    minPct: pctOf('min_pct', FULL_BAND.minPct),
+    maxPct: pctOf('max_pct', FULL_BAND.maxPct),
+  };
+  return band.minPct < band.maxPct ? band : FULL_BAND;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,161 @@
+/** What the heatmap and the ladder show: window, grouping, types, venues, price band. */
+import type { ReplayPage } from '../../../client/index.js';
+import { Icon } from '../frame/icon.js';
+import { Popover } from '../frame/popover.js';
+import { usd } from '../state/format.js';
+import {
+  type Band,
+  FULL_BAND,
+  GROUPS,
+  PRESETS,
+  type Preset,
+  TYPES,
+  type TokenView,
+} from '../state/url.js';
+
+export type Facets = NonNullable<ReplayPage['facets']>;
+
+const BANDS: readonly { label: string; band: Band }[] = [
+  { label: '±2%', band: { minPct: -2, maxPct: 2 } },
+  { label: '±5%', band: { minPct: -5, maxPct: 5 } },
+  { label: '±10%', band: { minPct: -10, maxPct: 10 } },
+  { label: '±25%', band: { minPct: -25, maxPct: 25 } },
+  { label: 'Full', band: FULL_BAND },
+];
+const PRESET_S: Readonly<Record<Preset, number>> = {
+  '1h': 3600,
+  '6h': 21_600,
+  '24h': 86_400,
+  '7d': 604_800,
+  '30d': 2_592_000,
+};
+const GROUP_LABELS = { venue: 'Venue', type: 'Type', market: 'Market', all: 'One sum' } as const;
+
+interface FiltersProps {
+  view: TokenView;
+  /** Of the window; null: not known yet. */
+  facets: Facets | null;
+  /** How far the token's history reaches back, seconds; null: unknown. */
+  historyS: number | null;
+  onChange: (view: TokenView) => void;
+}
+
+export function Filters({ view, facets, historyS, onChange }: FiltersProps) {
+  const change = (part: Partial<TokenView>): void => onChange({ ...view, ...part });
+  const isFiltered = view.types.length + view.venues.length > 0;
+  return (
+    <div class="filters" role="toolbar" aria-label="Filters">
+      <div class="segments" role="group" aria-label="Window">
+        {PRESETS.map((preset, at) => (
+          <button
+            key={preset}
+            type="button"
+            aria-pressed={view.window === preset}
+            disabled={at > 0 && historyS !== null && PRESET_S[PRESETS[at - 1]] >= historyS}
+            onClick={() => change({ window: preset })}
+          >
+            {preset}
+          </button>
+        ))}
+        <button
+          type="button"
+          aria-pressed={view.window === 'all'}
+          title="All the history that there is"
+          onClick={() => change({ window: 'all' })}
+        >
+          All
+        </button>
+        {typeof view.window === 'object' && (
+          <button type="button" aria-pressed={true}>
+            Fixed
+          </button>
+        )}
+      </div>
+      <div class="segments" role="group" aria-label="Price band">
+        {BANDS.map(({ label, band }) => (
+          <button
+            key={label}
+            type="button"
+            aria-pressed={band.minPct === view.band.minPct && band.maxPct === view.band.maxPct}
+            onClick={() => change({ band })}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+      <label class="select">
+        <span>Split by</span>
+        <select
+          value={view.group}
+          onChange={(event) =>
+            change({ group: GROUPS.find((one) => one === event.currentTarget.value) ?? 'venue' })
+          }
+        >
+          {GROUPS.map((group) => (
+            <option key={group} value={group}>
+              {GROUP_LABELS[group]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Choices
+        name="Types"
+        facets={facets?.types ?? []}
+        chosen={view.types}
+        onChange={(types) => change({ types: TYPES.filter((one) => types.includes(one)) })}
+      />
+      <Choices
+        name="Venues"
+        facets={facets?.venues ?? []}
+        chosen={view.venues}
+        onChange={(venues) => change({ venues })}
+      />
+      {isFiltered && (
+        <button type="button" class="plain" onClick={() => change({ types: [], venues: [] })}>
+          <Icon name="close" />
+          Clear
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface ChoicesProps {
+  name: string;
+  facets: readonly { key: string; label: string; usd: number }[];
+  chosen: readonly string[];
+  onChange: (chosen: string[]) => void;
+}
+
+/** Several of a facet's values. */
+function Choices({ name, facets, chosen, onChange }: ChoicesProps) {
+  const sorted = facets.toSorted((a, b) => b.usd - a.usd);
+  const label = (
+    <>
+      {name}
+      <span class="note">{chosen.length === 0 ? 'all' : chosen.length}</span>
+      <Icon name="down" />
+    </>
+  );
+  return (
+    <Popover label={label} name={name}>
+      {sorted.length === 0 && <p class="note">Nothing in this window yet.</p>}
+      {sorted.map((facet) => (
+        <label key={facet.key} class="choice">
+          <input
+            type="checkbox"
+            checked={chosen.includes(facet.key)}
+            onChange={() => onChange(toggled(chosen, facet.key))}
+          />
+          <span>{facet.label}</span>
+          <span class="figure">{usd(facet.usd)}</span>
+        </label>
+      ))}
+    </Popover>
+  );
+}
+
+/** The list with the item, or without it where it was there. */
+export function toggled(list: readonly string[], item: string): string[] {
+  return list.includes(item) ? list.filter((one) => one !== item) : [...list, item];
+}

@@ -1,0 +1,70 @@
+/** A token's score, and what it is made of. */
+import type { Result } from '../../../client/index.js';
+import { percent, usd } from '../state/format.js';
+import { Meter } from './sparkline.js';
+
+/** Points that a token can have for depth and for balance: docs/definitions.md#score. */
+const MOST = { depth: 80, balance: 20 } as const;
+
+export function ScorePanel({ score }: { score: Result<'getScore'> }) {
+  const { service_score: value, score_msg: message, stale } = score;
+  const explain = score.explain ?? null;
+  return (
+    <section class="card score-card" aria-labelledby="score-title">
+      <header>
+        <h2 id="score-title">Score</h2>
+        {stale === true && <span class="chip warn">stale</span>}
+      </header>
+      {value === null ? (
+        <p class="note">{message ?? `No score: ${score.status}`}</p>
+      ) : (
+        <>
+          <div class="score-value">
+            <b>{value.toFixed(1)}</b>
+            <span class="note">of 100</span>
+          </div>
+          <p class="message">{message}</p>
+        </>
+      )}
+      {explain !== null && (
+        <table class="small">
+          <caption class="hidden">What the score is made of</caption>
+          <tbody>
+            {(['depth', 'balance'] as const).map((part) => (
+              <tr key={part}>
+                <th scope="row">{part === 'depth' ? 'Depth' : 'Balance'}</th>
+                <td class="wide">
+                  <Meter share={explain.components[part].points / MOST[part]} />
+                </td>
+                <td>
+                  {explain.components[part].points.toFixed(1)}
+                  <span class="note"> / {MOST[part]}</span>
+                </td>
+              </tr>
+            ))}
+            <tr>
+              <th scope="row">Support</th>
+              <td class="wide">
+                <Meter share={explain.support / (explain.depth || 1)} tone="support" />
+              </td>
+              <td>{usd(explain.support)}</td>
+            </tr>
+            <tr>
+              <th scope="row">Resistance</th>
+              <td class="wide">
+                <Meter share={explain.resistance / (explain.depth || 1)} tone="resistance" />
+              </td>
+              <td>{usd(explain.resistance)}</td>
+            </tr>
+          </tbody>
+        </table>
+      )}
+      {explain !== null && (
+        <p class="note">
+          Amounts are weighted by how near they lie to the price, within 25% of it. Balance:{' '}
+          {percent(explain.components.balance.value, 0)}.
+        </p>
+      )}
+    </section>
+  );
+}

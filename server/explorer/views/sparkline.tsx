@@ -1,0 +1,54 @@
+/** Small charts for rows of tables. */
+
+const WIDTH = 96;
+const HEIGHT = 22;
+
+interface SparklineProps {
+  values: readonly number[];
+  /** What it shows, for screen readers. */
+  label: string;
+}
+
+/** One bar a value, upwards or downwards from zero. */
+export function Bars({ values, label }: SparklineProps) {
+  const [least, greatest] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const spread = greatest - least || 1;
+  const yOf = (value: number): number => ((greatest - value) / spread) * HEIGHT;
+  const step = WIDTH / values.length;
+  const zero = yOf(0);
+  return (
+    <svg
+      class="bars"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+    >
+      {values.map((value, at) => {
+        const height = Math.max(Math.abs(yOf(value) - zero), value === 0 ? 0 : 0.75);
+        return (
+          <rect
+            key={at}
+            class={value < 0 ? 'down' : 'up'}
+            x={at * step + step * 0.1}
+            y={value < 0 ? zero : zero - height}
+            width={step * 0.8}
+            height={height}
+          />
+        );
+      })}
+      <line x1="0" x2={WIDTH} y1={zero} y2={zero} />
+    </svg>
+  );
+}
+
+/** A bar from the left, `share` of the width long. */
+export function Meter({ share, tone = 'plain' }: { share: number; tone?: string }) {
+  const width = Math.max(0, Math.min(1, share)) * 100;
+  return (
+    <span class={`share ${tone}`} aria-hidden="true">
+      <span style={{ width: `${width}%` }} />
+    </span>
+  );
+}

@@ -1,0 +1,103 @@
+/** A table whose columns sort it. */
+import type { ComponentChildren } from 'preact';
+
+export interface Column<Row> {
+  name: string;
+  label: string;
+  /** What the heading means, where the label does not say it. */
+  about?: string;
+  /** By what it sorts; absent: not at all. Nulls come last. */
+  by?: (row: Row) => number | string | null;
+  show: (row: Row, rank: number) => ComponentChildren;
+  /** Figures stand right. */
+  kind?: 'figure' | 'text' | 'chart';
+  /** Left out of narrow pages. */
+  isMinor?: boolean;
+}
+
+interface TableProps<Row> {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  /** Column, '-' before it where the least comes first; null: the order of the rows. */
+  sort: string | null;
+  onSort: (sort: string | null) => void;
+}
+
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns, rows, keyOf, sort, onSort } = props;
+  const sorted = sortedRows(rows, columns, sort);
+  return (
+    <div class="table-frame" tabIndex={0} role="region" aria-label={caption}>
+      <table class="board-table">
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th
+                key={column.name}
+                scope="col"
+                class={classOf(column)}
+                title={column.about}
+                aria-sort={orderOf(column.name, sort)}
+              >
+                {column.by === undefined ? (
+                  column.label
+                ) : (
+                  <button type="button" onClick={() => onSort(nextSort(column.name, sort))}>
+                    {column.label}
+                    <span class="order" aria-hidden="true" />
+                  </button>
+                )}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map((row, at) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column) => (
+                <td key={column.name} class={classOf(column)}>
+                  {column.show(row, at + 1)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The rows by a column, the greatest (of texts the first) on top unless '-' stands before its name. */
+export function sortedRows<Row>(
+  rows: readonly Row[],
+  columns: readonly Pick<Column<Row>, 'name' | 'by'>[],
+  sort: string | null,
+): readonly Row[] {
+  const by = columns.find(({ name }) => name === sort?.replace(/^-/, ''))?.by;
+  if (by === undefined) return rows;
+  const sign = sort?.startsWith('-') === true ? -1 : 1;
+  return rows.toSorted((one, other) => {
+    const [a, b] = [by(one), by(other)];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    if (typeof a === 'string') return sign * a.localeCompare(String(b));
+    return sign * ((b as number) - a);
+  });
+}
+
+/** One click sorts, the next turns the order round, the third gives the board's own. */
+function nextSort(name: string, sort: string | null): string | null {
+  if (sort === name) return `-${name}`;
+  return sort === `-${name}` ? null : name;
+}
+
+function orderOf(name: string, sort: string | null): 'ascending' | 'descending' | undefined {
+  if (sort === name) return 'descending';
+  return sort === `-${name}` ? 'ascending' : undefined;
+}
+
+function classOf({ kind = 'text', isMinor }: { kind?: string; isMinor?: boolean }): string {
+  return isMinor === true ? `${kind} minor` : kind;
+}

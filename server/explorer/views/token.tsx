@@ -1,0 +1,201 @@
+/** One token: its depth over time, and beside it the newest ladder, its venues and its score. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { FathomError, Result } from '../../../client/index.js';
+import { Empty, Failure, Loading } from '../frame/states.js';
+import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
+import { DepthChart } from '../ladder/depth-chart.js';
+import { newestLadder } from '../ladder/ladder.js';
+import { absoluteTime, age, price, shortAddress } from '../state/format.js';
+import { useDocument, useLast, useNowS } from '../state/load.js';
+import { filterOf, replayRequest, windowTimes } from '../state/requests.js';
+import {
+  attempt,
+  currentClient,
+  isLive,
+  noteFailure,
+  show,
+  theme as themeValue,
+} from '../state/session.js';
+import { type TokenView, tokenView } from '../state/url.js';
+import { useValue } from '../state/value.js';
+import { CopyButton } from './copy-button.js';
+import { type Facets, Filters, toggled } from './filters.js';
+import { RequestBar } from './request-bar.js';
+import { ScorePanel } from './score-panel.js';
+import { VenueSplit } from './venue-split.js';
+
+/** How many of the best tokens the page looks through for one with depth. */
+const CANDIDATES = 20;
+
+export function TokenPage({ view }: { view: TokenView }) {
+  const { address } = view;
+  return address === null ? <FirstToken /> : <Token key={address} view={view} address={address} />;
+}
+
+/** The best token that has depth, where the address names none. */
+function FirstToken() {
+  const { document: found, error } = useDocument(
+    'first token',
+    (client, signal) => client.getTokens({ limit: CANDIDATES }, { signal }),
+    true,
+  );
+  const first = found?.tokens.find((one) => one.last_snapshot_at !== null) ?? found?.tokens[0];
+  useEffect(() => {
+    if (first !== undefined) show(tokenView(first.address), 'replace');
+  }, [first]);
+  if (error !== null && found === null) return <Failure error={error} />;
+  if (found?.count === 0) {
+    return (
+      <Empty title="No tokens yet">
+        This server has no data. Bring some in with 'fathom import' or 'fathom ingest', or try the
+        simulated market of 'fathom demo'.
+      </Empty>
+    );
+  }
+  return <Loading what="tokens" />;
+}
+
+function Token({ view, address }: { view: TokenView; address: string }) {
+  const theme = useValue(themeValue);
+  const live = useValue(isLive);
+  const [facets, setFacets] = useState<Facets | null>(null);
+  const [failure, setFailure] = useState<FathomError | null>(null);
+  const tries = useValue(attempt);
+  const nowS = useNowS();
+  const { document: score, error } = useDocument(`score ${address}`, (client, signal) =>
+    client.getScore({ address, explain: true }, { signal }),
+  );
+  const coverage = useDocument(
+    `coverage ${address}`,
+    (client, signal) => client.getCoverage({ address }, { signal }),
+    false,
+  ).document;
+  const { types, venues, group, band } = view;
+  const filter = filterOf(view);
+  const filterName = `${types.join()} ${venues.join()}`;
+  const newestT = score?.data_time ?? null;
+  const { document: newest } = useDocument(
+    newestT === null ? null : `ladder ${address} ${newestT} ${filterName}`,
+    (client, signal) => {
+      const at = newestT ?? 0;
+      return client.getReplay(
+        { address, from: at, to: at + 1, group: 'venue', ...filter },
+        { signal },
+      );
+    },
+    false,
+  );
+  const made = useMemo(() => newest && newestLadder(newest), [newest]);
+  const ladder = useLast(made, address);
+
+  const firstS = coverage?.tiers.reduce<number | null>(
+    (least, tier) => Math.min(least ?? Infinity, tier.first_t),
+    null,
+  );
+  const historyFromS = firstS ?? null;
+  const times = windowTimes(view.window, historyFromS);
+  const shown = [address, times.from, times.to, group, filterName, band.minPct, band.maxPct].join(
+    ' ',
+  );
+  const asked = useMemo(
+    () => ({
+      window: times,
+      filter: { group, ...filter, min_pct: band.minPct, max_pct: band.maxPct },
+    }),
+    [shown],
+  );
+  useEffect(() => setFailure(null), [shown, tries]);
+  const client = currentClient();
+  if (error !== null && score === null) return <Failure error={error} />;
+  const isEmpty = coverage !== null && coverage.tiers.length === 0;
+  const change = (next: TokenView): void => show(next);
+  return (
+    <article class="token" aria-label={score?.symbol ?? address}>
+      <Head address={address} score={score} nowS={nowS} />
+      <Filters
+        view={view}
+        facets={facets}
+        historyS={historyFromS === null ? null : nowS - historyFromS}
+        onChange={change}
+      />
+      <div class="token-grid">
+        <section class="card heat-card" aria-label="Depth over time">
+          {isEmpty ? (
+            <Empty title="No depth yet">This token has no snapshot on this server.</Empty>
+          ) : failure !== null ? (
+            <Failure error={failure} />
+          ) : (
+            client !== null && (
+              <DepthHeatmap
+                client={client}
+                address={address}
+                window={asked.window}
+                filter={asked.filter}
+                theme={theme}
+                isLive={live}
+                onPage={(page) => {
+                  if (page.facets !== undefined) setFacets(page.facets);
+                }}
+                onFailure={(error) => {
+                  noteFailure(error as FathomError);
+                  setFailure(error as FathomError);
+                }}
+              />
+            )
+          )}
+        </section>
+        <aside class="side" aria-label="Now">
+          {ladder !== null ? (
+            <DepthChart ladder={ladder} />
+          ) : (
+            !isEmpty && (
+              <section class="card">
+                <Loading what="the ladder" />
+              </section>
+            )
+          )}
+          {score !== null && <ScorePanel score={score} />}
+          {ladder !== null && ladder.parts.length > 0 && (
+            <VenueSplit
+              ladder={ladder}
+              chosen={venues}
+              onToggle={(venue) => change({ ...view, venues: toggled(venues, venue) })}
+            />
+          )}
+        </aside>
+      </div>
+      <RequestBar request={replayRequest(view, historyFromS)} />
+    </article>
+  );
+}
+
+function Head(props: { address: string; score: Result<'getScore'> | null; nowS: number }) {
+  const { address, score, nowS } = props;
+  const dataTime = score?.data_time ?? null;
+  return (
+    <header class="token-head">
+      <h1>
+        {score?.symbol ?? shortAddress(address)}
+        <span class="name">{score?.name ?? ''}</span>
+      </h1>
+      <b class="price">{price(score?.service_current_price)}</b>
+      {score !== null && score.status !== 'available' && (
+        <span class="chip">{score.status.replaceAll('_', ' ')}</span>
+      )}
+      {score?.stale === true && <span class="chip warn">stale</span>}
+      <span class="address">
+        <code title={address}>{shortAddress(address)}</code>
+        <CopyButton text={() => address} label="Copy the address" iconOnly={true} />
+      </span>
+      {dataTime !== null && (
+        <time
+          class="note"
+          dateTime={new Date(dataTime * 1000).toISOString()}
+          title={absoluteTime(dataTime)}
+        >
+          {age(nowS - dataTime)} old
+        </time>
+      )}
+    </header>
+  );
+}

@@ -1,0 +1,41 @@
+/** Who holds the depth near the price; each row filters by its venue. */
+import { usd } from '../state/format.js';
+import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
+
+interface VenueSplitProps {
+  ladder: Ladder;
+  chosen: readonly string[];
+  onToggle: (venue: string) => void;
+}
+
+export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
+  const { parts } = ladder;
+  const most = Math.max(1, ...parts.flatMap((one) => [one.supportUsd, one.resistanceUsd]));
+  return (
+    <section class="card" aria-labelledby="venues-title">
+      <header>
+        <h2 id="venues-title">Venues</h2>
+        <span class="note">within {NEAR_PCT}% of the price</span>
+      </header>
+      <ul class="venues">
+        {parts.map(({ key, label, supportUsd, resistanceUsd }) => (
+          <li key={key}>
+            <button
+              type="button"
+              aria-pressed={chosen.includes(key)}
+              title={`${label}: ${usd(supportUsd)} support, ${usd(resistanceUsd)} resistance`}
+              onClick={() => onToggle(key)}
+            >
+              <span class="label">{label}</span>
+              <span class="pair" aria-hidden="true">
+                <i class="support" style={{ width: `${(supportUsd / most) * 50}%` }} />
+                <i class="resistance" style={{ width: `${(resistanceUsd / most) * 50}%` }} />
+              </span>
+              <span class="figure">{usd(supportUsd + resistanceUsd)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
