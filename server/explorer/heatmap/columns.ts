@@ -1,0 +1,56 @@
+/** A page of replay as columns of the picture: one a snapshot, one place a bin. */
+import type { ArrowPage } from '../../../client/index.js';
+import { codeOf } from './amounts.js';
+
+/** The ladder (docs/definitions.md#ladder): its lowest bin, and how many there are. */
+export const MIN_BIN = -232;
+export const BIN_COUNT = 475;
+/** The height of a bin in the logarithm of the price. */
+export const LN_BIN = Math.log(1.01);
+
+export interface Column {
+  t: number;
+  tier: ArrowPage['snapshots'][number]['tier'];
+  priceUsd: number;
+  lnPrice: number;
+  /** Bins with an amount; `lastBin` is below `firstBin` where there are none. */
+  firstBin: number;
+  lastBin: number;
+  /** Codes (amounts.ts) of support and resistance in turn, from MIN_BIN on. */
+  codes: Uint16Array;
+}
+
+/** Cells of one bin are added up, whatever the page's grouping. */
+export function columnsOf(page: ArrowPage): Column[] {
+  const values = (name: string) => page.table.getChild(name)?.toArray() as ArrayLike<number>;
+  const bins = values('bin');
+  const support = values('support_usd');
+  const resistance = values('resistance_usd');
+  const usd = new Float64Array(2 * BIN_COUNT);
+  let row = 0;
+  return page.snapshots.map(({ t, tier, price_usd: priceUsd, cells }) => {
+    usd.fill(0);
+    let firstBin = Infinity;
+    let lastBin = -Infinity;
+    for (const end = row + cells; row < end; row++) {
+      const bin = bins[row];
+      usd[2 * (bin - MIN_BIN)] += support[row];
+      usd[2 * (bin - MIN_BIN) + 1] += resistance[row];
+      firstBin = Math.min(firstBin, bin);
+      lastBin = Math.max(lastBin, bin);
+    }
+    const codes = Uint16Array.from(usd, codeOf);
+    return { t, tier, priceUsd, lnPrice: Math.log(priceUsd), firstBin, lastBin, codes };
+  });
+}
+
+/** The bin that `lnPrice` lies in; the column may have no place for it. */
+export function binAt(column: Column, lnPrice: number): number {
+  return Math.floor((lnPrice - column.lnPrice) / LN_BIN + 0.5);
+}
+
+/** Codes of support and resistance in a bin; none outside the ladder. */
+export function codesAt({ codes }: Column, bin: number): [support: number, resistance: number] {
+  const at = 2 * (bin - MIN_BIN);
+  return [codes[at] ?? 0, codes[at + 1] ?? 0];
+}

@@ -1,0 +1,150 @@
+/** Axes, grid and price line, over the cells. */
+import type { Held } from './history.js';
+import { priceText, priceTicks, timeTicks } from './ticks.js';
+import { type View, xOf, yOf } from './view.js';
+
+/** Measures of the axes in CSS pixels; heatmap.css leaves the same room. */
+export const PRICE_AXIS_PX = 68;
+export const TIME_AXIS_PX = 26;
+const MIN_TIME_TICK_PX = 84;
+const MIN_PRICE_TICK_PX = 34;
+/** Height of the newest price's tag. */
+const LAST_PRICE_PX = 18;
+
+/** Colours and font as the page has them. */
+export interface Style {
+  text: string;
+  textSoft: string;
+  line: string;
+  price: string;
+  ground: string;
+  font: string;
+}
+
+export function styleOf(element: HTMLElement): Style {
+  const css = getComputedStyle(element);
+  const value = (name: string) => css.getPropertyValue(name).trim();
+  return {
+    text: value('--text'),
+    textSoft: value('--text-soft'),
+    line: value('--line'),
+    price: value('--price'),
+    ground: value('--canvas'),
+    font: `11px ${css.fontFamily}`,
+  };
+}
+
+export interface OverlayFrame {
+  view: View;
+  held: readonly Held[];
+  pixelRatio: number;
+  style: Style;
+}
+
+export function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): void {
+  const context = canvas.getContext('2d');
+  if (context === null) return;
+  const { pixelRatio } = frame;
+  const width = canvas.width / pixelRatio - PRICE_AXIS_PX;
+  const height = canvas.height / pixelRatio - TIME_AXIS_PX;
+  context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.font = frame.style.font;
+  drawAxes(context, frame, width, height);
+  context.save();
+  context.beginPath();
+  context.rect(0, 0, width, height);
+  context.clip();
+  drawPrice(context, frame, width, height);
+  context.restore();
+  drawLastPrice(context, frame, width, height);
+}
+
+function drawAxes(
+  context: CanvasRenderingContext2D,
+  { view, held, style }: OverlayFrame,
+  width: number,
+  height: number,
+): void {
+  context.lineWidth = 1;
+  context.textBaseline = 'middle';
+  context.textAlign = 'center';
+  for (const { at, label, isStrong = false } of timeTicks(view, width / MIN_TIME_TICK_PX)) {
+    const x = Math.round(xOf(view, at) * width) + 0.5;
+    grid(context, isStrong, x, 0, x, height + 4);
+    context.fillStyle = isStrong ? style.text : style.textSoft;
+    const half = context.measureText(label).width / 2;
+    if (x - half > 0 && x + half < width + PRICE_AXIS_PX) context.fillText(label, x, height + 15);
+  }
+  context.textAlign = 'left';
+  context.fillStyle = style.textSoft;
+  const last = held.at(-1);
+  const lastY = last === undefined ? -Infinity : (1 - yOf(view, last.lnPrice)) * height;
+  for (const { at, label } of priceTicks(view, MIN_PRICE_TICK_PX / height)) {
+    const y = Math.round((1 - yOf(view, at)) * height) + 0.5;
+    grid(context, false, 0, y, width + 4, y);
+    const isFree = y > 6 && y < height - 4 && Math.abs(y - lastY) > LAST_PRICE_PX / 2 + 5;
+    if (isFree) context.fillText(label, width + 9, y);
+  }
+  context.strokeStyle = style.line;
+  context.strokeRect(-0.5, -0.5, width + 1, height + 1);
+}
+
+function grid(
+  context: CanvasRenderingContext2D,
+  isStrong: boolean,
+  ...[fromX, fromY, toX, toY]: [number, number, number, number]
+): void {
+  context.strokeStyle = isStrong ? 'rgb(128 140 155 / 34%)' : 'rgb(128 140 155 / 14%)';
+  context.beginPath();
+  context.moveTo(fromX, fromY);
+  context.lineTo(toX, toY);
+  context.stroke();
+}
+
+/** From snapshot to snapshot; the last one before a gap goes on as long as its cells do. */
+function drawPrice(
+  context: CanvasRenderingContext2D,
+  { view, held, style }: OverlayFrame,
+  width: number,
+  height: number,
+): void {
+  const line = new Path2D();
+  for (const [i, { t, until, lnPrice }] of held.entries()) {
+    const [before, next] = [held.at(i - 1), held.at(i + 1)];
+    if ((next?.t ?? until) < view.from) continue;
+    const y = (1 - yOf(view, lnPrice)) * height;
+    if (i > 0 && before?.until === t) line.lineTo(xOf(view, t) * width, y);
+    else line.moveTo(xOf(view, t) * width, y);
+    if (next?.t !== until) line.lineTo(xOf(view, until) * width, y);
+    if (t > view.to) break;
+  }
+  context.lineJoin = 'round';
+  context.globalAlpha = 0.55;
+  context.strokeStyle = style.ground;
+  context.lineWidth = 4;
+  context.stroke(line);
+  context.globalAlpha = 1;
+  context.strokeStyle = style.price;
+  context.lineWidth = 1.5;
+  context.stroke(line);
+}
+
+/** The newest price, on the axis. */
+function drawLastPrice(
+  context: CanvasRenderingContext2D,
+  { view, held, style }: OverlayFrame,
+  width: number,
+  height: number,
+): void {
+  const last = held.at(-1);
+  if (last === undefined) return;
+  const y = (1 - yOf(view, last.lnPrice)) * height;
+  if (y < 0 || y > height) return;
+  context.fillStyle = style.price;
+  context.beginPath();
+  context.roundRect(width + 3, y - LAST_PRICE_PX / 2, PRICE_AXIS_PX - 5, LAST_PRICE_PX, 3);
+  context.fill();
+  context.fillStyle = style.ground;
+  context.fillText(priceText(last.priceUsd), width + 9, y);
+}

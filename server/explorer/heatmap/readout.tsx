@@ -1,0 +1,103 @@
+/** The cursor's lines, and what lies under it. */
+import type { Cursor } from './picture.js';
+import type { Share } from './split.js';
+import { priceText, timeText, usdText } from './ticks.js';
+
+/** What is known of the split: not asked yet, or why it is missing. */
+export type Split = Share[] | 'waiting' | 'failed';
+
+interface ReadoutProps {
+  cursor: Cursor;
+  split: Split;
+}
+
+export function Readout({ cursor, split }: ReadoutProps) {
+  const { at, snapshot } = cursor;
+  const left = `${100 * at.x}%`;
+  const top = `${100 * (1 - at.y)}%`;
+  const sides = [at.x > 0.5 ? 'is-left' : 'is-right', at.y < 0.5 ? 'is-above' : 'is-below'];
+  return (
+    <div class="heatmap-cursor" aria-hidden="true">
+      <div class="heatmap-line-time" style={{ left }} />
+      <div class="heatmap-line-price" style={{ top }} />
+      <span class="heatmap-tag heatmap-tag-time" style={{ left: `clamp(54px, ${left}, 100%)` }}>
+        {timeText(cursor.t)}
+      </span>
+      <span class="heatmap-tag heatmap-tag-price" style={{ top }}>
+        {priceText(Math.exp(cursor.lnPrice))}
+      </span>
+      <div class={`heatmap-readout ${sides.join(' ')}`} style={{ '--left': left, '--top': top }}>
+        {snapshot === null ? (
+          <p>No data at this time</p>
+        ) : (
+          <Amounts cursor={cursor} split={split} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Amounts({ cursor, split }: ReadoutProps) {
+  const { snapshot, bin, supportUsd, resistanceUsd } = cursor;
+  if (snapshot === null) return null;
+  return (
+    <>
+      <p class="heatmap-readout-head">
+        <b>{priceText(snapshot.priceUsd * 1.01 ** bin)}</b>
+        <span>{distanceText(bin)}</span>
+      </p>
+      <p class="heatmap-readout-soft">
+        {timeText(snapshot.t)}, price {priceText(snapshot.priceUsd)}
+      </p>
+      <table>
+        <tbody>
+          <tr class="heatmap-readout-total">
+            <th scope="row">{sideOf(cursor)}</th>
+            <td class="heatmap-support">{supportUsd > 0 ? usdText(supportUsd) : ''}</td>
+            <td class="heatmap-resistance">{resistanceUsd > 0 ? usdText(resistanceUsd) : ''}</td>
+          </tr>
+          {Array.isArray(split) &&
+            split.map((share) => (
+              <tr key={share.label}>
+                <th scope="row">{share.label}</th>
+                <td>{share.supportUsd > 0 ? usdText(share.supportUsd) : ''}</td>
+                <td>{share.resistanceUsd > 0 ? usdText(share.resistanceUsd) : ''}</td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+      {split === 'failed' && <p class="heatmap-readout-soft">The split is not to be had now</p>}
+    </>
+  );
+}
+
+function sideOf({ supportUsd, resistanceUsd }: Cursor): string {
+  if (supportUsd > 0 && resistanceUsd > 0) return 'Support, resistance';
+  if (supportUsd > 0) return 'Support';
+  return resistanceUsd > 0 ? 'Resistance' : 'No depth';
+}
+
+function distanceText(bin: number): string {
+  const percent = 100 * (1.01 ** bin - 1);
+  const text = Math.abs(percent).toFixed(Math.abs(percent) < 100 ? 1 : 0);
+  return bin === 0 ? 'at the price' : `${percent < 0 ? '\u2212' : '+'}${text}%`;
+}
+
+/** The same as one sentence, for those who hear it. */
+export function spokenText(
+  { snapshot, bin, supportUsd, resistanceUsd, t }: Cursor,
+  split: Split,
+): string {
+  if (snapshot === null) return `${timeText(t)}: no data`;
+  const amounts = [
+    supportUsd > 0 && `support ${usdText(supportUsd)}`,
+    resistanceUsd > 0 && `resistance ${usdText(resistanceUsd)}`,
+  ].filter(Boolean);
+  const shares = Array.isArray(split)
+    ? split.map((share) => `${share.label} ${usdText(share.supportUsd + share.resistanceUsd)}`)
+    : [];
+  const price = priceText(snapshot.priceUsd * 1.01 ** bin);
+  const what = amounts.length === 0 ? 'no depth' : amounts.join(', ');
+  const list = shares.length === 0 ? '' : `: ${shares.join(', ')}`;
+  return `${timeText(snapshot.t)}, ${price}, ${distanceText(bin)}: ${what}${list}`;
+}

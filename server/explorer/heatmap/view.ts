@@ -1,0 +1,109 @@
+/** The part of time and price that is looked at, and the way from it to pixels. */
+import { LN_BIN } from './columns.js';
+import type { Extent, Held } from './history.js';
+
+/** Epoch seconds across, logarithms of prices upwards. */
+export type View = Extent;
+
+/** No closer than this. */
+const MIN_SPAN_S = 120;
+const MIN_SPAN_LN = 6 * LN_BIN;
+/** A view whose right end is this near to that of the data, as a share of its span, follows it. */
+const FOLLOWS_WITHIN = 0.005;
+
+/** Zooms about a point, given as shares of width (from the left) and height (from the bottom). */
+export function zoomed(view: View, at: Point, factor: { time?: number; price?: number }): View {
+  const { time = 1, price = 1 } = factor;
+  const spanS = Math.max(MIN_SPAN_S, (view.to - view.from) * time);
+  const spanLn = Math.max(MIN_SPAN_LN, (view.lnHigh - view.lnLow) * price);
+  const from = view.from + at.x * (view.to - view.from - spanS);
+  const lnLow = view.lnLow + at.y * (view.lnHigh - view.lnLow - spanLn);
+  return { from, to: from + spanS, lnLow, lnHigh: lnLow + spanLn };
+}
+
+/** Moves by shares of width and height. */
+export function panned(view: View, by: Point): View {
+  const dt = by.x * (view.to - view.from);
+  const dLn = by.y * (view.lnHigh - view.lnLow);
+  return {
+    from: view.from + dt,
+    to: view.to + dt,
+    lnLow: view.lnLow + dLn,
+    lnHigh: view.lnHigh + dLn,
+  };
+}
+
+/** The view kept inside, moved before it is cut. */
+export function clamped(view: View, inside: Extent): View {
+  const [from, to] = kept(view.from, view.to, inside.from, inside.to);
+  const [lnLow, lnHigh] = kept(view.lnLow, view.lnHigh, inside.lnLow, inside.lnHigh);
+  return { from, to, lnLow, lnHigh };
+}
+
+function kept(low: number, high: number, min: number, max: number): [number, number] {
+  if (high - low >= max - min) return [min, max];
+  const by = Math.max(0, min - low) - Math.max(0, high - max);
+  return [low + by, high + by];
+}
+
+/** The view after the data grew: as it was, or along with the data's right end where it was there. */
+export function followed(view: View, before: Extent, after: Extent): View {
+  const span = view.to - view.from;
+  if (covers(view, before)) return { ...view, from: after.from, to: after.to };
+  if (before.to - view.to > FOLLOWS_WITHIN * span) return view;
+  return { ...view, from: after.to - span, to: after.to };
+}
+
+function covers(view: View, extent: Extent): boolean {
+  const slack = FOLLOWS_WITHIN * (view.to - view.from);
+  return view.from <= extent.from + slack && view.to >= extent.to - slack;
+}
+
+/** Shares of width and height, or of pixels. */
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export function timeAt(view: View, x: number): number {
+  return view.from + x * (view.to - view.from);
+}
+
+/** @param y share of the height, from the bottom */
+export function lnPriceAt(view: View, y: number): number {
+  return view.lnLow + y * (view.lnHigh - view.lnLow);
+}
+
+/** Share of the width. */
+export function xOf(view: View, t: number): number {
+  return (t - view.from) / (view.to - view.from);
+}
+
+/** Share of the height, from the bottom. */
+export function yOf(view: View, lnPrice: number): number {
+  return (lnPrice - view.lnLow) / (view.lnHigh - view.lnLow);
+}
+
+/**
+ * For each column of pixels the index of its first snapshot and the number of them: those that begin in
+ * it, else the one that is still drawn in its middle. A gap is 1 and 0, times before all snapshots 0 and 0.
+ */
+export function spansOf(view: View, held: readonly Held[], widthPx: number): Uint32Array {
+  const spans = new Uint32Array(2 * widthPx);
+  const secondsPerPx = (view.to - view.from) / widthPx;
+  let next = 0;
+  while (next < held.length && held[next].t < view.from) next++;
+  for (let x = 0; x < widthPx; x++) {
+    const end = view.from + (x + 1) * secondsPerPx;
+    const first = next;
+    while (next < held.length && held[next].t < end) next++;
+    if (next > first) {
+      spans.set([first, next - first], 2 * x);
+    } else if (first > 0 && held[first - 1].until > end - secondsPerPx / 2) {
+      spans.set([first - 1, 1], 2 * x);
+    } else {
+      spans[2 * x] = Math.min(1, first);
+    }
+  }
+  return spans;
+}

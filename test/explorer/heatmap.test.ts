@@ -1,0 +1,374 @@
+/** The heatmap without a browser: pages to columns, what is held, projection, scale, ticks, loading. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fathomClient } from '../../client/index.js';
+import * as ladder from '../../compute/ladder.js';
+import { codeOf, Histogram, shadeOf, usdOf } from '../../server/explorer/heatmap/amounts.js';
+import * as columns from '../../server/explorer/heatmap/columns.js';
+import type { Column } from '../../server/explorer/heatmap/columns.js';
+import { History } from '../../server/explorer/heatmap/history.js';
+import {
+  fetchPages,
+  fetchSince,
+  type Part,
+  plan,
+  type Source,
+} from '../../server/explorer/heatmap/loader.js';
+import { Splits } from '../../server/explorer/heatmap/split.js';
+import { priceTicks, timeTicks } from '../../server/explorer/heatmap/ticks.js';
+import {
+  clamped,
+  followed,
+  lnPriceAt,
+  spansOf,
+  timeAt,
+  type View,
+  zoomed,
+} from '../../server/explorer/heatmap/view.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import {
+  KEY,
+  NOW_S,
+  startTestService,
+  steadyStore,
+  type TestService,
+  WIDE_MINT,
+} from '../support/service.js';
+
+const { signal } = new AbortController();
+const FROM = NOW_S - 86_400;
+const SNAPSHOTS = 700;
+
+let service: TestService;
+let source: Source;
+beforeAll(async () => {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', WIDE_MINT, steadyStore(SNAPSHOTS, 60), { perSegment: 24 });
+  service = await startTestService({ depth });
+  const client = fathomClient({ url: service.server.url, key: KEY });
+  source = { client, address: WIDE_MINT, parameters: { group: 'all', from: FROM, to: NOW_S + 1 } };
+});
+afterAll(() => service.stop());
+
+async function load(maxSnapshots = 10_000): Promise<{ parts: Part[]; isCut: boolean }> {
+  const planned = await plan(source, maxSnapshots, signal);
+  const parts: Part[] = [];
+  for await (const part of fetchPages(source, planned, signal)) parts.push(part);
+  return { parts, isCut: planned.isCut };
+}
+
+/** A column of one cell at bin 0, told apart by its amount. */
+function column(t: number, usd = 1000, more: Partial<Column> = {}): Column {
+  const codes = new Uint16Array(2 * columns.BIN_COUNT);
+  codes[-2 * columns.MIN_BIN] = codeOf(usd);
+  const place = { firstBin: 0, lastBin: 0, priceUsd: 100, lnPrice: Math.log(100) };
+  return { t, tier: 'raw', ...place, codes, ...more };
+}
+
+describe('amounts', () => {
+  it('come back from their codes within 0.04%, and none is none', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.01, max: 9e13, noNaN: true }), (usd) => {
+        expect(Math.abs(usdOf(codeOf(usd)) / usd - 1)).toBeLessThan(0.0004);
+      }),
+    );
+    expect([codeOf(0), usdOf(0), codeOf(1e300)]).toEqual([0, 0, 65_535]);
+  });
+
+  it('span a scale by percentiles that forgets what has gone', () => {
+    const histogram = new Histogram();
+    const codes = Uint16Array.from({ length: 1000 }, (_, i) => codeOf(14 * 1.01 ** i));
+    const outlier = Uint16Array.from({ length: 1000 }, () => codeOf(1e12));
+    histogram.count(codes, 1);
+    const scale = histogram.scale();
+    // 30% of the amounts are below 14 * 1.01^300 = 277 USD, 99.7% below 14 * 1.01^997 = 285,000.
+    expect(scale).toEqual({ lowUsd: 200, highUsd: 500_000 });
+    histogram.count(outlier, 1);
+    expect(histogram.scale().highUsd).toBeGreaterThan(1e11);
+    histogram.count(outlier, -1);
+    expect(histogram.scale()).toEqual(scale);
+    expect([50, 200, 10_000, 500_000, 1e9].map((usd) => shadeOf(usd, scale).toFixed(3))).toEqual([
+      ...['0.000', '0.000', '0.500'],
+      ...['1.000', '1.000'],
+    ]);
+  });
+});
+
+describe('columns', () => {
+  it('stand on the ladder of the API', () => {
+    expect([columns.MIN_BIN, columns.BIN_COUNT]).toEqual([ladder.MIN_BIN, ladder.BIN_COUNT]);
+    expect(columns.LN_BIN).toBe(Math.log(ladder.BIN_RATIO));
+  });
+
+  it.each(['all', 'venue'] as const)(
+    'of Arrow pages hold what JSON pages hold (%s)',
+    async (group) => {
+      const { client, parameters } = source;
+      const asked = { ...parameters, group, to: NOW_S - 41_000, min_pct: -20, max_pct: 30 };
+      const made: Column[] = [];
+      for await (const page of client.replayArrow(WIDE_MINT, asked)) {
+        made.push(...columns.columnsOf(page));
+      }
+      let seen = 0;
+      for await (const one of client.snapshots(WIDE_MINT, asked)) {
+        const column = made[seen++];
+        expect([column.t, column.tier, column.priceUsd]).toEqual([one.t, one.tier, one.priceUsd]);
+        const sums = new Map<number, [number, number]>();
+        for (const [i, bin] of one.bin.entries()) {
+          const [support, resistance] = sums.get(bin) ?? [0, 0];
+          sums.set(bin, [support + one.supportUsd[i], resistance + one.resistanceUsd[i]]);
+        }
+        expect([column.firstBin, column.lastBin]).toEqual([-22, 26]);
+        for (let bin = -300; bin <= 300; bin++) {
+          expect(columns.codesAt(column, bin)).toEqual((sums.get(bin) ?? [0, 0]).map(codeOf));
+        }
+      }
+      expect([made.length, seen > 10]).toEqual([seen, true]);
+    },
+  );
+
+  it('find the bin of a price as the ladder does', () => {
+    for (let price = 20; price < 500; price *= 1.003) {
+      expect(columns.binAt(column(0), Math.log(price))).toBe(ladder.binOfPrice(price, 100));
+    }
+  });
+});
+
+describe('the history', () => {
+  it('holds after any pages what the newest of them say, each in a place of its own', () => {
+    const page = fc
+      .tuple(fc.nat(40), fc.integer({ min: 1, max: 15 }), fc.uniqueArray(fc.nat(14)))
+      .map(([from, length, times]) => ({
+        from,
+        to: from + length,
+        times: times.filter((t) => t < length).map((t) => from + t),
+      }));
+    const max = 20;
+    fc.assert(
+      fc.property(fc.array(page, { maxLength: 12 }), (pages) => {
+        const history = new History(max);
+        let expected = new Map<number, number>();
+        for (const [i, { from, to, times }] of pages.entries()) {
+          times.sort((a, b) => a - b);
+          history.replace(
+            from,
+            to,
+            times.map((t) => column(t, 10 + i)),
+          );
+          for (const t of [...expected.keys()]) if (t >= from && t < to) expected.delete(t);
+          for (const t of times) expected.set(t, codeOf(10 + i));
+          const newest = [...expected].sort(([a], [b]) => a - b).slice(-max);
+          expected = new Map(newest);
+          const { held } = history;
+          const amounts = held.map((one) => [one.t, columns.codesAt(one, 0)[0]]);
+          expect(amounts).toEqual(newest);
+          const slots = new Set(held.map(({ slot }) => slot));
+          expect(slots.size).toBe(held.length);
+          expect([...slots].every((slot) => slot >= 0 && slot < max)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it('takes what came twice once, and lets coarse snapshots go that gave way', () => {
+    const history = new History();
+    history.replace(0, 4000, [column(900, 1, { tier: '15m' }), column(1800, 2, { tier: '15m' })]);
+    history.replace(1800, 5000, [column(2000, 3), column(2060, 4)]);
+    history.replace(2060, 6000, [column(2060, 5), column(2120, 6)]);
+    const amounts = history.held.map((one) => [
+      one.t,
+      Math.round(usdOf(columns.codesAt(one, 0)[0])),
+    ]);
+    expect(amounts).toEqual([
+      [900, 1],
+      [2000, 3],
+      [2060, 5],
+      [2120, 6],
+    ]);
+    history.dropBefore(2060);
+    expect(history.held.map(({ t }) => t)).toEqual([2060, 2120]);
+  });
+
+  it('ends a snapshot at the next one, or after an interval where a gap begins', () => {
+    const history = new History();
+    // The example of docs/definitions.md#coverage.
+    history.replace(
+      0,
+      1000,
+      [0, 60, 120, 400, 460].map((t) => column(t)),
+    );
+    expect(history.intervalS).toBe(60);
+    expect(history.held.map(({ until }) => until)).toEqual([60, 120, 180, 460, 520]);
+    const at = (t: number) => history.at(t)?.t ?? null;
+    expect([-1, 0, 59, 60, 179, 180, 399, 400, 519, 520].map(at)).toEqual([
+      ...[null, 0, 0, 60, 120],
+      ...[null, null, 400, 460, null],
+    ]);
+    history.replace(-9000, 0, [column(-7200, 1, { tier: '1h' }), column(-3600, 1, { tier: '1h' })]);
+    expect(history.held.slice(0, 2).map(({ until }) => until)).toEqual([-3600, 0]);
+  });
+
+  it('reaches as far in price as its cells', () => {
+    const history = new History();
+    history.replace(0, 9, [column(0, 1, { firstBin: -3, lastBin: 5 }), column(5)]);
+    const { lnLow = 0, lnHigh = 0, from, to } = history.extent() ?? {};
+    expect([from, to]).toEqual([0, 10]);
+    expect(Math.exp(lnLow)).toBeCloseTo(100 * 1.01 ** -3.5, 9);
+    expect(Math.exp(lnHigh)).toBeCloseTo(100 * 1.01 ** 5.5, 9);
+  });
+});
+
+const VIEW: View = { from: 1000, to: 9000, lnLow: 4, lnHigh: 5 };
+
+describe('the view', () => {
+  it('keeps the point that it zooms about, and stays inside', () => {
+    const share = fc.double({ min: 0, max: 1, noNaN: true });
+    const factor = fc.double({ min: 0.1, max: 10, noNaN: true });
+    fc.assert(
+      fc.property(share, share, factor, factor, (x, y, time, price) => {
+        const after = zoomed(VIEW, { x, y }, { time, price });
+        expect(timeAt(after, x)).toBeCloseTo(timeAt(VIEW, x), 6);
+        expect(lnPriceAt(after, y)).toBeCloseTo(lnPriceAt(VIEW, y), 9);
+        expect(after.to - after.from).toBeCloseTo(8000 * time, 6);
+        const inside = clamped(after, VIEW);
+        expect(inside.from).toBeGreaterThanOrEqual(VIEW.from);
+        expect(inside.to).toBeLessThanOrEqual(VIEW.to);
+        const span = Math.min(8000, 8000 * time);
+        expect(inside.to - inside.from).toBeCloseTo(span, 6);
+      }),
+    );
+  });
+
+  it('goes along with new data from their end, and stays where one looks elsewhere', () => {
+    const after = { ...VIEW, from: 1100, to: 9100 };
+    const times = (view: View) => [view.from, view.to];
+    expect(times(followed(VIEW, VIEW, after))).toEqual([1100, 9100]);
+    expect(times(followed({ ...VIEW, from: 8000 }, VIEW, after))).toEqual([8100, 9100]);
+    expect(times(followed({ ...VIEW, from: 3000, to: 4000 }, VIEW, after))).toEqual([3000, 4000]);
+  });
+
+  it('names for each column of pixels the snapshots that it shows', () => {
+    const time = fc.uniqueArray(fc.integer({ min: 0, max: 10_000 }), { maxLength: 80 });
+    fc.assert(
+      fc.property(time, fc.integer({ min: 1, max: 64 }), (times, widthPx) => {
+        const history = new History();
+        times.sort((a, b) => a - b);
+        history.replace(
+          0,
+          20_000,
+          times.map((t) => column(t)),
+        );
+        const { held } = history;
+        const spans = spansOf(VIEW, held, widthPx);
+        for (let x = 0; x < widthPx; x++) {
+          const [begin, middle, end] = [0, 0.5, 1].map((part) =>
+            timeAt(VIEW, (x + part) / widthPx),
+          );
+          const begun = held.filter(({ t }) => t >= begin - 1e-9 && t < end - 1e-9);
+          const drawn = held.filter(({ t, until }) => t < begin && until > middle);
+          const shown = held.slice(spans[2 * x], spans[2 * x] + spans[2 * x + 1]);
+          expect(shown.map(({ t }) => t)).toEqual(
+            (begun.length > 0 ? begun : drawn).map(({ t }) => t),
+          );
+          const isGap = shown.length === 0 && spans[2 * x] === 1;
+          expect(isGap).toBe(shown.length === 0 && held.some(({ t }) => t < begin));
+        }
+      }),
+    );
+  });
+});
+
+describe('the axes', () => {
+  it('have round times, those at midnight strong', () => {
+    for (const [spanS, stepS] of [
+      [600, 60],
+      [5400, 600],
+      [86_400, 10_800],
+      [7 * 86_400, 86_400],
+    ]) {
+      const ticks = timeTicks({ ...VIEW, from: NOW_S - spanS, to: NOW_S }, 10);
+      expect(Math.abs(ticks.length - spanS / stepS)).toBeLessThanOrEqual(1);
+      for (const { at, isStrong = false } of ticks) {
+        expect(at).toBeGreaterThanOrEqual(NOW_S - spanS);
+        const local = new Date(at * 1000);
+        const secondOfDay = local.getHours() * 3600 + local.getMinutes() * 60 + local.getSeconds();
+        expect([secondOfDay % stepS, secondOfDay === 0]).toEqual([0, isStrong]);
+      }
+    }
+  });
+
+  it('have round prices, far enough apart, whatever they span', () => {
+    const price = fc.double({ min: 1e-7, max: 1e5, noNaN: true });
+    const ratio = fc.double({ min: 1.06, max: 5000, noNaN: true });
+    fc.assert(
+      fc.property(price, ratio, (low, factor) => {
+        const [lnLow, lnHigh] = [Math.log(low), Math.log(low * factor)];
+        const ticks = priceTicks({ ...VIEW, lnLow, lnHigh }, 0.08);
+        for (const [i, { at, label }] of ticks.entries()) {
+          expect(at).toBeGreaterThanOrEqual(lnLow - 1e-6);
+          expect(at).toBeLessThanOrEqual(lnHigh + 1e-6);
+          expect(Number(label.replaceAll(',', '')) / Math.exp(at)).toBeCloseTo(1, 6);
+          const before = ticks[i - 1]?.at ?? -Infinity;
+          expect((at - before) / (lnHigh - lnLow)).toBeGreaterThan(0.079);
+        }
+      }),
+    );
+    const labels = (low: number, high: number) =>
+      priceTicks({ ...VIEW, lnLow: Math.log(low), lnHigh: Math.log(high) }, 0.08).map(
+        ({ label }) => label,
+      );
+    expect(labels(101, 149)).toEqual([
+      '105',
+      '110',
+      '115',
+      '120',
+      '125',
+      '130',
+      '135',
+      '140',
+      '145',
+    ]);
+    expect(labels(10, 1100).slice(0, 4)).toEqual(['10', '15', '30', '60']);
+  });
+});
+
+describe('loading', () => {
+  it('fetches the pages of a window once each, the newest first', async () => {
+    const { parts, isCut } = await load();
+    expect([parts.length, isCut]).toEqual([3, false]);
+    const seen: number[] = [];
+    for (const [i, { from, to, columns: held }] of parts.entries()) {
+      expect(to).toBe(i === 0 ? NOW_S + 1 : parts[i - 1].from);
+      expect(held.every(({ t }) => t >= from && t < to)).toBe(true);
+      seen.unshift(...held.map(({ t }) => t));
+    }
+    const all = Array.from({ length: SNAPSHOTS }, (_, i) => NOW_S - (SNAPSHOTS - 1 - i) * 60);
+    expect(seen).toEqual(all);
+  });
+
+  it('leaves the oldest pages out where more would not be held', async () => {
+    const { parts, isCut } = await load(500);
+    expect([parts.length, isCut]).toEqual([2, true]);
+    expect(parts.reduce((sum, part) => sum + part.columns.length, 0)).toBeLessThanOrEqual(500);
+    expect(parts[0].columns.at(-1)?.t).toBe(NOW_S);
+  });
+
+  it('asks for what is new from the newest snapshot on', async () => {
+    const part = await fetchSince(source, NOW_S - 120, signal);
+    expect(part.columns.map(({ t }) => t)).toEqual([NOW_S - 120, NOW_S - 60]);
+    expect(part.to).toBe(NOW_S);
+  });
+
+  it('splits a bin by venue, the largest first', async () => {
+    const splits = new Splits(source.client, WIDE_MINT, { group: 'venue' });
+    const t = NOW_S - 600;
+    const shares = await splits.sharesAt(t, -3, signal);
+    const sizes = shares.map(({ supportUsd, resistanceUsd }) => supportUsd + resistanceUsd);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    expect(shares.length).toBeGreaterThan(2);
+    const { columns: held } = await fetchSince(source, t, signal);
+    const sum = sizes.reduce((a, b) => a + b, 0);
+    expect(codeOf(sum)).toBe(columns.codesAt(held[0], -3)[0]);
+    expect([splits.has(t), splits.has(t + 60)]).toEqual([true, false]);
+  });
+});
