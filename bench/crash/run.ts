@@ -314,14 +314,12 @@ class Run {
     );
     if (await Promise.race([done, sleep(this.random() * LATEST_KILL * usualMs, false)])) {
       this.tookMs.set('retention', (usualMs + performance.now() - startMs) / 2);
-      this.rows = afterRetention(this.rows, beforeS);
-      this.retiringBeforeS = null;
     } else this.tookMs.set('retention', usualMs * LONGER);
     await retaining.kill();
-    if (this.retiringBeforeS !== null && (await done)) {
-      this.rows = afterRetention(this.rows, beforeS);
-      this.retiringBeforeS = null;
-    }
+    if (!(await done)) return;
+    this.durable = durableLog(this.directory);
+    this.rows = afterRetention(this.rows, beforeS);
+    this.retiringBeforeS = null;
   }
 
   private async holder(): Promise<Victim> {

@@ -5,6 +5,7 @@ import type { NamedCommand } from './commands/completion.js';
 import { didYouMean } from './flags.js';
 import { commandHelp, overview } from './help.js';
 import { PartlyDone, failureDocument, failureText, printJson, printLine, tell } from './output.js';
+import { checkDescriptors } from '../http/connection-limit.js';
 import { VERSION } from '../version.js';
 
 interface Listed {
@@ -19,11 +20,17 @@ const keys = () => import('./commands/keys.js');
 const COMMANDS: Readonly<Record<string, Listed>> = {
   serve: {
     summary: 'runs the server on a data directory',
-    load: async () => (await import('./commands/serve.js')).command,
+    load: async () => {
+      checkDescriptors();
+      return (await import('./commands/serve.js')).command;
+    },
   },
   start: {
     summary: 'runs the server with a live demo market',
-    load: async () => (await import('./commands/start.js')).command,
+    load: async () => {
+      checkDescriptors();
+      return (await import('./commands/start.js')).command;
+    },
   },
   config: {
     summary: 'shows the settings of serve, and where each comes from',

@@ -3,10 +3,13 @@
  * commands: a process without descriptors can neither accept a connection nor refuse it.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { InputError } from '../../storage/errors.js';
 import type { Log } from '../log.js';
 
 /** Half of the descriptors that are free at the start are kept for other things, at most this many. */
 const MAX_SPARE_DESCRIPTORS = 256;
+/** Starting opens about 220 files for a moment: the modules of the program are read side by side. */
+const LEAST_DESCRIPTORS = 256;
 /** Connections to the operators' port come out of those. */
 const MAX_ADMIN_CONNECTIONS = 64;
 
@@ -52,13 +55,29 @@ export function connectionLimits(log: Log): { api: ConnectionLimit; admin: Conne
   };
 }
 
+/**
+ * Call before a server's modules are loaded: without a descriptor, Node may say that a package is missing.
+ * @throws InputError where the limit on open files is too low to start
+ */
+export function checkDescriptors(): void {
+  const limit = descriptorLimit();
+  if (limit >= LEAST_DESCRIPTORS) return;
+  throw new InputError(
+    `the limit on open files is ${limit}: a server needs ${LEAST_DESCRIPTORS}, and one for each connection (ulimit -n, or LimitNOFILE of its unit)`,
+  );
+}
+
 /** As Linux tells; elsewhere nothing is known, and nothing bounded. */
-function freeDescriptors(): number {
+function descriptorLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
-    const limit = /^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity;
-    return Number(limit) - readdirSync('/proc/self/fd').length;
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
   } catch {
     return Infinity;
   }
+}
+
+function freeDescriptors(): number {
+  const limit = descriptorLimit();
+  return limit === Infinity ? limit : limit - readdirSync('/proc/self/fd').length;
 }

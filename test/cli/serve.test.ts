@@ -78,6 +78,17 @@ describe('a server', () => {
     expect(new Set(nice.values())).toEqual(new Set([Math.min(own + THREAD_NICENESS, 19)]));
   }
 
+  it.runIf(process.platform === 'linux')(
+    'says what is missing where too few files may be open',
+    async () => {
+      const words = ['serve', '--data', data, '--port', '0'];
+      expect(await fathomProcess(words, { descriptors: 200 })).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/^the limit on open files is 200: a server needs 256, .*\n$/),
+      });
+    },
+  );
+
   it.runIf(process.platform === 'linux').each(ENGINE_NAMES)(
     'out of descriptors, by engine %s: serves who is connected, obeys commands, and recovers',
     async (engine) => {

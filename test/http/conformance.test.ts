@@ -26,6 +26,8 @@ interface Case {
   differs?: Partial<Record<EngineName, Outcome>>;
 }
 
+/** Node's own parser since llhttp 9.4. */
+const IS_STRICT = Number.parseFloat(process.versions.llhttp ?? '') >= 9.4;
 /** How long a server may take to reply before it counts as one that waits. */
 const WAIT_MS = 1_000;
 const HOST = 'Host: example.com\r\n';
@@ -134,7 +136,7 @@ const OWN: Case[] = [
     name: 'an empty coding before a length',
     request: post('Transfer-Encoding:\r\nContent-Length: 2', 'ab'),
     right: [400],
-    differs: { node: 200 },
+    ...(IS_STRICT ? {} : { differs: { node: 200 } }),
   },
   {
     name: 'another coding after chunked',

@@ -77,11 +77,14 @@ const isInstalled = (program: string): boolean => {
 
 const folder = mkdtempSync(path.join(tmpdir(), 'fathom-proxy-'));
 let service: TestService;
+let isReady = true;
 
 /** The sample with this machine's ports, certificate and folder. */
 function sample(name: string, port: number): string {
   return readFileSync(path.join('docs/deploy', name), 'utf8')
     .replaceAll('127.0.0.1:8080', `127.0.0.1:${service.server.port}`)
+    .replace('inter 2s', 'inter 100ms')
+    .replaceAll('port 8081', `port ${service.server.port}`)
     .replace(/(listen|bind :)( ?)443/, `$1$2${port}`)
     .replaceAll('/etc/ssl/fathom', folder);
 }
@@ -116,6 +119,7 @@ beforeAll(async () => {
   );
   service = await startTestService({
     depth,
+    isReady: () => isReady,
     limits: { maxBytesInFlightPerKey: MAX_BYTES_PER_KEY },
     limiter: new Limiter({ usage: new MemoryUsage(), plans }),
   });
@@ -144,6 +148,15 @@ for (const program of PROGRAMS) {
     let url: string;
     let said = '';
 
+    async function until(status: number): Promise<Reply> {
+      for (;;) {
+        if (proxy.exitCode !== null) throw new Error(said);
+        const reply = await ask(url, { path: '/' }).catch(() => null);
+        if (reply?.status === status) return reply;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+
     beforeAll(async () => {
       // A plan of its own: one request is all it has.
       service.keys.add(program, 'enterprise');
@@ -151,12 +164,7 @@ for (const program of PROGRAMS) {
       url = `https://127.0.0.1:${port}`;
       proxy = spawn(program, PROXIES[program](port), { stdio: ['ignore', 'ignore', 'pipe'] });
       proxy.stderr?.on('data', (chunk) => (said += chunk));
-      for (;;) {
-        if (proxy.exitCode !== null) throw new Error(said);
-        const reply = await ask(url, { path: '/' }).catch(() => null);
-        if (reply?.status === 200) return;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      await until(200);
     });
     afterAll(async () => {
       if (proxy.exitCode !== null) return;
@@ -194,6 +202,17 @@ for (const program of PROGRAMS) {
       const limited = await ask(url, { ...post, body }, agent);
       expect([limited.status, Number(limited.headers['retry-after']) > 0]).toEqual([429, true]);
       agent.destroy();
+    });
+
+    it.runIf(program === 'haproxy')('says by itself that the service is not ready', async () => {
+      isReady = false;
+      const reply = await until(503);
+      expect(reply.headers).toMatchObject({
+        'retry-after': '2',
+        'content-type': 'application/json',
+      });
+      isReady = true;
+      await until(200);
     });
 
     it.each(['/metrics', '/healthz', '/readyz'])('keeps %s to itself', async (path) => {

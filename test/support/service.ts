@@ -1,4 +1,5 @@
 /** A really started service over data in memory, for tests that talk to it over sockets. */
+import { Metrics } from '../../server/operations/metrics.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import type { WorkLimits } from '../../compute/scheduler.js';
@@ -137,6 +138,8 @@ export interface TestServiceOptions {
   corsOrigins?: readonly string[];
   addressLimit?: { requestsPerS: number; proxyHops: number };
   engine?: EngineName;
+  /** Whether /readyz says so; without it there are no routes for operators. */
+  isReady?: () => boolean;
   /** Keeps fragments; otherwise the pool makes every page. */
   fragments?: boolean;
 }
@@ -209,6 +212,9 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     columns: new SegmentColumns(depth, options.columnBytes),
     corsOrigins: options.corsOrigins,
     addressLimit: options.addressLimit,
+    operations: options.isReady && {
+      ...{ metrics: new Metrics(), checks: { store: options.isReady }, admin: null },
+    },
     ...(options.engine && { engine: await loadEngine(options.engine, log) }),
   });
   return {
