@@ -77,7 +77,7 @@ const PAGE_HEADERS: Headers = [
 export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
   // Drops the schema library's markers, which are not JSON but would go into MessagePack.
   const description = JSON.parse(JSON.stringify(describeApi(endpoints))) as object;
-  const kept = new KeptReply(description);
+  const kept = new KeptReply(description, true);
   const page = new StaticFile('docs.html', PAGE_HEADERS, Buffer.from(PAGE));
   return [
     {

@@ -125,8 +125,14 @@ export class KeptReply<T = unknown> {
   /** Encoded bodies by form, made on demand. */
   readonly encoded = new Map<SmallBodyForm, { plain: boolean; body: Uint8Array }>();
 
-  /** @param document must not change afterwards */
-  constructor(readonly document: T) {}
+  /**
+   * @param document must not change afterwards
+   * @param isPermanent whether it is kept as long as the process runs: its replies take no memory of their own
+   */
+  constructor(
+    readonly document: T,
+    readonly isPermanent = false,
+  ) {}
 }
 
 /** The kept replies of all endpoints. */
@@ -217,7 +223,8 @@ function replyKept(exchange: Exchange, kept: KeptReply, form: SmallBodyForm): vo
     encoded = { plain, body: plain ? body : compressNow(body, form) };
     kept.encoded.set(form, encoded);
   }
-  exchange.reply(200, encoded.plain ? form.plainHeaders : form.headers, encoded.body);
+  const headers = encoded.plain ? form.plainHeaders : form.headers;
+  exchange.reply(200, headers, encoded.body, kept.isPermanent);
 }
 
 /** A document's bytes; MessagePack has the same content as JSON. */

@@ -126,6 +126,11 @@ export class Exchange {
     return this.sentBytes;
   }
 
+  /** Whether its reply counts as bytes in flight. */
+  get isCounted(): boolean {
+    return this.countedBytes > 0;
+  }
+
   /** How long the client has read less than the least rate; 0 where nothing waits for it. */
   get stalledMs(): number {
     return this.progressAtMs === null ? 0 : runningMs() - this.progressAtMs;
@@ -215,11 +220,13 @@ export class Exchange {
    * bytes are in flight, cuts the slowest reader, or replies 503.
    *
    * @param body must not change afterwards; null if the status has none (304)
+   * @param isPermanent whether the body is in memory as long as the process runs, whoever reads it: it does not
+   * count as bytes in flight
    */
-  reply(status: number, headers: Headers, body: Uint8Array | null): void {
+  reply(status: number, headers: Headers, body: Uint8Array | null, isPermanent = false): void {
     if (this.answered) return;
     const sent = this.method === 'HEAD' || body === null ? 0 : body.byteLength;
-    const counted = sent > UNCOUNTED_BODY_BYTES ? sent : 0;
+    const counted = sent > UNCOUNTED_BODY_BYTES && !isPermanent ? sent : 0;
     const { bytesInFlight } = this.host;
     let taken = bytesInFlight.take(this.keyId, counted);
     while (taken === 'full' && this.host.cutSlowest(this.isKeyless)) {

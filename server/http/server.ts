@@ -132,7 +132,8 @@ function cutSlowest(live: ReadonlySet<Exchange>, isKeyless: boolean): boolean {
   let slowest: Exchange | null = null;
   let stalledMs = MIN_STALL_MS;
   for (const exchange of live) {
-    if (exchange.isKeyless !== isKeyless || exchange.stalledMs < stalledMs) continue;
+    const makesRoom = exchange.isCounted && exchange.isKeyless === isKeyless;
+    if (!makesRoom || exchange.stalledMs < stalledMs) continue;
     slowest = exchange;
     ({ stalledMs } = exchange);
   }

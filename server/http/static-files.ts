@@ -69,9 +69,10 @@ export class StaticFile {
     }
     const type = ['Content-Type', TYPES[this.extension]] as const;
     if (compressed === null || encoding === 'identity')
-      exchange.reply(200, [type, ...headers], plain);
+      exchange.reply(200, [type, ...headers], plain, true);
     else {
-      exchange.reply(200, [type, ...headers, ['Content-Encoding', encoding]], compressed[encoding]);
+      const all: Headers = [type, ...headers, ['Content-Encoding', encoding]];
+      exchange.reply(200, all, compressed[encoding], true);
     }
   }
 

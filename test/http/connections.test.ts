@@ -23,6 +23,11 @@ const routes: Route[] = [
   },
   {
     method: 'GET',
+    path: '/permanent',
+    handle: ({ exchange }) => exchange.reply(200, [['Content-Type', 'test']], big, true),
+  },
+  {
+    method: 'GET',
     path: '/keyed/:key',
     handle: ({ exchange, params }) => {
       exchange.belongsTo(params.key);
@@ -361,6 +366,39 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
         expect(idle.receivedBytes).toBeLessThan(BIG_BYTES);
         await limited.close();
       }
+    });
+
+    it('read nothing of what is in memory anyway take nothing, and are cut for nobody', async () => {
+      const limited = await start({ maxKeylessBytesInFlight: BIG_BYTES });
+      const rssBefore = process.memoryUsage.rss();
+      const readers = await Promise.all(
+        Array.from({ length: 12 }, async () => {
+          const reader = await RawClient.connect(limited.port);
+          reader.socket.pause();
+          reader.send(requestText('GET /permanent'));
+          return reader;
+        }),
+      );
+      await eventually('all replies are on their way', () => limited.live === readers.length);
+      expect(limited.bytesInFlight).toBe(0);
+      const idle = await RawClient.connect(limited.port);
+      idle.socket.pause();
+      idle.send(requestText('GET /big'));
+      await eventually('the budget is full', () => limited.bytesInFlight === BIG_BYTES);
+      const statusOf = async (): Promise<number> => {
+        const reply = await fetch(`http://127.0.0.1:${limited.port}/big`);
+        await reply.arrayBuffer();
+        return reply.status;
+      };
+      await vi.waitFor(async () => expect(await statusOf()).toBe(200), 20_000);
+      idle.socket.resume();
+      await idle.closed;
+      expect(limited.live).toBe(readers.length);
+      // Copies would be twelve times as large as the body.
+      expect(process.memoryUsage.rss() - rssBefore).toBeLessThan(5 * BIG_BYTES);
+      for (const { socket } of readers) socket.destroy();
+      await eventually('all are forgotten', () => limited.live === 0);
+      await limited.close();
     });
 
     it('move, but read less than the least rate are cut off', async () => {
