@@ -26,6 +26,21 @@ export async function holdsStore(directory: string): Promise<boolean> {
   );
 }
 
+/**
+ * What is left of a store whose database is gone: the database is made first, and removed last.
+ * @returns the file's name, or null
+ */
+export async function leftOfStore(directory: string): Promise<string | null> {
+  let left: string | undefined;
+  // Twice, because another process may be removing a store that it has just made.
+  for (let look = 0; look < 2; look++) {
+    const names: string[] = await readdir(directory).catch(() => []);
+    left = STORE_FILES.find((name) => names.includes(name));
+    if (left === undefined || (await holdsStore(directory))) return null;
+  }
+  return left ?? null;
+}
+
 /** Directories that this process made. */
 const made = new Set<string>();
 

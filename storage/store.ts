@@ -27,6 +27,7 @@ import type {
 import {
   DATABASE_FILE,
   holdsStore,
+  leftOfStore,
   LOG_FILE,
   makeDirectory,
   makePrivate,
@@ -160,6 +161,12 @@ export class Store implements StoreOperations {
     const heldStore = await holdsStore(directory);
     if (!heldStore && existsSync(path.join(directory, PARTIAL_FILE))) {
       throw new InputError(`${directory} holds a backup that was not completed`);
+    }
+    const left = heldStore ? null : await leftOfStore(directory);
+    if (left !== null) {
+      throw new InputError(
+        `${directory} held a store, and its database is gone: ${left} is there, ${DATABASE_FILE} is not. Put it back, or restore a backup into an empty directory; for a new store, move ${left} away`,
+      );
     }
     const onFailed = (work: string) => (error: unknown) => {
       // It is done again; why it could not be, onFault() has said.

@@ -1,11 +1,6 @@
 /** Checks a store, through the server that has it open or by opening it for reading. */
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { withReading } from '../access.js';
 import type { CheckCursor, CheckStep, Damage } from '../contract.js';
-import { DATABASE_FILE, LOG_FILE } from '../data-directory.js';
-import { readLog } from '../duckdb/log-frames.js';
 import { InputError } from '../errors.js';
 import { oldSchema } from '../migrations.js';
 import { Checker, stagingLeftovers } from './checker.js';
@@ -36,7 +31,6 @@ export async function checkStore(
       if ('database' in reading) {
         if ((await oldSchema(reading.database, directory)) !== null)
           throw ofEarlierVersion(directory);
-        checked.damages.push(...(await logDamages(directory)));
       }
       for (let cursor: CheckCursor | null = null; ;) {
         const step: CheckStep =
@@ -44,7 +38,8 @@ export async function checkStore(
             ? await reading.server.checkStep(cursor)
             : await new Checker(reading.database, directory).step(cursor);
         checked.segments += step.segments;
-        checked.damages.push(...step.damages.slice(0, MAX_DAMAGES - checked.damages.length));
+        const found = step.damages.filter((damage) => !isTold(damage, checked.damages));
+        checked.damages.push(...found.slice(0, MAX_DAMAGES - checked.damages.length));
         onProgress?.(step.done);
         if (step.next === null) return;
         cursor = step.next;
@@ -63,18 +58,13 @@ export async function checkStore(
   return checked;
 }
 
+/** A block of the file that cannot be read is met by the scan of its table, and again by what needs it. */
+function isTold({ dataset, what }: Damage, told: readonly Damage[]): boolean {
+  return dataset === 'database' && told.some((damage) => damage.what.endsWith(what));
+}
+
 function ofEarlierVersion(directory: string): InputError {
   return new InputError(
     `${directory} was written by an earlier version of Fathom: check it with that version, or start this one on it first`,
   );
-}
-
-/** A log that breaks off before its last commit: what is behind that point is lost. */
-async function logDamages(directory: string): Promise<Damage[]> {
-  const log = path.join(directory, LOG_FILE);
-  if (!existsSync(log)) return [];
-  const { state, wholeBytes } = readLog(await readFile(log));
-  if (state === 'whole' || state === 'torn') return [];
-  const what = `${LOG_FILE}, the log of ${DATABASE_FILE}, is ${state === 'blank' ? 'blank' : `damaged from byte ${wholeBytes} on`}`;
-  return [{ dataset: 'database', token: null, from: null, to: null, what }];
 }

@@ -3,7 +3,7 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { existsSync } from 'node:fs';
 import { type FileHandle, link, open as openHandle, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { DamagedLogError, DiskFullError, InputError } from '../errors.js';
+import { DamagedLogError, DiskFullError, InputError, StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
 import { Connection } from './connection.js';
 import { Lanes } from './lanes.js';
@@ -131,7 +131,7 @@ export async function openAttachedReadOnly(
     }
     if (fault === null) return;
     if (fault.loss !== null) throw new DamagedLogError(fault.loss);
-    throw new InputError(
+    throw new StoreUnavailableError(
       `${logOf(file)} ends with a commit that was not finished: start the server, or run any command that opens the store, which cuts it off`,
     );
   });

@@ -213,6 +213,7 @@ describe('fathom check', () => {
     writeFileSync(file, bytes);
     const ended = await check();
     expect(ended.stderr).toMatch(/^snapshots: table segment_parts cannot be read: .*checksum/m);
+    expect(ended.stderr.match(/^.*checksum/gm)).toHaveLength(1);
     expect(ended.status).toBe(1);
   });
 });

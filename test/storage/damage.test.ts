@@ -335,6 +335,23 @@ describe('The pepper', () => {
     await store.close();
   });
 
+  it('or the log without the database is what a lost store leaves: no new one is made', async () => {
+    await storeWith(1);
+    const database = path.join(directory.path, 'fathom.duckdb');
+    const kept = readFileSync(database);
+    rmSync(database);
+    await expectNotOpened(
+      /its database is gone: pepper is there, fathom\.duckdb is not\. Put it back/,
+    );
+    expect(readdirSync(directory.path)).not.toContain('fathom.duckdb');
+    for (const name of ['pepper', 'fathom.revoked']) rmSync(path.join(directory.path, name));
+    writeFileSync(`${database}.wal`, '');
+    await expectNotOpened(/its database is gone: fathom\.duckdb\.wal is there/);
+    rmSync(`${database}.wal`);
+    writeFileSync(database, kept);
+    await (await openStore(directory.path)).close();
+  });
+
   it('may not be missing or damaged once there are keys', async () => {
     const store = await openStore(directory.path);
     const { key } = await store.createKey(request);
