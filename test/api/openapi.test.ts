@@ -63,7 +63,7 @@ describe('GET /api/v1/openapi.json', () => {
 
   it(
     'is free of faults for a public linter, which does find faults',
-    { timeout: 30_000 },
+    { timeout: 60_000 },
     async () => {
       expect(await lint(description)).toEqual([]);
       const broken = structuredClone(description);
@@ -309,6 +309,8 @@ describe('GET /docs', () => {
       types.set(file, loaded.headers.get('content-type'));
     }
     expect(Object.fromEntries(types)).toEqual({
+      // The explorer.
+      '/': 'text/html; charset=utf-8',
       '/docs/favicon-32x32.png': 'image/png',
       '/docs/swagger-ui.css': 'text/css; charset=utf-8',
       '/docs/swagger-ui-bundle.js': 'text/javascript; charset=utf-8',

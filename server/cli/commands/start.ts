@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { demoTokens, DEMO_SEED } from '../../../compute/demo/tokens.js';
 import { readMarker } from '../../../storage/demo/fill.js';
-import { DOCS_PATH } from '../../api/docs.js';
+import { DOCS_PATH } from '../../api/docs-page.js';
 import { BASE_PATH } from '../../api/endpoint.js';
 import { createLog } from '../../log.js';
 import { defineCommand } from '../command.js';
