@@ -45,15 +45,24 @@ export function Search() {
     return () => document.removeEventListener('keydown', onKey);
   }, []);
 
+  // Enter may come before what is found.
+  const [isEntered, setEntered] = useState(false);
+  const isFound = !isLoading && query === text.trim();
   const tokens = found?.tokens ?? [];
   const go = (at: number): void => {
     const token = tokens[at];
     if (token === undefined) return;
     setOpen(false);
     setText('');
+    setQuery('');
     input.current?.blur();
     show(tokenView(token.address));
   };
+  useEffect(() => {
+    if (!isEntered || !isFound) return;
+    setEntered(false);
+    go(chosen);
+  }, [isEntered, isFound]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
@@ -62,7 +71,8 @@ export function Search() {
       setChosen((chosen + step + tokens.length) % Math.max(1, tokens.length));
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      go(chosen);
+      setOpen(true);
+      setEntered(true);
     } else if (event.key === 'Escape') {
       setOpen(false);
       input.current?.blur();
@@ -93,6 +103,7 @@ export function Search() {
         value={text}
         onInput={(event) => {
           setText(event.currentTarget.value);
+          setEntered(false);
           setOpen(true);
         }}
         onFocus={() => setOpen(true)}
@@ -113,7 +124,10 @@ export function Search() {
             }}
           >
             <b>{token.symbol ?? shortAddress(token.address)}</b>
-            <span class="name">{token.name ?? shortAddress(token.address)}</span>
+            <span class="name">
+              {token.name ?? shortAddress(token.address)}
+              {token.chain === 'evmchain' && <i class="chip">EVM</i>}
+            </span>
             <span class="figure">{price(token.price_usd)}</span>
             <span class="figure score">{token.service_score?.toFixed(1) ?? ''}</span>
             <span class="age">

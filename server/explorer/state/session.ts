@@ -136,9 +136,11 @@ function takeKeyFromAddress(): void {
 }
 
 function noteReply(headers: Headers, status: number): void {
-  const kind = trouble.value?.kind;
-  const isOver = status < 400 && kind !== undefined && !kind.startsWith('key-');
-  if (isOver || kind === 'offline') trouble.set(null);
+  const current = trouble.value;
+  if (current?.kind === 'offline') trouble.set(null);
+  // While one request waits, others may pass.
+  const isOver = current !== null && 'untilMs' in current && performance.now() >= current.untilMs;
+  if (isOver && status < 400) trouble.set(null);
   const tier = headers.get('x-api-tier');
   if (tier === null) return;
   const number = (name: string): number => Number(headers.get(name) ?? UNLIMITED);

@@ -13,7 +13,7 @@ import {
   type TokenView,
 } from '../state/url.js';
 
-export type Facets = NonNullable<ReplayPage['facets']>;
+type Facets = NonNullable<ReplayPage['facets']>;
 
 const BANDS: readonly { label: string; band: Band }[] = [
   { label: '±2%', band: { minPct: -2, maxPct: 2 } },
@@ -33,7 +33,7 @@ const GROUP_LABELS = { venue: 'Venue', type: 'Type', market: 'Market', all: 'One
 
 interface FiltersProps {
   view: TokenView;
-  /** Of the window; null: not known yet. */
+  /** Of the newest snapshot; null: not known yet. */
   facets: Facets | null;
   /** How far the token's history reaches back, seconds; null: unknown. */
   historyS: number | null;
@@ -139,7 +139,7 @@ function Choices({ name, facets, chosen, onChange }: ChoicesProps) {
   );
   return (
     <Popover label={label} name={name}>
-      {sorted.length === 0 && <p class="note">Nothing in this window yet.</p>}
+      {sorted.length === 0 && <p class="note">Nothing to choose from yet.</p>}
       {sorted.map((facet) => (
         <label key={facet.key} class="choice">
           <input

@@ -1,13 +1,11 @@
 /** A table whose columns sort it. */
 import type { ComponentChildren } from 'preact';
+import { nextSort, type Sortable, sortedRows } from './sort.js';
 
-export interface Column<Row> {
-  name: string;
+export interface Column<Row> extends Sortable<Row> {
   label: string;
   /** What the heading means, where the label does not say it. */
   about?: string;
-  /** By what it sorts; absent: not at all. Nulls come last. */
-  by?: (row: Row) => number | string | null;
   show: (row: Row, rank: number) => ComponentChildren;
   /** Figures stand right. */
   kind?: 'figure' | 'text' | 'chart';
@@ -68,29 +66,6 @@ export function Table<Row>(props: TableProps<Row>) {
       </table>
     </div>
   );
-}
-
-/** The rows by a column, the greatest (of texts the first) on top unless '-' stands before its name. */
-export function sortedRows<Row>(
-  rows: readonly Row[],
-  columns: readonly Pick<Column<Row>, 'name' | 'by'>[],
-  sort: string | null,
-): readonly Row[] {
-  const by = columns.find(({ name }) => name === sort?.replace(/^-/, ''))?.by;
-  if (by === undefined) return rows;
-  const sign = sort?.startsWith('-') === true ? -1 : 1;
-  return rows.toSorted((one, other) => {
-    const [a, b] = [by(one), by(other)];
-    if (a === null || b === null) return Number(a === null) - Number(b === null);
-    if (typeof a === 'string') return sign * a.localeCompare(String(b));
-    return sign * ((b as number) - a);
-  });
-}
-
-/** One click sorts, the next turns the order round, the third gives the board's own. */
-function nextSort(name: string, sort: string | null): string | null {
-  if (sort === name) return `-${name}`;
-  return sort === `-${name}` ? null : name;
 }
 
 function orderOf(name: string, sort: string | null): 'ascending' | 'descending' | undefined {

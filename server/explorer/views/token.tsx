@@ -19,7 +19,7 @@ import {
 import { type TokenView, tokenView } from '../state/url.js';
 import { useValue } from '../state/value.js';
 import { CopyButton } from './copy-button.js';
-import { type Facets, Filters, toggled } from './filters.js';
+import { Filters, toggled } from './filters.js';
 import { RequestBar } from './request-bar.js';
 import { ScorePanel } from './score-panel.js';
 import { VenueSplit } from './venue-split.js';
@@ -58,7 +58,6 @@ function FirstToken() {
 function Token({ view, address }: { view: TokenView; address: string }) {
   const theme = useValue(themeValue);
   const live = useValue(isLive);
-  const [facets, setFacets] = useState<Facets | null>(null);
   const [failure, setFailure] = useState<FathomError | null>(null);
   const tries = useValue(attempt);
   const nowS = useNowS();
@@ -87,6 +86,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
   );
   const made = useMemo(() => newest && newestLadder(newest), [newest]);
   const ladder = useLast(made, address);
+  const facets = useLast(newest?.facets ?? null, address);
 
   const firstS = coverage?.tiers.reduce<number | null>(
     (least, tier) => Math.min(least ?? Infinity, tier.first_t),
@@ -133,9 +133,6 @@ function Token({ view, address }: { view: TokenView; address: string }) {
                 filter={asked.filter}
                 theme={theme}
                 isLive={live}
-                onPage={(page) => {
-                  if (page.facets !== undefined) setFacets(page.facets);
-                }}
                 onFailure={(error) => {
                   noteFailure(error as FathomError);
                   setFailure(error as FathomError);

@@ -1,0 +1,55 @@
+/** Chromium, and the explorer of a started server in it. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+/** Debian's package, or what the variable names. */
+const PROGRAM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+export const hasBrowser = existsSync(PROGRAM);
+if (!hasBrowser) console.warn(`The explorer's browser tests are skipped: there is no ${PROGRAM}`);
+
+/** A machine without a graphics card draws with the processor. */
+const FLAGS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+
+export const startBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: PROGRAM, args: FLAGS });
+
+export interface Opened {
+  page: Page;
+  /** Errors that the page has reported: scripts, the console, refused by its policy. */
+  faults: string[];
+}
+
+/** A tab of its own. @param address what follows the server's URL, such as `/#key=...` */
+export async function open(
+  browser: Browser,
+  url: string,
+  address: string,
+  options: BrowserContextOptions = {},
+): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('console', (message) => {
+    // The browser tells of replies that the tests ask for, such as a 429, as errors.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      faults.push(message.text());
+  });
+  await page.goto(`${url}${address}`);
+  return { page, faults };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds that is serious, as `rule: element`. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  // Evaluated, as the page's policy lets no script in.
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+}

@@ -1,0 +1,248 @@
+/** The explorer's state without a browser: addresses of views, numbers, requests, ladders, sorting. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ReplayPage } from '../../client/index.js';
+import { depthCurve, nearTotals, newestLadder } from '../../server/explorer/ladder/ladder.js';
+import {
+  absoluteTime,
+  age,
+  compact,
+  percent,
+  price,
+  shortAddress,
+  signedPercent,
+  signedUsd,
+  usd,
+} from '../../server/explorer/state/format.js';
+import { curlText, replayRequest, windowTimes } from '../../server/explorer/state/requests.js';
+import {
+  BOARDS,
+  DEFAULT_VIEW,
+  FULL_BAND,
+  GROUPS,
+  hashOf,
+  keyOf,
+  PRESETS,
+  tokenView,
+  TYPES,
+  type View,
+  viewOf,
+} from '../../server/explorer/state/url.js';
+import { sortedRows } from '../../server/explorer/views/sort.js';
+
+const MINT = 'So11111111111111111111111111111111111111112';
+
+describe('the address of a view', () => {
+  const windows = fc.oneof(
+    fc.constantFrom(...PRESETS, 'all' as const),
+    fc.record({ fromS: fc.nat(1e9), toS: fc.integer({ min: 1_000_000_001, max: 2e9 }) }),
+  );
+  const word = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/);
+  const tokens = fc.record({
+    name: fc.constant('token' as const),
+    address: fc.constantFrom(MINT, '0x00000000000000000000000000000000000000aa', 'a/b?c#d&e=%'),
+    window: windows,
+    group: fc.constantFrom(...GROUPS),
+    types: fc.subarray([...TYPES]),
+    venues: fc.uniqueArray(word, { maxLength: 4 }),
+    band: fc.record({
+      minPct: fc.integer({ min: -90, max: 0 }),
+      maxPct: fc.integer({ min: 1, max: 1000 }),
+    }),
+  });
+  const boards = fc.record({
+    name: fc.constantFrom(...BOARDS),
+    choices: fc.dictionary(
+      word.filter((name) => name !== 'sort'),
+      word,
+      { noNullPrototype: true },
+    ),
+    sort: fc.option(fc.constantFrom('price', '-price')),
+  });
+
+  it('leads back to the same view', () => {
+    fc.assert(
+      fc.property(fc.oneof(tokens, boards), (view: View) => {
+        expect(viewOf(hashOf(view))).toEqual(view);
+      }),
+    );
+  });
+
+  it('has nothing that is at its default, and reads well', () => {
+    expect(hashOf(DEFAULT_VIEW)).toBe('#/');
+    expect(hashOf(tokenView(MINT))).toBe(`#/token/${MINT}`);
+    const filtered = { ...tokenView(MINT), window: '6h', venues: ['binance', 'orca'] } as const;
+    expect(hashOf(filtered)).toBe(`#/token/${MINT}?window=6h&venues=binance,orca`);
+  });
+
+  it.each([
+    ['', DEFAULT_VIEW],
+    ['#/nowhere', DEFAULT_VIEW],
+    ['#/token/%zz', tokenView('%zz')],
+    [
+      `#/token/${MINT}?window=2y&group=x&types=a,cex_spot&min_pct=-99&max_pct=x`,
+      { ...tokenView(MINT), types: ['cex_spot'] },
+    ],
+    [`#/token/${MINT}?from=20&to=10`, tokenView(MINT)],
+    [`#/token/${MINT}?min_pct=50&max_pct=20`, tokenView(MINT)],
+  ])('of %s takes defaults for what it does not understand', (hash, view) => {
+    expect(viewOf(hash)).toEqual(view);
+  });
+
+  it('brings a key along, of the form that keys have', () => {
+    expect(keyOf('#key=fathom_a-B9')).toBe('fathom_a-B9');
+    for (const other of ['', '#/', '#key=', '#key=a b', '#/token/key=a'])
+      expect(keyOf(other)).toBeNull();
+  });
+});
+
+describe('numbers', () => {
+  it.each([
+    [0, '0'],
+    [0.0123, '0.01'],
+    [9.994, '9.99'],
+    [9.996, '10.0'],
+    [99.96, '100'],
+    [999.4, '999'],
+    [999.9, '1.00K'],
+    [45_210, '45.2K'],
+    [1_239_000, '1.24M'],
+    [2.52e9, '2.52B'],
+    [7.1e12, '7.10T'],
+    [-1234, '\u22121.23K'],
+    [null, '\u2013'],
+    [NaN, '\u2013'],
+  ])('%s is compact as %s', (value, text) => expect(compact(value)).toBe(text));
+
+  it.each([
+    [61_824.005, '$61,824.01'],
+    [137.535467, '$137.54'],
+    [13.454549, '$13.455'],
+    [2.0739, '$2.0739'],
+    [0.233, '$0.2330'],
+    [0.0011523, '$0.001152'],
+    [0.00001685, '$0.0₄1685'],
+    [1.5e-12, '$0.0₁₁1500'],
+    [0, '$0'],
+    [null, '\u2013'],
+  ])('the price %s is %s', (value, text) => expect(price(value)).toBe(text));
+
+  it('say their sign where it matters', () => {
+    expect([usd(-5), signedUsd(5000), signedUsd(-5000), signedUsd(0)]).toEqual([
+      '\u2212$5.00',
+      '+$5.00K',
+      '\u2212$5.00K',
+      '$0',
+    ]);
+    expect([percent(0.1234), signedPercent(0.021), signedPercent(-0.021)]).toEqual([
+      '12.3%',
+      '+2.1%',
+      '\u22122.1%',
+    ]);
+  });
+
+  it('of times are ages, with the time beside them', () => {
+    expect([-3, 12, 99, 100, 5_000, 7_200, 200_000].map(age)).toEqual([
+      '0 s',
+      '12 s',
+      '99 s',
+      '2 min',
+      '83 min',
+      '2 h',
+      '2 d',
+    ]);
+    expect(absoluteTime(1_795_353_613)).toBe('2026-11-22 13:20:13 UTC');
+    expect(shortAddress(MINT)).toBe('So1111…1112');
+  });
+});
+
+describe('the request of a view', () => {
+  it('is a command without the key', () => {
+    const view = { ...tokenView(MINT), types: ['cex_spot' as const], venues: ['a', 'b'] };
+    expect(curlText('http://host:8080', replayRequest(view, null))).toBe(
+      `curl --compressed -H "x-api-key: $KEY" \\\n  'http://host:8080/api/v1/replay/${MINT}?from=-24h&to=now&group=venue&types=cex_spot&venues=a,b&min_pct=-50&max_pct=100'`,
+    );
+    const post = { method: 'POST', path: '/x', query: {}, body: { it: "isn't" } } as const;
+    expect(curlText('http://h', post)).toBe(
+      `curl --compressed -H "x-api-key: $KEY" \\\n  -H 'content-type: application/json' \\\n  -d '{"it":"isn'\\''t"}' \\\n  'http://h/api/v1/x'`,
+    );
+  });
+
+  it('has the window as the API takes it', () => {
+    expect(windowTimes('7d', 5)).toEqual({ from: '-7d', to: 'now' });
+    expect(windowTimes('all', 5)).toEqual({ from: '5', to: 'now' });
+    expect(windowTimes('all', null)).toEqual({ from: '-365d', to: 'now' });
+    expect(windowTimes({ fromS: 5, toS: 9 }, null)).toEqual({ from: '5', to: '9' });
+    expect(FULL_BAND).toEqual({ minPct: -50, maxPct: 100 });
+  });
+});
+
+describe('the newest ladder', () => {
+  const snapshot = {
+    ...{ t: 7, tier: 'raw', price_usd: 2 },
+    group_idx: [0, 0, 1, 1],
+    bin: [-2, 0, 0, 30],
+    support_usd: [10, 1, 2, 0],
+    resistance_usd: [0, 4, 8, 16],
+  };
+  const groups = [
+    { key: 'small', label: 'Small', type: 'cex_spot' },
+    { key: 'other', label: 'Other', type: 'cex_spot' },
+  ];
+  const page = {
+    groups,
+    snapshots: [{ ...snapshot, t: 6, bin: [] }, snapshot],
+  } as unknown as ReplayPage;
+  const ladder = newestLadder(page);
+
+  it('is the last snapshot, summed by bin, and near the price by venue', () => {
+    if (ladder === null) throw new Error('no ladder');
+    expect([ladder.t, ladder.priceUsd, ladder.bins[0], ladder.bins.length]).toEqual([7, 2, -2, 33]);
+    expect([ladder.supportUsd[2], ladder.resistanceUsd[2]]).toEqual([3, 12]);
+    // Bin 30 is 35% away.
+    expect(nearTotals(ladder)).toEqual({ supportUsd: 13, resistanceUsd: 12 });
+    const parts = ladder.parts.map(({ key, supportUsd, resistanceUsd }) => [
+      key,
+      supportUsd,
+      resistanceUsd,
+    ]);
+    expect(parts).toEqual([
+      ['small', 11, 4],
+      ['other', 2, 8],
+    ]);
+    expect(newestLadder({ ...page, snapshots: [] })).toBeNull();
+  });
+
+  it('adds up outwards from the price', () => {
+    if (ladder === null) throw new Error('no ladder');
+    const { pct, supportUsd, resistanceUsd } = depthCurve(ladder, 50);
+    expect([...pct].sort((a, b) => a - b)).toEqual(pct);
+    expect([supportUsd[0], resistanceUsd.at(-1)]).toEqual([13, 28]);
+    expect(
+      pct.map((at, i) => (at < 0 ? resistanceUsd[i] : supportUsd[i])).every((one) => one === null),
+    ).toBe(true);
+    expect(depthCurve(ladder, 25).resistanceUsd.at(-1)).toBe(12);
+  });
+});
+
+describe('rows', () => {
+  const columns = [
+    { name: 'n', by: (row: { n: number | null; s: string }) => row.n },
+    { name: 's', by: (row: { n: number | null; s: string }) => row.s },
+  ];
+  const rows = [
+    { n: 2, s: 'b' },
+    { n: null, s: 'a' },
+    { n: 3, s: 'c' },
+  ];
+  it.each([
+    [null, [2, null, 3]],
+    ['other', [2, null, 3]],
+    ['n', [3, 2, null]],
+    ['-n', [2, 3, null]],
+    ['s', [null, 2, 3]],
+    ['-s', [3, 2, null]],
+  ])('are sorted by %s, those without a value last', (sort, numbers) => {
+    expect(sortedRows(rows, columns, sort).map(({ n }) => n)).toEqual(numbers);
+  });
+});

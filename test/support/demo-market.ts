@@ -1,0 +1,25 @@
+/** A part of the demo market as a store, which is made once a run. */
+import { cpSync } from 'node:fs';
+import { DEMO_SEED } from '../../compute/demo/tokens.js';
+import { fillDemo } from '../../storage/demo/fill.js';
+import { temporaryDirectory } from './cli.js';
+import { storeIn } from './ingest.js';
+import { sharedPool } from './pool.js';
+import { preparedFolder } from './prepared.js';
+import { NOW_S } from './service.js';
+
+/** Made in seconds: the market's first token, and a thin one. */
+const SYMBOLS = ['SOL', 'BARN'];
+
+/** A directory of the caller's own with the market as it is at NOW_S. */
+export async function demoMarket(): Promise<string> {
+  const made = await preparedFolder('demo-market', async (directory) => {
+    const pool = await sharedPool(2);
+    const only = ({ symbol }: { symbol: string }) => SYMBOLS.includes(symbol);
+    const market = { seed: DEMO_SEED, untilS: NOW_S, filled: false };
+    await fillDemo({ directory, pool, useStore: storeIn(directory), only }, market);
+  });
+  const directory = temporaryDirectory();
+  cpSync(made, directory, { recursive: true });
+  return directory;
+}
