@@ -146,12 +146,14 @@ export async function mendLog(
     if (loss !== null && !acceptDamagedLog) throw new DamagedLogError(loss);
     const log = logOf(file);
     if (bytes === null) {
-      onLogNotice?.(`${log} is missing: what was committed there is lost`);
+      onLogNotice?.(`${log} is missing: the commits there are lost, load their files again`);
     } else {
       const copy = await cut(log, bytes, keptBytes, loss === null ? 'torn' : 'damaged');
+      const cutBytes = `${log}: cut ${bytes.length - keptBytes} bytes from byte ${keptBytes} on`;
       onLogNotice?.(
-        `${log}: cut ${bytes.length - keptBytes} bytes behind the last whole commit at byte ${keptBytes}, ` +
-          `${loss === null ? 'of a commit that was not finished' : 'where it was damaged: what was committed there is lost'}; they are kept in ${copy}`,
+        loss === null
+          ? `${cutBytes}, of a commit that was not finished; every commit before is there; what was cut is kept in ${copy}`
+          : `${cutBytes}, where it was damaged: the commits there are lost, load their files again; what was cut is kept in ${copy}`,
       );
     }
   }

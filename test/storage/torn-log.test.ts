@@ -297,7 +297,9 @@ describe('A database whose log is gone', () => {
             );
           }
           expect(await rows(place.path, true)).toEqual(stored);
-          expect(told.splice(0)).toEqual([`${gone}: what was committed there is lost`]);
+          expect(told.splice(0)).toEqual([
+            `${gone}: the commits there are lost, load their files again`,
+          ]);
           expect(await rows(place.path)).toEqual(stored);
         }
         place.remove();
