@@ -2,6 +2,15 @@
 
 const TURN_MS = 1.5;
 
+/** Work that waits for its next turn, each piece of it apart. */
+const waiting: (() => void)[] = [];
+
+/** One piece of work has its turn between two looks for requests, however many there are. */
+function beginNext(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(beginNext);
+}
+
 export class Turns {
   private untilMs = performance.now() + TURN_MS;
 
@@ -12,7 +21,10 @@ export class Turns {
   }
 
   private async next(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length === 1) setImmediate(beginNext);
+    });
     this.untilMs = performance.now() + TURN_MS;
   }
 }

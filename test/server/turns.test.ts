@@ -37,3 +37,29 @@ it('lets others have their turn', async () => {
   sorting = false;
   expect(turns).toBeGreaterThan(5);
 });
+
+it('gives one piece of work its turn at a time, however many there are', async () => {
+  const perLook: number[] = [];
+  let begun = 0;
+  let working = 20;
+  const look = (): void => {
+    perLook.push(begun);
+    begun = 0;
+    if (working > 0) setImmediate(look);
+  };
+  const work = async (): Promise<void> => {
+    const turns = new Turns();
+    for (let turn = 0; turn < 3; turn++) {
+      const untilMs = performance.now() + 2;
+      while (performance.now() < untilMs);
+      await turns.take();
+      begun++;
+    }
+    working--;
+  };
+  const all = Array.from({ length: working }, work);
+  setImmediate(look);
+  await Promise.all(all);
+  expect(perLook.reduce((sum, count) => sum + count, 0) + begun).toBe(60);
+  expect(Math.max(...perLook)).toBe(1);
+});
