@@ -4,7 +4,7 @@ import type { DepthSource, KeySource } from '../storage/contract.js';
 import { docsRoutes } from './api/docs.js';
 import { BASE_PATH, type PlanCheck, unlimited } from './api/endpoint.js';
 import { explorerRoutes } from './api/explorer.js';
-import { RESPONSE_HEADER_NAMES } from './api/openapi.js';
+import { POSITION_HEADER, RESPONSE_HEADER_NAMES } from './api/openapi.js';
 import type { ReadingOptions } from './api/parameters.js';
 import { admitUnanswered, apiRoutes } from './api/routes.js';
 import type { Clock } from './clock.js';
@@ -13,6 +13,7 @@ import { Budget } from './http/budget.js';
 import { withCors } from './http/cors.js';
 import { connectionLimits } from './http/connection-limit.js';
 import { type HttpEngine, loadEngine } from './http/engine.js';
+import type { Exchange } from './http/exchange.js';
 import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import { type AddressLimitOptions, withAddressLimit } from './limits/addresses.js';
@@ -52,6 +53,8 @@ export interface ServerOptions {
   /** Default: uWebSockets.js. */
   engine?: HttpEngine;
   operations?: Operations;
+  /** Of a node of a cluster: its position in the log. */
+  position?: () => number;
 }
 
 /** What operators ask of the server, and where. */
@@ -77,7 +80,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { host, log, operations, limits = HTTP_LIMITS } = options;
   const { keys, checkPlan = unlimited } = options;
   const forOperators = operations
-    ? operationsRoutes(operations.checks, operations.metrics, log)
+    ? operationsRoutes(operations.checks, operations.metrics, log, options.position)
     : [];
   const admin = operations?.admin ?? null;
   const routes = [...routesOf(options), ...(admin === null ? forOperators : [])];
@@ -86,7 +89,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const below = `${BASE_PATH}/`;
   const limited =
     addressLimit === null ? router : withAddressLimit(router, { ...addressLimit, below });
-  const handle = withCors(limited, {
+  const handle = withCors(withPosition(limited, below, options.position), {
     origins: options.corsOrigins ?? [],
     below,
     exposedHeaders: RESPONSE_HEADER_NAMES,
@@ -141,6 +144,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Adds its node's position, as of before the reply is made, to every reply below a path. */
+function withPosition(
+  handle: (exchange: Exchange) => void,
+  below: string,
+  position?: () => number,
+): (exchange: Exchange) => void {
+  if (position === undefined) return handle;
+  return (exchange) => {
+    if (exchange.path.startsWith(below)) exchange.addHeader(POSITION_HEADER, String(position()));
+    handle(exchange);
+  };
 }
 
 function routesOf({ depth, keys, pool, clock, operations, ...options }: ServerOptions): Route[] {

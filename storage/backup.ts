@@ -47,6 +47,12 @@ const LEFT_OVERS = [
 /** What a file system has in its root: a disk of its own counts as empty. */
 const DISK_ROOT = 'lost+found';
 
+interface Copied {
+  bytes: number;
+  /** In the log of its cluster; null: it is in none. */
+  position: number | null;
+}
+
 interface BackupRequest {
   /** The data directory; it holds a store. */
   directory: string;
@@ -60,10 +66,9 @@ interface BackupRequest {
 /**
  * Copies the store into a directory, which holds a store only once all of the copy is on the disk: until then
  * the database has another name.
- * @returns the bytes of the copy
  * @throws InputError if the directory is not empty, lies in the store's, or its disk has too little room
  */
-export async function backupStore(request: BackupRequest): Promise<{ bytes: number }> {
+export async function backupStore(request: BackupRequest): Promise<Copied> {
   const { directory, out } = request;
   await checkOut(directory, out);
   await makeDirectory(out);
@@ -74,14 +79,14 @@ export async function backupStore(request: BackupRequest): Promise<{ bytes: numb
     // What another backup has begun, or left.
     await rm(partial, { force: true });
     target = await open(partial, 'wx', 0o600);
-    const bytes = await copyInto(target, request);
+    const copied = await copyInto(target, request);
     if (!(await isNameOf(target, partial))) {
       throw new InputError(`out: another backup was begun to ${out}`);
     }
     await rename(partial, path.join(out, DATABASE_FILE));
     await syncDirectory(out);
     await syncDirectory(path.dirname(out));
-    return { bytes };
+    return copied;
   } catch (error) {
     if (target !== null && (await isNameOf(target, partial))) {
       for (const name of LEFT_OVERS) await rm(path.join(out, name), { force: true });
@@ -117,21 +122,21 @@ async function checkOut(directory: string, out: string): Promise<void> {
   }
 }
 
-async function copyInto(target: FileHandle, request: BackupRequest): Promise<number> {
+async function copyInto(target: FileHandle, request: BackupRequest): Promise<Copied> {
   const { directory, out, useStore, onProgress } = request;
   // A file of a process that DuckDB has open, too, must stay open until DuckDB has closed it: with the
   // first of them its lock goes.
   const source = await open(path.join(directory, DATABASE_FILE), 'r');
   try {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const bytes = await useStore(async (store) => {
-        await store.holdFile();
+      const copied = await useStore(async (store) => {
+        const position = await store.holdFile();
         await checkRoom(out, (await source.stat()).size);
         const small = await copySmallFiles(directory, out);
         const large = await copyDatabase(source, target, onProgress);
-        return large && small + large;
+        return large === null ? null : { bytes: small + large, position };
       });
-      if (bytes !== null) return bytes;
+      if (copied !== null) return copied;
     }
   } finally {
     await source.close();

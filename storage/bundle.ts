@@ -191,8 +191,7 @@ export class BundleWriter {
  * @throws Error where the name is no bundle's or the file was cut short
  */
 export async function* readBundle(directory: string, name: string): AsyncGenerator<Frame> {
-  if (!NAME.test(name)) throw new Error('not the name of a bundle');
-  const handle = await open(path.join(directory, STAGING, name), 'r');
+  const handle = await open(bundleFile(directory, name), 'r');
   try {
     let frames = 0;
     for (;;) {
@@ -208,6 +207,25 @@ export async function* readBundle(directory: string, name: string): AsyncGenerat
   } finally {
     await handle.close();
   }
+}
+
+/** The frames of a finished bundle in memory but for the end frame. */
+export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame> {
+  const reader = new FrameReader(MAX_FRAME_BYTES);
+  reader.push(Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength));
+  for (;;) {
+    const body = reader.take();
+    if (body === null) throw new Error('the bundle was cut short');
+    const frame = unpackBody(body) as Frame;
+    if (frame.kind === 'end') return;
+    yield await Promise.resolve(frame);
+  }
+}
+
+/** Where a bundle lies. */
+export function bundleFile(directory: string, name: string): string {
+  if (!NAME.test(name)) throw new Error('not the name of a bundle');
+  return path.join(directory, STAGING, name);
 }
 
 /** Deletes what killed commands left in the staging folder. */

@@ -8,7 +8,6 @@ import {
   type Frame,
   type HeaderFrame,
   type MarketsFrame,
-  readBundle,
 } from './bundle.js';
 import type { CommitReport, StoreChange, TokenRow } from './contract.js';
 import type { Catalog } from './depth/catalog.js';
@@ -20,11 +19,12 @@ import type { Database } from './duckdb/database.js';
 import { Lanes } from './duckdb/lanes.js';
 import { Overlay, withScratch } from './duckdb/overlay.js';
 import type { Statements } from './duckdb/statements.js';
-import { InputError } from './errors.js';
+import { BundleVersionError, InputError } from './errors.js';
 import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
 import type { HolderTokens } from './holders/holder-tokens.js';
 import { findLostBlocks, UnreadableHoldersError } from './holders/lost-blocks.js';
+import { type LogMark, writeMark } from './log/mark.js';
 import { Turns } from './turns.js';
 
 export interface CommitOptions {
@@ -61,16 +61,21 @@ export class Commits {
   /**
    * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws,
    * the store is unchanged.
+   * @param mark written with the changes
    */
-  run<T>(body: (tools: CommitTools) => Promise<T>): Promise<{ result: T; change: StoreChange }> {
+  run<T>(
+    body: (tools: CommitTools) => Promise<T>,
+    mark?: LogMark,
+  ): Promise<{ result: T; change: StoreChange }> {
     return this.exclusive(async () => {
       await this.database.shortenLog();
-      return this.despiteDamage(() => this.transaction(body));
+      return this.despiteDamage(() => this.transaction(body, mark));
     });
   }
 
   private async transaction<T>(
     body: (tools: CommitTools) => Promise<T>,
+    mark?: LogMark,
   ): Promise<{ result: T; change: StoreChange }> {
     let endCommit = (): void => undefined;
     try {
@@ -79,6 +84,7 @@ export class Commits {
         const { stage, flat, holders } = tools;
         const result = await body(tools);
         await stage.write();
+        if (mark !== undefined) await writeMark(tx, mark);
         endCommit = this.directories.beginCommit(stage.touched);
         return { result, stage, flat, holders };
       });
@@ -182,16 +188,15 @@ export interface Brought {
 }
 
 /**
- * Applies every frame of a staged bundle.
+ * Applies every frame of a bundle.
  * @throws InputError naming the file if its rows contradict the store
  */
 export async function applyBundle(
-  directory: string,
-  name: string,
+  frames: AsyncIterable<Frame>,
   tools: CommitTools,
 ): Promise<Applied & { brought: Brought }> {
   let application: Application | null = null;
-  for await (const frame of readBundle(directory, name)) {
+  for await (const frame of frames) {
     if (frame.kind === 'header') application = new Application(checkedHeader(frame), tools);
     else if (application === null) throw new Error('a bundle whose first frame is no header');
     else await application.apply(frame);
@@ -298,7 +303,7 @@ class Application {
 
 function checkedHeader(frame: HeaderFrame): HeaderFrame {
   if (frame.version !== BUNDLE_VERSION) {
-    throw new InputError(
+    throw new BundleVersionError(
       `the command speaks version ${frame.version} of the hand-over, the store ${BUNDLE_VERSION}: run both with one version of Fathom`,
     );
   }

@@ -391,8 +391,9 @@ export interface StoreOperations {
   /**
    * Writes all that is committed into the database's file, and leaves what it wrote as it is for as long as the
    * caller has the store, unless the log gets too long. One caller at a time.
+   * @returns the position in its cluster's log of what the file holds; null: it is in none
    */
-  holdFile(): Promise<void>;
+  holdFile(): Promise<number | null>;
   /** Takes a step of a check of all that is stored; null: the first one. */
   checkStep(cursor: CheckCursor | null): Promise<CheckStep>;
   /** Takes a step to give the database's free space back to the disk. */

@@ -189,7 +189,7 @@ class Caller {
 
 /** The store of this process; it holds its file until the caller has gone. */
 type ServedStore = Omit<StoreOperations, 'holdFile'> & {
-  holdFile(released: AbortSignal): Promise<void>;
+  holdFile(released: AbortSignal): Promise<number | null>;
 };
 
 interface ControlServer {

@@ -87,6 +87,9 @@ export class StoreBusyError extends Error {
   override readonly name = 'StoreBusyError';
 }
 
+/** A bundle of another version of Fathom. */
+export class BundleVersionError extends InputError {}
+
 /** The disk is full; nothing was stored. */
 export class DiskFullError extends InputError {
   constructor(file: string) {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import { applyBundle, type Brought, type CommitOptions, Commits } from './commit.js';
+import { type Frame, readBundle } from './bundle.js';
 import { Checker } from './check/checker.js';
 import type {
   CheckCursor,
@@ -39,7 +40,8 @@ import {
 import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
-import { type Cutoffs, nextStep } from './depth/retention-steps.js';
+import { addRemoved } from './depth/depth-commit.js';
+import { type Cutoffs, nextStep, NO_LIMITS, type RetentionStep } from './depth/retention-steps.js';
 import { Database, type FaultListeners } from './duckdb/database.js';
 import type { LogOptions } from './duckdb/log-mending.js';
 import { shrinkStep } from './duckdb/shrink.js';
@@ -49,6 +51,8 @@ import { HolderReader, HolderTokens } from './holders/holder-tokens.js';
 import { Housekeeping } from './housekeeping.js';
 import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';
+import { type LogMark, readMark, writeMark } from './log/mark.js';
+import type { LogTarget } from './log/target.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
 import { tokenHours } from './lp/token-hours.js';
@@ -125,6 +129,7 @@ export class Store implements StoreOperations {
     readonly queue: WaitingTokens,
     /** Made when it was opened, and nothing was stored since. */
     private isUnused: boolean,
+    private logMark: LogMark | null,
     onHousekeepingError: (error: unknown) => void,
   ) {
     this.housekeeping = new Housekeeping(
@@ -224,6 +229,7 @@ export class Store implements StoreOperations {
         queue,
         // One whose log was cut may have nothing left, and yet is not ours to remove.
         isNew && !heldStore,
+        await readMark(database),
         onFailed('joining small segments'),
       );
     } catch (error) {
@@ -277,9 +283,19 @@ export class Store implements StoreOperations {
 
   /** @throws InputError | StoreChangedError, with the store unchanged */
   async commit(bundle: string): Promise<CommitReport> {
+    this.refuseBesideLog();
+    return this.commitFrames(() => readBundle(this.directory, bundle));
+  }
+
+  /** @param mark written with it */
+  private async commitFrames(
+    frames: () => AsyncIterable<Frame>,
+    mark?: LogMark,
+  ): Promise<CommitReport> {
     const beganMs = performance.now();
-    const { result, change } = await this.commits.run((tools) =>
-      applyBundle(this.directory, bundle, tools),
+    const { result, change } = await this.commits.run(
+      (tools) => applyBundle(frames(), tools),
+      mark,
     );
     this.isUnused = false;
     await this.tell(change);
@@ -318,11 +334,9 @@ export class Store implements StoreOperations {
     cutoffs: Cutoffs,
     made: readonly Tier[],
   ): Promise<Removed | null> {
-    const entry = this.catalog.token(chain, address);
+    this.refuseBesideLog();
     // Looked up before a transaction is opened: for most tokens nothing is left to do.
-    const due =
-      entry && nextStep(await this.directories.get(entry.tokenId), cutoffs, made) !== null;
-    if (due !== true) return null;
+    if ((await this.dueStep({ chain, address }, cutoffs, made)) === null) return null;
     const { result, change } = await this.commits.run(async ({ stage, depth }) => {
       const token = stage.token(chain, address);
       const step = nextStep(await stage.directory(token), cutoffs, made);
@@ -332,15 +346,84 @@ export class Store implements StoreOperations {
     return result;
   }
 
+  /** The step of retention that is due for a token; null: none is. */
+  async dueStep(
+    { chain, address }: TokenName,
+    cutoffs: Cutoffs,
+    made: readonly Tier[],
+  ): Promise<RetentionStep | null> {
+    const entry = this.catalog.token(chain, address);
+    return entry ? nextStep(await this.directories.get(entry.tokenId), cutoffs, made) : null;
+  }
+
+  /** Where it stands in a log; null: it follows none. */
+  get mark(): LogMark | null {
+    return this.logMark;
+  }
+
+  /** What a log's entries do to it, each with its mark in one transaction. */
+  readonly log: LogTarget = {
+    isEmpty: () => this.catalog.tokenCount === 0 && this.keys.count === 0,
+    isDamaged: () => this.directories.damaged.size > 0,
+    bundle: (frames, mark) => this.marked(mark, () => this.commitFrames(frames, mark)),
+    retirement: ({ token, cutoffs, made }, mark) =>
+      this.marked(mark, async () => {
+        const { result, change } = await this.commits.run(async ({ stage, depth }) => {
+          const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+          const known = stage.knownToken(token.chain, token.address);
+          for (let step; known !== null; addRemoved(removed, await depth.retire(known, step))) {
+            step = nextStep(await stage.directory(known), cutoffs, made, NO_LIMITS);
+            if (step === null) break;
+          }
+          return removed;
+        }, mark);
+        await this.tell(change);
+        return result;
+      }),
+    key: (stored, isNew, mark) =>
+      this.marked(mark, async () => {
+        await this.commits.exclusive(() => this.keys.adopt(stored, isNew, mark));
+        this.tellKeyChange(isNew ? 'created' : 'rotated', stored.record);
+      }),
+    revocation: (revocation, mark) =>
+      this.marked(mark, async () => {
+        const adopted = this.commits.exclusive(() => this.keys.adoptRevocation(revocation, mark));
+        this.tellKeyChange('revoked', await adopted);
+        return adopted;
+      }),
+    pass: (mark) =>
+      this.marked(mark, () =>
+        this.commits.exclusive(() => this.database.transaction((tx) => writeMark(tx, mark))),
+      ),
+  };
+
+  private async marked<T>(mark: LogMark, apply: () => Promise<T>): Promise<T> {
+    const result = await apply();
+    this.logMark = mark;
+    this.isUnused = false;
+    return result;
+  }
+
+  /** @throws InputError where it follows a log: what is not in the log would be on this node alone */
+  private refuseBesideLog(): void {
+    if (this.logMark === null) return;
+    throw new InputError(
+      `${this.directory} belongs to a node of a cluster: start the node (fathom serve --cluster ... --node ...), through which commands reach the log`,
+    );
+  }
+
   /** @param released ends it; else it ends with the store */
-  async holdFile(released?: AbortSignal): Promise<void> {
+  async holdFile(released?: AbortSignal): Promise<number | null> {
     await this.keys.flush();
     await this.usage.flush();
     const giveBack = await this.database.hold();
     released?.addEventListener('abort', giveBack, { once: true });
     if (released?.aborted === true) giveBack();
-    await this.commits
-      .exclusive(() => this.database.checkpoint())
+    return this.commits
+      .exclusive(async () => {
+        await this.database.checkpoint();
+        return (await readMark(this.database))?.position ?? null;
+      })
       .catch((error: unknown) => {
         giveBack();
         throw error;
@@ -364,7 +447,10 @@ export class Store implements StoreOperations {
   /** @throws InputError | StoreChangedError */
   rehearse(bundle: string): Promise<CommitReport> {
     return this.commits.rehearse(async (tools) => {
-      const { segments, replaced, deleted } = await applyBundle(this.directory, bundle, tools);
+      const { segments, replaced, deleted } = await applyBundle(
+        readBundle(this.directory, bundle),
+        tools,
+      );
       return { tokens: tools.stage.touched.length, segments, replaced, deleted };
     });
   }
@@ -390,6 +476,7 @@ export class Store implements StoreOperations {
   }
 
   async createKey(request: KeyRequest): Promise<IssuedKey> {
+    this.refuseBesideLog();
     const issued = await this.keys.create(request);
     this.isUnused = false;
     this.tellKeyChange('created', issued);
@@ -401,12 +488,14 @@ export class Store implements StoreOperations {
   }
 
   async rotateKey(id: string): Promise<IssuedKey> {
+    this.refuseBesideLog();
     const issued = await this.keys.rotate(id);
     this.tellKeyChange('rotated', issued);
     return issued;
   }
 
   async revokeKey(id: string): Promise<KeyRecord> {
+    this.refuseBesideLog();
     const record = await this.keys.revoke(id);
     this.tellKeyChange('revoked', record);
     return record;

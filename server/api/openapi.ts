@@ -68,10 +68,13 @@ const RESPONSE_HEADERS = {
   ),
 } as const;
 
+/** Of replies of a node of a cluster: the entry of its log that the node had applied (docs/cluster.md). */
+export const POSITION_HEADER = 'X-Fathom-Position';
+
 type HeaderName = keyof typeof RESPONSE_HEADERS;
 
 /** Headers of replies that mean something to a client of the API. */
-export const RESPONSE_HEADER_NAMES = [...Object.keys(RESPONSE_HEADERS), 'Allow'];
+export const RESPONSE_HEADER_NAMES = [...Object.keys(RESPONSE_HEADERS), 'Allow', POSITION_HEADER];
 
 const PLAN_HEADERS: readonly HeaderName[] = [
   'X-API-Tier',

@@ -14,6 +14,7 @@ interface Listed {
   load: () => Promise<Command>;
 }
 
+const cluster = () => import('./commands/cluster.js');
 const keys = () => import('./commands/keys.js');
 
 /** Modules are loaded on demand, since most commands need little of the program. */
@@ -71,6 +72,14 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   queue: {
     summary: 'lists the tokens that wait for data',
     load: async () => (await import('./commands/queue.js')).command,
+  },
+  'cluster status': {
+    summary: 'lists the nodes of a cluster',
+    load: async () => (await cluster()).status,
+  },
+  'cluster trim': {
+    summary: "frees old entries of a cluster's log",
+    load: async () => (await cluster()).trim,
   },
   demo: {
     summary: 'fills a data directory with a simulated market',

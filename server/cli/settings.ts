@@ -54,6 +54,11 @@ const MAX_STALE_AFTER = '36500d';
 const MAX_RETENTION = '36500d';
 const MAX_STOP_DELAY = '5m';
 /** A currency code, as a client sends it in `currency`. */
+const NODE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+/** What JetStream takes. */
+const MAX_REPLICAS = 5;
+/** Three of them agree while one is missing. */
+const USUAL_REPLICAS = 3;
 const CODE = /^[A-Z0-9]{2,16}$/;
 
 type SettingValue<S> = S extends { kind: 'switch' }
@@ -240,6 +245,31 @@ const FLAGS = {
     default: 'none',
     read: webOrigin,
   },
+  cluster: {
+    kind: 'text',
+    placeholder: 'URLS',
+    meaning:
+      'makes the server a node of a cluster: nats://host:port of the servers of NATS JetStream whose log it follows, with commas between',
+    default: 'off',
+    fallback: null,
+    read: natsServers,
+  },
+  node: {
+    kind: 'text',
+    placeholder: 'NAME',
+    meaning: `the node's name, which no other node has; goes with --cluster`,
+    default: 'none given',
+    fallback: null,
+    read: nodeName,
+  },
+  'cluster-replicas': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: `servers that keep a copy of each entry of the log, 1 to ${MAX_REPLICAS}; counts where the node makes the log`,
+    default: '3 with three servers or more, else 1',
+    fallback: null,
+    read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_REPLICAS),
+  },
 } as const satisfies Record<string, Setting>;
 
 /** These have no flag: a JSON object in the config file, JSON text in the variable. */
@@ -320,6 +350,8 @@ export interface ServeOptions {
   corsOrigins: readonly string[];
   /** How long depth is kept. */
   retention: Retention;
+  /** The cluster that the server is a node of; null: none. */
+  cluster: { servers: readonly string[]; node: string; replicas: number } | null;
 }
 
 type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
@@ -327,7 +359,7 @@ type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
 /** Every setting, and where it comes from. @throws UsageError with a line for each fault */
 export function effective(flags: ServeFlags) {
   return effectiveSettings(SETTINGS, flags, (read) =>
-    allOf([() => checkAdmin(read), () => checkMemory(read)]),
+    allOf([() => checkAdmin(read), () => checkMemory(read), () => checkCluster(read)]),
   );
 }
 
@@ -344,6 +376,18 @@ function checkAdmin(read: Partial<Record<SettingName, Effective>>): void {
     throw new UsageError(
       `${adminPort.given?.from}: expected another port than that of the API, ${adminPort.value as number}`,
     );
+  }
+}
+
+/** @throws UsageError if a node of a cluster has no name, or a name no cluster */
+function checkCluster(read: Partial<Record<SettingName, Effective>>): void {
+  const { cluster, node } = read;
+  if (cluster === undefined || node === undefined) return;
+  if (cluster.value !== null && node.value === null) {
+    throw new UsageError(`${cluster.given?.from}: needs --node, the name of this node`);
+  }
+  if (cluster.value === null && node.value !== null) {
+    throw new UsageError(`${node.given?.from}: goes with --cluster alone`);
   }
 }
 
@@ -410,7 +454,35 @@ export function serveOptions(flags: ServeFlags, maxDefaultThreads = Infinity): S
     addressLimit: requestsPerS === null ? null : { requestsPerS, proxyHops },
     corsOrigins: valueOf('cors-origin'),
     retention: valueOf('retention'),
+    cluster: clusterOf(valueOf('cluster'), valueOf('node'), valueOf('cluster-replicas')),
   };
+}
+
+function clusterOf(
+  servers: readonly string[] | null,
+  node: string | null,
+  given: number | null,
+): ServeOptions['cluster'] {
+  if (servers === null || node === null) return null;
+  const replicas = given ?? (servers.length >= USUAL_REPLICAS ? USUAL_REPLICAS : 1);
+  return { servers, node, replicas };
+}
+
+/** @throws UsageError */
+export function natsServers(text: string, from: string): readonly string[] {
+  const servers = text.split(',').map((item) => item.trim());
+  const wrong = servers.find(
+    (item) => !/^(nats|tls):\/\/[^/\s@]+$/.test(item) || !URL.canParse(item),
+  );
+  if (wrong === undefined) return servers;
+  throw new UsageError(
+    `${from}: expected servers as nats://host:port with commas between, not '${wrong}'`,
+  );
+}
+
+function nodeName(text: string, from: string): string {
+  if (NODE_NAME.test(text)) return text;
+  throw new UsageError(`${from}: expected 1 to 64 of A-Z, a-z, 0-9, - and _, not '${text}'`);
 }
 
 function whole(placeholder: string, meaning: string, fallback: number, min: number, max: number) {

@@ -39,6 +39,8 @@ interface Gauges {
   /** Seconds since the newest snapshot of all tokens; null without one. */
   newestSnapshotAgeS: () => number | null;
   staleTokens: () => number;
+  logPosition: () => number;
+  logLagS: () => number;
 }
 
 const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> = {
@@ -58,6 +60,14 @@ const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> =
   staleTokens: {
     metric: 'fathom_stale_tokens',
     help: 'Tokens whose newest snapshot is older than --stale-after',
+  },
+  logPosition: {
+    metric: 'fathom_log_position',
+    help: "Entry of the cluster's log that the node has applied last",
+  },
+  logLagS: {
+    metric: 'fathom_log_lag_seconds',
+    help: 'Age of the oldest entry that the node has not applied; Inf where it is not known',
   },
 };
 
@@ -107,6 +117,24 @@ export class Metrics {
     'Time of a commit to the store',
     COMMIT_BUCKETS_S,
   );
+
+  /** Times of a node of a cluster, in seconds. */
+  logTimes(): { published: (tookMs: number) => void; applied: (tookMs: number) => void } {
+    const publish = this.histogram(
+      'fathom_log_publish_seconds',
+      "Time until the cluster's log has acknowledged an entry of this node",
+      COMMIT_BUCKETS_S,
+    );
+    const apply = this.histogram(
+      'fathom_log_apply_seconds',
+      "Time in which the node has applied an entry of the cluster's log",
+      COMMIT_BUCKETS_S,
+    );
+    return {
+      published: (tookMs) => publish.observe(tookMs / 1000),
+      applied: (tookMs) => apply.observe(tookMs / 1000),
+    };
+  }
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });

@@ -11,7 +11,13 @@ const CHECK_INTERVAL_MS = 1000;
 /** What has to hold for the server to be ready; each rejects, or says false, where it does not. */
 export type Checks = Readonly<Record<string, () => boolean | Promise<void>>>;
 
-export function operationsRoutes(checks: Checks, metrics: Metrics, log: Log): Route[] {
+/** @param position of a node in its cluster's log */
+export function operationsRoutes(
+  checks: Checks,
+  metrics: Metrics,
+  log: Log,
+  position?: () => number,
+): Route[] {
   const readiness = new Readiness(checks, log);
   metrics.follow({
     isReady: async () => ((await readiness.reasons()).length === 0 ? 1 : 0),
@@ -27,8 +33,10 @@ export function operationsRoutes(checks: Checks, metrics: Metrics, log: Log): Ro
       path: '/readyz',
       async handle({ exchange }) {
         const reasons = await readiness.reasons();
-        if (reasons.length === 0) exchange.replyJson(200, { status: 'ready' }, NOT_STORED);
-        else exchange.replyJson(503, { status: 'not_ready', reasons }, NOT_STORED);
+        const place = position && { position: position() };
+        if (reasons.length === 0)
+          exchange.replyJson(200, { status: 'ready', ...place }, NOT_STORED);
+        else exchange.replyJson(503, { status: 'not_ready', reasons, ...place }, NOT_STORED);
       },
     },
     {

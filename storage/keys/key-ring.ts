@@ -10,6 +10,7 @@ import type { Database } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
 import type { SqlRow } from '../duckdb/statements.js';
 import { InputError, UnwrittenError } from '../errors.js';
+import { type LogMark, writeMark } from '../log/mark.js';
 import { wallS } from '../wall-clock.js';
 import { writeWhole } from '../whole-file.js';
 import { WriteBehind } from '../write-behind.js';
@@ -31,10 +32,18 @@ const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_
 
 const PEPPER_BYTES = 32;
 
-interface StoredKey {
+export interface StoredKey {
   record: KeyRecord;
-  digest: Buffer;
+  digest: Uint8Array;
 }
+
+/** A key that is not stored yet. */
+interface Draft {
+  issued: IssuedKey;
+  stored: StoredKey;
+}
+
+const tooManyKeys = (): InputError => new InputError(`the store has ${MAX_KEYS} keys already`);
 
 export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
@@ -51,8 +60,9 @@ export class KeyRing implements KeySource {
 
   private constructor(
     private readonly database: Database,
+    private readonly directory: string,
     private readonly revocations: RevocationFile,
-    private readonly pepper: Buffer,
+    private pepper: Buffer,
     private readonly nowS: () => number,
     onError: (error: unknown) => void,
   ) {
@@ -75,7 +85,7 @@ export class KeyRing implements KeySource {
     );
     const pepper = await loadPepper(directory, rows.length > 0);
     const revocations = await RevocationFile.open(directory);
-    const ring = new KeyRing(database, revocations, pepper, nowS, onError);
+    const ring = new KeyRing(database, directory, revocations, pepper, nowS, onError);
     for (const row of rows) ring.remember(storedKey(row));
     for (const revocation of revocations.all) {
       const stored = ring.byId.get(revocation.id);
@@ -99,12 +109,61 @@ export class KeyRing implements KeySource {
   /** Creates a key. Its text is in the result and nowhere else. */
   async create(request: KeyRequest): Promise<IssuedKey> {
     return this.changes.use(() => {
-      if (this.byId.size >= MAX_KEYS) {
-        throw new InputError(`the store has ${MAX_KEYS} keys already`);
-      }
-      const id = `key_${randomBytes(8).toString('hex')}`;
-      return this.issue({ id, ...request, createdAtS: this.nowS(), revokedAtS: null, hint: '' });
+      if (this.byId.size >= MAX_KEYS) throw tooManyKeys();
+      return this.issue(this.template(request));
     });
+  }
+
+  /** A new key, or a new text of a live one, that is not stored yet. */
+  draft(of: KeyRequest | { id: string }): Draft {
+    return this.drafted('id' in of ? this.stored(of.id).record : this.template(of));
+  }
+
+  /**
+   * Stores a key that a node of a cluster has drafted.
+   * @throws InputError where a key to be rotated is revoked by now, or there are too many
+   */
+  async adopt(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void> {
+    await this.changes.use(async () => {
+      if (!isNew) this.stored(stored.record.id);
+      else if (this.byId.size >= MAX_KEYS) throw tooManyKeys();
+      await this.put(stored, mark);
+    });
+  }
+
+  /** Ends a key as a node of a cluster has asked for. @throws InputError where it is not live */
+  async adoptRevocation({ id, revokedAtS }: Revocation, mark: LogMark): Promise<KeyRecord> {
+    return this.changes.use(async () => {
+      const { record, digest } = this.stored(id);
+      await this.database.transaction(async (tx) => {
+        await tx.run('UPDATE keys SET revoked_at = ? WHERE id = ?', [revokedAtS, id]);
+        await writeMark(tx, mark);
+      });
+      const revoked = { ...record, revokedAtS };
+      this.remember({ record: revoked, digest });
+      return revoked;
+    });
+  }
+
+  /** What a new revocation of a key is. @throws InputError where it is not live */
+  draftRevocation(id: string): Revocation {
+    return { id: this.stored(id).record.id, revokedAtS: this.nowS() };
+  }
+
+  /** The secret that digests are made with. */
+  get secret(): Uint8Array {
+    return this.pepper;
+  }
+
+  /** Takes the secret of a cluster. Call while there are no keys. */
+  async adoptSecret(secret: Uint8Array): Promise<void> {
+    await writeWhole(path.join(this.directory, PEPPER_FILE), secret);
+    this.pepper = Buffer.from(secret);
+  }
+
+  /** Keys, revoked ones included. */
+  get count(): number {
+    return this.byId.size;
   }
 
   /** Writes revocations that the table lacks into it. */
@@ -183,12 +242,26 @@ export class KeyRing implements KeySource {
     return stored;
   }
 
-  private async issue(template: KeyRecord): Promise<IssuedKey> {
+  private template(request: KeyRequest): KeyRecord {
+    const id = `key_${randomBytes(8).toString('hex')}`;
+    return { id, ...request, createdAtS: this.nowS(), revokedAtS: null, hint: '' };
+  }
+
+  private drafted(template: KeyRecord): Draft {
     const key = newKey();
-    const digest = this.digest(key);
     const record: KeyRecord = { ...template, hint: keyHint(key) };
-    await this.database.transaction((tx) =>
-      tx.run(
+    return { issued: { ...record, key }, stored: { record, digest: this.digest(key) } };
+  }
+
+  private async issue(template: KeyRecord): Promise<IssuedKey> {
+    const { issued, stored } = this.drafted(template);
+    await this.put(stored);
+    return issued;
+  }
+
+  private async put({ record, digest }: StoredKey, mark?: LogMark): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.run(
         `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO UPDATE SET hint = EXCLUDED.hint, digest = EXCLUDED.digest`,
         [
@@ -202,19 +275,19 @@ export class KeyRing implements KeySource {
           record.createdAtS,
           record.revokedAtS,
         ],
-      ),
-    );
+      );
+      if (mark !== undefined) await writeMark(tx, mark);
+    });
     const before = this.byId.get(record.id);
-    if (before !== undefined) this.byDigest.delete(before.digest.toString('hex'));
+    if (before !== undefined) this.byDigest.delete(Buffer.from(before.digest).toString('hex'));
     const revokedAtS = before?.record.revokedAtS ?? null;
-    this.remember({ record: { ...record, revokedAtS }, digest });
-    return { ...record, key };
+    this.remember({ record: { ...record, revokedAtS }, digest: Buffer.from(digest) });
   }
 
   private remember(stored: StoredKey): void {
     this.verified.clear();
     this.byId.set(stored.record.id, stored);
-    this.byDigest.set(stored.digest.toString('hex'), stored);
+    this.byDigest.set(Buffer.from(stored.digest).toString('hex'), stored);
   }
 
   private digest(key: string): Buffer {

@@ -20,7 +20,15 @@ const TOKEN = '9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E';
 const [FROM, TO, SNAPSHOTS] = [1723161256, 1723161260, 4];
 
 /** Licences that ask for no more than their text. */
-const PERMISSIVE = new Set(['0BSD', 'Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']);
+const PERMISSIVE = new Set([
+  '0BSD',
+  'Apache-2.0',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'ISC',
+  'MIT',
+  'Unlicense',
+]);
 
 const blocksOf = (document: Document, language: string) =>
   document.blocks.filter(({ info }) => info === language).map(({ text }) => text);

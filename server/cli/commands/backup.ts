@@ -36,13 +36,16 @@ async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const directory = await storeDirectory(flags.data);
   const startedMs = performance.now();
   const progress = new Progress();
-  const { bytes } = await backupStore({
+  const { bytes, position } = await backupStore({
     directory,
     out: flags.out,
     useStore: (body) => onStore(directory, body, flags['accept-damaged-log']),
     onProgress: (share) => progress.bar(share, 'copied'),
   }).finally(() => progress.end());
   const seconds = Math.round(performance.now() - startedMs) / 1000;
-  tell(`copied ${mebibytes(bytes)} to ${flags.out} in ${seconds} s`);
-  if (flags.json) printJson({ out: flags.out, bytes, seconds });
+  const place = position === null ? '' : `, as of position ${position} of the cluster's log`;
+  tell(`copied ${mebibytes(bytes)} to ${flags.out} in ${seconds} s${place}`);
+  if (flags.json) {
+    printJson({ out: flags.out, bytes, seconds, ...(position === null ? {} : { position }) });
+  }
 }

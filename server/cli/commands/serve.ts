@@ -8,6 +8,8 @@ import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
 import { sweepStaging } from '../../../storage/bundle.js';
 import { listenForCommands } from '../../../storage/control.js';
 import { wallMs } from '../../../storage/wall-clock.js';
+import type { LogNode } from '../../../storage/log/node.js';
+import type { Store } from '../../../storage/store.js';
 import { Retaining } from '../../../storage/retention.js';
 import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
@@ -20,6 +22,7 @@ import { warnOfFault } from '../../http/self-check.js';
 import { createLog, type Log } from '../../log.js';
 import { THREAD_HEAPS } from '../../memory.js';
 import { Metrics } from '../../operations/metrics.js';
+import type { Checks } from '../../operations/operations.js';
 import { LpTools } from '../../lp/lp-tools.js';
 import { LiveOrders } from '../../orders/live-orders.js';
 import { Fragments } from '../../replay/fragments.js';
@@ -27,6 +30,7 @@ import { SegmentColumns } from '../../replay/segment-columns.js';
 import { TopScores } from '../../scores/top-scores.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { LiveTokens } from '../../tokens/live-tokens.js';
+import { VERSION } from '../../version.js';
 import { defineCommand } from '../command.js';
 import { reportCrashesWith } from '../output.js';
 import { ACCEPT_DAMAGED_LOG } from '../flags.js';
@@ -35,6 +39,9 @@ import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from 
 
 /** A damaged log is accepted for one start, so no variable stands for the flag. */
 const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
+
+/** A node of a cluster that lags more is not ready. */
+const MAX_LAG_MS = 5000;
 
 /** A server that has not stopped by then, its `--stop-delay` aside, ends at once. */
 export const STOP_DEADLINE_MS = 60_000;
@@ -158,7 +165,10 @@ export async function startService(
       },
       staleTokens: () => tokens.table.staleCount,
     });
-    const control = await listenForCommands(directory, store, onError('a command failed'));
+    const node = options.cluster && (await startNode(options.cluster, store, metrics, log));
+    if (node !== null) closing.push(() => node.close());
+    const operations = node?.operations ?? store;
+    const control = await listenForCommands(directory, operations, onError('a command failed'));
     closing.push(() => control.close());
     await tokens.start();
     await orders.start();
@@ -166,7 +176,11 @@ export async function startService(
     lp.start();
     if (Object.keys(options.retention).length > 0) {
       const retaining = new Retaining({
-        ...{ store, retention: options.retention, nowS: () => clock.nowS() },
+        ...{ retention: options.retention, nowS: () => clock.nowS() },
+        store: {
+          tokensBefore: (times) => store.tokensBefore(times),
+          retire: (...step) => (node ?? store).retire(...step),
+        },
         onRemoved: ({ snapshots, cells }) => log.info('retention deleted', { snapshots, cells }),
         onError: (error, token) => log.error('retention failed', { ...token }, error),
       });
@@ -214,9 +228,11 @@ export async function startService(
           store: () => store.probe(),
           pool: () => pool.probe(),
           boards: () => lp.isReady,
+          ...(node === null ? {} : checksOf(node)),
         },
         admin: options.admin,
       },
+      ...(node === null ? {} : { position: () => node.position }),
     });
     closing.push(() => server.close());
     void warnOfFault(engine, log);
@@ -239,4 +255,40 @@ export async function startService(
     await closeAll();
     throw error;
   }
+}
+
+/** Begins to follow the cluster's log. What it needs is loaded only here. */
+async function startNode(
+  { servers, node: name, replicas }: NonNullable<ServeOptions['cluster']>,
+  store: Store,
+  metrics: Metrics,
+  log: Log,
+): Promise<LogNode> {
+  const [{ JetStreamLog }, { LogNode }] = await Promise.all([
+    import('../../../storage/log/jetstream.js'),
+    import('../../../storage/log/node.js'),
+  ]);
+  const { published, applied } = metrics.logTimes();
+  const node = new LogNode({
+    ...{ store, name, version: VERSION },
+    log: new JetStreamLog({ servers, replicas, name: `fathom ${name}` }),
+    onStopped: (why) => log.error('the node follows the log no longer', { why }),
+    onError: (error) =>
+      log.warn('the log cannot be followed', {
+        cause: error instanceof Error ? error.message : String(error),
+      }),
+    onPublished: published,
+    onApplied: applied,
+  });
+  metrics.follow({ logPosition: () => node.position, logLagS: () => node.lagMs / 1000 });
+  return node;
+}
+
+/** What has to hold for a node of a cluster to be ready. */
+function checksOf(node: LogNode): Checks {
+  return {
+    log: () => node.checkLog(),
+    following: () => node.checkFollowing(),
+    lag: () => node.lagMs < MAX_LAG_MS,
+  };
 }

@@ -1,0 +1,87 @@
+/** `fathom cluster status`, `trim` */
+import type { JetStreamLog } from '../../../storage/log/jetstream.js';
+import { defineCommand } from '../command.js';
+import { JSON_OUTPUT, wholeNumber } from '../flags.js';
+import { count, counted, mebibytes, printJson, printLine } from '../output.js';
+import { natsServers } from '../settings.js';
+
+const CLUSTER = {
+  kind: 'text',
+  placeholder: 'URLS',
+  meaning: 'nats://host:port of the servers of NATS JetStream, with commas between',
+  needed: true,
+  variable: 'FATHOM_CLUSTER',
+  read: natsServers,
+} as const;
+
+export const status = defineCommand({
+  about:
+    'Lists the nodes of a cluster that answer, how far each has come in the log and by how much it lags, and what the log holds.',
+  words: {},
+  flags: { cluster: CLUSTER, json: JSON_OUTPUT },
+  examples: [
+    'fathom cluster status --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222,nats://10.0.0.3:4222',
+    'fathom cluster status --cluster nats://127.0.0.1:4222 --json',
+  ],
+  run: async ({ cluster, json }) => {
+    const { clusterStatus } = await import('../../../storage/log/cluster.js');
+    const { log, nodes } = await withLog(cluster, clusterStatus);
+    if (json) {
+      printJson({
+        log: { first: log.first, last: log.last, bytes: log.bytes, replicas: log.replicas },
+        nodes: nodes.map(({ lagS, ...node }) => ({ ...node, lag_s: lagS })),
+      });
+      return;
+    }
+    printLine(
+      `log  entries ${log.first} to ${log.last}  ${mebibytes(log.bytes)}  replicas ${log.replicas}`,
+    );
+    for (const { node, version, position, lagS, stopped } of nodes) {
+      const lag = lagS === null ? 'unknown' : `${lagS.toFixed(1)} s`;
+      const why = stopped === null ? '' : `  stopped: ${stopped}`;
+      printLine(`${node}  position ${position}  lag ${lag}  version ${version}${why}`);
+    }
+    if (nodes.length === 0) printLine('no node answers');
+  },
+});
+
+export const trim = defineCommand({
+  about:
+    "Frees the entries of a cluster's log up to a position that a backup covers: nodes that have not come so far need a newer backup then.",
+  words: {},
+  flags: {
+    cluster: CLUSTER,
+    to: {
+      kind: 'text',
+      placeholder: 'POSITION',
+      meaning: 'last entry to free: the position that fathom backup named, or an earlier one',
+      needed: true,
+      read: (text: string, from: string) => wholeNumber(text, from, 1, Number.MAX_SAFE_INTEGER),
+    },
+    json: JSON_OUTPUT,
+  },
+  examples: [
+    'fathom cluster trim --to 5000 --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222',
+    'fathom cluster trim --to 5000 --cluster nats://127.0.0.1:4222 --json',
+  ],
+  run: async ({ cluster, to, json }) => {
+    const { trimLog } = await import('../../../storage/log/cluster.js');
+    const freed = await withLog(cluster, (log) => trimLog(log, to));
+    if (json) printJson({ to, freed });
+    else
+      printLine(`freed ${counted(freed, 'position')}; the log begins behind position ${count(to)}`);
+  },
+});
+
+async function withLog<T>(
+  servers: readonly string[],
+  body: (log: JetStreamLog) => Promise<T>,
+): Promise<T> {
+  const { JetStreamLog } = await import('../../../storage/log/jetstream.js');
+  const log = new JetStreamLog({ servers, name: 'fathom cluster', replicas: 1 });
+  try {
+    return await body(log);
+  } finally {
+    await log.close();
+  }
+}

@@ -1,0 +1,72 @@
+/** Entries of the log: each is one change of data or keys. */
+import { Packr, Unpackr } from 'msgpackr';
+import { crc32 } from 'node:zlib';
+import type { Tier } from '../../compute/market.js';
+import type { Frame } from '../bundle.js';
+import type { TokenName } from '../contract.js';
+import type { Cutoffs } from '../depth/retention-steps.js';
+import type { StoredKey } from '../keys/key-ring.js';
+import type { Revocation } from '../keys/revocations.js';
+
+/** The first byte of an entry; a node stops before an entry of a later format. */
+export const ENTRY_FORMAT = 1;
+/** Parts into which a later version may divide tokens among nodes. */
+const SHARDS = 256;
+
+/** The first entry. */
+export interface OriginEntry {
+  kind: 'origin';
+  /** The node that began the log. */
+  node: string;
+  /** What all nodes make keys' digests with. */
+  pepper: Uint8Array;
+  /** Whether the store that began the log held anything: others then begin with a copy of it. */
+  hasData: boolean;
+}
+
+export type Entry =
+  | OriginEntry
+  /** A small bundle. */
+  | { kind: 'bundle'; bundle: Uint8Array }
+  /** One that lies beside the log, under its name. */
+  | { kind: 'large-bundle'; name: string; bytes: number; sha256: Uint8Array }
+  | { kind: 'retirement'; token: TokenName; cutoffs: Cutoffs; made: readonly Tier[] }
+  | { kind: 'key'; stored: StoredKey; isNew: boolean }
+  | { kind: 'revocation'; revocation: Revocation };
+
+/** An entry of a later version of Fathom. */
+export class NewerEntryError extends Error {}
+
+const packr = new Packr({ useRecords: false, moreTypes: true });
+const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
+
+export function packEntry(entry: Entry): Uint8Array {
+  return Buffer.concat([Uint8Array.of(ENTRY_FORMAT), packr.pack(entry)]);
+}
+
+/** @throws NewerEntryError */
+export function unpackEntry(data: Uint8Array): Entry {
+  if (data[0] !== ENTRY_FORMAT) {
+    throw new NewerEntryError(
+      `the log's next entry has format ${data[0]}, this version knows ${ENTRY_FORMAT}: run a newer Fathom on this node`,
+    );
+  }
+  return unpackr.unpack(data.subarray(1)) as Entry;
+}
+
+/**
+ * The subject of a bundle: chain and shard of its only token, or `many`. Every node takes every
+ * subject today.
+ */
+export function subjectOf(frames: readonly Frame[]): string {
+  const tokens = new Set(
+    frames.flatMap((frame) => ('chain' in frame ? [`${frame.chain}:${frame.address}`] : [])),
+  );
+  const [token] = tokens;
+  if (tokens.size !== 1) return 'data.many';
+  return tokenSubject(token);
+}
+
+export function tokenSubject(token: string): string {
+  return `data.${token.split(':')[0]}.${crc32(token) % SHARDS}`;
+}

@@ -1,0 +1,355 @@
+/** The log in NATS JetStream: the only module that knows NATS. */
+import { randomUUID } from 'node:crypto';
+import {
+  type ConsumerMessages,
+  DiscardPolicy,
+  jetstream,
+  JetStreamApiError,
+  jetstreamManager,
+  type JsMsg,
+  type JetStreamClient,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import { Objm, type ObjectStore } from '@nats-io/obj';
+import { connect, nanos, type NatsConnection } from '@nats-io/transport-node';
+import { StoreUnavailableError } from '../errors.js';
+
+const STREAM = 'FATHOM';
+const SUBJECTS = 'fathom.v1.';
+/** Bundles that are too large for a message. */
+const BUCKET = 'FATHOM_BUNDLES';
+/** Subject of the entries of such bundles. */
+export const LARGE_SUBJECT = 'large';
+/** Subjects of messages between nodes that are no entries. */
+const BESIDE = 'fathom-nodes.';
+/** A message that is published again within this time is one entry. */
+const DUPLICATE_WINDOW_MS = 10 * 60_000;
+/** One attempt to publish, or to ask for the state of the log. */
+const ATTEMPT_MS = 2500;
+/** After this time a publisher is told that there was no acknowledgement. */
+const PUBLISH_DEADLINE_MS = 10_000;
+const RECONNECT_MS = 250;
+/** Entries on their way to this node. */
+const MAX_FETCHED = 100;
+/** Without a sign of life for two of these the log's messages are asked for anew. */
+const HEARTBEAT_MS = 1000;
+const FETCH_MS = 5000;
+const WRONG_LAST_SEQUENCE = 10071;
+const NO_MESSAGE = 10037;
+const NO_STREAM = 10059;
+
+export interface LogOptions {
+  /** As `nats://host:port`. */
+  servers: readonly string[];
+  /** Of the connection, for operators of NATS. */
+  name: string;
+  /** Copies of each entry. */
+  replicas: number;
+}
+
+export interface LogState {
+  /** Tells this log from another one of the same name. */
+  id: string;
+  /** Positions of its first and last entries; the last is 0 in an empty log. */
+  first: number;
+  last: number;
+  bytes: number;
+  replicas: number;
+}
+
+export interface LogMessage {
+  position: number;
+  id: string;
+  /** When the log took it. */
+  timeMs: number;
+  data: Uint8Array;
+}
+
+/** Where an entry came to stand; one that was published before keeps its place. */
+export interface Published {
+  position: number;
+  isDuplicate: boolean;
+}
+
+/** The log holds another last entry than the one expected. */
+export class LogMovedError extends Error {}
+
+/** Nothing was published. */
+export class LogAwayError extends StoreUnavailableError {}
+
+interface Opened {
+  connection: NatsConnection;
+  manager: JetStreamManager;
+  client: JetStreamClient;
+  objects: ObjectStore;
+}
+
+export class JetStreamLog {
+  private readonly connecting: Promise<NatsConnection>;
+  private connection: NatsConnection | null = null;
+  private opened: Opened | null = null;
+  private isConnected = false;
+  private isClosed = false;
+
+  /** Connects in the background, and again whenever the connection is lost. */
+  constructor(private readonly options: LogOptions) {
+    this.connecting = connect({
+      servers: [...options.servers],
+      name: options.name,
+      waitOnFirstConnect: true,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RECONNECT_MS,
+      reconnectJitter: RECONNECT_MS,
+      pingInterval: 5000,
+      maxPingOut: 2,
+    });
+    this.connecting.then(
+      (connection) => this.watch(connection),
+      () => undefined,
+    );
+  }
+
+  /** Resolves once there is a connection. @throws Error if there is none in time */
+  async connected(withinMs: number): Promise<void> {
+    const late = sleep(withinMs).then(() => {
+      throw new Error('no connection');
+    });
+    await Promise.race([this.connecting, late]);
+  }
+
+  /**
+   * The state of the log; null: there is none.
+   * @param makes whether it is made where it is missing
+   * @throws Error where no server answers
+   */
+  async state(makes = false): Promise<LogState | null> {
+    const { manager } = await this.open();
+    const found = await manager.streams.info(STREAM).catch(async (error: unknown) => {
+      if (!hasCode(error, NO_STREAM)) throw error;
+      return makes ? this.make(manager) : null;
+    });
+    return found && stateOf(found);
+  }
+
+  private async make(manager: JetStreamManager): Promise<StreamInfo> {
+    const settings = {
+      name: STREAM,
+      subjects: [`${SUBJECTS}>`],
+      description: randomUUID(),
+      storage: StorageType.File,
+      retention: RetentionPolicy.Limits,
+      discard: DiscardPolicy.New,
+      num_replicas: this.options.replicas,
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    };
+    // Another node may have been faster.
+    return manager.streams.add(settings).catch(() => manager.streams.info(STREAM));
+  }
+
+  /**
+   * Publishes an entry, again and again within a deadline.
+   * @param id the same entry has the same one, and is in the log once
+   * @param after the last position that the log may have by then
+   * @throws LogMovedError | LogAwayError | StoreUnavailableError if nobody knows whether the log took it
+   */
+  async publish(subject: string, data: Uint8Array, id: string, after?: number): Promise<Published> {
+    let isUnknown = false;
+    const deadlineMs = performance.now() + PUBLISH_DEADLINE_MS;
+    for (;;) {
+      if (!this.isConnected && !isUnknown) break;
+      try {
+        const { client } = await this.open();
+        const expect = after === undefined ? {} : { expect: { lastSequence: after } };
+        const options = { msgID: id, timeout: ATTEMPT_MS, retries: 1, ...expect };
+        const { seq, duplicate } = await client.publish(`${SUBJECTS}${subject}`, data, options);
+        return { position: seq, isDuplicate: duplicate };
+      } catch (error) {
+        if (error instanceof JetStreamApiError) {
+          if (error.code === WRONG_LAST_SEQUENCE) throw new LogMovedError(error.message);
+          throw new LogAwayError(`JetStream refused it: ${error.message}; nothing was stored`);
+        }
+        isUnknown ||= !isNoResponders(error);
+      }
+      if (performance.now() >= deadlineMs) break;
+      await sleep(RECONNECT_MS);
+    }
+    if (!isUnknown) {
+      throw new LogAwayError('JetStream is away: nothing was stored; try again when it is back');
+    }
+    throw new StoreUnavailableError(
+      `JetStream did not acknowledge it within ${PUBLISH_DEADLINE_MS / 1000} s, and may have taken it or not: do it again, which is harmless if it has`,
+    );
+  }
+
+  /** Entries from a position on, until `stop`; ends where the connection is in doubt. */
+  async *follow(from: number, stop: AbortSignal): AsyncGenerator<LogMessage> {
+    const { client } = await this.open();
+    const consumer = await client.consumers.get(STREAM, { opt_start_seq: from });
+    const messages: ConsumerMessages = await consumer.consume({
+      max_messages: MAX_FETCHED,
+      expires: FETCH_MS,
+      idle_heartbeat: HEARTBEAT_MS,
+    });
+    const end = (): void => messages.stop();
+    stop.addEventListener('abort', end, { once: true });
+    if (stop.aborted) end();
+    try {
+      for await (const message of messages) {
+        yield logMessage(message);
+      }
+    } finally {
+      stop.removeEventListener('abort', end);
+      messages.stop();
+      // The server forgets an ordered consumer by itself.
+    }
+  }
+
+  /** The id of the entry at a position; null: the log does not have it. */
+  async idAt(position: number): Promise<string | null> {
+    const { manager } = await this.open();
+    try {
+      const message = await manager.streams.getMessage(STREAM, { seq: position });
+      return message?.header.get('Nats-Msg-Id') ?? null;
+    } catch (error) {
+      if (hasCode(error, NO_MESSAGE)) return null;
+      throw error;
+    }
+  }
+
+  /** @throws LogAwayError */
+  async putObject(name: string, content: ReadableStream<Uint8Array>): Promise<void> {
+    if (!this.isConnected) throw new LogAwayError('JetStream is away: nothing was stored');
+    try {
+      const { objects } = await this.open();
+      await objects.put({ name }, content, { timeout: PUBLISH_DEADLINE_MS });
+    } catch (error) {
+      throw new LogAwayError(`JetStream did not take it: ${textOf(error)}; nothing was stored`);
+    }
+  }
+
+  /** @throws Error where the log does not have it */
+  async getObject(name: string): Promise<ReadableStream<Uint8Array>> {
+    const { objects } = await this.open();
+    const found = await objects.get(name);
+    if (found === null) throw new Error(`the log's bundle ${name} is missing`);
+    return found.data;
+  }
+
+  async deleteObject(name: string): Promise<void> {
+    const { objects } = await this.open();
+    await objects.delete(name);
+  }
+
+  /** Removes the entries up to a position. @returns how many */
+  async trim(position: number): Promise<number> {
+    const { manager } = await this.open();
+    const { purged } = await manager.streams.purge(STREAM, { seq: position + 1 });
+    return purged;
+  }
+
+  /** The entries of large bundles among those of two positions. */
+  async *largeEntries(from: number, to: number): AsyncGenerator<LogMessage> {
+    const { client } = await this.open();
+    const filter_subjects = `${SUBJECTS}${LARGE_SUBJECT}`;
+    const consumer = await client.consumers.get(STREAM, { opt_start_seq: from, filter_subjects });
+    let { num_pending: left } = await consumer.info();
+    while (left > 0) {
+      for await (const message of await consumer.fetch({ max_messages: MAX_FETCHED })) {
+        left = message.info.pending;
+        if (message.seq > to) return;
+        yield logMessage(message);
+        if (left === 0) return;
+      }
+    }
+  }
+
+  /** Sends every other node a message, which may be lost. */
+  tell(topic: string, data: Uint8Array): void {
+    if (this.isConnected) this.connection?.publish(`${BESIDE}${topic}`, data);
+  }
+
+  /** Calls `listener` with what nodes tell, this one too; what it returns is the answer to those who ask. */
+  async listen(topic: string, listener: (data: Uint8Array) => Uint8Array | void): Promise<void> {
+    const connection = await this.connecting;
+    connection.subscribe(`${BESIDE}${topic}`, {
+      callback: (error, message) => {
+        if (error !== null) return;
+        const answer = listener(message.data);
+        if (answer !== undefined) message.respond(answer);
+      },
+    });
+  }
+
+  /** What nodes answer within a time. */
+  async ask(topic: string, waitMs: number): Promise<Uint8Array[]> {
+    const { connection } = await this.open();
+    const answers: Uint8Array[] = [];
+    const options = { strategy: 'timer' as const, maxWait: waitMs };
+    try {
+      for await (const message of await connection.requestMany(`${BESIDE}${topic}`, '', options)) {
+        answers.push(message.data);
+      }
+    } catch (error) {
+      if (!isNoResponders(error)) throw error;
+    }
+    return answers;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.connection?.close();
+  }
+
+  private async watch(connection: NatsConnection): Promise<void> {
+    this.connection = connection;
+    this.isConnected = true;
+    if (this.isClosed) await connection.close();
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect' || type === 'close') this.isConnected = false;
+      if (type === 'reconnect') this.isConnected = true;
+    }
+  }
+
+  private async open(): Promise<Opened> {
+    if (this.opened !== null) return this.opened;
+    const { connection } = this;
+    if (connection === null) throw new LogAwayError('JetStream is away');
+    const manager = await jetstreamManager(connection, { timeout: ATTEMPT_MS });
+    const client = jetstream(connection, { timeout: ATTEMPT_MS });
+    const { replicas } = this.options;
+    const objects = await new Objm(client).create(BUCKET, { replicas, storage: StorageType.File });
+    this.opened = { connection, manager, client, objects };
+    return this.opened;
+  }
+}
+
+function logMessage({ seq, headers, time, data }: JsMsg): LogMessage {
+  const id = headers?.get('Nats-Msg-Id') ?? '';
+  return { position: seq, id, timeMs: time.getTime(), data };
+}
+
+function stateOf({ config, state }: StreamInfo): LogState {
+  return {
+    id: config.description ?? '',
+    first: state.first_seq,
+    last: state.last_seq,
+    bytes: state.bytes,
+    replicas: config.num_replicas,
+  };
+}
+
+function isNoResponders(error: unknown): boolean {
+  const names = ['NoRespondersError', 'JetStreamNotEnabled'];
+  const cause: unknown = (error as Error).cause;
+  return [error, cause].some((one) => one instanceof Error && names.includes(one.name));
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const hasCode = (error: unknown, code: number): boolean =>
+  error instanceof JetStreamApiError && error.code === code;

@@ -1,0 +1,21 @@
+/** Where a store stands in a log: written with what an entry changes, in one transaction. */
+import type { Statements } from '../duckdb/statements.js';
+
+export interface LogMark {
+  logId: string;
+  /** Of the last entry that was applied. */
+  position: number;
+  entryId: string;
+}
+
+const META_KEY = 'log';
+
+export async function readMark(statements: Pick<Statements, 'rows'>): Promise<LogMark | null> {
+  const rows = await statements.rows('SELECT value FROM meta WHERE key = ?', [META_KEY]);
+  return rows.length === 0 ? null : (JSON.parse(rows[0][0] as string) as LogMark);
+}
+
+export async function writeMark(tx: Statements, mark: LogMark): Promise<void> {
+  await tx.run('DELETE FROM meta WHERE key = ?', [META_KEY]);
+  await tx.run('INSERT INTO meta VALUES (?, ?)', [META_KEY, JSON.stringify(mark)]);
+}

@@ -1,0 +1,22 @@
+/** What the entries of a log are applied to. */
+import type { Removed } from '../../compute/segment/remove.js';
+import type { Frame } from '../bundle.js';
+import type { CommitReport, KeyRecord } from '../contract.js';
+import type { StoredKey } from '../keys/key-ring.js';
+import type { Revocation } from '../keys/revocations.js';
+import type { Entry } from './entry.js';
+import type { LogMark } from './mark.js';
+
+/** Each change is written with its mark in one transaction; where it fails, nothing is. */
+export interface LogTarget {
+  /** Whether it holds neither tokens nor keys. */
+  isEmpty(): boolean;
+  /** Whether stored data turned out damaged. */
+  isDamaged(): boolean;
+  bundle(frames: () => AsyncIterable<Frame>, mark: LogMark): Promise<CommitReport>;
+  retirement(entry: Extract<Entry, { kind: 'retirement' }>, mark: LogMark): Promise<Removed>;
+  key(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void>;
+  revocation(revocation: Revocation, mark: LogMark): Promise<KeyRecord>;
+  /** The entry changes nothing. */
+  pass(mark: LogMark): Promise<void>;
+}

@@ -1,0 +1,311 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { entityTag } from '../../server/replay/caching.js';
+import { BundleWriter } from '../../storage/bundle.js';
+import { packEntry } from '../../storage/log/entry.js';
+import { JetStreamLog } from '../../storage/log/jetstream.js';
+import { LogNode } from '../../storage/log/node.js';
+import type { Store } from '../../storage/store.js';
+import { hasNats, NatsServers } from '../support/nats.js';
+import {
+  binance,
+  bundleOf,
+  commitDelete,
+  commitRows,
+  DataDirectory,
+  EVM_TOKEN,
+  lookingAgain,
+  MINT,
+  openStore,
+  orca,
+  type SnapshotRow,
+  snapshot,
+  storedSnapshots,
+  tokenOf,
+} from '../support/stores.js';
+
+const T0 = 1_794_000_000;
+const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null } as const;
+
+/** A store that follows the log, as a server has it but for HTTP. */
+class Node {
+  stopped: string | null = null;
+
+  private constructor(
+    readonly store: Store,
+    readonly log: JetStreamLog,
+    readonly node: LogNode,
+  ) {}
+
+  static async open(directory: DataDirectory, name: string, servers: string[]): Promise<Node> {
+    const store = await openStore(directory.path);
+    const log = new JetStreamLog({ servers, name, replicas: 1 });
+    const made: Node = new Node(
+      store,
+      log,
+      new LogNode({
+        ...{ store, log, name, version: '1', shortForMs: 500 },
+        onStopped: (why) => (made.stopped = why),
+        onError: () => undefined,
+      }),
+    );
+    return made;
+  }
+
+  /** The store as commands have it. */
+  get commands(): Store {
+    return Object.assign(Object.create(this.store) as Store, this.node.operations);
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await sleep(10);
+  }
+
+  reached(position: number): Promise<void> {
+    return this.until(() => this.node.position >= position || this.stopped !== null);
+  }
+
+  async close(): Promise<void> {
+    await this.node.close();
+    await this.store.close();
+  }
+}
+
+/** All that clients can see of a token's depth. */
+async function seen(store: Store, address: string): Promise<unknown> {
+  await store.settled();
+  const tokenId = tokenOf(store, address);
+  const request = { tokenId, fromS: 0, toS: 2 ** 32, nowS: 2 ** 32, maxSnapshots: 288 };
+  const plan = await store.depth.plan(request);
+  const { snapshots, nextT, markets } = plan;
+  return {
+    tag: entityTag({ query: {}, envelope: {}, format: 'json', encoding: 'gzip' } as never, plan),
+    ...{ nextT, markets, times: snapshots.map(({ t, tier }) => [t, tier]) },
+    stored: await lookingAgain(() => storedSnapshots(store, tokenId)),
+  };
+}
+
+describe.skipIf(!hasNats)('Nodes of one log', () => {
+  let servers: NatsServers;
+  let directories: DataDirectory[] = [];
+  let nodes: Node[] = [];
+
+  beforeAll(async () => {
+    if (hasNats) servers = await NatsServers.start(1);
+  });
+  afterAll(() => servers?.close());
+  afterEach(async () => {
+    await Promise.all(nodes.map((node) => node.close()));
+    for (const directory of directories) directory.remove();
+    [nodes, directories] = [[], []];
+    // The next test has a log of its own.
+    await servers.kill(0, true);
+    servers.start(0);
+  });
+
+  const open = async (name: string, directory = new DataDirectory()): Promise<Node> => {
+    directories.push(directory);
+    const node = await Node.open(directory, name, servers.urls);
+    nodes.push(node);
+    return node;
+  };
+  const close = async (node: Node): Promise<void> => {
+    nodes = nodes.filter((one) => one !== node);
+    await node.close();
+  };
+  const pair = async (): Promise<[Node, Node]> => {
+    const both: [Node, Node] = [await open('a'), await open('b')];
+    for (const node of both) await node.reached(1);
+    return both;
+  };
+  const expectSame = async (a: Node, b: Node, addresses = [MINT]): Promise<void> => {
+    const position = Math.max(a.node.position, b.node.position);
+    await Promise.all([a, b].map((node) => node.reached(position)));
+    expect([a.stopped, b.stopped]).toEqual([null, null]);
+    for (const address of addresses) {
+      expect(await seen(b.store, address)).toEqual(await seen(a.store, address));
+    }
+  };
+
+  it('hold the same after the same entries, however each has joined its segments', async () => {
+    const [a, b] = await pair();
+    for (let i = 0; i < 24; i++) {
+      const node = i % 3 === 0 ? b : a;
+      const market = i % 2 === 0 ? orca([[i % 5, i, 1]]) : binance([[2, i, 3]]);
+      const rows = [snapshot(T0 + ((i * 7) % 24) * 60, [market])];
+      await commitRows(node.commands, rows, { mode: i % 4 === 3 ? 'merge' : 'replace' });
+      if (i % 6 === 5) await a.store.settled();
+    }
+    const [to] = [T0 + 5 * 60];
+    await commitDelete(b.commands, { address: MINT, toS: to });
+    const evm: Partial<SnapshotRow> = { chain: 'evmchain', address: EVM_TOKEN };
+    await commitRows(a.commands, [snapshot(T0, [orca()], evm)]);
+    await expectSame(a, b, [MINT, EVM_TOKEN]);
+    expect((await storedSnapshots(a.store, tokenOf(a.store))).length).toBe(19);
+  });
+
+  it('hand large bundles over beside the log', async () => {
+    const [a, b] = await pair();
+    const cells = Array.from({ length: 200 }, (_, i): [number, number, number] => [
+      i - 100,
+      (i * 7919) % 100_003,
+      (i * 104_729) % 1_000_003,
+    ]);
+    const rows = Array.from({ length: 900 }, (_, i) =>
+      snapshot(T0 + i * 60, [orca(cells.map(([bin, s, r]) => [bin, s + i * 0.37, r * (1 + i)]))]),
+    );
+    await commitRows(a.commands, rows);
+    expect((await a.log.state())?.bytes).toBeLessThan(10_000);
+    await expectSame(a, b);
+  });
+
+  it('are told what the log decides of a merge whose base has changed', async () => {
+    const [a, b] = await pair();
+    await commitRows(a.commands, [snapshot(T0)]);
+    await b.reached(a.node.position);
+    const bundle = await bundleOf(b.commands, [snapshot(T0, [binance()])], { mode: 'merge' });
+    await commitRows(a.commands, [snapshot(T0, [orca()], { price_usd: 3 })]);
+    await expect(b.commands.commit(bundle.name)).rejects.toThrow(/changed while the file was/);
+    await bundle.discard();
+    const again = snapshot(T0, [binance()], { price_usd: 3 });
+    await commitRows(b.commands, [again], { mode: 'merge' });
+    await expect(commitDelete(b.commands, { address: EVM_TOKEN })).rejects.toThrow(/does not know/);
+    await expectSame(a, b);
+  });
+
+  it('know each other’s keys, and revoke and rotate them in one order', async () => {
+    const [a, b] = await pair();
+    const issued = await a.commands.createKey(KEY);
+    await b.reached(a.node.position);
+    expect(b.store.keys.verify(issued.key)?.id).toBe(issued.id);
+    const rotated = await b.commands.rotateKey(issued.id);
+    await a.reached(b.node.position);
+    expect([issued, rotated].map(({ key }) => a.store.keys.verify(key)?.id)).toEqual([
+      undefined,
+      issued.id,
+    ]);
+    await a.commands.revokeKey(issued.id);
+    await b.reached(a.node.position);
+    expect(b.store.keys.verify(rotated.key)).toBeNull();
+    await expect(b.commands.revokeKey(issued.id)).rejects.toThrow(/revoked already/);
+    expect(await b.store.listKeys()).toEqual(await a.store.listKeys());
+  });
+
+  it('let old depth go by entries, each once, with the coarse snapshots made of it', async () => {
+    const [a, b] = await pair();
+    const rows = Array.from({ length: 40 }, (_, i) => snapshot(T0 + i * 300, [orca([[0, i, 1]])]));
+    await commitRows(a.commands, rows);
+    await b.reached(a.node.position);
+    const before = a.node.position;
+    const cutoffs = { raw: T0 + 20 * 300, '15m': 0, '1h': 0 };
+    const token = { chain: 'mainchain', address: MINT } as const;
+    await Promise.all([a, b].map(({ node }) => node.retire(token, cutoffs, ['15m'])));
+    await expectSame(a, b);
+    expect(a.node.position).toBe(before + 1);
+    const tiers = (await storedSnapshots(a.store, tokenOf(a.store))).map(({ tier }) => tier);
+    expect(tiers.filter((tier) => tier === 'raw')).toHaveLength(20);
+    expect(tiers.filter((tier) => tier === '15m').length).toBeGreaterThan(5);
+  });
+
+  it('go on where they stood, and refuse changes beside the log', async () => {
+    const [a, b] = await pair();
+    await commitRows(a.commands, [snapshot(T0)]);
+    await b.reached(a.node.position);
+    const [, directory] = directories;
+    await close(b);
+    await commitRows(a.commands, [snapshot(T0 + 60)]);
+    const alone = await openStore(directory.path);
+    await expect(commitRows(alone, [snapshot(T0 + 120)])).rejects.toThrow(/belongs to a node/);
+    await expect(alone.createKey(KEY)).rejects.toThrow(/belongs to a node/);
+    await alone.close();
+    const again = await open('b', directory);
+    expect(again.node.lagMs).toBe(Infinity);
+    await again.reached(a.node.position);
+    await expectSame(a, again);
+    expect(again.node.lagMs).toBe(0);
+  });
+
+  it('serve on and take nothing while JetStream is away, and go on when it is back', async () => {
+    const [a, b] = await pair();
+    await commitRows(a.commands, [snapshot(T0)]);
+    await servers.kill(0);
+    await sleep(50);
+    const refused = commitRows(a.commands, [snapshot(T0 + 60)]);
+    await expect(refused).rejects.toThrow(/JetStream is away: nothing was stored/);
+    await expect(a.commands.createKey(KEY)).rejects.toThrow(/nothing was stored/);
+    expect(await storedSnapshots(a.store, tokenOf(a.store))).toHaveLength(1);
+    servers.start(0);
+    for (;;) {
+      const report = await commitRows(a.commands, [snapshot(T0 + 120)]).catch(() => null);
+      if (report !== null) break;
+      await sleep(50);
+    }
+    await expectSame(a, b);
+    expect(await storedSnapshots(b.store, tokenOf(b.store))).toHaveLength(2);
+  });
+
+  it('stop before an entry of a later version, and serve on', async () => {
+    const [a, b] = await pair();
+    await commitRows(a.commands, [snapshot(T0)]);
+    const later = Buffer.concat([Uint8Array.of(2), packEntry({ kind: 'bundle' } as never)]);
+    await a.log.publish('data.many', later, 'later');
+    for (const node of [a, b]) {
+      await node.until(() => node.stopped !== null);
+      expect(node.stopped).toMatch(/next entry has format 2, this version knows 1/);
+      expect(node.node.position).toBe(2);
+      await expect(node.node.checkFollowing()).rejects.toThrow(/run a newer Fathom/);
+      expect(await storedSnapshots(node.store, tokenOf(node.store))).toHaveLength(1);
+    }
+    await expect(commitRows(a.commands, [snapshot(T0 + 60)])).rejects.toThrow(/follows its log no/);
+  });
+
+  it('stop where the log is another one, or lacks what they need', async () => {
+    const [a, b] = await pair();
+    await commitRows(a.commands, [snapshot(T0)]);
+    const { position } = a.node;
+    await b.reached(position);
+    const [, directory] = directories;
+    await close(b);
+    for (const t of [1, 2, 3]) await commitRows(a.commands, [snapshot(T0 + t)]);
+    await a.log.trim(position + 1);
+    const late = await open('b', directory);
+    await late.until(() => late.stopped !== null);
+    expect(late.stopped).toMatch(/log begins at entry 4, and this node has applied 2/);
+    const empty = await open('c');
+    await empty.until(() => empty.stopped !== null);
+    expect(empty.stopped).toMatch(/begin with a backup of a node/);
+    await servers.kill(0, true);
+    servers.start(0);
+    await a.until(() => a.stopped !== null);
+    expect(a.stopped).toMatch(/the log ends at entry 0, and this node has applied 5/);
+  });
+
+  it('take no store whose data the log does not know, and none that misses what it began with', async () => {
+    const directory = new DataDirectory();
+    const filled = await openStore(directory.path);
+    await commitRows(filled, [snapshot(T0)]);
+    await filled.close();
+    const a = await open('a', directory);
+    await a.reached(1);
+    expect(a.stopped).toBeNull();
+    const empty = await open('b');
+    await empty.until(() => empty.stopped !== null);
+    expect(empty.stopped).toMatch(/goes on from a store of node a: begin with a backup/);
+    const other = new DataDirectory();
+    const foreign = await openStore(other.path);
+    await commitRows(foreign, [snapshot(T0 + 60)]);
+    await foreign.close();
+    const c = await open('c', other);
+    await c.until(() => c.stopped !== null);
+    expect(c.stopped).toMatch(/holds data that the log does not know/);
+  });
+
+  it('publish no bundle that is cut short', async () => {
+    const [a] = await pair();
+    const bundle = await BundleWriter.create(a.store.directory);
+    await bundle.write({ kind: 'tokens', rows: [] });
+    await expect(a.commands.commit(bundle.name)).rejects.toThrow(/cut short/);
+    await bundle.discard();
+    expect(a.node.position).toBe(1);
+  });
+});

@@ -1,0 +1,104 @@
+/** Servers of NATS JetStream that a test starts, kills and brings back. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Where a program is; null: it is not installed. */
+export function programOf(name: string): string | null {
+  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin'];
+  return folders.map((folder) => path.join(folder, name)).find((file) => existsSync(file)) ?? null;
+}
+
+const PROGRAM = programOf('nats-server');
+/** Whether tests can start servers; those that need them are skipped where they cannot. */
+export const hasNats = PROGRAM !== null;
+if (!hasNats) console.warn('nats-server is not installed: tests of several nodes are skipped');
+
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, () => {
+      const server = createServer();
+      return new Promise<typeof server>((resolve) =>
+        server.listen(0, '127.0.0.1', () => resolve(server)),
+      );
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+export class NatsServers {
+  private readonly root = mkdtempSync(path.join(tmpdir(), 'fathom-nats-'));
+  private readonly children: (ChildProcess | null)[] = [];
+
+  private constructor(
+    private readonly ports: readonly number[],
+    private readonly routes: readonly number[],
+  ) {}
+
+  /** @param count 1, or 3 that replicate */
+  static async start(count: 1 | 3): Promise<NatsServers> {
+    const ports = await freePorts(2 * count);
+    const servers = new NatsServers(ports.slice(0, count), ports.slice(count));
+    for (let i = 0; i < count; i++) servers.start(i);
+    for (const port of servers.ports) await untilOpen(port);
+    return servers;
+  }
+
+  get urls(): string[] {
+    return this.ports.map((port) => `nats://127.0.0.1:${port}`);
+  }
+
+  start(index: number): void {
+    const words = ['-js', '-a', '127.0.0.1', '-p', String(this.ports[index])];
+    words.push('-sd', path.join(this.root, String(index)));
+    if (this.ports.length > 1) {
+      const routes = this.routes.map((port) => `nats-route://127.0.0.1:${port}`).join(',');
+      words.push('-n', `n${index}`, '--cluster_name', 'test', '--routes', routes);
+      words.push('--cluster', `nats://127.0.0.1:${this.routes[index]}`);
+    }
+    this.children[index] = spawn(PROGRAM ?? '', words, { stdio: 'ignore' });
+  }
+
+  /** @param forgetful whether it comes back without what it stored */
+  async kill(index: number, forgetful = false): Promise<void> {
+    const child = this.children[index];
+    this.children[index] = null;
+    if (child === null) return;
+    const gone = new Promise((resolve) => child.once('close', resolve));
+    child.kill('SIGCONT');
+    child.kill('SIGKILL');
+    await gone;
+    if (forgetful) rmSync(path.join(this.root, String(index)), { recursive: true, force: true });
+  }
+
+  /** Stops it, or lets it go on. */
+  pause(index: number, isPaused: boolean): void {
+    this.children[index]?.kill(isPaused ? 'SIGSTOP' : 'SIGCONT');
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.children.map((_, index) => this.kill(index)));
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function untilOpen(port: number): Promise<void> {
+  const { connect } = await import('node:net');
+  for (;;) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once('error', () => resolve(false));
+    });
+    if (isOpen) return;
+    await sleep(50);
+  }
+}
