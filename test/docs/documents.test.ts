@@ -109,7 +109,7 @@ describe('command lines', () => {
       scripts: Record<string, string>;
     };
     const named = DOCUMENTS.flatMap(({ text }) =>
-      [...text.matchAll(/npm (?:run )?([a-z]+)/g)].map(([, script]) => script),
+      [...text.matchAll(/npm (?:run )?([a-z]+(?:[:-][a-z]+)*)/g)].map(([, script]) => script),
     );
     expect(named).toContain('start');
     for (const script of named) {

@@ -9,6 +9,8 @@ const PROGRAM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 export const hasBrowser = existsSync(PROGRAM);
 if (!hasBrowser) console.warn(`The explorer's browser tests are skipped: there is no ${PROGRAM}`);
 
+/** Of each step, on a busy machine. */
+const DEADLINE_MS = 50_000;
 /** A machine without a graphics card draws with the processor. */
 const FLAGS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
 
@@ -30,7 +32,7 @@ export async function open(
 ): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(DEADLINE_MS);
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {

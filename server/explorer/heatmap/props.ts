@@ -1,7 +1,7 @@
 /** What the page and the heatmap say to each other. */
 import type { FathomClient, ReplayPage, Time } from '../../../client/index.js';
 
-/** Who a key is for and what it asks; a new value of any field is another picture. */
+/** What is shown; another address, window or filter is another picture. */
 export interface DepthHeatmapProps {
   client: FathomClient;
   /** The token's address. */

@@ -7,9 +7,7 @@ import { theme as themeValue } from '../state/session.js';
 import { useValue } from '../state/value.js';
 import { depthCurve, type Ladder, nearTotals, NEAR_PCT } from './ladder.js';
 
-const HEIGHT_PX = 196;
 const REACHES_PCT = [5, 10, 25, 50] as const;
-const FONT = "11px 'Plex', system-ui, sans-serif";
 
 export function DepthChart({ ladder }: { ladder: Ladder }) {
   const root = useRef<HTMLDivElement>(null);
@@ -26,7 +24,7 @@ export function DepthChart({ ladder }: { ladder: Ladder }) {
     const made = new UPlot(options(element, setAt), data, element);
     plot.current = made;
     const watch = new ResizeObserver(() =>
-      made.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
+      made.setSize({ width: element.clientWidth, height: element.clientHeight }),
     );
     watch.observe(element);
     return () => {
@@ -99,9 +97,11 @@ function Reading(props: { ladder: Ladder; pct: number; amounts: (number | null)[
 function options(element: HTMLElement, onHover: (at: number | null) => void): UPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
+  // Text grows with the page's on large screens.
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const axis: UPlot.Axis = {
     stroke: colour('--text-faint'),
-    font: FONT,
+    font: `${rem * 0.6875}px 'Plex', system-ui, sans-serif`,
     grid: { stroke: colour('--line'), width: 1 },
     ticks: { show: false },
   };
@@ -115,7 +115,7 @@ function options(element: HTMLElement, onHover: (at: number | null) => void): UP
   });
   return {
     width: element.clientWidth,
-    height: HEIGHT_PX,
+    height: element.clientHeight,
     padding: [8, 6, 0, 0],
     legend: { show: false },
     scales: { x: { time: false }, y: { range: (_, __, max) => [0, max * 1.05 || 1] } },
@@ -123,11 +123,11 @@ function options(element: HTMLElement, onHover: (at: number | null) => void): UP
     axes: [
       {
         ...axis,
-        size: 24,
+        size: rem * 1.5,
         gap: 4,
         values: (_, ticks) => ticks.map((pct) => signedPercent(pct / 100, 0)),
       },
-      { ...axis, size: 48, gap: 4, values: (_, ticks) => ticks.map((amount) => usd(amount)) },
+      { ...axis, size: rem * 3, gap: 4, values: (_, ticks) => ticks.map((amount) => usd(amount)) },
     ],
     series: [
       {},

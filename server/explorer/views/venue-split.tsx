@@ -10,7 +10,7 @@ interface VenueSplitProps {
 
 export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
   const { parts } = ladder;
-  const most = Math.max(1, ...parts.flatMap((one) => [one.supportUsd, one.resistanceUsd]));
+  const most = Math.max(1, ...parts.map((one) => one.supportUsd + one.resistanceUsd));
   return (
     <section class="card" aria-labelledby="venues-title">
       <header>
@@ -28,8 +28,8 @@ export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
             >
               <span class="label">{label}</span>
               <span class="pair" aria-hidden="true">
-                <i class="support" style={{ width: `${(supportUsd / most) * 50}%` }} />
-                <i class="resistance" style={{ width: `${(resistanceUsd / most) * 50}%` }} />
+                <i class="support" style={{ width: `${(supportUsd / most) * 100}%` }} />
+                <i class="resistance" style={{ width: `${(resistanceUsd / most) * 100}%` }} />
               </span>
               <span class="figure">{usd(supportUsd + resistanceUsd)}</span>
             </button>
