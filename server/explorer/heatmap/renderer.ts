@@ -23,6 +23,7 @@ uniform usampler2D cells;      // x: bin, y: slot; codes of support and resistan
 uniform highp sampler2D columns;  // by time: its price in bins from the reference price; its slot
 uniform usampler2D spans;      // by column of pixels: index of the first snapshot, number of them
 uniform sampler2D palette;
+uniform uint maxSamples;
 uniform float bottomBin, binsPerPixel, log2Low, log2Span, pixelRatio;
 uniform vec3 ground, hatch;
 out vec4 colour;
@@ -37,9 +38,12 @@ void main() {
   }
   // Where a pixel is higher than a bin, the mean of the bins in it.
   int taps = int(clamp(ceil(binsPerPixel), 1.0, 4.0));
+  uint stride = (span.g + maxSamples - 1u) / maxSamples;
+  float samples = 0.0;
   vec2 usd = vec2(0.0);
-  for (uint i = 0u; i < span.g; i++) {
+  for (uint i = stride / 2u; i < span.g; i += stride) {
     vec2 column = texelFetch(columns, ivec2(span.r + i, 0), 0).rg;
+    samples += 1.0;
     for (int tap = 0; tap < taps; tap++) {
       float y = gl_FragCoord.y + (float(tap) + 0.5) / float(taps) - 0.5;
       float bin = bottomBin + y * binsPerPixel - column.r;
@@ -52,7 +56,7 @@ void main() {
       if (!isSplit || bin >= 0.0) usd.g += usdOf(codes.g);
     }
   }
-  usd /= float(span.g) * float(taps);
+  usd /= samples * float(taps);
   float larger = max(usd.r, usd.g);
   if (larger <= 0.0) return;
   float shade = clamp((log2(larger) - log2Low) / log2Span, 0.0, 1.0);
@@ -70,6 +74,8 @@ export interface Frame {
   scale: Scale;
   theme: Theme;
   pixelRatio: number;
+  /** Snapshots that one pixel looks at; where there are more, they are taken at even distances. */
+  maxSamples: number;
 }
 
 export class Renderer {
@@ -136,7 +142,7 @@ export class Renderer {
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, held.length, 1, gl.RG, gl.FLOAT, columns);
   }
 
-  draw({ view, spans, scale, theme, pixelRatio }: Frame): void {
+  draw({ view, spans, scale, theme, pixelRatio, maxSamples }: Frame): void {
     const { gl } = this;
     const { width, height } = gl.canvas;
     gl.viewport(0, 0, width, height);
@@ -150,6 +156,7 @@ export class Renderer {
     this.set('log2Low', log2Low);
     this.set('log2Span', log2High - log2Low);
     this.set('pixelRatio', pixelRatio);
+    gl.uniform1ui(this.uniforms.get('maxSamples') ?? null, maxSamples);
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
 

@@ -1,4 +1,5 @@
 /** Where the axes have their ticks, and what stands at them. */
+import { price as shortPrice } from '../state/format.js';
 import { roundUp } from './amounts.js';
 import type { View } from './view.js';
 
@@ -87,6 +88,8 @@ export function priceTicks({ lnLow, lnHigh }: View, minGap: number): Tick[] {
 
 /** @param step what it should be told apart by; default: five digits */
 export function priceText(price: number, step = 10 ** (Math.floor(Math.log10(price)) - 4)): string {
+  // Too many zeros for an axis: they are counted.
+  if (price < 1e-4) return shortPrice(price).slice(1);
   const digits = Math.min(20, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   return price.toLocaleString('en-US', {
     minimumFractionDigits: digits,

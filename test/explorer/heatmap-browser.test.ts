@@ -1,0 +1,342 @@
+/** The heatmap in Chromium: its pixels against a plain computation from JSON pages. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fathomClient, type Snapshot } from '../../client/index.js';
+import { colourOf, groundOf, hatchOf, type Rgb } from '../../server/explorer/heatmap/palette.js';
+import type { PlainSnapshot } from '../reference/replay.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import {
+  ENTERPRISE_KEY,
+  MARKETS,
+  MINT,
+  NOW_S,
+  startTestService,
+  type TestService,
+} from '../support/service.js';
+import { hasBrowser, open, type Opened, startBrowser } from './browser.js';
+
+const INTERVAL_S = 60;
+const SNAPSHOTS = 700;
+/** Snapshots that are left out: there is a gap. */
+const GAP = { from: 420, to: 450 };
+/** Snapshots of the future, which become visible as the clock goes on. */
+const LATER = 5;
+const VIEW = `#/token/${MINT}?window=24h`;
+
+function history(): PlainSnapshot[] {
+  const list: PlainSnapshot[] = [];
+  for (let s = 0; s < SNAPSHOTS + LATER; s++) {
+    if (s >= GAP.from && s < GAP.to) continue;
+    const cells = [];
+    for (const market of [0, 2]) {
+      for (let bin = -30; bin <= 30; bin++) {
+        const usd = 10 ** (2 + ((bin * bin * 31 + (s >> 4) * 17 + market * 7) % 40) / 10);
+        const cents = BigInt(Math.round(usd * 100));
+        // Some bins have nothing, that of the price has both.
+        if ((bin + 40) % 9 === 0) continue;
+        const [support, resistance] = [bin <= 0 ? cents : 0n, bin >= 0 ? cents / 3n : 0n];
+        cells.push({ market, bin, support, resistance });
+      }
+    }
+    const t = NOW_S - 1 - (SNAPSHOTS - 1 - s) * INTERVAL_S;
+    list.push({ t, tier: 'raw', price: 100 * Math.exp(0.1 * Math.sin(s / 60)), cells });
+  }
+  return list;
+}
+
+let service: TestService;
+let browser: Browser;
+let nowS = NOW_S;
+const opened: Opened[] = [];
+
+describe.skipIf(!hasBrowser)('the heatmap', () => {
+  beforeAll(async () => {
+    const depth = new MemoryDepth();
+    depth.add('mainchain', MINT, { markets: MARKETS, snapshots: history() }, { perSegment: 100 });
+    service = await startTestService({ depth, clock: { nowS: () => nowS } });
+    browser = await startBrowser();
+  });
+  afterEach(async () => {
+    nowS = NOW_S;
+    for (const { page, faults } of opened.splice(0)) {
+      await page.context().close();
+      expect(faults).toEqual([]);
+    }
+  });
+  afterAll(async () => {
+    await browser.close();
+    await service.stop();
+  });
+
+  /** A tab with the key; `prepare` runs before the view is opened. */
+  async function at(prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
+    const tab = await open(browser, service.server.url, '/healthz', { colorScheme: 'dark' });
+    opened.push(tab);
+    await prepare?.(tab.page);
+    await tab.page.goto(`${service.server.url}/#key=${ENTERPRISE_KEY}`);
+    await tab.page.evaluate(`location.hash = ${JSON.stringify(VIEW)}`);
+    return tab.page;
+  }
+  async function ready(prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
+    const page = await at(prepare);
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    return page;
+  }
+  /** Every snapshot that is visible now. */
+  async function snapshots(group: 'all' | 'venue' = 'all'): Promise<Snapshot[]> {
+    const client = fathomClient({ url: service.server.url, key: ENTERPRISE_KEY });
+    const list: Snapshot[] = [];
+    for await (const one of client.snapshots(MINT, { group })) list.push(one);
+    return list;
+  }
+
+  it('has the colours of the data, in whole, zoomed in, and after its context was lost', async () => {
+    const page = await ready();
+    const all = await snapshots();
+    const whole = await compare(page, all);
+    expect(whole.hatched).toBeGreaterThan(5);
+    const { x, y, width, height } = await plotOf(page);
+    await page.mouse.move(x + width * 0.8, y + height * 0.4);
+    for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -200);
+    await compare(page, all);
+    const lose = `document.querySelector('.heatmap-cells').getContext('webgl2').getExtension('WEBGL_lose_context')`;
+    await page.evaluate(`(window.lost = ${lose}).loseContext()`);
+    await page.waitForFunction(
+      `document.querySelector('.heatmap-cells').getContext('webgl2').isContextLost()`,
+    );
+    await page.evaluate('lost.restoreContext()');
+    await page.waitForFunction(
+      `!document.querySelector('.heatmap-cells').getContext('webgl2').isContextLost()`,
+    );
+    await compare(page, all);
+  });
+
+  it('zooms about the pointer, and moves by drag and keys', async () => {
+    const page = await ready();
+    const { x, y, width, height } = await plotOf(page);
+    const [from, to, low, high] = await viewOf(page);
+    await page.mouse.move(x + width * 0.75, y + height / 2);
+    await page.mouse.wheel(0, -500);
+    await changed(page, [from, to, low, high]);
+    const near = await viewOf(page);
+    const timeAt = (view: number[]) => view[0] + 0.75 * (view[1] - view[0]);
+    expect(Math.abs(timeAt(near) - timeAt([from, to]))).toBeLessThan((to - from) / 500);
+    expect(near[1] - near[0]).toBeLessThan(0.6 * (to - from));
+    expect(near.slice(2)).toEqual([low, high]);
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.85, y + height / 2, { steps: 3 });
+    await page.mouse.up();
+    await changed(page, near);
+    const dragged = await viewOf(page);
+    expect((near[0] - dragged[0]) / (near[1] - near[0])).toBeCloseTo(0.1, 2);
+    await page.locator('.heatmap-frame').focus();
+    await page.keyboard.press('Home');
+    await expect.poll(async () => (await viewOf(page))[0]).toBeCloseTo(from, 3);
+    await page.keyboard.press('PageUp');
+    await expect.poll(async () => (await viewOf(page))[3]).toBeLessThan(high);
+    await page.keyboard.press('0');
+    await expect.poll(async () => (await viewOf(page)).slice(0, 2)).toEqual([from, to]);
+  });
+
+  it('shows pages as they come, the newest first, and how many are to come', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const page = await at((tab) =>
+      tab.route(`**/api/v1/replay/${MINT}?*`, async (route) => {
+        // The newest page alone goes on at once.
+        const from = Number(new URL(route.request().url()).searchParams.get('from'));
+        if (from < NOW_S - 14_400) await held;
+        await route.continue().catch(() => undefined);
+      }),
+    );
+    await page.getByText('Page 1 of 3').waitFor();
+    const span = async () => (([from, to]) => to - from)(await viewOf(page));
+    await expect.poll(span).toBe(86_400 + INTERVAL_S - 1);
+    const { at: colour, width, height } = await pixelsOf(page);
+    expect(colour(Math.round(width * 0.3), height >> 1)).toEqual(groundOf('dark'));
+    const shown = Array.from({ length: height }, (_, y) => colour(width - 9, y).join());
+    expect(new Set(shown).size).toBeGreaterThan(10);
+    release();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await compare(page, await snapshots());
+  });
+
+  it('takes in what is new without loading the rest again, and stays where one looks', async () => {
+    const page = await ready((tab) => tab.clock.install());
+    const before = await viewOf(page);
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (/replay\/\w+\?/.test(request.url())) asked.push(request.url());
+    });
+    nowS += LATER * INTERVAL_S;
+    await page.clock.fastForward(60_000);
+    const by = LATER * INTERVAL_S;
+    await expect.poll(async () => Math.round((await viewOf(page))[1] - before[1])).toBe(by);
+    expect(asked.length).toBe(1);
+    expect(new URL(asked[0]).searchParams.get('from')).toBe(String(NOW_S - 1));
+    await compare(page, await snapshots());
+  });
+
+  it('tells what is under the cursor, of the pointer and of the keys', async () => {
+    const page = await ready();
+    const all = await snapshots('venue');
+    const { x, y, width, height } = await plotOf(page);
+    await page.mouse.move(x + width * 0.9, y + height * 0.62);
+    const readout = page.locator('.heatmap-readout');
+    await readout.getByText('Phoenix v1').or(readout.getByText('Binance')).first().waitFor();
+    await page.mouse.move(x + width / 2, y - 30);
+    await readout.waitFor({ state: 'detached' });
+    await page.locator('.heatmap-frame').focus();
+    // The newest snapshot, and four bins below its price.
+    for (const key of ['Right', 'Down', 'Down', 'Down'])
+      await page.keyboard.press(`Shift+Arrow${key}`);
+    const last = all[all.length - 1];
+    const cells = last.bin.flatMap((bin, i) => (bin === -3 ? [i] : []));
+    const price = (last.priceUsd * 1.01 ** -3).toPrecision(5);
+    const spoken = page.locator('.heatmap [aria-live]');
+    for (const i of cells) {
+      const slot = last.slots[last.index[i]];
+      await spoken.getByText('label' in slot ? slot.label : slot.source).waitFor();
+    }
+    expect(cells.length).toBe(2);
+    expect(await spoken.textContent()).toContain(price);
+    expect(await spoken.textContent()).toContain('2.9%: support $');
+  });
+
+  it('says so where there is no WebGL 2', async () => {
+    const page = await at((tab) =>
+      tab.addInitScript('HTMLCanvasElement.prototype.getContext = () => null'),
+    );
+    await page.getByText('This browser does not draw the heatmap').waitFor();
+  });
+});
+
+async function plotOf(page: Page) {
+  return (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+}
+
+function fail(): never {
+  throw new Error('the heatmap has no place');
+}
+
+/** From, to, lowest and highest price of the picture. */
+async function viewOf(page: Page): Promise<number[]> {
+  const text = await page.locator('.heatmap-frame').getAttribute('data-view');
+  return (text ?? '').split(' ').map(Number);
+}
+
+async function changed(page: Page, before: number[]): Promise<void> {
+  await expect.poll(() => viewOf(page)).not.toEqual(before);
+}
+
+interface Pixels {
+  width: number;
+  height: number;
+  at: (x: number, y: number) => number[];
+}
+
+/** What the screen shows of the cells, without the line, the axes and the cursor on top of them. */
+async function pixelsOf(page: Page): Promise<Pixels> {
+  const show = (visibility: string) =>
+    page.evaluate(
+      `for (const one of document.querySelectorAll('.heatmap-frame > :not(.heatmap-cells)')) one.style.visibility = '${visibility}'`,
+    );
+  const { x, y, width, height } = await plotOf(page);
+  await show('hidden');
+  const png = await page.screenshot({
+    clip: {
+      x: Math.ceil(x),
+      y: Math.ceil(y),
+      width: Math.floor(width),
+      height: Math.floor(height),
+    },
+  });
+  await show('');
+  const base64 = await page.evaluate<string>(`(async () => {
+    const bytes = Uint8Array.from(atob('${png.toString('base64')}'), (one) => one.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+    const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    context.drawImage(image, 0, 0);
+    const { data } = context.getImageData(0, 0, image.width, image.height);
+    let text = '';
+    for (let i = 0; i < data.length; i += 8192) text += String.fromCharCode(...data.subarray(i, i + 8192));
+    return btoa(text);
+  })()`);
+  const data = Buffer.from(base64, 'base64');
+  const pixelsWide = Math.floor(width);
+  return {
+    width: pixelsWide,
+    height: Math.floor(height),
+    at: (px, py) => [0, 1, 2].map((channel) => data[4 * (py * pixelsWide + px) + channel]),
+  };
+}
+
+/** Compares pixels all over the picture; those on the border of a cell or snapshot are left out. */
+async function compare(page: Page, all: readonly Snapshot[]) {
+  // The picture rests.
+  await page.waitForTimeout(600);
+  const [from, to, low, high] = await viewOf(page);
+  const scaleText = await page.locator('.heatmap-legend').getAttribute('data-scale');
+  const [lowUsd, highUsd] = (scaleText ?? '').split(' ').map(Number);
+  const { width, height, at } = await pixelsOf(page);
+  const perPx = (to - from) / width;
+  const counts = { support: 0, resistance: 0, hatched: 0 };
+  for (let x = 3; x < width - 3; x += 17) {
+    const begin = from + x * perPx;
+    const isNear = (t: number) =>
+      [begin, begin + perPx].some((edge) => Math.abs(t - edge) < perPx / 50);
+    if (all.some(({ t }) => isNear(t))) continue;
+    const begun = all.filter(({ t }) => t >= begin && t < begin + perPx);
+    // An interval is a minute; the gap is far longer than three.
+    const middle = begin + perPx / 2;
+    const drawn = all.filter(({ t }) => t < begin && t + INTERVAL_S > middle).slice(-1);
+    const shown = begun.length > 0 ? begun : drawn;
+    for (let y = 3; y < height - 3; y += 9) {
+      const lnPrice = Math.log(high) - ((y + 0.5) / height) * Math.log(high / low);
+      const expected = expectedAt(shown, lnPrice, { lowUsd, highUsd });
+      if (expected === 'border') continue;
+      const seen = at(x, y);
+      if (shown.length === 0) {
+        if (begin < all[0].t) continue;
+        expect([groundOf('dark'), hatchOf('dark')].map(String)).toContain(String(seen));
+        if (String(seen) === String(hatchOf('dark'))) counts.hatched++;
+        continue;
+      }
+      const difference = Math.max(
+        ...seen.map((channel, i) => Math.abs(channel - expected.colour[i])),
+      );
+      expect(difference, `${x} ${y}: ${seen} for ${expected.colour}`).toBeLessThanOrEqual(3);
+      if (expected.side !== null) counts[expected.side]++;
+    }
+  }
+  expect(Math.min(counts.support, counts.resistance)).toBeGreaterThan(200);
+  return counts;
+}
+
+type Expected = { colour: Rgb; side: 'support' | 'resistance' | null } | 'border';
+
+/** The colour of the mean of snapshots at a price. */
+function expectedAt(
+  shown: readonly Snapshot[],
+  lnPrice: number,
+  { lowUsd, highUsd }: { lowUsd: number; highUsd: number },
+): Expected {
+  let [support, resistance] = [0, 0];
+  for (const { priceUsd, bin, supportUsd, resistanceUsd } of shown) {
+    const position = (lnPrice - Math.log(priceUsd)) / Math.log(1.01);
+    const toBorder = Math.abs(position + 0.5 - Math.round(position + 0.5));
+    if (toBorder < 0.08 || Math.abs(position) < 0.08) return 'border';
+    for (const [i, one] of bin.entries()) {
+      if (one !== Math.round(position)) continue;
+      if (one !== 0 || position < 0) support += supportUsd[i] / shown.length;
+      if (one !== 0 || position > 0) resistance += resistanceUsd[i] / shown.length;
+    }
+  }
+  const larger = Math.max(support, resistance);
+  if (larger === 0) return { colour: groundOf('dark'), side: null };
+  // Where both are as large, either may be seen.
+  if (Math.min(support, resistance) > 0.99 * larger) return 'border';
+  const side = support > resistance ? 'support' : 'resistance';
+  const shade = Math.log(larger / lowUsd) / Math.log(highUsd / lowUsd);
+  return { colour: colourOf('dark', side, shade), side };
+}
