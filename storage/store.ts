@@ -98,9 +98,6 @@ const NO_CHANGE: StoreChange = {
   tokenHours: false,
 };
 
-/** What a DuckDB file begins with, before anything that is stored. */
-const DATABASE_HEADER_BYTES = 3 * 4096;
-
 /** What probe() writes: a block of a disk. */
 const PROBE_BYTES = 4096;
 
@@ -237,7 +234,6 @@ export class Store implements StoreOperations {
       const isLeftOver = !heldStore && named instanceof DiskFullError;
       if (isLeftOver && database !== null) await removeFiles(directory);
       await database?.close();
-      if (isLeftOver && (await isStub(file))) await rm(file);
       if (isLeftOver) await removeMadeDirectories(directory);
       throw named;
     }
@@ -544,14 +540,6 @@ export class Store implements StoreOperations {
 
 async function removeFiles(directory: string): Promise<void> {
   for (const file of STORE_FILES) await rm(path.join(directory, file), { force: true });
-}
-
-/** Whether a file is too short for a DuckDB database: the making of it failed. */
-function isStub(file: string): Promise<boolean> {
-  return stat(file).then(
-    ({ size }) => size < DATABASE_HEADER_BYTES,
-    () => false,
-  );
 }
 
 /** A change in parts of few tokens; the first part has all of the rest. */

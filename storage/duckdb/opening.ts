@@ -1,7 +1,16 @@
 /** Opens a DuckDB instance with its connections, has its log mended, and closes it. */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type FileHandle, link, open as openHandle, realpath, rm, stat } from 'node:fs/promises';
+import {
+  type FileHandle,
+  link,
+  open as openHandle,
+  readdir,
+  realpath,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { DamagedLogError, DiskFullError, InputError, StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
@@ -12,6 +21,8 @@ import { ROW_GROUP_ROWS } from './statements.js';
 
 /** Reading connections: fewer than libuv's four threads, so that readers leave some to other work. */
 const READERS = 2;
+/** What follows a database's name, and precedes something random, while it is being made. */
+const UNFINISHED = '.new-';
 /** A log size that is never reached. */
 const NEVER = '1000TB';
 
@@ -100,6 +111,7 @@ export function releaseFile(real: string): void {
 export async function openAttached(file: string, options: DatabaseOptions): Promise<Opened> {
   return opened(file, options, async (attaching) => {
     await takeOverLog(file, options);
+    if (!existsSync(file)) await makeFile(attaching, file);
     try {
       await attach(attaching, file);
     } catch (error) {
@@ -107,6 +119,7 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
       await takeOverLog(file, options, reasonOf(error));
       await attach(attaching, file);
     }
+    await removeUnfinished(file);
   });
 }
 
@@ -197,6 +210,38 @@ async function attach(connection: DuckDBConnection, file: string): Promise<void>
   await connection.run(
     `ATTACH '${file.replaceAll("'", "''")}' AS store (STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
   );
+}
+
+/**
+ * Makes a database under a name of its own, and gives it `file` once it is whole on the disk: whenever this
+ * process is killed, a file of that name can be opened.
+ * @throws DatabaseLockedError if another process has made it meanwhile
+ */
+async function makeFile(connection: DuckDBConnection, file: string): Promise<void> {
+  const unfinished = `${file}${UNFINISHED}${randomUUID()}`;
+  try {
+    await attach(connection, unfinished);
+    // DuckDB syncs a file that it makes.
+    await connection.run('DETACH store');
+    // A link replaces no file, as a renaming would.
+    await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST' && error.code !== 'ENOENT') throw error;
+      throw new DatabaseLockedError(`${file} is being made by another process`);
+    });
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  const directory = await openHandle(path.dirname(file), 'r');
+  await directory.sync().finally(() => directory.close());
+}
+
+/** Removes what processes left that were killed in makeFile(). Call while no other process can open `file`. */
+async function removeUnfinished(file: string): Promise<void> {
+  const directory = path.dirname(file);
+  for (const name of await readdir(directory)) {
+    if (name.startsWith(`${path.basename(file)}${UNFINISHED}`))
+      await rm(path.join(directory, name), { force: true });
+  }
 }
 
 /** Mends what a process that has ended without closing the file has left of its log. */

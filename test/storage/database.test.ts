@@ -1,4 +1,12 @@
-import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fork } from 'node:child_process';
@@ -65,6 +73,22 @@ describe('Database', () => {
       /is full and cannot be written into .*, of which a block is damaged: restore a backup$/,
     );
     rmSync(log);
+    await database.close();
+  });
+
+  it('gives a new file its name when it is whole, and removes what killed processes left of theirs', async () => {
+    const name = path.basename(file);
+    writeFileSync(`${file}.new-killed`, new Uint8Array(4096));
+    const events: string[] = [];
+    const watcher = watch(directory, (kind, named) => void events.push(`${kind} ${named}`));
+    const database = await Database.openFile(file, options);
+    await database.run('CREATE TABLE things (id BIGINT)');
+    // The system tells what happened in a directory in its order.
+    await vi.waitUntil(() => events.includes(`rename ${name}.wal`), { timeout: 10_000 });
+    watcher.close();
+    expect(events).toContain(`rename ${name}`);
+    expect(events).not.toContain(`change ${name}`);
+    expect(readdirSync(directory).sort()).toEqual([name, `${name}.wal`, `${name}.wal.begun`]);
     await database.close();
   });
 
