@@ -202,6 +202,11 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
       const page = await at(HOUR, { colorScheme, viewport, reducedMotion: 'reduce' });
       await page.locator('.heatmap[data-state=ready]').waitFor();
       await page.locator('.depth-chart canvas').waitFor();
+      await page.getByRole('button', { name: 'Venues' }).first().click();
+      const choice = await page.getByRole('checkbox').first().boundingBox();
+      const [x, y] = [(choice?.x ?? 0) + 5, (choice?.y ?? 0) + 5];
+      expect(await page.evaluate(`document.elementFromPoint(${x}, ${y})?.type`)).toBe('checkbox');
+      await page.keyboard.press('Escape');
       const views = ['', ...BOARDS];
       for (const view of views) {
         if (view !== '') {

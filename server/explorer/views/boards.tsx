@@ -1,7 +1,6 @@
 /** The boards: what each asks, and its columns. */
 import type { components, FathomClient, Result } from '../../../client/index.js';
 import {
-  compact,
   NONE,
   percent,
   price,
@@ -420,7 +419,7 @@ const feeDensity: BoardSpec<FeeRow> = {
       label: 'Fee density',
       kind: 'figure',
       by: (row) => row.fee_density,
-      show: (row) => <b>{compact(row.fee_density)}×</b>,
+      show: (row) => <b>{percent(row.fee_density, 2)}</b>,
     },
     {
       name: 'meter',
