@@ -190,6 +190,24 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     'DELETE FROM segment_lists',
     "DELETE FROM meta WHERE key = 'listed_segments'",
   ],
+  // What other nodes of a cluster have counted.
+  [
+    `CREATE TABLE other_usage (
+       node VARCHAR NOT NULL,
+       key_id VARCHAR NOT NULL,
+       month INTEGER NOT NULL,
+       calls BIGINT NOT NULL,
+       PRIMARY KEY (node, key_id, month)
+     )`,
+    `CREATE TABLE other_usage_days (
+       node VARCHAR NOT NULL,
+       key_id VARCHAR NOT NULL,
+       day INTEGER NOT NULL,
+       endpoint VARCHAR NOT NULL,
+       calls BIGINT NOT NULL,
+       PRIMARY KEY (node, key_id, day, endpoint)
+     )`,
+  ],
 ];
 
 /** The schema version of this build. */

@@ -281,7 +281,8 @@ class Run {
     // Takes over the log.
     await (await openStore(this.directory)).close();
     const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
-    await database.run('ALTER TABLE segments DROP COLUMN IF EXISTS digests');
+    await database.run('DROP TABLE IF EXISTS other_usage');
+    await database.run('DROP TABLE IF EXISTS other_usage_days');
     await database.run("DELETE FROM meta WHERE key = 'schema_version'");
     await database.run(`INSERT INTO meta VALUES ('schema_version', '${SCHEMA_VERSION - 1}')`);
     await database.close();

@@ -20,6 +20,8 @@ export const SCANNED: Readonly<Record<string, string>> = {
   keys: 'keys',
   usage: 'keys',
   usage_days: 'keys',
+  other_usage: 'keys',
+  other_usage_days: 'keys',
   queue: 'queue',
 };
 

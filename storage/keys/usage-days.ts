@@ -39,14 +39,46 @@ export class UsageDays implements DayUsageSource {
   async ofMonth(keyId: string, month: number): Promise<DayUsage[]> {
     await this.rows.flush();
     const rows = await this.database.rows(
-      `SELECT day, endpoint, calls FROM usage_days
+      `SELECT day, endpoint, sum(calls)::BIGINT FROM
+         (SELECT * FROM usage_days UNION ALL SELECT * EXCLUDE (node) FROM other_usage_days)
        WHERE key_id = ? AND day BETWEEN ${month * 100 + 1} AND ${month * 100 + 31}
-       ORDER BY day, endpoint`,
+       GROUP BY day, endpoint ORDER BY day, endpoint`,
       [keyId],
     );
     return (rows as [number, string, number][]).map(([day, endpoint, calls]) => {
       return { day, endpoint, calls };
     });
+  }
+
+  /** This node's counts of keys from a day on. */
+  async since(keyIds: readonly string[], day: number): Promise<Map<string, DayUsage[]>> {
+    await this.rows.flush();
+    const rows = await this.database.rows(
+      `SELECT key_id, day, endpoint, calls FROM usage_days
+       WHERE day >= ${day} AND key_id IN (${keyIds.map(() => '?').join(', ')})`,
+      keyIds,
+    );
+    const found = new Map<string, DayUsage[]>();
+    for (const [keyId, day, endpoint, calls] of rows as [string, number, string, number][]) {
+      const own = found.get(keyId) ?? [];
+      own.push({ day, endpoint, calls });
+      found.set(keyId, own);
+    }
+    return found;
+  }
+
+  /** Takes over what another node has counted. */
+  async merge(node: string, usage: readonly { keyId: string; days: DayUsage[] }[]): Promise<void> {
+    const rows = usage.flatMap(({ keyId, days }) =>
+      days.map(({ day, endpoint, calls }): SqlValue[] => [node, keyId, day, endpoint, calls]),
+    );
+    if (rows.length === 0) return;
+    await this.database.runAside(
+      `INSERT INTO other_usage_days VALUES ${rows.map(() => '(?, ?, ?, ?, ?)').join(', ')}
+       ON CONFLICT (node, key_id, day, endpoint)
+       DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
+      rows.flat(),
+    );
   }
 
   /** Writes what is left; a failure goes to `onError` and is not tried again. */

@@ -1,5 +1,5 @@
 /** The table `usage`: calls by key and month, counted in memory and written behind. */
-import type { UsageCounter, UsageSource } from '../contract.js';
+import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlValue } from '../duckdb/statements.js';
 import { WriteBehind } from '../write-behind.js';
@@ -9,17 +9,43 @@ import { UsageDays } from './usage-days.js';
 const KEPT_MONTHS = 4;
 
 class Counter implements UsageCounter {
+  /** By other node of the cluster. */
+  private readonly others = new Map<string, number>();
+  private ofOthers = 0;
+
   constructor(
     readonly keyId: string,
     readonly month: number,
-    public calls: number,
-    private readonly rows: WriteBehind<Counter>,
+    /** Calls that this node has counted. */
+    public own: number,
+    private readonly changed: (counter: Counter) => void,
   ) {}
 
-  add(calls: number): void {
-    this.calls += calls;
-    this.rows.mark(this);
+  get calls(): number {
+    return this.own + this.ofOthers;
   }
+
+  add(calls: number): void {
+    this.own += calls;
+    this.changed(this);
+  }
+
+  /** Counts only grow. @returns whether the node has counted more than was known */
+  merge(node: string, calls: number): boolean {
+    const known = this.others.get(node) ?? 0;
+    if (calls <= known) return false;
+    this.others.set(node, calls);
+    this.ofOthers += calls - known;
+    return true;
+  }
+}
+
+/** A node's counts of a key: absolute, so that one that is lost is made up for by the next. */
+export interface KeyUsage {
+  keyId: string;
+  month: number;
+  calls: number;
+  days: DayUsage[];
 }
 
 export class UsageBook implements UsageSource {
@@ -27,6 +53,8 @@ export class UsageBook implements UsageSource {
   private readonly months = new Map<number, Map<string, Counter>>();
   private readonly rows: WriteBehind<Counter>;
   readonly days: UsageDays;
+  /** Counters that changed since they were last reported; null: this is no node of a cluster. */
+  private fresh: Set<Counter> | null = null;
 
   private constructor(
     private readonly database: Database,
@@ -40,27 +68,108 @@ export class UsageBook implements UsageSource {
     this.days = new UsageDays(database, onError);
   }
 
+  private readonly onCounted = (counter: Counter): void => {
+    this.rows.mark(counter);
+    this.fresh?.add(counter);
+  };
+
+  /**
+   * Counts as a node of a cluster: what the store holds as the counts of another node, whose copy it is, becomes
+   * that node's. Call before anything is counted.
+   */
+  async countAs(node: string): Promise<void> {
+    const [owner] = await this.database.rows("SELECT value FROM meta WHERE key = 'usage_node'");
+    const before = owner?.[0] as string | undefined;
+    if (before !== node) {
+      await this.database.lonelyTransaction(async (tx) => {
+        if (before !== undefined) {
+          for (const table of ['usage', 'usage_days']) {
+            await tx.run(`INSERT OR IGNORE INTO other_${table} SELECT ?, * FROM ${table}`, [
+              before,
+            ]);
+            await tx.run(`DELETE FROM ${table}`);
+          }
+          // Its own, as the other node knew them.
+          for (const table of ['usage', 'usage_days']) {
+            await tx.run(
+              `INSERT INTO ${table} SELECT * EXCLUDE (node) FROM other_${table} WHERE node = ?`,
+              [node],
+            );
+            await tx.run(`DELETE FROM other_${table} WHERE node = ?`, [node]);
+          }
+        }
+        await tx.run("DELETE FROM meta WHERE key = 'usage_node'");
+        await tx.run("INSERT INTO meta VALUES ('usage_node', ?)", [node]);
+      });
+      this.months.clear();
+      await this.read();
+    }
+    this.fresh = new Set();
+  }
+
+  /** Counts of this node that changed since the last call, or all of a month. */
+  async report(month: number | null, sinceDay: number): Promise<KeyUsage[]> {
+    const counters =
+      month === null
+        ? [...(this.fresh ?? [])]
+        : [...this.ofMonth(month).values()].filter(({ own }) => own > 0);
+    this.fresh?.clear();
+    if (counters.length === 0) return [];
+    const days = await this.days.since(
+      counters.map(({ keyId }) => keyId),
+      sinceDay,
+    );
+    return counters.map(({ keyId, month, own }) => {
+      return { keyId, month, calls: own, days: days.get(keyId) ?? [] };
+    });
+  }
+
+  /** Takes over what another node has counted. */
+  async merge(node: string, usage: readonly KeyUsage[]): Promise<void> {
+    const changed = usage.filter(({ keyId, month, calls }) =>
+      this.counterOf(keyId, month).merge(node, calls),
+    );
+    if (changed.length === 0) return;
+    await this.database.runAside(
+      `INSERT INTO other_usage VALUES ${changed.map(() => '(?, ?, ?, ?)').join(', ')}
+       ON CONFLICT (node, key_id, month) DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
+      changed.flatMap(({ keyId, month, calls }): SqlValue[] => [node, keyId, month, calls]),
+    );
+    await this.days.merge(node, changed);
+  }
+
   /**
    * Loads the counts of the last months. Failed writes go to `onError`, and are tried again until they
    * succeed.
    */
   static async load(database: Database, onError: (error: unknown) => void): Promise<UsageBook> {
     const book = new UsageBook(database, onError);
-    const rows = await database.rows(
-      `SELECT key_id, month, calls FROM usage
-       WHERE month IN (SELECT DISTINCT month FROM usage ORDER BY month DESC LIMIT ${KEPT_MONTHS})`,
-    );
-    for (const [keyId, month, calls] of rows as [string, number, number][]) {
-      book.ofMonth(month).set(keyId, new Counter(keyId, month, calls, book.rows));
-    }
+    await book.read();
     return book;
   }
 
+  private async read(): Promise<void> {
+    const rows = await this.database.rows(
+      `WITH counts AS (SELECT '' AS node, * FROM usage UNION ALL SELECT * FROM other_usage)
+       SELECT node, key_id, month, calls FROM counts
+       WHERE month IN (SELECT DISTINCT month FROM counts ORDER BY month DESC LIMIT ${KEPT_MONTHS})`,
+    );
+    for (const [node, keyId, month, calls] of rows as [string, string, number, number][]) {
+      const counter = this.counterOf(keyId, month);
+      if (node === '') counter.own = calls;
+      else counter.merge(node, calls);
+    }
+  }
+
   counter(keyId: string, month: number): UsageCounter {
+    return this.counterOf(keyId, month);
+  }
+
+  private counterOf(keyId: string, month: number): Counter {
     const counters = this.ofMonth(month);
     let counter = counters.get(keyId);
     if (counter === undefined) {
-      counter = new Counter(keyId, month, 0, this.rows);
+      counter = new Counter(keyId, month, 0, this.onCounted);
       counters.set(keyId, counter);
     }
     return counter;
@@ -84,7 +193,7 @@ export class UsageBook implements UsageSource {
   }
 
   private write(counters: readonly Counter[]): Promise<void> {
-    const values = counters.flatMap(({ keyId, month, calls }): SqlValue[] => [keyId, month, calls]);
+    const values = counters.flatMap(({ keyId, month, own }): SqlValue[] => [keyId, month, own]);
     // Counts only grow: the greater one is the newer.
     return this.database.runAside(
       `INSERT INTO usage VALUES ${counters.map(() => '(?, ?, ?)').join(', ')}

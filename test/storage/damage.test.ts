@@ -242,7 +242,8 @@ describe('A database of an older schema', () => {
   it('is copied before; the copy is the old store', async () => {
     await storeWith(1);
     await tamper(
-      'ALTER TABLE segments DROP COLUMN digests',
+      'DROP TABLE other_usage',
+      'DROP TABLE other_usage_days',
       `UPDATE meta SET value = '${SCHEMA_VERSION - 1}' WHERE key = 'schema_version'`,
     );
     const told: string[] = [];
@@ -253,9 +254,9 @@ describe('A database of an older schema', () => {
     // As after a failed upgrade.
     renameSync(copy, file);
     const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
-    const columns = (await database.rows('SELECT column_name FROM duckdb_columns()')).flat();
-    expect(columns).toContain('segment_id');
-    expect(columns).not.toContain('digests');
+    const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
+    expect(tables).toContain('segments');
+    expect(tables).not.toContain('other_usage');
     await database.close();
     const store = await openStore(directory.path);
     expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);

@@ -165,8 +165,8 @@ export async function startService(
       },
       staleTokens: () => tokens.table.staleCount,
     });
-    const node = options.cluster && (await startNode(options.cluster, store, metrics, log));
-    if (node !== null) closing.push(() => node.close());
+    const node =
+      options.cluster && (await startNode(options.cluster, store, metrics, log, closing));
     const operations = node?.operations ?? store;
     const control = await listenForCommands(directory, operations, onError('a command failed'));
     closing.push(() => control.close());
@@ -263,15 +263,19 @@ async function startNode(
   store: Store,
   metrics: Metrics,
   log: Log,
+  closing: (() => Promise<void>)[],
 ): Promise<LogNode> {
-  const [{ JetStreamLog }, { LogNode }] = await Promise.all([
+  const [{ JetStreamLog }, { LogNode }, { SharedUsage }] = await Promise.all([
     import('../../../storage/log/jetstream.js'),
     import('../../../storage/log/node.js'),
+    import('../../../storage/log/shared-usage.js'),
   ]);
+  await store.usage.countAs(name);
   const { published, applied } = metrics.logTimes();
+  const journal = new JetStreamLog({ servers, replicas, name: `fathom ${name}` });
   const node = new LogNode({
     ...{ store, name, version: VERSION },
-    log: new JetStreamLog({ servers, replicas, name: `fathom ${name}` }),
+    log: journal,
     onStopped: (why) => log.error('the node follows the log no longer', { why }),
     onError: (error) =>
       log.warn('the log cannot be followed', {
@@ -280,6 +284,13 @@ async function startNode(
     onPublished: published,
     onApplied: applied,
   });
+  const usage = new SharedUsage(store.usage, journal, name, (error) =>
+    log.error('counting calls over all nodes failed', {}, error),
+  );
+  closing.push(
+    () => node.close(),
+    () => usage.close(),
+  );
   metrics.follow({ logPosition: () => node.position, logLagS: () => node.lagMs / 1000 });
   return node;
 }

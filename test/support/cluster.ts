@@ -1,0 +1,90 @@
+/** Nodes of a cluster as processes that a test kills, stops and brings back. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StoreOperations } from '../../storage/contract.js';
+import { connectToServer } from '../../storage/control.js';
+import type { Store } from '../../storage/store.js';
+import { freePorts } from './nats.js';
+import { MAIN } from './processes.js';
+import { DataDirectory } from './stores.js';
+
+export class NodeProcess {
+  readonly directory = new DataDirectory();
+  private child: ChildProcess | null = null;
+  output = '';
+
+  private constructor(
+    readonly name: string,
+    private readonly servers: readonly string[],
+    private readonly port: number,
+  ) {}
+
+  static async start(name: string, servers: readonly string[]): Promise<NodeProcess> {
+    const [port] = await freePorts(1);
+    const node = new NodeProcess(name, servers, port);
+    node.start();
+    return node;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  start(): void {
+    const words = ['serve', '--data', this.directory.path, '--port', String(this.port)];
+    words.push('--threads', '1', '--cluster', this.servers.join(','), '--node', this.name);
+    this.child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.child.stderr?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+  }
+
+  pause(isPaused: boolean): void {
+    this.child?.kill(isPaused ? 'SIGSTOP' : 'SIGCONT');
+  }
+
+  async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+    const { child } = this;
+    this.child = null;
+    if (child === null) return;
+    const gone = new Promise((resolve) => child.once('close', resolve));
+    child.kill('SIGCONT');
+    child.kill(signal);
+    await gone;
+  }
+
+  /** What /readyz says; null: nothing. */
+  async readiness(): Promise<{ status: string; position: number; reasons?: string[] } | null> {
+    const asked = fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(3000) });
+    return asked.then((reply) => reply.json() as never).catch(() => null);
+  }
+
+  /** Waits until it is ready, at a position or behind it. */
+  async ready(position = 0): Promise<number> {
+    for (let i = 0; i < 600; i++) {
+      const said = await this.readiness();
+      if (said?.status === 'ready' && said.position >= position) return said.position;
+      await sleep(100);
+    }
+    throw new Error(`${this.name} is not ready:\n${this.output.slice(-2000)}`);
+  }
+
+  /** Runs `body` with the store as a command has it. */
+  async command<T>(body: (store: Store) => Promise<T>): Promise<T> {
+    const remote = await connectToServer(this.directory.path);
+    if (remote === null) throw new Error(`${this.name} takes no commands`);
+    const store: StoreOperations = remote;
+    try {
+      return await body({ ...store, directory: this.directory.path } as unknown as Store);
+    } finally {
+      remote.close();
+    }
+  }
+
+  get(path: string, key: string): Promise<Response> {
+    return fetch(`${this.url}/api/v1${path}`, { headers: { 'x-api-key': key } });
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
+    this.directory.remove();
+  }
+}
