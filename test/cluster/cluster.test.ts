@@ -1,13 +1,18 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IssuedKey } from '../../storage/contract.js';
 import { NodeProcess } from '../support/cluster.js';
-import { hasNats, NatsServers } from '../support/nats.js';
+import { freePorts, hasNats, NatsServers, programOf } from '../support/nats.js';
 import { binance, commitDelete, commitRows, MINT, orca, snapshot } from '../support/stores.js';
 
 /** For a longer run: FATHOM_CLUSTER_STEPS=500. */
 const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 14);
 const SEED = Number(process.env.FATHOM_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const HAPROXY = programOf('haproxy');
 const T0 = 1_794_000_000;
 const KEY = { name: null, requestsPerMinute: Infinity, monthlyQuota: null };
 
@@ -117,10 +122,10 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
     const position = await together();
 
     expect(acknowledged, `seed ${SEED}`).toBeGreaterThan(STEPS / 3);
-    const path = `/replay/${MINT}?from=${T0}&to=${T0 + STEPS * 1000 + 100}`;
+    const page = `/replay/${MINT}?from=${T0}&to=${T0 + STEPS * 1000 + 100}`;
     const pages = await Promise.all(
       nodes.map(async (node) => {
-        const reply = await node.get(path, key.key);
+        const reply = await node.get(page, key.key);
         expect(Number(reply.headers.get('x-fathom-position'))).toBeGreaterThanOrEqual(position);
         return { tag: reply.headers.get('etag'), text: await reply.text() };
       }),
@@ -158,4 +163,60 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
     expect(usages[1]).toEqual(usages[0]);
     expect(usages[2]).toEqual(usages[0]);
   });
+
+  it.skipIf(HAPROXY === null)(
+    'lose no request of a client that tries again, behind HAProxy, while a node is killed',
+    async () => {
+      await together();
+      const [port] = await freePorts(1);
+      const folder = mkdtempSync(path.join(tmpdir(), 'fathom-haproxy-'));
+      const file = path.join(folder, 'haproxy.cfg');
+      const sample = readFileSync('docs/deploy/haproxy-cluster.cfg', 'utf8');
+      const ours = nodes.reduce(
+        (text, { url }, i) => text.replaceAll(`10.0.0.${i + 1}:8080`, url.slice('http://'.length)),
+        sample
+          .replace(/bind :443 .*/, `bind 127.0.0.1:${port}`)
+          .replaceAll('inter 1s', 'inter 200ms'),
+      );
+      writeFileSync(file, ours);
+      const haproxy = spawn(HAPROXY ?? '', ['-db', '-f', file], { stdio: 'ignore' });
+      try {
+        const url = `http://127.0.0.1:${port}/api/v1`;
+        const headers = { 'x-api-key': key.key };
+        /** The times that it had to be sent. */
+        const ask = async (query: string): Promise<number> => {
+          for (let times = 1; ; times++) {
+            const reply = await fetch(`${url}${query}`, { headers }).catch(() => null);
+            const text = await reply?.text().catch(() => null);
+            if (reply?.status === 200 && typeof text === 'string') return times;
+            if (times === 20) throw new Error(`${query}: ${reply?.status} ${text}`);
+            await sleep(100);
+          }
+        };
+        await ask('/top-scores');
+        let isOver = false;
+        let asked = 0;
+        const clients = Array.from({ length: 4 }, async (_, i) => {
+          while (!isOver) {
+            const page = `/replay/${MINT}?from=${T0}&to=${T0 + 50_000 + (asked % 100)}`;
+            await ask(i % 2 === 0 ? page : `/score/${MINT}`);
+            asked++;
+            await sleep(20);
+          }
+        });
+        await sleep(400);
+        await nodes[1].kill();
+        await sleep(800);
+        nodes[1].start();
+        await nodes[1].ready();
+        await sleep(400);
+        isOver = true;
+        await Promise.all(clients);
+        expect(asked).toBeGreaterThan(100);
+      } finally {
+        haproxy.kill('SIGKILL');
+        rmSync(folder, { recursive: true });
+      }
+    },
+  );
 });

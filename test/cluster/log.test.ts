@@ -129,10 +129,10 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
 
   it('hold the same after the same entries, however each has joined its segments', async () => {
     const [a, b] = await pair();
-    for (let i = 0; i < 24; i++) {
+    for (let i = 0; i < 18; i++) {
       const node = i % 3 === 0 ? b : a;
       const market = i % 2 === 0 ? orca([[i % 5, i, 1]]) : binance([[2, i, 3]]);
-      const rows = [snapshot(T0 + ((i * 7) % 24) * 60, [market])];
+      const rows = [snapshot(T0 + ((i * 7) % 18) * 60, [market])];
       await commitRows(node.commands, rows, { mode: i % 4 === 3 ? 'merge' : 'replace' });
       if (i % 6 === 5) await a.store.settled();
     }
@@ -141,7 +141,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const evm: Partial<SnapshotRow> = { chain: 'evmchain', address: EVM_TOKEN };
     await commitRows(a.commands, [snapshot(T0, [orca()], evm)]);
     await expectSame(a, b, [MINT, EVM_TOKEN]);
-    expect((await storedSnapshots(a.store, tokenOf(a.store))).length).toBe(19);
+    expect((await storedSnapshots(a.store, tokenOf(a.store))).length).toBe(13);
   });
 
   it('hand large bundles over beside the log', async () => {
@@ -151,7 +151,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
       (i * 7919) % 100_003,
       (i * 104_729) % 1_000_003,
     ]);
-    const rows = Array.from({ length: 900 }, (_, i) =>
+    const rows = Array.from({ length: 450 }, (_, i) =>
       snapshot(T0 + i * 60, [orca(cells.map(([bin, s, r]) => [bin, s + i * 0.37, r * (1 + i)]))]),
     );
     await commitRows(a.commands, rows);
