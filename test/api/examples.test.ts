@@ -5,20 +5,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import prettier from 'prettier';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEMO_SEED } from '../../compute/demo/tokens.js';
 import { EXAMPLES, EXAMPLES_OF } from '../../server/api/examples.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import type { ENDPOINTS } from '../../server/endpoints.js';
-import { fillDemo } from '../../storage/demo/fill.js';
-import { cleanUp, newKey, serveHere, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import { cleanUp, newKey, serveHere, withStoreOf } from '../support/cli.js';
 import { checkedFetch, description, type Json } from '../support/conformance.js';
-import { storeIn } from '../support/ingest.js';
-import { sharedPool } from '../support/pool.js';
+import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
 
 const FILE = 'server/api/examples.ts';
-/** A part of the market, which is made in seconds: the token of the examples and a thin one. */
-const SYMBOLS = ['SOL', 'BARN'];
 /** Longer lists are cut. */
 const MOST_ITEMS = 3;
 
@@ -56,12 +51,7 @@ const keys = { enterprise: '', premium: '', once: '' };
 let url: string;
 
 beforeAll(async () => {
-  const directory = temporaryDirectory();
-  const pool = await sharedPool(2);
-  const useStore = storeIn(directory);
-  const only = ({ symbol }: { symbol: string }) => SYMBOLS.includes(symbol);
-  const market = { seed: DEMO_SEED, untilS: NOW_S, filled: false };
-  await fillDemo({ directory, pool, useStore, only }, market);
+  const directory = await demoMarket();
   keys.enterprise = await newKey(directory);
   await withStoreOf(directory, async (store) => {
     const limits = { name: null, requestsPerMinute: null, monthlyQuota: null };

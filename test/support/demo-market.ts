@@ -8,7 +8,7 @@ import { sharedPool } from './pool.js';
 import { preparedFolder } from './prepared.js';
 import { NOW_S } from './service.js';
 
-/** Made in seconds: the market's first token, and a thin one. */
+/** Made in seconds: the market's first token, which is that of the description's examples, and a thin one. */
 const SYMBOLS = ['SOL', 'BARN'];
 
 /** A directory of the caller's own with the market as it is at NOW_S. */
