@@ -50,6 +50,11 @@ export function timesOfBlock(block: Uint8Array): Uint32Array {
   return openBlock(block).times;
 }
 
+/** Both of a block. @throws Error if the block is damaged */
+export function timesAndOwnersOfBlock(block: Uint8Array): Pick<OpenBlock, 'times' | 'owners'> {
+  return openBlock(block);
+}
+
 /**
  * A block as encoded: the changes of each snapshot, and the last snapshot.
  * @throws Error if the block is damaged

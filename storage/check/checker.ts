@@ -5,7 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ownersOfBlock, timesOfBlock } from '../../compute/holders/block-decoder.js';
+import { timesAndOwnersOfBlock } from '../../compute/holders/block-decoder.js';
 import { type Chain, TIERS } from '../../compute/market.js';
 import { isAscending, segmentFault } from '../../compute/segment/verify.js';
 import { STAGING } from '../bundle.js';
@@ -16,7 +16,8 @@ import { firstT, lastT, type SegmentRef } from '../depth/directory.js';
 import { readStoredBlocks } from '../depth/segments.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow } from '../duckdb/statements.js';
-import { readNamesAndBlocks, readRefs } from '../holders/holder-blocks.js';
+import { readBlockAndOwners, readRefs } from '../holders/holder-blocks.js';
+import { checkNames } from '../holders/owner-names.js';
 import { InputError } from '../errors.js';
 import { SCHEMA_VERSION } from '../migrations.js';
 import { RULES, SCANNED, UNIQUE } from './rules.js';
@@ -229,6 +230,9 @@ export class Checker {
     const [holderId, address] = found as [number, string];
     const token = `mainchain:${address}`;
     const damages: Damage[] = [];
+    await checkNames(this.database, holderId).catch((error: unknown) => {
+      damages.push(damage('holders', reasonOf(error), token));
+    });
     const refs = await readRefs(this.database, holderId);
     for (const [i, ref] of refs.entries()) {
       const own = (what: string): Damage => ({
@@ -238,8 +242,7 @@ export class Checker {
       const before = refs[i - 1]?.times.at(-1) ?? -1;
       if (!isAscending(ref.times) || ref.times[0] <= before) damages.push(own('its times overlap'));
       try {
-        const { names, blocks } = await readNamesAndBlocks(this.database, holderId, [ref.blockId]);
-        const block = blocks.get(ref.blockId);
+        const { block, owners } = await readBlockAndOwners(this.database, holderId, ref.blockId);
         if (block === undefined) {
           const [[left]] = await this.database.rows(
             `SELECT count(*) FROM holder_blocks WHERE block_id = ${ref.blockId}`,
@@ -247,12 +250,10 @@ export class Checker {
           if (left !== 0) damages.push(own('its bytes are missing'));
           continue;
         }
-        const times = timesOfBlock(block);
-        const owners = ownersOfBlock(block);
-        if (times.join() !== ref.times.join())
+        const found = timesAndOwnersOfBlock(block);
+        if (found.times.join() !== ref.times.join())
           damages.push(own('its times are not those of its entry'));
-        if ((owners.at(-1) ?? -1) >= names.offsets.length - 1)
-          damages.push(own('it names an unknown owner'));
+        if ((found.owners.at(-1) ?? -1) >= owners) damages.push(own('it names an unknown owner'));
       } catch (error) {
         damages.push(own(reasonOf(error)));
       }

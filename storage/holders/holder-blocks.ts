@@ -2,7 +2,7 @@
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import type { BlockSize, EncodedHolderBlock } from '../../compute/holders/rewrite.js';
 import { isOneOf, partsOf, type Statements } from '../duckdb/statements.js';
-import { unpackNames } from './owner-names.js';
+import { type OwnerChunk, ownersUpTo, unpackNames } from './owner-names.js';
 
 /** A stored block's entry. */
 export interface HolderBlockRef extends Omit<BlockSize, 'snapshots'> {
@@ -78,22 +78,42 @@ export async function readNamesAndBlocks(
   holderId: number,
   ids: readonly number[],
 ): Promise<{ names: OwnerNames; blocks: Map<number, Uint8Array> }> {
+  const { chunks, blocks } = await readChunksAndBlocks(statements, holderId, ids);
+  return { names: unpackNames(chunks), blocks };
+}
+
+/** A block, if it is stored, and the number of the token's owners, both as of one commit. */
+export async function readBlockAndOwners(
+  statements: Pick<Statements, 'values'>,
+  holderId: number,
+  blockId: number,
+): Promise<{ block: Uint8Array | undefined; owners: number }> {
+  const isLast = `first_owner = (SELECT max(first_owner) FROM holder_owners WHERE holder_id = ${holderId})`;
+  const { chunks, blocks } = await readChunksAndBlocks(statements, holderId, [blockId], isLast);
+  return { block: blocks.get(blockId), owners: chunks.length === 0 ? 0 : ownersUpTo(chunks[0]) };
+}
+
+async function readChunksAndBlocks(
+  statements: Pick<Statements, 'values'>,
+  holderId: number,
+  ids: readonly number[],
+  chunksWhere = 'true',
+): Promise<{ chunks: OwnerChunk[]; blocks: Map<number, Uint8Array> }> {
   // Keys below 0 are of chunks of names.
   const values = await statements.values(
     `${partsIn(ids)}
      UNION ALL
-     SELECT -1 - first_owner::BIGINT, 0, data, crc32 FROM holder_owners WHERE holder_id = ${holderId}`,
+     SELECT -1 - first_owner::BIGINT, 0, data, crc32 FROM holder_owners
+     WHERE holder_id = ${holderId} AND ${chunksWhere}`,
   );
   const chunks = [...values].filter(([key]) => key < 0);
   const blocks = [...values].filter(([key]) => key >= 0);
   return {
-    names: unpackNames(
-      chunks.map(([key, { bytes, checksum }]) => ({
-        firstOwner: -1 - key,
-        crc32: checksum,
-        data: bytes,
-      })),
-    ),
+    chunks: chunks.map(([key, { bytes, checksum }]) => ({
+      firstOwner: -1 - key,
+      crc32: checksum,
+      data: bytes,
+    })),
     blocks: new Map(blocks.map(([id, { bytes }]) => [id, bytes])),
   };
 }

@@ -9,8 +9,10 @@ import { MAX_VALUE_BYTES, type Statements } from '../duckdb/statements.js';
 const COUNT_BYTES = 4;
 /** Bytes of a name: its length is stored as one byte. */
 const MAX_NAME_BYTES = 255;
+/** Chunks that checkNames() reads at once: at most 1 MiB. */
+const CHUNKS_AT_ONCE = 16;
 
-interface OwnerChunk {
+export interface OwnerChunk {
   /** Number of its first owner. */
   firstOwner: number;
   crc32: number;
@@ -33,10 +35,10 @@ export function packNames(names: OwnerNames, from: number): OwnerChunk[] {
 }
 
 /**
- * The names in all chunks of a token, given in any order.
+ * The names in all chunks of a token from that on which begins with owner `first`, given in any order.
  * @throws Error if a chunk is damaged or missing
  */
-export function unpackNames(chunks: readonly OwnerChunk[]): OwnerNames {
+export function unpackNames(chunks: readonly OwnerChunk[], first = 0): OwnerNames {
   const sorted = [...chunks].sort((a, b) => a.firstOwner - b.firstOwner);
   const counts = sorted.map(countOf);
   const owners = counts.reduce((sum, count) => sum + count, 0);
@@ -51,7 +53,7 @@ export function unpackNames(chunks: readonly OwnerChunk[]): OwnerNames {
   let owner = 0;
   let at = 0;
   for (const [i, { firstOwner, data }] of sorted.entries()) {
-    if (firstOwner !== owner) throw damaged('a chunk is missing');
+    if (firstOwner !== first + owner) throw damaged('a chunk is missing');
     const texts = COUNT_BYTES + counts[i];
     names.bytes.set(data.subarray(texts), at);
     for (let c = COUNT_BYTES; c < texts; c++) names.offsets[++owner] = at += data[c];
@@ -65,17 +67,45 @@ export async function readNames(
   statements: Pick<Statements, 'rows'>,
   holderId: number,
 ): Promise<OwnerNames> {
+  return unpackNames(await readChunks(statements, holderId, 0));
+}
+
+/**
+ * Reads a token's names in short pieces.
+ * @throws Error if a chunk is damaged or missing
+ */
+export async function checkNames(
+  statements: Pick<Statements, 'rows'>,
+  holderId: number,
+): Promise<void> {
+  try {
+    for (let owner = 0, isLast = false; !isLast;) {
+      const chunks = await readChunks(statements, holderId, owner, CHUNKS_AT_ONCE);
+      owner += unpackNames(chunks, owner).offsets.length - 1;
+      isLast = chunks.length < CHUNKS_AT_ONCE;
+    }
+  } catch {
+    // A commit between two pieces may number the owners anew, so all of one commit decide.
+    await readNames(statements, holderId);
+  }
+}
+
+async function readChunks(
+  statements: Pick<Statements, 'rows'>,
+  holderId: number,
+  firstOwner: number,
+  limit?: number,
+): Promise<OwnerChunk[]> {
   const rows = await statements.rows(
-    'SELECT first_owner, crc32, data FROM holder_owners WHERE holder_id = ?',
-    [holderId],
+    `SELECT first_owner, crc32, data FROM holder_owners WHERE holder_id = ? AND first_owner >= ?
+     ${limit === undefined ? '' : `ORDER BY first_owner LIMIT ${limit}`}`,
+    [holderId, firstOwner],
   );
-  return unpackNames(
-    rows.map(([firstOwner, crc32, data]) => ({
-      firstOwner: firstOwner as number,
-      crc32: crc32 as number,
-      data: data as Uint8Array,
-    })),
-  );
+  return rows.map(([first, crc32, data]) => ({
+    firstOwner: first as number,
+    crc32: crc32 as number,
+    data: data as Uint8Array,
+  }));
 }
 
 /** Writes the names that are not stored yet; rewrites the last stored chunk, which may not be full. */
@@ -105,6 +135,11 @@ export async function writeNames(
 
 export async function deleteNames(tx: Statements, holderId: number): Promise<void> {
   await tx.run('DELETE FROM holder_owners WHERE holder_id = ?', [holderId]);
+}
+
+/** The number of owners in a chunk and those before it. @throws Error if it is damaged */
+export function ownersUpTo(chunk: OwnerChunk): number {
+  return chunk.firstOwner + countOf(chunk);
 }
 
 function countOf({ data, crc32: stated }: OwnerChunk): number {

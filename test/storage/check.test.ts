@@ -9,8 +9,10 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { CheckCursor, CheckStep } from '../../storage/contract.js';
 import { Database } from '../../storage/duckdb/database.js';
+import type { SqlRow } from '../../storage/duckdb/statements.js';
 import type { Ended } from '../support/processes.js';
 import {
   cleanUp,
@@ -21,7 +23,8 @@ import {
   temporaryDirectory,
   withStoreOf,
 } from '../support/cli.js';
-import { commitRows, MINT, orca, snapshot } from '../support/stores.js';
+import { commitHolders } from '../support/holders.js';
+import { commitRows, MINT, orca, OTHER_MINT, snapshot } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
 
 const T = 1_794_000_000;
@@ -215,5 +218,56 @@ describe('fathom check', () => {
     expect(ended.stderr).toMatch(/^snapshots: table segment_parts cannot be read: .*checksum/m);
     expect(ended.stderr.match(/^.*checksum/gm)).toHaveLength(1);
     expect(ended.status).toBe(1);
+  });
+});
+
+describe('A check of a large token’s holders', () => {
+  it('reads the owners’ names once, in pieces, however many blocks there are, and names their damage once', async () => {
+    // More than a piece has: chunks take 64 KiB.
+    const names = Array.from({ length: 20_000 }, (_, i) => `wallet${i}`.padEnd(64, 'x'));
+    const snapshots = new Map(
+      [0, 3600, 7200, 10_800].map((s) => [
+        T + s,
+        new Map(names.map((name, i) => [name, i + s + 1])),
+      ]),
+    );
+    await withStoreOf(data, async (store) => {
+      await commitHolders(store, [[OTHER_MINT, snapshots]]);
+      const { database } = store as unknown as { database: Database };
+      const ofToken = `holder_id = (SELECT holder_id FROM holder_tokens WHERE token_address = '${OTHER_MINT}')`;
+      const [[blocks]] = await database.rows(`SELECT count(*) FROM holder_blocks WHERE ${ofToken}`);
+      expect(blocks).toBeGreaterThan(1);
+      const checked = async (): Promise<unknown[]> => {
+        const found: unknown[] = [];
+        for (let cursor: CheckCursor | null = null; ;) {
+          const step: CheckStep = await store.checkStep(cursor);
+          found.push(...step.damages.filter(({ dataset }) => dataset === 'holders'));
+          if (step.next === null) return found;
+          cursor = step.next;
+        }
+      };
+      const rows = vi.spyOn(database, 'rows');
+      const values = vi.spyOn(database, 'values');
+      expect(await checked()).toEqual([]);
+      const read = rows.mock.settledResults.map(
+        ({ value }) => (value as SqlRow[]).filter((row) => row[2] instanceof Uint8Array).length,
+      );
+      expect(Math.max(...read)).toBeLessThanOrEqual(16);
+      for (const { value } of values.mock.settledResults) {
+        const chunks = [...(value as Map<number, unknown>).keys()].filter((key) => key < 0);
+        expect(chunks.length).toBeLessThanOrEqual(1);
+      }
+      await database.run(
+        `UPDATE holder_owners SET data = unhex('00' || substr(hex(data), 3)) WHERE ${ofToken} AND first_owner = 0`,
+      );
+      const told = (what: string) => [
+        { dataset: 'holders', token: `mainchain:${OTHER_MINT}`, from: null, to: null, what },
+      ];
+      expect(await checked()).toEqual(
+        told('the names of holders are damaged: a checksum does not fit'),
+      );
+      await database.run(`DELETE FROM holder_owners WHERE ${ofToken} AND first_owner = 0`);
+      expect(await checked()).toEqual(told('the names of holders are damaged: a chunk is missing'));
+    });
   });
 });
