@@ -2,8 +2,8 @@
  * Background work that follows changes: a `Follower` works on changed keys, a `LiveValue` rebuilds
  * one value.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDamage } from '../compute/damage.js';
+import { Turns } from '../storage/turns.js';
 import type { Log } from './log.js';
 
 /** A paced key rests ten times as long as its work took: it gets one eleventh of the time. */
@@ -18,8 +18,8 @@ const BURST = 3;
 /** Default for the time before a failed key is retried. */
 const RETRY_AFTER_MS = 5_000;
 
-/** Batches that are worked on in one turn of the event loop where none of them waits for anything. */
-const BATCHES_A_TURN = 4;
+/** Batches between two looks at the clock where none of them waits for anything. */
+const BATCHES_A_LOOK = 4;
 
 export interface FollowerOptions<K> {
   /**
@@ -137,6 +137,7 @@ export class Follower<K extends string | number> {
     // Changes of the same moment form one batch.
     await Promise.resolve();
     const { batchKeys = 1 } = this.options;
+    const turns = new Turns();
     let batches = 0;
     while (this.dueKeys.size > 0 && !this.closed) {
       const batch: K[] = [];
@@ -146,7 +147,7 @@ export class Follower<K extends string | number> {
       for (const key of batch) this.dueKeys.delete(key);
       await this.workOn(batch);
       // Work that reads nothing never lets go of the event loop by itself.
-      if (++batches % BATCHES_A_TURN === 0) await nextTurn();
+      if (++batches % BATCHES_A_LOOK === 0) await turns.take();
     }
   }
 

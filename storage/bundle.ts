@@ -43,7 +43,7 @@ export interface SegmentFrame {
   address: string;
   tier: Tier;
   /** What the segment's market column indexes. */
-  markets: Market[];
+  markets: readonly Market[];
   segment: EncodedSegment;
 }
 

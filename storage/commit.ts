@@ -85,7 +85,7 @@ export class Commits {
         const result = await body(tools);
         await stage.write();
         if (mark !== undefined) await writeMark(tx, mark);
-        endCommit = this.directories.beginCommit(stage.touched);
+        endCommit = this.directories.beginCommit((tokenId) => stage.touches(tokenId));
         return { result, stage, flat, holders };
       });
       await stage.publish();

@@ -3,7 +3,7 @@
  * store, the tokens or the hour change.
  */
 import type { ComputePool } from '../../compute/pool.js';
-import type { DepthSource, LpSource, StoreChange } from '../../storage/contract.js';
+import type { DepthSource, LpSource, StoreChange, TokenDetails } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import { LiveValue } from '../follower.js';
 import type { Log } from '../log.js';
@@ -15,6 +15,8 @@ import type { RangeRequest } from './token-depth.js';
 
 /** Interval between looks at the clock. */
 const TICK_MS = 1000;
+/** What the boards show of a token. */
+const LABEL = ['symbol', 'name', 'icon'] as const;
 
 interface LpOptions {
   source: LpSource;
@@ -36,8 +38,8 @@ export class LpTools {
   private ticking: NodeJS.Timeout | null = null;
   /** Ids of committed tokens that are not loaded yet. */
   private readonly committed = new Set<number>();
-  /** The symbol, name and icon of each token, as JSON. */
-  private readonly labels = new Map<string, string>();
+  /** What each token was when it was last loaded: its symbol, name and icon count. */
+  private readonly labels = new Map<string, TokenDetails>();
   /** Grows with every change of a token's symbol, name or icon. */
   labelRevision = 0;
   private started = false;
@@ -119,8 +121,8 @@ export class LpTools {
     for (const address of addresses) {
       const token = table.token(address);
       if (token === null) continue;
-      const { tokenId, symbol, name, icon } = token.details;
-      this.noteLabel(address, JSON.stringify([symbol, name, icon]));
+      const { tokenId } = token.details;
+      this.noteLabel(token.details);
       const isCommitted = this.committed.delete(tokenId);
       if (isCommitted || this.ranges.isBefore(address, token.newest?.ref.t ?? 0)) {
         touched.push(address);
@@ -134,9 +136,10 @@ export class LpTools {
     if (addresses.some(needsRebuild)) this.feeDensity.request();
   }
 
-  private noteLabel(address: string, label: string): void {
-    if (this.labels.get(address) === label) return;
-    this.labels.set(address, label);
-    this.labelRevision++;
+  private noteLabel(details: TokenDetails): void {
+    const before = this.labels.get(details.address);
+    this.labels.set(details.address, details);
+    const isSame = LABEL.every((field) => before?.[field] === details[field]);
+    if (before === undefined || !isSame) this.labelRevision++;
   }
 }

@@ -142,7 +142,10 @@ export class LiveTokens {
   }
 
   /** The token's newest snapshots: at once if they are held, else read from the store. */
-  depth({ details: { tokenId } }: LiveToken): HeldToken | Promise<HeldToken> {
+  depth({ details: { tokenId }, newest }: LiveToken): HeldToken | Promise<HeldToken> {
+    if (newest === null) {
+      return { newest, delayed: null, markets: this.options.source.markets(tokenId) };
+    }
     const held = this.held.get(tokenId);
     if (held !== undefined) return held;
     let reading = this.reading.get(tokenId);
@@ -238,7 +241,10 @@ export class LiveTokens {
     const nowS = this.options.clock.nowS();
     const loaded = await this.load(tokenIds, { nowS, snapshots });
     for (const { details, held, isPartial = false } of loaded) {
-      if (held !== null && !isPartial) this.held.set(details.tokenId, held);
+      if (held === null || isPartial) continue;
+      // A token without depth takes no place of those that have some.
+      if (held.newest === null) this.held.delete(details.tokenId);
+      else this.held.set(details.tokenId, held);
     }
     this.table.put(loaded, nowS);
     for (const { details, nextChangeS } of loaded) {

@@ -58,13 +58,6 @@ export interface Standing {
   asset: AssetScore | null;
 }
 
-const MESSAGES = {
-  excluded: 'No score: the token is excluded from coverage',
-  depthOnly: 'No score: the token is covered for market depth and price only',
-  noPrice: 'No score: no price is known for the token',
-  noDepth: 'No score yet: the token waits for market depth',
-} as const;
-
 /** Standing of a mint without a record: it is queued. */
 export const QUEUED: Standing = {
   status: 'pending',
@@ -86,10 +79,28 @@ export const NOT_A_MINT: Standing = {
   asset: null,
 };
 
-/** Standing of a token whose first data are being loaded. */
+/** Standing of a token whose first data are being loaded, or have no depth yet. */
 export const BEING_LOADED: Standing = {
   status: 'pending',
-  message: MESSAGES.noDepth,
+  message: 'No score yet: the token waits for market depth',
+  asset: null,
+};
+
+const EXCLUDED: Standing = {
+  status: 'unsupported',
+  message: 'No score: the token is excluded from coverage',
+  asset: null,
+};
+
+const DEPTH_ONLY: Standing = {
+  status: 'unscored',
+  message: 'No score: the token is covered for market depth and price only',
+  asset: null,
+};
+
+const WITHOUT_PRICE: Standing = {
+  status: 'price_unavailable',
+  message: 'No score: no price is known for the token',
   asset: null,
 };
 
@@ -340,14 +351,12 @@ function standingOf(
 ): Standing {
   switch (coverage) {
     case 'excluded':
-      return { status: 'unsupported', message: MESSAGES.excluded, asset: null };
+      return EXCLUDED;
     case 'depth_only':
-      return { status: 'unscored', message: MESSAGES.depthOnly, asset: null };
+      return DEPTH_ONLY;
     case 'full':
-      if (priceUsd === null) {
-        return { status: 'price_unavailable', message: MESSAGES.noPrice, asset: null };
-      }
-      if (asset === null) return { status: 'pending', message: MESSAGES.noDepth, asset: null };
+      if (priceUsd === null) return WITHOUT_PRICE;
+      if (asset === null) return BEING_LOADED;
       return { status: 'available', message: asset.score.message, asset };
   }
 }

@@ -120,7 +120,7 @@ export class Catalog {
   }
 }
 
-export function tokenEntry(tokenId: number, row: TokenRow, markets: readonly Market[]): TokenEntry {
+function tokenEntry(tokenId: number, row: TokenRow, markets: readonly Market[]): TokenEntry {
   return {
     tokenId,
     row,

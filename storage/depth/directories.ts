@@ -38,7 +38,7 @@ export class Directories {
   readonly damaged = new Set<number>();
   /** What a commit shows at once; it moves to `cached` in turns. */
   private fresh: ReadonlyMap<number, SizedDirectory> | null = null;
-  private committing: { tokenIds: ReadonlySet<number>; ended: Promise<void> } | null = null;
+  private committing: { touches: (tokenId: number) => boolean; ended: Promise<void> } | null = null;
 
   constructor(
     private readonly database: Database,
@@ -111,10 +111,10 @@ export class Directories {
    * rollback. Their directories loaded meanwhile may hold segments whose markets the catalogue does
    * not have yet, so readers get them once both are published.
    */
-  beginCommit(tokenIds: Iterable<number>): () => void {
+  beginCommit(touches: (tokenId: number) => boolean): () => void {
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
-    this.committing = { tokenIds: new Set(tokenIds), ended };
+    this.committing = { touches, ended };
     return () => {
       this.committing = null;
       end();
@@ -147,7 +147,7 @@ export class Directories {
   private load(tokenId: number): Promise<Directory> {
     const read = async (): Promise<Directory> => {
       const directory = await this.read(tokenId);
-      if (this.committing?.tokenIds.has(tokenId) === true) {
+      if (this.committing?.touches(tokenId) === true) {
         await this.committing.ended;
         return this.loading.get(tokenId) === load ? read() : this.get(tokenId);
       }

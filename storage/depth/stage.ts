@@ -12,14 +12,7 @@ import { bareTokenRow, type TokenRow } from '../contract.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
 import { Turns } from '../turns.js';
-import {
-  type Catalog,
-  MAX_TOKENS,
-  TOKEN_COLUMNS,
-  tokenEntry,
-  type TokenEntry,
-  tokenKey,
-} from './catalog.js';
+import { type Catalog, MAX_TOKENS, TOKEN_COLUMNS, type TokenEntry, tokenKey } from './catalog.js';
 import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';
 import { marketName } from './market-names.js';
 import { EMPTY_DIRECTORY, type Directory, type SegmentRef } from './directory.js';
@@ -28,6 +21,11 @@ import { SegmentWriter } from './segments.js';
 /** Rows of tokens or markets written at once: one by one, each costs DuckDB a block of memory. */
 const ROWS_AT_ONCE = 1000;
 
+// Shared: most tokens of a long list have neither markets nor depth.
+const NO_MARKETS: readonly Market[] = [];
+const NO_INDEXES: ReadonlyMap<string, number> = new Map();
+const NO_DEPTH: SizedDirectory = { directory: EMPTY_DIRECTORY, bytes: 0 };
+
 /** A token as the transaction leaves it. */
 export interface StagedToken {
   readonly tokenId: number;
@@ -35,17 +33,15 @@ export interface StagedToken {
   readonly isNew: boolean;
   /** Whether its row differs from the stored one. */
   isRowChanged: boolean;
-  readonly markets: Market[];
-  readonly marketIndexes: Map<string, number>;
+  /** The stored ones themselves until the transaction brings another. */
+  markets: readonly Market[];
+  marketIndexes: ReadonlyMap<string, number>;
+  /** Those, once they are the transaction's own. */
+  ownMarkets: { list: Market[]; indexes: Map<string, number> } | null;
   /** As it was before the transaction; empty until the transaction touches the token's depth. */
   stored: Directory;
   /** Null until the transaction touches the token's depth. */
   directory: Record<Tier, SegmentRef[]> | null;
-}
-
-interface PreparedToken {
-  entry: TokenEntry;
-  directory: SizedDirectory | null;
 }
 
 export class Stage {
@@ -54,7 +50,8 @@ export class Stage {
   readonly segments: SegmentWriter;
   private marketRows: SqlValue[][] = [];
   private newTokens = 0;
-  private prepared: PreparedToken[] = [];
+  private readonly touchedIds: number[] = [];
+  private prepared = new Map<number, SizedDirectory>();
   private readonly turns = new Turns();
 
   constructor(
@@ -71,8 +68,11 @@ export class Stage {
    */
   token(chain: Chain, address: string): StagedToken {
     const key = tokenKey(chain, address);
-    const staged = this.tokens.get(key) ?? this.stageToken(chain, address);
+    const known = this.tokens.get(key);
+    if (known !== undefined) return known;
+    const staged = this.stageToken(chain, address);
     this.tokens.set(key, staged);
+    this.touchedIds.push(staged.tokenId);
     return staged;
   }
 
@@ -125,8 +125,7 @@ export class Stage {
             `markets: ${token.row.address} would have more than ${MAX_MARKETS_PER_TOKEN} markets`,
           );
         }
-        token.markets.push(market);
-        token.marketIndexes.set(key, index);
+        appendMarket(token, market, key);
         const { source, exchangeType, type, address, pair } = market;
         this.marketRows.push([token.tokenId, index, source, exchangeType, type, address, pair]);
         if (this.marketRows.length >= ROWS_AT_ONCE) await this.writeMarkets();
@@ -140,7 +139,8 @@ export class Stage {
   /** The token's directory, for the transaction to change. */
   async directory(token: StagedToken): Promise<Record<Tier, SegmentRef[]>> {
     if (token.directory === null) {
-      const stored = await this.directories.get(token.tokenId);
+      // Nothing is stored of a new one.
+      const stored = token.isNew ? EMPTY_DIRECTORY : await this.directories.get(token.tokenId);
       token.stored = stored;
       token.directory = {
         raw: [...stored.raw],
@@ -178,13 +178,11 @@ export class Stage {
    * themselves, then the depth of all at once.
    */
   async publish(): Promise<void> {
-    const directories = new Map<number, SizedDirectory>();
-    for (const { entry, directory } of this.prepared) {
-      this.catalog.put(entry);
-      if (directory !== null) directories.set(entry.tokenId, directory);
+    for (const token of this.tokens.values()) {
+      if (token.isRowChanged || token.ownMarkets !== null) this.catalog.put(entryOf(token));
       await this.turns.take();
     }
-    await this.directories.publish(directories);
+    await this.directories.publish(this.prepared);
   }
 
   private async writeTokens(): Promise<void> {
@@ -213,17 +211,23 @@ export class Stage {
   }
 
   private async prepare(): Promise<void> {
-    this.prepared = [];
-    for (const { tokenId, row, markets, directory } of this.tokens.values()) {
+    this.prepared = new Map();
+    for (const { tokenId, isNew, directory } of this.tokens.values()) {
       await this.turns.take();
-      const entry = tokenEntry(tokenId, row, markets);
-      this.prepared.push({ entry, directory: directory && sizedDirectory(directory) });
+      if (directory !== null) this.prepared.set(tokenId, sizedDirectory(directory));
+      else if (isNew) this.prepared.set(tokenId, NO_DEPTH);
     }
   }
 
   /** Ids of the tokens that the transaction touched. */
-  get touched(): number[] {
-    return Array.from(this.tokens.values(), ({ tokenId }) => tokenId);
+  get touched(): readonly number[] {
+    return this.touchedIds;
+  }
+
+  /** Whether the transaction touched a token that readers know. */
+  touches(tokenId: number): boolean {
+    const entry = this.catalog.tokenById(tokenId);
+    return entry !== undefined && this.tokens.has(tokenKey(entry.row.chain, entry.row.address));
   }
 
   private stageToken(chain: Chain, address: string): StagedToken {
@@ -234,8 +238,9 @@ export class Stage {
         row: stored.row,
         isNew: false,
         isRowChanged: false,
-        markets: [...stored.markets],
-        marketIndexes: new Map(stored.marketIndexes),
+        markets: stored.markets,
+        marketIndexes: stored.marketIndexes,
+        ownMarkets: null,
         stored: EMPTY_DIRECTORY,
         directory: null,
       };
@@ -248,10 +253,11 @@ export class Stage {
       row: bareTokenRow(chain, address),
       isNew: true,
       isRowChanged: true,
-      markets: [],
-      marketIndexes: new Map(),
+      markets: NO_MARKETS,
+      marketIndexes: NO_INDEXES,
+      ownMarkets: null,
       stored: EMPTY_DIRECTORY,
-      directory: { raw: [], '15m': [], '1h': [] },
+      directory: null,
     };
   }
 
@@ -296,6 +302,19 @@ export function checkSpelling(
   );
 }
 
+function appendMarket(token: StagedToken, market: Market, key: string): void {
+  token.ownMarkets ??= { list: [...token.markets], indexes: new Map(token.marketIndexes) };
+  const { list, indexes } = token.ownMarkets;
+  indexes.set(key, list.length);
+  list.push(market);
+  token.markets = list;
+  token.marketIndexes = indexes;
+}
+
+function entryOf({ tokenId, row, markets, marketIndexes }: StagedToken): TokenEntry {
+  return { tokenId, row, markets, marketIndexes };
+}
+
 /** @throws InputError if a market changes its exchange type */
 function checkExchangeType(known: Market, market: Market): void {
   if (known.exchangeType === market.exchangeType) return;
@@ -305,5 +324,5 @@ function checkExchangeType(known: Market, market: Market): void {
 }
 
 function isSameRow(a: TokenRow, b: TokenRow): boolean {
-  return (Object.keys(a) as (keyof TokenRow)[]).every((name) => a[name] === b[name]);
+  return TOKEN_COLUMNS.every((name) => a[name] === b[name]);
 }

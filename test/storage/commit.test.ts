@@ -151,6 +151,23 @@ describe('A commit', () => {
     expect((await store.summary()).cells).toBe(1);
   });
 
+  it("copies a token's markets where it brings another, and then leaves readers' list alone", async () => {
+    await commitRows(store, [snapshot(900, [orca()])]);
+    const markets = store.depth.markets(tokenOf(store));
+    await commitTokens(store, [{ symbol: 'A' }, { address: OTHER_MINT }]);
+    await commitRows(store, [snapshot(1800, [orca()])]);
+    expect(store.depth.markets(tokenOf(store))).toBe(markets);
+    expect(store.depth.markets(tokenOf(store, OTHER_MINT))).toEqual([]);
+    await commitRows(store, [
+      snapshot(2700, [orca(), binance()]),
+      snapshot(2700, [binance()], { address: OTHER_MINT }),
+    ]);
+    expect(markets).toHaveLength(1);
+    expect(store.depth.markets(tokenOf(store))).toHaveLength(2);
+    expect(store.depth.markets(tokenOf(store, OTHER_MINT))).toHaveLength(1);
+    expect(await cellsOf()).toHaveLength(3);
+  });
+
   it('numbers markets as the rows of a file name them, whatever their tiers', async () => {
     const named = (source: string) => ({ ...orca(), source });
     await commitRows(store, [

@@ -47,7 +47,7 @@ describe('A directory that is loaded while its token is being committed', () => 
   it('is not shown before the markets that its segments name are published', async () => {
     const { directories, reads } = held();
     const loading = directories.get(4);
-    const end = directories.beginCommit([4]);
+    const end = directories.beginCommit((id) => id === 4);
     reads[0]([fresh.row]);
     expect(await isSettled(loading)).toBe(false);
     await directories.publish(new Map([[4, sizedDirectory(fresh.directory)]]));
@@ -59,7 +59,7 @@ describe('A directory that is loaded while its token is being committed', () => 
 
   it('is read anew where the commit is rolled back', async () => {
     const { directories, reads } = held();
-    const end = directories.beginCommit([4]);
+    const end = directories.beginCommit((id) => id === 4);
     const loading = directories.get(4);
     reads[0]([old.row]);
     expect(await isSettled(loading)).toBe(false);
@@ -72,7 +72,7 @@ describe('A directory that is loaded while its token is being committed', () => 
   it('never takes the place of what was published meanwhile', async () => {
     const { directories, reads } = held();
     const loading = directories.get(4);
-    const end = directories.beginCommit([4]);
+    const end = directories.beginCommit((id) => id === 4);
     await directories.publish(new Map([[4, sizedDirectory(fresh.directory)]]));
     end();
     reads[0]([old.row]);
@@ -82,7 +82,7 @@ describe('A directory that is loaded while its token is being committed', () => 
 
   it('does not wait for commits of other tokens, and is read once for all who ask', async () => {
     const { directories, reads } = held();
-    directories.beginCommit([5]);
+    directories.beginCommit((id) => id === 5);
     const both = [directories.get(4), directories.get(4)];
     expect(reads).toHaveLength(1);
     reads[0]([old.row]);

@@ -154,7 +154,7 @@ describe('Segments that stand in no list', () => {
     const loading = directories.get(4);
     // Listed segment 3 becomes part of segment 6: the lists no longer hold it, 6 was not known yet.
     const joined: Directory = { ...EMPTY_DIRECTORY, raw: [ref(6)] };
-    const end = directories.beginCommit([4]);
+    const end = directories.beginCommit((id) => id === 4);
     reads[0]([]);
     await directories.publish(new Map([[4, sizedDirectory(joined)]]));
     end();

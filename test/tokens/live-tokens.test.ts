@@ -66,6 +66,22 @@ describe('tokens in memory', () => {
     expect([body.price, body.depth_data.length]).toEqual([3, 1]);
   });
 
+  it('gives tokens without depth no place among those that have some', async () => {
+    service = await MarketService.start();
+    const { store, tokens } = service;
+    const rows = Array.from({ length: 100 }, (_, n) => ({ address: mintOf(n), price_usd: 1 }));
+    await commitTokens(store, rows);
+    await commitRows(store, [snapshot(NOW_S - 1, [orca()], { address: mintOf(0) })]);
+    await service.settled();
+    expect(tokens.table.tokenCount).toBe(100);
+    expect(tokens.held.size).toBe(1);
+    const { status } = await service.get(`/market-depth?token_address=${mintOf(0)}`);
+    expect(status).toBe(200);
+    await commitDelete(store, { address: mintOf(0) });
+    await service.settled();
+    expect(tokens.held.size).toBe(0);
+  });
+
   it('does not hold a snapshot that is deleted while it is read', async () => {
     service = await MarketService.start({ maxHeldBytes: 1 });
     const { store, tokens } = service;
