@@ -417,7 +417,7 @@ export class Store implements StoreOperations {
     if (released?.aborted === true) giveBack();
     return this.commits
       .exclusive(async () => {
-        await this.database.checkpoint();
+        await this.database.checkpointIfRoom();
         return (await readMark(this.database))?.position ?? null;
       })
       .catch((error: unknown) => {

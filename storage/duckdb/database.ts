@@ -246,10 +246,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    */
   async shortenLog(): Promise<void> {
     if (this.file === null) return;
-    const logBytes = await stat(logOf(this.file)).then(
-      ({ size }) => size,
-      () => 0,
-    );
+    const logBytes = await bytesOf(logOf(this.file));
     if (logBytes < (this.isHeld ? MAX_LOG_BYTES : LOG_BYTES)) return;
     if (this.isDamaged) {
       if (logBytes < MAX_LOG_BYTES) return;
@@ -257,8 +254,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
         `${logOf(this.file)} is full and cannot be written into ${this.file}, of which a block is damaged: restore a backup`,
       );
     }
-    const { bavail, bsize } = await statfs(path.dirname(this.file));
-    if (bavail * bsize >= logBytes * FREE_BYTES_PER_LOG_BYTE + SPARE_FREE_BYTES) {
+    if (await this.hasRoom(this.file, logBytes)) {
       await this.checkpoint().catch((error: unknown) => {
         // Another one would fail, too, and the database have to be opened anew each time.
         this.isDamaged = isDamage(error);
@@ -267,6 +263,24 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     } else if (logBytes >= MAX_LOG_BYTES) {
       throw new DiskFullError(this.file);
     }
+  }
+
+  /**
+   * Writes the log into the file where there is room for it: a checkpoint that fails costs an opening.
+   * @throws DiskFullError where there is not
+   */
+  async checkpointIfRoom(): Promise<void> {
+    const logBytes = this.file === null ? 0 : await bytesOf(logOf(this.file));
+    if (this.file !== null && logBytes > 0 && !(await this.hasRoom(this.file, logBytes))) {
+      throw new DiskFullError(this.file);
+    }
+    await this.checkpoint();
+  }
+
+  /** Whether the disk has room for a checkpoint. */
+  private async hasRoom(file: string, logBytes: number): Promise<boolean> {
+    const { bavail, bsize } = await statfs(path.dirname(file));
+    return bavail * bsize >= logBytes * FREE_BYTES_PER_LOG_BYTE + SPARE_FREE_BYTES;
   }
 
   /**
@@ -416,6 +430,14 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
     return null;
   }
+}
+
+/** A file's size; 0: there is none. */
+function bytesOf(file: string): Promise<number> {
+  return stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );
 }
 
 /** Null where there is no file. */

@@ -15,7 +15,7 @@ import { Connection } from '../../storage/duckdb/connection.js';
 import { Database, MAX_REOPENINGS } from '../../storage/duckdb/database.js';
 import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
 import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/opening.js';
-import { StoreUnavailableError } from '../../storage/errors.js';
+import { DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
 import { run } from '../support/processes.js';
 
 /** Pauses that were asked for; they take no time. */
@@ -25,6 +25,15 @@ vi.mock('node:timers/promises', async (importOriginal) => ({
   setTimeout: (ms: number | undefined) => Promise.resolve(pauses.push(ms)),
 }));
 
+/** Blocks of 4 KiB that the disk says are free; null: as many as are. */
+const free = vi.hoisted(() => ({ blocks: null as number | null }));
+vi.mock('node:fs/promises', async (importOriginal) => {
+  const real = await importOriginal<{ statfs: (name: string) => Promise<object> }>();
+  const statfs = async (name: string): Promise<object> =>
+    free.blocks === null ? real.statfs(name) : { bavail: free.blocks, bsize: 4096 };
+  return { ...real, statfs };
+});
+
 const options = { memoryLimitMiB: 128, threads: 1 };
 let directory: string;
 let file: string;
@@ -33,7 +42,10 @@ beforeEach(() => {
   directory = mkdtempSync(path.join(tmpdir(), 'fathom-db-'));
   file = path.join(directory, "it's.duckdb");
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+afterEach(() => {
+  free.blocks = null;
+  rmSync(directory, { recursive: true, force: true });
+});
 
 describe('Database', () => {
   it('stores nothing in a file that was removed or replaced, and goes on once it is put back', async () => {
@@ -73,6 +85,25 @@ describe('Database', () => {
       /is full and cannot be written into .*, of which a block is damaged: restore a backup$/,
     );
     rmSync(log);
+    await database.close();
+  });
+
+  it('tries no checkpoint for a backup that the disk has no room for, and serves on', async () => {
+    const onFault = vi.fn();
+    const database = await Database.openFile(file, { ...options, onFault });
+    await database.run('CREATE TABLE things (id BIGINT)');
+    await database.checkpoint();
+    const checkpoint = vi.spyOn(database, 'checkpoint');
+    free.blocks = 100;
+    // Nothing would be written.
+    await database.checkpointIfRoom();
+    await database.run('INSERT INTO things VALUES (1)');
+    await expect(database.checkpointIfRoom()).rejects.toBeInstanceOf(DiskFullError);
+    expect(checkpoint).toHaveBeenCalledTimes(1);
+    free.blocks = null;
+    await database.checkpointIfRoom();
+    expect(checkpoint).toHaveBeenCalledTimes(2);
+    expect(onFault).not.toHaveBeenCalled();
     await database.close();
   });
 
