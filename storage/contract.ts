@@ -403,6 +403,8 @@ export interface StoreOperations {
   listKeys(): Promise<KeyRecord[]>;
   rotateKey(id: string): Promise<IssuedKey>;
   revokeKey(id: string): Promise<KeyRecord>;
+  /** Makes a store that has followed a log one that follows none. @returns the position that it had; null: none */
+  leaveLog(): Promise<number | null>;
   /** The tokens in the queue, oldest first. */
   listQueue(): Promise<QueuedToken[]>;
 }

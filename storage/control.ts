@@ -33,6 +33,7 @@ const OPERATIONS = [
   'listKeys',
   'rotateKey',
   'revokeKey',
+  'leaveLog',
   'listQueue',
 ] as const satisfies readonly (keyof StoreOperations)[];
 type Operation = (typeof OPERATIONS)[number];

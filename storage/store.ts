@@ -51,7 +51,7 @@ import { HolderReader, HolderTokens } from './holders/holder-tokens.js';
 import { Housekeeping } from './housekeeping.js';
 import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';
-import { type LogMark, readMark, writeMark } from './log/mark.js';
+import { type LogMark, readMark, removeMark, writeMark } from './log/mark.js';
 import type { LogTarget } from './log/target.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
@@ -398,6 +398,13 @@ export class Store implements StoreOperations {
     this.logMark = mark;
     this.isUnused = false;
     return result;
+  }
+
+  async leaveLog(): Promise<number | null> {
+    const position = this.logMark?.position ?? null;
+    await this.commits.exclusive(() => this.database.transaction((tx) => removeMark(tx)));
+    this.logMark = null;
+    return position;
   }
 
   /** @throws InputError where it follows a log: what is not in the log would be on this node alone */

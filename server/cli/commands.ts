@@ -81,6 +81,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: "frees old entries of a cluster's log",
     load: async () => (await cluster()).trim,
   },
+  'cluster leave': {
+    summary: 'makes a stopped node a single server',
+    load: async () => (await cluster()).leave,
+  },
   demo: {
     summary: 'fills a data directory with a simulated market',
     load: async () => (await import('./commands/demo.js')).command,

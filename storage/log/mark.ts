@@ -15,7 +15,11 @@ export async function readMark(statements: Pick<Statements, 'rows'>): Promise<Lo
   return rows.length === 0 ? null : (JSON.parse(rows[0][0] as string) as LogMark);
 }
 
-export async function writeMark(tx: Statements, mark: LogMark): Promise<void> {
+export async function removeMark(tx: Statements): Promise<void> {
   await tx.run('DELETE FROM meta WHERE key = ?', [META_KEY]);
+}
+
+export async function writeMark(tx: Statements, mark: LogMark): Promise<void> {
+  await removeMark(tx);
   await tx.run('INSERT INTO meta VALUES (?, ?)', [META_KEY, JSON.stringify(mark)]);
 }

@@ -159,6 +159,7 @@ export class LogNode {
       shrink: () => store.shrink(),
       summary: () => store.summary(),
       listKeys: () => store.listKeys(),
+      leaveLog: () => Promise.reject(new InputError('this node runs: stop it first')),
       listQueue: () => store.listQueue(),
     };
   }

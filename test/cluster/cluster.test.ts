@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IssuedKey } from '../../storage/contract.js';
 import { NodeProcess } from '../support/cluster.js';
-import { freePorts, hasNats, NatsServers, programOf } from '../support/nats.js';
+import { freePorts, hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
 import { binance, commitDelete, commitRows, MINT, orca, snapshot } from '../support/stores.js';
 
 /** For a longer run: FATHOM_CLUSTER_STEPS=500. */
@@ -18,6 +18,8 @@ const KEY = { name: null, requestsPerMinute: Infinity, monthlyQuota: null };
 
 /** What the log has to hold of a snapshot's time. */
 type Fate = 'there' | 'gone' | 'unknown';
+
+if (!hasNats) console.warn('nats-server is not installed: tests of several nodes are skipped');
 
 let seed = SEED;
 /** A whole number below a bound. */

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { entityTag } from '../../server/replay/caching.js';
+import { backupStore } from '../../storage/backup.js';
 import { BundleWriter } from '../../storage/bundle.js';
 import { packEntry } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { LogNode } from '../../storage/log/node.js';
 import type { Store } from '../../storage/store.js';
-import { hasNats, NatsServers } from '../support/nats.js';
+import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import {
   binance,
   bundleOf,
@@ -298,6 +299,35 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const c = await open('c', other);
     await c.until(() => c.stopped !== null);
     expect(c.stopped).toMatch(/holds data that the log does not know/);
+  });
+
+  it('begin a new log with the store that had come farthest, when the log is lost', async () => {
+    const [a, b] = await pair();
+    await commitRows(a.commands, [snapshot(T0)]);
+    const issued = await a.commands.createKey(KEY);
+    await b.reached(a.node.position);
+    const [directory] = directories;
+    await expect(a.commands.leaveLog()).rejects.toThrow(/stop it first/);
+    await close(a);
+    await close(b);
+    await servers.kill(0, true);
+    servers.start(0);
+    const single = await openStore(directory.path);
+    expect(await single.leaveLog()).toBe(3);
+    await commitRows(single, [snapshot(T0 + 60)]);
+    await single.close();
+    const again = await open('a', directory);
+    await again.reached(1);
+    const out = new DataDirectory();
+    const useStore = <T>(body: (store: Store) => Promise<T>): Promise<T> => body(again.commands);
+    const copied = await backupStore({ ...{ directory: directory.path, out: out.path }, useStore });
+    expect(copied.position).toBe(1);
+    await commitRows(again.commands, [snapshot(T0 + 120)]);
+    const restored = await open('c', out);
+    await restored.reached(2);
+    await expectSame(again, restored);
+    expect(await storedSnapshots(restored.store, tokenOf(restored.store))).toHaveLength(3);
+    expect(restored.store.keys.verify(issued.key)?.id).toBe(issued.id);
   });
 
   it('publish no bundle that is cut short', async () => {

@@ -1,8 +1,9 @@
-/** `fathom cluster status`, `trim` */
+/** `fathom cluster status`, `trim`, `leave` */
 import type { JetStreamLog } from '../../../storage/log/jetstream.js';
 import { defineCommand } from '../command.js';
-import { JSON_OUTPUT, wholeNumber } from '../flags.js';
+import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { count, counted, mebibytes, printJson, printLine } from '../output.js';
+import { onStore } from '../runtime.js';
 import { natsServers } from '../settings.js';
 
 const CLUSTER = {
@@ -70,6 +71,20 @@ export const trim = defineCommand({
     if (json) printJson({ to, freed });
     else
       printLine(`freed ${counted(freed, 'position')}; the log begins behind position ${count(to)}`);
+  },
+});
+
+export const leave = defineCommand({
+  about:
+    'Makes the data directory of a stopped node that of a single server: it keeps its data and follows no log any more. A new cluster can begin with it.',
+  words: {},
+  flags: { data: DATA, json: JSON_OUTPUT },
+  examples: ['fathom cluster leave --data data', 'fathom cluster leave --data data --json'],
+  run: async ({ data, json }) => {
+    const position = await onStore(data, (store) => store.leaveLog());
+    if (json) printJson({ position });
+    else if (position === null) printLine('it belonged to no cluster');
+    else printLine(`it stood at position ${position}, and follows no log any more`);
   },
 });
 

@@ -1,4 +1,4 @@
-/** Servers of NATS JetStream that a test starts, kills and brings back. */
+/** Servers of NATS JetStream that tests and the benchmark start, kill and bring back. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -15,7 +15,6 @@ export function programOf(name: string): string | null {
 const PROGRAM = programOf('nats-server');
 /** Whether tests can start servers; those that need them are skipped where they cannot. */
 export const hasNats = PROGRAM !== null;
-if (!hasNats) console.warn('nats-server is not installed: tests of several nodes are skipped');
 
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
