@@ -29,6 +29,8 @@ const MAX_LOG_BYTES = 128 * 1024 * 1024;
 /** Free bytes that a checkpoint may need: per byte of the log, and for the last row group. */
 const FREE_BYTES_PER_LOG_BYTE = 4;
 const SPARE_FREE_BYTES = 32 * 1024 * 1024;
+/** What a checkpoint may need of a small database besides as much as it has. */
+const LEAST_FREE_BYTES = 4 * 1024 * 1024;
 
 /** How often a database that failed is opened anew, until something could be written again. */
 export const MAX_REOPENINGS = 8;
@@ -280,7 +282,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /** Whether the disk has room for a checkpoint. */
   private async hasRoom(file: string, logBytes: number): Promise<boolean> {
     const { bavail, bsize } = await statfs(path.dirname(file));
-    return bavail * bsize >= logBytes * FREE_BYTES_PER_LOG_BYTE + SPARE_FREE_BYTES;
+    const spareBytes = Math.min(SPARE_FREE_BYTES, LEAST_FREE_BYTES + (await bytesOf(file)));
+    return bavail * bsize >= logBytes * FREE_BYTES_PER_LOG_BYTE + spareBytes;
   }
 
   /**
