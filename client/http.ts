@@ -7,6 +7,8 @@ const PASSING_STATUSES = [500, 502, 503, 504];
 const TOO_MANY_REQUESTS = 429;
 /** Maximum size of a decoded body; no full page reaches it. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
+/** A key, with what headers trim; other characters may not even fit a header. */
+const KEY_FORM = /^[ \t\r\n]*[\x21-\x7e]*[ \t\r\n]*$/;
 /** A try ends when the server sends nothing for this long. */
 const SILENCE_LIMIT_MS = 60_000;
 
@@ -71,7 +73,11 @@ export class Http {
    * @throws the signal's reason once it is aborted
    */
   async request(request: Request): Promise<Reply> {
-    const { retry = true, onWait } = this.options;
+    const { retry = true, onWait, key } = this.options;
+    if (!KEY_FORM.test(key)) {
+      // As the server refuses others.
+      throw new FathomError('key: has characters that no key has', { status: 401 });
+    }
     const retries = new Retries();
     for (;;) {
       await sleepUntil(this.waitUntilMs, request.signal);
@@ -208,6 +214,7 @@ function errorBody(text: string): Record<string, unknown> {
 
 function kindOf({ status, code }: FathomError): WaitKind | null {
   if (status === TOO_MANY_REQUESTS) return 'limited';
+  if (code === 'damaged_data') return null;
   if (status === null || !PASSING_STATUSES.includes(status)) return null;
   return code === 'replay_busy' ? 'busy' : 'connection';
 }

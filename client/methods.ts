@@ -66,6 +66,7 @@ export function pathWith(path: string, parameters: Values): string {
 }
 
 function textOf(value: unknown): string {
-  if (value instanceof Date) return String(value.getTime() / 1000);
+  // Whole seconds, rounded up as the API does with fractions.
+  if (value instanceof Date) return String(Math.ceil(value.getTime() / 1000));
   return Array.isArray(value) ? value.join(',') : String(value);
 }

@@ -144,10 +144,12 @@ async function* inOrder<P extends AnyPage>(
           begun.push(page);
         }
         last = await begun[i];
+        // A page that came before the signal was aborted is not handed out after it.
+        ended.throwIfAborted();
         yield last;
+        if (last.next_from !== null && last.next_from <= start) throw standsStill(last.next_from);
         const next = starts[i + 1] ?? null;
         if (next !== null && last.next_from !== next) break;
-        if (last.next_from !== null && last.next_from <= start) throw standsStill(last.next_from);
       }
       if (starts.length === 0) return;
     }

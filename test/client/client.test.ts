@@ -75,7 +75,7 @@ describe('methods', () => {
     expect(found.tokens.map(({ address }) => address)).toEqual([MINT]);
     const plan = await client.getReplayPlan({
       address: MINT,
-      from: new Date(FROM * 1000),
+      from: new Date(FROM * 1000 - 1),
       to: 'now',
       types: ['cex_spot', 'cex_perp'],
     });
@@ -95,6 +95,15 @@ describe('methods', () => {
     await expect(client.getDcaPressure({ limit: 0 })).rejects.toMatchObject({ parameter: 'limit' });
     const wrong = clientOf(service.server.url, { key: 'wrong' });
     await expect(wrong.getUsage()).rejects.toMatchObject({ status: 401, code: null });
+    // Nothing is sent, and nothing tried again.
+    const unsendable = clientOf(proxy.url, { key: 'fathom_–' });
+    await expect(unsendable.getUsage()).rejects.toMatchObject({
+      status: 401,
+      message: 'key: has characters that no key has',
+    });
+    proxy.script = () => answer(500, { error: 'no', error_code: 'damaged_data' });
+    await expect(clientOf(proxy.url).getUsage()).rejects.toMatchObject({ code: 'damaged_data' });
+    expect(proxy.requests.length).toBe(1);
     expect(() => clientOf('ftp://x')).toThrow(TypeError);
     proxy.script = () => hangUp;
     const once = clientOf(proxy.url, { retry: false });
@@ -179,6 +188,20 @@ describe('replay', () => {
     expect(proxy.requests.filter((path) => path.includes('/plan?')).length).toBe(2);
   });
 
+  it('ends where the server stands still', async () => {
+    const [first] = pages;
+    const later = pages.slice(1).map(({ window }) => ({ from: window.from }));
+    proxy.script = (n) => {
+      if (n === 1) return null;
+      if (n > 12) return hangUp;
+      const isPlan = proxy.requests.at(-1)?.includes('/plan?');
+      return answer(200, isPlan ? { pages: later } : first);
+    };
+    await expect(all(clientOf(proxy.url).replay(WIDE_MINT, WINDOW))).rejects.toThrow(
+      /goes on from/,
+    );
+  });
+
   it('pages one after the other where the server knows no plans', async () => {
     proxy.script = () => (res, pass) => {
       const path = proxy.requests.at(-1) ?? '';
@@ -198,6 +221,16 @@ describe('replay', () => {
       /digest does not fit/,
     );
     expect(() => client.replay(MINT, WINDOW, { ahead: 17 })).toThrow(/ahead: expected/);
+    // Aborted while the loop's body runs: what was fetched meanwhile is not handed out.
+    const between = new AbortController();
+    const loop = client.replay(WIDE_MINT, WINDOW, { signal: between.signal });
+    proxy.script = () => null;
+    await loop.next();
+    await loop.next();
+    while (proxy.requests.length < 5) await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    between.abort(new Error('enough'));
+    await expect(loop.next()).rejects.toThrow('enough');
     const stop = new AbortController();
     proxy.script = () => () => stop.abort(new Error('enough'));
     await expect(all(client.replay(MINT, WINDOW, { signal: stop.signal }))).rejects.toThrow(
