@@ -2,7 +2,7 @@
 import { percentile, type CaseResult } from '../case.js';
 import { benchAddress, type PageShape } from '../data/pages.js';
 import { digestOf } from '../digest.js';
-import { getOnce, load, type Target } from '../http/client.js';
+import { getOnce, load, pagesFromFragments, type Target } from '../http/client.js';
 import type { BenchServer } from '../http/server.js';
 import { HISTORY_PAGES, type StoreContents } from '../store.js';
 import { unpacked } from './encodings.js';
@@ -97,8 +97,9 @@ function withClients(kinds: readonly Kind[], counts: readonly number[]): HttpCas
 async function warmUp(target: Target, warmReplies: number): Promise<void> {
   const deadline = performance.now() + WARM_DEADLINE_MS;
   for (let inRow = 0, n = 0; inRow < warmReplies; n++) {
-    const { tag } = await getOnce(target, n);
-    inRow = tag.endsWith('-f"') ? inRow + 1 : 0;
+    const before = await pagesFromFragments(target.url);
+    await getOnce(target, n);
+    inRow = (await pagesFromFragments(target.url)) > before ? inRow + 1 : 0;
     if (performance.now() > deadline) throw new Error('pages do not come from fragments');
   }
 }

@@ -21,8 +21,6 @@ export interface Target {
 export interface Reply {
   status: number;
   encoding: string;
-  /** '' where there is none. */
-  tag: string;
   body: Buffer;
 }
 
@@ -31,6 +29,12 @@ export interface LoadResult {
   sortedMs: Float64Array;
   elapsedMs: number;
   bytes: number;
+}
+
+/** How many replay pages a server has answered from fragments, by its own count. */
+export async function pagesFromFragments(url: string): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^fathom_pages_total\{source="fragments"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
 /**
@@ -95,8 +99,7 @@ function get(agent: http.Agent, target: Target, n: number): Promise<Reply> {
           return;
         }
         const encoding = response.headers['content-encoding'] ?? 'identity';
-        const tag = response.headers.etag ?? '';
-        resolve({ status, encoding, tag, body: Buffer.concat(chunks) });
+        resolve({ status, encoding, body: Buffer.concat(chunks) });
       });
     });
     request.on('error', reject);

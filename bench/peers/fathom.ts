@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asOfS } from '../cases/http.js';
 import { benchAddress, PAGE_A } from '../data/pages.js';
+import { pagesFromFragments } from '../http/client.js';
 import { startBenchServer } from '../http/server.js';
 import { fillStore, HISTORY_PAGES, openStore } from '../store.js';
 import { fathomSnapshots } from './content.js';
@@ -12,8 +13,6 @@ import { pageWindow, type PageWindow } from './requests.js';
 /** Fragments of everything stored are made within this. */
 const FRAGMENTS_DEADLINE_MS = 60_000;
 const POLL_MS = 20;
-/** How the entity tag of a page from fragments ends. */
-const FROM_FRAGMENTS = '-f"';
 /** Cold pages are read from the database, each time. */
 const COLD_COLUMNS = ['--columns-memory-mib', '0'];
 
@@ -104,8 +103,9 @@ function wholeHistories(tokens: number): PageWindow[] {
 
 async function comesFromFragments(fathom: Peer, way: PeerWay, window: PageWindow) {
   const headers = { ...fathom.headers, 'accept-encoding': way.acceptEncoding };
+  const before = await pagesFromFragments(fathom.url);
   const reply = await fetch(fathom.url + way.pathOf(window), { headers });
   await reply.arrayBuffer();
   if (!reply.ok) throw new Error(`Fathom: a page's status is ${reply.status}`);
-  return reply.headers.get('etag')?.endsWith(FROM_FRAGMENTS) ?? false;
+  return (await pagesFromFragments(fathom.url)) > before;
 }

@@ -31,7 +31,7 @@ import {
 const run = promisify(execFile);
 const MAIN = 'dist/server/cli/main.js';
 /** npm's own commands in the documents. */
-const OWN_COMMANDS = new Set(['ci', 'install', 'prune']);
+const OWN_COMMANDS = new Set(['ci', 'install', 'pack', 'prune']);
 
 /** Runs the built command; the status is 0 or what it failed with. */
 async function fathom(words: readonly string[]) {
