@@ -54,14 +54,13 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
   const goTo = (page: Page, hash: string) =>
     page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   const hashOf = (page: Page) => new URL(page.url()).hash;
-  /** Answers the first request of a path in the server's place. */
-  async function once(page: Page, path: string, answer: Parameters<Route['fulfill']>[0]) {
-    let isAnswered = false;
-    await page.route(`**/api/v1${path}*`, (route) => {
-      if (isAnswered) return route.continue();
-      isAnswered = true;
-      return route.fulfill({ contentType: 'application/json', ...answer });
-    });
+  /** Answers a path's requests in the server's place until what it returns is called. */
+  async function answers(page: Page, path: string, answer: Parameters<Route['fulfill']>[0]) {
+    const requests = `**/api/v1${path}*`;
+    await page.route(requests, (route) =>
+      route.fulfill({ contentType: 'application/json', ...answer }),
+    );
+    return () => page.unroute(requests);
   }
   const titled = (page: Page, name: string) => page.getByRole('heading', { name, exact: false });
 
@@ -144,10 +143,12 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
     const page = await at(HOUR);
     await titled(page, 'SOL').waitFor();
     const headers = { 'retry-after': '2' };
-    await once(page, '/top-scores', { status: 429, headers, body: '{"error":"Rate limit"}' });
+    const limit = { status: 429, headers, body: '{"error":"Rate limit"}' };
+    const letThrough = await answers(page, '/top-scores', limit);
     await goTo(page, '#/scores');
     await page.getByText('The rate limit of this key is reached.').waitFor();
     await page.locator('.countdown').waitFor();
+    await letThrough();
     await page.getByRole('table').waitFor();
     await page.getByText('The rate limit of this key is reached.').waitFor({ state: 'detached' });
   });
@@ -157,11 +158,12 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
     await titled(page, 'SOL').waitFor();
     const busy = '{"error":"Service Unavailable","message":"m","error_code":"replay_busy"}';
     const headers = { 'retry-after': '2' };
-    await once(page, '/dlmm-pools', { status: 503, headers, body: busy });
+    const letThrough = await answers(page, '/dlmm-pools', { status: 503, headers, body: busy });
     await goTo(page, '#/dlmm-pools');
     await page.getByText('The server is busy.').waitFor();
+    await letThrough();
     await page.locator(BOARD).first().waitFor();
-    await once(page, '/lp-cheat-sheet', { status: 403, body: '{"error":"Needs enterprise"}' });
+    await answers(page, '/lp-cheat-sheet', { status: 403, body: '{"error":"Needs enterprise"}' });
     await goTo(page, '#/fee-density');
     await titled(page, 'Fee density').waitFor();
     await page.getByText('This key may not see this').waitFor();

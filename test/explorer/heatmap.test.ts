@@ -279,6 +279,11 @@ describe('the view', () => {
 });
 
 describe('the axes', () => {
+  it.each([0, -1, NaN])('are none where there is no room (%d)', (room) => {
+    expect(timeTicks({ ...VIEW, from: NOW_S - 3600, to: NOW_S }, room)).toEqual([]);
+    expect(priceTicks(VIEW, room)).toEqual([]);
+  });
+
   it('have round times, those at midnight strong', () => {
     for (const [spanS, stepS] of [
       [600, 60],

@@ -49,6 +49,8 @@ export function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): voi
   const height = canvas.height / pixelRatio - TIME_AXIS_PX;
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
+  // A picture that is hidden, or has just left the page, has no room.
+  if (width <= 0 || height <= 0) return;
   context.font = frame.style.font;
   drawAxes(context, frame, width, height);
   context.save();

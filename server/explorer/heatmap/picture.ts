@@ -266,7 +266,7 @@ export class Picture implements Controls {
   }
 
   redraw(): void {
-    if (this.nextFrame !== 0) return;
+    if (this.nextFrame !== 0 || this.ended.signal.aborted) return;
     this.nextFrame = requestAnimationFrame(() => {
       this.nextFrame = 0;
       this.draw();

@@ -36,6 +36,7 @@ export function timeText(t: number): string {
 
 /** In local time, at whole hours of the day and whole days whatever the clocks do. */
 export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
+  if (!(maxTicks > 0)) return [];
   const stepS =
     TIME_STEPS_S.find((step) => (to - from) / step <= maxTicks) ?? (to - from) / maxTicks;
   const ticks: Tick[] = [];
@@ -71,6 +72,7 @@ const EVEN_FACTOR = 3;
  * ten: even ones, or where the axis spans much, ones that grow with the price.
  */
 export function priceTicks({ lnLow, lnHigh }: View, minGap: number): Tick[] {
+  if (!(minGap > 0 && minGap < 1)) return [];
   const apart = Math.expm1(minGap * (lnHigh - lnLow));
   const high = Math.exp(lnHigh);
   const isEven = lnHigh - lnLow < Math.log(EVEN_FACTOR);
