@@ -65,6 +65,8 @@ async function take(browser, url, key, { name, hash, ...options }) {
   const context = await browser.newContext({ ...options, reducedMotion: 'reduce' });
   const page = await context.newPage();
   page.setDefaultTimeout(120_000);
+  // Ages are as of the market's end too.
+  if (given === undefined) await page.clock.setFixedTime(UNTIL);
   await page.goto(`${url}/#key=${key}`);
   await page.evaluate((to) => (location.hash = to), hash);
   const shown = '.board table, .token:has(.heatmap[data-state=ready]):has(.depth-chart canvas)';

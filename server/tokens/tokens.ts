@@ -198,7 +198,7 @@ function matches({ details }: LiveToken, text: string, lower: string): boolean {
 }
 
 function beginsWith(value: string | null, lower: string): boolean {
-  return value !== null && value.slice(0, lower.length).toLowerCase() === lower;
+  return value !== null && value.toLowerCase().startsWith(lower);
 }
 
 function placeOf({ details, standing }: LiveToken, lower: string): Place {

@@ -28,8 +28,10 @@ describe.skipIf(CHROMIUM === null)('the page at /docs', () => {
     await service.stop();
   });
 
-  async function openDocs(options: Parameters<typeof newPage>[1] = {}) {
+  async function openDocs(options: Parameters<typeof newPage>[1] = {}, key?: string) {
     const opened = await newPage(browser, options);
+    if (key !== undefined)
+      await opened.page.addInitScript(`sessionStorage["fathom.key"] = ${JSON.stringify(key)}`);
     await opened.page.goto(`${service.server.url}/docs`);
     const operation = opened.page.locator('#operations-Depth-getReplay');
     const openIt = () => operation.locator('.opblock-summary-control').click();
@@ -75,12 +77,10 @@ describe.skipIf(CHROMIUM === null)('the page at /docs', () => {
 
   it("takes the explorer's key, on a phone, in the colours of the system", async () => {
     const viewport = { width: 390, height: 844 };
-    const { page, complaints, openIt, operation, send } = await openDocs({
-      viewport,
-      colorScheme: 'dark',
-    });
-    await page.evaluate(`sessionStorage["fathom.key"] = ${JSON.stringify(KEY)}`);
-    await page.reload();
+    const { page, complaints, openIt, operation, send } = await openDocs(
+      { viewport, colorScheme: 'dark' },
+      KEY,
+    );
     await openIt();
     await operation.locator('[data-param-name="from"] input').fill('-5m');
     expect(await send()).toContain('x-api-tier: premium');

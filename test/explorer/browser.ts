@@ -23,12 +23,19 @@ export interface Opened {
   faults: string[];
 }
 
+interface OpenOptions extends BrowserContextOptions {
+  /** A key that the tab has already. */
+  key?: string;
+  /** Runs before the page is loaded. */
+  prepare?: (page: Page) => Promise<unknown>;
+}
+
 /** A tab of its own. @param address what follows the server's URL, such as `/#key=...` */
 export async function open(
   browser: Browser,
   url: string,
   address: string,
-  options: BrowserContextOptions = {},
+  { key, prepare, ...options }: OpenOptions = {},
 ): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
@@ -40,6 +47,9 @@ export async function open(
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });
+  if (key !== undefined)
+    await page.addInitScript(`sessionStorage.setItem('fathom.key', ${JSON.stringify(key)})`);
+  await prepare?.(page);
   await page.goto(`${url}${address}`);
   return { page, faults };
 }

@@ -18,9 +18,15 @@ const BOARD = '.board :is(table, .empty)';
 /** Without the limits of holder flow, which are a request a second. */
 const PLANS = '{"enterprise": {"rates": {"whale-get": "general", "whale-post": "general"}}}';
 
+function fail(): never {
+  throw new Error('the heatmap has no place');
+}
+
 let browser: Browser;
 let url: string;
 let key: string;
+/** Of a key with twelve requests a minute. */
+let smallKey: string;
 const opened: Opened[] = [];
 
 /** Without a graphics card the heatmap takes the processor's time. */
@@ -30,6 +36,7 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
   beforeAll(async () => {
     const directory = await demoMarket();
     key = await newKey(directory);
+    smallKey = await newKey(directory, 12);
     ({ url } = await serveHere(directory, ['--as-of', String(NOW_S)], { FATHOM_PLANS: PLANS }));
     browser = await startBrowser();
   });
@@ -46,9 +53,8 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
 
   /** A tab that has the key and shows a view. */
   async function at(hash: string, options: Parameters<typeof open>[3] = {}): Promise<Page> {
-    const tab = await open(browser, url, `/#key=${key}`, options);
+    const tab = await open(browser, url, `/${hash}`, { key, ...options });
     opened.push(tab);
-    await goTo(tab.page, hash);
     return tab.page;
   }
   const goTo = (page: Page, hash: string) =>
@@ -100,6 +106,7 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
     const page = await at('#/scores');
     await page.getByRole('table').waitFor();
     await page.keyboard.press('/');
+    await page.locator('.search input:focus').waitFor();
     await page.locator('#found-1').waitFor();
     await page.keyboard.press('ArrowDown');
     await page.locator('#found-1[aria-selected=true]').waitFor();
@@ -154,8 +161,8 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
   });
 
   it('says that the server is busy, that a key may not see something, and what it said itself', async () => {
-    const page = await at(HOUR);
-    await titled(page, 'SOL').waitFor();
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
     const busy = '{"error":"Service Unavailable","message":"m","error_code":"replay_busy"}';
     const headers = { 'retry-after': '2' };
     const letThrough = await answers(page, '/dlmm-pools', { status: 503, headers, body: busy });
@@ -171,14 +178,40 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
   });
 
   it('says that it is offline, and goes on when it is not', async () => {
-    const page = await at(HOUR);
-    await titled(page, 'SOL').waitFor();
+    const page = await at('#/dca-pressure');
+    await page.locator(BOARD).first().waitFor();
     await page.context().setOffline(true);
     await page.getByText('You are offline.').waitFor();
     await goTo(page, '#/scores');
     await page.context().setOffline(false);
     await page.getByRole('table').waitFor();
     await page.getByText('You are offline.').waitFor({ state: 'detached' });
+  });
+
+  it('keeps half of the requests of a small plan for what is asked for by hand', async () => {
+    const page = await at(HOUR, { key: smallKey, reducedMotion: 'reduce' });
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.locator('.depth-chart canvas').waitFor();
+    const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    for (const share of [0.3, 0.5, 0.7]) {
+      await page.mouse.move(x + share * width, y + height / 3);
+      await page.waitForTimeout(600);
+    }
+    await page.getByText('The split waits').waitFor();
+    // A request of the minute's twelve comes back every 5 s.
+    expect(asked.length).toBeLessThanOrEqual(2);
+    // What is pressed stays legible under the pointer, and what is in sight is what is copied.
+    await page.mouse.wheel(0, -400);
+    await page.locator('.request code', { hasText: /from=\d+&to=\d+/ }).waitFor();
+    const ink = () =>
+      page.evaluate(
+        `getComputedStyle(document.querySelector('.segments [aria-pressed=true]')).color`,
+      );
+    const before = await ink();
+    await page.getByRole('button', { name: '1h', exact: true }).hover();
+    expect(await ink()).toBe(before);
   });
 
   it('sorts boards by their columns, and leads from a row to its token', async () => {

@@ -226,8 +226,8 @@ export async function withStoreOf<T>(
 }
 
 /** A new enterprise key of a directory that no server keeps. */
-export async function newKey(directory: string): Promise<string> {
-  const request = { name: null, requestsPerMinute: Infinity, monthlyQuota: Infinity };
+export async function newKey(directory: string, requestsPerMinute = Infinity): Promise<string> {
+  const request = { name: null, requestsPerMinute, monthlyQuota: Infinity };
   const { key } = await withStoreOf(directory, (store) =>
     store.createKey({ tier: 'enterprise', ...request }),
   );

@@ -17,7 +17,7 @@ interface Reply {
 }
 
 const SYMBOLS = ['SOL', 'sol', 'SOLX', 'ABC', 'abcd', 'Straße', null];
-const NAMES = ['Solana', 'Abacus', 'sol of abc', 'STRASSE', null];
+const NAMES = ['Solana', 'Abacus', 'sol of abc', 'STRASSE', 'İstanbul', null];
 
 let service: TestService;
 let all: Found[] = [];
@@ -83,6 +83,7 @@ describe('GET /tokens', () => {
       'ab',
       'AB',
       'STRA',
+      'İ',
       'zz',
     );
     const chains = fc.constantFrom('mainchain', 'evmchain', 'all');

@@ -1,6 +1,7 @@
 /** A token's depth over time. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ReplayParameters } from '../../../client/index.js';
+import { FathomError, type ReplayParameters } from '../../../client/index.js';
+import { isPassing } from '../state/session.js';
 import './heatmap.css';
 import { Legend } from './legend.js';
 import { fetchPages, fetchSince, type Part, plan, pollMs, type Source } from './loader.js';
@@ -12,6 +13,8 @@ import { priceText, timeText, usdText } from './ticks.js';
 
 /** The split is asked for once the cursor has rested this long: each costs a request. */
 const REST_MS = 350;
+/** How long it rests before it is looked again whether the key can spare one. */
+const SPARED_MS = 1000;
 
 interface Progress {
   pages: number;
@@ -81,7 +84,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     const ended = (error: unknown): void => {
       if (!stopped.signal.aborted) told.current.onFailure?.(error);
     };
-    follow(picture, source, stopped.signal, () => setState('ready')).catch(ended);
+    const { renewalMs } = told.current;
+    follow(picture, source, stopped.signal, renewalMs, () => setState('ready')).catch(ended);
     return () => stopped.abort();
   }, [picture, source, follows]);
 
@@ -151,18 +155,26 @@ async function follow(
   picture: Picture,
   source: Source,
   signal: AbortSignal,
+  renewalMs: () => number,
   onNew: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    await pause(pollMs(picture.history.intervalS), signal);
+    await pause(pollMs(picture.history.intervalS, renewalMs()), signal);
     const { window } = picture;
-    if (document.hidden || window === null) continue;
+    if (document.hidden || !navigator.onLine || window === null) continue;
     const since = picture.history.held.at(-1)?.t ?? window.from;
-    const part = await fetchSince(source, since, signal);
+    const part = await fetchSince(source, since, signal).catch(passing);
+    if (part === null) continue;
     const from = window.from + Math.max(0, part.to - window.to);
     picture.add(part, { from, to: part.to }, true);
     if (part.columns.length > 0) onNew();
   }
+}
+
+/** What a server that is away or busy says is no reason to take the picture away: the next poll may pass. */
+function passing(error: unknown): null {
+  if (error instanceof FathomError && isPassing(error)) return null;
+  throw error;
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -190,7 +202,7 @@ function useTold(drawn: Drawn | null, { onView, onHover }: DepthHeatmapProps): v
 
 /** The split under the cursor, asked for once it rests. */
 function useSplit(
-  { client, address }: DepthHeatmapProps,
+  { client, address, canSpare }: DepthHeatmapProps,
   parameters: ReplayParameters,
   cursor: Cursor | null,
 ): Split {
@@ -207,6 +219,10 @@ function useSplit(
     const left = new AbortController();
     const ask = async (): Promise<void> => {
       await pause(splits.has(t) ? 0 : REST_MS, left.signal);
+      while (!splits.has(t) && !canSpare()) {
+        setSplit('spared');
+        await pause(SPARED_MS, left.signal);
+      }
       setSplit(await splits.sharesAt(t, bin, left.signal));
     };
     ask().catch(() => {

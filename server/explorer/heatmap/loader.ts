@@ -4,8 +4,7 @@ import { type Column, columnsOf } from './columns.js';
 
 /** Pages fetched side by side. */
 const PAGES_AHEAD = 4;
-/** Time between two polls: an interval of the data within these bounds. */
-const MIN_POLL_MS = 10_000;
+/** Time between two polls: half an interval of the data, at most this. */
 const MAX_POLL_MS = 120_000;
 
 export type PageHead = Omit<ReplayPage, 'snapshots'>;
@@ -114,7 +113,7 @@ async function fetchPart(
   return { from, to: to ?? head.window.to, columns, head };
 }
 
-/** How long to wait for the next poll. */
-export function pollMs(intervalS: number): number {
-  return Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, intervalS * 500));
+/** How long to wait for the next poll. @param leastMs what the key's plan asks for */
+export function pollMs(intervalS: number, leastMs: number): number {
+  return Math.min(MAX_POLL_MS, Math.max(leastMs, intervalS * 500));
 }

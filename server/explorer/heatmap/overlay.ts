@@ -3,13 +3,14 @@ import type { Held } from './history.js';
 import { priceText, priceTicks, timeTicks } from './ticks.js';
 import { type View, xOf, yOf } from './view.js';
 
-/** Measures of the axes in CSS pixels; heatmap.css leaves the same room. */
+/** Measures of the axes where the page's text has its usual size; heatmap.css leaves the same room. */
 export const PRICE_AXIS_PX = 68;
 export const TIME_AXIS_PX = 26;
 const MIN_TIME_TICK_PX = 84;
 const MIN_PRICE_TICK_PX = 34;
 /** Height of the newest price's tag. */
 const LAST_PRICE_PX = 18;
+const USUAL_REM_PX = 16;
 
 /** Colours and font as the page has them. */
 export interface Style {
@@ -19,6 +20,8 @@ export interface Style {
   price: string;
   ground: string;
   font: string;
+  /** How many times its usual size the page's text has, as on large screens. */
+  size: number;
 }
 
 export function styleOf(element: HTMLElement): Style {
@@ -31,6 +34,7 @@ export function styleOf(element: HTMLElement): Style {
     price: value('--price'),
     ground: value('--canvas'),
     font: `11px ${css.fontFamily}`,
+    size: Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_REM_PX,
   };
 }
 
@@ -44,7 +48,7 @@ export interface OverlayFrame {
 export function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): void {
   const context = canvas.getContext('2d');
   if (context === null) return;
-  const { pixelRatio } = frame;
+  const pixelRatio = frame.pixelRatio * frame.style.size;
   const width = canvas.width / pixelRatio - PRICE_AXIS_PX;
   const height = canvas.height / pixelRatio - TIME_AXIS_PX;
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);

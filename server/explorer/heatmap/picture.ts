@@ -98,7 +98,7 @@ export class Picture implements Controls {
     this.scale = this.history.scale();
     this.style = styleOf(frame);
     const { signal } = this.ended;
-    const resized = new ResizeObserver(() => this.redraw());
+    const resized = new ResizeObserver(() => this.setTheme(this.theme));
     resized.observe(frame);
     const unlisten = listen(frame, cells, this);
     signal.addEventListener('abort', () => {

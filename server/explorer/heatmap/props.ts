@@ -12,6 +12,10 @@ export interface DepthHeatmapProps {
   theme: 'light' | 'dark';
   /** False while the page's user has paused it: no polling then. */
   isLive: boolean;
+  /** How often at most it asks for what is new. */
+  renewalMs: () => number;
+  /** Whether the key has a request left for what the cursor only passes. */
+  canSpare: () => boolean;
   /** Each page's facets and markets as it arrives, so that the page offers types and venues. */
   onPage?: (page: Omit<ReplayPage, 'snapshots'>) => void;
   /** The part of the window in sight, in epoch seconds, after zoom and pan; null: all of it. */

@@ -4,7 +4,7 @@ import type { Share } from './split.js';
 import { priceText, timeText, usdText } from './ticks.js';
 
 /** What is known of the split: not asked yet, or why it is missing. */
-export type Split = Share[] | 'waiting' | 'failed';
+export type Split = Share[] | 'waiting' | 'spared' | 'failed';
 
 interface ReadoutProps {
   cursor: Cursor;
@@ -66,6 +66,9 @@ function Amounts({ cursor, split }: ReadoutProps) {
             ))}
         </tbody>
       </table>
+      {split === 'spared' && (
+        <p class="heatmap-readout-soft">The split waits: this key has few requests a minute</p>
+      )}
       {split === 'failed' && <p class="heatmap-readout-soft">The split is not to be had now</p>}
     </>
   );

@@ -1,7 +1,14 @@
 /** Documents of the API for views: loaded, renewed while they are looked at, tried again. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { FathomError, type FathomClient } from '../../../client/index.js';
-import { attempt, currentClient, isLive, key as keyValue, limits, noteFailure } from './session.js';
+import {
+  attempt,
+  currentClient,
+  hasSmallRate,
+  isLive,
+  key as keyValue,
+  noteFailure,
+} from './session.js';
 import { useValue } from './value.js';
 
 export interface Loaded<T> {
@@ -12,14 +19,11 @@ export interface Loaded<T> {
 }
 
 const RENEW_MS = 15_000;
-/** Of keys with fewer requests a minute the page leaves most to others. */
-const SMALL_RATE = 60;
 const RENEW_SPARINGLY_MS = 60_000;
 
 /** How often what is on the page is renewed. */
 export function renewalMs(): number {
-  const rate = limits.value?.rate?.limit ?? Infinity;
-  return rate < SMALL_RATE ? RENEW_SPARINGLY_MS : RENEW_MS;
+  return hasSmallRate() ? RENEW_SPARINGLY_MS : RENEW_MS;
 }
 
 /**

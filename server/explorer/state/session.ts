@@ -10,6 +10,11 @@ const LEAST_TOLD_WAIT_MS = 1_200;
 /** What the API sends for 'unlimited'. */
 const UNLIMITED = 2_147_483_647;
 
+/** Of keys with fewer requests a minute the page leaves most to others. */
+const SMALL_RATE = 60;
+/** What such a key keeps for what is asked for by hand, as a share of a minute's requests. */
+const KEPT_SHARE = 0.5;
+
 /** What stands between the page and its data; null: nothing. */
 export type Trouble =
   | { kind: 'key-missing' }
@@ -20,7 +25,7 @@ export type Trouble =
 export interface Limits {
   tier: string;
   /** Requests a minute; null: unlimited. */
-  rate: { limit: number; remaining: number } | null;
+  rate: { limit: number; remaining: number; atMs: number } | null;
   /** Requests a month; null: unlimited. */
   quota: { limit: number; used: number; resetsAtS: number } | null;
 }
@@ -116,11 +121,28 @@ export function tryAgain(): void {
   attempt.set(attempt.value + 1);
 }
 
+export function hasSmallRate(): boolean {
+  return (limits.value?.rate?.limit ?? Infinity) < SMALL_RATE;
+}
+
+/** Whether the key has requests left for what nobody asked for by hand. */
+export function canSpare(): boolean {
+  const rate = limits.value?.rate ?? null;
+  if (rate === null || !hasSmallRate()) return true;
+  const returned = ((performance.now() - rate.atMs) / 60_000) * rate.limit;
+  return rate.remaining + returned >= KEPT_SHARE * rate.limit + 1;
+}
+
 /** What a failed request means for the page as a whole. */
 export function noteFailure(error: FathomError): void {
   if (error.status === 401) {
     trouble.set({ kind: 'key-refused', message: messageOf(error) });
   } else if (error.status === null && !navigator.onLine) trouble.set({ kind: 'offline' });
+}
+
+/** Whether the same request may work later: the server is away, or has a fault. */
+export function isPassing({ status }: FathomError): boolean {
+  return status === null || status >= 500;
 }
 
 /** The server's own words. */
@@ -147,7 +169,10 @@ function noteReply(headers: Headers, status: number): void {
   const [rate, quota] = [number('x-ratelimit-limit'), number('x-quota-limit')];
   limits.set({
     tier,
-    rate: rate === UNLIMITED ? null : { limit: rate, remaining: number('x-ratelimit-remaining') },
+    rate:
+      rate === UNLIMITED
+        ? null
+        : { limit: rate, remaining: number('x-ratelimit-remaining'), atMs: performance.now() },
     quota:
       quota === UNLIMITED
         ? null

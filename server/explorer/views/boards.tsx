@@ -109,6 +109,7 @@ const scores: BoardSpec<ScoreRow> = {
       name: 'meter',
       label: '',
       kind: 'chart',
+      isMinor: true,
       show: (row) => <Meter share={row.service_score / 100} />,
     },
     {
@@ -425,6 +426,7 @@ const feeDensity: BoardSpec<FeeRow> = {
       name: 'meter',
       label: '',
       kind: 'chart',
+      isMinor: true,
       show: (row) => <Meter share={Math.log10(1 + 9 * Math.min(1, row.fee_density))} />,
     },
     {

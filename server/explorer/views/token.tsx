@@ -1,22 +1,23 @@
 /** One token: its depth over time, and beside it the newest ladder, its venues and its score. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FathomError, Result } from '../../../client/index.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import { DepthChart } from '../ladder/depth-chart.js';
 import { newestLadder } from '../ladder/ladder.js';
 import { absoluteTime, age, price, shortAddress } from '../state/format.js';
-import { useDocument, useLast, useNowS } from '../state/load.js';
+import { renewalMs, useDocument, useLast, useNowS } from '../state/load.js';
 import { filterOf, replayRequest, windowTimes } from '../state/requests.js';
 import {
   attempt,
+  canSpare,
   currentClient,
   isLive,
   noteFailure,
   show,
   theme as themeValue,
 } from '../state/session.js';
-import { type TokenView, tokenView } from '../state/url.js';
+import { DEFAULT_VIEW, hashOf, type TokenView, tokenView, viewOf } from '../state/url.js';
 import { useValue } from '../state/value.js';
 import { CopyButton } from './copy-button.js';
 import { Filters, toggled } from './filters.js';
@@ -26,6 +27,8 @@ import { VenueSplit } from './venue-split.js';
 
 /** How many of the best tokens the page looks through for one with depth. */
 const CANDIDATES = 20;
+/** A picture that has rested this long is what is shared. */
+const SETTLED_MS = 250;
 
 export function TokenPage({ view }: { view: TokenView }) {
   const { address } = view;
@@ -41,7 +44,9 @@ function FirstToken() {
   );
   const first = found?.tokens.find((one) => one.last_snapshot_at !== null) ?? found?.tokens[0];
   useEffect(() => {
-    if (first !== undefined) show(tokenView(first.address), 'replace');
+    // The address may be another view's already: it is told of a moment later.
+    const isAsked = hashOf(viewOf(location.hash)) === hashOf(DEFAULT_VIEW);
+    if (first !== undefined && isAsked) show(tokenView(first.address), 'replace');
   }, [first]);
   if (error !== null && found === null) return <Failure error={error} />;
   if (found?.count === 0) {
@@ -59,6 +64,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
   const theme = useValue(themeValue);
   const live = useValue(isLive);
   const [failure, setFailure] = useState<FathomError | null>(null);
+  const [inSight, setInSight] = useState<{ fromS: number; toS: number } | null>(null);
   const tries = useValue(attempt);
   const nowS = useNowS();
   const { document: score, error } = useDocument(`score ${address}`, (client, signal) =>
@@ -105,10 +111,18 @@ function Token({ view, address }: { view: TokenView; address: string }) {
     [shown],
   );
   useEffect(() => setFailure(null), [shown, tries]);
+  useEffect(() => setInSight(null), [shown]);
+  const settling = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const settle = (part: typeof inSight): void => {
+    clearTimeout(settling.current);
+    settling.current = setTimeout(() => setInSight(part), SETTLED_MS);
+  };
   const client = currentClient();
   if (error !== null && score === null) return <Failure error={error} />;
   const isEmpty = coverage !== null && coverage.tiers.length === 0;
   const change = (next: TokenView): void => show(next);
+  // What is shared and copied is the part of the window that is in sight.
+  const seen = inSight === null ? view : { ...view, window: wholeSeconds(inSight) };
   return (
     <article class="token" aria-label={score?.symbol ?? address}>
       <Head address={address} score={score} nowS={nowS} />
@@ -133,6 +147,9 @@ function Token({ view, address }: { view: TokenView; address: string }) {
                 filter={asked.filter}
                 theme={theme}
                 isLive={live}
+                renewalMs={renewalMs}
+                canSpare={canSpare}
+                onView={settle}
                 onFailure={(error) => {
                   noteFailure(error as FathomError);
                   setFailure(error as FathomError);
@@ -161,9 +178,16 @@ function Token({ view, address }: { view: TokenView; address: string }) {
           )}
         </aside>
       </div>
-      <RequestBar request={replayRequest(view, historyFromS)} />
+      <RequestBar
+        request={replayRequest(seen, historyFromS)}
+        href={`${location.origin}${location.pathname}${hashOf(seen)}`}
+      />
     </article>
   );
+}
+
+function wholeSeconds({ fromS, toS }: { fromS: number; toS: number }) {
+  return { fromS: Math.floor(fromS), toS: Math.ceil(toS) };
 }
 
 function Head(props: { address: string; score: Result<'getScore'> | null; nowS: number }) {
