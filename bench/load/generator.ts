@@ -83,7 +83,8 @@ export async function generate(order: LoadOrder): Promise<LoadReport> {
         if (measured) late.push(now - dueAtMs);
         const request = requests[Math.floor(random() * requests.length)];
         const due = { atMs: now, measured, request };
-        const connection = idle.pop();
+        // The one that has rested longest: the server closes those that rest for long.
+        const connection = idle.shift();
         if (connection === undefined) waiting.push(due);
         else send(connection, due);
       }
