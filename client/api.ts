@@ -910,10 +910,10 @@ export interface components {
       status: 'available' | 'pending' | 'unsupported' | 'unscored' | 'price_unavailable';
       /** @description Time of the snapshot that the price is from, else of the token's record, Unix epoch seconds; null if there is neither. */
       last_refresh: number | null;
-      /** @description Time of the token's first snapshot, UTC; null without one. */
-      first_snapshot_at: string | null;
-      /** @description Time of its newest snapshot, UTC; null without one. */
-      last_snapshot_at: string | null;
+      /** @description Time of the token's first snapshot, Unix epoch seconds; null without one. */
+      first_snapshot_at: number | null;
+      /** @description Time of its newest snapshot, Unix epoch seconds; null without one. */
+      last_snapshot_at: number | null;
     };
     HistoryGap: {
       /**

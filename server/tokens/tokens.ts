@@ -91,12 +91,12 @@ export const getTokens = defineEndpoint({
         status: tokenStatus,
         last_refresh: lastRefresh,
         first_snapshot_at: nullable(
-          Type.String({ format: 'date-time' }),
-          "Time of the token's first snapshot, UTC; null without one.",
+          Type.Integer(),
+          "Time of the token's first snapshot, Unix epoch seconds; null without one.",
         ),
         last_snapshot_at: nullable(
-          Type.String({ format: 'date-time' }),
-          'Time of its newest snapshot, UTC; null without one.',
+          Type.Integer(),
+          'Time of its newest snapshot, Unix epoch seconds; null without one.',
         ),
       }),
       { maxItems: LIMIT.maximum },
@@ -137,8 +137,8 @@ export function tokensHandler({ tokens, depth, clock }: SearchServices): Handler
       service_score: token.standing.asset?.score.score ?? null,
       status: token.standing.status,
       last_refresh: lastRefreshOf(token),
-      first_snapshot_at: isoOf(firstT),
-      last_snapshot_at: isoOf(lastT),
+      first_snapshot_at: firstT,
+      last_snapshot_at: lastT,
     };
   };
   return async ({ chain, query: { query: text, limit, cursor: sent } }) => {
@@ -234,6 +234,3 @@ function placeOfCursor(text: string): Place {
   }
   throw invalidParameter('cursor', 'expected the next_cursor of a page');
 }
-
-const isoOf = (t: number | null): string | null =>
-  t === null ? null : new Date(t * 1000).toISOString();

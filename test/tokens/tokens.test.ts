@@ -134,8 +134,8 @@ describe('GET /tokens', () => {
           status: 'available',
           price_usd: 2.5,
           last_refresh: NOW_S,
-          first_snapshot_at: new Date((NOW_S - 60) * 1000).toISOString(),
-          last_snapshot_at: new Date(NOW_S * 1000).toISOString(),
+          first_snapshot_at: NOW_S - 60,
+          last_snapshot_at: NOW_S,
         }),
       ],
     });
