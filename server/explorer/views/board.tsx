@@ -4,7 +4,8 @@ import { count } from '../state/format.js';
 import { useDocument } from '../state/load.js';
 import { show } from '../state/session.js';
 import type { BoardView } from '../state/url.js';
-import { BOARD_SPECS, type BoardSpec } from './boards.js';
+import { BOARD_SPECS } from './boards/boards.js';
+import type { BoardSpec } from './boards/spec.js';
 import { RequestBar } from './request-bar.js';
 import { Table } from './table.js';
 

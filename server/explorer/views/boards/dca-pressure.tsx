@@ -1,0 +1,140 @@
+/** The board of DCA pressure. */
+import type { FathomClient, Result } from '../../../../client/index.js';
+import { price, signedPercent, signedUsd, usd } from '../../state/format.js';
+import { Bars } from '../sparkline.js';
+import type { Column } from '../table.js';
+import { Flow, rank, TokenLink } from './cells.js';
+import type { BoardSpec } from './spec.js';
+
+const ROWS = 50;
+
+type PressureRow = Result<'getDcaPressure'>['tokens'][number];
+
+const SPANS = ['5_min', '30_min', '1_hr', '6_hr', '24_hr'] as const;
+const SPAN_LABELS = {
+  '5_min': '5 min',
+  '30_min': '30 min',
+  '1_hr': '1 h',
+  '6_hr': '6 h',
+  '24_hr': '24 h',
+} as const;
+
+export const dcaPressure: BoardSpec<PressureRow> = {
+  title: 'DCA pressure',
+  about: 'What running DCA orders will buy and sell next, net, and how far that moves the price.',
+  unit: 'tokens',
+  empty: 'No token has an active DCA order.',
+  choices: [
+    {
+      name: 'sort_timeframe',
+      label: 'Ranked over',
+      options: SPANS.toReversed().map((value) => ({ value, label: SPAN_LABELS[value] })),
+    },
+    {
+      name: 'sort_by',
+      label: 'by',
+      options: [
+        { value: 'usd', label: 'USD' },
+        { value: 'impact', label: 'Impact' },
+      ],
+    },
+    {
+      name: 'sort_dir',
+      label: '',
+      options: [
+        { value: 'desc', label: 'Buying' },
+        { value: 'asc', label: 'Selling' },
+      ],
+    },
+  ],
+  columns: [
+    rank,
+    {
+      name: 'token',
+      label: 'Token',
+      by: ({ token }) => token.symbol ?? token.address,
+      show: ({ token }) => <TokenLink {...token} />,
+    },
+    {
+      name: 'price',
+      label: 'Price',
+      kind: 'figure',
+      by: ({ token }) => token.price_usd,
+      show: ({ token }) => price(token.price_usd),
+    },
+    {
+      name: 'flow',
+      label: 'Net flow, 5 min to 24 h',
+      kind: 'chart',
+      show: ({ impact }) => (
+        <Bars
+          values={SPANS.map((span) => impact[`net_usd_${span}`]).map(
+            (flow) => Math.sign(flow) * Math.log10(1 + Math.abs(flow)),
+          )}
+          label={SPANS.map(
+            (span) => `${SPAN_LABELS[span]} ${signedUsd(impact[`net_usd_${span}`])}`,
+          ).join(', ')}
+        />
+      ),
+    },
+    ...(['1_hr', '24_hr'] as const).flatMap((span): Column<PressureRow>[] => [
+      {
+        name: `net_${span}`,
+        label: `Net ${SPAN_LABELS[span]}`,
+        kind: 'figure',
+        by: ({ impact }) => impact[`net_usd_${span}`],
+        show: ({ impact }) => <Flow value={impact[`net_usd_${span}`]} />,
+      },
+      {
+        name: `pct_${span}`,
+        label: `Impact ${SPAN_LABELS[span]}`,
+        kind: 'figure',
+        isMinor: span === '1_hr',
+        by: ({ impact }) => impact[`net_pct_${span}`],
+        show: ({ impact }) => signedPercent((impact[`net_pct_${span}`] ?? NaN) / 100, 2),
+      },
+    ]),
+    {
+      name: 'orders',
+      label: 'Buys / sells',
+      kind: 'figure',
+      by: (row) => row.buy_order_count + row.sell_order_count,
+      show: (row) => `${row.buy_order_count} / ${row.sell_order_count}`,
+    },
+    {
+      name: 'buy',
+      label: 'To buy',
+      kind: 'figure',
+      isMinor: true,
+      by: (row) => row.total_buy_usd,
+      show: (row) => usd(row.total_buy_usd),
+    },
+    {
+      name: 'sell',
+      label: 'To sell',
+      kind: 'figure',
+      isMinor: true,
+      by: (row) => row.total_sell_usd,
+      show: (row) => usd(row.total_sell_usd),
+    },
+    {
+      name: 'liquidity',
+      label: 'Liquidity',
+      kind: 'figure',
+      isMinor: true,
+      by: ({ token }) => token.liquidity_usd,
+      show: ({ token }) => usd(token.liquidity_usd),
+    },
+  ],
+  keyOf: ({ token }) => token.address,
+  async load(client, choices, signal) {
+    const asked = { ...choices, limit: ROWS } as Parameters<FathomClient['getDcaPressure']>[0];
+    return { rows: (await client.getDcaPressure(asked, { signal })).tokens };
+  },
+  request: (query) => ({
+    method: 'GET',
+    path: '/dca-pressure',
+    query: { ...query, limit: String(ROWS) },
+  }),
+  renews: true,
+};

@@ -1,0 +1,122 @@
+/** The board of DLMM pools. */
+import type { Result } from '../../../../client/index.js';
+import { NONE, percent, shortAddress, usd } from '../../state/format.js';
+import { hashOf, tokenView } from '../../state/url.js';
+import { Meter } from '../sparkline.js';
+import { rank } from './cells.js';
+import type { BoardSpec } from './spec.js';
+
+type PoolRow = Result<'getDlmmPools'>['data'][number];
+
+export const dlmmPools: BoardSpec<PoolRow> = {
+  title: 'DLMM pools',
+  about: 'What pools earn on the liquidity that stands in the range of recent prices.',
+  unit: 'pools',
+  empty: 'No pool has hours in this period.',
+  choices: [
+    {
+      name: 'period',
+      label: 'Period',
+      options: ['1h', '2h', '4h', '12h', '24h'].map((value) => ({ value, label: value })),
+    },
+    {
+      name: 'sort',
+      label: 'Ranked by',
+      options: [
+        { value: 'rangeyield', label: 'Range yield' },
+        { value: 'feespertvl', label: 'Fees / TVL' },
+        { value: 'fees', label: 'Fees' },
+        { value: 'volume', label: 'Volume' },
+        { value: 'tvl', label: 'TVL' },
+      ],
+    },
+  ],
+  columns: [
+    rank,
+    {
+      name: 'pool',
+      label: 'Pool',
+      by: (row) => row.baseSymbol ?? row.address,
+      show: (row) => (
+        <a class="token-link" href={hashOf(tokenView(row.baseMint))} title={row.address}>
+          <b>
+            {row.baseSymbol ?? shortAddress(row.baseMint)}
+            <span class="quote">/{row.quoteSymbol ?? shortAddress(row.quoteMint)}</span>
+          </b>
+          <span class="name">
+            step {row.binStep} · {row.baseFeePct}%
+          </span>
+        </a>
+      ),
+    },
+    {
+      name: 'rangeYield',
+      label: 'Range yield',
+      about: 'Fees over the liquidity in the range of recent prices',
+      kind: 'figure',
+      by: (row) => row.rangeYield,
+      show: (row) => <b>{percent(row.rangeYield, 2)}</b>,
+    },
+    {
+      name: 'feesPerTvl',
+      label: 'Fees / TVL',
+      kind: 'figure',
+      by: (row) => row.feesPerAvgTvl,
+      show: (row) => percent(row.feesPerAvgTvl, 3),
+    },
+    {
+      name: 'fees',
+      label: 'Fees',
+      kind: 'figure',
+      by: (row) => row.fees,
+      show: (row) => usd(row.fees),
+    },
+    {
+      name: 'volume',
+      label: 'Volume',
+      kind: 'figure',
+      by: (row) => row.volume,
+      show: (row) => usd(row.volume),
+    },
+    {
+      name: 'tvl',
+      label: 'TVL',
+      kind: 'figure',
+      by: (row) => row.tvl,
+      show: (row) => usd(row.tvl),
+    },
+    {
+      name: 'inRange',
+      label: 'In range',
+      about: 'Part of the TVL that stands in the range of recent prices',
+      kind: 'chart',
+      isMinor: true,
+      by: (row) => (row.rangeTvl === null ? null : row.rangeTvl / row.tvl),
+      show: (row) => <Meter share={(row.rangeTvl ?? 0) / (row.tvl || 1)} />,
+    },
+    {
+      name: 'capture',
+      label: 'Volume share',
+      about: "The pool's part of the volume of all pools of its base token",
+      kind: 'figure',
+      isMinor: true,
+      by: (row) => row.captureShare,
+      show: (row) => percent(row.captureShare, 0),
+    },
+    {
+      name: 'feeBps',
+      label: 'Fee',
+      about: 'Effective fee in basis points',
+      kind: 'figure',
+      isMinor: true,
+      by: (row) => row.effectiveFeeBps,
+      show: (row) => (row.effectiveFeeBps === null ? NONE : `${row.effectiveFeeBps.toFixed(0)} bp`),
+    },
+  ],
+  keyOf: (row) => row.address,
+  async load(client, choices, signal) {
+    return { rows: (await client.getDlmmPools(choices, { signal })).data };
+  },
+  request: (query) => ({ method: 'GET', path: '/dlmm-pools', query }),
+  renews: true,
+};

@@ -1,0 +1,87 @@
+/** The board of fee density. */
+import type { FathomClient, Result } from '../../../../client/index.js';
+import { percent, shortAddress, usd } from '../../state/format.js';
+import { Meter } from '../sparkline.js';
+import { rank, TokenLink } from './cells.js';
+import type { BoardSpec } from './spec.js';
+
+const ROWS = 100;
+
+type FeeRow = Result<'getLpCheatSheet'>['data'][number];
+
+export const feeDensity: BoardSpec<FeeRow> = {
+  title: 'Fee density',
+  about: 'Volume over the liquidity near the price: where a provider of liquidity is needed.',
+  unit: 'tokens',
+  empty: 'No token has volume in this window.',
+  choices: [
+    {
+      name: 'window',
+      label: 'Window',
+      options: ['1h', '6h', '24h'].map((value) => ({ value, label: value })),
+    },
+    {
+      name: 'denominator',
+      label: 'Liquidity',
+      options: [
+        { value: 'near', label: 'Near the price' },
+        { value: 'bin10', label: '±10 bins' },
+        { value: 'range', label: 'Range of prices' },
+      ],
+    },
+  ],
+  columns: [
+    { ...rank, show: (row) => row.rank },
+    {
+      name: 'token',
+      label: 'Token',
+      by: (row) => row.symbol ?? row.address,
+      show: (row) => <TokenLink {...row} />,
+    },
+    {
+      name: 'density',
+      label: 'Fee density',
+      kind: 'figure',
+      by: (row) => row.fee_density,
+      show: (row) => <b>{percent(row.fee_density, 2)}</b>,
+    },
+    {
+      name: 'meter',
+      label: '',
+      kind: 'chart',
+      isMinor: true,
+      show: (row) => <Meter share={Math.log10(1 + 9 * Math.min(1, row.fee_density))} />,
+    },
+    {
+      name: 'volume',
+      label: 'Organic volume',
+      kind: 'figure',
+      by: (row) => row.organic_volume,
+      show: (row) => usd(row.organic_volume),
+    },
+    {
+      name: 'liquidity',
+      label: 'Liquidity',
+      kind: 'figure',
+      by: (row) => row.denom_liquidity_usd,
+      show: (row) => usd(row.denom_liquidity_usd),
+    },
+    {
+      name: 'address',
+      label: 'Address',
+      isMinor: true,
+      show: (row) => <code title={row.address}>{shortAddress(row.address)}</code>,
+    },
+  ],
+  keyOf: (row) => row.address,
+  async load(client, choices, signal) {
+    const asked = { ...choices, limit: ROWS } as Parameters<FathomClient['getLpCheatSheet']>[0];
+    return { rows: (await client.getLpCheatSheet(asked, { signal })).data };
+  },
+  request: (query) => ({
+    method: 'GET',
+    path: '/lp-cheat-sheet',
+    query: { ...query, limit: String(ROWS) },
+  }),
+  renews: true,
+};

@@ -1,0 +1,34 @@
+/** What a board is: what it asks for, and its columns. */
+import type { FathomClient } from '../../../../client/index.js';
+import type { ApiRequest } from '../../state/requests.js';
+import type { Column } from '../table.js';
+
+type Choices = Readonly<Record<string, string>>;
+
+interface Choice {
+  /** The parameter. */
+  name: string;
+  label: string;
+  /** The first is the default. */
+  options: readonly { value: string; label: string }[];
+}
+
+export interface BoardSpec<Row> {
+  title: string;
+  about: string;
+  /** What its rows are. */
+  unit: string;
+  /** What it says without rows. */
+  empty: string;
+  choices: readonly Choice[];
+  columns: readonly Column<Row>[];
+  keyOf: (row: Row) => string;
+  load: (
+    client: FathomClient,
+    choices: Choices,
+    signal: AbortSignal,
+  ) => Promise<{ rows: readonly Row[]; note?: string }>;
+  request: (choices: Choices, rows: readonly Row[]) => ApiRequest;
+  /** Whether it is renewed by itself. */
+  renews: boolean;
+}

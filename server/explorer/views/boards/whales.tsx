@@ -1,0 +1,107 @@
+/** The board of what large holders do. */
+import type { components } from '../../../../client/index.js';
+import { NONE } from '../../state/format.js';
+import { Bars } from '../sparkline.js';
+import type { Column } from '../table.js';
+import { Flow, rank, TokenLink } from './cells.js';
+import type { BoardSpec } from './spec.js';
+
+type Holders = components['schemas']['BatchWhaleActivity'];
+/** A token of the scores with what its holders did; amounts are in tokens. */
+interface WhaleRow extends Holders {
+  symbol: string | null;
+  priceUsd: number | null;
+}
+/** Most mints that one request takes. */
+const BATCH = 10;
+const WHALE_TOKENS = 20;
+
+/** Net flow of the tier and window in USD; null: unknown. */
+function netUsd({ summary, priceUsd }: WhaleRow, window: '1d' | '7d' | '30d'): number | null {
+  const net = summary?.net_flow?.top50?.[window]?.net ?? null;
+  return net === null || priceUsd === null ? null : net * priceUsd;
+}
+
+export const whales: BoardSpec<WhaleRow> = {
+  title: 'Whales',
+  about:
+    'What the 50 largest holders of the best-scored tokens did. Loading it counts as a request a token, so it is not renewed by itself.',
+  unit: 'tokens',
+  empty: 'No token of the scores has holder snapshots.',
+  choices: [],
+  columns: [
+    rank,
+    {
+      name: 'token',
+      label: 'Token',
+      by: (row) => row.symbol ?? row.token_address,
+      show: (row) => <TokenLink address={row.token_address} symbol={row.symbol} />,
+    },
+    {
+      name: 'days',
+      label: 'Net flow by day, 30 days',
+      kind: 'chart',
+      show: (row) => (
+        <Bars
+          values={(row.sparkline?.top50 ?? []).map(({ net }) => net ?? 0)}
+          label={`Net flow of ${row.symbol ?? row.token_address} by day`}
+        />
+      ),
+    },
+    ...(['1d', '7d', '30d'] as const).map((window): Column<WhaleRow> => ({
+      name: `net_${window}`,
+      label: `Net ${window}`,
+      kind: 'figure',
+      by: (row) => netUsd(row, window),
+      show: (row) => {
+        const net = netUsd(row, window);
+        return net === null ? NONE : <Flow value={net} />;
+      },
+    })),
+    {
+      name: 'accumulating',
+      label: 'Accumulating 7d',
+      about: 'Of the 50 largest holders, those that hold more than 7 days ago',
+      kind: 'figure',
+      by: (row) => row.summary?.accumulating?.top50?.['7d'] ?? null,
+      show: (row) => row.summary?.accumulating?.top50?.['7d'] ?? NONE,
+    },
+    {
+      name: 'new',
+      label: 'New 7d',
+      about: 'Of the 50 largest holders, those that held nothing 7 days ago',
+      kind: 'figure',
+      isMinor: true,
+      by: (row) => row.summary?.new_wallets?.top50?.['7d'] ?? null,
+      show: (row) => row.summary?.new_wallets?.top50?.['7d'] ?? NONE,
+    },
+  ],
+  keyOf: (row) => row.token_address,
+  async load(client, _, signal) {
+    const { tokens } = await client.getTopScores({}, { signal });
+    const best = tokens.slice(0, WHALE_TOKENS);
+    const found: Holders[] = [];
+    for (let at = 0; at < best.length; at += BATCH) {
+      const token_addresses = best.slice(at, at + BATCH).map(({ address }) => address);
+      found.push(...(await client.postWhaleActivity({ token_addresses }, { signal })).tokens);
+    }
+    const rows = found
+      .filter((one) => one.has_coverage)
+      .map((one) => {
+        const token = best.find(({ address }) => address === one.token_address);
+        return {
+          ...one,
+          symbol: token?.symbol ?? null,
+          priceUsd: token?.service_current_price ?? null,
+        };
+      });
+    return { rows };
+  },
+  request: (_, rows) => ({
+    method: 'POST',
+    path: '/whale-activity',
+    query: {},
+    body: { token_addresses: rows.slice(0, BATCH).map((row) => row.token_address) },
+  }),
+  renews: false,
+};
