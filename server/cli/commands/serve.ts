@@ -97,6 +97,7 @@ export async function startService(
   const closeAll = async (): Promise<void> => {
     for (const close of closing.splice(0).reverse()) await close().catch(onError('closing failed'));
   };
+  let isServing = false;
   let isStopping = false;
   try {
     const pool = await startPool({
@@ -120,7 +121,8 @@ export async function startService(
       memory: { ...memory, owners: memory.holders / 2 },
     };
     const store = await openForServer(directory, opening, LOCK_WAIT_MS, stop);
-    closing.push(() => store.close());
+    // A start that fails, as where the port is in use, leaves no store behind that it made itself.
+    closing.push(() => (isServing ? store.close() : store.leave()));
     await sweepStaging(directory, wallMs());
     // Earlier versions stored fragments on disk.
     await rm(path.join(directory, 'fragments'), { recursive: true, force: true });
@@ -235,6 +237,7 @@ export async function startService(
       ...(node === null ? {} : { position: () => node.position }),
     });
     closing.push(() => server.close());
+    isServing = true;
     void warnOfFault(engine, log);
     return {
       url: server.url,
