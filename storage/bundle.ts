@@ -210,16 +210,17 @@ export async function* readBundle(directory: string, name: string): AsyncGenerat
 }
 
 /** The frames of a finished bundle in memory but for the end frame. */
-export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame> {
-  const reader = new FrameReader(MAX_FRAME_BYTES);
-  reader.push(Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength));
-  for (;;) {
-    const body = reader.take();
-    if (body === null) throw new Error('the bundle was cut short');
-    const frame = unpackBody(body) as Frame;
+export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void> {
+  const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
+  for (let at = 0; at + FRAME_HEAD_BYTES <= bytes.length;) {
+    const from = at + FRAME_HEAD_BYTES;
+    at = from + frameLength(bytes.subarray(at));
+    if (at > bytes.length) break;
+    const frame = unpackBody(bytes.subarray(from, at)) as Frame;
     if (frame.kind === 'end') return;
     yield await Promise.resolve(frame);
   }
+  throw new Error('the bundle was cut short');
 }
 
 /** Where a bundle lies. */

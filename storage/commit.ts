@@ -14,6 +14,8 @@ import type { Catalog } from './depth/catalog.js';
 import { addRemoved, DepthCommit, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
 import { readBlocks, UnreadableSegmentsError } from './depth/segments.js';
+import { Replacements } from './depth/replacements.js';
+import { nextStep, NO_LIMITS } from './depth/retention-steps.js';
 import { checkSpelling, Stage } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
 import { Lanes } from './duckdb/lanes.js';
@@ -24,6 +26,7 @@ import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
 import type { HolderTokens } from './holders/holder-tokens.js';
 import { findLostBlocks, UnreadableHoldersError } from './holders/lost-blocks.js';
+import type { Entry } from './log/entry.js';
 import { type LogMark, writeMark } from './log/mark.js';
 import { Turns } from './turns.js';
 
@@ -35,6 +38,8 @@ export interface CommitOptions {
   /** Told of stored data that turn out damaged. */
   onDamage?: (error: unknown) => void;
 }
+
+type Retirement = Extract<Entry, { kind: 'retirement' }>;
 
 /** What the body of a transaction changes the store with. */
 interface CommitTools {
@@ -177,6 +182,20 @@ export class Commits {
   }
 }
 
+/** Takes every step of retention that a token's cut-offs ask for. */
+export async function retireAll(
+  { token, cutoffs, made }: Retirement,
+  { stage, depth }: CommitTools,
+): Promise<Removed> {
+  const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+  const known = stage.knownToken(token.chain, token.address);
+  for (let step; known !== null; addRemoved(removed, await depth.retire(known, step))) {
+    step = nextStep(await stage.directory(known), cutoffs, made, NO_LIMITS);
+    if (step === null) break;
+  }
+  return removed;
+}
+
 /** What applying a bundle did to the depth. */
 export type Applied = Omit<CommitReport, 'tokens'>;
 
@@ -210,6 +229,7 @@ class Application {
   private readonly deleted: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
   private readonly lines = new Map<TokenRow, number>();
   private readonly brought: Brought = { rows: {}, cells: 0 };
+  private readonly replacements = new Replacements();
   private readonly turns = new Turns();
 
   constructor(
@@ -220,6 +240,7 @@ class Application {
   async apply(frame: Exclude<Frame, HeaderFrame>): Promise<void> {
     const { file, mode } = this.header;
     const { stage, depth, flat, holders } = this.tools;
+    await this.turns.take();
     switch (frame.kind) {
       case 'markets':
         return this.applyMarkets(frame);
@@ -227,7 +248,7 @@ class Application {
         this.segments++;
         this.count('snapshots', frame.segment.times.length);
         this.brought.cells += frame.segment.cells;
-        return named(file, () => depth.add(frame, mode));
+        return named(file, () => depth.add(frame, mode, this.replacements));
       case 'tokens':
         this.count('tokens', frame.rows.length);
         for (const { line, row } of frame.rows) {
@@ -280,12 +301,12 @@ class Application {
    * @throws LossError if the bundle refuses a loss that it would bring
    */
   async finish(): Promise<Applied & { brought: Brought }> {
-    const { depth, flat, holders } = this.tools;
+    const { flat, holders } = this.tools;
     await this.checkLegs();
     await named(this.header.file, () => flat.finish());
     await named(this.header.file, () => holders.finish());
-    if (this.header.refusesLoss === true) depth.replacements.checkLoss();
-    const { replaced } = depth.replacements;
+    if (this.header.refusesLoss === true) this.replacements.checkLoss();
+    const { replaced } = this.replacements;
     const { segments, deleted, brought } = this;
     return { segments, replaced, deleted, brought };
   }

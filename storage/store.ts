@@ -4,8 +4,8 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
-import { applyBundle, type Brought, type CommitOptions, Commits } from './commit.js';
-import { type Frame, readBundle } from './bundle.js';
+import { applyBundle, type Brought, type CommitOptions, Commits, retireAll } from './commit.js';
+import { type Frame, framesOf, readBundle } from './bundle.js';
 import { Checker } from './check/checker.js';
 import type {
   CheckCursor,
@@ -40,8 +40,7 @@ import {
 import { Catalog } from './depth/catalog.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
-import { addRemoved } from './depth/depth-commit.js';
-import { type Cutoffs, nextStep, NO_LIMITS, type RetentionStep } from './depth/retention-steps.js';
+import { type Cutoffs, nextStep, type RetentionStep } from './depth/retention-steps.js';
 import { Database, type FaultListeners } from './duckdb/database.js';
 import type { LogOptions } from './duckdb/log-mending.js';
 import { shrinkStep } from './duckdb/shrink.js';
@@ -296,8 +295,12 @@ export class Store implements StoreOperations {
     this.isUnused = false;
     await this.tell(change);
     const { brought, ...applied } = result;
-    for (const listener of this.commitListeners) listener(brought, performance.now() - beganMs);
+    this.tellCommit(brought, performance.now() - beganMs);
     return { tokens: change.tokenIds.length, ...applied };
+  }
+
+  private tellCommit(brought: Brought, tookMs: number): void {
+    for (const listener of this.commitListeners) listener(brought, tookMs);
   }
 
   /** Tells listeners what a commit changed, and starts the work that is due after it. */
@@ -362,19 +365,26 @@ export class Store implements StoreOperations {
     isEmpty: () => this.catalog.tokenCount === 0 && this.keys.count === 0,
     isDamaged: () => this.directories.damaged.size > 0,
     bundle: (frames, mark) => this.marked(mark, () => this.commitFrames(frames, mark)),
-    retirement: ({ token, cutoffs, made }, mark) =>
+    retirement: (entry, mark) =>
       this.marked(mark, async () => {
-        const { result, change } = await this.commits.run(async ({ stage, depth }) => {
-          const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
-          const known = stage.knownToken(token.chain, token.address);
-          for (let step; known !== null; addRemoved(removed, await depth.retire(known, step))) {
-            step = nextStep(await stage.directory(known), cutoffs, made, NO_LIMITS);
-            if (step === null) break;
-          }
-          return removed;
-        }, mark);
+        const { result, change } = await this.commits.run((tools) => retireAll(entry, tools), mark);
         await this.tell(change);
         return result;
+      }),
+    several: (entries, mark) =>
+      this.marked(mark, async () => {
+        const beganMs = performance.now();
+        const { result, change } = await this.commits.run(async (tools) => {
+          const brought: Brought[] = [];
+          for (const entry of entries) {
+            if (entry.kind === 'retirement') await retireAll(entry, tools);
+            else brought.push((await applyBundle(framesOf(entry.bundle), tools)).brought);
+          }
+          return brought;
+        }, mark);
+        await this.tell(change);
+        const tookMs = (performance.now() - beganMs) / entries.length;
+        for (const brought of result) this.tellCommit(brought, tookMs);
       }),
     key: (stored, isNew, mark) =>
       this.marked(mark, async () => {

@@ -114,7 +114,7 @@ async function commits(
     const header = { version: BUNDLE_VERSION, file: 'bench', mode: 'replace' as const };
     await bundle.write({ kind: 'header', ...header });
     for (let token = 0; token < tokens; token++) {
-      const address = `So${String(token).padStart(41, '1').replaceAll('0', 'z')}`;
+      const address = `So${String(token).padStart(41, '0').replaceAll('0', 'z')}`;
       const of = { chain: 'mainchain' as const, address, tier: 'raw' as const, markets };
       const segment = describeSegment(runOf(address, c, token));
       await bundle.write({ kind: 'segment', ...of, segment });

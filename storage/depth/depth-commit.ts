@@ -2,6 +2,7 @@
 import { isDamage } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Removal, Removed } from '../../compute/segment/remove.js';
+import type { ReplacedSnapshots } from '../../compute/segment/replaced.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
 import type { EncodedSegment } from '../../compute/segment/segment.js';
 import type { DeleteFrame, SegmentFrame } from '../bundle.js';
@@ -16,7 +17,7 @@ import {
   type TierDirectory,
 } from './directory.js';
 import { marketsNamed } from './market-names.js';
-import { Replacements } from './replacements.js';
+import type { Replacements } from './replacements.js';
 import type { RetentionStep } from './retention-steps.js';
 import { deleteSegments, readBlocks, unmergeable, UnreadableSegmentsError } from './segments.js';
 import type { Stage, StagedToken } from './stage.js';
@@ -39,8 +40,6 @@ interface RewriteGroup {
 }
 
 export class DepthCommit {
-  readonly replacements = new Replacements();
-
   constructor(
     private readonly stage: Stage,
     private readonly rewrite: Rewrite,
@@ -49,10 +48,15 @@ export class DepthCommit {
   /**
    * Adds one segment's snapshots. Mode `replace` replaces those of the same `t`, mode `merge` merges
    * into them market by market (docs/definitions.md#merging).
+   * @param replacements counts the stored ones that it replaces
    * @throws StoreChangedError if a merge was binned against another price than the stored one
    * @throws InputError if a merged snapshot would exceed a limit, or a market contradicts the store
    */
-  async add(frame: SegmentFrame, mode: RewriteInput['mode']): Promise<void> {
+  async add(
+    frame: SegmentFrame,
+    mode: RewriteInput['mode'],
+    replacements?: Replacements,
+  ): Promise<void> {
     const token = this.stage.token(frame.chain, frame.address);
     const map = await this.stage.marketIndexes(token, frame.markets);
     const marketMap = map.some((index, i) => index !== i) ? map : null;
@@ -67,7 +71,8 @@ export class DepthCommit {
     for (const group of rewriteGroups(directory, frame.segment.times)) {
       const before = directory.length;
       const at = { ...group, from: group.from + shift, to: group.to + shift };
-      await this.addGroup(token, frame, at, mode, marketMap);
+      const replaced = await this.addGroup(token, frame, at, mode, marketMap);
+      if (replaced !== null) replacements?.add(token, frame.tier, replaced);
       shift += directory.length - before;
     }
   }
@@ -226,17 +231,18 @@ export class DepthCommit {
     await this.put(token, tier, from, replaced, result.segments);
   }
 
+  /** @returns the stored snapshots that it replaced */
   private async addGroup(
     token: StagedToken,
     { chain, tier, address, segment }: SegmentFrame,
     { fromRow, toRow, from, to }: RewriteGroup,
     mode: RewriteInput['mode'],
     marketMap: Uint16Array | null,
-  ): Promise<void> {
+  ): Promise<ReplacedSnapshots | null> {
     const isWhole = toRow - fromRow === segment.times.length;
     if (isWhole && from === to && marketMap === null && mode === 'replace') {
       await this.put(token, tier, from, [], [segment]);
-      return;
+      return null;
     }
     const replaced = (await this.stage.directory(token))[tier].slice(from, to);
     const result = await this.rewrite({
@@ -246,12 +252,10 @@ export class DepthCommit {
     });
     switch (result.status) {
       case 'done':
-        if (result.replaced !== null) this.replacements.add(token, tier, result.replaced);
         await this.put(token, tier, from, replaced, result.segments);
-        return;
+        return result.replaced;
       case 'unchanged':
-        this.replacements.add(token, tier, result.replaced);
-        return;
+        return result.replaced;
       case 'removed':
       case 'copied':
         throw new Error('nothing was to be removed or copied');

@@ -1,5 +1,7 @@
 /** Entries of the log: each is one change of data or keys. */
 import { Packr, Unpackr } from 'msgpackr';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { Tier } from '../../compute/market.js';
 import type { Frame } from '../bundle.js';
@@ -69,4 +71,11 @@ export function subjectOf(frames: readonly Frame[]): string {
 
 export function tokenSubject(token: string): string {
   return `data.${token.split(':')[0]}.${crc32(token) % SHARDS}`;
+}
+
+/** What an entry of a large bundle says of its file. */
+export async function digestOf(file: string): Promise<Uint8Array> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest();
 }

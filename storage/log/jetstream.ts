@@ -1,5 +1,6 @@
 /** The log in NATS JetStream: the only module that knows NATS. */
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import {
   type ConsumerMessages,
   DiscardPolicy,
@@ -184,8 +185,11 @@ export class JetStreamLog {
     );
   }
 
-  /** Entries from a position on, until `stop`; ends where the connection is in doubt. */
-  async *follow(from: number, stop: AbortSignal): AsyncGenerator<LogMessage> {
+  /**
+   * Entries from a position on, as many as have come by then, until `stop`; ends where the connection is in
+   * doubt.
+   */
+  async *follow(from: number, stop: AbortSignal): AsyncGenerator<LogMessage[]> {
     const { client } = await this.open();
     const consumer = await client.consumers.get(STREAM, { opt_start_seq: from });
     const messages: ConsumerMessages = await consumer.consume({
@@ -197,9 +201,7 @@ export class JetStreamLog {
     stop.addEventListener('abort', end, { once: true });
     if (stop.aborted) end();
     try {
-      for await (const message of messages) {
-        yield logMessage(message);
-      }
+      yield* inBatches(messages);
     } finally {
       stop.removeEventListener('abort', end);
       messages.stop();
@@ -315,8 +317,10 @@ export class JetStreamLog {
 
   private async open(): Promise<Opened> {
     if (this.opened !== null) return this.opened;
-    const { connection } = this;
-    if (connection === null) throw new LogAwayError('JetStream is away');
+    await this.connected(ATTEMPT_MS).catch(() => {
+      throw new LogAwayError('JetStream is away');
+    });
+    const connection = await this.connecting;
     const manager = await jetstreamManager(connection, { timeout: ATTEMPT_MS });
     const client = jetstream(connection, { timeout: ATTEMPT_MS });
     const { replicas } = this.options;
@@ -324,6 +328,38 @@ export class JetStreamLog {
     this.opened = { connection, manager, client, objects };
     return this.opened;
   }
+}
+
+/** What an iterable gives, those together that have arrived. */
+async function* inBatches(messages: AsyncIterable<JsMsg>): AsyncGenerator<LogMessage[]> {
+  const iterator = messages[Symbol.asyncIterator]();
+  const ask = (): Promise<IteratorResult<JsMsg, unknown>> => {
+    const next = iterator.next();
+    // It may fail while a batch is being applied: who asks for the next one is told.
+    next.catch(() => undefined);
+    return next;
+  };
+  for (let next = ask(); ;) {
+    const first = await next;
+    if (first.done === true) return;
+    const batch = [logMessage(first.value)];
+    next = ask();
+    while (batch.length < MAX_FETCHED && (await hasCome(next))) {
+      const more = await next;
+      if (more.done === true) break;
+      batch.push(logMessage(more.value));
+      next = ask();
+    }
+    yield batch;
+  }
+}
+
+function hasCome(promise: Promise<unknown>): Promise<boolean> {
+  const come = promise.then(
+    () => true,
+    () => true,
+  );
+  return Promise.race([come, setImmediate(false)]);
 }
 
 function logMessage({ seq, headers, time, data }: JsMsg): LogMessage {

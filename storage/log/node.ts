@@ -1,59 +1,18 @@
-/** A node of a cluster: applies the log's entries in order, and brings what commands ask for into the log. */
-import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { readFile, rm, stat } from 'node:fs/promises';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+/** A node of a cluster: follows the log, says how it stands, and stops where it cannot go on. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
-import {
-  BUNDLE_VERSION,
-  bundleFile,
-  type Frame,
-  framesOf,
-  readBundle,
-  stagingFolder,
-} from '../bundle.js';
-import type {
-  CommitReport,
-  IssuedKey,
-  KeyRecord,
-  KeyRequest,
-  StoreOperations,
-  TokenName,
-} from '../contract.js';
+import type { StoreOperations, TokenName } from '../contract.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
-import {
-  BundleVersionError,
-  DiskFullError,
-  InputError,
-  StoreChangedError,
-  StoreUnavailableError,
-} from '../errors.js';
+import { InputError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { wallMs } from '../wall-clock.js';
-import {
-  type Entry,
-  NewerEntryError,
-  packEntry,
-  subjectOf,
-  tokenSubject,
-  unpackEntry,
-} from './entry.js';
-import {
-  type JetStreamLog,
-  LARGE_SUBJECT,
-  LogAwayError,
-  type LogMessage,
-  LogMovedError,
-  type LogState,
-} from './jetstream.js';
+import { Applier, StoppedError } from './applier.js';
 import { packStatus, STATUS_TOPIC } from './cluster.js';
-import type { LogMark } from './mark.js';
+import { type Entry, packEntry } from './entry.js';
+import { type JetStreamLog, type LogMessage, LogMovedError, type LogState } from './jetstream.js';
+import { Publisher } from './publisher.js';
 
-/** Larger bundles lie beside the log. */
-export const MAX_ENTRY_BUNDLE_BYTES = 512 * 1024;
 /** How often a node asks where the log ends. */
 const POLL_MS = 1000;
 /** Rest after a failure; it grows to the second one. */
@@ -79,14 +38,6 @@ export interface NodeOptions {
   shortForMs?: number;
 }
 
-interface Waiting {
-  resolve: (result: unknown) => void;
-  reject: (error: unknown) => void;
-}
-
-/** It cannot follow the log any more, and says why. */
-class StoppedError extends Error {}
-
 export class LogNode {
   private readonly ending = new AbortController();
   private readonly working: Promise<void>;
@@ -99,12 +50,21 @@ export class LogNode {
   private behindSinceMs = 0;
   private shortSinceMs: number | null = null;
   private why: string | null = null;
-  /** Changes that this node has published, by the id of their entries. */
-  private readonly waiting = new Map<string, Waiting>();
+  private readonly publisher: Publisher;
+  private readonly applier: Applier;
 
   constructor(private readonly options: NodeOptions) {
+    const { store, log, name, version, onApplied } = options;
+    this.publisher = new Publisher({
+      ...{ store, log },
+      checkFollows: () => this.checkFollows(),
+      onPublished: (position, tookMs) => {
+        options.onPublished?.(tookMs);
+        this.sawEnd(position);
+      },
+    });
+    this.applier = new Applier({ ...{ store, log, name, onApplied }, publisher: this.publisher });
     this.working = this.work();
-    const { log, name, version } = options;
     const answer = (): Uint8Array => {
       const lagS = Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null;
       return packStatus({ node: name, version, position: this.position, lagS, stopped: this.why });
@@ -144,11 +104,12 @@ export class LogNode {
   /** What commands ask of the store: changes go through the log. */
   get operations(): Omit<StoreOperations, 'holdFile'> & Pick<Store, 'holdFile'> {
     const { store } = this.options;
+    const { publisher } = this;
     return {
-      commit: (bundle) => this.commit(bundle),
-      createKey: (request) => this.createKey(request),
-      rotateKey: (id) => this.rotateKey(id),
-      revokeKey: (id) => this.revokeKey(id),
+      commit: (bundle) => publisher.commit(bundle),
+      createKey: (request) => publisher.createKey(request),
+      rotateKey: (id) => publisher.rotateKey(id),
+      revokeKey: (id) => publisher.revokeKey(id),
       rehearse: (bundle) => store.rehearse(bundle),
       snapshotPrices: (keys) => store.snapshotPrices(keys),
       snapshotTimes: (key) => store.snapshotTimes(key),
@@ -165,17 +126,8 @@ export class LogNode {
   }
 
   /** As the store does it: a step, which the log decides. */
-  async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
-    const step = await this.options.store.dueStep(token, cutoffs, made);
-    if (step === null) return null;
-    const name = `${token.chain}:${token.address}`;
-    const entry = {
-      ...{ kind: 'retirement' as const, token, made },
-      cutoffs: { ...cutoffs, [step.tier]: step.toS },
-    };
-    // Every node finds it due: the first of them is the one.
-    const id = `retire ${name} ${Object.values(entry.cutoffs).join(' ')}`;
-    return this.submit<Removed>(tokenSubject(name), entry, id);
+  retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
+    return this.publisher.retire(token, cutoffs, made);
   }
 
   /** Waits for the running entry, and follows no more. */
@@ -183,100 +135,15 @@ export class LogNode {
     this.ending.abort();
     await this.working;
     await this.options.log.close();
-    this.failWaiting(
+    this.publisher.fail(
       new StoreUnavailableError('the node was stopped before it applied the change'),
     );
   }
 
-  private async commit(bundle: string): Promise<CommitReport> {
-    const { store, log } = this.options;
-    const file = bundleFile(store.directory, bundle);
-    const { size } = await stat(file);
-    // What no node could apply must not get into the log.
-    const heads: Frame[] = [];
-    for await (const frame of readBundle(store.directory, bundle)) {
-      if (size <= MAX_ENTRY_BUNDLE_BYTES || frame.kind === 'header') heads.push(frame);
-    }
-    const [header] = heads;
-    if (header?.kind !== 'header' || header.version !== BUNDLE_VERSION)
-      return store.rehearse(bundle);
-    const subject = `${subjectOf(heads)}`;
-    if (size <= MAX_ENTRY_BUNDLE_BYTES) {
-      const entry = { kind: 'bundle' as const, bundle: await readFile(file) };
-      return (await this.submit<CommitReport>(subject, entry, bundle)) as CommitReport;
-    }
-    this.checkTakes();
-    const sha256 = await digestOf(file);
-    await log.putObject(
-      bundle,
-      Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>,
-    );
-    const entry = { kind: 'large-bundle' as const, name: bundle, bytes: size, sha256 };
-    try {
-      return (await this.submit<CommitReport>(LARGE_SUBJECT, entry, bundle)) as CommitReport;
-    } catch (error) {
-      if (error instanceof LogAwayError) await log.deleteObject(bundle).catch(() => undefined);
-      throw error;
-    }
-  }
-
-  private async createKey(request: KeyRequest): Promise<IssuedKey> {
-    const { issued, stored } = this.options.store.keys.draft(request);
-    await this.submit('keys', { kind: 'key', stored, isNew: true });
-    return issued;
-  }
-
-  private async rotateKey(id: string): Promise<IssuedKey> {
-    const { issued, stored } = this.options.store.keys.draft({ id });
-    await this.submit('keys', { kind: 'key', stored, isNew: false });
-    return issued;
-  }
-
-  private async revokeKey(id: string): Promise<KeyRecord> {
-    const revocation = this.options.store.keys.draftRevocation(id);
-    return (await this.submit<KeyRecord>('keys', { kind: 'revocation', revocation })) as KeyRecord;
-  }
-
-  private checkTakes(): void {
+  private checkFollows(): void {
     if (this.why !== null) {
       throw new StoreUnavailableError(`this node follows its log no longer: ${this.why}`);
     }
-  }
-
-  /**
-   * Publishes an entry, and waits until this node has applied it.
-   * @returns what applying it gave; null where it was published, and applied, before
-   * @throws what applying it threw | LogAwayError | StoreUnavailableError
-   */
-  private async submit<T>(
-    subject: string,
-    entry: Entry,
-    id: string = crypto.randomUUID(),
-  ): Promise<T | null> {
-    this.checkTakes();
-    const { log, onPublished } = this.options;
-    const applied = new Promise<unknown>((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
-    });
-    // It may fail while the entry is still being published.
-    applied.catch(() => undefined);
-    const beganMs = performance.now();
-    const published = log
-      .publish(subject, packEntry(entry), id)
-      .then(({ position, isDuplicate }) => {
-        onPublished?.(performance.now() - beganMs);
-        this.sawEnd(position);
-        return isDuplicate && position <= this.position ? null : applied;
-      });
-    // Applied, it is in the log, whether its acknowledgement came or not.
-    return Promise.race([applied, published]).finally(() =>
-      this.waiting.delete(id),
-    ) as Promise<T | null>;
-  }
-
-  private failWaiting(error: Error): void {
-    for (const { reject } of this.waiting.values()) reject(error);
-    this.waiting.clear();
   }
 
   private async work(): Promise<void> {
@@ -298,7 +165,7 @@ export class LogNode {
   private stop(why: string): void {
     this.why = why;
     this.options.onStopped(why);
-    this.failWaiting(new StoreUnavailableError(`this node follows its log no longer: ${why}`));
+    this.publisher.fail(new StoreUnavailableError(`this node follows its log no longer: ${why}`));
   }
 
   /** Follows the log until the connection, or the log itself, is in doubt. */
@@ -308,19 +175,27 @@ export class LogNode {
     const signal = AbortSignal.any([stop.signal, this.ending.signal]);
     const polling = this.pollUntil(signal).finally(() => stop.abort());
     try {
-      for await (const message of this.options.log.follow(from, signal)) {
-        if (message.position <= this.position) continue;
-        if (message.position > this.position + 1) break;
-        this.inHandMs = message.timeMs;
-        await this.apply(message);
-        this.inHandMs = null;
-        if (signal.aborted) break;
+      for await (const messages of this.options.log.follow(from, signal)) {
+        if (!(await this.take(messages, signal))) break;
       }
     } finally {
       this.inHandMs = null;
       stop.abort();
       await polling;
     }
+  }
+
+  /** Applies entries as they came. @returns false where one is missing, or it is to end */
+  private async take(messages: readonly LogMessage[], signal: AbortSignal): Promise<boolean> {
+    let left = messages.filter(({ position }) => position > this.position);
+    if (left.some(({ position }, i) => position !== this.position + 1 + i)) return false;
+    while (left.length > 0) {
+      this.inHandMs = left[0].timeMs;
+      left = left.slice(await this.applier.apply(left));
+      this.inHandMs = null;
+      if (signal.aborted) return false;
+    }
+    return true;
   }
 
   private async pollUntil(signal: AbortSignal): Promise<void> {
@@ -404,105 +279,4 @@ export class LogNode {
       if (!(error instanceof LogMovedError)) throw error;
     }
   }
-
-  /** @throws StoppedError | Error where it may succeed when it is tried again */
-  private async apply({ position, id, data }: LogMessage): Promise<void> {
-    const { store, log, onApplied } = this.options;
-    const beganMs = performance.now();
-    const logId = store.mark?.logId ?? (await log.state())?.id ?? '';
-    const mark: LogMark = { logId, position, entryId: id };
-    const waiting = this.waiting.get(id);
-    try {
-      const result = await this.applied(unpackEntry(data), mark);
-      waiting?.resolve(result);
-    } catch (error) {
-      if (error instanceof NewerEntryError || error instanceof BundleVersionError) {
-        throw new StoppedError(error.message);
-      }
-      if (!isDecided(error)) throw error;
-      if (store.log.isDamaged()) {
-        throw new StoppedError(
-          `entry ${position} meets damaged data of this node, and others may decide it otherwise: begin with a backup`,
-        );
-      }
-      await store.log.pass(mark);
-      waiting?.reject(error);
-    }
-    onApplied?.(performance.now() - beganMs);
-  }
-
-  private async applied(entry: Entry, mark: LogMark): Promise<unknown> {
-    const { store } = this.options;
-    switch (entry.kind) {
-      case 'origin':
-        await this.checkOrigin(entry);
-        return store.log.pass(mark);
-      case 'bundle':
-        return store.log.bundle(() => framesOf(entry.bundle), mark);
-      case 'large-bundle':
-        return this.withLargeBundle(entry, mark.entryId, () =>
-          store.log.bundle(() => readBundle(store.directory, entry.name), mark),
-        );
-      case 'retirement':
-        return store.log.retirement(entry, mark);
-      case 'key':
-        return store.log.key(entry.stored, entry.isNew, mark);
-      case 'revocation':
-        return store.log.revocation(entry.revocation, mark);
-    }
-  }
-
-  /** @throws StoppedError where this store is not what the log begins with */
-  private async checkOrigin(entry: Extract<Entry, { kind: 'origin' }>): Promise<void> {
-    const { store, name } = this.options;
-    const isOurs = entry.node === name && Buffer.compare(entry.pepper, store.keys.secret) === 0;
-    if (isOurs) return;
-    if (!store.log.isEmpty()) {
-      throw new StoppedError(
-        `the store holds data that the log does not know: begin with an empty directory, or a backup of node ${entry.node}`,
-      );
-    }
-    if (entry.hasData) {
-      throw new StoppedError(
-        `the log goes on from a store of node ${entry.node}: begin with a backup of a node`,
-      );
-    }
-    await store.keys.adoptSecret(entry.pepper);
-  }
-
-  /** Runs `body` while the bundle lies in the staging folder. */
-  private async withLargeBundle<T>(
-    { name, bytes, sha256 }: Extract<Entry, { kind: 'large-bundle' }>,
-    id: string,
-    body: () => Promise<T>,
-  ): Promise<T> {
-    // The command that waits for it has put it there.
-    if (this.waiting.has(id)) return body();
-    const { store, log } = this.options;
-    const file = bundleFile(store.directory, name);
-    try {
-      await stagingFolder(store.directory);
-      const content = Readable.fromWeb(await log.getObject(name));
-      await pipeline(content, createWriteStream(file, { mode: 0o600 }));
-      const { size } = await stat(file);
-      if (size !== bytes || Buffer.compare(await digestOf(file), sha256) !== 0) {
-        throw new Error(`the log's bundle ${name} is damaged`);
-      }
-      return await body();
-    } finally {
-      await rm(file, { force: true });
-    }
-  }
-}
-
-/** Whether every node decides so: the entry is whole, and what it asks for is refused. */
-function isDecided(error: unknown): boolean {
-  if (error instanceof DiskFullError) return false;
-  return error instanceof InputError || error instanceof StoreChangedError;
-}
-
-async function digestOf(file: string): Promise<Uint8Array> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
-  return hash.digest();
 }

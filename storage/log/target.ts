@@ -7,6 +7,9 @@ import type { Revocation } from '../keys/revocations.js';
 import type { Entry } from './entry.js';
 import type { LogMark } from './mark.js';
 
+/** Entries that may share a transaction. */
+export type SharedEntry = Extract<Entry, { kind: 'bundle' | 'retirement' }>;
+
 /** Each change is written with its mark in one transaction; where it fails, nothing is. */
 export interface LogTarget {
   /** Whether it holds neither tokens nor keys. */
@@ -15,6 +18,8 @@ export interface LogTarget {
   isDamaged(): boolean;
   bundle(frames: () => AsyncIterable<Frame>, mark: LogMark): Promise<CommitReport>;
   retirement(entry: Extract<Entry, { kind: 'retirement' }>, mark: LogMark): Promise<Removed>;
+  /** Several entries in one transaction, as if each had one of its own; one that fails undoes all. */
+  several(entries: readonly SharedEntry[], mark: LogMark): Promise<void>;
   key(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void>;
   revocation(revocation: Revocation, mark: LogMark): Promise<KeyRecord>;
   /** The entry changes nothing. */

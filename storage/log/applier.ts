@@ -1,0 +1,193 @@
+/** Applies a log's entries to the store of a node, several in one transaction where they have come together. */
+import { createWriteStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { bundleFile, framesOf, readBundle, stagingFolder } from '../bundle.js';
+import { BundleVersionError, DiskFullError, InputError, StoreChangedError } from '../errors.js';
+import type { Store } from '../store.js';
+import { digestOf, type Entry, NewerEntryError, unpackEntry } from './entry.js';
+import type { JetStreamLog, LogMessage } from './jetstream.js';
+import type { LogMark } from './mark.js';
+import type { Publisher } from './publisher.js';
+import type { SharedEntry } from './target.js';
+
+/** What is applied in one transaction: entries, and their bytes. */
+export const MAX_ENTRIES_AT_ONCE = 64;
+export const MAX_ENTRY_BYTES_AT_ONCE = 4 * 1024 * 1024;
+
+export interface ApplierOptions {
+  store: Store;
+  log: JetStreamLog;
+  /** Of this node. */
+  name: string;
+  publisher: Publisher;
+  onApplied?: ((tookMs: number) => void) | undefined;
+}
+
+/** The node cannot follow the log any more, and says why. */
+export class StoppedError extends Error {}
+
+export class Applier {
+  /** Entries up to this position could not be applied together. */
+  private aloneTo = 0;
+
+  constructor(private readonly options: ApplierOptions) {}
+
+  /**
+   * Applies the first of entries that follow one another, or the first few in one transaction.
+   * @returns how many
+   * @throws StoppedError | Error where it may succeed when it is tried again
+   */
+  async apply(messages: readonly LogMessage[]): Promise<number> {
+    const beganMs = performance.now();
+    const together = await this.firstShared(messages);
+    const isShared = together.length > 1 && (await this.applyShared(messages, together));
+    const count = isShared ? together.length : 1;
+    if (!isShared) await this.applyAlone(messages[0]);
+    const tookMs = (performance.now() - beganMs) / count;
+    for (let i = 0; i < count; i++) this.options.onApplied?.(tookMs);
+    return count;
+  }
+
+  /** The first entries, as far as they may share a transaction. */
+  private async firstShared(messages: readonly LogMessage[]): Promise<SharedEntry[]> {
+    const shared: SharedEntry[] = [];
+    let bytes = 0;
+    for (const { position, id, data } of messages.slice(0, MAX_ENTRIES_AT_ONCE)) {
+      if (position <= this.aloneTo) break;
+      bytes += data.length;
+      if (bytes > MAX_ENTRY_BYTES_AT_ONCE || this.options.publisher.awaits(id)) break;
+      const entry = await sharedEntry(data);
+      if (entry === null) break;
+      shared.push(entry);
+    }
+    return shared;
+  }
+
+  /** @returns whether it could: else one of them was refused, or failed, and nothing of any is kept */
+  private async applyShared(
+    messages: readonly LogMessage[],
+    entries: readonly SharedEntry[],
+  ): Promise<boolean> {
+    const mark = await this.markOf(messages[entries.length - 1]);
+    try {
+      await this.options.store.log.several(entries, mark);
+      return true;
+    } catch {
+      // It says so again when it is alone.
+      this.aloneTo = mark.position;
+      return false;
+    }
+  }
+
+  private async applyAlone(message: LogMessage): Promise<void> {
+    const { store, publisher } = this.options;
+    const { position, id, data } = message;
+    const mark = await this.markOf(message);
+    try {
+      publisher.resolve(id, await this.applied(unpackEntry(data), mark));
+    } catch (error) {
+      if (error instanceof NewerEntryError || error instanceof BundleVersionError) {
+        throw new StoppedError(error.message);
+      }
+      if (!isDecided(error)) throw error;
+      if (store.log.isDamaged()) {
+        throw new StoppedError(
+          `entry ${position} meets damaged data of this node, and others may decide it otherwise: begin with a backup`,
+        );
+      }
+      await store.log.pass(mark);
+      publisher.reject(id, error);
+    }
+  }
+
+  private async markOf({ position, id }: LogMessage): Promise<LogMark> {
+    const { store, log } = this.options;
+    return { logId: store.mark?.logId ?? (await log.state())?.id ?? '', position, entryId: id };
+  }
+
+  private async applied(entry: Entry, mark: LogMark): Promise<unknown> {
+    const { store } = this.options;
+    switch (entry.kind) {
+      case 'origin':
+        await this.checkOrigin(entry);
+        return store.log.pass(mark);
+      case 'bundle':
+        return store.log.bundle(() => framesOf(entry.bundle), mark);
+      case 'large-bundle':
+        return this.withLargeBundle(entry, mark.entryId, () =>
+          store.log.bundle(() => readBundle(store.directory, entry.name), mark),
+        );
+      case 'retirement':
+        return store.log.retirement(entry, mark);
+      case 'key':
+        return store.log.key(entry.stored, entry.isNew, mark);
+      case 'revocation':
+        return store.log.revocation(entry.revocation, mark);
+    }
+  }
+
+  /** @throws StoppedError where this store is not what the log begins with */
+  private async checkOrigin(entry: Extract<Entry, { kind: 'origin' }>): Promise<void> {
+    const { store, name } = this.options;
+    const isOurs = entry.node === name && Buffer.compare(entry.pepper, store.keys.secret) === 0;
+    if (isOurs) return;
+    if (!store.log.isEmpty()) {
+      throw new StoppedError(
+        `the store holds data that the log does not know: begin with an empty directory, or a backup of node ${entry.node}`,
+      );
+    }
+    if (entry.hasData) {
+      throw new StoppedError(
+        `the log goes on from a store of node ${entry.node}: begin with a backup of a node`,
+      );
+    }
+    await store.keys.adoptSecret(entry.pepper);
+  }
+
+  /** Runs `body` while the bundle lies in the staging folder. */
+  private async withLargeBundle<T>(
+    { name, bytes, sha256 }: Extract<Entry, { kind: 'large-bundle' }>,
+    id: string,
+    body: () => Promise<T>,
+  ): Promise<T> {
+    const { store, log, publisher } = this.options;
+    // The command that waits for it has put it there.
+    if (publisher.awaits(id)) return body();
+    const file = bundleFile(store.directory, name);
+    try {
+      await stagingFolder(store.directory);
+      const content = Readable.fromWeb(await log.getObject(name));
+      await pipeline(content, createWriteStream(file, { mode: 0o600 }));
+      const { size } = await stat(file);
+      if (size !== bytes || Buffer.compare(await digestOf(file), sha256) !== 0) {
+        throw new Error(`the log's bundle ${name} is damaged`);
+      }
+      return await body();
+    } finally {
+      await rm(file, { force: true });
+    }
+  }
+}
+
+/** An entry that may share its transaction with others; null: not so. */
+async function sharedEntry(data: Uint8Array): Promise<SharedEntry | null> {
+  try {
+    const entry = unpackEntry(data);
+    if (entry.kind === 'retirement') return entry;
+    if (entry.kind !== 'bundle') return null;
+    const { value: header } = await framesOf(entry.bundle).next();
+    // What it would lose is counted against the store as it is before the transaction.
+    return header?.kind !== 'header' || header.refusesLoss === true ? null : entry;
+  } catch {
+    // What is wrong with it shows when its turn comes.
+    return null;
+  }
+}
+
+/** Whether every node decides so: the entry is whole, and what it asks for is refused. */
+function isDecided(error: unknown): boolean {
+  if (error instanceof DiskFullError) return false;
+  return error instanceof InputError || error instanceof StoreChangedError;
+}

@@ -1,0 +1,148 @@
+/** Brings what commands ask of a node into the log, and tells them what came of it. */
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { Tier } from '../../compute/market.js';
+import type { Removed } from '../../compute/segment/remove.js';
+import { BUNDLE_VERSION, bundleFile, type Frame, readBundle } from '../bundle.js';
+import type { CommitReport, IssuedKey, KeyRecord, KeyRequest, TokenName } from '../contract.js';
+import type { Cutoffs } from '../depth/retention-steps.js';
+import type { Store } from '../store.js';
+import { digestOf, type Entry, packEntry, subjectOf, tokenSubject } from './entry.js';
+import { type JetStreamLog, LARGE_SUBJECT, LogAwayError } from './jetstream.js';
+
+/** Larger bundles lie beside the log. */
+export const MAX_ENTRY_BUNDLE_BYTES = 512 * 1024;
+
+export interface PublisherOptions {
+  store: Store;
+  log: JetStreamLog;
+  /** @throws StoreUnavailableError where the node applies no entries any more */
+  checkFollows: () => void;
+  onPublished: (position: number, tookMs: number) => void;
+}
+
+interface Waiting {
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+export class Publisher {
+  /** Changes that this node has published, by the id of their entries. */
+  private readonly waiting = new Map<string, Waiting>();
+
+  constructor(private readonly options: PublisherOptions) {}
+
+  /** Whether a command waits for an entry. */
+  awaits(id: string): boolean {
+    return this.waiting.has(id);
+  }
+
+  /** Tells the command that waits for an entry what applying it gave. */
+  resolve(id: string, result: unknown): void {
+    this.waiting.get(id)?.resolve(result);
+  }
+
+  /** The same where it was refused. */
+  reject(id: string, error: unknown): void {
+    this.waiting.get(id)?.reject(error);
+  }
+
+  /** Ends all waiting. */
+  fail(error: Error): void {
+    for (const { reject } of this.waiting.values()) reject(error);
+    this.waiting.clear();
+  }
+
+  async commit(bundle: string): Promise<CommitReport> {
+    const { store, log } = this.options;
+    const file = bundleFile(store.directory, bundle);
+    const { size } = await stat(file);
+    // What no node could apply must not get into the log.
+    const heads: Frame[] = [];
+    for await (const frame of readBundle(store.directory, bundle)) {
+      if (size <= MAX_ENTRY_BUNDLE_BYTES || frame.kind === 'header') heads.push(frame);
+    }
+    const [header] = heads;
+    if (header?.kind !== 'header' || header.version !== BUNDLE_VERSION)
+      return store.rehearse(bundle);
+    if (size <= MAX_ENTRY_BUNDLE_BYTES) {
+      const entry = { kind: 'bundle' as const, bundle: await readFile(file) };
+      return (await this.submit<CommitReport>(subjectOf(heads), entry, bundle)) as CommitReport;
+    }
+    this.options.checkFollows();
+    const sha256 = await digestOf(file);
+    await log.putObject(
+      bundle,
+      Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>,
+    );
+    const entry = { kind: 'large-bundle' as const, name: bundle, bytes: size, sha256 };
+    try {
+      return (await this.submit<CommitReport>(LARGE_SUBJECT, entry, bundle)) as CommitReport;
+    } catch (error) {
+      if (error instanceof LogAwayError) await log.deleteObject(bundle).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** As the store does it: a step, which the log decides. */
+  async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
+    const step = await this.options.store.dueStep(token, cutoffs, made);
+    if (step === null) return null;
+    const name = `${token.chain}:${token.address}`;
+    const entry = {
+      ...{ kind: 'retirement' as const, token, made },
+      cutoffs: { ...cutoffs, [step.tier]: step.toS },
+    };
+    // Every node finds it due: the first of them is the one.
+    const id = `retire ${name} ${Object.values(entry.cutoffs).join(' ')}`;
+    return this.submit<Removed>(tokenSubject(name), entry, id);
+  }
+
+  async createKey(request: KeyRequest): Promise<IssuedKey> {
+    const { issued, stored } = this.options.store.keys.draft(request);
+    await this.submit('keys', { kind: 'key', stored, isNew: true });
+    return issued;
+  }
+
+  async rotateKey(id: string): Promise<IssuedKey> {
+    const { issued, stored } = this.options.store.keys.draft({ id });
+    await this.submit('keys', { kind: 'key', stored, isNew: false });
+    return issued;
+  }
+
+  async revokeKey(id: string): Promise<KeyRecord> {
+    const revocation = this.options.store.keys.draftRevocation(id);
+    return (await this.submit<KeyRecord>('keys', { kind: 'revocation', revocation })) as KeyRecord;
+  }
+
+  /**
+   * Publishes an entry, and waits until this node has applied it.
+   * @returns what applying it gave; null where it was published, and applied, before
+   * @throws what applying it threw | LogAwayError | StoreUnavailableError
+   */
+  private async submit<T>(
+    subject: string,
+    entry: Entry,
+    id: string = crypto.randomUUID(),
+  ): Promise<T | null> {
+    const { store, log, checkFollows, onPublished } = this.options;
+    checkFollows();
+    const applied = new Promise<unknown>((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+    });
+    // It may fail while the entry is still being published.
+    applied.catch(() => undefined);
+    const beganMs = performance.now();
+    const published = log
+      .publish(subject, packEntry(entry), id)
+      .then(({ position, isDuplicate }) => {
+        onPublished(position, performance.now() - beganMs);
+        return isDuplicate && position <= (store.mark?.position ?? 0) ? null : applied;
+      });
+    // Applied, it is in the log, whether its acknowledgement came or not.
+    return Promise.race([applied, published]).finally(() =>
+      this.waiting.delete(id),
+    ) as Promise<T | null>;
+  }
+}
