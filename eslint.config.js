@@ -5,7 +5,7 @@ const wrapped = {
   'uWebSockets.js': 'server/http/uws.ts',
   '@duckdb/node-api': 'storage/duckdb/*.ts',
   'lz4-napi': 'compute/segment/lz4.ts',
-  '@nats-io/transport-node': 'storage/log/jetstream.ts',
+  '@nats-io/transport-node': 'storage/log/{connection,jetstream}.ts',
   '@nats-io/jetstream': 'storage/log/jetstream.ts',
   '@nats-io/obj': 'storage/log/jetstream.ts',
   piscina: 'compute/{pool,worker}.ts',

@@ -1,6 +1,6 @@
 /** Servers of NATS JetStream that tests and the benchmark start, kill and bring back. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -37,12 +37,16 @@ export class NatsServers {
   private constructor(
     private readonly ports: readonly number[],
     private readonly routes: readonly number[],
+    private readonly config: string | null,
   ) {}
 
-  /** @param count 1, or 3 that replicate */
-  static async start(count: 1 | 3): Promise<NatsServers> {
+  /**
+   * @param count 1, or 3 that replicate
+   * @param config text of a configuration beside the addresses
+   */
+  static async start(count: 1 | 3, config: string | null = null): Promise<NatsServers> {
     const ports = await freePorts(2 * count);
-    const servers = new NatsServers(ports.slice(0, count), ports.slice(count));
+    const servers = new NatsServers(ports.slice(0, count), ports.slice(count), config);
     for (let i = 0; i < count; i++) servers.start(i);
     for (const port of servers.ports) await untilOpen(port);
     return servers;
@@ -55,6 +59,11 @@ export class NatsServers {
   start(index: number): void {
     const words = ['-js', '-a', '127.0.0.1', '-p', String(this.ports[index])];
     words.push('-sd', path.join(this.root, String(index)));
+    if (this.config !== null) {
+      const file = path.join(this.root, 'nats-server.conf');
+      writeFileSync(file, this.config);
+      words.push('-c', file);
+    }
     if (this.ports.length > 1) {
       const routes = this.routes.map((port) => `nats-route://127.0.0.1:${port}`).join(',');
       words.push('-n', `n${index}`, '--cluster_name', 'test', '--routes', routes);

@@ -21,6 +21,7 @@ import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { ANY_ORIGIN } from '../http/cors.js';
 import { ENGINE_NAMES, type EngineName } from '../http/engine.js';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log.js';
+import { checkAccess, CLUSTER_SETTINGS, clusterOf } from './cluster-settings.js';
 import {
   type Effective,
   effectiveSettings,
@@ -54,11 +55,6 @@ const MAX_STALE_AFTER = '36500d';
 const MAX_RETENTION = '36500d';
 const MAX_STOP_DELAY = '5m';
 /** A currency code, as a client sends it in `currency`. */
-const NODE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
-/** What JetStream takes. */
-const MAX_REPLICAS = 5;
-/** Three of them agree while one is missing. */
-const USUAL_REPLICAS = 3;
 const CODE = /^[A-Z0-9]{2,16}$/;
 
 type SettingValue<S> = S extends { kind: 'switch' }
@@ -245,31 +241,7 @@ const FLAGS = {
     default: 'none',
     read: webOrigin,
   },
-  cluster: {
-    kind: 'text',
-    placeholder: 'URLS',
-    meaning:
-      'makes the server a node of a cluster: nats://host:port of the servers of NATS JetStream whose log it follows, with commas between',
-    default: 'off',
-    fallback: null,
-    read: natsServers,
-  },
-  node: {
-    kind: 'text',
-    placeholder: 'NAME',
-    meaning: `the node's name, which no other node has; goes with --cluster`,
-    default: 'none given',
-    fallback: null,
-    read: nodeName,
-  },
-  'cluster-replicas': {
-    kind: 'text',
-    placeholder: 'N',
-    meaning: `servers that keep a copy of each entry of the log, 1 to ${MAX_REPLICAS}; counts where the node makes the log`,
-    default: '3 with three servers or more, else 1',
-    fallback: null,
-    read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_REPLICAS),
-  },
+  ...CLUSTER_SETTINGS,
 } as const satisfies Record<string, Setting>;
 
 /** These have no flag: a JSON object in the config file, JSON text in the variable. */
@@ -351,7 +323,7 @@ export interface ServeOptions {
   /** How long depth is kept. */
   retention: Retention;
   /** The cluster that the server is a node of; null: none. */
-  cluster: { servers: readonly string[]; node: string; replicas: number } | null;
+  cluster: ReturnType<typeof clusterOf>;
 }
 
 type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
@@ -379,10 +351,21 @@ function checkAdmin(read: Partial<Record<SettingName, Effective>>): void {
   }
 }
 
-/** @throws UsageError if a node of a cluster has no name, or a name no cluster */
+/** @throws UsageError if the settings of a node of a cluster contradict one another */
 function checkCluster(read: Partial<Record<SettingName, Effective>>): void {
   const { cluster, node } = read;
   if (cluster === undefined || node === undefined) return;
+  const textOf = (name: SettingName) => (read[name]?.value ?? null) as string | null;
+  checkAccess(
+    {
+      cluster: cluster.value as readonly string[] | null,
+      'cluster-credentials': textOf('cluster-credentials'),
+      'cluster-ca': textOf('cluster-ca'),
+      'cluster-cert': textOf('cluster-cert'),
+      'cluster-key': textOf('cluster-key'),
+    },
+    (name) => read[name]?.given?.from ?? `--${name}`,
+  );
   if (cluster.value !== null && node.value === null) {
     throw new UsageError(`${cluster.given?.from}: needs --node, the name of this node`);
   }
@@ -454,35 +437,16 @@ export function serveOptions(flags: ServeFlags, maxDefaultThreads = Infinity): S
     addressLimit: requestsPerS === null ? null : { requestsPerS, proxyHops },
     corsOrigins: valueOf('cors-origin'),
     retention: valueOf('retention'),
-    cluster: clusterOf(valueOf('cluster'), valueOf('node'), valueOf('cluster-replicas')),
+    cluster: clusterOf({
+      cluster: valueOf('cluster'),
+      node: valueOf('node'),
+      'cluster-replicas': valueOf('cluster-replicas'),
+      'cluster-credentials': valueOf('cluster-credentials'),
+      'cluster-ca': valueOf('cluster-ca'),
+      'cluster-cert': valueOf('cluster-cert'),
+      'cluster-key': valueOf('cluster-key'),
+    }),
   };
-}
-
-function clusterOf(
-  servers: readonly string[] | null,
-  node: string | null,
-  given: number | null,
-): ServeOptions['cluster'] {
-  if (servers === null || node === null) return null;
-  const replicas = given ?? (servers.length >= USUAL_REPLICAS ? USUAL_REPLICAS : 1);
-  return { servers, node, replicas };
-}
-
-/** @throws UsageError */
-export function natsServers(text: string, from: string): readonly string[] {
-  const servers = text.split(',').map((item) => item.trim());
-  const wrong = servers.find(
-    (item) => !/^(nats|tls):\/\/[^/\s@]+$/.test(item) || !URL.canParse(item),
-  );
-  if (wrong === undefined) return servers;
-  throw new UsageError(
-    `${from}: expected servers as nats://host:port with commas between, not '${wrong}'`,
-  );
-}
-
-function nodeName(text: string, from: string): string {
-  if (NODE_NAME.test(text)) return text;
-  throw new UsageError(`${from}: expected 1 to 64 of A-Z, a-z, 0-9, - and _, not '${text}'`);
 }
 
 function whole(placeholder: string, meaning: string, fallback: number, min: number, max: number) {

@@ -33,7 +33,9 @@ export const packStatus = (status: NodeStatus): Uint8Array => packr.pack(status)
 /** @throws StoreUnavailableError if JetStream does not answer | InputError if there is no log */
 export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
   await log.connected(CONNECT_MS).catch(() => {
-    throw new StoreUnavailableError(`JetStream does not answer within ${CONNECT_MS / 1000} s`);
+    throw new StoreUnavailableError(
+      `JetStream does not answer within ${CONNECT_MS / 1000} s${log.reason}`,
+    );
   });
   const state = await log.state();
   if (state === null) throw new InputError('there is no log: no node has made one yet');

@@ -1,4 +1,4 @@
-/** The log in NATS JetStream: the only module that knows NATS. */
+/** The log in NATS JetStream; beside it and connection.ts, no module knows NATS. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import {
@@ -15,8 +15,9 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { Objm, type ObjectStore } from '@nats-io/obj';
-import { connect, nanos, type NatsConnection } from '@nats-io/transport-node';
+import { nanos } from '@nats-io/transport-node';
 import { StoreUnavailableError } from '../errors.js';
+import { type NatsAccess, NatsLink } from './connection.js';
 
 const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
@@ -42,9 +43,7 @@ const WRONG_LAST_SEQUENCE = 10071;
 const NO_MESSAGE = 10037;
 const NO_STREAM = 10059;
 
-export interface LogOptions {
-  /** As `nats://host:port`. */
-  servers: readonly string[];
+export interface LogOptions extends NatsAccess {
   /** Of the connection, for operators of NATS. */
   name: string;
   /** Copies of each entry. */
@@ -82,43 +81,31 @@ export class LogMovedError extends Error {}
 export class LogAwayError extends StoreUnavailableError {}
 
 interface Opened {
-  connection: NatsConnection;
   manager: JetStreamManager;
   client: JetStreamClient;
   objects: ObjectStore;
 }
 
 export class JetStreamLog {
-  private readonly connecting: Promise<NatsConnection>;
-  private connection: NatsConnection | null = null;
+  private readonly link: NatsLink;
   private opened: Opened | null = null;
-  private isConnected = false;
-  private isClosed = false;
 
-  /** Connects in the background, and again whenever the connection is lost. */
+  /** @throws InputError if the credentials are none */
   constructor(private readonly options: LogOptions) {
-    this.connecting = connect({
-      servers: [...options.servers],
-      name: options.name,
-      waitOnFirstConnect: true,
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: RECONNECT_MS,
-      reconnectJitter: RECONNECT_MS,
-      pingInterval: 5000,
-      maxPingOut: 2,
-    });
-    this.connecting.then(
-      (connection) => this.watch(connection),
-      () => undefined,
-    );
+    this.link = new NatsLink(options, options.name);
   }
 
-  /** Resolves once there is a connection. @throws Error if there is none in time */
+  /** Why there is no connection, as ` (...)`; empty where there is one. */
+  get reason(): string {
+    return this.link.reason;
+  }
+
+  /** Resolves once there is a connection. @throws LogAwayError if there is none in time */
   async connected(withinMs: number): Promise<void> {
     const late = sleep(withinMs).then(() => {
-      throw new Error('no connection');
+      throw new LogAwayError(`JetStream is away${this.reason}`);
     });
-    await Promise.race([this.connecting, late]);
+    await Promise.race([this.link.connecting, late]);
   }
 
   /**
@@ -160,7 +147,7 @@ export class JetStreamLog {
     let isUnknown = false;
     const deadlineMs = performance.now() + PUBLISH_DEADLINE_MS;
     for (;;) {
-      if (!this.isConnected && !isUnknown) break;
+      if (this.link.standing === null && !isUnknown) break;
       try {
         const { client } = await this.open();
         const expect = after === undefined ? {} : { expect: { lastSequence: after } };
@@ -178,7 +165,9 @@ export class JetStreamLog {
       await sleep(RECONNECT_MS);
     }
     if (!isUnknown) {
-      throw new LogAwayError('JetStream is away: nothing was stored; try again when it is back');
+      throw new LogAwayError(
+        `JetStream is away: nothing was stored; try again when it is back${this.reason}`,
+      );
     }
     throw new StoreUnavailableError(
       `JetStream did not acknowledge it within ${PUBLISH_DEADLINE_MS / 1000} s, and may have taken it or not: do it again, which is harmless if it has`,
@@ -223,7 +212,9 @@ export class JetStreamLog {
 
   /** @throws LogAwayError */
   async putObject(name: string, content: ReadableStream<Uint8Array>): Promise<void> {
-    if (!this.isConnected) throw new LogAwayError('JetStream is away: nothing was stored');
+    if (this.link.standing === null) {
+      throw new LogAwayError(`JetStream is away: nothing was stored${this.reason}`);
+    }
     try {
       const { objects } = await this.open();
       await objects.put({ name }, content, { timeout: PUBLISH_DEADLINE_MS });
@@ -270,12 +261,12 @@ export class JetStreamLog {
 
   /** Sends every other node a message, which may be lost. */
   tell(topic: string, data: Uint8Array): void {
-    if (this.isConnected) this.connection?.publish(`${BESIDE}${topic}`, data);
+    this.link.standing?.publish(`${BESIDE}${topic}`, data);
   }
 
   /** Calls `listener` with what nodes tell, this one too; what it returns is the answer to those who ask. */
   async listen(topic: string, listener: (data: Uint8Array) => Uint8Array | void): Promise<void> {
-    const connection = await this.connecting;
+    const connection = await this.link.connecting;
     connection.subscribe(`${BESIDE}${topic}`, {
       callback: (error, message) => {
         if (error !== null) return;
@@ -287,7 +278,7 @@ export class JetStreamLog {
 
   /** What nodes answer within a time. */
   async ask(topic: string, waitMs: number): Promise<Uint8Array[]> {
-    const { connection } = await this.open();
+    const connection = await this.link.connecting;
     const answers: Uint8Array[] = [];
     const options = { strategy: 'timer' as const, maxWait: waitMs };
     try {
@@ -300,32 +291,19 @@ export class JetStreamLog {
     return answers;
   }
 
-  async close(): Promise<void> {
-    this.isClosed = true;
-    await this.connection?.close();
-  }
-
-  private async watch(connection: NatsConnection): Promise<void> {
-    this.connection = connection;
-    this.isConnected = true;
-    if (this.isClosed) await connection.close();
-    for await (const { type } of connection.status()) {
-      if (type === 'disconnect' || type === 'close') this.isConnected = false;
-      if (type === 'reconnect') this.isConnected = true;
-    }
+  close(): Promise<void> {
+    return this.link.close();
   }
 
   private async open(): Promise<Opened> {
     if (this.opened !== null) return this.opened;
-    await this.connected(ATTEMPT_MS).catch(() => {
-      throw new LogAwayError('JetStream is away');
-    });
-    const connection = await this.connecting;
+    await this.connected(ATTEMPT_MS);
+    const connection = await this.link.connecting;
     const manager = await jetstreamManager(connection, { timeout: ATTEMPT_MS });
     const client = jetstream(connection, { timeout: ATTEMPT_MS });
     const { replicas } = this.options;
     const objects = await new Objm(client).create(BUCKET, { replicas, storage: StorageType.File });
-    this.opened = { connection, manager, client, objects };
+    this.opened = { manager, client, objects };
     return this.opened;
   }
 }

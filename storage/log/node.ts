@@ -93,7 +93,10 @@ export class LogNode {
   checkLog(): Promise<void> {
     const sinceMs = performance.now() - (this.polledAtMs ?? -Infinity);
     if (sinceMs < AWAY_AFTER_MS) return Promise.resolve();
-    return Promise.reject(new Error(`JetStream has not answered for ${AWAY_AFTER_MS / 1000} s`));
+    const { reason } = this.options.log;
+    return Promise.reject(
+      new Error(`JetStream has not answered for ${AWAY_AFTER_MS / 1000} s${reason}`),
+    );
   }
 
   /** @throws Error where it follows no longer */

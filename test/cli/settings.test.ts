@@ -60,6 +60,40 @@ describe('The addresses of serve', () => {
   });
 });
 
+describe('The servers of a cluster', () => {
+  const CLUSTER = '--node=a --cluster';
+  const optionsOf = (line: string) =>
+    serveOptions(readWords(line.split(' '), { flags: SERVE_FLAGS, words: {} }).flags);
+
+  it('speak TLS all or none, and files of certificates go with it', () => {
+    const own = 'README.md';
+    const words = `--cluster-ca=${own} --cluster-cert=${own} --cluster-key=${own}`;
+    const { cluster } = optionsOf(`${CLUSTER}=tls://x:1,tls://y:1 ${words}`);
+    const file = path.resolve(own);
+    expect(cluster?.access).toEqual({
+      ...{ servers: ['tls://x:1', 'tls://y:1'], credentials: null },
+      ...{ ca: file, cert: file, key: file },
+    });
+    const faults: [string, string][] = [
+      [`${CLUSTER}=tls://x:1,nats://y:1`, '--cluster: expected all servers as tls://host:port'],
+      [`${CLUSTER}=nats://x:1 --cluster-ca=${own}`, '--cluster-ca: goes with servers as tls://'],
+      [`${CLUSTER}=tls://x:1 --cluster-key=${own}`, '--cluster-key: goes with --cluster-cert'],
+      [`--cluster-credentials=${own}`, '--cluster-credentials: goes with --cluster alone'],
+      [
+        `${CLUSTER}=tls://x:1 --cluster-ca=none.pem`,
+        '--cluster-ca: none.pem cannot be read: ENOENT',
+      ],
+    ];
+    for (const [line, fault] of faults) expect(() => optionsOf(line)).toThrow(fault);
+  });
+
+  it('take no password in their addresses, and no fault repeats one', () => {
+    const wrong = (): unknown => optionsOf(`${CLUSTER}=nats://fathom:s3cret@x:1`);
+    expect(wrong).toThrow(/^--cluster: .* the file that --cluster-credentials names$/);
+    expect(wrong).not.toThrow(/s3cret/);
+  });
+});
+
 describe('--stale-after', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'fathom-test-'));
   afterAll(() => {

@@ -1,19 +1,24 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { entityTag } from '../../server/replay/caching.js';
 import { backupStore } from '../../storage/backup.js';
 import { bundleFile, BundleWriter } from '../../storage/bundle.js';
 import type { CommitReport } from '../../storage/contract.js';
+import type { NatsAccess } from '../../storage/log/connection.js';
 import { Applier } from '../../storage/log/applier.js';
 import { packEntry } from '../../storage/log/entry.js';
 import { JetStreamLog, type LogMessage } from '../../storage/log/jetstream.js';
 import { LogNode } from '../../storage/log/node.js';
 import type { Store } from '../../storage/store.js';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
 import { seededRandom } from '../../bench/compare/random.js';
 import { commitFlat, dcaRow, flatContents } from '../support/flat.js';
 import { commitHolders, storedHolders } from '../support/holders.js';
+import { nkey, operatorMode } from '../support/nats-accounts.js';
 import {
   binance,
   bundleOf,
@@ -346,6 +351,113 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await expect(a.commands.commit(bundle.name)).rejects.toThrow(/cut short/);
     await bundle.discard();
     expect(a.node.position).toBe(1);
+  });
+});
+
+describe.skipIf(!hasNats || programOf('openssl') === null)('Servers that ask who comes', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'fathom-nats-access-'));
+  const fileOf = (name: string, text?: string): string => {
+    const file = path.join(folder, name);
+    if (text !== undefined) writeFileSync(file, text);
+    return file;
+  };
+  const opened: { close: () => Promise<void> }[] = [];
+  afterAll(async () => {
+    for (const one of opened.reverse()) await one.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const serve = async (config: string): Promise<string[]> => {
+    const servers = await NatsServers.start(1, config);
+    opened.push(servers);
+    return servers.urls;
+  };
+  const reach = (access: NatsAccess): JetStreamLog => {
+    const log = new JetStreamLog({ ...access, name: 'test', replicas: 1 });
+    opened.push(log);
+    return log;
+  };
+  const makes = async (access: NatsAccess): Promise<void> => {
+    expect(await reach(access).state(true)).toMatchObject({ last: 0 });
+  };
+  const until = async (log: JetStreamLog, reason: RegExp): Promise<void> => {
+    while (!reason.test(log.reason)) await sleep(10);
+  };
+
+  it('are given the certificate and the password that the sample of docs/deploy asks for', async () => {
+    const openssl = (...words: string[]) =>
+      execFileSync('openssl', ['req', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...words], {
+        ...{ stdio: 'ignore', cwd: folder },
+      });
+    openssl('-x509', '-subj', '/CN=ca', '-keyout', 'ca.key', '-out', 'ca.pem');
+    const signed = ['-x509', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', '/CN=fathom'];
+    const name = ['-addext', 'subjectAltName=IP:127.0.0.1'];
+    openssl(...signed, ...name, '-keyout', 'server.key', '-out', 'server.pem');
+    openssl(...signed, '-keyout', 'node.key', '-out', 'node.pem');
+    const sample = readFileSync('docs/deploy/nats-server.conf', 'utf8');
+    const [url] = await serve(
+      sample
+        .replace(/^(listen|server_name): .*$/gm, '')
+        .replace(/^cluster \{[^]*$/m, '')
+        .replace(/^ *store_dir: .*$/m, '')
+        .replaceAll('/etc/nats', folder)
+        .replace('"$2a$..."', '"s:e cret"'),
+    );
+    const servers = [url.replace('nats:', 'tls:')];
+    const own = { ca: fileOf('ca.pem'), cert: fileOf('node.pem'), key: fileOf('node.key') };
+    const credentials = fileOf('password', 'fathom:wrong');
+    const log = reach({ servers, credentials, ...own });
+    await until(log, /Authorization Violation/);
+    await expect(log.publish('keys', new Uint8Array(1), 'x')).rejects.toThrow(
+      /^JetStream is away: nothing was stored.*\(.*Authorization Violation.*\)$/,
+    );
+    // It is mended while the node runs.
+    fileOf('password', 'fathom:s:e cret\n');
+    await log.connected(10_000);
+    expect(await log.state(true)).toMatchObject({ last: 0 });
+    await until(reach({ servers, credentials }), /certificate/);
+    await until(reach({ servers: [url], credentials }), /certificate/);
+  });
+
+  it('take the seed of an NKEY, a token, and a .creds file', async () => {
+    const user = nkey('user');
+    const [, named] = /publish and subscribe to (.+)\.$/m.exec(
+      readFileSync('docs/cluster.md', 'utf8'),
+    ) as RegExpExecArray;
+    const subjects = JSON.stringify(Array.from(named.matchAll(/`([^`]+)`/g), ([, one]) => one));
+    const permissions = `{ publish: ${subjects}, subscribe: ${subjects} }`;
+    const byNkey = await serve(
+      `authorization { users = [{ nkey: ${user.publicKey}, permissions: ${permissions} }] }`,
+    );
+    const log = reach({ servers: byNkey, credentials: fileOf('seed', `${user.seed}\n`) });
+    await log.state(true);
+    const data = new Uint8Array([7]);
+    await log.publish('data.many', data, 'one');
+    for await (const [first] of log.follow(1, AbortSignal.timeout(5000))) {
+      expect([...first.data]).toEqual([7]);
+      break;
+    }
+    await log.putObject('large', new Blob([data]).stream());
+    for await (const bytes of await log.getObject('large')) expect([...bytes]).toEqual([7]);
+    await log.listen('status', () => data);
+    expect((await log.ask('status', 300)).map((answer) => [...answer])).toEqual([[7]]);
+    expect(await log.trim(1)).toBe(1);
+    const byToken = await serve('authorization { token: "of-all" }');
+    await makes({ servers: byToken, credentials: fileOf('token', 'of-all') });
+    const { config, creds } = operatorMode();
+    const byCreds = await serve(config);
+    await makes({ servers: byCreds, credentials: fileOf('user.creds', creds) });
+    await until(reach({ servers: byCreds }), /Authorization Violation/);
+    await until(reach({ servers: byToken.map((url) => url.replace('nats:', 'tls:')) }), /tls/);
+  });
+
+  it('are not asked with a file that holds no credentials', () => {
+    for (const text of ['', 'two words\nand lines', operatorMode().creds.slice(0, 200)]) {
+      const credentials = fileOf('none', text);
+      expect(() => reach({ servers: ['nats://127.0.0.1:1'], credentials })).toThrow(
+        /none: expected a \.creds file of NATS, an NKEY seed, USER:PASSWORD or a token$/,
+      );
+    }
   });
 });
 

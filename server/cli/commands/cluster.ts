@@ -4,29 +4,20 @@ import { defineCommand } from '../command.js';
 import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { count, counted, mebibytes, printJson, printLine } from '../output.js';
 import { onStore } from '../runtime.js';
-import { natsServers } from '../settings.js';
-
-const CLUSTER = {
-  kind: 'text',
-  placeholder: 'URLS',
-  meaning: 'nats://host:port of the servers of NATS JetStream, with commas between',
-  needed: true,
-  variable: 'FATHOM_CLUSTER',
-  read: natsServers,
-} as const;
+import { accessOf, checkAccess, CLUSTER_FLAGS } from '../cluster-settings.js';
 
 export const status = defineCommand({
   about:
     'Lists the nodes of a cluster that answer, how far each has come in the log and by how much it lags, and what the log holds.',
   words: {},
-  flags: { cluster: CLUSTER, json: JSON_OUTPUT },
+  flags: { ...CLUSTER_FLAGS, json: JSON_OUTPUT },
   examples: [
     'fathom cluster status --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222,nats://10.0.0.3:4222',
     'fathom cluster status --cluster nats://127.0.0.1:4222 --json',
   ],
-  run: async ({ cluster, json }) => {
+  run: async ({ json, ...access }) => {
     const { clusterStatus } = await import('../../../storage/log/cluster.js');
-    const { log, nodes } = await withLog(cluster, clusterStatus);
+    const { log, nodes } = await withLog(access, clusterStatus);
     if (json) {
       printJson({
         log: { first: log.first, last: log.last, bytes: log.bytes, replicas: log.replicas },
@@ -51,7 +42,7 @@ export const trim = defineCommand({
     "Frees the entries of a cluster's log up to a position that a backup covers: nodes that have not come so far need a newer backup then.",
   words: {},
   flags: {
-    cluster: CLUSTER,
+    ...CLUSTER_FLAGS,
     to: {
       kind: 'text',
       placeholder: 'POSITION',
@@ -65,9 +56,9 @@ export const trim = defineCommand({
     'fathom cluster trim --to 5000 --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222',
     'fathom cluster trim --to 5000 --cluster nats://127.0.0.1:4222 --json',
   ],
-  run: async ({ cluster, to, json }) => {
+  run: async ({ to, json, ...access }) => {
     const { trimLog } = await import('../../../storage/log/cluster.js');
-    const freed = await withLog(cluster, (log) => trimLog(log, to));
+    const freed = await withLog(access, (log) => trimLog(log, to));
     if (json) printJson({ to, freed });
     else
       printLine(`freed ${counted(freed, 'position')}; the log begins behind position ${count(to)}`);
@@ -89,11 +80,12 @@ export const leave = defineCommand({
 });
 
 async function withLog<T>(
-  servers: readonly string[],
+  access: Parameters<typeof accessOf>[0],
   body: (log: JetStreamLog) => Promise<T>,
 ): Promise<T> {
+  checkAccess(access);
   const { JetStreamLog } = await import('../../../storage/log/jetstream.js');
-  const log = new JetStreamLog({ servers, name: 'fathom cluster', replicas: 1 });
+  const log = new JetStreamLog({ ...accessOf(access), name: 'fathom cluster', replicas: 1 });
   try {
     return await body(log);
   } finally {

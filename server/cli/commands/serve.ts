@@ -262,7 +262,7 @@ export async function startService(
 
 /** Begins to follow the cluster's log. What it needs is loaded only here. */
 async function startNode(
-  { servers, node: name, replicas }: NonNullable<ServeOptions['cluster']>,
+  { access, node: name, replicas }: NonNullable<ServeOptions['cluster']>,
   store: Store,
   metrics: Metrics,
   log: Log,
@@ -275,7 +275,7 @@ async function startNode(
   ]);
   await store.usage.countAs(name);
   const { published, applied } = metrics.logTimes();
-  const journal = new JetStreamLog({ servers, replicas, name: `fathom ${name}` });
+  const journal = new JetStreamLog({ ...access, replicas, name: `fathom ${name}` });
   const node = new LogNode({
     ...{ store, name, version: VERSION },
     log: journal,

@@ -1,0 +1,165 @@
+/** The settings of a node of a cluster, and how they say to reach the servers of its log. */
+import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { UsageError } from '../../storage/errors.js';
+import type { NatsAccess } from '../../storage/log/connection.js';
+import { variableOf } from './effective-settings.js';
+import { wholeNumber } from './flags.js';
+
+const NODE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+/** What JetStream takes. */
+const MAX_REPLICAS = 5;
+/** Three of them agree while one is missing. */
+const USUAL_REPLICAS = 3;
+const SERVERS = 'nats://host:port, or tls://host:port, of the servers of NATS JetStream';
+
+const FILES = {
+  'cluster-credentials': file(
+    'what these servers ask for: a .creds file, the seed of an NKEY, USER:PASSWORD or a token',
+    'none given',
+  ),
+  'cluster-ca': file('certificates that vouch for tls:// servers, in PEM', "those of Node's"),
+  'cluster-cert': file('the certificate that tls:// servers ask for, in PEM', 'none given'),
+  'cluster-key': file('the key of that certificate, in PEM', 'none given'),
+} as const;
+
+export const CLUSTER_SETTINGS = {
+  cluster: {
+    kind: 'text',
+    placeholder: 'URLS',
+    meaning: `makes the server a node of a cluster: ${SERVERS} whose log it follows, with commas between`,
+    default: 'off',
+    fallback: null,
+    read: natsServers,
+  },
+  node: {
+    kind: 'text',
+    placeholder: 'NAME',
+    meaning: `the node's name, which no other node has; goes with --cluster`,
+    default: 'none given',
+    fallback: null,
+    read: nodeName,
+  },
+  'cluster-replicas': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: `servers that keep a copy of each entry of the log, 1 to ${MAX_REPLICAS}; counts where the node makes the log`,
+    default: '3 with three servers or more, else 1',
+    fallback: null,
+    read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_REPLICAS),
+  },
+  ...FILES,
+} as const;
+
+/** The flags of the commands that speak with the servers themselves. */
+export const CLUSTER_FLAGS = {
+  cluster: {
+    kind: 'text',
+    placeholder: 'URLS',
+    meaning: `${SERVERS}, with commas between`,
+    needed: true,
+    variable: variableOf('cluster'),
+    read: natsServers,
+  },
+  'cluster-credentials': withVariable('cluster-credentials'),
+  'cluster-ca': withVariable('cluster-ca'),
+  'cluster-cert': withVariable('cluster-cert'),
+  'cluster-key': withVariable('cluster-key'),
+} as const;
+
+type FileName = keyof typeof FILES;
+/** The settings' values; null or undefined where they are not given. */
+type AccessValues = { cluster: readonly string[] | null } & {
+  [N in FileName]?: string | null | undefined;
+};
+type ClusterValues = AccessValues & { node: string | null; 'cluster-replicas': number | null };
+
+/** What a server needs to be a node of a cluster; null: it is none. */
+export function clusterOf(
+  values: ClusterValues,
+): { access: NatsAccess; node: string; replicas: number } | null {
+  const { cluster, node } = values;
+  if (cluster === null || node === null) return null;
+  const usual = cluster.length >= USUAL_REPLICAS ? USUAL_REPLICAS : 1;
+  return { access: accessOf(values), node, replicas: values['cluster-replicas'] ?? usual };
+}
+
+export function accessOf(values: AccessValues): NatsAccess {
+  return {
+    servers: values.cluster ?? [],
+    credentials: values['cluster-credentials'] ?? null,
+    ca: values['cluster-ca'] ?? null,
+    cert: values['cluster-cert'] ?? null,
+    key: values['cluster-key'] ?? null,
+  };
+}
+
+/**
+ * @param from where each setting was given; by default as a flag
+ * @throws UsageError if the settings contradict one another
+ */
+export function checkAccess(
+  values: AccessValues,
+  from = (name: FileName): string => `--${name}`,
+): void {
+  const { cluster } = values;
+  const given = (Object.keys(FILES) as FileName[]).filter((name) => values[name]);
+  for (const name of given) {
+    if (cluster === null) throw new UsageError(`${from(name)}: goes with --cluster alone`);
+    const isOfTls = name !== 'cluster-credentials';
+    if (isOfTls && !cluster[0].startsWith('tls:')) {
+      throw new UsageError(`${from(name)}: goes with servers as tls://host:port`);
+    }
+  }
+  const pair = given.filter((name) => name === 'cluster-cert' || name === 'cluster-key');
+  if (pair.length !== 1) return;
+  const other = pair[0] === 'cluster-cert' ? '--cluster-key' : '--cluster-cert';
+  throw new UsageError(`${from(pair[0])}: goes with ${other}`);
+}
+
+/** @throws UsageError */
+function natsServers(text: string, from: string): readonly string[] {
+  const servers = text.split(',').map((item) => item.trim());
+  // What stands before it may be a password, which no error repeats.
+  if (text.includes('@')) {
+    throw new UsageError(
+      `${from}: expected servers as nats://host:port: a user, password or token goes into the file that --cluster-credentials names`,
+    );
+  }
+  const wrong = servers.find(
+    (item) => !/^(nats|tls):\/\/[^/\s]+$/.test(item) || !URL.canParse(item),
+  );
+  if (wrong !== undefined) {
+    throw new UsageError(
+      `${from}: expected servers as nats://host:port or tls://host:port with commas between, not '${wrong}'`,
+    );
+  }
+  const [first] = servers;
+  const other = servers.find((item) => item.slice(0, 4) !== first.slice(0, 4));
+  if (other === undefined) return servers;
+  throw new UsageError(`${from}: expected all servers as tls://host:port, or none`);
+}
+
+function nodeName(text: string, from: string): string {
+  if (NODE_NAME.test(text)) return text;
+  throw new UsageError(`${from}: expected 1 to 64 of A-Z, a-z, 0-9, - and _, not '${text}'`);
+}
+
+function file(meaning: string, byDefault: string) {
+  const shown = { placeholder: 'FILE', meaning: `file with ${meaning}`, default: byDefault };
+  return { kind: 'text', ...shown, fallback: null, read: readableFile } as const;
+}
+
+/** @throws UsageError */
+function readableFile(name: string, from: string): string {
+  try {
+    closeSync(openSync(name, 'r'));
+  } catch (error) {
+    throw new UsageError(`${from}: ${name} cannot be read: ${(error as Error).message}`);
+  }
+  return path.resolve(name);
+}
+
+function withVariable<N extends FileName>(name: N) {
+  return { ...FILES[name], variable: variableOf(name) };
+}
