@@ -1,6 +1,6 @@
 /** What a store holds, by the names of its rows, and how that differs from what it should. */
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
-import { TIER_LENGTH_S, TIERS } from '../../compute/market.js';
+import { type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { SegmentGoneError } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
@@ -96,22 +96,31 @@ export function after(rows: Rows, { brings }: Operation): Map<string, number> {
  * @param found where it was cut short: the rows that are there
  */
 export function afterRetention(rows: Rows, beforeS: number, found?: Rows): Map<string, number> {
-  const left = new Map(rows);
-  for (const address of TOKENS) {
+  return TOKENS.reduce<Map<string, number>>((left, address) => {
     const reached = found === undefined ? beforeS : (rawTimes(found, address)[0] ?? beforeS);
-    const times = rawTimes(rows, address);
-    for (const [i, t] of times.entries()) {
-      if (t >= Math.min(reached, beforeS)) break;
-      const name = depthRow(address, t);
-      for (const tier of ['15m', '1h'] as const) {
-        const lengthS = TIER_LENGTH_S[tier];
-        const end = Math.ceil(t / lengthS) * lengthS;
-        const made = depthRow(address, end, tier);
-        const isNewest = i + 1 === times.length || times[i + 1] > end;
-        if (isNewest && !rows.has(made)) left.set(made, rows.get(name) as number);
-      }
-      left.delete(name);
+    return retired(left, address, Math.min(reached, beforeS), ['15m', '1h']);
+  }, new Map(rows));
+}
+
+/** The rows once a token's raw depth before a time is gone, of which coarser snapshots were made. */
+export function retired(
+  rows: Rows,
+  address: string,
+  beforeS: number,
+  made: readonly Tier[],
+): Map<string, number> {
+  const left = new Map(rows);
+  const times = rawTimes(rows, address);
+  for (const [i, t] of times.entries()) {
+    if (t >= beforeS) break;
+    const name = depthRow(address, t);
+    for (const tier of made) {
+      const end = Math.ceil(t / TIER_LENGTH_S[tier]) * TIER_LENGTH_S[tier];
+      const coarse = depthRow(address, end, tier);
+      const isNewest = i + 1 === times.length || times[i + 1] > end;
+      if (isNewest && !rows.has(coarse)) left.set(coarse, rows.get(name) as number);
     }
+    left.delete(name);
   }
   return left;
 }

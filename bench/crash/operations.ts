@@ -7,6 +7,7 @@ import { backupStore } from '../../storage/backup.js';
 import { pruneDepth, shrinkStore } from '../../storage/delete.js';
 import { type Dataset, DATASETS } from '../../storage/ingest/datasets.js';
 import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
+import { wallMs } from '../../storage/wall-clock.js';
 import { botAddress } from '../data/bots.js';
 
 /** By the name of a stored row, the number of the file that brought it. */
@@ -20,7 +21,8 @@ export type Operation = { number: number; brings: ReadonlyMap<string, number | n
   | { kind: 'backup'; out: string }
 );
 
-export const HOUR = 498_600;
+/** The hour that has begun: of data that is older, retention and boards leave out much. */
+export const HOUR = Math.floor(wallMs() / 3_600_000);
 const HOUR_S = 3600;
 export const TOKENS = Array.from({ length: 4 }, (_, i) => botAddress(i));
 /** Times of a token's snapshots, a minute apart. */

@@ -6,8 +6,7 @@ import { startBenchServer } from '../http/server.js';
 import { machineFacts, revision } from '../machine.js';
 import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
-import { fillStore, openStore } from '../store.js';
-import { fillBots } from './collector.js';
+import { fillForLoad } from './fill.js';
 import {
   FLOOD_COLUMNS,
   FLOODS,
@@ -66,7 +65,7 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
   try {
     tell('filling');
     const place = { directory: data.path, folder: files.path };
-    const key = await fill(place, options, filledS);
+    const key = await fillForLoad(place, options, filledS);
     const server = await startBenchServer(data.path, nowS, {
       probeLoop: true,
       smoke: options.smoke,
@@ -100,21 +99,6 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
     await data.remove();
     await files.remove();
   }
-}
-
-/** @returns a key without limits */
-async function fill(
-  place: { directory: string; folder: string },
-  { pageTokens, botTokens }: HttpBenchOptions,
-  fromS: number,
-): Promise<string> {
-  const store = await openStore(place.directory);
-  await fillStore(store, PAGE_A, pageTokens);
-  const unlimited = { requestsPerMinute: Infinity, monthlyQuota: Infinity };
-  const { key } = await store.createKey({ tier: 'enterprise', name: 'bench', ...unlimited });
-  await store.close();
-  await fillBots({ ...place, tokens: botTokens, fromS });
-  return key;
 }
 
 const isFlood = (name: string): name is FloodName => Object.hasOwn(FLOODS, name);

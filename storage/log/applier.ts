@@ -26,7 +26,15 @@ export interface ApplierOptions {
 }
 
 /** The node cannot follow the log any more, and says why. */
-export class StoppedError extends Error {}
+export class StoppedError extends Error {
+  /** @param mayPass whether the node looks again: what it lacks may come back */
+  constructor(
+    message: string,
+    readonly mayPass = false,
+  ) {
+    super(message);
+  }
+}
 
 export class Applier {
   /** Entries up to this position could not be applied together. */

@@ -157,7 +157,9 @@ export class JetStreamLog {
       } catch (error) {
         if (error instanceof JetStreamApiError) {
           if (error.code === WRONG_LAST_SEQUENCE) throw new LogMovedError(error.message);
-          throw new LogAwayError(`JetStream refused it: ${error.message}; nothing was stored`);
+          // An attempt before, whose answer was lost, may have been taken.
+          if (!isUnknown)
+            throw new LogAwayError(`JetStream refused it: ${error.message}; nothing was stored`);
         }
         isUnknown ||= !isNoResponders(error);
       }

@@ -157,8 +157,10 @@ export class LogNode {
       try {
         await this.session();
       } catch (error) {
-        if (error instanceof StoppedError) return this.stop(error.message);
-        if (!signal.aborted) this.options.onError(error);
+        if (error instanceof StoppedError) {
+          this.stop(error.message);
+          if (!error.mayPass) return;
+        } else if (!signal.aborted) this.options.onError(error);
       }
       restMs = this.position > before ? RETRY_MS[0] : Math.min(2 * restMs, RETRY_MS[1]);
       await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
@@ -166,6 +168,7 @@ export class LogNode {
   }
 
   private stop(why: string): void {
+    if (this.why === why) return;
     this.why = why;
     this.options.onStopped(why);
     this.publisher.fail(new StoreUnavailableError(`this node follows its log no longer: ${why}`));
@@ -174,6 +177,7 @@ export class LogNode {
   /** Follows the log until the connection, or the log itself, is in doubt. */
   private async session(): Promise<void> {
     const from = await this.start(await this.poll());
+    this.why = null;
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.ending.signal]);
     const polling = this.pollUntil(signal).finally(() => stop.abort());
@@ -247,11 +251,13 @@ export class LogNode {
     if (mark.logId !== id) {
       throw new StoppedError('this is another log than the one that the store has followed');
     }
-    if (last < position) {
+    const found = first <= position && last >= position ? await log.idAt(position) : entryId;
+    // A server that lags behind the others may answer, and lack what it is asked for.
+    if (last < position || found === null) {
       this.shortSinceMs ??= performance.now();
-      const text = `the log ends at entry ${last}, and this node has applied ${position}`;
+      const text = `the log ends at entry ${Math.min(last, position - 1)}, and this node has applied ${position}`;
       if (performance.now() - this.shortSinceMs < shortForMs) throw new Error(text);
-      throw new StoppedError(`${text}: docs/cluster.md has the way back`);
+      throw new StoppedError(`${text}: docs/cluster.md has the way back`, true);
     }
     this.shortSinceMs = null;
     if (first > position + 1) {
@@ -259,7 +265,7 @@ export class LogNode {
         `the log begins at entry ${first}, and this node has applied ${position}: begin with a newer backup`,
       );
     }
-    if (first <= position && (await log.idAt(position)) !== entryId) {
+    if (found !== entryId) {
       throw new StoppedError(
         `the log's entry ${position} is another one than this node has applied`,
       );

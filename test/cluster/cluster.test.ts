@@ -6,27 +6,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IssuedKey } from '../../storage/contract.js';
 import { NodeProcess } from '../support/cluster.js';
+import { fathomClient } from '../../client/index.js';
+import { HOUR } from '../../bench/crash/operations.js';
 import { freePorts, hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
-import { binance, commitDelete, commitRows, MINT, orca, snapshot } from '../support/stores.js';
+import { commitRows, commitTokens, MINT, snapshot } from '../support/stores.js';
+import { sharedPool } from '../support/pool.js';
+import { expectAcknowledged, expectLadders, expectStored } from './expected.js';
+import { RandomChanges } from './random-changes.js';
+import { Reference } from './reference.js';
+import { expectSameReplies } from './same-replies.js';
 
-/** For a longer run: FATHOM_CLUSTER_STEPS=500. */
-const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 14);
+/** Changes of the model test; for a longer run: FATHOM_CLUSTER_STEPS=500. */
+const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 40);
 const SEED = Number(process.env.FATHOM_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Who makes changes at once. */
+const ACTORS = 3;
 const HAPROXY = programOf('haproxy');
-const T0 = 1_794_000_000;
 const KEY = { name: null, requestsPerMinute: Infinity, monthlyQuota: null };
-
-/** What the log has to hold of a snapshot's time. */
-type Fate = 'there' | 'gone' | 'unknown';
+/** Retention and prunes meet the same snapshots. */
+const ENVIRONMENT = { FATHOM_RETENTION: '{"raw":"5h"}' };
 
 if (!hasNats) console.warn('nats-server is not installed: tests of several nodes are skipped');
-
-let seed = SEED;
-/** A whole number below a bound. */
-function draw(below: number): number {
-  seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
-  return Math.floor((seed / 2 ** 31) * below);
-}
 
 describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
   let servers: NatsServers;
@@ -36,7 +36,9 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
   beforeAll(async () => {
     if (!hasNats) return;
     servers = await NatsServers.start(3);
-    nodes = await Promise.all(['a', 'b', 'c'].map((name) => NodeProcess.start(name, servers.urls)));
+    nodes = await Promise.all(
+      ['a', 'b', 'c'].map((name) => NodeProcess.start(name, servers.urls, ENVIRONMENT)),
+    );
     await Promise.all(nodes.map((node) => node.ready(1)));
     key = await nodes[0].command((store) => store.createKey({ ...KEY, tier: 'enterprise' }));
   });
@@ -52,118 +54,66 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
     return position;
   };
 
-  it('lose nothing that was acknowledged, apply nothing twice, and show the same, whatever is killed', async () => {
-    /** By time of the first of the two snapshots of a change. */
-    const fates = new Map<number, Fate>();
-    const keys = new Map<string, 'live' | 'revoked' | 'unknown'>();
-    const texts = new Map<string, string>();
-    let acknowledged = 0;
+  /** What can be away: how it goes, and how it comes back. */
+  const absences = (which: number): [go: () => void | Promise<void>, back: () => void][] => [
+    [() => nodes[which].kill(), () => nodes[which].start()],
+    [() => nodes[which].pause(true), () => nodes[which].pause(false)],
+    [() => servers.kill(which), () => servers.start(which)],
+    [() => servers.pause(which, true), () => servers.pause(which, false)],
+  ];
 
-    const change = async (step: number, node: NodeProcess): Promise<void> => {
-      const known = [...fates].filter(([, fate]) => fate === 'there').map(([t]) => t);
-      const kind = draw(10);
-      const t = T0 + step * 1000;
-      if (kind < 7 || known.length < 3) {
-        fates.set(t, 'unknown');
-        const rows = [
-          snapshot(t, [orca([[draw(9), 1 + step, 2]])]),
-          snapshot(t + 60, [binance([[1, step, 3]])]),
-        ];
-        await node.command((store) =>
-          commitRows(store, rows, { mode: kind % 2 === 0 ? 'merge' : 'replace' }),
-        );
-        fates.set(t, 'there');
-      } else if (kind < 9) {
-        const gone = known[draw(known.length)];
-        fates.set(gone, 'unknown');
-        const what = { address: MINT, fromS: gone, toS: gone + 61 };
-        await node.command((store) => commitDelete(store, what));
-        fates.set(gone, 'gone');
-      } else {
-        const issued = await node.command((s) => s.createKey({ ...KEY, tier: 'premium' }));
-        texts.set(issued.id, issued.key);
-        keys.set(issued.id, 'live');
-        if (draw(2) === 0) {
-          keys.set(issued.id, 'unknown');
-          await node.command((store) => store.revokeKey(issued.id));
-          keys.set(issued.id, 'revoked');
-        }
+  it(
+    'lose nothing that was acknowledged, apply nothing twice, and show the same, whatever is killed',
+    { timeout: 120_000 + STEPS * 2000 },
+    async () => {
+      const changes = new RandomChanges(SEED, await sharedPool(2));
+      let isDisturbed = true;
+      const goesOn = (): boolean => changes.made < STEPS || isDisturbed;
+      const acting = Promise.all(Array.from({ length: ACTORS }, () => changes.act(nodes, goesOn)));
+      // Each kind once; a longer run goes on, and takes two at once: JetStream has no quorum meanwhile.
+      for (let round = 0; round < 4 || changes.made < STEPS; round++) {
+        const which = changes.below(3);
+        const gone = [absences(which)[round % 4]];
+        if (round % 3 === 2) gone.push(absences((which + 1) % 3)[changes.below(4)]);
+        await sleep(100 + changes.below(300));
+        for (const [go] of gone) await go();
+        await sleep(300 + changes.below(round < 4 ? 1200 : 6000));
+        for (const [, back] of gone) back();
       }
-      acknowledged++;
-    };
+      isDisturbed = false;
+      await acting;
+      await together();
 
-    const missing = new Map<number, () => void>();
-    for (let step = 0; step < STEPS; step++) {
-      for (const [at, back] of [...missing]) {
-        if (at > step) continue;
-        missing.delete(at);
-        back();
-      }
-      const index = draw(3);
-      const running = change(step, nodes[index]).catch(() => undefined);
-      // One thing at a time is away: the log goes on with two of its servers.
-      if (step % 5 === 3 && missing.size === 0) {
-        await sleep(draw(30));
-        const [what, which] = [draw(4), draw(3)];
-        if (what === 0) await nodes[which].kill();
-        if (what === 1) nodes[which].pause(true);
-        if (what === 2) await servers.kill(which);
-        if (what === 3) servers.pause(which, true);
-        missing.set(step + 3, () => {
-          if (what === 0) nodes[which].start();
-          if (what === 1) nodes[which].pause(false);
-          if (what === 2) servers.start(which);
-          if (what === 3) servers.pause(which, false);
-        });
-      }
-      await Promise.race([running, sleep(1500)]);
-    }
-    for (const back of missing.values()) back();
-    // What was still on its way when its node was killed or stopped.
-    await sleep(500);
-    const position = await together();
-
-    expect(acknowledged, `seed ${SEED}`).toBeGreaterThan(STEPS / 3);
-    const page = `/replay/${MINT}?from=${T0}&to=${T0 + STEPS * 1000 + 100}`;
-    const pages = await Promise.all(
-      nodes.map(async (node) => {
-        const reply = await node.get(page, key.key);
-        expect(Number(reply.headers.get('x-fathom-position'))).toBeGreaterThanOrEqual(position);
-        return { tag: reply.headers.get('etag'), text: await reply.text() };
-      }),
-    );
-    expect(pages[1], `seed ${SEED}`).toEqual(pages[0]);
-    expect(pages[2], `seed ${SEED}`).toEqual(pages[0]);
-    const { snapshots } = JSON.parse(pages[0].text) as { snapshots: { t: number }[] };
-    const times = new Set(snapshots.map(({ t }) => t));
-    expect(times.size).toBe(snapshots.length);
-    for (const [t, fate] of fates) {
-      // Whole or not at all.
-      expect([t, times.has(t + 60)], `seed ${SEED}`).toEqual([t, times.has(t)]);
-      if (fate !== 'unknown')
-        expect([t, times.has(t)], `seed ${SEED}`).toEqual([t, fate === 'there']);
-    }
-    for (const [id, fate] of keys) {
-      const replies = await Promise.all(nodes.map((one) => one.get('/usage', texts.get(id) ?? '')));
-      const statuses = new Set(replies.map(({ status }) => status));
-      expect(statuses.size, `seed ${SEED}`).toBe(1);
-      if (fate !== 'unknown')
-        expect(statuses, `seed ${SEED}`).toContain(fate === 'live' ? 200 : 401);
-    }
-  });
+      const reference = await Reference.read(servers.urls, changes.files);
+      const tally = changes.tally();
+      console.info(`seed ${SEED}: ${JSON.stringify({ ...tally, log: reference.kinds })}`);
+      await expectSameReplies(nodes, key.key);
+      await expectAcknowledged(changes, reference, nodes);
+      await expectLadders(reference, nodes[2], key.key);
+      await expectStored(changes, servers.urls, nodes);
+      changes.remove();
+    },
+  );
 
   it('count calls together within 2 s', async () => {
     await together();
-    for (const node of nodes) await node.get('/top-scores', key.key);
+    const own = await nodes[0].command((s) => s.createKey({ ...KEY, tier: 'enterprise' }));
+    await together();
+    for (const node of nodes) {
+      for (let i = 0; i < 20; i++) await node.get('/top-scores', own.key);
+    }
+    const expectCounted = async (): Promise<void> => {
+      const usages = await Promise.all(
+        nodes.map(async (node) => (await node.get('/usage', own.key)).json()),
+      );
+      const [{ used, days }] = usages as { used: number; days: { requests: number }[] }[];
+      expect(used).toBe(60);
+      expect(days.reduce((sum, { requests }) => sum + requests, 0)).toBe(used);
+      expect(usages[1]).toEqual(usages[0]);
+      expect(usages[2]).toEqual(usages[0]);
+    };
     await sleep(2000);
-    const usages = await Promise.all(
-      nodes.map(async (node) => (await node.get('/usage', key.key)).json()),
-    );
-    const [{ used, days }] = usages as { used: number; days: { requests: number }[] }[];
-    expect(used).toBeGreaterThanOrEqual(6);
-    expect(days.reduce((sum, { requests }) => sum + requests, 0)).toBe(used);
-    expect(usages[1]).toEqual(usages[0]);
-    expect(usages[2]).toEqual(usages[0]);
+    await expectCounted();
   });
 
   it.skipIf(HAPROXY === null)(
@@ -183,38 +133,56 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
       writeFileSync(file, ours);
       const haproxy = spawn(HAPROXY ?? '', ['-db', '-f', file], { stdio: 'ignore' });
       try {
-        const url = `http://127.0.0.1:${port}/api/v1`;
-        const headers = { 'x-api-key': key.key };
-        /** The times that it had to be sent. */
-        const ask = async (query: string): Promise<number> => {
-          for (let times = 1; ; times++) {
-            const reply = await fetch(`${url}${query}`, { headers }).catch(() => null);
-            const text = await reply?.text().catch(() => null);
-            if (reply?.status === 200 && typeof text === 'string') return times;
-            if (times === 20) throw new Error(`${query}: ${reply?.status} ${text}`);
-            await sleep(100);
-          }
-        };
-        await ask('/top-scores');
+        const url = `http://127.0.0.1:${port}`;
+        // Two pages, which retention leaves alone.
+        const [t0, count] = [(HOUR - 3) * 3600, 360];
+        const rows = Array.from({ length: count }, (_, i) => snapshot(t0 + 30 * i));
+        await nodes[0].command((store) => commitRows(store, rows));
+        await nodes[0].command((store) => commitTokens(store, [{ symbol: 'A', coverage: 'full' }]));
+        await together();
+        const keys = await Promise.all(
+          Array.from({ length: 6 }, async () =>
+            nodes[0].command((store) => store.createKey({ ...KEY, tier: 'enterprise' })),
+          ),
+        );
+        await together();
         let isOver = false;
-        let asked = 0;
-        const clients = Array.from({ length: 4 }, async (_, i) => {
+        const done = { pages: 0, scores: 0 };
+        const clients = keys.map(async (one, i) => {
+          const client = fathomClient({ url, key: one.key });
           while (!isOver) {
-            const page = `/replay/${MINT}?from=${T0}&to=${T0 + 50_000 + (asked % 100)}`;
-            await ask(i % 2 === 0 ? page : `/score/${MINT}`);
-            asked++;
-            await sleep(20);
+            if (i % 2 === 0) {
+              const score = await client.getScore({ address: MINT });
+              expect(score).toMatchObject({ address: MINT, symbol: 'A' });
+              done.scores++;
+              await sleep(10);
+            } else {
+              let seen = 0;
+              const window = { from: t0, to: t0 + 30 * count };
+              for await (const { snapshots } of client.replay(MINT, window)) {
+                seen += snapshots.length;
+                done.pages++;
+              }
+              expect(seen).toBe(count);
+            }
           }
         });
-        await sleep(400);
-        await nodes[1].kill();
-        await sleep(800);
-        nodes[1].start();
-        await nodes[1].ready();
-        await sleep(400);
-        isOver = true;
-        await Promise.all(clients);
-        expect(asked).toBeGreaterThan(100);
+        const someMore = async (): Promise<void> => {
+          const { pages, scores } = done;
+          while (!isOver && (done.pages < pages + 20 || done.scores < scores + 50)) await sleep(20);
+        };
+        const working = Promise.all(clients);
+        const disturbing = (async () => {
+          await someMore();
+          const served = await Promise.all(nodes.map(servedBy));
+          const busiest = nodes[served.indexOf(Math.max(...served))];
+          await busiest.kill();
+          await someMore();
+          busiest.start();
+          await busiest.ready();
+          await someMore();
+        })().finally(() => (isOver = true));
+        await Promise.all([working.finally(() => (isOver = true)), disturbing]);
       } finally {
         haproxy.kill('SIGKILL');
         rmSync(folder, { recursive: true });
@@ -222,3 +190,10 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
     },
   );
 });
+
+/** Replies of the API that a node has given. */
+async function servedBy(node: NodeProcess): Promise<number> {
+  const metrics = await (await fetch(`${node.url}/metrics`)).text();
+  const counts = metrics.matchAll(/^fathom_http_requests_total\{.*\} (\d+)$/gm);
+  return [...counts].reduce((sum, [, value]) => sum + Number(value), 0);
+}

@@ -295,6 +295,45 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(a.stopped).toMatch(/the log ends at entry 0, and this node has applied 5/);
   });
 
+  it('wait for a log that lacks what they have applied, and go on when it is whole again', async () => {
+    const [a, b] = await pair();
+    await commitRows(a.commands, [snapshot(T0)]);
+    await b.reached(2);
+    const [, directory] = directories;
+    await close(b);
+    const again = await open('b', directory);
+    const idAt = again.log.idAt.bind(again.log);
+    // As a server that lags behind the others answers.
+    again.log.idAt = () => Promise.resolve(null);
+    await again.until(() => again.stopped !== null);
+    expect(again.stopped).toMatch(/the log ends at entry 1, and this node has applied 2/);
+    await expect(again.node.checkFollowing()).rejects.toThrow(/has the way back/);
+    again.log.idAt = idAt;
+    await commitRows(a.commands, [snapshot(T0 + 60)]);
+    await again.until(() => again.node.position === 3);
+    await again.node.checkFollowing();
+    expect(await seen(again.store, MINT)).toEqual(await seen(a.store, MINT));
+  });
+
+  it('do not call refused what an attempt before may have brought into the log', async () => {
+    const [a] = await pair();
+    const { client, manager } = await a.log['open']();
+    const publish = client.publish.bind(client);
+    let attempts = 0;
+    client.publish = async (...request) => {
+      attempts++;
+      if (attempts === 2) await manager.streams.info('none');
+      const published = await publish(...request);
+      if (attempts === 1) throw new Error('timeout');
+      return published;
+    };
+    const of = { chain: 'mainchain', address: MINT } as const;
+    const cutoffs = { raw: 0, '15m': 0, '1h': 0 };
+    const entry = packEntry({ kind: 'retirement', token: of, cutoffs, made: [] });
+    const published = await a.log.publish('keys', entry, 'one');
+    expect([attempts, published]).toEqual([3, { position: 2, isDuplicate: true }]);
+  });
+
   it('take no store whose data the log does not know, and none that misses what it began with', async () => {
     const directory = new DataDirectory();
     const filled = await openStore(directory.path);

@@ -17,11 +17,16 @@ export class NodeProcess {
     readonly name: string,
     private readonly servers: readonly string[],
     private readonly port: number,
+    private readonly environment: Record<string, string>,
   ) {}
 
-  static async start(name: string, servers: readonly string[]): Promise<NodeProcess> {
+  static async start(
+    name: string,
+    servers: readonly string[],
+    environment: Record<string, string> = {},
+  ): Promise<NodeProcess> {
     const [port] = await freePorts(1);
-    const node = new NodeProcess(name, servers, port);
+    const node = new NodeProcess(name, servers, port, environment);
     node.start();
     return node;
   }
@@ -32,8 +37,20 @@ export class NodeProcess {
 
   start(): void {
     const words = ['serve', '--data', this.directory.path, '--port', String(this.port)];
-    words.push('--threads', '1', '--cluster', this.servers.join(','), '--node', this.name);
-    this.child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+    words.push(
+      '--log-level',
+      'warn',
+      '--threads',
+      '1',
+      '--cluster',
+      this.servers.join(','),
+      '--node',
+      this.name,
+    );
+    this.child = spawn(process.execPath, [MAIN, ...words], {
+      env: { ...process.env, ...this.environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     this.child.stderr?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
   }
 
@@ -59,12 +76,15 @@ export class NodeProcess {
 
   /** Waits until it is ready, at a position or behind it. */
   async ready(position = 0): Promise<number> {
+    let said: Awaited<ReturnType<NodeProcess['readiness']>> = null;
     for (let i = 0; i < 600; i++) {
-      const said = await this.readiness();
+      said = await this.readiness();
       if (said?.status === 'ready' && said.position >= position) return said.position;
       await sleep(100);
     }
-    throw new Error(`${this.name} is not ready:\n${this.output.slice(-2000)}`);
+    throw new Error(
+      `${this.name} is not ready: ${JSON.stringify(said)}\n${this.output.slice(-2000)}`,
+    );
   }
 
   /** Runs `body` with the store as a command has it. */
@@ -79,8 +99,8 @@ export class NodeProcess {
     }
   }
 
-  get(path: string, key: string): Promise<Response> {
-    return fetch(`${this.url}/api/v1${path}`, { headers: { 'x-api-key': key } });
+  get(path: string, key: string, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(`${this.url}/api/v1${path}`, { headers: { 'x-api-key': key, ...headers } });
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,162 @@
+/** A collector's commits: what each takes on a single machine and on a node. */
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SnapshotRun } from '../../compute/segment/run.js';
+import { describeSegment } from '../../compute/segment/segment.js';
+import { BUNDLE_VERSION, BundleWriter } from '../../storage/bundle.js';
+import type { CommitReport } from '../../storage/contract.js';
+import { JetStreamLog } from '../../storage/log/jetstream.js';
+import { LogNode } from '../../storage/log/node.js';
+import type { Store } from '../../storage/store.js';
+import { tell } from '../program.js';
+import { aligned, figure } from '../report.js';
+import { openStore } from '../store.js';
+import { NatsServers } from './nats.js';
+import type { ClusterOptions } from './options.js';
+
+const CELLS = 347;
+const MARKETS = 12;
+const T0 = 1_794_000_000;
+
+interface Quantiles {
+  p50: number;
+  p99: number;
+}
+
+export interface CommitsResult {
+  servers: number;
+  /** Of a commit by itself, on a single machine and on a node in turn. */
+  singleMs: Quantiles;
+  nodeMs: Quantiles;
+  /** What of it the log's acknowledgement took, and applying it. */
+  publishMs: Quantiles;
+  applyMs: Quantiles;
+  logBytesASnapshot: number;
+  /** Of another node, which begins when all is in the log. */
+  catchUp: { entriesPerS: number; snapshotsPerS: number; cellsPerS: number };
+}
+
+/** Commits of a collector, on a single machine and on a node by turns; then another node catches up. */
+export async function measureCommits(
+  options: ClusterOptions,
+  root: string,
+  count: 1 | 3,
+): Promise<CommitsResult> {
+  const servers = await NatsServers.start(count);
+  const single = await openStore(path.join(root, `${count}-single`));
+  const nodes: { store: Store; log: JetStreamLog; node: LogNode }[] = [];
+  const publishMs: number[] = [];
+  const applyMs: number[] = [];
+  const open = async (name: string, onApplied: (ms: number) => void) => {
+    const store = await openStore(path.join(root, `${count}-${name}`));
+    const log = new JetStreamLog({ servers: servers.urls, name, replicas: count });
+    const node = new LogNode({
+      ...{ store, log, name, version: 'bench', onApplied },
+      onPublished: (ms) => publishMs.push(ms),
+      onStopped: (why) => tell(why),
+      onError: () => undefined,
+    });
+    nodes.push({ store, log, node });
+    return { store, log, node };
+  };
+  try {
+    const { store, log, node } = await open('a', (ms) => applyMs.push(ms));
+    while (node.position < 1) await sleep(10);
+    const singleMs: number[] = [];
+    const nodeMs: number[] = [];
+    for (let c = 0; c < options.commits; c++) {
+      singleMs.push(await commitOf(options, c, single, (bundle) => single.commit(bundle)));
+      nodeMs.push(await commitOf(options, c, store, (bundle) => node.operations.commit(bundle)));
+    }
+    const state = await log.state();
+    const beganMs = performance.now();
+    const { node: late } = await open('b', () => undefined);
+    while (late.position < node.position) await sleep(5);
+    const perS = options.commits / ((performance.now() - beganMs) / 1000);
+    const { tokens } = options;
+    return {
+      servers: count,
+      singleMs: quantiles(singleMs),
+      nodeMs: quantiles(nodeMs),
+      publishMs: quantiles(publishMs),
+      applyMs: quantiles(applyMs.slice(1)),
+      logBytesASnapshot: Math.round((state?.bytes ?? 0) / options.commits / tokens),
+      catchUp: {
+        entriesPerS: Math.round(perS),
+        snapshotsPerS: Math.round(perS * tokens),
+        cellsPerS: Math.round(perS * tokens * CELLS),
+      },
+    };
+  } finally {
+    for (const { store, node } of nodes) {
+      await node.close();
+      await store.close();
+    }
+    await single.close();
+    await servers.close();
+  }
+}
+
+/** A line for each number of servers. */
+export function commitLines(results: readonly CommitsResult[]): string[] {
+  const columns = ['servers', 'single p50 ms', 'p99', 'node p50 ms', 'p99', 'publish p50', 'p99'];
+  columns.push('apply p50', 'B a snapshot', 'caught up: entries/s', 'snapshots/s');
+  const rows = results.map((one) => [
+    one.servers,
+    ...[one.singleMs, one.nodeMs, one.publishMs].flatMap(({ p50, p99 }) => [p50, p99]),
+    ...[one.applyMs.p50, one.logBytesASnapshot],
+    ...[one.catchUp.entriesPerS, one.catchUp.snapshotsPerS],
+  ]);
+  return aligned([columns, ...rows.map((row) => row.map(figure))], []);
+}
+
+/** @returns the time of the commit of one snapshot of every token */
+async function commitOf(
+  { tokens }: ClusterOptions,
+  index: number,
+  { directory }: Store,
+  commit: (bundle: string) => Promise<CommitReport>,
+): Promise<number> {
+  const markets = Array.from({ length: MARKETS }, (_, i) => ({
+    ...{ source: `venue-${i}`, exchangeType: 'DEX' as const, type: 'onchain_pool' as const },
+    ...{ address: `pool-${i}`, pair: null },
+  }));
+  const bundle = await BundleWriter.create(directory);
+  const header = { version: BUNDLE_VERSION, file: 'bench', mode: 'replace' as const };
+  await bundle.write({ kind: 'header', ...header });
+  for (let token = 0; token < tokens; token++) {
+    const address = `So${String(token).padStart(41, '0').replaceAll('0', 'z')}`;
+    const of = { chain: 'mainchain' as const, address, tier: 'raw' as const, markets };
+    await bundle.write({
+      kind: 'segment',
+      ...of,
+      segment: describeSegment(runOf(address, index, token)),
+    });
+  }
+  await bundle.finish();
+  const beganMs = performance.now();
+  await commit(bundle.name);
+  const tookMs = performance.now() - beganMs;
+  await bundle.discard();
+  return tookMs;
+}
+
+function runOf(address: string, index: number, token: number): SnapshotRun {
+  const cells = Array.from({ length: CELLS }, (_, i) => i);
+  const amount = (i: number): number => 100 + (((i + 1) * 7919 + index * 31 + token) % 900_001);
+  return {
+    ...{ chain: 'mainchain', address, tier: 'raw', t: Uint32Array.of(T0 + index * 60) },
+    ...{ priceUsd: Float64Array.of(2), cellOffsets: Int32Array.of(0, CELLS) },
+    market: Uint16Array.from(cells, (i) => Math.floor((i * MARKETS) / CELLS)),
+    bin: Int16Array.from(cells, (i) => (i % Math.ceil(CELLS / MARKETS)) - 10),
+    supportCents: Uint32Array.from(cells, (i) => (i % 2 === 0 ? amount(i) : 0)),
+    resistanceCents: Uint32Array.from(cells, (i) => (i % 2 === 0 ? 0 : amount(i))),
+  };
+}
+
+function quantiles(times: readonly number[]): Quantiles {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (q: number): number =>
+    Math.round(100 * (sorted[Math.floor(q * (sorted.length - 1))] ?? NaN)) / 100;
+  return { p50: at(0.5), p99: at(0.99) };
+}

@@ -1,0 +1,99 @@
+/** Compares what was acknowledged with the log, and what each node stores with what the log says. */
+import { expect } from 'vitest';
+import { contentsOf, differences } from '../../bench/crash/contents.js';
+import type { NodeProcess } from '../support/cluster.js';
+import { openStore } from '../support/stores.js';
+import type { Outcome, RandomChanges } from './random-changes.js';
+import { LADDER_TOKEN, Reference } from './reference.js';
+import { LADDERS_QUERY } from './same-replies.js';
+
+/** How often what ended so may be in the log and count: at least, and at most. */
+const TIMES: Record<Outcome, [number, number]> = {
+  done: [1, 1],
+  refused: [0, 0],
+  decided: [0, 0],
+  unknown: [0, 1],
+};
+
+/** Every change is in the log as its command was told, and once. */
+export async function expectAcknowledged(
+  { outcomes, prunes, keys, unexpected }: RandomChanges,
+  { counts }: Reference,
+  nodes: readonly NodeProcess[],
+): Promise<void> {
+  expect(unexpected).toEqual([]);
+  for (const [number, outcome] of outcomes) {
+    const name = number < 0 ? `ladder-${-number}` : String(number);
+    const [least, most] = TIMES[outcome];
+    const times = counts.get(name) ?? 0;
+    expect([name, outcome, times >= least && times <= most]).toEqual([name, outcome, true]);
+  }
+  const pruned = new Map<string, [number, number]>();
+  for (const { name, outcome } of prunes) {
+    const [least, most] = pruned.get(name) ?? [0, 0];
+    // An entry that all nodes refused, as of a token that none knows yet, is counted as well.
+    const [own, ownMost] = outcome === 'decided' ? [0, 1] : TIMES[outcome];
+    pruned.set(name, [least + own, most + ownMost]);
+  }
+  for (const [name, [least, most]] of pruned) {
+    const times = counts.get(`prune ${name}`) ?? 0;
+    expect([name, least, most, times >= least && times <= most]).toEqual([name, least, most, true]);
+  }
+  for (const [id, texts] of keys) {
+    expect([id, counts.get(`key ${id}`)]).toEqual([id, 1]);
+    for (const { text, isLive } of texts) {
+      const replies = await Promise.all(nodes.map((node) => node.get('/usage', text)));
+      const statuses = replies.map(({ status }) => status);
+      const [first] = statuses;
+      expect(new Set(statuses)).toEqual(new Set([first]));
+      if (isLive !== null) expect([id, first]).toEqual([id, isLive ? 200 : 401]);
+    }
+  }
+}
+
+/** The merged markets, as a node shows them. */
+export async function expectLadders({ last }: Reference, node: NodeProcess, key: string) {
+  const reply = await node.get(LADDERS_QUERY, key);
+  const page = (await reply.json()) as {
+    markets: { address: string }[];
+    snapshots: { t: number; price_usd: number; market_idx: number[]; support_usd: number[] }[];
+  };
+  const found = page.snapshots.map(
+    ({ t, price_usd: price, market_idx: markets, support_usd: usd }) => {
+      const amounts = markets.map((m, i) => [page.markets[m].address, Math.round(usd[i] * 100)]);
+      return { t, price, amounts: amounts.sort() };
+    },
+  );
+  const expected = Array.from(last.ladders, ([t, { price, amounts }]) => {
+    return { t, price, amounts: [...amounts].sort() };
+  });
+  expect(found).toEqual(expected.sort((a, b) => a.t - b.t));
+}
+
+/** Each node, killed, stores row by row what the log says up to the node's position; so does each backup. */
+export async function expectStored(
+  { backups, files }: RandomChanges,
+  urls: string[],
+  nodes: readonly NodeProcess[],
+): Promise<void> {
+  await Promise.all(nodes.map((node) => node.kill()));
+  const { states } = await Reference.read(urls, files);
+  const stores = nodes.map(({ directory }) => ({ directory: directory.path, position: null }));
+  for (const { directory, position } of [...stores, ...backups]) {
+    const store = await openStore(directory);
+    try {
+      const at = store.mark?.position ?? NaN;
+      expect([directory, at]).toEqual([directory, position ?? at]);
+      const found = new Map([...(await contentsOf(store))].filter(([name]) => isCompared(name)));
+      expect([directory, at, differences(states[at].rows, found)]).toEqual([directory, at, []]);
+    } finally {
+      await store.close();
+    }
+  }
+  for (const node of nodes) node.start();
+}
+
+/** Markets that were merged have a comparison of their own; keys, too. */
+function isCompared(name: string): boolean {
+  return !name.startsWith(`depth ${LADDER_TOKEN} `) && !name.startsWith('revoked ');
+}

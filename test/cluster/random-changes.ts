@@ -1,0 +1,237 @@
+/** Random changes of data and keys through the nodes of a cluster, some at once, and how each ended. */
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '../../bench/compare/random.js';
+import { type Operation, Operations, perform, type Rows } from '../../bench/crash/operations.js';
+import { after } from '../../bench/crash/contents.js';
+import type { ComputePool } from '../../compute/pool.js';
+import { backupStore } from '../../storage/backup.js';
+import { deleteDepth } from '../../storage/delete.js';
+import {
+  DamagedLogError,
+  InputError,
+  StoreChangedError,
+  StoreUnavailableError,
+} from '../../storage/errors.js';
+import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
+import type { NodeProcess } from '../support/cluster.js';
+import { LADDER_T, LADDER_TOKEN, type LadderChange, type Ladders } from './reference.js';
+
+const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null } as const;
+/** Snapshots of the token whose markets are merged. */
+const LADDERS = 30;
+const MARKETS = 4;
+/** Less than a dollar is left out. */
+const LEAST_CENTS = 100;
+
+/**
+ * `refused`: JetStream or the node was away, so that nothing of it may be anywhere; `decided`: the log's nodes
+ * refused it; `unknown`: it may be in or not.
+ */
+export type Outcome = 'done' | 'refused' | 'decided' | 'unknown';
+
+export interface Backup {
+  directory: string;
+  position: number;
+}
+
+/** The text of a key, and whether it has to be taken: null where nobody was told. */
+interface KeyText {
+  text: string;
+  isLive: boolean | null;
+}
+
+export class RandomChanges {
+  readonly files = new Map<number, Operation | LadderChange>();
+  readonly outcomes = new Map<number, Outcome>();
+  /** Prunes, by token and time, and how each ended. */
+  readonly prunes: { name: string; outcome: Outcome }[] = [];
+  readonly keys = new Map<string, KeyText[]>();
+  readonly backups: Backup[] = [];
+  readonly unexpected: unknown[] = [];
+  /** Changes that a node took up. */
+  made = 0;
+  private readonly folder = mkdtempSync(path.join(tmpdir(), 'fathom-changes-'));
+  private readonly random: () => number;
+  private readonly operations: Operations;
+  /** What was acknowledged, about: it only decides what is tried. */
+  private rows: Rows = new Map();
+  private lastLadder = 0;
+
+  constructor(
+    seed: number,
+    private readonly pool: ComputePool,
+  ) {
+    this.random = seededRandom(seed);
+    this.operations = new Operations(this.folder, this.random);
+  }
+
+  below(end: number): number {
+    return Math.floor(this.random() * end);
+  }
+
+  /** Makes changes, one after the other. */
+  async act(nodes: readonly NodeProcess[], goesOn: () => boolean): Promise<void> {
+    const own: string[] = [];
+    while (goesOn()) {
+      const node = nodes[this.below(nodes.length)];
+      const kind = this.below(20);
+      if (kind < 6) await this.changeLadder(node);
+      else if (kind < 8) await this.deleteLadder(node);
+      else if (kind < 10) await this.changeKey(node, own);
+      else await this.operate(node);
+    }
+  }
+
+  /** How many changes ended how. */
+  tally(): Record<string, number> {
+    const tally: Record<string, number> = { backups: this.backups.length };
+    for (const outcome of [...this.outcomes.values(), ...this.prunes.map((one) => one.outcome)]) {
+      tally[outcome] = (tally[outcome] ?? 0) + 1;
+    }
+    return tally;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async operate(node: NodeProcess): Promise<void> {
+    const made = this.operations.next(this.rows, []);
+    const { number } = made;
+    let operation = made;
+    if (made.kind === 'ingest') {
+      // The next one may be made while this one is read.
+      operation = { ...made, file: path.join(this.folder, `${number}.ndjson`) };
+      renameSync(made.file, operation.file);
+      this.files.set(number, operation);
+    }
+    if (operation.kind === 'backup') return this.backUp(node, operation.out);
+    const { path: directory } = node.directory;
+    const outcome = await this.outcome(() =>
+      perform(operation, directory, this.pool, throughNode(node)),
+    );
+    if (operation.kind === 'prune') {
+      this.prunes.push({ name: `${operation.token} ${operation.beforeS}`, outcome });
+    } else this.outcomes.set(number, outcome);
+    if (outcome === 'done') this.rows = after(this.rows, operation);
+  }
+
+  private async backUp(node: NodeProcess, directory: string): Promise<void> {
+    const request = { directory: node.directory.path, out: directory, useStore: throughNode(node) };
+    await this.outcome(async () => {
+      const { position } = await backupStore(request);
+      this.backups.push({ directory, position: position ?? NaN });
+    });
+  }
+
+  private async changeLadder(node: NodeProcess): Promise<void> {
+    const name = `ladder-${++this.lastLadder}`;
+    const number = -this.lastLadder;
+    const isMerge = this.below(3) > 0;
+    const ladders: Ladders = new Map();
+    for (let i = this.below(3); i >= 0; i--) {
+      const amounts = new Map<string, number>();
+      for (let m = this.below(3); m >= 0; m--) {
+        amounts.set(`m${this.below(MARKETS)}`, LEAST_CENTS + this.lastLadder);
+      }
+      ladders.set(LADDER_T - 60 * this.below(LADDERS), { price: 2 + 2 * this.below(2), amounts });
+    }
+    const file = path.join(this.folder, `${name}.ndjson`);
+    const lines = Array.from(ladders, ([t, { price, amounts }]) => {
+      const markets = Array.from(amounts, ([address, amount]) => ({
+        ...{ source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', address, pair: null },
+        cells: [[5, amount / 100, 0]],
+      }));
+      const of = { chain: 'mainchain', address: LADDER_TOKEN, tier: 'raw' };
+      return JSON.stringify({ ...of, t, price_usd: price, markets });
+    });
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    this.files.set(number, { kind: 'ladder', isMerge, ladders });
+    const request = {
+      directory: node.directory.path,
+      dataset: 'snapshots' as const,
+      files: [file],
+    };
+    const useStore = throughNode(node);
+    const outcome = await this.outcome(async () => {
+      const ingested = ingestFiles({ ...request, merge: isMerge, pool: this.pool, useStore });
+      for await (const report of ingested) void report;
+    });
+    this.outcomes.set(number, outcome);
+  }
+
+  private async deleteLadder(node: NodeProcess): Promise<void> {
+    const fromS = LADDER_T - 60 * this.below(LADDERS);
+    const markets = this.below(2) === 0 ? null : [`Orca/m${this.below(MARKETS)}`];
+    const of = { chain: 'mainchain', address: LADDER_TOKEN, tier: null } as const;
+    const what = { ...of, fromS, toS: fromS + 180, markets, needsAny: true };
+    const request = { directory: node.directory.path, dryRun: false, ...what };
+    await this.outcome(() => deleteDepth({ ...request, useStore: throughNode(node) }));
+  }
+
+  /** @param own keys that nobody else changes */
+  private async changeKey(node: NodeProcess, own: string[]): Promise<void> {
+    const id = own[this.below(own.length)] as string | undefined;
+    const kind = this.below(3);
+    if (id === undefined || kind === 0) {
+      await this.outcome(async () => {
+        const issued = await node.command((store) => store.createKey(KEY));
+        this.keys.set(issued.id, [{ text: issued.key, isLive: true }]);
+        own.push(issued.id);
+      });
+      return;
+    }
+    const texts = this.keys.get(id) ?? [];
+    const before = texts.map(({ isLive }) => isLive);
+    // Until it is told otherwise.
+    const doubt = (): void => {
+      texts.forEach((one, i) => (one.isLive = before[i] === false ? false : null));
+    };
+    doubt();
+    const outcome = await this.outcome(async () => {
+      if (kind === 1) {
+        await node.command((store) => store.revokeKey(id));
+        for (const one of texts) one.isLive = false;
+      } else {
+        const { key } = await node.command((store) => store.rotateKey(id));
+        for (const one of texts) one.isLive = false;
+        texts.push({ text: key, isLive: true });
+      }
+    });
+    if (outcome === 'refused') texts.forEach((one, i) => (one.isLive = before[i]));
+    // What may still come would meet what comes next.
+    if (outcome === 'unknown' || kind === 1) own.splice(own.indexOf(id), 1);
+  }
+
+  private async outcome(work: () => Promise<unknown>): Promise<Outcome> {
+    try {
+      await work();
+      this.made++;
+      return 'done';
+    } catch (error) {
+      const { message } = error as Error;
+      if (message.includes('takes no commands')) {
+        await sleep(100);
+        return 'refused';
+      }
+      this.made++;
+      if (error instanceof InputError || error instanceof StoreChangedError) {
+        if (error instanceof DamagedLogError) this.unexpected.push(error);
+        return 'decided';
+      }
+      if (error instanceof StoreUnavailableError) {
+        return message.includes('nothing was stored') ? 'refused' : 'unknown';
+      }
+      if (!message.includes('went away before it answered')) this.unexpected.push(error);
+      return 'unknown';
+    }
+  }
+}
+
+/** The store as commands beside a node have it: a connection for each request. */
+function throughNode(node: NodeProcess): UseStore {
+  return (body) => node.command(body);
+}

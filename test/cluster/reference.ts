@@ -1,0 +1,156 @@
+/** What has to be stored, as the log's entries say: worked out from what was sent, by plain maps. */
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
+import { decodeSegment } from '../../compute/segment/segment.js';
+import { after, retired } from '../../bench/crash/contents.js';
+import { HOUR, type Operation } from '../../bench/crash/operations.js';
+import { botAddress } from '../../bench/data/bots.js';
+import { type Frame, framesOf } from '../../storage/bundle.js';
+import { type Entry, unpackEntry } from '../../storage/log/entry.js';
+import { JetStreamLog } from '../../storage/log/jetstream.js';
+
+/** Of this token markets are merged and deleted; all times lie within what retention keeps. */
+export const LADDER_TOKEN = botAddress(9);
+export const LADDER_T = HOUR * 3600;
+
+/** By time: the price, and each market's amount. */
+export type Ladders = Map<number, { price: number; amounts: Map<string, number> }>;
+export type LadderChange = { kind: 'ladder'; isMerge: boolean; ladders: Ladders };
+
+export interface Expected {
+  rows: Map<string, number>;
+  ladders: Ladders;
+}
+
+export class Reference {
+  /** What stands at each position; the first is that of the empty log. */
+  readonly states: Expected[] = [{ rows: new Map(), ladders: new Map() }];
+  /** How often each file, prune or change of a key is in the log; merges that were refused left out. */
+  readonly counts = new Map<string, number>();
+  /** Entries of each kind. */
+  readonly kinds: Record<string, number> = {};
+
+  /** @param files by the number that each has in its name */
+  static async read(
+    urls: string[],
+    files: ReadonlyMap<number, Operation | LadderChange>,
+  ): Promise<Reference> {
+    const reference = new Reference();
+    const log = new JetStreamLog({ servers: urls, name: 'reference', replicas: 3 });
+    const stop = new AbortController();
+    try {
+      await log.connected(10_000);
+      const last = (await log.state())?.last ?? 0;
+      for await (const messages of log.follow(1, stop.signal)) {
+        for (const { position, data } of messages) {
+          if (position !== reference.states.length) throw new Error(`entry ${position} comes late`);
+          const entry = unpackEntry(data);
+          const frames = await framesIn(log, entry);
+          reference.kinds[entry.kind] = (reference.kinds[entry.kind] ?? 0) + 1;
+          reference.states.push(reference.next(entry, frames, files));
+          if (position === last) stop.abort();
+        }
+      }
+      return reference;
+    } finally {
+      await log.close();
+    }
+  }
+
+  get last(): Expected {
+    return this.states[this.states.length - 1];
+  }
+
+  private count(name: string): void {
+    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+  }
+
+  private next(
+    entry: Entry,
+    frames: readonly Frame[],
+    files: ReadonlyMap<number, Operation | LadderChange>,
+  ): Expected {
+    const { rows, ladders } = this.last;
+    if (entry.kind === 'key') {
+      if (entry.isNew) this.count(`key ${entry.stored.record.id}`);
+      return this.last;
+    }
+    if (entry.kind === 'retirement') {
+      const { token, cutoffs, made } = entry;
+      return { rows: retired(rows, token.address, cutoffs.raw, made), ladders };
+    }
+    const [header] = frames;
+    if (header?.kind !== 'header') return this.last;
+    const name = path.basename(header.file, '.ndjson');
+    if (name === 'prune' || name === 'delete') {
+      return frames.reduce<Expected>((state, frame) => this.without(state, frame), this.last);
+    }
+    const isLadder = name.startsWith('ladder-');
+    const number = isLadder ? -Number(name.slice('ladder-'.length)) : Number(name);
+    const change = files.get(number);
+    if (change?.kind === 'ingest') {
+      this.count(name);
+      return { rows: after(rows, change), ladders };
+    }
+    if (change?.kind !== 'ladder') throw new Error(`the log has ${name}, which nobody sent`);
+    const merged = change.isMerge ? this.merged(change, frames) : null;
+    if (change.isMerge && merged === null) return this.last;
+    this.count(name);
+    return { rows, ladders: merged ?? new Map([...ladders, ...change.ladders]) };
+  }
+
+  /** null: it was binned against a price that stands no longer. */
+  private merged({ ladders: given }: LadderChange, frames: readonly Frame[]): Ladders | null {
+    const { ladders } = this.last;
+    const prices = new Map<number, number>();
+    for (const frame of frames) {
+      if (frame.kind !== 'segment') continue;
+      const run = decodeSegment(frame.segment.block);
+      run.t.forEach((t, i) => prices.set(t, run.priceUsd[i]));
+    }
+    const merged: Ladders = new Map(ladders);
+    for (const [t, { amounts }] of given) {
+      const price = prices.get(t) as number;
+      const standing = ladders.get(t);
+      if (standing !== undefined && standing.price !== price) return null;
+      merged.set(t, { price, amounts: new Map([...(standing?.amounts ?? []), ...amounts]) });
+    }
+    return merged;
+  }
+
+  private without({ rows, ladders }: Expected, frame: Frame): Expected {
+    if (frame.kind !== 'delete') return { rows, ladders };
+    const { address, fromS, toS, markets } = frame;
+    const isIn = (t: number): boolean => t >= fromS && t < toS;
+    if (address !== LADDER_TOKEN) {
+      this.count(`prune ${address} ${toS}`);
+      const isKept = (name: string): boolean => {
+        const [kind, of, t] = name.split(' ');
+        return kind !== 'depth' || of !== address || !isIn(Number(t));
+      };
+      return { rows: new Map([...rows].filter(([name]) => isKept(name))), ladders };
+    }
+    const left: Ladders = new Map();
+    for (const [t, { price, amounts }] of ladders) {
+      const kept = new Map(
+        [...amounts].filter(
+          ([market]) => !isIn(t) || markets?.includes(`Orca/${market}`) === false,
+        ),
+      );
+      if (kept.size > 0) left.set(t, { price, amounts: kept });
+    }
+    return { rows, ladders: left };
+  }
+}
+
+async function framesIn(log: JetStreamLog, entry: Entry): Promise<Frame[]> {
+  const frames: Frame[] = [];
+  if (entry.kind !== 'bundle' && entry.kind !== 'large-bundle') return frames;
+  const bundle =
+    entry.kind === 'bundle'
+      ? entry.bundle
+      : await buffer(Readable.fromWeb((await log.getObject(entry.name)) as never));
+  for await (const frame of framesOf(bundle)) frames.push(frame);
+  return frames;
+}

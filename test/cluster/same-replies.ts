@@ -1,0 +1,123 @@
+/** What every node has to answer alike: each endpoint, in every format and encoding. */
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { HOUR, TOKENS } from '../../bench/crash/operations.js';
+import type { NodeProcess } from '../support/cluster.js';
+import { LADDER_TOKEN } from './reference.js';
+
+const ARROW = 'application/vnd.apache.arrow.stream';
+const MSGPACK = 'application/msgpack';
+/** Boards follow the data within this, on a busy machine. */
+const DEADLINE_MS = 60_000;
+
+interface Query {
+  path: string;
+  accept?: string;
+  encoding?: string;
+  body?: string;
+}
+
+const [FROM, TO] = [(HOUR - 8) * 3600, (HOUR + 1) * 3600];
+export const LADDERS_QUERY = `/replay/${LADDER_TOKEN}?from=${FROM}&to=${TO}&min_pct=-90&max_pct=1000`;
+
+const QUERIES: Query[] = [
+  ...[...TOKENS, LADDER_TOKEN].flatMap((token): Query[] => [
+    ...[FROM, TO - 3 * 3600, TO - 7200].flatMap((from) => {
+      const page = `/replay/${token}?from=${from}&to=${TO}`;
+      return [
+        { path: page },
+        { path: page, encoding: 'gzip' },
+        { path: page, encoding: 'br' },
+        { path: page, accept: ARROW },
+      ];
+    }),
+    ...['venue', 'type', 'all'].flatMap((group) => {
+      const page = `/replay/${token}?from=${FROM}&to=${TO}&group=${group}`;
+      return [{ path: page }, { path: page, accept: ARROW, encoding: 'gzip' }];
+    }),
+    {
+      path: `/replay/${token}?from=${FROM}&to=${TO}&types=onchain_pool&min_pct=-20`,
+      accept: MSGPACK,
+    },
+    { path: `/replay/${token}/plan?from=${FROM}&to=${TO}` },
+    { path: `/coverage/${token}` },
+    { path: `/score/${token}` },
+    { path: `/market-depth?token_address=${token}` },
+    { path: `/dca-orders?token_address=${token}` },
+    { path: `/limit-orders?token_address=${token}` },
+    { path: `/dlmm/${token}` },
+    { path: `/dlmm-pools?minTvl=0&mint=${token}` },
+  ]),
+  { path: LADDERS_QUERY },
+  ...TOKENS.slice(0, 2).map((token) => ({
+    path: `/whale-activity?token_address=${token}&wallet_activity=true`,
+  })),
+  { path: '/score', body: JSON.stringify({ addresses: TOKENS }) },
+  { path: '/whale-activity', body: JSON.stringify({ token_addresses: TOKENS }) },
+  { path: '/top-scores' },
+  { path: '/dca-pressure' },
+  { path: '/dca-pressure?sort_by=impact&include_orders=true' },
+  { path: '/dlmm-pools?minTvl=0' },
+  { path: '/dlmm-pools?minTvl=0&period=24h&sort=fees' },
+  { path: '/lp-cheat-sheet' },
+  { path: '/lp-cheat-sheet?window=24h' },
+  { path: '/tokens?limit=100' },
+  { path: '/tokens?query=S' },
+];
+
+interface Reply {
+  status: number;
+  tag: string | null;
+  dataTime: string | null;
+  /** Text, so that a difference can be read; of other formats a digest. */
+  body: string;
+}
+
+async function ask(
+  node: NodeProcess,
+  { path, accept, encoding, body }: Query,
+  key: string,
+): Promise<Reply> {
+  const headers: Record<string, string> = { 'accept-encoding': encoding ?? 'identity' };
+  if (accept !== undefined) headers.accept = accept;
+  const reply = await (body === undefined
+    ? node.get(path, key, headers)
+    : fetch(`${node.url}/api/v1${path}`, {
+        method: 'POST',
+        headers: { ...headers, 'x-api-key': key, 'content-type': 'application/json' },
+        body,
+      }));
+  const bytes = Buffer.from(await reply.arrayBuffer());
+  return {
+    status: reply.status,
+    tag: reply.headers.get('etag'),
+    dataTime: reply.headers.get('x-data-time'),
+    body:
+      accept === undefined ? bytes.toString() : createHash('sha256').update(bytes).digest('hex'),
+  };
+}
+
+/** Asks all nodes for the same until they answer alike. */
+export async function expectSameReplies(nodes: readonly NodeProcess[], key: string): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS;
+  for (const query of QUERIES) {
+    for (;;) {
+      const [first, ...others] = await Promise.all(nodes.map((node) => ask(node, query, key)));
+      const isSame = others.every((other) => JSON.stringify(other) === JSON.stringify(first));
+      // Some endpoints have rates that no key goes beyond.
+      if ((!isSame || first.status === 429) && performance.now() < deadline) {
+        await sleep(200);
+        continue;
+      }
+      for (const other of others) expect([query, other]).toEqual([query, first]);
+      expect([200, 404]).toContain(first.status);
+      if (first.tag === null) break;
+      const known = { 'if-none-match': first.tag, 'accept-encoding': query.encoding ?? 'identity' };
+      if (query.accept !== undefined) Object.assign(known, { accept: query.accept });
+      const [, other] = nodes;
+      expect([query, (await other.get(query.path, key, known)).status]).toEqual([query, 304]);
+      break;
+    }
+  }
+}
