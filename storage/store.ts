@@ -51,6 +51,7 @@ import { Housekeeping } from './housekeeping.js';
 import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage.js';
 import { type LogMark, readMark, removeMark, writeMark } from './log/mark.js';
+import { type KnownSettings, readSettings, writeSettings } from './log/settings.js';
 import type { LogTarget } from './log/target.js';
 import { dlmmHours } from './lp/dlmm-hours.js';
 import { dlmmPools } from './lp/dlmm-pools.js';
@@ -126,6 +127,7 @@ export class Store implements StoreOperations {
     /** Made when it was opened, and nothing was stored since. */
     private isUnused: boolean,
     private logMark: LogMark | null,
+    private knownSettings: KnownSettings,
     onHousekeepingError: (error: unknown) => void,
   ) {
     this.housekeeping = new Housekeeping(
@@ -226,6 +228,7 @@ export class Store implements StoreOperations {
         // One whose log was cut may have nothing left, and yet is not ours to remove.
         isNew && !heldStore,
         await readMark(database),
+        await readSettings(database),
         onFailed('joining small segments'),
       );
     } catch (error) {
@@ -360,6 +363,18 @@ export class Store implements StoreOperations {
     return this.logMark;
   }
 
+  /** What it knows of the settings that nodes share. */
+  get settings(): KnownSettings {
+    return this.knownSettings;
+  }
+
+  async saveOwnSettings(own: KnownSettings['own']): Promise<void> {
+    await this.commits.exclusive(() =>
+      this.database.transaction((tx) => writeSettings(tx, 'own', own)),
+    );
+    this.knownSettings = { ...this.knownSettings, own };
+  }
+
   /** What a log's entries do to it, each with its mark in one transaction. */
   readonly log: LogTarget = {
     isEmpty: () => this.catalog.tokenCount === 0 && this.keys.count === 0,
@@ -397,6 +412,16 @@ export class Store implements StoreOperations {
         this.tellKeyChange('revoked', await adopted);
         return adopted;
       }),
+    settings: (settings, mark) =>
+      this.marked(mark, async () => {
+        await this.commits.exclusive(() =>
+          this.database.transaction(async (tx) => {
+            await writeSettings(tx, 'log', settings);
+            await writeMark(tx, mark);
+          }),
+        );
+        this.knownSettings = { ...this.knownSettings, log: settings };
+      }),
     pass: (mark) =>
       this.marked(mark, () =>
         this.commits.exclusive(() => this.database.transaction((tx) => writeMark(tx, mark))),
@@ -412,8 +437,15 @@ export class Store implements StoreOperations {
 
   async leaveLog(): Promise<number | null> {
     const position = this.logMark?.position ?? null;
-    await this.commits.exclusive(() => this.database.transaction((tx) => removeMark(tx)));
+    await this.commits.exclusive(() =>
+      this.database.transaction(async (tx) => {
+        await removeMark(tx);
+        await writeSettings(tx, 'log', null);
+        await writeSettings(tx, 'own', null);
+      }),
+    );
     this.logMark = null;
+    this.knownSettings = { log: null, own: null };
     return position;
   }
 

@@ -133,6 +133,8 @@ export class Applier {
         return store.log.key(entry.stored, entry.isNew, mark);
       case 'revocation':
         return store.log.revocation(entry.revocation, mark);
+      case 'settings':
+        return store.log.settings(entry.settings, mark);
     }
   }
 

@@ -17,6 +17,8 @@ export interface NodeStatus {
   lagS: number | null;
   /** Why it follows the log no longer. */
   stopped: string | null;
+  /** Settings in which the log differs from what it serves with. */
+  otherSettings: readonly string[];
 }
 
 export interface ClusterStatus {

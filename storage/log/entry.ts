@@ -1,4 +1,4 @@
-/** Entries of the log: each is one change of data or keys. */
+/** Entries of the log: each is one change of data, keys or settings. */
 import { Packr, Unpackr } from 'msgpackr';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -9,6 +9,7 @@ import type { TokenName } from '../contract.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import type { StoredKey } from '../keys/key-ring.js';
 import type { Revocation } from '../keys/revocations.js';
+import type { Settings } from './settings.js';
 
 /** The first byte of an entry; a node stops before an entry of a later format. */
 export const ENTRY_FORMAT = 1;
@@ -34,7 +35,8 @@ export type Entry =
   | { kind: 'large-bundle'; name: string; bytes: number; sha256: Uint8Array }
   | { kind: 'retirement'; token: TokenName; cutoffs: Cutoffs; made: readonly Tier[] }
   | { kind: 'key'; stored: StoredKey; isNew: boolean }
-  | { kind: 'revocation'; revocation: Revocation };
+  | { kind: 'revocation'; revocation: Revocation }
+  | { kind: 'settings'; settings: Settings };
 
 /** An entry of a later version of Fathom. */
 export class NewerEntryError extends Error {}

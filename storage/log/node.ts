@@ -12,6 +12,7 @@ import { packStatus, STATUS_TOPIC } from './cluster.js';
 import { type Entry, packEntry } from './entry.js';
 import { type JetStreamLog, type LogMessage, LogMovedError, type LogState } from './jetstream.js';
 import { Publisher } from './publisher.js';
+import type { SharedSettings } from './settings.js';
 
 /** How often a node asks where the log ends. */
 const POLL_MS = 1000;
@@ -34,6 +35,8 @@ export interface NodeOptions {
   onError: (error: unknown) => void;
   onPublished?: (tookMs: number) => void;
   onApplied?: (tookMs: number) => void;
+  /** What nodes have in common beside the data. */
+  settings?: SharedSettings;
   /** How long a log may be shorter than it was. */
   shortForMs?: number;
 }
@@ -67,7 +70,10 @@ export class LogNode {
     this.working = this.work();
     const answer = (): Uint8Array => {
       const lagS = Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null;
-      return packStatus({ node: name, version, position: this.position, lagS, stopped: this.why });
+      return packStatus({
+        ...{ node: name, version, position: this.position, lagS, stopped: this.why },
+        otherSettings: options.settings?.others ?? [],
+      });
     };
     log.listen(STATUS_TOPIC, answer).catch(() => undefined);
   }
@@ -211,10 +217,17 @@ export class LogNode {
         await sleep(POLL_MS, undefined, { signal, ref: false });
         const state = await this.poll();
         if (state === null || state.last < this.position) return;
+        // Not awaited: what is published is applied by the session, which waits for the end of this.
+        if (this.lagMs < POLL_MS) void this.shareSettings();
       }
     } catch (error) {
       if (!signal.aborted) this.options.onError(error);
     }
+  }
+
+  private async shareSettings(): Promise<void> {
+    const { settings, onError } = this.options;
+    await settings?.share((own) => this.publisher.changeSettings(own)).catch(onError);
   }
 
   /** The state of the log, which a node makes that has followed none. */

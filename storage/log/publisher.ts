@@ -9,6 +9,7 @@ import type { CommitReport, IssuedKey, KeyRecord, KeyRequest, TokenName } from '
 import type { Cutoffs } from '../depth/retention-steps.js';
 import type { Store } from '../store.js';
 import { digestOf, type Entry, packEntry, subjectOf, tokenSubject } from './entry.js';
+import type { Settings } from './settings.js';
 import { type JetStreamLog, LARGE_SUBJECT, LogAwayError } from './jetstream.js';
 
 /** Larger bundles lie beside the log. */
@@ -114,6 +115,10 @@ export class Publisher {
   async revokeKey(id: string): Promise<KeyRecord> {
     const revocation = this.options.store.keys.draftRevocation(id);
     return (await this.submit<KeyRecord>('keys', { kind: 'revocation', revocation })) as KeyRecord;
+  }
+
+  changeSettings(settings: Settings): Promise<unknown> {
+    return this.submit('settings', { kind: 'settings', settings });
   }
 
   /**

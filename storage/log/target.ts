@@ -6,6 +6,7 @@ import type { StoredKey } from '../keys/key-ring.js';
 import type { Revocation } from '../keys/revocations.js';
 import type { Entry } from './entry.js';
 import type { LogMark } from './mark.js';
+import type { Settings } from './settings.js';
 
 /** Entries that may share a transaction. */
 export type SharedEntry = Extract<Entry, { kind: 'bundle' | 'retirement' }>;
@@ -22,6 +23,7 @@ export interface LogTarget {
   several(entries: readonly SharedEntry[], mark: LogMark): Promise<void>;
   key(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void>;
   revocation(revocation: Revocation, mark: LogMark): Promise<KeyRecord>;
+  settings(settings: Settings, mark: LogMark): Promise<void>;
   /** The entry changes nothing. */
   pass(mark: LogMark): Promise<void>;
 }

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { answersOf, withAnswers } from '../../server/cli/answers.js';
 import { readWords } from '../../server/cli/flags.js';
 import { flagRow } from '../../server/cli/help.js';
 import { SERVE_FLAGS, serveOptions, SETTINGS } from '../../server/cli/settings.js';
 import { variableOf } from '../../server/cli/effective-settings.js';
+import type { Settings } from '../../storage/log/settings.js';
 import { fathom } from '../support/cli.js';
 import { documentNamed, tableCells } from '../docs/documents.js';
 
@@ -85,6 +87,21 @@ describe('The servers of a cluster', () => {
       ],
     ];
     for (const [line, fault] of faults) expect(() => optionsOf(line)).toThrow(fault);
+  });
+
+  it('change those settings of a node that change replies, and no others', () => {
+    const words = ['--stale-after=2h', '--native-code=XYZ', '--lenient-parameters', '--port=1'];
+    vi.stubEnv('FATHOM_PLANS', '{"premium":{"monthly_quota":"unlimited"}}');
+    vi.stubEnv('FATHOM_RETENTION', '{"raw":"30d"}');
+    const other = optionsOf(words.join(' '));
+    vi.unstubAllEnvs();
+    const own = optionsOf('--port=2');
+    const sent = JSON.parse(JSON.stringify(answersOf(other))) as Settings;
+    const { plans, ...read } = withAnswers(own, sent);
+    expect(read).toEqual({ ...other, port: 2, plans: undefined });
+    expect(plans.premium.monthlyQuota).toBe(Infinity);
+    expect(answersOf(withAnswers(own, sent))).toEqual(sent);
+    expect(answersOf(own)).not.toEqual(sent);
   });
 
   it('take no password in their addresses, and no fault repeats one', () => {

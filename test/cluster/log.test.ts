@@ -13,6 +13,8 @@ import { Applier } from '../../storage/log/applier.js';
 import { packEntry } from '../../storage/log/entry.js';
 import { JetStreamLog, type LogMessage } from '../../storage/log/jetstream.js';
 import { LogNode } from '../../storage/log/node.js';
+import { clusterStatus } from '../../storage/log/cluster.js';
+import { type Settings, SharedSettings } from '../../storage/log/settings.js';
 import type { Store } from '../../storage/store.js';
 import { hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
 import { seededRandom } from '../../bench/compare/random.js';
@@ -45,24 +47,36 @@ const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota
 /** A store that follows the log, as a server has it but for HTTP. */
 class Node {
   stopped: string | null = null;
+  /** Settings that the log has otherwise, as it was told. */
+  others = '';
 
   private constructor(
     readonly store: Store,
     readonly log: JetStreamLog,
     readonly node: LogNode,
+    readonly settings?: SharedSettings,
   ) {}
 
-  static async open(directory: DataDirectory, name: string, servers: string[]): Promise<Node> {
+  static async open(
+    directory: DataDirectory,
+    name: string,
+    servers: string[],
+    own?: Settings,
+  ): Promise<Node> {
     const store = await openStore(directory.path);
     const log = new JetStreamLog({ servers, name, replicas: 1 });
+    const onOther = (names: readonly string[]): unknown => (made.others = names.join());
+    const settings = own && new SharedSettings({ ...{ store, node: name, own }, onOther });
     const made: Node = new Node(
       store,
       log,
       new LogNode({
         ...{ store, log, name, version: '1', shortForMs: 500 },
+        ...(settings && { settings }),
         onStopped: (why) => (made.stopped = why),
         onError: () => undefined,
       }),
+      settings,
     );
     return made;
   }
@@ -118,9 +132,13 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     servers.start(0);
   });
 
-  const open = async (name: string, directory = new DataDirectory()): Promise<Node> => {
+  const open = async (
+    name: string,
+    directory = new DataDirectory(),
+    own?: Settings,
+  ): Promise<Node> => {
     directories.push(directory);
-    const node = await Node.open(directory, name, servers.urls);
+    const node = await Node.open(directory, name, servers.urls, own);
     nodes.push(node);
     return node;
   };
@@ -381,6 +399,42 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await expectSame(again, restored);
     expect(await storedSnapshots(restored.store, tokenOf(restored.store))).toHaveLength(3);
     expect(restored.store.keys.verify(issued.key)?.id).toBe(issued.id);
+  });
+
+  it('serve with the settings of the log, which a node that is configured anew changes', async () => {
+    const [of1, of2] = [new DataDirectory(), new DataDirectory()];
+    const three = { plans: { a: 1, b: 2 }, stale: 3 };
+    const shared = ({ store }: Node): boolean => store.settings.own !== null;
+    const a = await open('a', of1, { plans: 1, stale: 3 });
+    await a.until(() => shared(a));
+    expect(a.node.position).toBe(2);
+    // One that is new to the log has no say.
+    const b = await open('b', of2, { plans: 2, stale: 3 });
+    await b.until(() => b.others === 'plans');
+    expect(b.settings?.serving).toEqual({ plans: 2, stale: 3 });
+    await close(b);
+    const again = await open('b', of2, { plans: 2, stale: 3 });
+    expect(again.settings?.serving).toEqual({ plans: 1, stale: 3 });
+    expect(again.settings?.overruled).toEqual(['plans']);
+    await again.until(() => again.node.lagMs === 0);
+    await close(again);
+    // The operator changes one after the other.
+    const changed = await open('b', of2, three);
+    expect(changed.settings?.serving).toEqual(three);
+    await a.until(() => a.others === 'plans');
+    const { nodes: answers } = await clusterStatus(a.log);
+    expect(answers.map(({ node, otherSettings }) => [node, otherSettings])).toEqual([
+      ['a', ['plans']],
+      ['b', []],
+    ]);
+    await close(a);
+    const late = await open('a', of1, { plans: 1, stale: 3 });
+    expect(late.settings?.serving).toEqual(three);
+    await close(late);
+    const last = await open('a', of1, { stale: 3, plans: { b: 2, a: 1 } });
+    expect(last.settings?.overruled).toEqual([]);
+    await last.until(() => last.store.settings.own?.settings.plans !== 1);
+    expect([last.node.position, last.others]).toEqual([3, '']);
   });
 
   it('publish no bundle that is cut short', async () => {

@@ -21,17 +21,23 @@ export const status = defineCommand({
     if (json) {
       printJson({
         log: { first: log.first, last: log.last, bytes: log.bytes, replicas: log.replicas },
-        nodes: nodes.map(({ lagS, ...node }) => ({ ...node, lag_s: lagS })),
+        nodes: nodes.map(({ lagS, otherSettings, ...node }) => ({
+          ...node,
+          lag_s: lagS,
+          other_settings: otherSettings,
+        })),
       });
       return;
     }
     printLine(
       `log  entries ${log.first} to ${log.last}  ${mebibytes(log.bytes)}  replicas ${log.replicas}`,
     );
-    for (const { node, version, position, lagS, stopped } of nodes) {
+    for (const { node, version, position, lagS, stopped, otherSettings } of nodes) {
       const lag = lagS === null ? 'unknown' : `${lagS.toFixed(1)} s`;
       const why = stopped === null ? '' : `  stopped: ${stopped}`;
-      printLine(`${node}  position ${position}  lag ${lag}  version ${version}${why}`);
+      const others =
+        otherSettings.length === 0 ? '' : `  to be restarted: ${otherSettings.join(', ')}`;
+      printLine(`${node}  position ${position}  lag ${lag}  version ${version}${others}${why}`);
     }
     if (nodes.length === 0) printLine('no node answers');
   },

@@ -9,6 +9,7 @@ import { sweepStaging } from '../../../storage/bundle.js';
 import { listenForCommands } from '../../../storage/control.js';
 import { wallMs } from '../../../storage/wall-clock.js';
 import type { LogNode } from '../../../storage/log/node.js';
+import { SharedSettings } from '../../../storage/log/settings.js';
 import type { Store } from '../../../storage/store.js';
 import { Retaining } from '../../../storage/retention.js';
 import { type RunningServer, startServer } from '../../app.js';
@@ -31,6 +32,7 @@ import { TopScores } from '../../scores/top-scores.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { LiveTokens } from '../../tokens/live-tokens.js';
 import { VERSION } from '../../version.js';
+import { answersOf, withAnswers } from '../answers.js';
 import { defineCommand } from '../command.js';
 import { reportCrashesWith } from '../output.js';
 import { ACCEPT_DAMAGED_LOG } from '../flags.js';
@@ -84,12 +86,11 @@ async function serve(options: ServeOptions): Promise<void> {
  * @throws InputError | StoreBusyError | Error if the port is in use
  */
 export async function startService(
-  options: ServeOptions,
+  given: ServeOptions,
   plainLog: Log,
   stop?: AbortSignal,
 ): Promise<RunningServer> {
-  const { directory, host, port, asOfS, threads, memory, plans, native, quotes, evmChainId } =
-    options;
+  const { directory, host, port, asOfS, threads, memory } = given;
   const metrics = new Metrics();
   const log = metrics.countingDamage(plainLog);
   const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
@@ -110,7 +111,7 @@ export async function startService(
     const opening = {
       ...storeOptions(pool),
       onBackgroundError: (error: unknown, work: string) => onError(`${work} failed`)(error),
-      acceptDamagedLog: options.acceptDamagedLog,
+      acceptDamagedLog: given.acceptDamagedLog,
       onMigration: (text: string) => log.warn(text),
       onLogNotice: (text: string) => log.warn(text),
       onFault: onError('the database failed, and is opened anew'),
@@ -127,7 +128,9 @@ export async function startService(
     // Earlier versions stored fragments on disk.
     await rm(path.join(directory, 'fragments'), { recursive: true, force: true });
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
-    const { staleAfterS } = options;
+    const settings = given.cluster && sharedSettings(given, given.cluster.node, store, log);
+    const options = settings === null ? given : withAnswers(given, settings.serving);
+    const { staleAfterS, plans, native, quotes, evmChainId } = options;
     const tokens = new LiveTokens({
       ...{ source: store.depth, pool, clock, log, staleAfterS },
       maxHeldBytes: memory.ladders,
@@ -168,7 +171,8 @@ export async function startService(
       staleTokens: () => tokens.table.staleCount,
     });
     const node =
-      options.cluster && (await startNode(options.cluster, store, metrics, log, closing));
+      options.cluster &&
+      (await startNode({ ...options.cluster, settings, store, metrics, log, closing }));
     const operations = node?.operations ?? store;
     const control = await listenForCommands(directory, operations, onError('a command failed'));
     closing.push(() => control.close());
@@ -260,14 +264,48 @@ export async function startService(
   }
 }
 
-/** Begins to follow the cluster's log. What it needs is loaded only here. */
-async function startNode(
-  { access, node: name, replicas }: NonNullable<ServeOptions['cluster']>,
+/** The settings that a node shares with the others of its cluster. */
+function sharedSettings(
+  options: ServeOptions,
+  node: string,
   store: Store,
-  metrics: Metrics,
   log: Log,
-  closing: (() => Promise<void>)[],
-): Promise<LogNode> {
+): SharedSettings {
+  const settings = new SharedSettings({
+    ...{ store, node, own: answersOf(options) },
+    onOther: (names) =>
+      names.length === 0
+        ? log.info("the cluster's settings are those of this node again")
+        : log.warn("the cluster's settings were changed: restart this node to serve with them", {
+            settings: names.join(', '),
+          }),
+  });
+  const { overruled } = settings;
+  if (overruled.length > 0) {
+    log.warn("the cluster's settings hold: this node is configured otherwise", {
+      settings: overruled.join(', '),
+    });
+  }
+  return settings;
+}
+
+/** Begins to follow the cluster's log. What it needs is loaded only here. */
+async function startNode({
+  access,
+  node: name,
+  replicas,
+  settings,
+  store,
+  metrics,
+  log,
+  closing,
+}: NonNullable<ServeOptions['cluster']> & {
+  settings: SharedSettings | null;
+  store: Store;
+  metrics: Metrics;
+  log: Log;
+  closing: (() => Promise<void>)[];
+}): Promise<LogNode> {
   const [{ JetStreamLog }, { LogNode }, { SharedUsage }] = await Promise.all([
     import('../../../storage/log/jetstream.js'),
     import('../../../storage/log/node.js'),
@@ -286,6 +324,7 @@ async function startNode(
       }),
     onPublished: published,
     onApplied: applied,
+    ...(settings === null ? {} : { settings }),
   });
   const usage = new SharedUsage(store.usage, journal, name, (error) =>
     log.error('counting calls over all nodes failed', {}, error),
