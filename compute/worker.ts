@@ -2,6 +2,7 @@
 import { threadId } from 'node:worker_threads';
 import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import * as demo from './demo/history.js';
+import * as blocks from './holders/block-decoder.js';
 import * as flow from './holders/flow.js';
 import * as holders from './holders/rewrite.js';
 import * as cells from './ingest/flat-cells.js';
@@ -38,6 +39,7 @@ export const packCellLines = moving(cells.packCellLines);
 export const packCellColumns = moving(cells.packCellColumns);
 export const simulateDemo = moving(demo.simulateDemo);
 export const rewriteHolderBlocks = moving(holders.rewriteHolderBlocks);
+export const outlineOfBlock = moving(blocks.outlineOfBlock);
 export const holderFlow = moving(flow.holderFlow);
 /** The ranking and its cost in this thread. */
 export const rankPressure = moving((input: pressure.PressureInput) => {

@@ -4,6 +4,7 @@
  */
 import { isDamage } from '../compute/damage.js';
 import { Turns } from '../storage/turns.js';
+import { DueKeys } from './due-keys.js';
 import type { Log } from './log.js';
 
 /** A paced key rests ten times as long as its work took: it gets one eleventh of the time. */
@@ -44,7 +45,7 @@ export interface FollowerOptions<K> {
 
 /** Works on keys in the order of their changes, one batch at a time. */
 export class Follower<K extends string | number> {
-  private readonly dueKeys = new Set<K>();
+  private readonly dueKeys = new DueKeys<K>();
   /** Changed keys that rest, and the timers that end their rest. */
   private readonly resting = new Map<K, NodeJS.Timeout>();
   private readonly paces = new Map<K, Pace>();
@@ -96,7 +97,7 @@ export class Follower<K extends string | number> {
   }
 
   /** Changed keys in the order of their work, without those that rest. */
-  get due(): ReadonlySet<K> {
+  get due(): Pick<ReadonlySet<K>, 'size' | 'has' | typeof Symbol.iterator> {
     return this.dueKeys;
   }
 
@@ -140,11 +141,7 @@ export class Follower<K extends string | number> {
     const turns = new Turns();
     let batches = 0;
     while (this.dueKeys.size > 0 && !this.closed) {
-      const batch: K[] = [];
-      for (const key of this.dueKeys) {
-        if (batch.push(key) === batchKeys) break;
-      }
-      for (const key of batch) this.dueKeys.delete(key);
+      const batch = this.dueKeys.take(batchKeys);
       await this.workOn(batch);
       // Work that reads nothing never lets go of the event loop by itself.
       if (++batches % BATCHES_A_LOOK === 0) await turns.take();

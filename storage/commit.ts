@@ -10,7 +10,7 @@ import {
   type MarketsFrame,
 } from './bundle.js';
 import type { CommitReport, StoreChange, TokenRow } from './contract.js';
-import type { Catalog } from './depth/catalog.js';
+import { type Catalog, tokenKey } from './depth/catalog.js';
 import { addRemoved, DepthCommit, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
 import { readBlocks, UnreadableSegmentsError } from './depth/segments.js';
@@ -28,6 +28,7 @@ import type { HolderTokens } from './holders/holder-tokens.js';
 import { findLostBlocks, UnreadableHoldersError } from './holders/lost-blocks.js';
 import type { Entry } from './log/entry.js';
 import { type LogMark, writeMark } from './log/mark.js';
+import { LargeMap } from './large-map.js';
 import { Turns } from './turns.js';
 
 export interface CommitOptions {
@@ -227,7 +228,8 @@ export async function applyBundle(
 class Application {
   private segments = 0;
   private readonly deleted: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
-  private readonly lines = new Map<TokenRow, number>();
+  /** Of rows that name an asset, by token. */
+  private readonly lines = new LargeMap<string, number>();
   private readonly brought: Brought = { rows: {}, cells: 0 };
   private readonly replacements = new Replacements();
   private readonly turns = new Turns();
@@ -254,7 +256,7 @@ class Application {
         for (const { line, row } of frame.rows) {
           await this.turns.take();
           await named(`${file}:${line}`, () => stage.putRow(row));
-          this.lines.set(row, line);
+          if (row.asset !== null) this.lines.set(tokenKey(row.chain, row.address), line);
         }
         return;
       case 'rows':
@@ -315,7 +317,8 @@ class Application {
     const conflict = await this.tools.stage.legConflict();
     if (conflict === null) return;
     const { asset, rows } = conflict;
-    const line = this.lines.get(rows[1]) ?? this.lines.get(rows[0]);
+    const lineOf = ({ chain, address }: TokenRow) => this.lines.get(tokenKey(chain, address));
+    const line = lineOf(rows[1]) ?? lineOf(rows[0]);
     throw new InputError(
       `${this.header.file}${line === undefined ? '' : `:${line}`}: asset: ${asset} would have two ${rows[0].chain} legs, ${rows[0].address} and ${rows[1].address}`,
     );

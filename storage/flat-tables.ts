@@ -19,8 +19,8 @@ export const FLAT_TABLES: Readonly<Record<FlatDataset, FlatTable>> = {
   token_hours: TOKEN_HOURS,
 };
 
-/** Keys of one look-up: each reads the table once. */
-const KEYS_AT_ONCE = 32_768;
+/** Keys of one look-up: each reads the table once. More rows that wait are more for V8's collector to copy. */
+const KEYS_AT_ONCE = 8192;
 
 export class FlatCommit {
   private readonly tables = new Map<FlatDataset, TableCommit>();

@@ -4,6 +4,7 @@ import type { Catalog } from './depth/catalog.js';
 import { findSmallSegments } from './depth/compaction.js';
 import type { Directories } from './depth/directories.js';
 import type { Database } from './duckdb/database.js';
+import { LargeMap } from './large-map.js';
 import { Turns } from './turns.js';
 
 /** How often the log is checked without a commit: counts of calls make it grow too. */
@@ -45,14 +46,14 @@ export class Housekeeping {
 
   private async work(): Promise<void> {
     const turns = new Turns();
-    const tokenIds = new Set<number>();
+    const tokenIds = new LargeMap<number, true>();
     for (const touched of this.touched.splice(0)) {
       for (const tokenId of touched) {
-        tokenIds.add(tokenId);
+        tokenIds.set(tokenId, true);
         await turns.take();
       }
     }
-    for (const tokenId of tokenIds) {
+    for (const [tokenId] of tokenIds) {
       // Tokens without small segments never let go of the event loop by themselves.
       await turns.take();
       await this.repeat(() => this.joinSmallSegments(tokenId));

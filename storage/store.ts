@@ -6,7 +6,7 @@ import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import { applyBundle, type Brought, type CommitOptions, Commits, retireAll } from './commit.js';
 import { type Frame, framesOf, readBundle } from './bundle.js';
-import { Checker } from './check/checker.js';
+import { Checker, type OutlineBlock } from './check/checker.js';
 import type {
   CheckCursor,
   CheckStep,
@@ -68,6 +68,8 @@ export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners 
   onBackgroundError?: (error: unknown, work: string) => void;
   /** Told when an older store is brought to this build's schema, and where its copy is. */
   onMigration?: (text: string) => void;
+  /** Runs compute's outlineOfBlock; on this thread by default. */
+  outlineBlock?: OutlineBlock;
   memory?: StoreMemory;
   threads?: number;
 }
@@ -127,6 +129,7 @@ export class Store implements StoreOperations {
     /** Made when it was opened, and nothing was stored since. */
     private isUnused: boolean,
     private logMark: LogMark | null,
+    private readonly outlineBlock: OutlineBlock | undefined,
     private knownSettings: KnownSettings,
     onHousekeepingError: (error: unknown) => void,
   ) {
@@ -228,6 +231,7 @@ export class Store implements StoreOperations {
         // One whose log was cut may have nothing left, and yet is not ours to remove.
         isNew && !heldStore,
         await readMark(database),
+        options.outlineBlock,
         await readSettings(database),
         onFailed('joining small segments'),
       );
@@ -476,7 +480,7 @@ export class Store implements StoreOperations {
   }
 
   checkStep(cursor: CheckCursor | null): Promise<CheckStep> {
-    return new Checker(this.database, this.directory).step(cursor);
+    return new Checker(this.database, this.directory, this.outlineBlock).step(cursor);
   }
 
   async shrink(): Promise<Shrunk> {

@@ -50,9 +50,18 @@ export function timesOfBlock(block: Uint8Array): Uint32Array {
   return openBlock(block).times;
 }
 
-/** Both of a block. @throws Error if the block is damaged */
-export function timesAndOwnersOfBlock(block: Uint8Array): Pick<OpenBlock, 'times' | 'owners'> {
-  return openBlock(block);
+/** What a check of the store compares of a block. */
+export interface BlockOutline {
+  /** Of its snapshots, ascending. */
+  times: Uint32Array;
+  /** Its greatest owner; -1: it has none. */
+  lastOwner: number;
+}
+
+/** @throws Error if the block is damaged */
+export function outlineOfBlock(block: Uint8Array): BlockOutline {
+  const { times, owners } = openBlock(block);
+  return { times: times.slice(), lastOwner: owners.at(-1) ?? -1 };
 }
 
 /**

@@ -36,6 +36,7 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
   return {
     rewrite: (input) => pool.run('rewriteSegments', input),
     rewriteHolders: (input) => pool.run('rewriteHolderBlocks', input),
+    outlineBlock: (block) => pool.run('outlineOfBlock', block),
     onBackgroundError: (error, work) =>
       tell(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
     onLogNotice: tell,

@@ -4,6 +4,7 @@
  */
 import type { ComputePool } from '../../compute/pool.js';
 import type { DepthSource, LpSource, StoreChange, TokenDetails } from '../../storage/contract.js';
+import { LargeMap } from '../../storage/large-map.js';
 import type { Clock } from '../clock.js';
 import { LiveValue } from '../follower.js';
 import type { Log } from '../log.js';
@@ -37,9 +38,9 @@ export class LpTools {
   private readonly feeDensityBuilder: FeeDensityBuilder;
   private ticking: NodeJS.Timeout | null = null;
   /** Ids of committed tokens that are not loaded yet. */
-  private readonly committed = new Set<number>();
+  private readonly committed = new LargeMap<number, true>();
   /** What each token was when it was last loaded: its symbol, name and icon count. */
-  private readonly labels = new Map<string, TokenDetails>();
+  private readonly labels = new LargeMap<string, TokenDetails>();
   /** Grows with every change of a token's symbol, name or icon. */
   labelRevision = 0;
   private started = false;
@@ -78,7 +79,7 @@ export class LpTools {
     if (dlmmPools) this.poolBuilder.changePools();
     if (dlmmHours) this.poolBuilder.hours.change();
     if (tokenHours) this.feeDensityBuilder.hours.change();
-    for (const tokenId of tokenIds) this.committed.add(tokenId);
+    for (const tokenId of tokenIds) this.committed.set(tokenId, true);
     if (!this.started) return;
     if (dlmmPools || dlmmHours) this.poolBoard.request();
     if (tokenHours) this.feeDensity.request();

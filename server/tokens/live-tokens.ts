@@ -6,6 +6,7 @@ import { isDamage } from '../../compute/damage.js';
 import type { Chain } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { MarketSource, NewestSnapshots, SnapshotRef } from '../../storage/contract.js';
+import { LargeMap } from '../../storage/large-map.js';
 import type { AskedToken } from '../api/chain.js';
 import type { Clock } from '../clock.js';
 import { Follower } from '../follower.js';
@@ -269,7 +270,7 @@ async function allNewestSnapshots(
 
 /** Times at which tokens change with the clock alone. */
 class Alarms {
-  private readonly byToken = new Map<number, number>();
+  private readonly byToken = new LargeMap<number, number>();
   private readonly byTime = new Map<number, Set<number>>();
 
   /** Replaces a token's alarm; null: none. */

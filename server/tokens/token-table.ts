@@ -20,6 +20,7 @@ import {
   supportUsdWithin,
 } from '../../compute/segment/snapshots.js';
 import type { SnapshotRef, TokenDetails } from '../../storage/contract.js';
+import { LargeMap } from '../../storage/large-map.js';
 import { isSameSnapshot, type LoadedToken } from './newest-depth.js';
 
 export const TOKEN_STATUSES = [
@@ -147,9 +148,9 @@ export function dataTime({ newest }: LiveToken): number | null {
 
 export class TokenTable {
   /** By canonical address: no two chains share one. */
-  private readonly byAddress = new Map<string, Row>();
-  private readonly byId = new Map<number, Row>();
-  private readonly assets = new Map<string, Map<Chain, Row>>();
+  private readonly byAddress = new LargeMap<string, Row>();
+  private readonly byId = new LargeMap<number, Row>();
+  private readonly assets = new LargeMap<string, Map<Chain, Row>>();
   private revisions = 0;
   private withSnapshot = 0;
   private stale = 0;

@@ -10,6 +10,7 @@ import {
 import type { Coverage, TokenRow } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow } from '../duckdb/statements.js';
+import { LargeMap } from '../large-map.js';
 
 /** Tokens of a store; a commit that would exceed them is refused. */
 export const MAX_TOKENS = 1_000_000;
@@ -43,9 +44,9 @@ export interface TokenEntry {
 export const tokenKey = (chain: Chain, address: string): string => `${chain}:${address}`;
 
 export class Catalog {
-  private readonly byKey = new Map<string, TokenEntry>();
-  private readonly byId = new Map<number, TokenEntry>();
-  private readonly legs = new Map<string, Map<Chain, TokenEntry>>();
+  private readonly byKey = new LargeMap<string, TokenEntry>();
+  private readonly byId = new LargeMap<number, TokenEntry>();
+  private readonly legs = new LargeMap<string, Map<Chain, TokenEntry>>();
   private readonly venues = new Map<string, MarketType>();
   private nextId = 0;
 

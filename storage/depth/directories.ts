@@ -6,6 +6,7 @@ import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, Statements } from '../duckdb/statements.js';
 import { type Directory, entryBytes, firstT, type SegmentRef } from './directory.js';
+import { LargeMap } from '../large-map.js';
 import { Turns } from '../turns.js';
 import type { Cutoffs } from './retention-steps.js';
 import {
@@ -31,13 +32,18 @@ export interface SizedDirectory {
   bytes: number;
 }
 
+/** What a commit leaves, by token. */
+type Published = Pick<ReadonlyMap<number, SizedDirectory>, 'get' | typeof Symbol.iterator>;
+
 export class Directories {
   private readonly cached: LRUCache<number, Directory>;
+  /** Tokens without segments, which may be very many; none of them is in `cached`. */
+  private readonly empty = new LargeMap<number, Directory>();
   private readonly loading = new Map<number, Promise<Directory>>();
   /** Segments whose blocks turned out damaged. */
   readonly damaged = new Set<number>();
   /** What a commit shows at once; it moves to `cached` in turns. */
-  private fresh: ReadonlyMap<number, SizedDirectory> | null = null;
+  private fresh: Published | null = null;
   private committing: { touches: (tokenId: number) => boolean; ended: Promise<void> } | null = null;
 
   constructor(
@@ -87,7 +93,8 @@ export class Directories {
   /** A token's directory as last published. */
   async get(tokenId: number): Promise<Directory> {
     const fresh = this.fresh?.get(tokenId)?.directory;
-    return fresh ?? this.cached.get(tokenId) ?? this.loading.get(tokenId) ?? this.load(tokenId);
+    const known = fresh ?? this.cached.get(tokenId) ?? this.empty.get(tokenId);
+    return known ?? this.loading.get(tokenId) ?? this.load(tokenId);
   }
 
   /** Tokens with snapshots of a tier before its cut-off, ascending. */
@@ -122,7 +129,7 @@ export class Directories {
   }
 
   /** Replaces tokens' directories with those that a commit has made, all at once. */
-  async publish(directories: ReadonlyMap<number, SizedDirectory>): Promise<void> {
+  async publish(directories: Published): Promise<void> {
     this.fresh = directories;
     const turns = new Turns();
     for (const [tokenId, sized] of directories) {
@@ -141,7 +148,13 @@ export class Directories {
 
   private keep(tokenId: number, { directory, bytes }: SizedDirectory): void {
     this.loading.delete(tokenId);
-    this.cached.set(tokenId, directory, { size: Math.max(1, bytes) });
+    if (bytes === 0) {
+      this.cached.delete(tokenId);
+      this.empty.set(tokenId, directory);
+    } else {
+      this.empty.delete(tokenId);
+      this.cached.set(tokenId, directory, { size: bytes });
+    }
   }
 
   private load(tokenId: number): Promise<Directory> {

@@ -11,6 +11,7 @@ import {
 import { bareTokenRow, type TokenRow } from '../contract.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
+import { LargeMap } from '../large-map.js';
 import { Turns } from '../turns.js';
 import { type Catalog, MAX_TOKENS, TOKEN_COLUMNS, type TokenEntry, tokenKey } from './catalog.js';
 import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';
@@ -45,13 +46,13 @@ export interface StagedToken {
 }
 
 export class Stage {
-  private readonly tokens = new Map<string, StagedToken>();
+  private readonly tokens = new LargeMap<string, StagedToken>();
   private readonly venues = new Map<string, MarketType>();
   readonly segments: SegmentWriter;
   private marketRows: SqlValue[][] = [];
   private newTokens = 0;
   private readonly touchedIds: number[] = [];
-  private prepared = new Map<number, SizedDirectory>();
+  private prepared = new LargeMap<number, SizedDirectory>();
   private readonly turns = new Turns();
 
   constructor(
@@ -88,7 +89,7 @@ export class Stage {
    * transaction: a row may free the leg that an earlier one takes.
    */
   async legConflict(): Promise<{ asset: string; rows: [TokenRow, TokenRow] } | null> {
-    const legs = new Map<string, TokenRow>();
+    const legs = new LargeMap<string, TokenRow>();
     for (const { row } of this.tokens.values()) {
       await this.turns.take();
       if (row.asset === null) continue;
@@ -211,7 +212,7 @@ export class Stage {
   }
 
   private async prepare(): Promise<void> {
-    this.prepared = new Map();
+    this.prepared = new LargeMap();
     for (const { tokenId, isNew, directory } of this.tokens.values()) {
       await this.turns.take();
       if (directory !== null) this.prepared.set(tokenId, sizedDirectory(directory));

@@ -12,8 +12,8 @@ import {
 } from './prepared.js';
 import type { NumberedRow } from './rows.js';
 
-/** Rows of one frame. */
-const ROWS_A_FRAME = 2000;
+/** Rows of one frame, which the server reads in one turn: some 2 ms. */
+const ROWS_A_FRAME = 256;
 /** Rows between two reports of progress. */
 const PROGRESS_ROWS = 8192;
 

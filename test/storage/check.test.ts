@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ComputePool } from '../../compute/pool.js';
 import type { CheckCursor, CheckStep } from '../../storage/contract.js';
 import { Database } from '../../storage/duckdb/database.js';
 import type { SqlRow } from '../../storage/duckdb/statements.js';
@@ -105,7 +106,10 @@ describe('fathom check', () => {
     });
     expect(digestOf(data)).toBe(intact);
     const server = await serveHere(data);
+    const run = vi.spyOn(ComputePool.prototype, 'run');
     expect((await check()).stdout).toBe(ended.stdout);
+    // A block of a million owners would hold the event loop up.
+    expect(run.mock.calls.map(([name]) => name)).toContain('outlineOfBlock');
     await server.stop();
   });
 

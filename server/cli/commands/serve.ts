@@ -14,6 +14,7 @@ import type { Store } from '../../../storage/store.js';
 import { Retaining } from '../../../storage/retention.js';
 import { type RunningServer, startServer } from '../../app.js';
 import { frozenClock, systemClock } from '../../clock.js';
+import { markOutsideLoop } from '../../collector.js';
 import { liveHandlers } from '../../endpoints.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
 import { httpLimits } from '../../http/server.js';
@@ -98,6 +99,7 @@ export async function startService(
   const closeAll = async (): Promise<void> => {
     for (const close of closing.splice(0).reverse()) await close().catch(onError('closing failed'));
   };
+  markOutsideLoop();
   let isServing = false;
   let isStopping = false;
   try {
