@@ -87,7 +87,7 @@ export class WaitingTokens implements TokenQueue {
       address,
       requestedAtS,
       requests,
-    })).sort((a, b) => a.requestedAtS - b.requestedAtS || (a.address < b.address ? -1 : 1));
+    })).sort(byRequest);
   }
 
   /** Removes those of the tokens that have a record by now. */
@@ -133,4 +133,9 @@ export class WaitingTokens implements TokenQueue {
       ]),
     );
   }
+}
+
+/** The order of the queue: what was requested first comes first. */
+export function byRequest(a: QueuedToken, b: QueuedToken): number {
+  return a.requestedAtS - b.requestedAtS || (a.address < b.address ? -1 : 1);
 }

@@ -88,6 +88,8 @@ export interface StoreMemory {
 
 const DEFAULT_MEMORY_LIMIT_MIB = 1024;
 const DEFAULT_THREADS = 2;
+/** Bounds a transaction of completeDigests(). */
+const SEGMENTS_COMPLETED_AT_ONCE = 64;
 /** Tokens that listeners hear of at once. */
 const TOKENS_AT_ONCE = 256;
 const NO_CHANGE: StoreChange = {
@@ -365,6 +367,28 @@ export class Store implements StoreOperations {
   /** Where it stands in a log; null: it follows none. */
   get mark(): LogMark | null {
     return this.logMark;
+  }
+
+  /**
+   * Writes segments of an earlier version again, which have no digests of their snapshots: entity tags rest on these,
+   * and nodes join segments each at its own time.
+   */
+  async completeDigests(stop: AbortSignal): Promise<void> {
+    const rows = await this.database.rows(
+      'SELECT token_id, segment_id FROM segments WHERE digests IS NULL ORDER BY token_id',
+    );
+    for (let from = 0; from < rows.length && !stop.aborted;) {
+      const [tokenId] = rows[from];
+      const ids = new Set<unknown>();
+      for (; rows[from]?.[0] === tokenId && ids.size < SEGMENTS_COMPLETED_AT_ONCE; from++) {
+        ids.add(rows[from][1]);
+      }
+      const entry = this.catalog.tokenById(tokenId as number);
+      if (entry === undefined) continue;
+      await this.commits.run(({ stage, depth }) =>
+        depth.rewriteEach(stage.token(entry.row.chain, entry.row.address), ids),
+      );
+    }
   }
 
   /** What it knows of the settings that nodes share. */

@@ -1,10 +1,15 @@
-/** What operators ask of a cluster: how its nodes stand, and to free what they need no longer. */
+/** What operators ask of a cluster: how its nodes stand, what they lack, and to free what they need no longer. */
 import { Packr, Unpackr } from 'msgpackr';
+import type { QueuedToken } from '../contract.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
+import { byRequest } from '../queue.js';
 import { unpackEntry } from './entry.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
 
 export const STATUS_TOPIC = 'status';
+export const QUEUE_TOPIC = 'queue';
+/** Tokens of one answer, the most requested ones: it stays below what NATS takes. */
+const MAX_TOLD_TOKENS = 5000;
 /** How long nodes are waited for. */
 const ANSWER_MS = 1000;
 const CONNECT_MS = 5000;
@@ -44,6 +49,34 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
   const answers = await log.ask(STATUS_TOPIC, ANSWER_MS);
   const nodes = answers.map((answer) => unpackr.unpack(answer) as NodeStatus);
   return { log: state, nodes: nodes.sort((a, b) => (a.node < b.node ? -1 : 1)) };
+}
+
+export function packQueue(node: string, queue: readonly QueuedToken[]): Uint8Array {
+  const told = [...queue].sort((a, b) => b.requests - a.requests).slice(0, MAX_TOLD_TOKENS);
+  return packr.pack({ node, told });
+}
+
+/** A node's queue with those of the others that answer: the same token once, its requests added up. */
+export async function clusterQueue(
+  log: JetStreamLog,
+  node: string,
+  own: readonly QueuedToken[],
+): Promise<QueuedToken[]> {
+  const answers = await log.ask(QUEUE_TOPIC, ANSWER_MS);
+  const lists = answers.map(
+    (answer) => unpackr.unpack(answer) as { node: string; told: QueuedToken[] },
+  );
+  const all = new Map<string, QueuedToken>();
+  const others = lists.filter((list) => list.node !== node).flatMap(({ told }) => told);
+  for (const token of [...own, ...others]) {
+    const known = all.get(token.address);
+    all.set(token.address, {
+      ...token,
+      requestedAtS: Math.min(token.requestedAtS, known?.requestedAtS ?? Infinity),
+      requests: token.requests + (known?.requests ?? 0),
+    });
+  }
+  return [...all.values()].sort(byRequest);
 }
 
 /**

@@ -280,7 +280,8 @@ export class JetStreamLog {
 
   /** What nodes answer within a time. */
   async ask(topic: string, waitMs: number): Promise<Uint8Array[]> {
-    const connection = await this.link.connecting;
+    const connection = this.link.standing;
+    if (connection === null) throw new LogAwayError(`JetStream is away${this.reason}`);
     const answers: Uint8Array[] = [];
     const options = { strategy: 'timer' as const, maxWait: waitMs };
     try {

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
-import type { StoreOperations, TokenName } from '../contract.js';
+import type { QueuedToken, StoreOperations, TokenName } from '../contract.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { wallMs } from '../wall-clock.js';
 import { Applier, StoppedError } from './applier.js';
-import { packStatus, STATUS_TOPIC } from './cluster.js';
+import { clusterQueue, packQueue, packStatus, QUEUE_TOPIC, STATUS_TOPIC } from './cluster.js';
 import { type Entry, packEntry } from './entry.js';
 import { type JetStreamLog, type LogMessage, LogMovedError, type LogState } from './jetstream.js';
 import { Publisher } from './publisher.js';
@@ -76,6 +76,8 @@ export class LogNode {
       });
     };
     log.listen(STATUS_TOPIC, answer).catch(() => undefined);
+    const queue = (): Uint8Array => packQueue(name, store.queue.list());
+    log.listen(QUEUE_TOPIC, queue).catch(() => undefined);
   }
 
   /** The last entry that is applied. */
@@ -130,7 +132,7 @@ export class LogNode {
       summary: () => store.summary(),
       listKeys: () => store.listKeys(),
       leaveLog: () => Promise.reject(new InputError('this node runs: stop it first')),
-      listQueue: () => store.listQueue(),
+      listQueue: () => this.listQueue(),
     };
   }
 
@@ -147,6 +149,13 @@ export class LogNode {
     this.publisher.fail(
       new StoreUnavailableError('the node was stopped before it applied the change'),
     );
+  }
+
+  /** Tokens that wait for data at any node that answers; of this one alone while JetStream is away. */
+  private async listQueue(): Promise<QueuedToken[]> {
+    const { store, log, name } = this.options;
+    const own = store.queue.list();
+    return clusterQueue(log, name, own).catch(() => own);
   }
 
   private checkFollows(): void {
@@ -289,6 +298,9 @@ export class LogNode {
   /** Publishes the first entry, unless another node is faster. */
   private async begin(): Promise<void> {
     const { log, store, name } = this.options;
+    // The others begin with copies.
+    await store.completeDigests(this.ending.signal);
+    if (this.ending.signal.aborted) return;
     const entry: Entry = {
       kind: 'origin',
       node: name,

@@ -12,6 +12,7 @@ import type { NatsAccess } from '../../storage/log/connection.js';
 import { Applier } from '../../storage/log/applier.js';
 import { packEntry } from '../../storage/log/entry.js';
 import { JetStreamLog, type LogMessage } from '../../storage/log/jetstream.js';
+import type { Database } from '../../storage/duckdb/database.js';
 import { LogNode } from '../../storage/log/node.js';
 import { clusterStatus } from '../../storage/log/cluster.js';
 import { type Settings, SharedSettings } from '../../storage/log/settings.js';
@@ -101,7 +102,7 @@ class Node {
 }
 
 /** All that clients can see of a token's depth. */
-async function seen(store: Store, address: string): Promise<unknown> {
+async function seen(store: Store, address: string) {
   await store.settled();
   const tokenId = tokenOf(store, address);
   const request = { tokenId, fromS: 0, toS: 2 ** 32, nowS: 2 ** 32, maxSnapshots: 288 };
@@ -370,6 +371,52 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const c = await open('c', other);
     await c.until(() => c.stopped !== null);
     expect(c.stopped).toMatch(/holds data that the log does not know/);
+  });
+
+  it('list together the tokens that wait for data', async () => {
+    const [a, b] = await pair();
+    const request = ({ store }: Node, address: string): void =>
+      void store.queue.request('mainchain', address);
+    for (const address of [MINT, OTHER_MINT, MINT]) request(a, address);
+    request(b, MINT);
+    const waiting = [
+      { chain: 'mainchain', address: MINT, requests: 3 },
+      { chain: 'mainchain', address: OTHER_MINT, requests: 2 },
+    ];
+    request(b, OTHER_MINT);
+    for (const { commands } of [a, b]) {
+      const listed = await commands.listQueue();
+      const sorted = listed.sort((one, other) => other.requests - one.requests);
+      expect(sorted).toMatchObject(waiting);
+      expect(sorted).toHaveLength(2);
+    }
+    await servers.kill(0);
+    while (a.log.reason === '') await sleep(10);
+    expect((await a.commands.listQueue()).map(({ requests }) => requests).sort()).toEqual([1, 2]);
+    servers.start(0);
+  });
+
+  it('begin with segments of an earlier version, whose tags then are those of any node', async () => {
+    const [directory, other] = [new DataDirectory(), new DataDirectory()];
+    const [filled, fresh] = [await openStore(directory.path), await openStore(other.path)];
+    for (const store of [filled, fresh]) {
+      for (let i = 0; i < 4; i++)
+        await commitRows(store, [snapshot(T0 + i * 60, [orca([[i, 5, 1]])])]);
+      await store.settled();
+    }
+    const { tag } = await seen(fresh, MINT);
+    const { database } = filled as unknown as { database: Database };
+    await database.run('UPDATE segments SET digests = NULL');
+    await filled.close();
+    const early = await openStore(directory.path);
+    expect((await seen(early, MINT)).tag).not.toBe(tag);
+    await early.close();
+    const a = await open('a', directory);
+    await a.reached(1);
+    expect(a.stopped).toBeNull();
+    expect(await seen(a.store, MINT)).toEqual(await seen(fresh, MINT));
+    await fresh.close();
+    other.remove();
   });
 
   it('begin a new log with the store that had come farthest, when the log is lost', async () => {
