@@ -18,7 +18,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-bench-test-'));
 
 /** It takes five seconds on idle cores, but tests share theirs. */
-const SMOKE_DEADLINE_MS = 120_000;
+const SMOKE_DEADLINE_MS = 300_000;
 
 interface Case {
   opsPerSecond: number;

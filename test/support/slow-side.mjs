@@ -14,9 +14,8 @@ const {
   diesAt = null,
 } = JSON.parse(process.argv[2] ?? '{}');
 
-function busy(ms) {
-  for (const end = performance.now() + ms; performance.now() < end;);
-}
+/** Turns that it took. A busy machine must not decide which case looks slow: times are told, not taken. */
+let turns = 0;
 
 function answer({ kind, name }) {
   if (kind === diesAt) process.exit(3);
@@ -39,9 +38,8 @@ function answer({ kind, name }) {
       };
     }
     case 'turn': {
-      const before = performance.now();
-      busy(name === names[0] ? busyMs : 0.1);
-      return { kind: 'turn', medianMs: performance.now() - before };
+      const tenth = (turns++ % 7) / 60;
+      return { kind: 'turn', medianMs: (name === names[0] ? busyMs : 0.1) * (1 + tenth) };
     }
     case 'hash':
       return { kind: 'hash', hash: name === names[0] ? lastHash : '00000000' };

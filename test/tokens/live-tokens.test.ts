@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createHeldDepth, DEPTH_DELAY_S } from '../../server/tokens/newest-depth.js';
 import { newestSnapshots } from '../../storage/depth/directory.js';
@@ -131,7 +130,7 @@ describe('tokens in memory', () => {
     expect(held.calculatedSize).toBeLessThan(3000);
   });
 
-  it('is ready within two seconds with 1,000 tokens of 1,000 cells', async () => {
+  it('is ready within two seconds of two cores with 1,000 tokens of 1,000 cells', async () => {
     const directory = new DataDirectory();
     const count = 1000;
     const store = await openStore(directory.path);
@@ -141,17 +140,19 @@ describe('tokens in memory', () => {
     );
     for (let n = 0; n < count; n += 100) await commitRows(store, rows.slice(n, n + 100).flat());
     await store.close();
-    let opened = 0;
+    let opened = process.cpuUsage();
     service = await MarketService.start({
       directory,
       before: () => {
-        opened = performance.now();
+        opened = process.cpuUsage();
         return Promise.resolve();
       },
     });
-    const tookMs = performance.now() - opened;
+    // Of all threads: other work on the machine takes no part.
+    const { user, system } = process.cpuUsage(opened);
+    const tookMs = (user + system) / 1000;
     console.log(
-      `${count} tokens of 802 cells, newest and delayed: ready in ${Math.round(tookMs)} ms`,
+      `${count} tokens of 802 cells, newest and delayed: ready in ${Math.round(tookMs)} ms of all threads`,
     );
     expect(service.tokens.held.size).toBe(count);
     const { body } = await service.get('/top-scores');
