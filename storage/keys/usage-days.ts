@@ -50,13 +50,21 @@ export class UsageDays implements DayUsageSource {
     });
   }
 
-  /** This node's counts of keys from a day on. */
-  async since(keyIds: readonly string[], day: number): Promise<Map<string, DayUsage[]>> {
+  /**
+   * Counts of keys from a day on.
+   * @param node another one; null: this one
+   */
+  async since(
+    keyIds: readonly string[],
+    day: number,
+    node: string | null,
+  ): Promise<Map<string, DayUsage[]>> {
     await this.rows.flush();
     const rows = await this.database.rows(
-      `SELECT key_id, day, endpoint, calls FROM usage_days
-       WHERE day >= ${day} AND key_id IN (${keyIds.map(() => '?').join(', ')})`,
-      keyIds,
+      `SELECT key_id, day, endpoint, calls FROM ${node === null ? 'usage_days' : 'other_usage_days'}
+       WHERE ${node === null ? '' : 'node = ? AND'} day >= ${day}
+         AND key_id IN (${keyIds.map(() => '?').join(', ')})`,
+      node === null ? keyIds : [node, ...keyIds],
     );
     const found = new Map<string, DayUsage[]>();
     for (const [keyId, day, endpoint, calls] of rows as [string, number, string, number][]) {
@@ -67,15 +75,23 @@ export class UsageDays implements DayUsageSource {
     return found;
   }
 
-  /** Takes over what another node has counted. */
-  async merge(node: string, usage: readonly { keyId: string; days: DayUsage[] }[]): Promise<void> {
+  /**
+   * Takes over what a node has counted.
+   * @param node another one; null: this one
+   */
+  async merge(
+    node: string | null,
+    usage: readonly { keyId: string; days: DayUsage[] }[],
+  ): Promise<void> {
+    const of: SqlValue[] = node === null ? [] : [node];
     const rows = usage.flatMap(({ keyId, days }) =>
-      days.map(({ day, endpoint, calls }): SqlValue[] => [node, keyId, day, endpoint, calls]),
+      days.map(({ day, endpoint, calls }): SqlValue[] => [...of, keyId, day, endpoint, calls]),
     );
     if (rows.length === 0) return;
+    const [table, key] = node === null ? ['usage_days', ''] : ['other_usage_days', 'node, '];
     await this.database.runAside(
-      `INSERT INTO other_usage_days VALUES ${rows.map(() => '(?, ?, ?, ?, ?)').join(', ')}
-       ON CONFLICT (node, key_id, day, endpoint)
+      `INSERT INTO ${table} VALUES ${rows.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ')}
+       ON CONFLICT (${key}key_id, day, endpoint)
        DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
       rows.flat(),
     );

@@ -30,9 +30,21 @@ class Counter implements UsageCounter {
     this.changed(this);
   }
 
+  /** @returns whether this node had counted more than it knows of */
+  regain(calls: number): boolean {
+    if (calls <= this.own) return false;
+    this.add(calls - this.own);
+    return true;
+  }
+
+  /** What another node has counted, as far as it is known. */
+  ofNode(node: string): number {
+    return this.others.get(node) ?? 0;
+  }
+
   /** Counts only grow. @returns whether the node has counted more than was known */
   merge(node: string, calls: number): boolean {
-    const known = this.others.get(node) ?? 0;
+    const known = this.ofNode(node);
     if (calls <= known) return false;
     this.others.set(node, calls);
     this.ofOthers += calls - known;
@@ -114,14 +126,37 @@ export class UsageBook implements UsageSource {
         ? [...(this.fresh ?? [])]
         : [...this.ofMonth(month).values()].filter(({ own }) => own > 0);
     this.fresh?.clear();
-    if (counters.length === 0) return [];
-    const days = await this.days.since(
-      counters.map(({ keyId }) => keyId),
-      sinceDay,
-    );
-    return counters.map(({ keyId, month, own }) => {
-      return { keyId, month, calls: own, days: days.get(keyId) ?? [] };
+    const counts = counters.map(({ keyId, month, own }) => ({ keyId, month, calls: own }));
+    return this.withDays(counts, sinceDay, null);
+  }
+
+  /** What another node has counted in a month, as far as it is known. */
+  known(node: string, month: number): Promise<KeyUsage[]> {
+    const counts = Array.from(this.ofMonth(month).values(), (counter) => {
+      return { keyId: counter.keyId, month, calls: counter.ofNode(node) };
     });
+    const some = counts.filter(({ calls }) => calls > 0);
+    return this.withDays(some, month * 100, node);
+  }
+
+  /** @param node another one; null: this one */
+  private async withDays(
+    counts: readonly Omit<KeyUsage, 'days'>[],
+    sinceDay: number,
+    node: string | null,
+  ): Promise<KeyUsage[]> {
+    if (counts.length === 0) return [];
+    const keyIds = counts.map(({ keyId }) => keyId);
+    const days = await this.days.since(keyIds, sinceDay, node);
+    return counts.map((count) => ({ ...count, days: days.get(count.keyId) ?? [] }));
+  }
+
+  /** Takes back what this node had told the others: it was killed before it had written that. */
+  async regain(usage: readonly KeyUsage[]): Promise<void> {
+    const lost = usage.filter(({ keyId, month, calls }) =>
+      this.counterOf(keyId, month).regain(calls),
+    );
+    await this.days.merge(null, lost);
   }
 
   /** Takes over what another node has counted. */

@@ -27,17 +27,20 @@ export interface NodeStatus {
 }
 
 export interface ClusterStatus {
-  log: LogState;
+  /** null: JetStream has none, or has it no longer. */
+  log: LogState | null;
   /** Nodes that answered, by name. */
   nodes: NodeStatus[];
 }
+
+const NO_LOG = 'there is no log: no node has made one yet';
 
 const packr = new Packr({ useRecords: false });
 const unpackr = new Unpackr({ useRecords: false });
 
 export const packStatus = (status: NodeStatus): Uint8Array => packr.pack(status);
 
-/** @throws StoreUnavailableError if JetStream does not answer | InputError if there is no log */
+/** @throws StoreUnavailableError if JetStream does not answer | InputError if there is neither log nor node */
 export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
   await log.connected(CONNECT_MS).catch(() => {
     throw new StoreUnavailableError(
@@ -45,9 +48,9 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
     );
   });
   const state = await log.state();
-  if (state === null) throw new InputError('there is no log: no node has made one yet');
   const answers = await log.ask(STATUS_TOPIC, ANSWER_MS);
   const nodes = answers.map((answer) => unpackr.unpack(answer) as NodeStatus);
+  if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
   return { log: state, nodes: nodes.sort((a, b) => (a.node < b.node ? -1 : 1)) };
 }
 
@@ -86,6 +89,7 @@ export async function clusterQueue(
  */
 export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
   const { log: state, nodes } = await clusterStatus(log);
+  if (state === null) throw new InputError(NO_LOG);
   if (to > state.last) throw new InputError(`--to: the log ends at position ${state.last}`);
   const behind = nodes.find(({ position }) => position < to);
   if (behind !== undefined) {

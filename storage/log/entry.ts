@@ -11,8 +11,13 @@ import type { StoredKey } from '../keys/key-ring.js';
 import type { Revocation } from '../keys/revocations.js';
 import type { Settings } from './settings.js';
 
-/** The first byte of an entry; a node stops before an entry of a later format. */
-export const ENTRY_FORMAT = 1;
+/** Kinds of entries by the format that brought them. */
+const KINDS: Readonly<Record<Entry['kind'], number>> = {
+  ...{ origin: 1, bundle: 1, 'large-bundle': 1, retirement: 1, key: 1, revocation: 1 },
+  settings: 2,
+};
+/** The latest format. An entry's own is its first byte; a node stops before one of a later format. */
+export const ENTRY_FORMAT = 2;
 /** Parts into which a later version may divide tokens among nodes. */
 const SHARDS = 256;
 
@@ -44,13 +49,14 @@ export class NewerEntryError extends Error {}
 const packr = new Packr({ useRecords: false, moreTypes: true });
 const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
 
+/** In the oldest format that has its kind, so that nodes of earlier versions go on as long as they can. */
 export function packEntry(entry: Entry): Uint8Array {
-  return Buffer.concat([Uint8Array.of(ENTRY_FORMAT), packr.pack(entry)]);
+  return Buffer.concat([Uint8Array.of(KINDS[entry.kind]), packr.pack(entry)]);
 }
 
 /** @throws NewerEntryError */
 export function unpackEntry(data: Uint8Array): Entry {
-  if (data[0] !== ENTRY_FORMAT) {
+  if (data[0] > ENTRY_FORMAT) {
     throw new NewerEntryError(
       `the log's next entry has format ${data[0]}, this version knows ${ENTRY_FORMAT}: run a newer Fathom on this node`,
     );
@@ -63,12 +69,17 @@ export function unpackEntry(data: Uint8Array): Entry {
  * subject today.
  */
 export function subjectOf(frames: readonly Frame[]): string {
-  const tokens = new Set(
-    frames.flatMap((frame) => ('chain' in frame ? [`${frame.chain}:${frame.address}`] : [])),
-  );
+  const tokens = new Set(frames.flatMap(tokensOf));
   const [token] = tokens;
   if (tokens.size !== 1) return 'data.many';
   return tokenSubject(token);
+}
+
+/** Rows of the flat datasets are of many tokens, or of none. */
+function tokensOf(frame: Frame): string[] {
+  if (frame.kind === 'tokens') return frame.rows.map(({ row }) => `${row.chain}:${row.address}`);
+  if (frame.kind === 'holders') return [`mainchain:${frame.tokenAddress}`];
+  return 'chain' in frame ? [`${frame.chain}:${frame.address}`] : [];
 }
 
 export function tokenSubject(token: string): string {

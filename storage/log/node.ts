@@ -100,7 +100,8 @@ export class LogNode {
   /** @throws Error where JetStream is away */
   checkLog(): Promise<void> {
     const sinceMs = performance.now() - (this.polledAtMs ?? -Infinity);
-    if (sinceMs < AWAY_AFTER_MS) return Promise.resolve();
+    // A node that follows no longer does not ask.
+    if (sinceMs < AWAY_AFTER_MS || this.why !== null) return Promise.resolve();
     const { reason } = this.options.log;
     return Promise.reject(
       new Error(`JetStream has not answered for ${AWAY_AFTER_MS / 1000} s${reason}`),

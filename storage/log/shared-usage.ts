@@ -14,6 +14,7 @@ const COUNTS_AT_ONCE = 1000;
 const DAY_MS = 86_400_000;
 
 interface Report {
+  /** Whose counts they are: the sender's, or what it knows of a node that asks. */
   node: string;
   usage: KeyUsage[];
   /** Asks for all that the others have counted. */
@@ -61,19 +62,31 @@ export class SharedUsage {
     // What was counted around midnight belongs to the day before.
     const since = all ? day - (day % 100) : dayOf(wallMs() - DAY_MS);
     const usage = await this.usage.report(all ? Math.floor(day / 100) : null, since);
-    const send = (part: KeyUsage[], asking: boolean): void => {
-      const report: Report = { node: this.node, usage: part, asks: asking };
-      this.log.tell(TOPIC, packr.pack(report));
-    };
-    if (asks) send([], true);
-    for (const part of parts(usage)) send(part, false);
+    if (asks) this.send({ node: this.node, usage: [], asks });
+    this.sendAll(this.node, usage);
+  }
+
+  private sendAll(node: string, usage: readonly KeyUsage[]): void {
+    for (const part of parts(usage)) this.send({ node, usage: part, asks: false });
+  }
+
+  private send(report: Report): void {
+    this.log.tell(TOPIC, packr.pack(report));
   }
 
   private take(data: Uint8Array): void {
     const { node, usage, asks } = unpackr.unpack(data) as Report;
-    if (node === this.node) return;
-    this.isAsked ||= asks;
-    this.usage.merge(node, usage).catch(this.onError);
+    const isOwn = node === this.node;
+    if (asks && !isOwn) {
+      this.isAsked = true;
+      const month = Math.floor(dayOf(wallMs()) / 100);
+      this.usage
+        .known(node, month)
+        .then((known) => this.sendAll(node, known))
+        .catch(this.onError);
+    }
+    const taken = isOwn ? this.usage.regain(usage) : this.usage.merge(node, usage);
+    taken.catch(this.onError);
   }
 }
 

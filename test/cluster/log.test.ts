@@ -6,15 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { entityTag } from '../../server/replay/caching.js';
 import { backupStore } from '../../storage/backup.js';
-import { bundleFile, BundleWriter } from '../../storage/bundle.js';
-import type { CommitReport } from '../../storage/contract.js';
+import { bundleFile, BundleWriter, type Frame } from '../../storage/bundle.js';
+import { bareTokenRow, type CommitReport } from '../../storage/contract.js';
 import type { NatsAccess } from '../../storage/log/connection.js';
 import { Applier } from '../../storage/log/applier.js';
-import { packEntry } from '../../storage/log/entry.js';
+import { clusterStatus, trimLog } from '../../storage/log/cluster.js';
+import { ENTRY_FORMAT, packEntry, subjectOf, tokenSubject } from '../../storage/log/entry.js';
 import { JetStreamLog, type LogMessage } from '../../storage/log/jetstream.js';
 import type { Database } from '../../storage/duckdb/database.js';
 import { LogNode } from '../../storage/log/node.js';
-import { clusterStatus } from '../../storage/log/cluster.js';
 import { type Settings, SharedSettings } from '../../storage/log/settings.js';
 import type { Store } from '../../storage/store.js';
 import { hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
@@ -281,11 +281,14 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   it('stop before an entry of a later version, and serve on', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
-    const later = Buffer.concat([Uint8Array.of(2), packEntry({ kind: 'bundle' } as never)]);
+    const later = Buffer.from(packEntry({ kind: 'bundle' } as never));
+    // Each entry has the oldest format that knows its kind.
+    expect([later[0], packEntry({ kind: 'settings', settings: {} })[0]]).toEqual([1, ENTRY_FORMAT]);
+    later[0] = ENTRY_FORMAT + 1;
     await a.log.publish('data.many', later, 'later');
     for (const node of [a, b]) {
       await node.until(() => node.stopped !== null);
-      expect(node.stopped).toMatch(/next entry has format 2, this version knows 1/);
+      expect(node.stopped).toMatch(/next entry has format 3, this version knows 2/);
       expect(node.node.position).toBe(2);
       await expect(node.node.checkFollowing()).rejects.toThrow(/run a newer Fathom/);
       expect(await storedSnapshots(node.store, tokenOf(node.store))).toHaveLength(1);
@@ -305,6 +308,9 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const late = await open('b', directory);
     await late.until(() => late.stopped !== null);
     expect(late.stopped).toMatch(/log begins at entry 4, and this node has applied 2/);
+    // Of JetStream it knows nothing bad.
+    late.node['polledAtMs'] = -1e6;
+    await late.node.checkLog();
     const empty = await open('c');
     await empty.until(() => empty.stopped !== null);
     expect(empty.stopped).toMatch(/begin with a backup of a node/);
@@ -312,6 +318,11 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     servers.start(0);
     await a.until(() => a.stopped !== null);
     expect(a.stopped).toMatch(/the log ends at entry 0, and this node has applied 5/);
+    const { log, nodes: standing } = await clusterStatus(a.log);
+    expect(log).toBeNull();
+    const stopped = [a, empty, late].map((node) => node.stopped);
+    expect(standing.map((node) => node.stopped)).toEqual([stopped[0], stopped[2], stopped[1]]);
+    await expect(trimLog(a.log, 1)).rejects.toThrow(/there is no log/);
   });
 
   it('wait for a log that lacks what they have applied, and go on when it is whole again', async () => {
@@ -446,6 +457,25 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await expectSame(again, restored);
     expect(await storedSnapshots(restored.store, tokenOf(restored.store))).toHaveLength(3);
     expect(restored.store.keys.verify(issued.key)?.id).toBe(issued.id);
+  });
+
+  it('name the only token of an entry in its subject', () => {
+    const of = { chain: 'mainchain', address: MINT } as const;
+    const deleting: Frame = deleteFrame({ address: MINT });
+    const tokens = (addresses: string[]): Frame => ({
+      kind: 'tokens',
+      rows: addresses.map((address, i) => ({
+        line: i + 1,
+        row: bareTokenRow('mainchain', address),
+      })),
+    });
+    const held = { kind: 'holders', tokenAddress: MINT } as Frame;
+    const subject = tokenSubject(`${of.chain}:${of.address}`);
+    expect(subject).toMatch(/^data\.mainchain\.\d+$/);
+    for (const frame of [deleting, tokens([MINT]), held]) expect(subjectOf([frame])).toBe(subject);
+    const rows = { kind: 'rows', dataset: 'dca_orders', rows: [] } as Frame;
+    const many = [[tokens([MINT, OTHER_MINT])], [deleting, tokens([OTHER_MINT])], [rows]];
+    for (const frames of many) expect(subjectOf(frames)).toBe('data.many');
   });
 
   it('serve with the settings of the log, which a node that is configured anew changes', async () => {

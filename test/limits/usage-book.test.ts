@@ -4,6 +4,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import { migrate } from '../../storage/migrations.js';
+import { SharedUsage } from '../../storage/log/shared-usage.js';
+import type { JetStreamLog } from '../../storage/log/jetstream.js';
 import { UsageBook } from '../../storage/keys/usage.js';
 import { eventually } from '../support/raw-client.js';
 
@@ -157,5 +159,44 @@ describe('a usage book', () => {
     expect((await stored()).length).toBe(12);
     expect(book.counter('key_a', 202609).calls).toBe(202609);
     await book.close();
+  });
+
+  it('of a node is told by the others what it lost when it was killed', async () => {
+    const listeners: ((data: Uint8Array) => unknown)[] = [];
+    const bus = {
+      listen: (_topic: string, listener: (data: Uint8Array) => unknown) =>
+        Promise.resolve(void listeners.push(listener)),
+      tell: (_topic: string, data: Uint8Array) => listeners.forEach((listen) => listen(data)),
+    } as unknown as JetStreamLog;
+    const now = new Date();
+    const month = now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
+    const days = [{ day: month * 100 + now.getUTCDate(), endpoint: 'GET /a', calls: 5 }];
+    const told = [{ keyId: 'key_a', month, calls: 5, days }];
+    const other = await load();
+    await other.countAs('b');
+    await other.merge('a', told);
+    expect(await other.known('a', month)).toEqual(told);
+    const shared = new SharedUsage(other, bus, 'b', (error) => errors.push(error));
+
+    const file = path.join(directory, 'killed.duckdb');
+    const own = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+    await migrate(own, file);
+    const killed = await UsageBook.load(own, (error) => errors.push(error));
+    await killed.countAs('a');
+    killed.counter('key_a', month).add(2);
+    killed.days.counter('key_a', days[0].day, 'GET /a').add(2);
+    await killed.flush();
+    const sharing = new SharedUsage(killed, bus, 'a', (error) => errors.push(error));
+    await eventually('it has its calls again', () => killed.counter('key_a', month).calls === 5);
+    await killed.regain([{ ...told[0], calls: 4 }]);
+    expect(killed.counter('key_a', month).calls).toBe(5);
+    for (;;) {
+      const [{ calls }] = await killed.days.ofMonth('key_a', month);
+      if (calls === 5) break;
+    }
+    await Promise.all([shared.close(), sharing.close()]);
+    await Promise.all([killed.close(), other.close()]);
+    await own.close();
+    expect(errors).toEqual([]);
   });
 });

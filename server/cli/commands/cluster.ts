@@ -19,8 +19,9 @@ export const status = defineCommand({
     const { clusterStatus } = await import('../../../storage/log/cluster.js');
     const { log, nodes } = await withLog(access, clusterStatus);
     if (json) {
+      const { first, last, bytes, replicas } = log ?? {};
       printJson({
-        log: { first: log.first, last: log.last, bytes: log.bytes, replicas: log.replicas },
+        log: log && { first, last, bytes, replicas },
         nodes: nodes.map(({ lagS, otherSettings, ...node }) => ({
           ...node,
           lag_s: lagS,
@@ -30,7 +31,9 @@ export const status = defineCommand({
       return;
     }
     printLine(
-      `log  entries ${log.first} to ${log.last}  ${mebibytes(log.bytes)}  replicas ${log.replicas}`,
+      log === null
+        ? 'log  none'
+        : `log  entries ${log.first} to ${log.last}  ${mebibytes(log.bytes)}  replicas ${log.replicas}`,
     );
     for (const { node, version, position, lagS, stopped, otherSettings } of nodes) {
       const lag = lagS === null ? 'unknown' : `${lagS.toFixed(1)} s`;
