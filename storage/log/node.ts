@@ -228,7 +228,8 @@ export class LogNode {
         const state = await this.poll();
         if (state === null || state.last < this.position) return;
         // Not awaited: what is published is applied by the session, which waits for the end of this.
-        if (this.lagMs < POLL_MS) void this.shareSettings();
+        const isNear = this.options.store.settings.log !== null && this.lagMs < POLL_MS;
+        if (isNear || this.position >= state.last) void this.shareSettings();
       }
     } catch (error) {
       if (!signal.aborted) this.options.onError(error);

@@ -74,8 +74,8 @@ export class SharedSettings {
   }
 
   /**
-   * Call again and again while the node has applied all of the log: the log gets this node's settings where it has
-   * none, or where they are new.
+   * Call again and again while the node has applied all of the log, or nearly all where that has settings: the log gets
+   * this node's where it has none, or where they are new.
    */
   async share(publish: (settings: Settings) => Promise<unknown>): Promise<void> {
     if (!this.isShared && !this.isSharing) {

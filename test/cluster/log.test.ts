@@ -525,7 +525,10 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
 });
 
 describe.skipIf(!hasNats || programOf('openssl') === null)('Servers that ask who comes', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'fathom-nats-access-'));
+  let folder = '';
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'fathom-nats-access-'));
+  });
   const fileOf = (name: string, text?: string): string => {
     const file = path.join(folder, name);
     if (text !== undefined) writeFileSync(file, text);
