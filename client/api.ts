@@ -1487,7 +1487,7 @@ export interface components {
        * @enum {string}
        */
       tier: 'raw' | '15m' | '1h';
-      /** @description Stored snapshots */
+      /** @description Stored snapshots; /replay leaves those of a coarse tier out where it has finer ones. */
       snapshot_count: number;
       /** @description Time of the first, Unix epoch seconds */
       first_t: number;

@@ -8,7 +8,9 @@ import { StaticFile } from '../http/static-files.js';
 
 export const EXPLORER_PATH = '/';
 /** Where Vite builds to, seen from the compiled server and from its sources. */
-const FOLDERS = ['../../explorer', '../../dist/explorer'];
+const FOLDERS = ['../../explorer', '../../dist/explorer'].map((one) =>
+  fileURLToPath(new URL(one, import.meta.url)),
+);
 const INDEX = 'index.html';
 
 /** The page loads from and calls this server only, and runs nothing that stands in it. */
@@ -33,9 +35,13 @@ const PAGE_HEADERS: Headers = [
 /** A file's name has a hash of its content. */
 const ASSET_HEADERS: Headers = [['Cache-Control', 'public, max-age=31536000, immutable']];
 
-/** Routes of the page and of its files; they need no key. */
-export function explorerRoutes(): Route[] {
-  const files = builtFiles();
+/**
+ * Routes of the page and of its files; they need no key.
+ *
+ * @param folders the first that has the page is served
+ */
+export function explorerRoutes(folders: readonly string[] = FOLDERS): Route[] {
+  const files = builtFiles(folders);
   const page = files.get(INDEX);
   files.delete(INDEX);
   return [
@@ -60,10 +66,8 @@ export function explorerRoutes(): Route[] {
 }
 
 /** The files of the build by name; none where there is no build. */
-function builtFiles(): Map<string, StaticFile> {
-  const folder = FOLDERS.map((one) => fileURLToPath(new URL(one, import.meta.url))).find((one) =>
-    existsSync(path.join(one, INDEX)),
-  );
+function builtFiles(folders: readonly string[]): Map<string, StaticFile> {
+  const folder = folders.find((one) => existsSync(path.join(one, INDEX)));
   const names = folder === undefined ? [] : readdirSync(folder);
   return new Map(
     names.map((name) => [

@@ -57,7 +57,9 @@ export const getCoverage = defineEndpoint({
     tiers: Type.Array(
       document('TierCoverage', {
         tier,
-        snapshot_count: count('Stored snapshots'),
+        snapshot_count: count(
+          'Stored snapshots; /replay leaves those of a coarse tier out where it has finer ones.',
+        ),
         first_t: epochSeconds('Time of the first'),
         last_t: epochSeconds('Time of the last'),
         median_interval_s: nullable(

@@ -1,5 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { explorerRoutes } from '../../server/api/explorer.js';
+import type { ApiError } from '../../server/http/errors.js';
+import type { Exchange } from '../../server/http/exchange.js';
+import { createRouter } from '../../server/http/router.js';
+import { NO_LOG } from '../support/log.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -51,6 +56,24 @@ describe('GET /', () => {
     const changed = await load('/', { headers: { 'if-none-match': '"other"' } });
     expect(changed.status).toBe(200);
   });
+});
+
+it('says what to run where the explorer is not built', () => {
+  const routes = createRouter(explorerRoutes(['/nowhere']), NO_LOG);
+  const replies: unknown[] = [];
+  const replyError = (error: ApiError) => replies.push([error.status, error.body]);
+  routes({ method: 'GET', path: '/', replyError } as unknown as Exchange);
+  expect(replies).toEqual([
+    [
+      503,
+      {
+        error: 'Service Unavailable',
+        error_code: 'explorer_not_built',
+        message:
+          "The explorer is not built: run 'npm run build'. The API's description is at /docs.",
+      },
+    ],
+  ]);
 });
 
 describe('the files of the explorer', () => {
