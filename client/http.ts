@@ -9,6 +9,9 @@ const TOO_MANY_REQUESTS = 429;
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 /** A key, with what headers trim; other characters may not even fit a header. */
 const KEY_FORM = /^[ \t\r\n]*[\x21-\x7e]*[ \t\r\n]*$/;
+/** Where the API is on its server. */
+const API_PATH = '/api/v1';
+const NO_URL = { protocol: '', origin: '', pathname: '' };
 /** A try ends when the server sends nothing for this long. */
 const SILENCE_LIMIT_MS = 60_000;
 
@@ -61,11 +64,9 @@ export class Http {
   /** No request before this: a limit holds for all requests of the key. */
   private waitUntilMs = 0;
 
-  /** @throws TypeError where `url` is no http or https URL */
+  /** @throws TypeError where `url` is no http or https URL of a server */
   constructor(private readonly options: ClientOptions) {
-    const { protocol, origin, pathname } = new URL(options.url);
-    if (!['http:', 'https:'].includes(protocol)) throw new TypeError('url: expected http or https');
-    this.base = `${origin}${pathname}`.replace(/\/+$/, '');
+    this.base = baseOf(options.url);
   }
 
   /**
@@ -129,7 +130,7 @@ export class Http {
     let timer = setTimeout(fail, SILENCE_LIMIT_MS);
     const ask = this.options.fetch ?? fetch;
     try {
-      const reply = await ask(`${this.base}/api/v1${path}`, {
+      const reply = await ask(`${this.base}${API_PATH}${path}`, {
         method,
         headers: {
           accept,
@@ -161,6 +162,18 @@ export class Http {
       clearTimeout(timer);
     }
   }
+}
+
+function baseOf(url: string): string {
+  const { protocol, origin, pathname } = URL.canParse(url) ? new URL(url) : NO_URL;
+  if (!['http:', 'https:'].includes(protocol)) {
+    throw new TypeError(`url: expected one such as http://127.0.0.1:8080; was '${quoted(url)}'`);
+  }
+  const base = `${origin}${pathname}`.replace(/\/+$/, '');
+  if (base.endsWith(API_PATH)) {
+    throw new TypeError(`url: expected the server's address without ${API_PATH}`);
+  }
+  return base;
 }
 
 type Outcome =

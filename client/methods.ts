@@ -1,5 +1,6 @@
 /** One method an operation of the API, with the names and types of its OpenAPI description. */
 import { OPERATIONS, type operations } from './api.js';
+import { FathomError } from './errors.js';
 import type { Http, RequestOptions } from './http.js';
 
 export type OperationId = keyof operations;
@@ -42,7 +43,7 @@ type Values = Readonly<Record<string, unknown>>;
 /** The methods; each throws FathomError, or its signal's reason. */
 export function methodsOf(http: Http): Methods {
   const methods = Object.entries(OPERATIONS).map(([id, { method, path }]) => {
-    const call = (parameters: Values = {}, options: RequestOptions = {}): Promise<unknown> =>
+    const call = async (parameters: Values = {}, options: RequestOptions = {}): Promise<unknown> =>
       method === 'GET'
         ? http.json({ method, path: pathWith(path, parameters), ...options })
         : http.json({ method, path, body: parameters, ...options });
@@ -51,16 +52,23 @@ export function methodsOf(http: Http): Methods {
   return Object.fromEntries(methods) as Methods;
 }
 
-/** A path with its variable segments filled in, and the query. */
+/**
+ * A path with its variable segments filled in, and the query.
+ * @throws FathomError where a segment has no value
+ */
 export function pathWith(path: string, parameters: Values): string {
   const query = new URLSearchParams();
   let filled = path;
   for (const [name, value] of Object.entries(parameters)) {
     if (value === undefined) continue;
     const text = textOf(value);
-    if (filled.includes(`{${name}}`)) {
-      filled = filled.replace(`{${name}}`, () => encodeURIComponent(text));
-    } else query.set(name, text);
+    const segment = `{${name}}`;
+    if (!filled.includes(segment)) query.set(name, text);
+    else if (text !== '') filled = filled.replace(segment, () => encodeURIComponent(text));
+  }
+  const missing = /\{(\w+)\}/.exec(filled)?.[1];
+  if (missing !== undefined) {
+    throw new FathomError(`${missing}: expected a value`, { status: null, parameter: missing });
   }
   return query.size === 0 ? filled : `${filled}?${query}`;
 }

@@ -1,5 +1,6 @@
 /** The client against a really started server: JSON and Arrow, side by side, and faults between the two. */
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import { describeApi } from '../../server/api/openapi.js';
@@ -60,6 +61,23 @@ describe('types', () => {
   });
 });
 
+describe('the package', () => {
+  // `npm start` and `npm test` build no declarations.
+  it('is built with its types when it is packed, and holds what runs', () => {
+    const { files, scripts, exports, bin } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      files: string[];
+      scripts: Record<string, string>;
+      exports: Record<string, Record<string, string>>;
+      bin: Record<string, string>;
+    };
+    expect(scripts.prepack).toBe('npm run build');
+    expect(scripts.build).toContain('tsc -p tsconfig.client.json');
+    expect(files).not.toContain('test');
+    const targets = [...Object.values(exports['./client']), ...Object.values(bin)];
+    for (const target of targets) expect(files).toContain(path.normalize(target).split('/')[0]);
+  });
+});
+
 describe('methods', () => {
   it('send what goes into the path, the query and the body', async () => {
     const seen: string[] = [];
@@ -104,7 +122,14 @@ describe('methods', () => {
     proxy.script = () => answer(500, { error: 'no', error_code: 'damaged_data' });
     await expect(clientOf(proxy.url).getUsage()).rejects.toMatchObject({ code: 'damaged_data' });
     expect(proxy.requests.length).toBe(1);
-    expect(() => clientOf('ftp://x')).toThrow(TypeError);
+    const noAddress = { name: 'FathomError', status: null, parameter: 'address' };
+    await expect(clientOf(proxy.url).getCoverage({ address: '' })).rejects.toMatchObject(noAddress);
+    await expect(all(clientOf(proxy.url).replay(''))).rejects.toMatchObject(noAddress);
+    expect(proxy.requests.length).toBe(1);
+    for (const url of ['ftp://x', '127.0.0.1:8080', 'localhost:8080', '']) {
+      expect(() => clientOf(url)).toThrow(`url: expected one such as http://127.0.0.1:8080`);
+    }
+    expect(() => clientOf(`${proxy.url}/api/v1/`)).toThrow('without /api/v1');
     proxy.script = () => hangUp;
     const once = clientOf(proxy.url, { retry: false });
     await expect(once.getUsage()).rejects.toMatchObject({ status: null });

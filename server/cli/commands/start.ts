@@ -38,7 +38,7 @@ const COLLECTOR_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' };
 /** The collector is killed if it takes longer than this to stop. */
 const COLLECTOR_STOP_MS = 5000;
 const FILLING =
-  'Note The history fills in over the next seconds: two hours now, the last day next, a month in the end';
+  'Note The history fills in over the next seconds: two hours now, the last day next, a week before it in the end';
 /** How long to wait for the first snapshots before printing the command to try. */
 const FIRST_DATA_MS = 8000;
 const FIRST_DATA_POLL_MS = 100;
