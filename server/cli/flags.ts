@@ -111,8 +111,12 @@ export function readWords<F extends Flags, W extends Words>(
   };
 }
 
-function readFlag(name: string, flag: Flag, given: readonly (string | boolean)[]): unknown {
-  const from = `--${name}`;
+function readFlag(name: string, flag: Flag, words: readonly (string | boolean)[]): unknown {
+  // Settings and the data directory are read later, and their variables with them.
+  const { [flag.read === undefined ? '' : (flag.variable ?? '')]: inherited = '' } = process.env;
+  const isInherited = words.length === 0 && inherited !== '';
+  const from = isInherited ? (flag.variable ?? '') : `--${name}`;
+  const given = isInherited ? [inherited] : words;
   if (given.length > 1 && flag.kind !== 'texts') throw new UsageError(`${from}: given twice`);
   if (flag.kind === 'switch') return given.length > 0;
   if (given.length === 0 && flag.needed === true) throw new UsageError(expectation(from, flag));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { answersOf, withAnswers } from '../../server/cli/answers.js';
+import { CLUSTER_FLAGS } from '../../server/cli/cluster-settings.js';
 import { readWords } from '../../server/cli/flags.js';
 import { flagRow } from '../../server/cli/help.js';
 import { SERVE_FLAGS, serveOptions, SETTINGS } from '../../server/cli/settings.js';
@@ -102,6 +103,23 @@ describe('The servers of a cluster', () => {
     expect(plans.premium.monthlyQuota).toBe(Infinity);
     expect(answersOf(withAnswers(own, sent))).toEqual(sent);
     expect(answersOf(own)).not.toEqual(sent);
+  });
+
+  it('are what their variables say where commands are not given them as flags', () => {
+    vi.stubEnv('FATHOM_CLUSTER', 'tls://x:1');
+    vi.stubEnv('FATHOM_CLUSTER_CA', 'README.md');
+    const read = (...words: string[]) =>
+      readWords(words, { flags: CLUSTER_FLAGS, words: {} }).flags;
+    expect(read()).toMatchObject({
+      cluster: ['tls://x:1'],
+      'cluster-ca': path.resolve('README.md'),
+      'cluster-cert': undefined,
+    });
+    expect(read('--cluster=nats://y:1').cluster).toEqual(['nats://y:1']);
+    vi.stubEnv('FATHOM_CLUSTER', 'x:1');
+    expect(() => read()).toThrow(/^FATHOM_CLUSTER: expected servers as nats:/);
+    vi.unstubAllEnvs();
+    expect(() => read()).toThrow(/^--cluster: expected URLS/);
   });
 
   it('take no password in their addresses, and no fault repeats one', () => {
