@@ -1,5 +1,5 @@
 /** Keys that wait for a follower: as many as there are tokens. */
-import { LargeMap } from '../storage/large-map.js';
+import { LargeMap } from '../compute/large-map.js';
 
 /** Keys that were taken are cut off when there are so many, and as many as others. */
 const TAKEN_AT_ONCE = 1024;

@@ -28,7 +28,7 @@ import type { HolderTokens } from './holders/holder-tokens.js';
 import { findLostBlocks, UnreadableHoldersError } from './holders/lost-blocks.js';
 import type { Entry } from './log/entry.js';
 import { type LogMark, writeMark } from './log/mark.js';
-import { LargeMap } from './large-map.js';
+import { LargeMap } from '../compute/large-map.js';
 import { Turns } from './turns.js';
 
 export interface CommitOptions {

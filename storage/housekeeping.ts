@@ -4,7 +4,7 @@ import type { Catalog } from './depth/catalog.js';
 import { findSmallSegments } from './depth/compaction.js';
 import type { Directories } from './depth/directories.js';
 import type { Database } from './duckdb/database.js';
-import { LargeMap } from './large-map.js';
+import { LargeMap } from '../compute/large-map.js';
 import { Turns } from './turns.js';
 
 /** How often the log is checked without a commit: counts of calls make it grow too. */

@@ -1,4 +1,5 @@
 /** DLMM pools: their state, price and base tokens (docs/definitions.md#dlmm-pools). */
+import { LargeMap } from '../large-map.js';
 
 /** A row of dataset `dlmm_pools`; mainchain. */
 export interface DlmmPool {
@@ -68,20 +69,24 @@ export interface BoardPools {
 export class BoardPoolList {
   private readonly pubkeys: string[] = [];
   private readonly base: number[] = [];
-  private readonly indexOf = new Map<string, number>();
+  private readonly baseMints: string[] = [];
+  private readonly indexOf = new LargeMap<string, number>();
 
   constructor(private readonly quotes: readonly string[]) {}
 
   add(pool: PoolMints & Pick<DlmmPool, 'pubkey'>): void {
     const { baseMint } = baseAndQuote(pool, this.quotes);
-    const index = this.indexOf.get(baseMint) ?? this.indexOf.size;
-    this.indexOf.set(baseMint, index);
+    let index = this.indexOf.get(baseMint);
+    if (index === undefined) {
+      index = this.baseMints.push(baseMint) - 1;
+      this.indexOf.set(baseMint, index);
+    }
     this.pubkeys.push(pool.pubkey);
     this.base.push(index);
   }
 
   columns(): BoardPools {
-    const { pubkeys, base, indexOf } = this;
-    return { pubkeys, base: Uint32Array.from(base), baseMints: [...indexOf.keys()] };
+    const { pubkeys, base, baseMints } = this;
+    return { pubkeys, base: Uint32Array.from(base), baseMints: [...baseMints] };
   }
 }

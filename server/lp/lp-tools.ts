@@ -4,7 +4,7 @@
  */
 import type { ComputePool } from '../../compute/pool.js';
 import type { DepthSource, LpSource, StoreChange, TokenDetails } from '../../storage/contract.js';
-import { LargeMap } from '../../storage/large-map.js';
+import { LargeMap } from '../../compute/large-map.js';
 import type { Clock } from '../clock.js';
 import { LiveValue } from '../follower.js';
 import type { Log } from '../log.js';

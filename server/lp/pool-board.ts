@@ -1,4 +1,5 @@
 /** The board of DLMM pools in memory: the pools and their rows by period. */
+import { LargeMap } from '../../compute/large-map.js';
 import type { BoardPeriod, DlmmBoard, DlmmSort } from '../../compute/lp/dlmm-board.js';
 import { BoardPoolList, type BoardPools, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { hourOf, thisHour, type DlmmPeriod } from '../../compute/lp/hours.js';
@@ -89,8 +90,8 @@ interface PoolBook {
   /** The same pools as input of the board's task. */
   columns: BoardPools;
   /** Indexes of the pools with a mint on either side, ascending. */
-  ofMint: ReadonlyMap<string, readonly number[]>;
-  indexOf: ReadonlyMap<string, number>;
+  ofMint: Pick<LargeMap<string, readonly number[]>, 'get'>;
+  indexOf: Pick<LargeMap<string, number>, 'get'>;
 }
 
 async function makePoolBook(
@@ -99,8 +100,8 @@ async function makePoolBook(
 ): Promise<PoolBook> {
   const turns = new Turns();
   const pools = await sortInTurns(unordered, (a, b) => (a.pubkey < b.pubkey ? -1 : 1), turns);
-  const ofMint = new Map<string, number[]>();
-  const indexOf = new Map<string, number>();
+  const ofMint = new LargeMap<string, number[]>();
+  const indexOf = new LargeMap<string, number>();
   const list = new BoardPoolList(quotes);
   for (const [index, pool] of pools.entries()) {
     const { pubkey, tokenXMint, tokenYMint } = pool;
@@ -112,7 +113,7 @@ async function makePoolBook(
   return { pools, columns: list.columns(), ofMint, indexOf };
 }
 
-function pushTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
+function pushTo<T>(lists: Pick<LargeMap<string, T[]>, 'get' | 'set'>, key: string, item: T): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [item]);
   else list.push(item);

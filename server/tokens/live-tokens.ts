@@ -6,7 +6,7 @@ import { isDamage } from '../../compute/damage.js';
 import type { Chain } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { MarketSource, NewestSnapshots, SnapshotRef } from '../../storage/contract.js';
-import { LargeMap } from '../../storage/large-map.js';
+import { LargeMap } from '../../compute/large-map.js';
 import type { AskedToken } from '../api/chain.js';
 import type { Clock } from '../clock.js';
 import { Follower } from '../follower.js';

@@ -20,7 +20,7 @@ import {
   supportUsdWithin,
 } from '../../compute/segment/snapshots.js';
 import type { SnapshotRef, TokenDetails } from '../../storage/contract.js';
-import { LargeMap } from '../../storage/large-map.js';
+import { LargeMap } from '../../compute/large-map.js';
 import { isSameSnapshot, type LoadedToken } from './newest-depth.js';
 
 export const TOKEN_STATUSES = [

@@ -10,7 +10,7 @@ import {
 import type { Coverage, TokenRow } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow } from '../duckdb/statements.js';
-import { LargeMap } from '../large-map.js';
+import { LargeMap } from '../../compute/large-map.js';
 
 /** Tokens of a store; a commit that would exceed them is refused. */
 export const MAX_TOKENS = 1_000_000;

@@ -6,7 +6,7 @@ import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, Statements } from '../duckdb/statements.js';
 import { type Directory, entryBytes, firstT, type SegmentRef } from './directory.js';
-import { LargeMap } from '../large-map.js';
+import { LargeMap } from '../../compute/large-map.js';
 import { Turns } from '../turns.js';
 import type { Cutoffs } from './retention-steps.js';
 import {

@@ -11,7 +11,7 @@ import {
 import { bareTokenRow, type TokenRow } from '../contract.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
-import { LargeMap } from '../large-map.js';
+import { LargeMap } from '../../compute/large-map.js';
 import { Turns } from '../turns.js';
 import { type Catalog, MAX_TOKENS, TOKEN_COLUMNS, type TokenEntry, tokenKey } from './catalog.js';
 import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';

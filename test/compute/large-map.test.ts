@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { base58Address } from '../../compute/demo/hash.js';
 import { tokenKey } from '../../storage/depth/catalog.js';
-import { LargeMap } from '../../storage/large-map.js';
+import { LargeMap } from '../../compute/large-map.js';
 
 describe('A large map', () => {
   it('answers as a Map does, whatever is done to it', () => {
