@@ -16,6 +16,8 @@ const CONNECT_MS = 5000;
 
 export interface NodeStatus {
   node: string;
+  /** Tells two processes apart that have one name; the one that began earlier has the lesser one. */
+  process: string;
   version: string;
   position: number;
   /** null: not known. */
@@ -48,10 +50,28 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
     );
   });
   const state = await log.state();
+  const nodes = await nodesOf(log);
+  if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
+  const bytes = (state?.bytes ?? 0) + (await log.bundleBytes());
+  return { log: state && { ...state, bytes }, nodes };
+}
+
+/** The nodes that answer, by name. */
+async function nodesOf(log: JetStreamLog): Promise<NodeStatus[]> {
   const answers = await log.ask(STATUS_TOPIC, ANSWER_MS);
   const nodes = answers.map((answer) => unpackr.unpack(answer) as NodeStatus);
-  if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
-  return { log: state, nodes: nodes.sort((a, b) => (a.node < b.node ? -1 : 1)) };
+  return nodes.sort((a, b) => (a.node < b.node ? -1 : 1));
+}
+
+/** Whether a process that began earlier follows the log under the same name. */
+export async function hasOlderTwin(
+  log: JetStreamLog,
+  name: string,
+  process: string,
+): Promise<boolean> {
+  return (await nodesOf(log)).some(
+    (one) => one.node === name && one.process < process && one.stopped === null,
+  );
 }
 
 export function packQueue(node: string, queue: readonly QueuedToken[]): Uint8Array {

@@ -23,6 +23,7 @@ const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
 /** Bundles that are too large for a message. */
 const BUCKET = 'FATHOM_BUNDLES';
+const BUNDLES_STREAM = `OBJ_${BUCKET}`;
 /** Subject of the entries of such bundles. */
 export const LARGE_SUBJECT = 'large';
 /** Subjects of messages between nodes that are no entries. */
@@ -58,6 +59,8 @@ export interface LogState {
   last: number;
   bytes: number;
   replicas: number;
+  /** What keeps nodes from following a log as somebody else has made or changed it; null: nothing. */
+  fault: string | null;
 }
 
 export interface LogMessage {
@@ -83,12 +86,12 @@ export class LogAwayError extends StoreUnavailableError {}
 interface Opened {
   manager: JetStreamManager;
   client: JetStreamClient;
-  objects: ObjectStore;
 }
 
 export class JetStreamLog {
   private readonly link: NatsLink;
   private opened: Opened | null = null;
+  private bundles: ObjectStore | null = null;
 
   /** @throws InputError if the credentials are none */
   constructor(private readonly options: LogOptions) {
@@ -119,6 +122,9 @@ export class JetStreamLog {
       if (!hasCode(error, NO_STREAM)) throw error;
       return makes ? this.make(manager) : null;
     });
+    if (found?.cluster && !found.cluster.leader) {
+      throw new LogAwayError('the log has no leader: too few servers of JetStream agree');
+    }
     return found && stateOf(found);
   }
 
@@ -133,8 +139,25 @@ export class JetStreamLog {
       num_replicas: this.options.replicas,
       duplicate_window: nanos(DUPLICATE_WINDOW_MS),
     };
-    // Another node may have been faster.
-    return manager.streams.add(settings).catch(() => manager.streams.info(STREAM));
+    return manager.streams.add(settings).catch((error: unknown) =>
+      // Another node may have been faster.
+      manager.streams.info(STREAM).catch(() => {
+        const copies = this.options.replicas;
+        throw new Error(
+          `JetStream does not make the log with ${copies} ${copies === 1 ? 'copy' : 'copies'} of each entry: ${textOf(error)}`,
+        );
+      }),
+    );
+  }
+
+  /** What the large bundles take that lie beside the log. */
+  async bundleBytes(): Promise<number> {
+    const { manager } = await this.open();
+    const found = await manager.streams.info(BUNDLES_STREAM).catch((error: unknown) => {
+      if (!hasCode(error, NO_STREAM)) throw error;
+      return null;
+    });
+    return found?.state.bytes ?? 0;
   }
 
   /**
@@ -218,7 +241,7 @@ export class JetStreamLog {
       throw new LogAwayError(`JetStream is away: nothing was stored${this.reason}`);
     }
     try {
-      const { objects } = await this.open();
+      const objects = await this.openBundles();
       await objects.put({ name }, content, { timeout: PUBLISH_DEADLINE_MS });
     } catch (error) {
       throw new LogAwayError(`JetStream did not take it: ${textOf(error)}; nothing was stored`);
@@ -227,14 +250,19 @@ export class JetStreamLog {
 
   /** @throws Error where the log does not have it */
   async getObject(name: string): Promise<ReadableStream<Uint8Array>> {
-    const { objects } = await this.open();
+    const objects = await this.openBundles();
     const found = await objects.get(name);
     if (found === null) throw new Error(`the log's bundle ${name} is missing`);
     return found.data;
   }
 
   async deleteObject(name: string): Promise<void> {
-    const { objects } = await this.open();
+    const { manager } = await this.open();
+    const objects = await this.openBundles();
+    const found = await objects.info(name);
+    if (found === null) return;
+    // To mark it as deleted takes room, which JetStream may not have before its content is gone.
+    await manager.streams.purge(BUNDLES_STREAM, { filter: `$O.${BUCKET}.C.${found.nuid}` });
     await objects.delete(name);
   }
 
@@ -272,8 +300,12 @@ export class JetStreamLog {
     connection.subscribe(`${BESIDE}${topic}`, {
       callback: (error, message) => {
         if (error !== null) return;
-        const answer = listener(message.data);
-        if (answer !== undefined) message.respond(answer);
+        try {
+          const answer = listener(message.data);
+          if (answer !== undefined) message.respond(answer);
+        } catch {
+          // No message of a node that this version understands: it would end the connection.
+        }
       },
     });
   }
@@ -304,10 +336,18 @@ export class JetStreamLog {
     const connection = await this.link.connecting;
     const manager = await jetstreamManager(connection, { timeout: ATTEMPT_MS });
     const client = jetstream(connection, { timeout: ATTEMPT_MS });
-    const { replicas } = this.options;
-    const objects = await new Objm(client).create(BUCKET, { replicas, storage: StorageType.File });
-    this.opened = { manager, client, objects };
+    this.opened = { manager, client };
     return this.opened;
+  }
+
+  /** The bucket, which is made with as many copies as the log has. */
+  private async openBundles(): Promise<ObjectStore> {
+    if (this.bundles !== null) return this.bundles;
+    const { manager, client } = await this.open();
+    const { num_replicas: replicas } = (await manager.streams.info(STREAM)).config;
+    const settings = { replicas, storage: StorageType.File };
+    this.bundles = await new Objm(client).create(BUCKET, settings);
+    return this.bundles;
   }
 }
 
@@ -355,7 +395,20 @@ function stateOf({ config, state }: StreamInfo): LogState {
     last: state.last_seq,
     bytes: state.bytes,
     replicas: config.num_replicas,
+    fault: faultOf(config),
   };
+}
+
+/** What is wrong with a log that was not made, or not left, as nodes make it. */
+function faultOf(config: StreamInfo['config']): string | null {
+  const isWhole =
+    config.subjects?.includes(`${SUBJECTS}>`) === true &&
+    config.retention === RetentionPolicy.Limits &&
+    config.max_msgs_per_subject <= 0 &&
+    Boolean(config.description);
+  return isWhole
+    ? null
+    : `the stream ${STREAM} has other settings than a node gives it: delete it if it is empty, and a node makes it anew`;
 }
 
 function isNoResponders(error: unknown): boolean {

@@ -8,7 +8,14 @@ import { InputError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { wallMs } from '../wall-clock.js';
 import { Applier, StoppedError } from './applier.js';
-import { clusterQueue, packQueue, packStatus, QUEUE_TOPIC, STATUS_TOPIC } from './cluster.js';
+import {
+  clusterQueue,
+  hasOlderTwin,
+  packQueue,
+  packStatus,
+  QUEUE_TOPIC,
+  STATUS_TOPIC,
+} from './cluster.js';
 import { type Entry, packEntry } from './entry.js';
 import { type JetStreamLog, type LogMessage, LogMovedError, type LogState } from './jetstream.js';
 import { Publisher } from './publisher.js';
@@ -22,6 +29,8 @@ const RETRY_MS = [250, 4000] as const;
 export const AWAY_AFTER_MS = 10_000;
 /** A server that has just started may know less of the log than it will: so long a node waits. */
 const SHORT_FOR_MS = 10_000;
+/** Every so many polls it asks whether another node has its name. */
+const TWIN_EVERY_TURNS = 30;
 
 export interface NodeOptions {
   store: Store;
@@ -47,12 +56,16 @@ export class LogNode {
   /** The last position that the log is known to have. */
   private endPosition = 0;
   private polledAtMs: number | null = null;
+  /** What went wrong last. */
+  private failure = '';
   /** When the log took the entry that is being applied. */
   private inHandMs: number | null = null;
   /** Since when it has known of entries that it lacks; 0: since before it began. */
   private behindSinceMs = 0;
   private shortSinceMs: number | null = null;
   private why: string | null = null;
+  private readonly process = `${wallMs()}-${crypto.randomUUID()}`;
+  private hasTwin = false;
   private readonly publisher: Publisher;
   private readonly applier: Applier;
 
@@ -71,7 +84,8 @@ export class LogNode {
     const answer = (): Uint8Array => {
       const lagS = Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null;
       return packStatus({
-        ...{ node: name, version, position: this.position, lagS, stopped: this.why },
+        ...{ node: name, process: this.process, version },
+        ...{ position: this.position, lagS, stopped: this.why },
         otherSettings: options.settings?.others ?? [],
       });
     };
@@ -102,7 +116,7 @@ export class LogNode {
     const sinceMs = performance.now() - (this.polledAtMs ?? -Infinity);
     // A node that follows no longer does not ask.
     if (sinceMs < AWAY_AFTER_MS || this.why !== null) return Promise.resolve();
-    const { reason } = this.options.log;
+    const reason = this.options.log.reason || (this.failure && ` (${this.failure})`);
     return Promise.reject(
       new Error(`JetStream has not answered for ${AWAY_AFTER_MS / 1000} s${reason}`),
     );
@@ -176,11 +190,17 @@ export class LogNode {
         if (error instanceof StoppedError) {
           this.stop(error.message);
           if (!error.mayPass) return;
-        } else if (!signal.aborted) this.options.onError(error);
+        } else this.failed(error);
       }
       restMs = this.position > before ? RETRY_MS[0] : Math.min(2 * restMs, RETRY_MS[1]);
       await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
+  }
+
+  private failed(error: unknown): void {
+    if (this.ending.signal.aborted) return;
+    this.failure = error instanceof Error ? error.message : String(error);
+    this.options.onError(error);
   }
 
   private stop(why: string): void {
@@ -206,6 +226,12 @@ export class LogNode {
       stop.abort();
       await polling;
     }
+    if (this.hasTwin) {
+      const { name } = this.options;
+      throw new StoppedError(
+        `another node is called ${name}: start this one with a name (--node) that no other has`,
+      );
+    }
   }
 
   /** Applies entries as they came. @returns false where one is missing, or it is to end */
@@ -223,17 +249,26 @@ export class LogNode {
 
   private async pollUntil(signal: AbortSignal): Promise<void> {
     try {
-      while (!signal.aborted) {
+      for (let turn = 0; !signal.aborted; turn++) {
+        // Not awaited: it takes as long as nodes may take to answer.
+        if (turn % TWIN_EVERY_TURNS === 0) void this.checkName();
         await sleep(POLL_MS, undefined, { signal, ref: false });
+        if (this.hasTwin) return;
         const state = await this.poll();
-        if (state === null || state.last < this.position) return;
+        if (state === null || state.last < this.position || state.fault !== null) return;
         // Not awaited: what is published is applied by the session, which waits for the end of this.
         const isNear = this.options.store.settings.log !== null && this.lagMs < POLL_MS;
         if (isNear || this.position >= state.last) void this.shareSettings();
       }
     } catch (error) {
-      if (!signal.aborted) this.options.onError(error);
+      if (!signal.aborted) this.failed(error);
     }
+  }
+
+  private async checkName(): Promise<void> {
+    const { log, name } = this.options;
+    const found = await hasOlderTwin(log, name, this.process).catch(() => false);
+    this.hasTwin ||= found;
   }
 
   private async shareSettings(): Promise<void> {
@@ -264,6 +299,7 @@ export class LogNode {
   private async start(state: LogState | null): Promise<number> {
     const { log, store, shortForMs = SHORT_FOR_MS } = this.options;
     const { mark } = store;
+    if (state !== null && state.fault !== null) throw new StoppedError(state.fault, true);
     const { id, first, last } = state ?? { id: mark?.logId ?? '', first: 1, last: 0 };
     if (mark === null) {
       if (last === 0) await this.begin();

@@ -1,3 +1,5 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,6 +17,7 @@ import { ENTRY_FORMAT, packEntry, subjectOf, tokenSubject } from '../../storage/
 import { JetStreamLog, type LogMessage } from '../../storage/log/jetstream.js';
 import type { Database } from '../../storage/duckdb/database.js';
 import { LogNode } from '../../storage/log/node.js';
+import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
 import { type Settings, SharedSettings } from '../../storage/log/settings.js';
 import type { Store } from '../../storage/store.js';
 import { hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
@@ -101,6 +104,18 @@ class Node {
   }
 }
 
+/** Rows whose bundle lies beside the log. */
+function largeRows(): SnapshotRow[] {
+  const cells = Array.from({ length: 200 }, (_, i): [number, number, number] => [
+    i - 100,
+    (i * 7919) % 100_003,
+    (i * 104_729) % 1_000_003,
+  ]);
+  return Array.from({ length: 450 }, (_, i) =>
+    snapshot(T0 + i * 60, [orca(cells.map(([bin, s, r]) => [bin, s + i * 0.37, r * (1 + i)]))]),
+  );
+}
+
 /** All that clients can see of a token's depth. */
 async function seen(store: Store, address: string) {
   await store.settled();
@@ -180,15 +195,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
 
   it('hand large bundles over beside the log', async () => {
     const [a, b] = await pair();
-    const cells = Array.from({ length: 200 }, (_, i): [number, number, number] => [
-      i - 100,
-      (i * 7919) % 100_003,
-      (i * 104_729) % 1_000_003,
-    ]);
-    const rows = Array.from({ length: 450 }, (_, i) =>
-      snapshot(T0 + i * 60, [orca(cells.map(([bin, s, r]) => [bin, s + i * 0.37, r * (1 + i)]))]),
-    );
-    await commitRows(a.commands, rows);
+    await commitRows(a.commands, largeRows());
     expect((await a.log.state())?.bytes).toBeLessThan(10_000);
     await expectSame(a, b);
   });
@@ -323,6 +330,77 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const stopped = [a, empty, late].map((node) => node.stopped);
     expect(standing.map((node) => node.stopped)).toEqual([stopped[0], stopped[2], stopped[1]]);
     await expect(trimLog(a.log, 1)).rejects.toThrow(/there is no log/);
+  });
+
+  it('do not share a name: the one that began later stops', async () => {
+    const [a, b] = await pair();
+    await b.reached(a.node.position);
+    const late = await open('a');
+    await late.until(() => late.stopped !== null);
+    expect(late.stopped).toMatch(/another node is called a: start this one with a name/);
+    await expect(late.node.checkFollowing()).rejects.toThrow(/another node is called a/);
+    expect([a.stopped, b.stopped]).toEqual([null, null]);
+  });
+
+  it('stay connected when somebody tells them what they do not understand', async () => {
+    const a = await open('a');
+    await a.reached(1);
+    let heard = 0;
+    await a.log.listen('stray', () => {
+      heard++;
+      throw new Error('not understood');
+    });
+    for (const times of [1, 2]) {
+      a.log.tell('stray', Buffer.from('hello'));
+      await a.until(() => heard === times);
+    }
+    await commitRows(a.commands, [snapshot(T0)]);
+  });
+
+  it('follow no log that an operator made otherwise', async () => {
+    const connection = await connect({ servers: servers.urls, waitOnFirstConnect: true });
+    const manager = await jetstreamManager(connection);
+    await manager.streams.add({ name: 'FATHOM', subjects: ['fathom.*'] });
+    const a = await open('a');
+    await a.until(() => a.stopped !== null);
+    expect(a.stopped).toMatch(/the stream FATHOM has other settings than a node gives it/);
+    await expect(a.commands.createKey(KEY)).rejects.toThrow(/has other settings/);
+    await manager.streams.delete('FATHOM');
+    await a.reached(1);
+    await a.until(() => a.node.stoppedBy === null);
+    await a.commands.createKey(KEY);
+    await connection.close();
+  });
+
+  it('say why the log is not made, and hold a log without a leader for one that is away', async () => {
+    const log = new JetStreamLog({ servers: servers.urls, name: 'test', replicas: 3 });
+    await expect(log.state(true)).rejects.toThrow(/does not make the log with 3 copies .*: \S/);
+    await log.connected(5000);
+    // As a server answers that has lost the others.
+    const config = { subjects: ['fathom.v1.>'], retention: 'limits', description: 'x' };
+    const cluster = { name: 'test', replicas: [{ name: 'n1', current: false }] };
+    const streams = { info: () => Promise.resolve({ config, cluster, state: { last_seq: 39 } }) };
+    log['opened'] = { manager: { streams } } as never;
+    await expect(log.state()).rejects.toThrow(/no leader/);
+    await log.close();
+  });
+
+  it('have a log that can be trimmed when JetStream has no room', async () => {
+    const a = await open('a');
+    await a.reached(1);
+    const connection = await connect({ servers: servers.urls, waitOnFirstConnect: true });
+    const { streams } = await jetstreamManager(connection);
+    // What asks how the cluster stands makes nothing.
+    await clusterStatus(a.log);
+    await expect(streams.info('OBJ_FATHOM_BUNDLES')).rejects.toThrow(/not found/);
+    await commitRows(a.commands, largeRows());
+    const { state, config } = await streams.info('OBJ_FATHOM_BUNDLES');
+    expect(state.bytes).toBeGreaterThan(MAX_ENTRY_BUNDLE_BYTES);
+    expect((await clusterStatus(a.log)).log?.bytes).toBeGreaterThan(state.bytes);
+    await streams.update(config.name, { max_bytes: state.bytes });
+    expect(await trimLog(a.log, a.node.position)).toBe(a.node.position);
+    expect((await streams.info(config.name)).state.bytes).toBeLessThan(1000);
+    await connection.close();
   });
 
   it('wait for a log that lacks what they have applied, and go on when it is whole again', async () => {

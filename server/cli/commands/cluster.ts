@@ -22,8 +22,8 @@ export const status = defineCommand({
       const { first, last, bytes, replicas } = log ?? {};
       printJson({
         log: log && { first, last, bytes, replicas },
-        nodes: nodes.map(({ lagS, otherSettings, ...node }) => ({
-          ...node,
+        nodes: nodes.map(({ node, version, position, stopped, lagS, otherSettings }) => ({
+          ...{ node, version, position, stopped },
           lag_s: lagS,
           other_settings: otherSettings,
         })),
