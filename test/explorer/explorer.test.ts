@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
   });
 
   it('asks for a key, says that one is wrong, and keeps the right one in the tab alone', async () => {
-    const tab = await open(browser, url, '/');
+    const tab = await open(browser, url, '/#/scores');
     opened.push(tab);
     const { page } = tab;
     const enter = async (text: string) => {
@@ -94,9 +94,9 @@ describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
     await titled(page, 'This key is not accepted').waitFor();
     expect(await page.getByRole('alert').textContent()).toContain('Invalid API key');
     await enter(key);
-    await titled(page, 'SOL').waitFor();
+    await page.getByRole('table').waitFor();
     await page.reload();
-    await titled(page, 'SOL').waitFor();
+    await page.getByRole('table').waitFor();
     const other = await page.context().newPage();
     await other.goto(url);
     await titled(other, 'Enter an API key').waitFor();
