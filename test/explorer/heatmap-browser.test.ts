@@ -21,6 +21,8 @@ const SNAPSHOTS = 700;
 const GAP = { from: 420, to: 450 };
 /** Snapshots of the future, which become visible as the clock goes on. */
 const LATER = 5;
+/** So narrow that more than two snapshots lie in a pixel. */
+const NARROW = { width: 390, height: 1100 };
 const VIEW = `#/token/${MINT}?window=24h`;
 
 function history(): PlainSnapshot[] {
@@ -93,6 +95,11 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     const all = await snapshots();
     const whole = await compare(page, all);
     expect(whole.hatched).toBeGreaterThan(5);
+    const size = page.viewportSize() ?? fail();
+    await page.setViewportSize(NARROW);
+    const narrow = await compare(page, all);
+    expect([whole.stepS, narrow.stepS]).toEqual([null, 128]);
+    await page.setViewportSize(size);
     const { x, y, width, height } = await plotOf(page);
     await page.mouse.move(x + width * 0.8, y + height * 0.4);
     for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -200);
@@ -160,7 +167,10 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
   });
 
   it('takes in what is new without loading the rest again, and stays where one looks', async () => {
-    const page = await ready((tab) => tab.clock.install());
+    const page = await ready(async (tab) => {
+      await tab.setViewportSize(NARROW);
+      await tab.clock.install();
+    });
     const before = await viewOf(page);
     const asked: string[] = [];
     page.on('request', (request) => {
@@ -288,20 +298,44 @@ async function compare(page: Page, all: readonly Snapshot[]) {
   const [lowUsd, highUsd] = (scaleText ?? '').split(' ').map(Number);
   const { width, height, at } = await pixelsOf(page);
   const perPx = (to - from) / width;
-  const counts = { support: 0, resistance: 0, hatched: 0 };
-  for (let x = 3; x < width - 3; x += 17) {
+  /** Share of the height, from the top. */
+  const yOf = (lnPrice: number) => (Math.log(high) - lnPrice) / Math.log(high / low);
+  const inView = all.filter(({ t }) => t >= from && t < to).length;
+  // As docs/explorer.md has it: a power of two of seconds, at most a pixel.
+  const stepS = inView > 2 * width ? 2 ** Math.floor(Math.log2(perPx)) : null;
+  /** What a part of the time shows. */
+  const shownIn = (begin: number, lengthS: number): Snapshot[] => {
+    const begun = all.filter(({ t }) => t >= begin && t < begin + lengthS);
+    // An interval is a minute; the gap is far longer than three.
+    const middle = begin + lengthS / 2;
+    const drawn = all.filter(({ t }) => t < begin && t + INTERVAL_S > middle).slice(-1);
+    return begun.length > 0 ? begun : drawn;
+  };
+  const counts = { support: 0, resistance: 0, hatched: 0, stepS };
+  for (let x = 3; x < width - 3; x += stepS === null ? 17 : 5) {
     const begin = from + x * perPx;
     const isNear = (t: number) =>
       [begin, begin + perPx].some((edge) => Math.abs(t - edge) < perPx / 50);
     if (all.some(({ t }) => isNear(t))) continue;
-    const begun = all.filter(({ t }) => t >= begin && t < begin + perPx);
-    // An interval is a minute; the gap is far longer than three.
-    const middle = begin + perPx / 2;
-    const drawn = all.filter(({ t }) => t < begin && t + INTERVAL_S > middle).slice(-1);
-    const shown = begun.length > 0 ? begun : drawn;
+    const parts: Snapshot[][] = [];
+    if (stepS === null) parts.push(shownIn(begin, perPx));
+    else {
+      const first = Math.ceil(begin / stepS) * stepS;
+      for (let t = first; t < begin + perPx; t += stepS) parts.push(shownIn(t, stepS));
+    }
+    const shown = parts.filter((part) => part.length > 0);
+    // The price line goes through the snapshots on both sides of the pixel.
+    const onLine = all.filter(
+      ({ t }) => t > begin - INTERVAL_S - perPx && t < begin + INTERVAL_S + 2 * perPx,
+    );
+    const lineY = onLine.map(({ priceUsd }) => height * yOf(Math.log(priceUsd)));
     for (let y = 3; y < height - 3; y += 9) {
       const lnPrice = Math.log(high) - ((y + 0.5) / height) * Math.log(high / low);
-      const expected = expectedAt(shown, lnPrice, { lowUsd, highUsd });
+      if (y > Math.min(...lineY) - 5 && y < Math.max(...lineY) + 5) continue;
+      const expected = expectedAt(shown, stepS === null ? lnPrice : rowAt(lnPrice), {
+        lowUsd,
+        highUsd,
+      });
       if (expected === 'border') continue;
       const seen = at(x, y);
       if (shown.length === 0) {
@@ -321,23 +355,32 @@ async function compare(page: Page, all: readonly Snapshot[]) {
   return counts;
 }
 
+/** The middle of the quarter of a bin that means of steps are made for. */
+function rowAt(lnPrice: number): number {
+  const rowLn = Math.log(1.01) / 4;
+  return (Math.floor(lnPrice / rowLn) + 0.5) * rowLn;
+}
+
 type Expected = { colour: Rgb; side: 'support' | 'resistance' | null } | 'border';
 
-/** The colour of the mean of snapshots at a price. */
+/** The colour at a price of the mean of steps, each the mean of its snapshots. */
 function expectedAt(
-  shown: readonly Snapshot[],
+  shown: readonly (readonly Snapshot[])[],
   lnPrice: number,
   { lowUsd, highUsd }: { lowUsd: number; highUsd: number },
 ): Expected {
   let [support, resistance] = [0, 0];
-  for (const { priceUsd, bin, supportUsd, resistanceUsd } of shown) {
+  const snapshots = shown.flatMap((part) =>
+    part.map((one) => ({ ...one, share: 1 / shown.length / part.length })),
+  );
+  for (const { priceUsd, bin, supportUsd, resistanceUsd, share } of snapshots) {
     const position = (lnPrice - Math.log(priceUsd)) / Math.log(1.01);
     const toBorder = Math.abs(position + 0.5 - Math.round(position + 0.5));
     if (toBorder < 0.08 || Math.abs(position) < 0.08) return 'border';
     for (const [i, one] of bin.entries()) {
       if (one !== Math.round(position)) continue;
-      if (one !== 0 || position < 0) support += supportUsd[i] / shown.length;
-      if (one !== 0 || position > 0) resistance += resistanceUsd[i] / shown.length;
+      if (one !== 0 || position < 0) support += supportUsd[i] * share;
+      if (one !== 0 || position > 0) resistance += resistanceUsd[i] * share;
     }
   }
   const larger = Math.max(support, resistance);

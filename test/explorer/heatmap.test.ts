@@ -20,7 +20,11 @@ import {
   clamped,
   followed,
   lnPriceAt,
+  priceLineOf,
+  rowsOf,
   spansOf,
+  stepOf,
+  stepsOf,
   timeAt,
   type View,
   zoomed,
@@ -72,7 +76,7 @@ describe('amounts', () => {
         expect(Math.abs(usdOf(codeOf(usd)) / usd - 1)).toBeLessThan(0.0004);
       }),
     );
-    expect([codeOf(0), usdOf(0), codeOf(1e300)]).toEqual([0, 0, 65_535]);
+    expect([codeOf(0), usdOf(0), codeOf(1e300)]).toEqual([0, 0, 65_534]);
   });
 
   it('span a scale by percentiles that forgets what has gone', () => {
@@ -275,6 +279,65 @@ describe('the view', () => {
         }
       }),
     );
+  });
+});
+
+describe('the price line', () => {
+  it('goes through every snapshot, as far as the next one or a gap', () => {
+    const history = new History();
+    const prices = [100, 104, 102, 103, 101];
+    const times = [1000, 1060, 1120, 2000, 2060];
+    history.replace(
+      0,
+      9000,
+      times.map((t, i) => column(t, 1, { lnPrice: Math.log(prices[i]) })),
+    );
+    const view = { from: 970, to: 2170, lnLow: Math.log(95), lnHigh: Math.log(110) };
+    // 20 seconds each.
+    const line = priceLineOf(view, history.held, 60);
+    const share = (price: number) => Math.log(price / 95) / Math.log(110 / 95);
+    const isDrawn = (x: number) => line[2 * x] <= line[2 * x + 1];
+    const drawn = Array.from({ length: 60 }, (_, x) => x).filter(isDrawn);
+    const within = (from: number, to: number) =>
+      Array.from({ length: 60 }, (_, x) => x).filter((x) => {
+        const begin = 970 + 20 * x;
+        return begin + 20 >= from && begin <= to;
+      });
+    expect(drawn).toEqual([...within(1000, 1180), ...within(2000, 2120)]);
+    for (const [i, t] of times.entries()) {
+      const x = Math.floor((t - 970) / 20);
+      expect(line[2 * x]).toBeLessThanOrEqual(share(prices[i]) + 1e-6);
+      expect(line[2 * x + 1]).toBeGreaterThanOrEqual(share(prices[i]) - 1e-6);
+    }
+  });
+});
+
+describe('steps', () => {
+  it('stand for many snapshots alone, each in one pixel, all in some pixel', () => {
+    expect(stepOf(VIEW, 200, 100)).toBe(null);
+    const spanS = fc.double({ min: 600, max: 1e7, noNaN: true });
+    fc.assert(
+      fc.property(spanS, fc.integer({ min: 10, max: 900 }), (span, widthPx) => {
+        const view = { ...VIEW, from: NOW_S - span, to: NOW_S };
+        const stepS = stepOf(view, 2 * widthPx + 1, widthPx) ?? 0;
+        const perPx = span / widthPx;
+        expect(stepS > perPx / 2 - 1e-9 && stepS <= perPx + 1e-9).toBe(true);
+        const steps = stepsOf(view, stepS, widthPx);
+        const wrong = Array.from({ length: widthPx }, (_, x) => x).filter((x) => {
+          const [first, count] = [steps[2 * x], steps[2 * x + 1]];
+          const isIn = first * stepS >= view.from + x * perPx - 1e-3;
+          const isNext = x === 0 || first === steps[2 * x - 2] + steps[2 * x - 1];
+          return !isIn || !isNext || (count !== 1 && count !== 2);
+        });
+        expect(wrong).toEqual([]);
+      }),
+    );
+  });
+
+  it('have as many rows in a bin as there is room for', () => {
+    const perBin = (bins: number) =>
+      rowsOf({ ...VIEW, lnLow: 0, lnHigh: bins * columns.LN_BIN })?.perBin;
+    expect([500, 520, 1030, 2100].map(perBin)).toEqual([4, 2, 1, undefined]);
   });
 });
 

@@ -6,7 +6,7 @@
 const STEPS_PER_OCTAVE = 1024;
 /** Code 0 is no amount; code c stands for 2^(c / STEPS_PER_OCTAVE + FIRST_OCTAVE) USD: from below a cent on. */
 const FIRST_OCTAVE = -7;
-const MAX_CODE = 65_535;
+const MAX_CODE = 65_534;
 
 export function codeOf(usd: number): number {
   if (usd <= 0) return 0;
@@ -18,10 +18,14 @@ export function usdOf(code: number): number {
   return code === 0 ? 0 : 2 ** (code / STEPS_PER_OCTAVE + FIRST_OCTAVE);
 }
 
-/** What the fragment shader needs for the same. */
+/** What shaders need for the same. */
 export const CODE_GLSL = `
 float usdOf(uint code) {
   return code == 0u ? 0.0 : exp2(float(code) / ${STEPS_PER_OCTAVE}.0 + float(${FIRST_OCTAVE}));
+}
+uint codeOf(float usd) {
+  float code = (log2(max(usd, 1e-9)) - float(${FIRST_OCTAVE})) * ${STEPS_PER_OCTAVE}.0;
+  return usd <= 0.0 ? 0u : uint(clamp(code + 0.5, 1.0, ${MAX_CODE}.0));
 }`;
 
 /** Amounts that the first and the last colour stand for. */

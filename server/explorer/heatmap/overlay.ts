@@ -1,4 +1,4 @@
-/** Axes, grid and price line, over the cells. */
+/** Axes and grid, over the cells. */
 import type { Held } from './history.js';
 import { priceText, priceTicks, timeTicks } from './ticks.js';
 import { type View, xOf, yOf } from './view.js';
@@ -57,12 +57,6 @@ export function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): voi
   if (width <= 0 || height <= 0) return;
   context.font = frame.style.font;
   drawAxes(context, frame, width, height);
-  context.save();
-  context.beginPath();
-  context.rect(0, 0, width, height);
-  context.clip();
-  drawPrice(context, frame, width, height);
-  context.restore();
   drawLastPrice(context, frame, width, height);
 }
 
@@ -106,34 +100,6 @@ function grid(
   context.moveTo(fromX, fromY);
   context.lineTo(toX, toY);
   context.stroke();
-}
-
-/** From snapshot to snapshot; the last one before a gap goes on as long as its cells do. */
-function drawPrice(
-  context: CanvasRenderingContext2D,
-  { view, held, style }: OverlayFrame,
-  width: number,
-  height: number,
-): void {
-  const line = new Path2D();
-  for (const [i, { t, until, lnPrice }] of held.entries()) {
-    const [before, next] = [held.at(i - 1), held.at(i + 1)];
-    if ((next?.t ?? until) < view.from) continue;
-    const y = (1 - yOf(view, lnPrice)) * height;
-    if (i > 0 && before?.until === t) line.lineTo(xOf(view, t) * width, y);
-    else line.moveTo(xOf(view, t) * width, y);
-    if (next?.t !== until) line.lineTo(xOf(view, until) * width, y);
-    if (t > view.to) break;
-  }
-  context.lineJoin = 'round';
-  context.globalAlpha = 0.55;
-  context.strokeStyle = style.ground;
-  context.lineWidth = 4;
-  context.stroke(line);
-  context.globalAlpha = 1;
-  context.strokeStyle = style.price;
-  context.lineWidth = 1.5;
-  context.stroke(line);
 }
 
 /** The newest price, on the axis. */

@@ -10,6 +10,8 @@ interface Ramps {
   ground: Rgb;
   /** Hatching where there is no data. */
   hatch: Rgb;
+  /** The line of the price; as --price of the page. */
+  price: Rgb;
 }
 
 const rgb = (hex: string): Rgb => {
@@ -24,12 +26,14 @@ const RAMPS: Readonly<Record<Theme, Ramps>> = {
     resistance: ramp('1a120b 422309 83430d d47a24 f8b873 fff3e0'),
     ground: rgb('0a0e13'),
     hatch: rgb('1a222c'),
+    price: rgb('f2f5f8'),
   },
   light: {
     support: ramp('f1f7fb c9e2f1 83bbdf 2b86bd 0d5487 03263f'),
     resistance: ramp('fef5ec fbdcbd f4b172 dd7419 964306 431b00'),
     ground: rgb('ffffff'),
     hatch: rgb('e3e8ee'),
+    price: rgb('131a22'),
   },
 };
 
@@ -42,6 +46,10 @@ export function groundOf(theme: Theme): Rgb {
 
 export function hatchOf(theme: Theme): Rgb {
   return RAMPS[theme].hatch;
+}
+
+export function priceColourOf(theme: Theme): Rgb {
+  return RAMPS[theme].price;
 }
 
 /** The colour of a shade from 0 to 1. */

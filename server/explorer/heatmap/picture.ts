@@ -13,7 +13,6 @@ import {
   lnPriceAt,
   panned,
   type Point,
-  spansOf,
   timeAt,
   type View,
   xOf,
@@ -27,13 +26,8 @@ const HOME_BEYOND = 1.5;
 const MOVE_MS = 450;
 /** More device pixels than this a CSS pixel cost time and show nothing. */
 const MAX_PIXEL_RATIO = 2;
-
-/**
- * Where frames take longer than this, as without a graphics card, a picture that moves is coarse: a quarter
- * of the pixels, one snapshot in each. The whole follows once it has rested.
- */
-const SLOW_FRAME_MS = 34;
-const REST_MS = 250;
+/** The width of the price line in CSS pixels where the page's text has its usual size. */
+const LINE_PX = 1.5;
 
 /** What the cursor points at. */
 export interface Cursor {
@@ -76,11 +70,6 @@ export class Picture implements Controls {
   private hasMoved = false;
   private moving: { from: View; sinceMs: number } | null = null;
   private nextFrame = 0;
-  /** When the last frame of a view that moves was drawn. */
-  private drawnMs = Infinity;
-  /** Of late, while the view moved. */
-  private frameMs = 0;
-  private rest: ReturnType<typeof setTimeout> | undefined;
   private style: Style;
   private readonly ended = new AbortController();
 
@@ -105,7 +94,6 @@ export class Picture implements Controls {
       resized.disconnect();
       unlisten();
       cancelAnimationFrame(this.nextFrame);
-      clearTimeout(this.rest);
     });
     const lost = (event: Event): void => {
       event.preventDefault();
@@ -113,7 +101,7 @@ export class Picture implements Controls {
     };
     const restored = (): void => {
       this.renderer = Renderer.on(cells);
-      this.renderer?.upload(this.history.held);
+      this.renderer?.upload(this.history);
       this.redraw();
     };
     cells.addEventListener('webglcontextlost', lost, { signal });
@@ -139,6 +127,7 @@ export class Picture implements Controls {
     this.cursor = null;
     this.hasMoved = false;
     this.moving = null;
+    this.renderer?.upload(this.history);
     this.redraw();
   }
 
@@ -153,7 +142,7 @@ export class Picture implements Controls {
     this.history.dropBefore(window.from);
     this.window = window;
     this.scale = this.history.scale();
-    this.renderer?.upload(this.history.held);
+    this.renderer?.upload(this.history);
     this.fit(isNew);
   }
 
@@ -257,11 +246,6 @@ export class Picture implements Controls {
     this.hasMoved = true;
     this.moving = null;
     this.view = clamped(view, this.extent);
-    clearTimeout(this.rest);
-    this.rest = setTimeout(() => {
-      this.rest = undefined;
-      if (this.frameMs > SLOW_FRAME_MS) this.redraw();
-    }, REST_MS);
     this.redraw();
   }
 
@@ -276,34 +260,19 @@ export class Picture implements Controls {
   private draw(): void {
     const { frame, cells, overlay } = this.elements;
     const pixelRatio = Math.min(MAX_PIXEL_RATIO, window.devicePixelRatio);
-    const isCoarse = this.isSlow();
-    const cellsRatio = isCoarse ? pixelRatio / 2 : pixelRatio;
-    fill(cells, cellsRatio);
+    fill(cells, pixelRatio);
     fill(overlay, pixelRatio);
     const { theme, style, scale, history } = this;
     const { held } = history;
     const view = this.movedView() ?? { from: 0, to: 1, lnLow: 0, lnHigh: 1 };
-    const spans = spansOf(view, held, cells.width);
-    const maxSamples = isCoarse ? 1 : this.maxSnapshots;
-    this.renderer?.draw({ view, spans, scale, theme, pixelRatio: cellsRatio, maxSamples });
+    const linePx = LINE_PX * pixelRatio * style.size;
+    const isWhole = this.renderer?.draw({ view, scale, theme, pixelRatio, linePx }) ?? true;
     if (this.view !== null) drawOverlay(overlay, { view, held, pixelRatio, style });
     else overlay.getContext('2d')?.clearRect(0, 0, overlay.width, overlay.height);
     const { from, to, lnLow, lnHigh } = view;
     frame.dataset['view'] = [from, to, Math.exp(lnLow), Math.exp(lnHigh)].join(' ');
-    if (this.moving !== null) this.redraw();
+    if (this.moving !== null || !isWhole) this.redraw();
     this.tell();
-  }
-
-  /** Whether the view moves, on a machine that is slow to draw it. */
-  private isSlow(): boolean {
-    if (this.rest === undefined) {
-      this.drawnMs = Infinity;
-      return false;
-    }
-    const sinceMs = Math.min(REST_MS, performance.now() - this.drawnMs);
-    this.drawnMs = performance.now();
-    if (sinceMs > 0) this.frameMs += (sinceMs - this.frameMs) / 4;
-    return this.frameMs > SLOW_FRAME_MS;
   }
 
   /** The view, or the place between the old one and it. */

@@ -88,7 +88,11 @@ export function yOf(view: View, lnPrice: number): number {
  * For each column of pixels the index of its first snapshot and the number of them: those that begin in
  * it, else the one that is still drawn in its middle. A gap is 1 and 0, times before all snapshots 0 and 0.
  */
-export function spansOf(view: View, held: readonly Held[], widthPx: number): Uint32Array {
+export function spansOf(
+  view: Pick<View, 'from' | 'to'>,
+  held: readonly Held[],
+  widthPx: number,
+): Uint32Array {
   const spans = new Uint32Array(2 * widthPx);
   const secondsPerPx = (view.to - view.from) / widthPx;
   let next = 0;
@@ -106,4 +110,79 @@ export function spansOf(view: View, held: readonly Held[], widthPx: number): Uin
     }
   }
   return spans;
+}
+
+/** Far outside the picture. */
+const NO_LINE = 1e6;
+
+/**
+ * For each column of pixels the bottom and the top of the price line in it, as shares of the height; the
+ * bottom is above the top where there is none. It goes from snapshot to snapshot; the last one before a
+ * gap goes on as long as its cells do.
+ */
+export function priceLineOf(view: View, held: readonly Held[], widthPx: number): Float32Array {
+  const line = new Float32Array(2 * widthPx);
+  for (let x = 0; x < widthPx; x++) line.set([NO_LINE, -NO_LINE], 2 * x);
+  const draw = (fromX: number, fromY: number, toX: number, toY: number): void => {
+    const slope = toX > fromX ? (toY - fromY) / (toX - fromX) : 0;
+    const last = Math.min(widthPx - 1, Math.floor(toX));
+    for (let x = Math.max(0, Math.floor(fromX)); x <= last; x++) {
+      const begin = fromY + slope * (Math.max(x, fromX) - fromX);
+      const end = fromY + slope * (Math.min(x + 1, toX) - fromX);
+      line[2 * x] = Math.min(line[2 * x], begin, end);
+      line[2 * x + 1] = Math.max(line[2 * x + 1], begin, end);
+    }
+  };
+  for (const [i, { t, until, lnPrice }] of held.entries()) {
+    if (until < view.from) continue;
+    if (t > view.to) break;
+    const next = held[i + 1]?.t === until ? held[i + 1].lnPrice : lnPrice;
+    const [fromX, toX] = [xOf(view, t) * widthPx, xOf(view, until) * widthPx];
+    draw(fromX, yOf(view, lnPrice), toX, yOf(view, next));
+  }
+  return line;
+}
+
+/** Fewer snapshots in a pixel than this are read one by one, more by steps (steps.ts). */
+const MIN_PER_PIXEL = 2;
+/** Rows of the steps' textures, as many in a bin as there is room for. */
+export const ROWS = 2048;
+const ROWS_PER_BIN = [4, 2, 1];
+
+/** Where prices stand in the textures. */
+export interface Rows {
+  perBin: number;
+  /** Of all rows that prices have anywhere, the lowest; and how many there are. */
+  first: number;
+  count: number;
+  /** Where in the textures the lowest is. */
+  ring: number;
+}
+
+/** The length of step for a picture with so many snapshots; null where they are read one by one. */
+export function stepOf(view: Extent, snapshots: number, widthPx: number): number | null {
+  if (snapshots <= MIN_PER_PIXEL * widthPx) return null;
+  return 2 ** Math.floor(Math.log2((view.to - view.from) / widthPx));
+}
+
+/** Null where prices have spread too far. */
+export function rowsOf({ lnLow, lnHigh }: Extent): Rows | null {
+  for (const perBin of ROWS_PER_BIN) {
+    const first = Math.floor((lnLow / LN_BIN) * perBin);
+    const count = Math.ceil((lnHigh / LN_BIN) * perBin) - first;
+    if (count <= ROWS) return { perBin, first, count, ring: ((first % ROWS) + ROWS) % ROWS };
+  }
+  return null;
+}
+
+/** For each column of pixels the first step that begins in it, and how many do. */
+export function stepsOf(view: Extent, stepS: number, widthPx: number): Float64Array {
+  const steps = new Float64Array(2 * widthPx);
+  const secondsPerPx = (view.to - view.from) / widthPx;
+  const stepAt = (x: number): number => Math.ceil((view.from + x * secondsPerPx) / stepS);
+  for (let x = 0; x < widthPx; x++) {
+    const first = stepAt(x);
+    steps.set([first, Math.max(1, stepAt(x + 1) - first)], 2 * x);
+  }
+  return steps;
 }

@@ -1,0 +1,155 @@
+/**
+ * Means by steps of time, for pictures with many snapshots in a pixel. A step is a power of two of seconds
+ * and at most a pixel wide, so that a pixel reads a few texels however many snapshots lie in it. The card
+ * makes the means of the snapshots that it has: a column of a texture for each step, with a row for each
+ * part of a bin. Both go round: they stay where they are while the window moves and prices spread.
+ */
+import { LN_BIN } from './columns.js';
+import type { Extent, Held } from './history.js';
+import { newTexture, Program, select, STEPS, uploadRow } from './shaders.js';
+import { ROWS, type Rows, spansOf } from './view.js';
+
+/** Columns of all textures, 64 MiB of them; the lengths of step longest not used go first. */
+const MAX_STEP_COLUMNS = 8192;
+/** Snapshots whose means are made in one frame: more would hold it up where there is no card. */
+const MAX_PER_FRAME = 1024;
+
+/** The snapshots on the card. */
+export interface Uploaded {
+  held: readonly Held[];
+  /** Null where there are none. */
+  extent: Extent | null;
+  /** The numbers of the first uploads, by time, added up: other contents of a step have another sum. */
+  numbers: Float64Array;
+  /** The logarithm of the price that bins are counted from. */
+  referenceLn: number;
+}
+
+interface Level {
+  texture: WebGLTexture;
+  /** What each column was made of. */
+  madeOf: Float64Array;
+}
+
+export class Steps {
+  private readonly levels = new Map<number, Level>();
+  private readonly program: Program;
+  private readonly framebuffer: WebGLFramebuffer;
+  private readonly maxColumns: number;
+  private perBin = 0;
+
+  constructor(private readonly gl: WebGL2RenderingContext) {
+    this.program = new Program(gl, STEPS);
+    this.framebuffer = gl.createFramebuffer();
+    const maxTextureSize = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
+    this.maxColumns = Math.min(MAX_STEP_COLUMNS, maxTextureSize);
+    newTexture(gl, 'stepSpans');
+    // A program that reads a texture which is not there fails.
+    newTexture(gl, 'steps');
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RG16UI, 1, 1);
+  }
+
+  /**
+   * Makes what is missing of the steps in sight, and selects their texture.
+   *
+   * @param shown as stepsOf() has them
+   * @returns its width; 0 while more is missing than a frame can make
+   */
+  bring(uploaded: Uploaded, rows: Rows, stepS: number, shown: Float64Array): number {
+    const { gl } = this;
+    const { extent, held, numbers } = uploaded;
+    const first = shown[0];
+    const end = shown[shown.length - 2] + shown[shown.length - 1];
+    if (rows.perBin !== this.perBin) this.clear();
+    this.perBin = rows.perBin;
+    const span = extent === null ? 0 : extent.to - extent.from;
+    const level = this.levelOf(stepS, end - first, span / stepS + 2);
+    if (level === null) return 0;
+    const { madeOf } = level;
+    const width = madeOf.length;
+    const spans = spansOf({ from: first * stepS, to: end * stepS }, held, end - first);
+    const ring = new Float32Array(2 * width);
+    const stale: number[] = [];
+    let snapshots = 0;
+    for (let i = 0; i < end - first && snapshots < MAX_PER_FRAME; i++) {
+      const [from, count] = [spans[2 * i], spans[2 * i + 1]];
+      const column = (first + i) % width;
+      const content = numbers[from + count] - numbers[from] + count / (2 * MAX_STEP_COLUMNS);
+      if (madeOf[column] === content) continue;
+      madeOf[column] = content;
+      ring.set([from, count], 2 * column);
+      stale.push(column);
+      snapshots += Math.max(1, count);
+    }
+    select(gl, 'steps');
+    gl.bindTexture(gl.TEXTURE_2D, level.texture);
+    if (stale.length > 0) this.make(uploaded, rows, level, ring, stale);
+    return snapshots < MAX_PER_FRAME ? width : 0;
+  }
+
+  private make(
+    { referenceLn }: Uploaded,
+    rows: Rows,
+    { texture }: Level,
+    ring: Float32Array,
+    stale: readonly number[],
+  ): void {
+    const { gl, program } = this;
+    program.use();
+    program.setFloats({
+      lowestBin: (rows.first + 0.5) / rows.perBin - referenceLn / LN_BIN,
+      binsPerRow: 1 / rows.perBin,
+    });
+    program.setInts({ ringRow: rows.ring, rows: ROWS });
+    uploadRow(gl, 'stepSpans', ring, 2);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.framebuffer);
+    const place = gl.COLOR_ATTACHMENT0;
+    gl.framebufferTexture2D(gl.FRAMEBUFFER, place, gl.TEXTURE_2D, texture, 0);
+    gl.viewport(0, 0, ring.length / 2, ROWS);
+    gl.enable(gl.SCISSOR_TEST);
+    for (let i = 0; i < stale.length;) {
+      const first = stale[i];
+      let count = 0;
+      while (stale[i] === first + count) [i, count] = [i + 1, count + 1];
+      gl.scissor(first, 0, count, ROWS);
+      gl.drawArrays(gl.TRIANGLES, 0, 3);
+    }
+    gl.disable(gl.SCISSOR_TEST);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  /** The texture of a length of step, with room for those in sight, or for all; null where there is none. */
+  private levelOf(stepS: number, inSight: number, all: number): Level | null {
+    if (inSight > this.maxColumns) return null;
+    const width = Math.min(this.maxColumns, 2 ** Math.ceil(Math.log2(Math.max(inSight, all))));
+    let level = this.levels.get(stepS);
+    this.levels.delete(stepS);
+    if (level !== undefined && level.madeOf.length < width) {
+      this.gl.deleteTexture(level.texture);
+      level = undefined;
+    }
+    level ??= this.newLevel(width);
+    this.levels.set(stepS, level);
+    return level;
+  }
+
+  private newLevel(width: number): Level {
+    const { gl } = this;
+    let columns = width;
+    for (const { madeOf } of this.levels.values()) columns += madeOf.length;
+    for (const [stepS, { texture, madeOf }] of this.levels) {
+      if (columns <= MAX_STEP_COLUMNS) break;
+      gl.deleteTexture(texture);
+      this.levels.delete(stepS);
+      columns -= madeOf.length;
+    }
+    const texture = newTexture(gl, 'steps');
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RG16UI, width, ROWS);
+    return { texture, madeOf: new Float64Array(width).fill(NaN) };
+  }
+
+  private clear(): void {
+    for (const { texture } of this.levels.values()) this.gl.deleteTexture(texture);
+    this.levels.clear();
+  }
+}
