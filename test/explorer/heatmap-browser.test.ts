@@ -219,6 +219,25 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     expect(cells.length).toBe(2);
     expect(await spoken.textContent()).toContain(price);
     expect(await spoken.textContent()).toContain('2.9%: support $');
+    // At the right end the readout is as wide as where there is room.
+    const widthOf = async () => (await readout.boundingBox())?.width ?? fail();
+    const atEnd = await widthOf();
+    await page.evaluate(
+      `document.querySelector('.heatmap-readout').style.setProperty('--left', '0%')`,
+    );
+    expect(await widthOf()).toBe(atEnd);
+    // On a phone it is in sight in each quarter.
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const [right, down] of [
+      [0.2, 0.2],
+      [0.8, 0.2],
+      [0.2, 0.8],
+      [0.8, 0.8],
+    ]) {
+      const plot = await plotOf(page);
+      await page.mouse.move(plot.x + plot.width * right, plot.y + plot.height * down);
+      await expect.poll(async () => (await readout.boundingBox())?.x ?? -1).toBeGreaterThan(0);
+    }
   });
 
   it('says so where there is no WebGL 2', async () => {
