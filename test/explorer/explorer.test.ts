@@ -6,7 +6,13 @@ import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import { cleanUp, newKey, serveHere } from '../support/cli.js';
 import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
-import { hasBrowser, open, type Opened, seriousFindings, startBrowser } from './browser.js';
+import {
+  hasBrowser,
+  open,
+  type Opened,
+  seriousFindings,
+  startBrowser,
+} from '../support/browser.js';
 
 const [SOL] = EXAMPLE_MINTS;
 const BARN = demoTokens(DEMO_SEED).find(({ symbol }) => symbol === 'BARN')?.address ?? '';

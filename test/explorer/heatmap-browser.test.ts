@@ -13,7 +13,7 @@ import {
   startTestService,
   type TestService,
 } from '../support/service.js';
-import { hasBrowser, open, type Opened, startBrowser } from './browser.js';
+import { hasBrowser, open, type Opened, startBrowser } from '../support/browser.js';
 
 const INTERVAL_S = 60;
 const SNAPSHOTS = 700;

@@ -1,27 +1,77 @@
-/** Chromium as the system has it, for tests of pages; without one they are skipped. */
-import { existsSync } from 'node:fs';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { chromium } from 'playwright-core';
+/** Chromium, and pages of a started server in it. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** Null where there is none. */
-export const CHROMIUM = PROGRAMS.find((program) => existsSync(program)) ?? null;
+/** What the variable names, or the package of Debian, Ubuntu or Google. */
+const PROGRAMS = [
+  process.env.CHROMIUM ?? '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
+const program = PROGRAMS.find((one) => existsSync(one));
+export const hasBrowser = program !== undefined;
+if (!hasBrowser)
+  console.warn(`Tests in a browser are skipped: there is none of ${PROGRAMS.join(', ')}`);
 
-/** Starts without a sandbox, which root has none of. */
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+/** Of each step, on a busy machine. */
+const DEADLINE_MS = 50_000;
+/** A machine without a graphics card draws with the processor. */
+const FLAGS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+
+export const startBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: program ?? '', args: FLAGS });
+
+export interface Opened {
+  page: Page;
+  /** What the page has reported: errors of scripts, errors and warnings of the console, what its policy refused. */
+  faults: string[];
 }
 
-/** A page, and what it complained about: errors, and what its policy refused. */
-export async function newPage(
+interface OpenOptions extends BrowserContextOptions {
+  /** A key that the tab has already. */
+  key?: string;
+  /** Runs before the page is loaded. */
+  prepare?: (page: Page) => Promise<unknown>;
+}
+
+/** A tab of its own. @param address what follows the server's URL, such as `/#key=...` */
+export async function open(
   browser: Browser,
-  options: BrowserContextOptions = {},
-): Promise<{ page: Page; complaints: string[] }> {
-  const page = await browser.newPage(options);
-  const complaints: string[] = [];
-  page.on('pageerror', ({ message }) => complaints.push(message));
+  url: string,
+  address: string,
+  { key, prepare, ...options }: OpenOptions = {},
+): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(DEADLINE_MS);
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    const text = message.text();
+    // The browser tells of replies that the tests ask for, such as a 429, and of its drawing without a card.
+    const isExpected = text.startsWith('Failed to load resource') || text.includes('GL Driver');
+    if (['error', 'warning'].includes(message.type()) && !isExpected) faults.push(text);
   });
-  return { page, complaints };
+  if (key !== undefined)
+    await page.addInitScript(`sessionStorage.setItem('fathom.key', ${JSON.stringify(key)})`);
+  await prepare?.(page);
+  await page.goto(`${url}${address}`);
+  return { page, faults };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds that is serious, as `rule: element`. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  // Evaluated, as the page's policy lets no script in.
+  await page.evaluate(AXE);
+  // What passes, on long pages thousands of elements, is neither described nor brought here.
+  const { violations } = await page.evaluate<Pick<AxeResults, 'violations'>>(
+    `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => ({ violations }))`,
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
 }
