@@ -29,7 +29,10 @@ export class DueKeys<K extends string | number> {
   }
 
   delete(key: K): boolean {
-    return this.known.delete(key);
+    const isDeleted = this.known.delete(key);
+    // Nobody takes from an empty queue: what was deleted would stay in it.
+    if (isDeleted && this.known.size === 0) this.clear();
+    return isDeleted;
   }
 
   clear(): void {
