@@ -14,7 +14,8 @@ import {
 } from '@nats-io/transport-node';
 import { InputError } from '../errors.js';
 
-const RECONNECT_MS = 250;
+/** Rest before another attempt. */
+export const RECONNECT_MS = 250;
 /** One attempt at one server. */
 const DIAL_MS = 5000;
 const CREDS = '-----BEGIN NATS USER JWT-----';

@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib';
 import type { Tier } from '../../compute/market.js';
 import type { Frame } from '../bundle.js';
 import type { TokenName } from '../contract.js';
+import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import type { StoredKey } from '../keys/key-ring.js';
 import type { Revocation } from '../keys/revocations.js';
@@ -77,9 +78,9 @@ export function subjectOf(frames: readonly Frame[]): string {
 
 /** Rows of the flat datasets are of many tokens, or of none. */
 function tokensOf(frame: Frame): string[] {
-  if (frame.kind === 'tokens') return frame.rows.map(({ row }) => `${row.chain}:${row.address}`);
-  if (frame.kind === 'holders') return [`mainchain:${frame.tokenAddress}`];
-  return 'chain' in frame ? [`${frame.chain}:${frame.address}`] : [];
+  if (frame.kind === 'tokens') return frame.rows.map(({ row }) => tokenKey(row.chain, row.address));
+  if (frame.kind === 'holders') return [tokenKey('mainchain', frame.tokenAddress)];
+  return 'chain' in frame ? [tokenKey(frame.chain, frame.address)] : [];
 }
 
 export function tokenSubject(token: string): string {

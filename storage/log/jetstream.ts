@@ -1,6 +1,6 @@
 /** The log in NATS JetStream; beside it and connection.ts, no module knows NATS. */
 import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import {
   type ConsumerMessages,
   DiscardPolicy,
@@ -17,7 +17,7 @@ import {
 import { Objm, type ObjectStore } from '@nats-io/obj';
 import { nanos } from '@nats-io/transport-node';
 import { StoreUnavailableError } from '../errors.js';
-import { type NatsAccess, NatsLink } from './connection.js';
+import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 
 const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
@@ -34,7 +34,6 @@ const DUPLICATE_WINDOW_MS = 10 * 60_000;
 const ATTEMPT_MS = 2500;
 /** After this time a publisher is told that there was no acknowledgement. */
 const PUBLISH_DEADLINE_MS = 10_000;
-const RECONNECT_MS = 250;
 /** Entries on their way to this node. */
 const MAX_FETCHED = 100;
 /** Without a sign of life for two of these the log's messages are asked for anew. */
@@ -418,8 +417,6 @@ function isNoResponders(error: unknown): boolean {
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const hasCode = (error: unknown, code: number): boolean =>
   error instanceof JetStreamApiError && error.code === code;

@@ -6,6 +6,7 @@ import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import { BUNDLE_VERSION, bundleFile, type Frame, readBundle } from '../bundle.js';
 import type { CommitReport, IssuedKey, KeyRecord, KeyRequest, TokenName } from '../contract.js';
+import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import type { Store } from '../store.js';
 import { digestOf, type Entry, packEntry, subjectOf, tokenSubject } from './entry.js';
@@ -90,7 +91,7 @@ export class Publisher {
   async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
     const step = await this.options.store.dueStep(token, cutoffs, made);
     if (step === null) return null;
-    const name = `${token.chain}:${token.address}`;
+    const name = tokenKey(token.chain, token.address);
     const entry = {
       ...{ kind: 'retirement' as const, token, made },
       cutoffs: { ...cutoffs, [step.tier]: step.toS },
