@@ -1,6 +1,7 @@
-/** Cells that several boards have. */
-import { shortAddress, signedUsd } from '../../state/format.js';
+/** Columns and cells that several boards have. */
+import { shortAddress, signedUsd, usd } from '../../state/format.js';
 import { hashOf, tokenView } from '../../state/url.js';
+import type { Column } from '../table.js';
 
 interface Named {
   address: string;
@@ -24,6 +25,25 @@ export const rank = {
   kind: 'figure',
   show: (_: unknown, at: number) => at,
 } as const;
+
+/** A row's address. */
+export const address = {
+  name: 'address',
+  label: 'Address',
+  isMinor: true,
+  show: (row: { address: string }) => <code title={row.address}>{shortAddress(row.address)}</code>,
+} as const;
+
+/** A column of USD. @param weight `minor`: left out of narrow pages */
+export function amount<Row>(
+  name: string,
+  label: string,
+  of: (row: Row) => number | null,
+  weight: 'major' | 'minor' = 'major',
+): Column<Row> {
+  const isMinor = weight === 'minor';
+  return { name, label, kind: 'figure', isMinor, by: of, show: (row) => usd(of(row)) };
+}
 
 /** An amount with its sign in its colour. */
 export function Flow({ value }: { value: number }) {

@@ -1,9 +1,9 @@
 /** The board of DCA pressure. */
 import type { FathomClient, Result } from '../../../../client/index.js';
-import { price, signedPercent, signedUsd, usd } from '../../state/format.js';
+import { price, signedPercent, signedUsd } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
-import { Flow, rank, TokenLink } from './cells.js';
+import { amount, Flow, rank, TokenLink } from './cells.js';
 import type { BoardSpec } from './spec.js';
 
 const ROWS = 50;
@@ -101,30 +101,9 @@ export const dcaPressure: BoardSpec<PressureRow> = {
       by: (row) => row.buy_order_count + row.sell_order_count,
       show: (row) => `${row.buy_order_count} / ${row.sell_order_count}`,
     },
-    {
-      name: 'buy',
-      label: 'To buy',
-      kind: 'figure',
-      isMinor: true,
-      by: (row) => row.total_buy_usd,
-      show: (row) => usd(row.total_buy_usd),
-    },
-    {
-      name: 'sell',
-      label: 'To sell',
-      kind: 'figure',
-      isMinor: true,
-      by: (row) => row.total_sell_usd,
-      show: (row) => usd(row.total_sell_usd),
-    },
-    {
-      name: 'liquidity',
-      label: 'Liquidity',
-      kind: 'figure',
-      isMinor: true,
-      by: ({ token }) => token.liquidity_usd,
-      show: ({ token }) => usd(token.liquidity_usd),
-    },
+    amount('buy', 'To buy', (row) => row.total_buy_usd, 'minor'),
+    amount('sell', 'To sell', (row) => row.total_sell_usd, 'minor'),
+    amount('liquidity', 'Liquidity', ({ token }) => token.liquidity_usd, 'minor'),
   ],
   keyOf: ({ token }) => token.address,
   async load(client, choices, signal) {

@@ -1,9 +1,9 @@
 /** The board of DLMM pools. */
 import type { Result } from '../../../../client/index.js';
-import { NONE, percent, shortAddress, usd } from '../../state/format.js';
+import { NONE, percent, shortAddress } from '../../state/format.js';
 import { hashOf, tokenView } from '../../state/url.js';
 import { Meter } from '../sparkline.js';
-import { rank } from './cells.js';
+import { amount, rank } from './cells.js';
 import type { BoardSpec } from './spec.js';
 
 type PoolRow = Result<'getDlmmPools'>['data'][number];
@@ -64,27 +64,9 @@ export const dlmmPools: BoardSpec<PoolRow> = {
       by: (row) => row.feesPerAvgTvl,
       show: (row) => percent(row.feesPerAvgTvl, 3),
     },
-    {
-      name: 'fees',
-      label: 'Fees',
-      kind: 'figure',
-      by: (row) => row.fees,
-      show: (row) => usd(row.fees),
-    },
-    {
-      name: 'volume',
-      label: 'Volume',
-      kind: 'figure',
-      by: (row) => row.volume,
-      show: (row) => usd(row.volume),
-    },
-    {
-      name: 'tvl',
-      label: 'TVL',
-      kind: 'figure',
-      by: (row) => row.tvl,
-      show: (row) => usd(row.tvl),
-    },
+    amount('fees', 'Fees', (row) => row.fees),
+    amount('volume', 'Volume', (row) => row.volume),
+    amount('tvl', 'TVL', (row) => row.tvl),
     {
       name: 'inRange',
       label: 'In range',

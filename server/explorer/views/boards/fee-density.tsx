@@ -1,8 +1,8 @@
 /** The board of fee density. */
 import type { FathomClient, Result } from '../../../../client/index.js';
-import { percent, shortAddress, usd } from '../../state/format.js';
+import { percent } from '../../state/format.js';
 import { Meter } from '../sparkline.js';
-import { rank, TokenLink } from './cells.js';
+import { address, amount, rank, TokenLink } from './cells.js';
 import type { BoardSpec } from './spec.js';
 
 const ROWS = 100;
@@ -52,26 +52,9 @@ export const feeDensity: BoardSpec<FeeRow> = {
       isMinor: true,
       show: (row) => <Meter share={Math.log10(1 + 9 * Math.min(1, row.fee_density))} />,
     },
-    {
-      name: 'volume',
-      label: 'Organic volume',
-      kind: 'figure',
-      by: (row) => row.organic_volume,
-      show: (row) => usd(row.organic_volume),
-    },
-    {
-      name: 'liquidity',
-      label: 'Liquidity',
-      kind: 'figure',
-      by: (row) => row.denom_liquidity_usd,
-      show: (row) => usd(row.denom_liquidity_usd),
-    },
-    {
-      name: 'address',
-      label: 'Address',
-      isMinor: true,
-      show: (row) => <code title={row.address}>{shortAddress(row.address)}</code>,
-    },
+    amount('volume', 'Organic volume', (row) => row.organic_volume),
+    amount('liquidity', 'Liquidity', (row) => row.denom_liquidity_usd),
+    address,
   ],
   keyOf: (row) => row.address,
   async load(client, choices, signal) {

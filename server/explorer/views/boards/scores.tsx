@@ -1,8 +1,8 @@
 /** The board of scores. */
 import type { Result } from '../../../../client/index.js';
-import { price, shortAddress } from '../../state/format.js';
+import { price } from '../../state/format.js';
 import { Meter } from '../sparkline.js';
-import { rank, TokenLink } from './cells.js';
+import { address, rank, TokenLink } from './cells.js';
 import type { BoardSpec } from './spec.js';
 
 type ScoreRow = Result<'getTopScores'>['tokens'][number];
@@ -52,12 +52,7 @@ export const scores: BoardSpec<ScoreRow> = {
       by: (row) => row.service_current_price,
       show: (row) => price(row.service_current_price),
     },
-    {
-      name: 'address',
-      label: 'Address',
-      isMinor: true,
-      show: (row) => <code title={row.address}>{shortAddress(row.address)}</code>,
-    },
+    address,
   ],
   keyOf: (row) => row.address,
   async load(client, { chain }, signal) {
