@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { entityTag } from '../../server/replay/caching.js';
 import { backupStore } from '../../storage/backup.js';
 import { bundleFile, BundleWriter, type Frame } from '../../storage/bundle.js';
 import { bareTokenRow, type CommitReport } from '../../storage/contract.js';
@@ -16,9 +15,7 @@ import { clusterStatus, trimLog } from '../../storage/log/cluster.js';
 import { ENTRY_FORMAT, packEntry, subjectOf, tokenSubject } from '../../storage/log/entry.js';
 import { JetStreamLog, type LogMessage } from '../../storage/log/jetstream.js';
 import type { Database } from '../../storage/duckdb/database.js';
-import { LogNode } from '../../storage/log/node.js';
 import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
-import { type Settings, SharedSettings } from '../../storage/log/settings.js';
 import type { Store } from '../../storage/store.js';
 import { hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
 import { seededRandom } from '../../bench/compare/random.js';
@@ -34,7 +31,6 @@ import {
   DataDirectory,
   deleteFrame,
   EVM_TOKEN,
-  lookingAgain,
   MINT,
   openStore,
   orca,
@@ -44,137 +40,16 @@ import {
   storedSnapshots,
   tokenOf,
 } from '../support/stores.js';
+import { expectSame, largeRows, LogNodes, type Node, seen, T0 } from './log-nodes.js';
 
-const T0 = 1_794_000_000;
 const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null } as const;
 
-/** A store that follows the log, as a server has it but for HTTP. */
-class Node {
-  stopped: string | null = null;
-  /** Settings that the log has otherwise, as it was told. */
-  others = '';
-
-  private constructor(
-    readonly store: Store,
-    readonly log: JetStreamLog,
-    readonly node: LogNode,
-    readonly settings?: SharedSettings,
-  ) {}
-
-  static async open(
-    directory: DataDirectory,
-    name: string,
-    servers: string[],
-    own?: Settings,
-  ): Promise<Node> {
-    const store = await openStore(directory.path);
-    const log = new JetStreamLog({ servers, name, replicas: 1 });
-    const onOther = (names: readonly string[]): unknown => (made.others = names.join());
-    const settings = own && new SharedSettings({ ...{ store, node: name, own }, onOther });
-    const made: Node = new Node(
-      store,
-      log,
-      new LogNode({
-        ...{ store, log, name, version: '1', shortForMs: 500 },
-        ...(settings && { settings }),
-        onStopped: (why) => (made.stopped = why),
-        onError: () => undefined,
-      }),
-      settings,
-    );
-    return made;
-  }
-
-  /** The store as commands have it. */
-  get commands(): Store {
-    return Object.assign(Object.create(this.store) as Store, this.node.operations);
-  }
-
-  async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await sleep(10);
-  }
-
-  reached(position: number): Promise<void> {
-    return this.until(() => this.node.position >= position || this.stopped !== null);
-  }
-
-  async close(): Promise<void> {
-    await this.node.close();
-    await this.store.close();
-  }
-}
-
-/** Rows whose bundle lies beside the log. */
-function largeRows(): SnapshotRow[] {
-  const cells = Array.from({ length: 200 }, (_, i): [number, number, number] => [
-    i - 100,
-    (i * 7919) % 100_003,
-    (i * 104_729) % 1_000_003,
-  ]);
-  return Array.from({ length: 450 }, (_, i) =>
-    snapshot(T0 + i * 60, [orca(cells.map(([bin, s, r]) => [bin, s + i * 0.37, r * (1 + i)]))]),
-  );
-}
-
-/** All that clients can see of a token's depth. */
-async function seen(store: Store, address: string) {
-  await store.settled();
-  const tokenId = tokenOf(store, address);
-  const request = { tokenId, fromS: 0, toS: 2 ** 32, nowS: 2 ** 32, maxSnapshots: 288 };
-  const plan = await store.depth.plan(request);
-  const { snapshots, nextT, markets } = plan;
-  return {
-    tag: entityTag({ query: {}, envelope: {}, format: 'json', encoding: 'gzip' } as never, plan),
-    ...{ nextT, markets, times: snapshots.map(({ t, tier }) => [t, tier]) },
-    stored: await lookingAgain(() => storedSnapshots(store, tokenId)),
-  };
-}
-
 describe.skipIf(!hasNats)('Nodes of one log', () => {
-  let servers: NatsServers;
-  let directories: DataDirectory[] = [];
-  let nodes: Node[] = [];
-
-  beforeAll(async () => {
-    if (hasNats) servers = await NatsServers.start(1);
-  });
-  afterAll(() => servers?.close());
-  afterEach(async () => {
-    await Promise.all(nodes.map((node) => node.close()));
-    for (const directory of directories) directory.remove();
-    [nodes, directories] = [[], []];
-    // The next test has a log of its own.
-    await servers.kill(0, true);
-    servers.start(0);
-  });
-
-  const open = async (
-    name: string,
-    directory = new DataDirectory(),
-    own?: Settings,
-  ): Promise<Node> => {
-    directories.push(directory);
-    const node = await Node.open(directory, name, servers.urls, own);
-    nodes.push(node);
-    return node;
-  };
-  const close = async (node: Node): Promise<void> => {
-    nodes = nodes.filter((one) => one !== node);
-    await node.close();
-  };
-  const pair = async (): Promise<[Node, Node]> => {
-    const both: [Node, Node] = [await open('a'), await open('b')];
-    for (const node of both) await node.reached(1);
-    return both;
-  };
-  const expectSame = async (a: Node, b: Node, addresses = [MINT]): Promise<void> => {
-    const position = Math.max(a.node.position, b.node.position);
-    await Promise.all([a, b].map((node) => node.reached(position)));
-    expect([a.stopped, b.stopped]).toEqual([null, null]);
-    for (const address of addresses) {
-      expect(await seen(b.store, address)).toEqual(await seen(a.store, address));
-    }
-  };
+  const ours = new LogNodes();
+  const { open, close, pair, directories } = ours;
+  beforeAll(() => ours.start());
+  afterEach(() => ours.clear());
+  afterAll(() => ours.end());
 
   it('hold the same after the same entries, however each has joined its segments', async () => {
     const [a, b] = await pair();
@@ -269,13 +144,13 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   it('serve on and take nothing while JetStream is away, and go on when it is back', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
-    await servers.kill(0);
+    await ours.servers.kill(0);
     await sleep(50);
     const refused = commitRows(a.commands, [snapshot(T0 + 60)]);
     await expect(refused).rejects.toThrow(/JetStream is away: nothing was stored/);
     await expect(a.commands.createKey(KEY)).rejects.toThrow(/nothing was stored/);
     expect(await storedSnapshots(a.store, tokenOf(a.store))).toHaveLength(1);
-    servers.start(0);
+    ours.servers.start(0);
     for (;;) {
       const report = await commitRows(a.commands, [snapshot(T0 + 120)]).catch(() => null);
       if (report !== null) break;
@@ -321,8 +196,8 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const empty = await open('c');
     await empty.until(() => empty.stopped !== null);
     expect(empty.stopped).toMatch(/begin with a backup of a node/);
-    await servers.kill(0, true);
-    servers.start(0);
+    await ours.servers.kill(0, true);
+    ours.servers.start(0);
     await a.until(() => a.stopped !== null);
     expect(a.stopped).toMatch(/the log ends at entry 0, and this node has applied 5/);
     const { log, nodes: standing } = await clusterStatus(a.log);
@@ -358,7 +233,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   });
 
   it('follow no log that an operator made otherwise', async () => {
-    const connection = await connect({ servers: servers.urls, waitOnFirstConnect: true });
+    const connection = await connect({ servers: ours.servers.urls, waitOnFirstConnect: true });
     const manager = await jetstreamManager(connection);
     await manager.streams.add({ name: 'FATHOM', subjects: ['fathom.*'] });
     const a = await open('a');
@@ -373,7 +248,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   });
 
   it('say why the log is not made, and hold a log without a leader for one that is away', async () => {
-    const log = new JetStreamLog({ servers: servers.urls, name: 'test', replicas: 3 });
+    const log = new JetStreamLog({ servers: ours.servers.urls, name: 'test', replicas: 3 });
     await expect(log.state(true)).rejects.toThrow(/does not make the log with 3 copies .*: \S/);
     await log.connected(5000);
     // As a server answers that has lost the others.
@@ -388,7 +263,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   it('have a log that can be trimmed when JetStream has no room', async () => {
     const a = await open('a');
     await a.reached(1);
-    const connection = await connect({ servers: servers.urls, waitOnFirstConnect: true });
+    const connection = await connect({ servers: ours.servers.urls, waitOnFirstConnect: true });
     const { streams } = await jetstreamManager(connection);
     // What asks how the cluster stands makes nothing.
     await clusterStatus(a.log);
@@ -479,10 +354,10 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
       expect(sorted).toMatchObject(waiting);
       expect(sorted).toHaveLength(2);
     }
-    await servers.kill(0);
+    await ours.servers.kill(0);
     while (a.log.reason === '') await sleep(10);
     expect((await a.commands.listQueue()).map(({ requests }) => requests).sort()).toEqual([1, 2]);
-    servers.start(0);
+    ours.servers.start(0);
   });
 
   it('begin with segments of an earlier version, whose tags then are those of any node', async () => {
@@ -517,8 +392,8 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await expect(a.commands.leaveLog()).rejects.toThrow(/stop it first/);
     await close(a);
     await close(b);
-    await servers.kill(0, true);
-    servers.start(0);
+    await ours.servers.kill(0, true);
+    ours.servers.start(0);
     const single = await openStore(directory.path);
     expect(await single.leaveLog()).toBe(3);
     await commitRows(single, [snapshot(T0 + 60)]);

@@ -1,0 +1,170 @@
+/** Stores that follow a log of a real server of NATS, as nodes have them but for HTTP. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { entityTag } from '../../server/replay/caching.js';
+import { JetStreamLog } from '../../storage/log/jetstream.js';
+import { LogNode, type NodeOptions } from '../../storage/log/node.js';
+import { type Settings, SharedSettings } from '../../storage/log/settings.js';
+import type { Store } from '../../storage/store.js';
+import {
+  DataDirectory,
+  lookingAgain,
+  MINT,
+  openStore,
+  orca,
+  snapshot,
+  type SnapshotRow,
+  storedSnapshots,
+  tokenOf,
+} from '../support/stores.js';
+
+/** Time of the first snapshots, in epoch seconds. */
+export const T0 = 1_794_000_000;
+
+/** A store that follows the log, as a server has it but for HTTP. */
+export class Node {
+  stopped: string | null = null;
+  /** Settings that the log has otherwise, as it was told. */
+  others = '';
+
+  private constructor(
+    readonly store: Store,
+    readonly log: JetStreamLog,
+    readonly node: LogNode,
+    readonly settings?: SharedSettings,
+  ) {}
+
+  static async open(
+    directory: DataDirectory,
+    name: string,
+    servers: string[],
+    own?: Settings,
+    more: Partial<NodeOptions> = {},
+  ): Promise<Node> {
+    const store = await openStore(directory.path);
+    const log = new JetStreamLog({ servers, name, replicas: 1 });
+    const onOther = (names: readonly string[]): unknown => (made.others = names.join());
+    const settings = own && new SharedSettings({ ...{ store, node: name, own }, onOther });
+    const made: Node = new Node(
+      store,
+      log,
+      new LogNode({
+        ...{ store, log, name, version: '1', shortForMs: 500 },
+        ...(settings && { settings }),
+        onStopped: (why) => (made.stopped = why),
+        onError: () => undefined,
+        ...more,
+      }),
+      settings,
+    );
+    return made;
+  }
+
+  /** The store as commands have it. */
+  get commands(): Store {
+    return Object.assign(Object.create(this.store) as Store, this.node.operations);
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await sleep(10);
+  }
+
+  reached(position: number): Promise<void> {
+    return this.until(() => this.node.position >= position || this.stopped !== null);
+  }
+
+  async close(): Promise<void> {
+    await this.node.close();
+    await this.store.close();
+  }
+}
+
+/** Rows whose bundle lies beside the log. */
+export function largeRows(): SnapshotRow[] {
+  const cells = Array.from({ length: 200 }, (_, i): [number, number, number] => [
+    i - 100,
+    (i * 7919) % 100_003,
+    (i * 104_729) % 1_000_003,
+  ]);
+  return Array.from({ length: 450 }, (_, i) =>
+    snapshot(T0 + i * 60, [orca(cells.map(([bin, s, r]) => [bin, s + i * 0.37, r * (1 + i)]))]),
+  );
+}
+
+/** All that clients can see of a token's depth. */
+export async function seen(store: Store, address: string) {
+  await store.settled();
+  const tokenId = tokenOf(store, address);
+  const request = { tokenId, fromS: 0, toS: 2 ** 32, nowS: 2 ** 32, maxSnapshots: 288 };
+  const plan = await store.depth.plan(request);
+  const { snapshots, nextT, markets } = plan;
+  return {
+    tag: entityTag({ query: {}, envelope: {}, format: 'json', encoding: 'gzip' } as never, plan),
+    ...{ nextT, markets, times: snapshots.map(({ t, tier }) => [t, tier]) },
+    stored: await lookingAgain(() => storedSnapshots(store, tokenId)),
+  };
+}
+
+/** Nodes of one log, which is gone with them: the next test has a log that no node knows. */
+export class LogNodes {
+  readonly directories: DataDirectory[] = [];
+  private started: NatsServers | null = null;
+  private nodes: Node[] = [];
+
+  get servers(): NatsServers {
+    if (this.started === null) throw new Error('no server of NATS runs');
+    return this.started;
+  }
+
+  async start(): Promise<void> {
+    if (hasNats) this.started = await NatsServers.start(1);
+  }
+
+  async end(): Promise<void> {
+    await this.started?.close();
+  }
+
+  async clear(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.close()));
+    for (const directory of this.directories) directory.remove();
+    this.nodes = [];
+    this.directories.length = 0;
+    await this.servers.kill(0, true);
+    this.servers.start(0);
+  }
+
+  readonly open = async (
+    name: string,
+    directory = new DataDirectory(),
+    own?: Settings,
+    more?: Partial<NodeOptions>,
+  ): Promise<Node> => {
+    this.directories.push(directory);
+    const node = await Node.open(directory, name, this.servers.urls, own, more);
+    this.nodes.push(node);
+    return node;
+  };
+
+  readonly close = async (node: Node): Promise<void> => {
+    this.nodes = this.nodes.filter((one) => one !== node);
+    await node.close();
+  };
+
+  /** Nodes a and b, which have applied the log's origin. */
+  readonly pair = async (): Promise<[Node, Node]> => {
+    const both: [Node, Node] = [await this.open('a'), await this.open('b')];
+    for (const node of both) await node.reached(1);
+    return both;
+  };
+}
+
+/** Both nodes, once they have come equally far, show the same of each token. */
+export async function expectSame(a: Node, b: Node, addresses = [MINT]): Promise<void> {
+  const position = Math.max(a.node.position, b.node.position);
+  await Promise.all([a, b].map((node) => node.reached(position)));
+  expect([a.stopped, b.stopped]).toEqual([null, null]);
+  for (const address of addresses) {
+    expect(await seen(b.store, address)).toEqual(await seen(a.store, address));
+  }
+}
