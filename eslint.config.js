@@ -25,7 +25,18 @@ const clockRules = {
   ],
 };
 
-const importRules = (extra = []) => ({
+/** What each room may import besides itself; `bench` and `test` may import all. */
+const rooms = {
+  client: [],
+  compute: [],
+  storage: ['compute'],
+  explorer: ['client'],
+  server: ['client', 'compute', 'storage'],
+};
+/** Rooms that run in browsers as well. */
+const BROWSER_ROOMS = ['client', 'explorer'];
+
+const importRules = (patterns = []) => ({
   'no-restricted-imports': [
     'error',
     {
@@ -33,10 +44,29 @@ const importRules = (extra = []) => ({
         name,
         message: `Only ${home} may import ${name}.`,
       })),
-      patterns: extra,
+      patterns,
     },
   ],
 });
+
+/** The borders of a room. */
+function bordersOf([room, allowed]) {
+  const within = [room, ...allowed];
+  const patterns = [
+    {
+      regex: `^(\\.\\./)+(?!${within.join('/|')}/)(${[...Object.keys(rooms), 'bench', 'test'].join('|')})/`,
+      message: `Of the other rooms, ${room} may import ${allowed.join(', ') || 'none'}.`,
+    },
+  ];
+  if (BROWSER_ROOMS.includes(room)) {
+    patterns.push({ group: ['node:*'], message: `${room} runs in browsers.` });
+  }
+  if (room === 'compute') {
+    const group = ['node:fs*', 'node:net', 'node:http*'];
+    patterns.push({ group, message: 'compute is pure: no I/O.' });
+  }
+  return { files: [`${room}/**/*.{ts,tsx}`], rules: importRules(patterns) };
+}
 
 export default tseslint.config(
   // client/api.ts is generated.
@@ -45,7 +75,7 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.json', './tsconfig.explorer.json'],
+        project: ['./tsconfig.json', './explorer/tsconfig.json'],
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -68,45 +98,7 @@ export default tseslint.config(
     ignores: ['storage/wall-clock.ts'],
     rules: clockRules,
   },
-  {
-    files: ['compute/**/*.ts'],
-    rules: importRules([
-      {
-        group: ['**/storage/**', '**/server/**', 'node:fs*', 'node:net', 'node:http*'],
-        message: 'compute is pure: no I/O, nothing of storage or server.',
-      },
-    ]),
-  },
-  {
-    files: ['client/**/*.ts'],
-    rules: {
-      ...importRules([
-        {
-          group: ['**/compute/**', '**/storage/**', '**/server/**', 'node:*'],
-          message: 'The client runs in browsers, without the server.',
-        },
-      ]),
-      'no-restricted-syntax': 'off',
-    },
-  },
-  {
-    files: ['server/explorer/**/*.{ts,tsx}'],
-    rules: {
-      ...importRules([
-        {
-          group: ['**/compute/**', '**/storage/**', '**/server/**', 'node:*'],
-          message: 'The explorer runs in browsers, with nothing of the server but its API.',
-        },
-      ]),
-      'no-restricted-syntax': 'off',
-    },
-  },
-  {
-    files: ['storage/**/*.ts'],
-    rules: importRules([
-      { group: ['**/server/**'], message: 'storage knows nothing of the server.' },
-    ]),
-  },
+  ...Object.entries(rooms).map(bordersOf),
   { files: Object.values(wrapped), rules: { 'no-restricted-imports': 'off' } },
   { files: ['**/*.js', '**/*.mjs'], extends: [tseslint.configs.disableTypeChecked] },
   { files: ['bench/**', 'server/bootstrap/**', 'test/**'], rules: { 'no-console': 'off' } },

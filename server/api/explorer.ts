@@ -1,4 +1,4 @@
-/** Serves the explorer at `/`: the page that Vite builds of server/explorer. */
+/** Serves the explorer at `/`: the page that Vite builds of explorer/. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,9 +7,12 @@ import type { Route } from '../http/router.js';
 import { StaticFile } from '../http/static-files.js';
 
 export const EXPLORER_PATH = '/';
-/** Where Vite builds to, seen from the compiled server and from its sources. */
-const FOLDERS = ['../../explorer', '../../dist/explorer'].map((one) =>
-  fileURLToPath(new URL(one, import.meta.url)),
+/** Where Vite builds to, even where this module runs from its TypeScript source. */
+const FOLDER = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../dist/explorer' : '../../explorer',
+    import.meta.url,
+  ),
 );
 const INDEX = 'index.html';
 
@@ -35,13 +38,9 @@ const PAGE_HEADERS: Headers = [
 /** A file's name has a hash of its content. */
 const ASSET_HEADERS: Headers = [['Cache-Control', 'public, max-age=31536000, immutable']];
 
-/**
- * Routes of the page and of its files; they need no key.
- *
- * @param folders the first that has the page is served
- */
-export function explorerRoutes(folders: readonly string[] = FOLDERS): Route[] {
-  const files = builtFiles(folders);
+/** Routes of the page and of its files, which `folder` holds; they need no key. */
+export function explorerRoutes(folder = FOLDER): Route[] {
+  const files = builtFiles(folder);
   const page = files.get(INDEX);
   files.delete(INDEX);
   return [
@@ -66,16 +65,12 @@ export function explorerRoutes(folders: readonly string[] = FOLDERS): Route[] {
 }
 
 /** The files of the build by name; none where there is no build. */
-function builtFiles(folders: readonly string[]): Map<string, StaticFile> {
-  const folder = folders.find((one) => existsSync(path.join(one, INDEX)));
-  const names = folder === undefined ? [] : readdirSync(folder);
+function builtFiles(folder: string): Map<string, StaticFile> {
+  const names = existsSync(path.join(folder, INDEX)) ? readdirSync(folder) : [];
   return new Map(
     names.map((name) => [
       name,
-      new StaticFile(
-        path.join(folder as string, name),
-        name === INDEX ? PAGE_HEADERS : ASSET_HEADERS,
-      ),
+      new StaticFile(path.join(folder, name), name === INDEX ? PAGE_HEADERS : ASSET_HEADERS),
     ]),
   );
 }

@@ -53,7 +53,7 @@ export function prepare() {
   console.error('Building...');
   const compiled = [
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
-    ['node_modules/vite/bin/vite.js', 'build', 'server/explorer'],
+    ['node_modules/vite/bin/vite.js', 'build', 'explorer'],
   ].every((step) => statusOf(process.execPath, step) === 0);
   if (!compiled) {
     console.error('The sources do not compile: nothing was started.');

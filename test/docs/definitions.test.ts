@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { documentNamed } from './documents.js';
+import { documentNamed, ROOMS } from './documents.js';
 
 const definitions = documentNamed('docs/definitions.md');
 
@@ -21,7 +21,7 @@ function anchorsOf(file: string): Set<string> {
 
 function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.(tsx?|mjs)$/.test(entry.name))
     .map((entry) => path.join(entry.parentPath, entry.name));
 }
 
@@ -39,7 +39,7 @@ describe('docs/definitions.md', () => {
 });
 
 describe('citations in the code', () => {
-  const folders = ['compute', 'storage', 'server', 'bench', 'test'];
+  const folders = [...ROOMS, 'bench', 'test'];
   const texts = folders.flatMap(sourceFiles).map((file) => ({
     file,
     text: readFileSync(file, 'utf8'),

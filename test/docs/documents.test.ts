@@ -24,6 +24,7 @@ import {
   documentNamed,
   DOCUMENTS,
   fathomWords,
+  ROOMS,
   shellLines,
   tableCells,
 } from './documents.js';
@@ -244,7 +245,7 @@ describe('references', () => {
   });
 
   it('to files and folders of the project name what is there', () => {
-    const top = ['compute', 'storage', 'server', 'bench', 'test', 'docs', 'dist'];
+    const top = [...ROOMS, 'bench', 'test', 'docs', 'dist'];
     const paths = DOCUMENTS.flatMap(codeSpans).filter(
       (code) =>
         /^[\w./-]+$/.test(code) &&
@@ -278,12 +279,11 @@ describe("docs/operating.md's memory", () => {
 });
 
 describe("docs/operating.md's limits", () => {
-  const source = ['compute', 'storage', 'server']
-    .flatMap((folder) =>
-      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) =>
-        path.join(folder, name),
-      ),
-    )
+  const source = ROOMS.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) =>
+      path.join(folder, name),
+    ),
+  )
     .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(name, 'utf8'))
     .join('\n');

@@ -17,6 +17,9 @@ export interface Document {
   prose: string;
 }
 
+/** The top folders that hold the product. */
+export const ROOMS = ['compute', 'storage', 'server', 'client', 'explorer'];
+
 const FENCED = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
 
 export const DOCUMENTS: readonly Document[] = [

@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fathomClient, type Snapshot } from '../../client/index.js';
-import { colourOf, groundOf, hatchOf, type Rgb } from '../../server/explorer/heatmap/palette.js';
+import { colourOf, groundOf, hatchOf, type Rgb } from '../../explorer/heatmap/palette.js';
 import type { PlainSnapshot } from '../reference/replay.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import {

@@ -3,19 +3,19 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fathomClient } from '../../client/index.js';
 import * as ladder from '../../compute/ladder.js';
-import { codeOf, Histogram, shadeOf, usdOf } from '../../server/explorer/heatmap/amounts.js';
-import * as columns from '../../server/explorer/heatmap/columns.js';
-import type { Column } from '../../server/explorer/heatmap/columns.js';
-import { History } from '../../server/explorer/heatmap/history.js';
+import { codeOf, Histogram, shadeOf, usdOf } from '../../explorer/heatmap/amounts.js';
+import * as columns from '../../explorer/heatmap/columns.js';
+import type { Column } from '../../explorer/heatmap/columns.js';
+import { History } from '../../explorer/heatmap/history.js';
 import {
   fetchPages,
   fetchSince,
   type Part,
   plan,
   type Source,
-} from '../../server/explorer/heatmap/loader.js';
-import { Splits } from '../../server/explorer/heatmap/split.js';
-import { priceTicks, timeTicks } from '../../server/explorer/heatmap/ticks.js';
+} from '../../explorer/heatmap/loader.js';
+import { Splits } from '../../explorer/heatmap/split.js';
+import { priceTicks, timeTicks } from '../../explorer/heatmap/ticks.js';
 import {
   clamped,
   followed,
@@ -28,7 +28,7 @@ import {
   timeAt,
   type View,
   zoomed,
-} from '../../server/explorer/heatmap/view.js';
+} from '../../explorer/heatmap/view.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import {
   KEY,

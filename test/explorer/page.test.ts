@@ -59,7 +59,7 @@ describe('GET /', () => {
 });
 
 it('says what to run where the explorer is not built', () => {
-  const routes = createRouter(explorerRoutes(['/nowhere']), NO_LOG);
+  const routes = createRouter(explorerRoutes('/nowhere'), NO_LOG);
   const replies: unknown[] = [];
   const replyError = (error: ApiError) => replies.push([error.status, error.body]);
   routes({ method: 'GET', path: '/', replyError } as unknown as Exchange);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReplayPage } from '../../client/index.js';
-import { depthCurve, nearTotals, newestLadder } from '../../server/explorer/ladder/ladder.js';
+import { depthCurve, nearTotals, newestLadder } from '../../explorer/ladder/ladder.js';
 import {
   absoluteTime,
   age,
@@ -13,8 +13,8 @@ import {
   signedPercent,
   signedUsd,
   usd,
-} from '../../server/explorer/state/format.js';
-import { curlText, replayRequest, windowTimes } from '../../server/explorer/state/requests.js';
+} from '../../explorer/state/format.js';
+import { curlText, replayRequest, windowTimes } from '../../explorer/state/requests.js';
 import {
   BOARDS,
   DEFAULT_VIEW,
@@ -27,8 +27,8 @@ import {
   TYPES,
   type View,
   viewOf,
-} from '../../server/explorer/state/url.js';
-import { sortedRows } from '../../server/explorer/views/sort.js';
+} from '../../explorer/state/url.js';
+import { sortedRows } from '../../explorer/views/sort.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 

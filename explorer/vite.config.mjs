@@ -1,14 +1,14 @@
-/** Builds the explorer into dist/explorer: index.html, and files with hashed names in assets. */
+/** Builds the explorer into dist/explorer: index.html, and files with hashed names beside it. */
 import { defineConfig } from 'vite';
 
 export default defineConfig({
-  // Where server/explorer.ts serves the assets.
+  // Where server/api/explorer.ts serves the assets.
   base: '/explorer/',
   publicDir: false,
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    outDir: '../../dist/explorer',
+    outDir: '../dist/explorer',
     emptyOutDir: true,
     assetsDir: '.',
     // The policy of the page allows no data: URLs and no inline scripts.

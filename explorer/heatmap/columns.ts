@@ -1,5 +1,5 @@
 /** A page of replay as columns of the picture: one a snapshot, one place a bin. */
-import type { ArrowPage } from '../../../client/index.js';
+import type { ArrowPage } from '../../client/index.js';
 import { codeOf } from './amounts.js';
 
 /** The ladder (docs/definitions.md#ladder): its lowest bin, and how many there are. */

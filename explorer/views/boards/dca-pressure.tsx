@@ -1,5 +1,5 @@
 /** The board of DCA pressure. */
-import type { FathomClient, Result } from '../../../../client/index.js';
+import type { FathomClient, Result } from '../../../client/index.js';
 import { price, signedPercent, signedUsd } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';

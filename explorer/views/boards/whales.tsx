@@ -1,5 +1,5 @@
 /** The board of what large holders do. */
-import type { components } from '../../../../client/index.js';
+import type { components } from '../../../client/index.js';
 import { NONE } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';

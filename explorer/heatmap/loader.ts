@@ -1,5 +1,5 @@
 /** Fetches a window of depth by its plan, the newest page first, and then what is new. */
-import type { FathomClient, ReplayPage, ReplayParameters } from '../../../client/index.js';
+import type { FathomClient, ReplayPage, ReplayParameters } from '../../client/index.js';
 import { type Column, columnsOf } from './columns.js';
 
 /** Pages fetched side by side. */

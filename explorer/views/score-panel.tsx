@@ -1,5 +1,5 @@
 /** A token's score, and what it is made of. */
-import type { Result } from '../../../client/index.js';
+import type { Result } from '../../client/index.js';
 import { percent, usd } from '../state/format.js';
 import { Meter } from './sparkline.js';
 

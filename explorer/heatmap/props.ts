@@ -1,5 +1,5 @@
 /** What the page and the heatmap say to each other. */
-import type { FathomClient, ReplayPage, Time } from '../../../client/index.js';
+import type { FathomClient, ReplayPage, Time } from '../../client/index.js';
 
 /** What is shown; another address, window or filter is another picture. */
 export interface DepthHeatmapProps {

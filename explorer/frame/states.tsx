@@ -1,5 +1,5 @@
 /** A view without data: loading, empty, failed. */
-import type { FathomError } from '../../../client/index.js';
+import type { FathomError } from '../../client/index.js';
 import { isPassing, messageOf, tryAgain } from '../state/session.js';
 
 export function Loading({ what }: { what: string }) {

@@ -1,6 +1,6 @@
 /** Documents of the API for views: loaded, renewed while they are looked at, tried again. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { FathomError, type FathomClient } from '../../../client/index.js';
+import { FathomError, type FathomClient } from '../../client/index.js';
 import {
   attempt,
   currentClient,

@@ -1,5 +1,5 @@
 /** The board of DLMM pools. */
-import type { Result } from '../../../../client/index.js';
+import type { Result } from '../../../client/index.js';
 import { NONE, percent, shortAddress } from '../../state/format.js';
 import { hashOf, tokenView } from '../../state/url.js';
 import { Meter } from '../sparkline.js';

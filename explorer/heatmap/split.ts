@@ -1,5 +1,5 @@
 /** Which venues (types, markets) the amounts of a snapshot are made of; asked for one at a time. */
-import type { FathomClient, ReplayParameters, Snapshot } from '../../../client/index.js';
+import type { FathomClient, ReplayParameters, Snapshot } from '../../client/index.js';
 
 /** Snapshots whose split is kept. */
 const MAX_KEPT_SPLITS = 200;

@@ -1,5 +1,5 @@
 /** What a board is: what it asks for, and its columns. */
-import type { FathomClient } from '../../../../client/index.js';
+import type { FathomClient } from '../../../client/index.js';
 import type { ApiRequest } from '../../state/requests.js';
 import type { Column } from '../table.js';
 

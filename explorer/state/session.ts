@@ -1,5 +1,5 @@
 /** The tab's key, its client and what the server says of it; theme and place. */
-import { fathomClient, type FathomClient, type FathomError } from '../../../client/index.js';
+import { fathomClient, type FathomClient, type FathomError } from '../../client/index.js';
 import { hashOf, keyOf, type View, viewOf } from './url.js';
 import { Value } from './value.js';
 

@@ -1,5 +1,5 @@
 /** What the heatmap and the ladder show: window, grouping, types, venues, price band. */
-import type { ReplayPage } from '../../../client/index.js';
+import type { ReplayPage } from '../../client/index.js';
 import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
 import { usd } from '../state/format.js';

@@ -1,5 +1,5 @@
 /** The board of scores. */
-import type { Result } from '../../../../client/index.js';
+import type { Result } from '../../../client/index.js';
 import { price } from '../../state/format.js';
 import { Meter } from '../sparkline.js';
 import { address, rank, TokenLink } from './cells.js';

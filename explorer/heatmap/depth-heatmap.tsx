@@ -1,6 +1,6 @@
 /** A token's depth over time. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { FathomError, type ReplayParameters } from '../../../client/index.js';
+import { FathomError, type ReplayParameters } from '../../client/index.js';
 import { isPassing } from '../state/session.js';
 import './heatmap.css';
 import { Legend } from './legend.js';

@@ -1,5 +1,5 @@
 /** The newest ladder: levels around the price, what they add up to, and who holds them. */
-import type { ReplayPage } from '../../../client/index.js';
+import type { ReplayPage } from '../../client/index.js';
 
 export interface Ladder {
   /** Time of the snapshot, epoch seconds. */

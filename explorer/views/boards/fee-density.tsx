@@ -1,5 +1,5 @@
 /** The board of fee density. */
-import type { FathomClient, Result } from '../../../../client/index.js';
+import type { FathomClient, Result } from '../../../client/index.js';
 import { percent } from '../../state/format.js';
 import { Meter } from '../sparkline.js';
 import { address, amount, rank, TokenLink } from './cells.js';

@@ -1,6 +1,6 @@
 /** One token: its depth over time, and beside it the newest ladder, its venues and its score. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { FathomError, Result } from '../../../client/index.js';
+import type { FathomError, Result } from '../../client/index.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import { DepthChart } from '../ladder/depth-chart.js';
