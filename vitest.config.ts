@@ -2,6 +2,17 @@ import { defineConfig } from 'vitest/config';
 
 /** Tests that measure their process's memory, or put modules in place of others: each has a process of its own. */
 const ALONE = ['test/storage/import-memory.test.ts', 'test/storage/database.test.ts'];
+/** Walks, soaks, crashes, clusters, browsers, foreign proxies and benchmarks: `npm run test:long`. */
+const LONG = ['test/**/*.long.test.ts'];
+
+/** Many files share a process. */
+const shared = {
+  // Tests make much garbage; the default of 16 MiB has V8 copy what lives all the time.
+  execArgv: ['--max-semi-space-size=64'],
+  globalSetup: 'test/support/prepared.ts',
+  // A process runs many files: loading the modules anew for each took a third of the time.
+  isolate: false,
+};
 
 export default defineConfig({
   test: {
@@ -9,21 +20,19 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Projects run in the order of their names, so that no shared process ends early for one alone.
     projects: [
+      { extends: true, test: { name: 'alone', include: ALONE } },
       {
         extends: true,
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: ALONE,
-          // Tests make much garbage; the default of 16 MiB has V8 copy what lives all the time.
-          execArgv: ['--max-semi-space-size=64'],
-          globalSetup: 'test/support/prepared.ts',
-          // A process runs many files: loading the modules anew for each took a third of the time.
-          isolate: false,
+          exclude: [...ALONE, ...LONG],
+          ...shared,
         },
       },
-      { extends: true, test: { name: 'alone', include: ALONE } },
+      { extends: true, test: { name: 'long', include: LONG, ...shared } },
     ],
   },
 });

@@ -1,5 +1,15 @@
-/** `npm test`: installs and builds what is needed, then runs every test. */
+/** `npm test` and `npm run test:long`: install and build what is needed, then run the tests of either. */
 import { prepare, run } from './prepare.mjs';
 
+const [first, ...rest] = process.argv.slice(2);
+const isLong = first === '--long';
+const projects = isLong ? ['long'] : ['alone', 'shared'];
+const words = isLong ? rest : process.argv.slice(2);
+
 prepare();
-run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)]);
+run(process.execPath, [
+  'node_modules/vitest/vitest.mjs',
+  'run',
+  ...projects.map((name) => `--project=${name}`),
+  ...words,
+]);

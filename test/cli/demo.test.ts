@@ -1,47 +1,22 @@
-/** The demo market: the same every time, only where nothing else is, and carried on after a pause. */
+/** The demo market's command: it goes only where nothing else is. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { demoSnapshotTimes, type DemoUnitInput } from '../../compute/demo/history.js';
-import { demoTokens } from '../../compute/demo/tokens.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { greeting } from '../../server/cli/commands/start.js';
-import {
-  carryOn,
-  collectFlat,
-  fillDemo,
-  readMarker,
-  writeMarker,
-  type DemoRequest,
-} from '../../storage/demo/fill.js';
+import { writeMarker } from '../../storage/demo/fill.js';
 import {
   cleanUp,
   fathom,
   fathomProcess,
   newKey,
-  replayBytes,
   temporaryDirectory,
   withStoreOf,
 } from '../support/cli.js';
-import { storeIn } from '../support/ingest.js';
-import { sharedPool } from '../support/pool.js';
 
 const SEED = 7;
 const UNTIL = 1_794_600_000;
-const HOUR_S = 3600;
-/** Two markets of a month take ten seconds on idle cores, but tests share theirs. */
-const SLOW = { timeout: 180_000 };
-
 const directory = temporaryDirectory();
-const traded = demoTokens(SEED).filter(({ markets }) => markets.length > 0);
-/** A thin token of each chain: the whole market takes longer than a test may. */
-const tokens = [
-  ...traded.filter(({ chain }) => chain === 'mainchain').slice(-1),
-  ...traded.filter(({ chain }) => chain === 'evmchain').slice(-1),
-];
-const [thin] = tokens;
-const only = ({ address }: { address: string }) =>
-  tokens.some((token) => token.address === address);
-const marker = { seed: SEED, untilS: UNTIL, filled: false };
+afterAll(cleanUp);
 
 it('npm start prints the address of the explorer first, the documentation, the key and what to try', () => {
   const lines = greeting('http://127.0.0.1:8080', 'fathom_k', true);
@@ -59,116 +34,6 @@ it('npm start prints the address of the explorer first, the documentation, the k
     expect.stringMatching(/^Note The history fills in over the next seconds/),
   ]);
   expect(greeting('http://127.0.0.1:8080', 'fathom_k', false)).toEqual(lines.slice(0, 5));
-});
-
-async function request(data: string, more: Partial<DemoRequest> = {}): Promise<DemoRequest> {
-  return { directory: data, pool: await sharedPool(2), useStore: storeIn(data), only, ...more };
-}
-
-/** Times of a token's stored raw snapshots. */
-const timesOf = (data: string, { chain, address }: typeof thin) =>
-  withStoreOf(data, async (store) => [
-    ...(await store.snapshotTimes({ chain, address, tier: 'raw' })),
-  ]);
-
-/** A fill that is cut off after its first commit. */
-async function startFill(data: string): Promise<void> {
-  const ending = new AbortController();
-  const cut = await request(data, { signal: ending.signal, onProgress: () => ending.abort() });
-  await fillDemo(cut, marker);
-}
-
-afterAll(cleanUp);
-
-describe('the simulated market', () => {
-  const [once, again] = [path.join(directory, 'once'), path.join(directory, 'again')];
-  const between = (from: number, to: number) => demoSnapshotTimes(thin, from, to, 'raw');
-
-  it('is the same in every directory, cut off and gone on with or not', SLOW, async () => {
-    const run = vi.spyOn(await sharedPool(2), 'run');
-    const whole = await fillDemo(await request(once), marker);
-    // Made in small chunks, which keeps the demo's memory small.
-    const made = run.mock.calls.flatMap(([task, input]) =>
-      task === 'simulateDemo' ? [input as DemoUnitInput] : [],
-    );
-    const market = demoTokens(SEED);
-    const counts = made.map(
-      ({ tokenIndex, fromS, toS, tier }) =>
-        demoSnapshotTimes(market[tokenIndex], fromS, toS, tier).length,
-    );
-    expect(Math.max(...counts)).toBeLessThanOrEqual(128);
-    expect(counts.reduce((sum, n) => sum + n, 0)).toBe(whole.snapshots);
-    run.mockRestore();
-    expect(await readMarker(once)).toEqual({ ...marker, filled: true });
-    await startFill(again);
-    expect(await readMarker(again)).toEqual(marker);
-    const first = await timesOf(again, thin);
-    expect(first.length).toBeGreaterThan(0);
-    const rest = await fillDemo(await request(again), marker);
-    // What was there already was not made again.
-    expect(rest.snapshots).toBeLessThanOrEqual(whole.snapshots - first.length);
-    expect(await readMarker(again)).toEqual({ ...marker, filled: true });
-    const windows = [
-      [UNTIL - 1000, UNTIL + 1],
-      [UNTIL - 30 * HOUR_S, UNTIL - 20 * HOUR_S],
-    ];
-    const queries = tokens.flatMap(({ address }) =>
-      windows.flatMap(([from, to]) =>
-        ['market', 'all'].map((group) => `${address}?from=${from}&to=${to}&group=${group}`),
-      ),
-    );
-    const bytes = await replayBytes(once, queries, UNTIL);
-    expect(bytes.filter((answer) => !/^200 .*"snapshots":\[\{/.test(answer))).toEqual([]);
-    expect(await replayBytes(again, queries, UNTIL)).toEqual(bytes);
-  });
-
-  it('is carried on from where the store ends', async () => {
-    const day = 24 * HOUR_S;
-    const pause = 600;
-    expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + 1));
-    const { snapshots } = await carryOn(await request(once), SEED, UNTIL + pause);
-    expect(snapshots).toBeGreaterThan(tokens.length);
-    expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + pause + 1));
-    // Nothing is due yet; then more, without a gap.
-    const idle = await carryOn(await request(once), SEED, UNTIL + pause);
-    expect(idle).toMatchObject({ snapshots: 0 });
-    await carryOn(await request(once), SEED, UNTIL + pause + 5);
-    await carryOn(await request(once), SEED, UNTIL + pause + 300);
-    expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + pause + 301));
-  });
-
-  it('has orders, holders and pools that are collected as time goes on', async () => {
-    const mint = thin.address;
-    const stand = (data: string) =>
-      withStoreOf(data, async (store) => ({
-        dca: (await store.orders.dcaOrders([mint])).sort((a, b) =>
-          a.dcaAddress < b.dcaAddress ? -1 : 1,
-        ),
-        holders: [...(await store.holders.times(mint))],
-        pools: (await store.lp.dlmmPools()).length,
-      }));
-    const filled = await stand(once);
-    expect(await stand(again)).toEqual(filled);
-    expect(filled.dca.length).toBeGreaterThan(3);
-    expect(filled.holders.length).toBeGreaterThan(40);
-    const marker = await readMarker(once);
-    if (marker === null) throw new Error('no marker');
-    const nowS = UNTIL + 7200;
-    const collected = await collectFlat(await request(once), marker, nowS);
-    expect(collected).toEqual({ ...marker, collectedS: nowS });
-    expect(await readMarker(once)).toEqual(collected);
-    const later = await stand(once);
-    expect(later.dca).not.toEqual(filled.dca);
-    expect(later.holders[later.holders.length - 1]).toBe(Math.floor(nowS / 60) * 60);
-    expect(await collectFlat(await request(once), collected, nowS)).toBe(collected);
-  });
-
-  it('fills a pause of a day at most', async () => {
-    const nowS = UNTIL + 5 * 24 * HOUR_S;
-    await carryOn(await request(again), SEED, nowS);
-    const added = (await timesOf(again, thin)).filter((t) => t > UNTIL);
-    expect(added).toEqual(between(nowS - 24 * HOUR_S, nowS + 1));
-  });
 });
 
 describe('fathom demo', () => {

@@ -1,0 +1,55 @@
+/** A server that may open no more files. */
+import { readFileSync } from 'node:fs';
+import { afterAll, expect, it } from 'vitest';
+import { ENGINE_NAMES } from '../../server/http/engine.js';
+import {
+  cleanUp,
+  fathomProcess,
+  newKey,
+  serve,
+  temporaryDirectory,
+  type Server,
+} from '../support/cli.js';
+import { eventually, RawClient, requestText } from '../support/raw-client.js';
+
+const data = temporaryDirectory();
+afterAll(cleanUp);
+
+it.runIf(process.platform === 'linux').each(ENGINE_NAMES)(
+  'a server out of descriptors, by engine %s, serves who is connected, obeys commands, and recovers',
+  async (engine) => {
+    const key = await newKey(data);
+    const words = ['--port', '0', '--threads', '1', '--http-engine', engine];
+    // Loading its modules takes some hundred at once.
+    const server = await serve(data, words, { descriptors: 400 });
+    const ask = async (client: RawClient) => {
+      client.send(requestText('GET /api/v1/top-scores', { 'x-api-key': key }));
+      await client.until('"count"');
+      client.socket.destroy();
+    };
+    const first = await RawClient.connect(server.port);
+    const crowd = await Promise.all(
+      Array.from({ length: 400 }, () => RawClient.connect(server.port)),
+    );
+    await eventually('some are refused', () => crowd.some(({ socket }) => socket.closed));
+    const before = cpuMsOf(server);
+    await ask(first);
+    const keys = await fathomProcess(['keys', 'list', '--data', data]);
+    expect([keys.status, keys.stderr]).toEqual([0, '']);
+    // A server that cannot accept what waits for it spins.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(cpuMsOf(server) - before).toBeLessThan(400);
+    for (const { socket } of crowd) socket.destroy();
+    await eventually('it accepts again', () => server.logged().includes('accepted again'));
+    await ask(await RawClient.connect(server.port));
+    expect(server.logged().split('out of descriptors')).toHaveLength(2);
+    expect(server.logged()).not.toContain('"level":"error"');
+    expect(await server.stop()).toEqual({ status: 0, signal: null });
+  },
+);
+
+/** Processor time that a server has taken. */
+function cpuMsOf({ pid }: Server): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
