@@ -1,0 +1,267 @@
+/** The explorer in Chromium, over a part of the demo market. */
+import type { Browser, Page, Route } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { DEMO_SEED, demoTokens } from '../../compute/demo/tokens.js';
+import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
+import { cleanUp, newKey, serveHere } from '../support/cli.js';
+import { demoMarket } from '../support/demo-market.js';
+import { NOW_S } from '../support/service.js';
+import {
+  hasBrowser,
+  open,
+  type Opened,
+  seriousFindings,
+  startBrowser,
+} from '../support/browser.js';
+
+const [SOL] = EXAMPLE_MINTS;
+const BARN = demoTokens(DEMO_SEED).find(({ symbol }) => symbol === 'BARN')?.address ?? '';
+/** Short, so that few pages are loaded. */
+const HOUR = `#/token/${SOL}?window=1h`;
+const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'];
+/** A board with rows, or one that says that it has none. */
+const BOARD = '.board :is(table, .empty)';
+/** Without the limits of holder flow, which are a request a second. */
+const PLANS = '{"enterprise": {"rates": {"whale-get": "general", "whale-post": "general"}}}';
+
+function fail(): never {
+  throw new Error('the heatmap has no place');
+}
+
+let browser: Browser;
+let url: string;
+let key: string;
+/** Of a key with twelve requests a minute. */
+let smallKey: string;
+const opened: Opened[] = [];
+
+/** Without a graphics card the heatmap takes the processor's time. */
+const TIMEOUT_MS = 120_000;
+
+describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
+  beforeAll(async () => {
+    const directory = await demoMarket();
+    key = await newKey(directory);
+    smallKey = await newKey(directory, 12);
+    ({ url } = await serveHere(directory, ['--as-of', String(NOW_S)], { FATHOM_PLANS: PLANS }));
+    browser = await startBrowser();
+  });
+  afterEach(async () => {
+    for (const { page, faults } of opened.splice(0)) {
+      await page.context().close();
+      expect(faults).toEqual([]);
+    }
+  });
+  afterAll(async () => {
+    await browser.close();
+    await cleanUp();
+  });
+
+  /** A tab that has the key and shows a view. */
+  async function at(hash: string, options: Parameters<typeof open>[3] = {}): Promise<Page> {
+    const tab = await open(browser, url, `/${hash}`, { key, ...options });
+    opened.push(tab);
+    return tab.page;
+  }
+  const goTo = (page: Page, hash: string) =>
+    page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+  const hashOf = (page: Page) => new URL(page.url()).hash;
+  /** Answers a path's requests in the server's place until what it returns is called. */
+  async function answers(page: Page, path: string, answer: Parameters<Route['fulfill']>[0]) {
+    const requests = `**/api/v1${path}*`;
+    await page.route(requests, (route) =>
+      route.fulfill({ contentType: 'application/json', ...answer }),
+    );
+    return () => page.unroute(requests);
+  }
+  const titled = (page: Page, name: string) => page.getByRole('heading', { name, exact: false });
+
+  it('takes the key out of its address, and opens on the best token', async () => {
+    const tab = await open(browser, url, `/#key=${key}`);
+    opened.push(tab);
+    const { page } = tab;
+    await titled(page, 'SOL').waitFor();
+    await page.waitForURL(`**/#/token/${SOL}`);
+    for (const name of ['Ladder', 'Score', 'Venues']) await titled(page, name).waitFor();
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    expect(await page.content()).not.toContain(key);
+  });
+
+  it('asks for a key, says that one is wrong, and keeps the right one in the tab alone', async () => {
+    const tab = await open(browser, url, '/#/scores');
+    opened.push(tab);
+    const { page } = tab;
+    const enter = async (text: string) => {
+      await page.getByRole('textbox', { name: 'API key' }).fill(text);
+      await page.keyboard.press('Enter');
+    };
+    await titled(page, 'Enter an API key').waitFor();
+    await enter('fathom_wrong');
+    await titled(page, 'This key is not accepted').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('Invalid API key');
+    await enter(key);
+    await page.getByRole('table').waitFor();
+    await page.reload();
+    await page.getByRole('table').waitFor();
+    const other = await page.context().newPage();
+    await other.goto(url);
+    await titled(other, 'Enter an API key').waitFor();
+  });
+
+  it('finds a token by the keyboard alone', async () => {
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
+    await page.keyboard.press('/');
+    await page.locator('.search input:focus').waitFor();
+    await page.locator('#found-1').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.locator('#found-1[aria-selected=true]').waitFor();
+    await page.keyboard.press('ArrowUp');
+    await page.locator('#found-0[aria-selected=true]').waitFor();
+    await page.keyboard.type('ba');
+    // Before what is found is there.
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/#/token/${BARN}`);
+    await titled(page, 'BARN').waitFor();
+    await page.goBack();
+    await page.getByRole('table').waitFor();
+  });
+
+  it('filters by venue; the view is in the address, and the way back leads back', async () => {
+    const page = await at(HOUR);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const venue = page.locator('.venues button').first();
+    await venue.click();
+    await page.waitForURL('**venues=*');
+    const chosen = /venues=([\w-]+)/.exec(hashOf(page))?.[1] ?? '';
+    await expect
+      .poll(() => asked.filter((one) => one.includes(`venues=${chosen}`)).length)
+      .toBeGreaterThan(1);
+    const curl = await page.locator('.request code').textContent();
+    expect(curl).toContain(`venues=${chosen}`);
+    expect(curl).toContain('x-api-key: $KEY');
+    await page.goBack();
+    expect(hashOf(page)).toBe(HOUR);
+    await page.goForward();
+    await page.locator('.venues button[aria-pressed=true]').waitFor();
+  });
+
+  it('says that a window has nothing', async () => {
+    const page = await at(`#/token/${SOL}?from=${NOW_S - 9_000_000}&to=${NOW_S - 8_990_000}`);
+    await page.locator('.heatmap[data-state=empty]').waitFor();
+  });
+
+  it('counts down after a 429, and goes on by itself', async () => {
+    const page = await at(HOUR);
+    await titled(page, 'SOL').waitFor();
+    const headers = { 'retry-after': '2' };
+    const limit = { status: 429, headers, body: '{"error":"Rate limit"}' };
+    const letThrough = await answers(page, '/top-scores', limit);
+    await goTo(page, '#/scores');
+    await page.getByText('The rate limit of this key is reached.').waitFor();
+    await page.locator('.countdown').waitFor();
+    await letThrough();
+    await page.getByRole('table').waitFor();
+    await page.getByText('The rate limit of this key is reached.').waitFor({ state: 'detached' });
+  });
+
+  it('says that the server is busy, that a key may not see something, and what it said itself', async () => {
+    const page = await at('#/scores');
+    await page.getByRole('table').waitFor();
+    const busy = '{"error":"Service Unavailable","message":"m","error_code":"replay_busy"}';
+    const headers = { 'retry-after': '2' };
+    const letThrough = await answers(page, '/dlmm-pools', { status: 503, headers, body: busy });
+    await goTo(page, '#/dlmm-pools');
+    await page.getByText('The server is busy.').waitFor();
+    await letThrough();
+    await page.locator(BOARD).first().waitFor();
+    await answers(page, '/lp-cheat-sheet', { status: 403, body: '{"error":"Needs enterprise"}' });
+    await goTo(page, '#/fee-density');
+    await titled(page, 'Fee density').waitFor();
+    await page.getByText('This key may not see this').waitFor();
+    await page.getByText('Needs enterprise').waitFor();
+  });
+
+  it('says that it is offline, and goes on when it is not', async () => {
+    const page = await at('#/dca-pressure');
+    await page.locator(BOARD).first().waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('You are offline.').waitFor();
+    await goTo(page, '#/scores');
+    await page.context().setOffline(false);
+    await page.getByRole('table').waitFor();
+    await page.getByText('You are offline.').waitFor({ state: 'detached' });
+  });
+
+  it('keeps half of the requests of a small plan for what is asked for by hand', async () => {
+    const page = await at(HOUR, { key: smallKey, reducedMotion: 'reduce' });
+    await page.locator('.heatmap[data-state=ready]').waitFor();
+    await page.locator('.depth-chart canvas').waitFor();
+    const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    for (const share of [0.3, 0.5, 0.7]) {
+      await page.mouse.move(x + share * width, y + height / 3);
+      await page.waitForTimeout(600);
+    }
+    await page.getByText('The split waits').waitFor();
+    // A request of the minute's twelve comes back every 5 s.
+    expect(asked.length).toBeLessThanOrEqual(2);
+    // What is pressed stays legible under the pointer, and what is in sight is what is copied.
+    await page.mouse.wheel(0, -400);
+    await page.locator('.request code', { hasText: /from=\d+&to=\d+/ }).waitFor();
+    const ink = () =>
+      page.evaluate(
+        `getComputedStyle(document.querySelector('.segments [aria-pressed=true]')).color`,
+      );
+    const before = await ink();
+    await page.getByRole('button', { name: '1h', exact: true }).hover();
+    expect(await ink()).toBe(before);
+  });
+
+  it('sorts boards by their columns, and leads from a row to its token', async () => {
+    const page = await at('#/scores');
+    const prices = () => page.locator('tbody tr td:nth-child(5)').allTextContents();
+    await page.getByRole('table').waitFor();
+    const before = await prices();
+    expect(before.length).toBeGreaterThan(1);
+    await page.getByRole('button', { name: 'Price' }).click();
+    await page.getByRole('button', { name: 'Price' }).click();
+    await page.locator('th[aria-sort=ascending]').waitFor();
+    expect(hashOf(page)).toBe('#/scores?sort=-price');
+    expect(new Set(await prices())).toEqual(new Set(before));
+    await page.getByRole('link', { name: 'SOL' }).click();
+    await titled(page, 'SOL').waitFor();
+  });
+
+  it.each(['dark', 'light'] as const)(
+    'has nothing serious for axe in any view, %s, and fits a narrow phone',
+    async (colorScheme) => {
+      const viewport =
+        colorScheme === 'dark' ? { width: 1280, height: 860 } : { width: 360, height: 740 };
+      const page = await at(HOUR, { colorScheme, viewport, reducedMotion: 'reduce' });
+      await page.locator('.heatmap[data-state=ready]').waitFor();
+      await page.locator('.depth-chart canvas').waitFor();
+      await page.getByRole('button', { name: 'Venues' }).first().click();
+      const choice = await page.getByRole('checkbox').first().boundingBox();
+      const [x, y] = [(choice?.x ?? 0) + 5, (choice?.y ?? 0) + 5];
+      expect(await page.evaluate(`document.elementFromPoint(${x}, ${y})?.type`)).toBe('checkbox');
+      await page.keyboard.press('Escape');
+      const views = ['', ...BOARDS];
+      for (const view of views) {
+        if (view !== '') {
+          await goTo(page, `#/${view}`);
+          await page.locator(`main[data-view=${view}] ${BOARD}`).first().waitFor();
+        }
+        expect([view, await seriousFindings(page)]).toEqual([view, []]);
+        const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        expect([view, wide]).toEqual([view, 0]);
+      }
+      const entry = await open(browser, url, '/', { colorScheme, viewport });
+      opened.push(entry);
+      await titled(entry.page, 'Enter an API key').waitFor();
+      expect(await seriousFindings(entry.page)).toEqual([]);
+    },
+  );
+});
