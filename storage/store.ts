@@ -200,10 +200,9 @@ export class Store implements StoreOperations {
       const schema = await oldSchema(database, file);
       if (schema !== null) {
         await database.checkpoint();
-        await database.close();
-        const told = await copyBeforeMigration(file, schema);
-        options.onMigration?.(told);
-        database = await Database.openFile(file, opening);
+        await database.whileClosed(async () =>
+          options.onMigration?.(await copyBeforeMigration(file, schema)),
+        );
       }
       const isNew = await migrate(database, file);
       await database.countCommits();
@@ -240,8 +239,7 @@ export class Store implements StoreOperations {
     } catch (error) {
       const named = openingError(error, directory, file);
       const isLeftOver = !heldStore && named instanceof DiskFullError;
-      if (isLeftOver && database !== null) await removeFiles(directory);
-      await database?.close();
+      await (isLeftOver ? database?.discard(() => removeFiles(directory)) : database?.close());
       if (isLeftOver) await removeMadeDirectories(directory);
       throw named;
     }
@@ -590,13 +588,9 @@ export class Store implements StoreOperations {
 
   /** Closes it; where it was made when it was opened and nothing was stored, no trace of it stays. */
   async leave(): Promise<void> {
-    try {
-      await this.endWork();
-      if (this.isUnused) await this.remove();
-    } finally {
-      await this.database.close();
-    }
-    if (this.isUnused) await removeMadeDirectories(this.directory);
+    if (!this.isUnused) return this.close();
+    await this.endWork().finally(() => this.database.discard(() => removeFiles(this.directory)));
+    await removeMadeDirectories(this.directory);
   }
 
   private async endWork(): Promise<void> {
@@ -605,13 +599,6 @@ export class Store implements StoreOperations {
     await this.keys.close();
     await this.usage.close();
     await this.queue.close();
-  }
-
-  /** Deletes its files while it is open: until then, no other process can open it. */
-  private async remove(): Promise<void> {
-    // What waits in the write-ahead log would be written when the database is closed.
-    await this.database.run('CHECKPOINT').catch(() => undefined);
-    await removeFiles(this.directory);
   }
 }
 

@@ -3,6 +3,7 @@ import type {
   DuckDBBlobVector,
   DuckDBConnection,
   DuckDBDataChunk,
+  DuckDBResult,
   DuckDBType,
   DuckDBValue,
   DuckDBVector,
@@ -76,10 +77,12 @@ export class Connection implements Statements {
   ): AsyncGenerator<ResultChunk> {
     const result = await this.connection.stream(this.reading(sql, given), ...bindings(values));
     let next = result.fetchChunk();
+    let isAtEnd = false;
     try {
       for (;;) {
         const chunk = await next;
-        if (chunk === null || chunk.rowCount === 0) return;
+        isAtEnd = chunk === null || chunk.rowCount === 0;
+        if (chunk === null || isAtEnd) return;
         // DuckDB produces the next chunk while this one is read.
         next = result.fetchChunk();
         next.catch(() => undefined);
@@ -88,7 +91,21 @@ export class Connection implements Statements {
     } finally {
       // The connection accepts no other statement before that.
       await next.catch(() => undefined);
+      // A result that is not read to its end keeps the database open after it is closed, until it is collected.
+      if (!isAtEnd) await this.breakOff(result);
       this.given.forget();
+    }
+  }
+
+  private async breakOff(result: DuckDBResult): Promise<void> {
+    this.connection.interrupt();
+    try {
+      for (;;) {
+        const chunk = await result.fetchChunk();
+        if (chunk === null || chunk.rowCount === 0) return;
+      }
+    } catch {
+      // It says that it was interrupted.
     }
   }
 

@@ -1,5 +1,5 @@
 /** A DuckDB instance over one file, with a fixed set of connections. */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,17 +9,16 @@ import type { Connection } from './connection.js';
 import { Lanes } from './lanes.js';
 import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
 import {
-  claimFile,
   closeOpened,
   openAttached,
   openAttachedReadOnly,
   openInMemory,
   reasonOf,
-  releaseFile,
   saysDiskFull,
   type DatabaseOptions,
   type Opened,
 } from './opening.js';
+import { identityOf, StoreLock } from './store-lock.js';
 import type { ResultChunk, SqlRow, SqlValue, Statements, StoredValue } from './statements.js';
 
 /** A log shorter than this is not worth a checkpoint. */
@@ -59,20 +58,24 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private readonly ending = new AbortController();
   /** Transactions that this process knows of, as `meta` counts them; null: not counted. */
   private commits: number | null = null;
+  private readonly file: string | null;
   /** Which file this one opened: another one may have its name later. */
   private readonly identity: string | null;
 
   /** A checkpoint has met a damaged block of the file. */
   private isDamaged = false;
+  /** Another process may write to the store. */
+  private isLost = false;
 
   private constructor(
-    /** The name that claimFile() returned; null in memory. */
-    private readonly file: string | null,
+    /** Null in memory. */
+    private readonly lock: StoreLock | null,
     private readonly reopenFile: () => Promise<Opened>,
     private opened: Opened,
     private readonly listeners: FaultListeners & LogOptions = {},
   ) {
-    this.identity = file === null ? null : identityOf(file);
+    this.file = lock?.file ?? null;
+    this.identity = this.file === null ? null : identityOf(this.file);
   }
 
   /**
@@ -84,12 +87,12 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     file: string,
     options: DatabaseOptions & FaultListeners,
   ): Promise<Database> {
-    const claimed = await claimFile(file);
+    const lock = await StoreLock.take(file);
     try {
       const open = (): Promise<Opened> => openAttached(file, options);
-      return new Database(claimed, open, await open(), options);
+      return new Database(lock, open, await open(), options);
     } catch (error) {
-      releaseFile(claimed);
+      await lock.release();
       throw error;
     }
   }
@@ -99,14 +102,14 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DatabaseLockedError | DatabaseDamagedError
    */
   static async openReadOnly(file: string, options: DatabaseOptions): Promise<Database> {
-    const claimed = await claimFile(file);
+    const lock = await StoreLock.share(file);
     try {
       const open = (): Promise<Opened> => openAttachedReadOnly(file, options);
-      const database = new Database(claimed, open, await open());
+      const database = new Database(lock, open, await open());
       database.isReadOnly = true;
       return database;
     } catch (error) {
-      releaseFile(claimed);
+      await lock.release();
       throw error;
     }
   }
@@ -217,6 +220,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     // FORCE waits for the clean-up of a transaction that has just ended.
     await this.use('writer', (connection) =>
       this.opened.aside.use(async () => {
+        this.checkLock();
         await connection.run(`SET experimental_metadata_reuse = ${!movesMetadata}`);
         await connection.run('FORCE CHECKPOINT store');
         await this.unmark();
@@ -289,29 +293,85 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /**
    * The system lets anybody remove, move or replace a file that is open. What is written then belongs to no
    * name, and is gone once the file is closed.
-   * @throws StoreUnavailableError where its name is no longer the file's that was opened
+   * @throws StoreUnavailableError where its name is no longer the file's that was opened, and where another
+   *   process may write to the store
    */
   checkFile(): void {
-    if (this.file === null || identityOf(this.file) === this.identity) return;
+    if (this.file === null) return;
+    this.checkLock();
+    if (identityOf(this.file) === this.identity) return;
     throw new StoreUnavailableError(
       `${this.file} was removed or replaced while it was open: nothing can be stored until it is put back`,
     );
   }
 
+  private checkLock(): void {
+    try {
+      this.lock?.check();
+    } catch (error) {
+      if (!this.isLost) this.listeners.onLost?.(error);
+      this.isLost = true;
+      throw error;
+    }
+  }
+
+  private isHeldStill(): boolean {
+    try {
+      this.checkLock();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Closes the file, runs `body` and opens the file again; the store stays locked. */
+  async whileClosed(body: () => Promise<void>): Promise<void> {
+    await closeOpened(this.opened);
+    await this.unmark();
+    await body();
+    this.opened = await this.reopenFile();
+  }
+
   /** Waits for running statements, writes the log into the file, and closes it. */
   async close(): Promise<void> {
+    const isHeld = this.isHeldStill();
+    if (!isHeld) await this.leaveLog();
+    await this.end();
+    if (this.file !== null && isHeld) await this.tidyLog(this.file);
+    await this.lock?.release();
+  }
+
+  /**
+   * Closes the file, writes nothing more to it and leaves nothing beside it.
+   * @param remove deletes the file, while no other process can open it
+   */
+  async discard(remove: () => Promise<void>): Promise<void> {
+    await this.leaveLog();
+    await remove();
+    await this.unmark();
+    await this.end();
+    await this.lock?.remove();
+  }
+
+  private async end(): Promise<void> {
     this.closed = true;
     this.ending.abort();
     await this.reopening;
     await closeOpened(this.opened);
-    if (this.file === null) return;
-    const found = identityOf(this.file);
+  }
+
+  /** Keeps DuckDB from writing the log into the file when it closes it. */
+  private async leaveLog(): Promise<void> {
+    const leave = 'PRAGMA disable_checkpoint_on_shutdown';
+    await this.opened.writer.use((writer) => writer.run(leave)).catch(() => undefined);
+  }
+
+  private async tidyLog(file: string): Promise<void> {
+    const found = identityOf(file);
     // Of another file that has the name now, nothing is this one's.
-    const isReplaced = found !== null && found !== this.identity;
-    if (!isReplaced) await this.unmark();
-    releaseFile(this.file);
-    if (isReplaced) return;
-    const log = logOf(this.file);
+    if (found !== null && found !== this.identity) return;
+    await this.unmark();
+    const log = logOf(file);
     if (existsSync(log)) {
       this.listeners.onLogNotice?.(
         `${log} could not be written into the database, and stays: the next start reads it (is the disk full?)`,
@@ -349,6 +409,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     return this.use(lanes, async (connection) => {
       this.checkFile();
       const result = await body(connection);
+      // Of a store that was lost meanwhile, nothing is acknowledged.
+      this.checkLock();
       this.reopenings = 0;
       if (this.file !== null && !this.isLogMarked) this.isLogMarked = await markLog(this.file);
       return result;
@@ -441,12 +503,6 @@ function bytesOf(file: string): Promise<number> {
     ({ size }) => size,
     () => 0,
   );
-}
-
-/** Null where there is no file. */
-function identityOf(file: string): string | null {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
 async function storedCommits(connection: Connection): Promise<number | null> {

@@ -69,7 +69,7 @@ export function mayHaveLog(database: string): boolean {
 }
 
 /** What is wrong with a log. */
-interface LogFault {
+export interface LogFault {
   /** Why commits are lost; null: they are not. */
   loss: string | null;
   /** Null: it is missing. */
@@ -130,34 +130,26 @@ async function checkpointsOf(database: FileHandle): Promise<bigint> {
 
 /**
  * Leaves a log that ends with a commit, or none. Call while no other process can open the database.
- * @param database its file, open for reading
- * @param unreadable why DuckDB could not replay it
  * @throws DamagedLogError
  */
 export async function mendLog(
-  database: FileHandle,
   file: string,
+  { loss, bytes, keptBytes }: LogFault,
   { acceptDamagedLog = false, onLogNotice }: LogOptions,
-  unreadable?: string,
 ): Promise<void> {
-  const fault = await logFault(database, file, unreadable);
-  if (fault !== null) {
-    const { loss, bytes, keptBytes } = fault;
-    if (loss !== null && !acceptDamagedLog) throw new DamagedLogError(loss);
-    const log = logOf(file);
-    if (bytes === null) {
-      onLogNotice?.(`${log} is missing: the commits there are lost, load their files again`);
-    } else {
-      const copy = await cut(log, bytes, keptBytes, loss === null ? 'torn' : 'damaged');
-      const cutBytes = `${log}: cut ${bytes.length - keptBytes} bytes from byte ${keptBytes} on`;
-      onLogNotice?.(
-        loss === null
-          ? `${cutBytes}, of a commit that was not finished; every commit before is there; what was cut is kept in ${copy}`
-          : `${cutBytes}, where it was damaged: the commits there are lost, load their files again; what was cut is kept in ${copy}`,
-      );
-    }
+  if (loss !== null && !acceptDamagedLog) throw new DamagedLogError(loss);
+  const log = logOf(file);
+  if (bytes === null) {
+    onLogNotice?.(`${log} is missing: the commits there are lost, load their files again`);
+    return;
   }
-  await unmarkLog(file);
+  const copy = await cut(log, bytes, keptBytes, loss === null ? 'torn' : 'damaged');
+  const cutBytes = `${log}: cut ${bytes.length - keptBytes} bytes from byte ${keptBytes} on`;
+  onLogNotice?.(
+    loss === null
+      ? `${cutBytes}, of a commit that was not finished; every commit before is there; what was cut is kept in ${copy}`
+      : `${cutBytes}, where it was damaged: the commits there are lost, load their files again; what was cut is kept in ${copy}`,
+  );
 }
 
 /** Cuts a log, of which nothing may stay, and keeps what is cut. @returns where */

@@ -2,21 +2,21 @@
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import {
-  type FileHandle,
-  link,
-  open as openHandle,
-  readdir,
-  realpath,
-  rm,
-  stat,
-} from 'node:fs/promises';
+import { link, open as openHandle, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DamagedLogError, DiskFullError, InputError, StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
 import { Connection } from './connection.js';
 import { Lanes } from './lanes.js';
-import { logFault, logOf, type LogOptions, mayHaveLog, mendLog, unmarkLog } from './log-mending.js';
+import {
+  type LogFault,
+  logFault,
+  logOf,
+  type LogOptions,
+  mayHaveLog,
+  mendLog,
+  unmarkLog,
+} from './log-mending.js';
 import { ROW_GROUP_ROWS } from './statements.js';
 
 /** Reading connections: fewer than libuv's four threads, so that readers leave some to other work. */
@@ -76,47 +76,20 @@ export function saysDiskFull(text: string): boolean {
 }
 
 /**
- * Files that this process has open. The system's locks keep out other processes only, and two
- * instances over one file lose rows.
- */
-const openFiles = new Set<string>();
-
-/**
- * Reserves a file for one instance.
- * @returns the name for releaseFile()
- * @throws DatabaseLockedError while this process has it open
- */
-export async function claimFile(file: string): Promise<string> {
-  const directory = await realpath(path.dirname(file)).catch((error: NodeJS.ErrnoException) => {
-    // A command that had made it has just removed it.
-    if (error.code === 'ENOENT') throw new DatabaseLockedError(`${file} is being removed`);
-    throw error;
-  });
-  const real = path.join(directory, path.basename(file));
-  if (openFiles.has(real)) throw new DatabaseLockedError(`${file} is in use by this process`);
-  openFiles.add(real);
-  return real;
-}
-
-export function releaseFile(real: string): void {
-  openFiles.delete(real);
-}
-
-/**
- * Opens (or creates) a database file, after mending its log if there is one.
- * @throws DatabaseLockedError while another process has it open
+ * Opens (or creates) a database file, after mending its log if there is one. Call while the store is locked.
+ * @throws DatabaseLockedError while a process that reads, or one of an earlier version, has it open
  * @throws DatabaseDamagedError if the file cannot be read as a database
  * @throws DamagedLogError if commits in its log are lost
  */
 export async function openAttached(file: string, options: DatabaseOptions): Promise<Opened> {
   return opened(file, options, async (attaching) => {
-    await takeOverLog(file, options);
+    await takeOverLog(attaching, file, options);
     if (!existsSync(file)) await makeFile(attaching, file);
     try {
       await attach(attaching, file);
     } catch (error) {
       if (!isOfLog(error)) throw error;
-      await takeOverLog(file, options, reasonOf(error));
+      await takeOverLog(attaching, file, options, reasonOf(error));
       await attach(attaching, file);
     }
     await removeUnfinished(file);
@@ -132,11 +105,9 @@ export async function openAttachedReadOnly(
   options: DatabaseOptions,
 ): Promise<Opened> {
   return opened(file, options, async (attaching) => {
-    // Before DuckDB opens the file: closing it afterwards would take DuckDB's lock away.
-    const database = await openHandle(file, 'r');
-    const fault = await logFault(database, file).finally(() => database.close());
+    const fault = await logFaultOf(file);
     try {
-      await attaching.run(`ATTACH '${file.replaceAll("'", "''")}' AS store (READ_ONLY)`);
+      await attaching.run(`ATTACH ${quoted(file)} AS store (READ_ONLY)`);
     } catch (error) {
       // Of a process that has the database open, the log is not ours to judge.
       const named = namedError(error, file);
@@ -156,15 +127,17 @@ async function opened(
   attachTo: (connection: DuckDBConnection) => Promise<void>,
 ): Promise<Opened> {
   const instance = await createInstance(options);
+  const attaching = await instance.connect();
   try {
-    const attaching = await instance.connect();
     await attachTo(attaching);
     await attaching.run('SET enable_external_access = false');
-    attaching.closeSync();
     return await connected(instance, 'USE store');
   } catch (error) {
     instance.closeSync();
     throw namedError(error, file);
+  } finally {
+    // Until each connection is closed, DuckDB keeps the file open, and its lock with it.
+    attaching.closeSync();
   }
 }
 
@@ -208,16 +181,16 @@ function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
 /** Attaches a file, as `store`, and replays its log. */
 async function attach(connection: DuckDBConnection, file: string): Promise<void> {
   await connection.run(
-    `ATTACH '${file.replaceAll("'", "''")}' AS store (STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
+    `ATTACH ${quoted(file)} AS store (STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
   );
 }
 
 /**
- * Makes a database under a name of its own, and gives it `file` once it is whole on the disk: whenever this
- * process is killed, a file of that name can be opened.
- * @throws DatabaseLockedError if another process has made it meanwhile
+ * Makes a database under another name, and gives it `file` once it is whole on the disk: whenever this process
+ * is killed, a file of that name can be opened. One that another process has made meanwhile stays.
+ * @throws DatabaseLockedError if another process has removed the unfinished one
  */
-async function makeFile(connection: DuckDBConnection, file: string): Promise<void> {
+export async function makeFile(connection: DuckDBConnection, file: string): Promise<void> {
   const unfinished = `${file}${UNFINISHED}${randomUUID()}`;
   try {
     await attach(connection, unfinished);
@@ -225,7 +198,8 @@ async function makeFile(connection: DuckDBConnection, file: string): Promise<voi
     await connection.run('DETACH store');
     // A link replaces no file, as a renaming would.
     await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST' && error.code !== 'ENOENT') throw error;
+      if (error.code === 'EEXIST') return;
+      if (error.code !== 'ENOENT') throw error;
       throw new DatabaseLockedError(`${file} is being made by another process`);
     });
   } finally {
@@ -235,8 +209,8 @@ async function makeFile(connection: DuckDBConnection, file: string): Promise<voi
   await directory.sync().finally(() => directory.close());
 }
 
-/** Removes what processes left that were killed in makeFile(). Call while no other process can open `file`. */
-async function removeUnfinished(file: string): Promise<void> {
+/** Removes what processes left that were killed in makeFile(). */
+export async function removeUnfinished(file: string): Promise<void> {
   const directory = path.dirname(file);
   for (const name of await readdir(directory)) {
     if (name.startsWith(`${path.basename(file)}${UNFINISHED}`))
@@ -246,6 +220,7 @@ async function removeUnfinished(file: string): Promise<void> {
 
 /** Mends what a process that has ended without closing the file has left of its log. */
 async function takeOverLog(
+  attaching: DuckDBConnection,
   file: string,
   options: DatabaseOptions,
   unreadable?: string,
@@ -256,68 +231,62 @@ async function takeOverLog(
       throw new DatabaseDamagedError(`${file} is missing, and its log is not`);
     return unmarkLog(file);
   }
-  await whileLocked(file, options, (database) => mendLog(database, file, options, unreadable));
+  const fault = await logFaultOf(file, unreadable);
+  if (fault !== null) {
+    await refuseIfOpen(attaching, file);
+    await mendLog(file, fault, options);
+  }
+  await unmarkLog(file);
+}
+
+async function logFaultOf(file: string, unreadable?: string): Promise<LogFault | null> {
+  // Closed before DuckDB opens the file: closing it afterwards would take DuckDB's lock away.
+  const database = await openHandle(file, 'r');
+  return logFault(database, file, unreadable).finally(() => database.close());
 }
 
 /**
- * Runs `body` with the database's file while no other process can open the database. DuckDB locks the file,
- * whatever its name, and replays the log of the name that it is given: under a second one there is none.
+ * A process of a version without the store's lock has the database locked by DuckDB alone, and its log is not
+ * ours to mend.
  * @throws DatabaseLockedError
  */
-async function whileLocked(
-  file: string,
-  options: DatabaseOptions,
-  body: (database: FileHandle) => Promise<void>,
-): Promise<void> {
-  const alias = `${file}.lock`;
-  const isSame = async (): Promise<boolean> => {
-    const [own, other] = await Promise.all(
-      [file, alias].map((name) =>
-        stat(name).then(
-          ({ ino }) => ino,
-          () => null,
-        ),
-      ),
-    );
-    return own !== null && own === other;
-  };
-  // One that is there is of a process that does the same at this moment, or was killed then.
-  await link(file, alias).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw new DatabaseLockedError(`${file} is being removed`);
-    if (error.code !== 'EEXIST') throw error;
-  });
-  const instance = await createInstance(options);
-  // Stays open until DuckDB has closed the file: with the first of them its lock goes.
-  let database: FileHandle | null = null;
+async function refuseIfOpen(attaching: DuckDBConnection, file: string): Promise<void> {
   try {
-    database = await openHandle(file, 'r');
-    const connection = await instance.connect();
-    await attach(connection, alias).catch(async (error: unknown) => {
-      if (await isSame()) throw error;
-    });
-    // The other process has taken the name away meanwhile, and DuckDB made another database of it.
-    if (!(await isSame())) throw new DatabaseLockedError(`${file} is in use by another process`);
-    await body(database);
-  } finally {
-    await rm(alias, { force: true });
-    instance.closeSync();
-    await database?.close();
+    await attaching.run(`ATTACH ${quoted(file)} AS store (READ_ONLY)`);
+    await attaching.run('DETACH store');
+  } catch (error) {
+    const named = namedError(error, file);
+    if (named instanceof DatabaseLockedError) throw named;
   }
 }
 
+/** A name in SQL. */
+function quoted(file: string): string {
+  return `'${file.replaceAll("'", "''")}'`;
+}
+
 async function connected(instance: DuckDBInstance, first: string): Promise<Opened> {
+  const connections: Connection[] = [];
   const connect = async (): Promise<Connection> => {
     const connection = new Connection(await instance.connect());
+    connections.push(connection);
     await connection.run(first);
     return connection;
   };
-  return {
-    instance,
-    readers: new Lanes(await Promise.all(Array.from({ length: READERS }, connect))),
-    writer: new Lanes([await connect()]),
-    aside: new Lanes([await connect()]),
-    streams: new Lanes([await connect()]),
-    invalidated: false,
-    closed: false,
-  };
+  try {
+    const readers: Connection[] = [];
+    for (let i = 0; i < READERS; i++) readers.push(await connect());
+    return {
+      instance,
+      readers: new Lanes(readers),
+      writer: new Lanes([await connect()]),
+      aside: new Lanes([await connect()]),
+      streams: new Lanes([await connect()]),
+      invalidated: false,
+      closed: false,
+    };
+  } catch (error) {
+    for (const connection of connections) connection.close();
+    throw error;
+  }
 }

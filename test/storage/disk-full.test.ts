@@ -80,7 +80,7 @@ describe('On a full disk', () => {
       const words = ['keys', 'create', '--tier', 'premium', '--data', data];
       const full = await run(process.execPath, [MAIN, ...words], kibibytes);
       expect([full.status, full.stdout]).toEqual([1, '']);
-      expect(full.stderr).toMatch(/^.*fathom\.duckdb cannot grow: its disk is full.*\n$/);
+      expect(full.stderr).toMatch(/^.*fathom\.lock cannot grow: its disk is full.*\n$/);
       expect(existsSync(directory.path)).toBe(false);
     }
   });

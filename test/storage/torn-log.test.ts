@@ -228,7 +228,7 @@ describe('A database whose log was damaged', () => {
     rmSync(`${file(place.path)}.wal.begun`);
     writeFileSync(`${file(place.path)}.wal`, '');
     await (await Database.openFile(file(place.path), OPTIONS)).close();
-    expect(readdirSync(place.path)).toEqual(['x.duckdb']);
+    expect(readdirSync(place.path)).toEqual(['x.duckdb', 'x.lock']);
     place.remove();
   });
 });
@@ -246,7 +246,7 @@ describe('A database whose log is gone', () => {
       const opened = await Database.openFile(at(place, ''), options);
       const found = await opened.rows('SELECT id FROM a');
       await opened.close();
-      expect(readdirSync(place)).toEqual(['x.duckdb']);
+      expect(readdirSync(place)).toEqual(['x.duckdb', 'x.lock']);
       return found.flat();
     };
     const database = await Database.openFile(at(directory.path, ''), OPTIONS);
@@ -261,7 +261,7 @@ describe('A database whose log is gone', () => {
     for (const commit of commits) {
       // Changes nothing, and begins no log.
       await database.run('DELETE FROM a WHERE id = 2');
-      expect(readdirSync(directory.path)).toEqual(['x.duckdb']);
+      expect(readdirSync(directory.path)).toEqual(['x.duckdb', 'x.holder', 'x.lock']);
       await commit();
       const before = new DataDirectory();
       cpSync(directory.path, before.path, { recursive: true });

@@ -1,0 +1,202 @@
+/**
+ * The lock that decides which process writes to a store. DuckDB locks the database file, but POSIX drops every
+ * lock that a process has on a file as soon as the process closes any descriptor of that file. So a store is held
+ * by a file beside it, `fathom.lock`, which nothing but this module ever opens. Node cannot lock a file: it is a
+ * small DuckDB database, attached for as long as the store is held. The holder also writes its name into
+ * `fathom.holder`. Whoever no longer finds that name there has lost the store.
+ */
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { open, realpath, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { DiskFullError, isDiskFull, StoreUnavailableError } from '../errors.js';
+import { client } from './client.js';
+import {
+  DatabaseDamagedError,
+  DatabaseLockedError,
+  makeFile,
+  namedError,
+  removeUnfinished,
+} from './opening.js';
+
+/** DuckDB needs little to hold a file. */
+const INSTANCE = { threads: '1', memory_limit: '16MiB', temp_directory: '' };
+/** Of what writeHolder() writes: it takes no new space once the file is there. */
+const HOLDER_BYTES = 48;
+
+/** This process's lock is gone, or another process has taken the store. */
+export class StoreLostError extends StoreUnavailableError {}
+
+interface Held {
+  instance: DuckDBInstance;
+  connection: DuckDBConnection;
+  /** Which file it is. */
+  identity: string;
+}
+
+/** Databases that this process holds: POSIX locks keep out other processes only. */
+const claimed = new Set<string>();
+
+export class StoreLock {
+  private constructor(
+    /** The database's real name. */
+    readonly file: string,
+    /** Null once it is released, and where a reader found no lock file. */
+    private held: Held | null,
+    /** What the holder's file has to say; null for readers. */
+    private readonly holder: string | null,
+  ) {}
+
+  /**
+   * Takes a database for writing; no other process can open it until release().
+   * @throws DatabaseLockedError while another process, or this one, has it
+   */
+  static take(database: string): Promise<StoreLock> {
+    return claiming(database, async (file) => {
+      const held = await hold(lockFileOf(file), '');
+      try {
+        await removeUnfinished(lockFileOf(file));
+        return new StoreLock(file, held, await writeHolder(holderFileOf(file)));
+      } catch (error) {
+        letGo(held);
+        throw isDiskFull(error) ? new DiskFullError(holderFileOf(file)) : error;
+      }
+    });
+  }
+
+  /**
+   * Takes a database for reading; other readers may have it too. A store that no process has opened for writing
+   * yet, such as a backup, has no lock file.
+   * @throws DatabaseLockedError while a process has it for writing, or this one has it
+   */
+  static share(database: string): Promise<StoreLock> {
+    return claiming(database, async (file) => {
+      const name = lockFileOf(file);
+      return new StoreLock(file, existsSync(name) ? await hold(name, '(READ_ONLY)') : null, null);
+    });
+  }
+
+  /** @throws StoreLostError if another process may write to the store */
+  check(): void {
+    if (this.held === null || this.holder === null) return;
+    const name = lockFileOf(this.file);
+    if (identityOf(name) !== this.held.identity) {
+      throw new StoreLostError(
+        `${name} was removed or replaced: this process no longer holds the store, and stops writing to it`,
+      );
+    }
+    const holder = readHolder(holderFileOf(this.file));
+    if (holder === this.holder) return;
+    const [pid] = (holder ?? '').split(' ');
+    throw new StoreLostError(
+      `${path.dirname(this.file)} was taken by another process${/^\d+$/.test(pid) ? ` (${pid})` : ''}: this one no longer holds the store, and stops writing to it`,
+    );
+  }
+
+  /** Lets other processes open the database. Call after DuckDB has closed it. */
+  async release(): Promise<void> {
+    const holder = holderFileOf(this.file);
+    if (this.holder !== null && readHolder(holder) === this.holder)
+      await rm(holder, { force: true });
+    if (this.held !== null) letGo(this.held);
+    this.held = null;
+    claimed.delete(this.file);
+  }
+
+  /** The same for a database that was deleted. */
+  async remove(): Promise<void> {
+    await rm(holderFileOf(this.file), { force: true });
+    await rm(lockFileOf(this.file), { force: true });
+    await this.release();
+  }
+}
+
+function lockFileOf(database: string): string {
+  return `${database.replace(/\.duckdb$/, '')}.lock`;
+}
+
+function holderFileOf(database: string): string {
+  return `${database.replace(/\.duckdb$/, '')}.holder`;
+}
+
+async function claiming(
+  database: string,
+  take: (file: string) => Promise<StoreLock>,
+): Promise<StoreLock> {
+  const directory = await realpath(path.dirname(database)).catch((error: NodeJS.ErrnoException) => {
+    // A command that had made it has just removed it.
+    if (error.code !== 'ENOENT') throw error;
+    throw new DatabaseLockedError(`${database} is being removed`);
+  });
+  const file = path.join(directory, path.basename(database));
+  if (claimed.has(file)) throw new DatabaseLockedError(`${database} is in use by this process`);
+  claimed.add(file);
+  try {
+    return await take(file);
+  } catch (error) {
+    claimed.delete(file);
+    throw error;
+  }
+}
+
+/**
+ * Attaches the lock file: DuckDB locks it.
+ * @throws DatabaseLockedError while another process has it, or where the one that had it has removed it
+ */
+async function hold(name: string, mode: '' | '(READ_ONLY)'): Promise<Held> {
+  const instance = await client.DuckDBInstance.create(':memory:', INSTANCE);
+  const connection = await instance.connect();
+  const attached = { instance, connection };
+  try {
+    if (mode === '' && !existsSync(name)) await makeFile(connection, name);
+    const before = identityOf(name);
+    await connection.run(`ATTACH '${name.replaceAll("'", "''")}' AS held ${mode}`);
+    // What DuckDB has locked may be a file that its last holder removed while DuckDB opened it.
+    const identity = identityOf(name);
+    if (identity === null || identity !== before) {
+      throw new DatabaseLockedError(`${name} is being removed`);
+    }
+    return { ...attached, identity };
+  } catch (error) {
+    letGo(attached);
+    if (!existsSync(path.dirname(name))) {
+      throw new DatabaseLockedError(`${name} is being removed`);
+    }
+    const named = namedError(error, name);
+    if (!(named instanceof DatabaseDamagedError)) throw named;
+    throw new DatabaseDamagedError(
+      `${named.message}\nit holds no data: delete it while no Fathom process uses the directory`,
+    );
+  }
+}
+
+/** DuckDB closes a file once nothing is left of its instance: neither connections nor results. */
+function letGo({ instance, connection }: Pick<Held, 'instance' | 'connection'>): void {
+  connection.closeSync();
+  instance.closeSync();
+}
+
+/** @returns what it wrote */
+async function writeHolder(name: string): Promise<string> {
+  const holder = `${process.pid} ${randomUUID()}`.padEnd(HOLDER_BYTES - 1) + '\n';
+  // In place: a full disk takes what fits into the old one.
+  const file = await open(name, existsSync(name) ? 'r+' : 'w', 0o600);
+  await file.write(holder, 0).finally(() => file.close());
+  return holder;
+}
+
+/** Null where there is none. */
+function readHolder(name: string): string | null {
+  try {
+    return readFileSync(name, 'latin1');
+  } catch {
+    return null;
+  }
+}
+
+/** Null where there is no file. */
+export function identityOf(name: string): string | null {
+  const found = statSync(name, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev}:${found.ino}`;
+}

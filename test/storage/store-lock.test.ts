@@ -1,0 +1,320 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { withReading, withStore } from '../../storage/access.js';
+import { backupStore } from '../../storage/backup.js';
+import { DATABASE_FILE, LOG_FILE } from '../../storage/data-directory.js';
+import type { CheckCursor, StoreOperations } from '../../storage/contract.js';
+import { Database } from '../../storage/duckdb/database.js';
+import { StoreBusyError, StoreUnavailableError } from '../../storage/errors.js';
+import { SCHEMA_VERSION } from '../../storage/migrations.js';
+import type { Store } from '../../storage/store.js';
+import { fathomProcess } from '../support/cli.js';
+import { Script } from '../support/processes.js';
+import {
+  commitRows,
+  DataDirectory,
+  MINT,
+  openStore,
+  snapshot,
+  storedSnapshots,
+  tokenOf,
+} from '../support/stores.js';
+
+const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
+const LOCK_FILE = 'fathom.lock';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** Collects what nothing refers to, and has what then is destroyed close its files. */
+async function collected(): Promise<void> {
+  for (let round = 0; round < 3; round++) {
+    collect();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** A process that looks whether another one holds a file. */
+class Probe {
+  private readonly child: ChildProcess = spawn(process.execPath, [
+    path.resolve('test/support/lock-probe.mjs'),
+  ]);
+  private readonly lines: Interface = createInterface({ input: this.child.stdout! });
+
+  private latest: Promise<unknown> = Promise.resolve();
+
+  look(file: string): Promise<string> {
+    const answer = this.latest.then(() => {
+      const line = new Promise<string>((resolve) => this.lines.once('line', resolve));
+      this.child.stdin!.write(`${file}\n`);
+      return line;
+    });
+    this.latest = answer;
+    return answer;
+  }
+
+  close(): void {
+    this.child.kill('SIGKILL');
+  }
+}
+
+let probe: Probe;
+let directory: DataDirectory;
+let store: Store | null;
+
+beforeAll(() => (probe = new Probe()));
+afterAll(() => probe.close());
+beforeEach(() => {
+  directory = new DataDirectory();
+  store = null;
+});
+afterEach(async () => {
+  await store?.close();
+  directory.remove();
+});
+
+const at = (name: string) => path.join(directory.path, name);
+
+/** What another process finds of the lock and of the database, once nothing is left to be collected. */
+async function seen(): Promise<string[]> {
+  await collected();
+  return [await probe.look(at(LOCK_FILE)), await probe.look(at(DATABASE_FILE))];
+}
+
+const HELD = ['held', 'held'];
+
+/** A directory as a process left it that was killed behind an acknowledged commit. */
+async function killed(): Promise<void> {
+  const origin = new DataDirectory();
+  const opened = await openStore(origin.path);
+  await commitRows(opened, [snapshot(1)]);
+  cpSync(origin.path, directory.path, { recursive: true });
+  await opened.close();
+  origin.remove();
+  expect(existsSync(at(LOG_FILE))).toBe(true);
+}
+
+async function times(opened: Store): Promise<number[]> {
+  return (await storedSnapshots(opened, tokenOf(opened, MINT))).map(({ t }) => t);
+}
+
+describe('Another process finds a store held', () => {
+  it('that is new, and free once it is closed', async () => {
+    store = await openStore(directory.path);
+    expect(await seen()).toEqual(HELD);
+    await commitRows(store, [snapshot(1)]);
+    expect(await seen()).toEqual(HELD);
+    await store.close();
+    expect(await seen()).toEqual(['free', 'free']);
+    expect(readdirSync(directory.path)).not.toContain('fathom.holder');
+  });
+
+  it('that was closed before', async () => {
+    await (await openStore(directory.path)).close();
+    store = await openStore(directory.path);
+    expect(await seen()).toEqual(HELD);
+  });
+
+  it('whose log was taken over', async () => {
+    await killed();
+    store = await openStore(directory.path);
+    expect(await seen()).toEqual(HELD);
+    expect(await times(store)).toEqual([1]);
+  });
+
+  it('whose log ended with a torn commit', async () => {
+    await killed();
+    appendFileSync(at(LOG_FILE), Buffer.alloc(100, 7));
+    const told: string[] = [];
+    store = await openStore(directory.path, { onLogNotice: (text) => told.push(text) });
+    expect(told).toHaveLength(1);
+    expect(await seen()).toEqual(HELD);
+    expect(await times(store)).toEqual([1]);
+  });
+
+  it('whose damaged log was accepted, after it was refused', async () => {
+    await killed();
+    const log = readFileSync(at(LOG_FILE));
+    log.fill(0);
+    writeFileSync(at(LOG_FILE), log);
+    await expect(openStore(directory.path)).rejects.toThrow('there were commits in it');
+    expect(await seen()).toEqual(['free', 'free']);
+    store = await openStore(directory.path, { acceptDamagedLog: true });
+    expect(await seen()).toEqual(HELD);
+  });
+
+  it('that was migrated, and while its copy is made', async () => {
+    await (await openStore(directory.path)).close();
+    const database = await Database.openFile(at(DATABASE_FILE), OPTIONS);
+    for (const sql of [
+      'DROP TABLE other_usage',
+      'DROP TABLE other_usage_days',
+      `UPDATE meta SET value = '${SCHEMA_VERSION - 1}' WHERE key = 'schema_version'`,
+    ]) {
+      await database.run(sql);
+    }
+    await database.close();
+    const whileCopied: Promise<string>[] = [];
+    store = await openStore(directory.path, {
+      onMigration: () => void whileCopied.push(probe.look(at(LOCK_FILE))),
+    });
+    expect(await Promise.all(whileCopied)).toEqual(['held']);
+    expect(await seen()).toEqual(HELD);
+  });
+
+  it('that was opened again after DuckDB failed', async () => {
+    const database = await Database.openFile(at(DATABASE_FILE), OPTIONS).catch(async () => {
+      mkdirSync(directory.path, { recursive: true });
+      return Database.openFile(at(DATABASE_FILE), OPTIONS);
+    });
+    await database.run('CREATE TABLE things (id INTEGER)');
+    const failing = database.transaction(() => Promise.reject(new Error('FATAL Error: made up')));
+    await expect(failing).rejects.toThrow();
+    for (;;) {
+      const isOpen = await database.rows('SELECT count(*) FROM things').then(
+        () => true,
+        (error: unknown) => {
+          expect(error).toBeInstanceOf(StoreUnavailableError);
+          return false;
+        },
+      );
+      if (isOpen) break;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await seen()).toEqual(HELD);
+    await database.close();
+  });
+
+  it('during a backup, and after it, a check, a shrinking and a step of retention', async () => {
+    store = await openStore(directory.path);
+    const opened = store;
+    await commitRows(opened, [snapshot(1), snapshot(2)]);
+    const copy = new DataDirectory();
+    const during: Promise<string>[] = [];
+    const gone = new AbortController();
+    await backupStore({
+      directory: directory.path,
+      out: copy.path,
+      useStore: (body) =>
+        body({ holdFile: () => opened.holdFile(gone.signal) } as unknown as StoreOperations),
+      onProgress: () => void during.push(probe.look(at(LOCK_FILE))),
+    });
+    gone.abort();
+    expect(new Set(await Promise.all(during))).toEqual(new Set(['held']));
+    expect(readdirSync(copy.path)).not.toContain(LOCK_FILE);
+    copy.remove();
+    expect((await seen())[0]).toBe('held');
+    let cursor: CheckCursor | null = null;
+    do cursor = (await opened.checkStep(cursor)).next;
+    while (cursor !== null);
+    expect((await seen())[0]).toBe('held');
+    while (!(await opened.shrink()).isDone);
+    expect((await seen())[0]).toBe('held');
+    await opened.retire({ chain: 'mainchain', address: MINT }, { raw: 2, '15m': 0, '1h': 0 }, []);
+    expect((await seen())[0]).toBe('held');
+    expect(await times(opened)).toEqual([2]);
+  });
+
+  it('by a command that runs without a server, and by none once it has ended', async () => {
+    await withStore(
+      directory.path,
+      { rewrite: () => Promise.reject(new Error()) },
+      async (held) => {
+        expect(await seen()).toEqual(HELD);
+        await held.createKey({
+          ...{ tier: 'premium', name: null },
+          ...{ requestsPerMinute: null, monthlyQuota: null },
+        });
+      },
+    );
+    expect(await seen()).toEqual(['free', 'free']);
+  });
+});
+
+describe('A store is closed by who opened it', () => {
+  it('also where a result was not read to its end', async () => {
+    mkdirSync(directory.path, { recursive: true });
+    const database = await Database.openFile(at(DATABASE_FILE), OPTIONS);
+    await database.run('CREATE TABLE many AS SELECT range AS id FROM range(1000000)');
+    for await (const chunk of database.streamChunks('SELECT id FROM many')) {
+      expect(chunk.rowCount).toBeGreaterThan(0);
+      break;
+    }
+    expect(await database.rows('SELECT 1')).toEqual([[1]]);
+    await database.close();
+    const open = readdirSync('/proc/self/fd').flatMap((name) => {
+      try {
+        return [readlinkSync(`/proc/self/fd/${name}`)];
+      } catch {
+        return [];
+      }
+    });
+    expect(open.filter((name) => name.startsWith(directory.path))).toEqual([]);
+  });
+});
+
+describe('A store that is read', () => {
+  it('keeps writers out, not readers', async () => {
+    await (await openStore(directory.path)).close();
+    await withReading(directory.path, async () => {
+      expect(await probe.look(at(LOCK_FILE))).toBe('free');
+      await expect(openStore(directory.path)).rejects.toBeInstanceOf(StoreBusyError);
+      const check = await fathomProcess(['check', '--data', directory.path]);
+      expect(check.status).toBe(0);
+    });
+    store = await openStore(directory.path);
+  });
+});
+
+describe('A process that no longer holds its store', () => {
+  /** Has POSIX drop the lock, as a forgotten descriptor would. */
+  const dropLock = () => closeSync(openSync(at(LOCK_FILE), 'r'));
+
+  it('stops writing and says so, and what the new holder stores stays', async () => {
+    const lost: string[] = [];
+    store = await openStore(directory.path, { onLost: (error) => lost.push(String(error)) });
+    await commitRows(store, [snapshot(1)]);
+    dropLock();
+    // What DuckDB holds of its own keeps another process out, too.
+    closeSync(openSync(at(DATABASE_FILE), 'r'));
+    const rival = Script.start('hold-store.mjs', [directory.path]);
+    await rival.line(/held/);
+    const text = /was taken by another process \(\d+\): this one no longer holds the store/;
+    await expect(commitRows(store, [snapshot(2)])).rejects.toThrow(text);
+    await expect(commitRows(store, [snapshot(3)])).rejects.toThrow(text);
+    await expect(store.probe()).rejects.toThrow(text);
+    expect(lost).toHaveLength(1);
+    expect(lost[0]).toMatch(text);
+    await store.close();
+    await rival.kill();
+    store = await openStore(directory.path);
+    expect(await times(store)).toEqual([1]);
+  });
+
+  it('also where the lock file was removed', async () => {
+    const lost: string[] = [];
+    store = await openStore(directory.path, { onLost: (error) => lost.push(String(error)) });
+    rmSync(at(LOCK_FILE));
+    await expect(commitRows(store, [snapshot(1)])).rejects.toThrow(
+      'fathom.lock was removed or replaced',
+    );
+    expect(lost).toHaveLength(1);
+  });
+});
