@@ -405,6 +405,8 @@ export interface StoreOperations {
   revokeKey(id: string): Promise<KeyRecord>;
   /** Makes a store that has followed a log one that follows none. @returns the position that it had; null: none */
   leaveLog(): Promise<number | null>;
+  /** Lets retention take all that is due by then (epoch seconds), however much that is. */
+  allowRetention(toS: number): Promise<void>;
   /** The tokens in the queue, oldest first. */
   listQueue(): Promise<QueuedToken[]>;
 }

@@ -34,6 +34,7 @@ const OPERATIONS = [
   'rotateKey',
   'revokeKey',
   'leaveLog',
+  'allowRetention',
   'listQueue',
 ] as const satisfies readonly (keyof StoreOperations)[];
 type Operation = (typeof OPERATIONS)[number];

@@ -1,34 +1,70 @@
-/** Lets depth go by its age, in the background. */
+/** Lets depth go by its age, in the background; what a wrong clock may ask for waits until an operator allows it. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MAX_T_S } from '../compute/ingest/fields.js';
+import { TIERS } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
+import { DAY_S, isoOf } from '../compute/time.js';
 import type { StoreOperations, TokenName } from './contract.js';
 import { addRemoved } from './depth/depth-commit.js';
-import { cutoffsAt, madeTiers, type Retention } from './depth/retention-steps.js';
+import { type Cutoffs, cutoffsAt, madeTiers, type Retention } from './depth/retention-steps.js';
+import { DiskFullError, StoreUnavailableError } from './errors.js';
 import type { Store } from './store.js';
+import { Trouble } from './trouble.js';
 
 /** Time between two looks for what is too old. */
 const EVERY_MS = 60_000;
 /** With this rest it takes a tenth of the writer's time at most. */
 const REST_SHARE = 9;
+/** A clock that is further ahead of the newest snapshot may be wrong. */
+export const MAX_CLOCK_LEAD_S = 2 * DAY_S;
+/** What has been due for longer is more than usual, where more than this share of the tokens have any of it. */
+export const USUAL_OVERDUE_S = 2 * DAY_S;
+export const USUAL_OVERDUE_SHARE = 0.25;
+
+/** Why retention takes nothing. */
+export interface RetentionWait {
+  why: string;
+  /** Up to when an operator would have to allow it, epoch seconds; null: that would not help. */
+  allowToS: number | null;
+}
 
 interface RetentionOptions {
   store: Pick<Store, 'retire'> & Pick<StoreOperations, 'tokensBefore'>;
   retention: Retention;
   nowS: () => number;
+  /** Time of the newest snapshot of all tokens that is visible at `nowS`; null without one. */
+  newestT: () => number | null;
+  /** What an operator allowed: epoch seconds. */
+  allowedToS: () => Promise<number>;
+  /** What speaks against this node's clock; null: nothing. A single server has nobody to ask. */
+  clockDoubt?: () => Promise<string | null>;
   /** Rest after a step, as a multiple of its time. */
   restShare?: number;
+  /** Time between two looks. */
+  everyMs?: number;
   /** Called when something was removed. */
   onRemoved: (removed: Removed) => void;
+  /** Called when retention begins to wait, once, and when it goes on. */
+  onWaiting: (wait: RetentionWait) => void;
+  onGoingOn: () => void;
   /** Called when it fails for a token; the others follow, and this one again at the next look. */
   onError: (error: unknown, token: TokenName | null) => void;
 }
 
 export class Retaining {
   private readonly ending = new AbortController();
+  private readonly waiting: Trouble<RetentionWait>;
   private readonly working: Promise<void>;
 
   constructor(private readonly options: RetentionOptions) {
+    const { onWaiting: onBegan, onGoingOn: onOver } = options;
+    this.waiting = new Trouble({ onBegan, onOver });
     this.working = this.work();
+  }
+
+  /** Whether something is due that it does not take. */
+  get waits(): boolean {
+    return this.waiting.lasts;
   }
 
   /** Waits for the running step, and drops the rest. */
@@ -38,38 +74,98 @@ export class Retaining {
   }
 
   private async work(): Promise<void> {
+    const { everyMs = EVERY_MS, onError } = this.options;
     while (!this.ending.signal.aborted) {
       try {
         await this.look();
       } catch (error) {
-        this.options.onError(error, null);
+        if (!isOfStore(error)) onError(error, null);
+        else if (!this.ending.signal.aborted) {
+          this.waiting.began('store', { why: error.message, allowToS: null });
+        }
       }
-      await this.rest(EVERY_MS);
+      await this.rest(everyMs);
     }
   }
 
   private async look(): Promise<void> {
-    const { store, retention, nowS, restShare = REST_SHARE, onRemoved, onError } = this.options;
-    const cutoffs = cutoffsAt(retention, nowS());
+    const { store, retention, nowS, allowedToS } = this.options;
+    const clockS = nowS();
+    const cutoffs = cutoffsAt(retention, clockS);
+    let due = await store.tokensBefore(cutoffs);
+    if (due.length > 0) {
+      const doubt = (await this.options.clockDoubt?.()) ?? null;
+      if (doubt !== null) return this.waiting.began('nodes', { why: doubt, allowToS: null });
+      const allowed = cutoffsAt(retention, Math.min(clockS, await allowedToS()));
+      await this.take(await store.tokensBefore(allowed), allowed);
+      due = await store.tokensBefore(cutoffs);
+    }
+    if (due.length > 0) {
+      const lead = this.clockLead(clockS);
+      if (lead !== null) return this.waiting.began('clock', { why: lead, allowToS: clockS });
+      const excess = await this.excess(cutoffs);
+      if (excess !== null) return this.waiting.began('amount', { why: excess, allowToS: clockS });
+    }
+    await this.take(due, cutoffs);
+    this.waiting.over();
+  }
+
+  /** Why the clock may be wrong; null: it is near the newest data. */
+  private clockLead(clockS: number): string | null {
+    const newestT = this.options.newestT();
+    if (newestT !== null && clockS - newestT <= MAX_CLOCK_LEAD_S) return null;
+    const newest = newestT === null ? 'there is none' : `is of ${isoOf(newestT)}`;
+    return `the clock says ${isoOf(clockS)}, and the newest snapshot ${newest}: more than ${MAX_CLOCK_LEAD_S / DAY_S} days apart`;
+  }
+
+  /** Why it would take more than usual; null: it would not. */
+  private async excess(cutoffs: Cutoffs): Promise<string | null> {
+    const { store } = this.options;
+    const overdue = await store.tokensBefore(
+      ofTiers((tier) => Math.max(0, cutoffs[tier] - USUAL_OVERDUE_S)),
+    );
+    if (overdue.length === 0) return null;
+    const all = await store.tokensBefore(ofTiers(() => MAX_T_S + 1));
+    if (overdue.length <= USUAL_OVERDUE_SHARE * all.length) return null;
+    return `${overdue.length} of ${all.length} tokens have snapshots that have been due for more than ${USUAL_OVERDUE_S / DAY_S} days`;
+  }
+
+  /** @throws StoreUnavailableError | DiskFullError, which another token would meet, too */
+  private async take(tokens: readonly TokenName[], cutoffs: Cutoffs): Promise<void> {
+    const { store, retention, restShare = REST_SHARE, onRemoved, onError } = this.options;
     const made = madeTiers(retention);
     const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
-    for (const token of await store.tokensBefore(cutoffs)) {
-      try {
-        while (!this.ending.signal.aborted) {
-          const beganMs = performance.now();
-          const step = await store.retire(token, cutoffs, made);
-          if (step === null) break;
-          addRemoved(removed, step);
-          await this.rest((performance.now() - beganMs) * restShare);
+    try {
+      for (const token of tokens) {
+        try {
+          while (!this.ending.signal.aborted) {
+            const beganMs = performance.now();
+            const step = await store.retire(token, cutoffs, made);
+            if (step === null) break;
+            this.waiting.over();
+            addRemoved(removed, step);
+            await this.rest((performance.now() - beganMs) * restShare);
+          }
+        } catch (error) {
+          if (isOfStore(error)) throw error;
+          onError(error, token);
         }
-      } catch (error) {
-        onError(error, token);
       }
+    } finally {
+      if (removed.snapshots > 0) onRemoved(removed);
     }
-    if (removed.snapshots > 0) onRemoved(removed);
   }
 
   private rest(ms: number): Promise<void> {
     return sleep(ms, undefined, { signal: this.ending.signal, ref: false }).catch(() => undefined);
   }
+}
+
+/** Whether a step failed for what is wrong with all of the store: it is away, or its disk is full. */
+function isOfStore(error: unknown): error is StoreUnavailableError | DiskFullError {
+  return error instanceof StoreUnavailableError || error instanceof DiskFullError;
+}
+
+function ofTiers(time: (tier: keyof Cutoffs) => number): Cutoffs {
+  return Object.fromEntries(TIERS.map((tier) => [tier, time(tier)])) as Cutoffs;
 }

@@ -60,6 +60,7 @@ import { migrate, oldSchema, SCHEMA_VERSION } from './migrations.js';
 import { allDcaOrders, dcaOrdersOf } from './orders/dca-orders.js';
 import { allLimitOrders, limitOrdersOf } from './orders/limit-orders.js';
 import { WaitingTokens } from './queue.js';
+import { readAllowance, writeAllowance } from './retention-allowance.js';
 import { copyBeforeMigration } from './schema-copy.js';
 import { Turns } from './turns.js';
 
@@ -350,6 +351,15 @@ export class Store implements StoreOperations {
     });
     await this.tell(change);
     return result;
+  }
+
+  async allowRetention(toS: number): Promise<void> {
+    await this.commits.exclusive(() => this.database.transaction((tx) => writeAllowance(tx, toS)));
+  }
+
+  /** What allowRetention() was told last; 0: nothing. */
+  retentionAllowance(): Promise<number> {
+    return readAllowance(this.database);
   }
 
   /** The step of retention that is due for a token; null: none is. */

@@ -27,7 +27,8 @@ if (role === 'hold') {
   const beforeS = Number(text);
   const retaining = new Retaining({
     ...{ store, retention: { raw: KEPT_S }, nowS: () => beforeS + KEPT_S, restShare: 0 },
-    onRemoved: () => undefined,
+    ...{ newestT: () => null, allowedToS: () => Promise.resolve(Infinity) },
+    ...{ onWaiting: () => undefined, onGoingOn: () => undefined, onRemoved: () => undefined },
     onError: (error) => {
       throw error;
     },

@@ -61,6 +61,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'deletes depth history before a time',
     load: async () => (await import('./commands/prune.js')).command,
   },
+  retention: {
+    summary: 'lets retention go on that waits',
+    load: async () => (await import('./commands/retention.js')).command,
+  },
   replay: {
     summary: 'downloads depth history from a server into a file',
     load: async () => (await import('./commands/replay.js')).command,

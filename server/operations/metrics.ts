@@ -39,6 +39,8 @@ interface Gauges {
   /** Seconds since the newest snapshot of all tokens; null without one. */
   newestSnapshotAgeS: () => number | null;
   staleTokens: () => number;
+  /** 1 where retention waits for an operator, else 0. */
+  retentionWaits: () => number;
   logPosition: () => number;
   logLagS: () => number;
 }
@@ -60,6 +62,10 @@ const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> =
   staleTokens: {
     metric: 'fathom_stale_tokens',
     help: 'Tokens whose newest snapshot is older than --stale-after',
+  },
+  retentionWaits: {
+    metric: 'fathom_retention_waits',
+    help: '1 while something is due that retention does not take: the log says why; else 0',
   },
   logPosition: {
     metric: 'fathom_log_position',

@@ -1,6 +1,7 @@
 /** The routes for operators, which need no key: /healthz, /readyz and /metrics (docs/operating.md). */
 import type { Route } from '../http/router.js';
-import type { Log } from '../log.js';
+import { Trouble } from '../../storage/trouble.js';
+import type { Log, LogFields } from '../log.js';
 import type { Metrics } from './metrics.js';
 
 /** A check that takes longer has failed. */
@@ -54,13 +55,17 @@ const NOT_STORED = [['Cache-Control', 'no-store']] as const;
 
 class Readiness {
   private latest: { atMs: number; reasons: Promise<string[]> } | null = null;
-  /** What the log knows. */
-  private logged = '';
+  private readonly trouble: Trouble<LogFields>;
 
   constructor(
     private readonly checks: Checks,
-    private readonly log: Log,
-  ) {}
+    log: Log,
+  ) {
+    this.trouble = new Trouble({
+      onBegan: (fields) => log.warn('not ready', fields),
+      onOver: () => log.info('ready again'),
+    });
+  }
 
   /** Why the server is not ready, empty where it is; at most CHECK_INTERVAL_MS old. */
   reasons(): Promise<string[]> {
@@ -80,14 +85,11 @@ class Readiness {
     );
     const failed = found.flat();
     const reasons = failed.map(({ reason }) => reason);
-    const said = reasons.join(', ');
-    if (said !== this.logged) {
-      if (said === '') this.log.info('ready again');
-      else {
-        const causes = failed.flatMap(({ fault }) => (fault === '' ? [] : [fault]));
-        this.log.warn('not ready', { reasons: said, cause: causes.join('; ') || null });
-      }
-      this.logged = said;
+    if (reasons.length === 0) this.trouble.over();
+    else {
+      const causes = failed.flatMap(({ fault }) => (fault === '' ? [] : [fault]));
+      const said = reasons.join(', ');
+      this.trouble.began(said, { reasons: said, cause: causes.join('; ') || null });
     }
     return reasons;
   }

@@ -1,5 +1,6 @@
 /** What operators ask of a cluster: how its nodes stand, what they lack, and to free what they need no longer. */
 import { Packr, Unpackr } from 'msgpackr';
+import { isoOf } from '../../compute/time.js';
 import type { QueuedToken } from '../contract.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import { byRequest } from '../queue.js';
@@ -13,6 +14,8 @@ const MAX_TOLD_TOKENS = 5000;
 /** How long nodes are waited for. */
 const ANSWER_MS = 1000;
 const CONNECT_MS = 5000;
+/** Clocks of nodes that are further apart do not agree. */
+export const MAX_CLOCK_DIFFERENCE_S = 60;
 
 export interface NodeStatus {
   node: string;
@@ -26,6 +29,8 @@ export interface NodeStatus {
   stopped: string | null;
   /** Settings in which the log differs from what it serves with. */
   otherSettings: readonly string[];
+  /** What its clock said, epoch seconds; nodes of earlier versions do not say. */
+  clockS?: number;
 }
 
 export interface ClusterStatus {
@@ -72,6 +77,24 @@ export async function hasOlderTwin(
   return (await nodesOf(log)).some(
     (one) => one.node === name && one.process < process && one.stopped === null,
   );
+}
+
+/**
+ * What speaks against this node's clock: that it does not agree with those of most nodes that answer, itself
+ * counted; null: nothing does.
+ */
+export async function clockDoubt(
+  log: JetStreamLog,
+  nowS: () => number,
+  difference = MAX_CLOCK_DIFFERENCE_S,
+): Promise<string | null> {
+  const fromS = nowS() - difference;
+  const clocks = (await nodesOf(log)).flatMap(({ clockS }) => clockS ?? []);
+  // After the answers: they may have come while this process stood still.
+  const toS = nowS() + difference;
+  const agreeing = clocks.filter((clockS) => clockS >= fromS && clockS <= toS).length;
+  if (2 * agreeing > clocks.length) return null;
+  return `this node's clock says ${isoOf(nowS())}, and with ${difference} s of tolerance ${agreeing} of the ${clocks.length} nodes that answer agree: set the clocks right`;
 }
 
 export function packQueue(node: string, queue: readonly QueuedToken[]): Uint8Array {

@@ -6,9 +6,10 @@ import type { QueuedToken, StoreOperations, TokenName } from '../contract.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
-import { wallMs } from '../wall-clock.js';
+import { wallMs, wallS } from '../wall-clock.js';
 import { Applier, StoppedError } from './applier.js';
 import {
+  clockDoubt,
   clusterQueue,
   hasOlderTwin,
   packQueue,
@@ -46,6 +47,8 @@ export interface NodeOptions {
   onApplied?: (tookMs: number) => void;
   /** What nodes have in common beside the data. */
   settings?: SharedSettings;
+  /** The clock that retention goes by, which nodes compare; by default the system's. */
+  nowS?: () => number;
   /** How long a log may be shorter than it was. */
   shortForMs?: number;
 }
@@ -87,6 +90,7 @@ export class LogNode {
         ...{ node: name, process: this.process, version },
         ...{ position: this.position, lagS, stopped: this.why },
         otherSettings: options.settings?.others ?? [],
+        clockS: this.nowS(),
       });
     };
     log.listen(STATUS_TOPIC, answer).catch(() => undefined);
@@ -147,6 +151,7 @@ export class LogNode {
       summary: () => store.summary(),
       listKeys: () => store.listKeys(),
       leaveLog: () => Promise.reject(new InputError('this node runs: stop it first')),
+      allowRetention: (toS) => store.allowRetention(toS),
       listQueue: () => this.listQueue(),
     };
   }
@@ -154,6 +159,15 @@ export class LogNode {
   /** As the store does it: a step, which the log decides. */
   retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
     return this.publisher.retire(token, cutoffs, made);
+  }
+
+  /** What speaks against this node's clock, by which retention goes; null: nothing. @throws LogAwayError */
+  clockDoubt(): Promise<string | null> {
+    return clockDoubt(this.options.log, () => this.nowS());
+  }
+
+  private nowS(): number {
+    return (this.options.nowS ?? wallS)();
   }
 
   /** Waits for the running entry, and follows no more. */

@@ -191,7 +191,8 @@ describe('A store with retention', () => {
     await new Promise<void>((resolve, reject) => {
       const retaining = new Retaining({
         ...{ store, retention, nowS: () => NOW + 5 * HOUR, restShare: 0 },
-        onRemoved: () => resolve(),
+        ...{ newestT: () => null, allowedToS: () => Promise.resolve(Infinity) },
+        ...{ onWaiting: reject, onGoingOn: reject, onRemoved: () => resolve() },
         onError: reject,
       });
       end = () => retaining.close();

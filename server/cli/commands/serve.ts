@@ -11,9 +11,8 @@ import { wallMs } from '../../../storage/wall-clock.js';
 import type { LogNode } from '../../../storage/log/node.js';
 import { SharedSettings } from '../../../storage/log/settings.js';
 import type { Store } from '../../../storage/store.js';
-import { Retaining } from '../../../storage/retention.js';
 import { type RunningServer, startServer } from '../../app.js';
-import { frozenClock, systemClock } from '../../clock.js';
+import { type Clock, frozenClock, systemClock } from '../../clock.js';
 import { markOutsideLoop } from '../../collector.js';
 import { liveHandlers } from '../../endpoints.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
@@ -30,6 +29,7 @@ import { LiveOrders } from '../../orders/live-orders.js';
 import { Fragments } from '../../replay/fragments.js';
 import { SegmentColumns } from '../../replay/segment-columns.js';
 import { TopScores } from '../../scores/top-scores.js';
+import { startRetention } from '../../retention.js';
 import { putLoopFirst } from '../../thread-priority.js';
 import { LiveTokens } from '../../tokens/live-tokens.js';
 import { VERSION } from '../../version.js';
@@ -174,7 +174,7 @@ export async function startService(
     });
     const node =
       options.cluster &&
-      (await startNode({ ...options.cluster, settings, store, metrics, log, closing }));
+      (await startNode({ ...options.cluster, settings, store, clock, metrics, log, closing }));
     const operations = node?.operations ?? store;
     const control = await listenForCommands(directory, operations, onError('a command failed'));
     closing.push(() => control.close());
@@ -182,18 +182,12 @@ export async function startService(
     await orders.start();
     // Not awaited: early requests wait for the first boards.
     lp.start();
-    if (Object.keys(options.retention).length > 0) {
-      const retaining = new Retaining({
-        ...{ retention: options.retention, nowS: () => clock.nowS() },
-        store: {
-          tokensBefore: (times) => store.tokensBefore(times),
-          retire: (...step) => (node ?? store).retire(...step),
-        },
-        onRemoved: ({ snapshots, cells }) => log.info('retention deleted', { snapshots, cells }),
-        onError: (error, token) => log.error('retention failed', { ...token }, error),
-      });
-      closing.push(() => retaining.close());
-    }
+    const retaining =
+      Object.keys(options.retention).length > 0
+        ? startRetention({ retention: options.retention, store, node, tokens, clock, log })
+        : null;
+    if (retaining !== null) closing.push(() => retaining.close());
+    metrics.follow({ retentionWaits: () => (retaining?.waits === true ? 1 : 0) });
     putLoopFirst();
     const limiter = new Limiter({ usage: store.usage, plans });
     const engine = await loadEngine(options.engine, log);
@@ -298,12 +292,14 @@ async function startNode({
   replicas,
   settings,
   store,
+  clock,
   metrics,
   log,
   closing,
 }: NonNullable<ServeOptions['cluster']> & {
   settings: SharedSettings | null;
   store: Store;
+  clock: Clock;
   metrics: Metrics;
   log: Log;
   closing: (() => Promise<void>)[];
@@ -317,7 +313,7 @@ async function startNode({
   const { published, applied } = metrics.logTimes();
   const journal = new JetStreamLog({ ...access, replicas, name: `fathom ${name}` });
   const node = new LogNode({
-    ...{ store, name, version: VERSION },
+    ...{ store, name, version: VERSION, nowS: () => clock.nowS() },
     log: journal,
     onStopped: (why) => log.error('the node follows the log no longer', { why }),
     onError: (error) =>

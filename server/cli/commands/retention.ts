@@ -1,0 +1,39 @@
+/** `fathom retention --allow TIME` */
+import { MAX_T_S } from '../../../compute/ingest/fields.js';
+import { isoOf } from '../../../compute/time.js';
+import { defineCommand } from '../command.js';
+import { type Flags, type FlagValues, instant, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
+import { printJson, tell } from '../output.js';
+import { onStore } from '../runtime.js';
+
+const FLAGS = {
+  ...STORE_FLAGS,
+  allow: {
+    kind: 'text',
+    placeholder: 'TIME',
+    meaning: 'lets retention take all that is due at this time, however much',
+    needed: true,
+    read: instant,
+  },
+  json: JSON_OUTPUT,
+} as const satisfies Flags;
+
+export const command = defineCommand({
+  about:
+    'Lets retention go on where it waits: because it would take more than usual, or the clock is far ahead of the newest snapshot. The log says when, and up to which time to allow it. A running server goes on within a minute. What retention deletes is gone.',
+  words: {},
+  flags: FLAGS,
+  examples: [
+    'fathom retention --allow now --data data',
+    'fathom retention --allow 2026-11-22T00:00:00Z --json',
+  ],
+  run: allow,
+});
+
+/** @throws UsageError | InputError */
+async function allow(flags: FlagValues<typeof FLAGS>): Promise<void> {
+  const toS = Math.min(Math.floor(flags.allow), MAX_T_S);
+  await onStore(flags.data, (store) => store.allowRetention(toS), flags['accept-damaged-log']);
+  tell(`retention may take all that is due at ${isoOf(toS)}`);
+  if (flags.json) printJson({ allowed_to: toS });
+}

@@ -1,0 +1,44 @@
+/** Retention as a server runs it: what it says in the log, and which clock it goes by. */
+import { isoOf } from '../compute/time.js';
+import type { Retention } from '../storage/depth/retention-steps.js';
+import type { LogNode } from '../storage/log/node.js';
+import { Retaining } from '../storage/retention.js';
+import type { Store } from '../storage/store.js';
+import type { Clock } from './clock.js';
+import type { Log } from './log.js';
+import type { LiveTokens } from './tokens/live-tokens.js';
+
+/** Lets depth go by its age; the log says when that waits, and what an operator may do. */
+export function startRetention({
+  retention,
+  store,
+  node,
+  tokens,
+  clock,
+  log,
+}: {
+  retention: Retention;
+  store: Store;
+  /** Where the server is a node of a cluster. */
+  node: LogNode | null;
+  tokens: Pick<LiveTokens, 'newestT'>;
+  clock: Clock;
+  log: Log;
+}): Retaining {
+  return new Retaining({
+    ...{ retention, nowS: () => clock.nowS(), newestT: () => tokens.newestT() },
+    store: {
+      tokensBefore: (times) => store.tokensBefore(times),
+      retire: (...step) => (node ?? store).retire(...step),
+    },
+    allowedToS: () => store.retentionAllowance(),
+    ...(node === null ? {} : { clockDoubt: () => node.clockDoubt() }),
+    onWaiting: ({ why, allowToS }) => {
+      const command = `fathom retention --data ${store.directory} --allow ${isoOf(allowToS ?? 0)}`;
+      log.warn('retention waits', { why, ...(allowToS === null ? {} : { to_allow_it: command }) });
+    },
+    onGoingOn: () => log.info('retention goes on'),
+    onRemoved: ({ snapshots, cells }) => log.info('retention deleted', { snapshots, cells }),
+    onError: (error, token) => log.error('retention failed', { ...token }, error),
+  });
+}

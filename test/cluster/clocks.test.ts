@@ -1,0 +1,33 @@
+/** Nodes compare their clocks before retention goes by one. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hasNats } from '../../bench/cluster/nats.js';
+import { LogNodes, type Node, T0 } from './log-nodes.js';
+
+describe.skipIf(!hasNats)("A node's clock", () => {
+  const ours = new LogNodes();
+  beforeAll(() => ours.start());
+  afterEach(() => ours.clear());
+  afterAll(() => ours.end());
+
+  const withClock = async (name: string, s: number): Promise<Node> => {
+    const node = await ours.open(name, undefined, undefined, { nowS: () => s });
+    await node.reached(1);
+    return node;
+  };
+  const doubts = (...of: Node[]) => Promise.all(of.map(({ node }) => node.clockDoubt()));
+
+  it('is in doubt unless most of the nodes that answer agree with it', async () => {
+    const a = await withClock('a', T0);
+    const c = await withClock('c', T0 + 10 * 365 * 86_400);
+    // Of two that disagree nobody knows which one is right.
+    for (const doubt of await doubts(a, c)) expect(doubt).toMatch(/1 of the 2 nodes/);
+    const b = await withClock('b', T0 + 59);
+    expect(await doubts(a, b, c)).toEqual([
+      ...[null, null],
+      "this node's clock says 2036-11-03T21:20:00Z, and with 60 s of tolerance 1 of the 3 nodes that answer agree: set the clocks right",
+    ]);
+    await ours.close(a);
+    await ours.close(b);
+    expect(await c.node.clockDoubt()).toBeNull();
+  });
+});
