@@ -61,6 +61,7 @@ export class Applier {
   /** The first entries, as far as they may share a transaction. */
   private async firstShared(messages: readonly LogMessage[]): Promise<SharedEntry[]> {
     const shared: SharedEntry[] = [];
+    if (this.options.store.mark === null) return shared;
     let bytes = 0;
     for (const { position, id, data } of messages.slice(0, MAX_ENTRIES_AT_ONCE)) {
       if (position <= this.aloneTo) break;
@@ -117,6 +118,9 @@ export class Applier {
 
   private async applied(entry: Entry, mark: LogMark): Promise<unknown> {
     const { store } = this.options;
+    if (store.mark === null && entry.kind !== 'origin') {
+      throw new StoppedError('the log does not begin with its origin: make it anew');
+    }
     switch (entry.kind) {
       case 'origin':
         await this.checkOrigin(entry);

@@ -51,6 +51,8 @@ export interface NodeOptions {
   nowS?: () => number;
   /** How long a log may be shorter than it was. */
   shortForMs?: number;
+  /** How long a change waits until the node has begun to follow. */
+  beginWithinMs?: number;
 }
 
 export class LogNode {
@@ -75,7 +77,7 @@ export class LogNode {
   constructor(private readonly options: NodeOptions) {
     const { store, log, name, version, onApplied } = options;
     this.publisher = new Publisher({
-      ...{ store, log },
+      ...{ store, log, beginWithinMs: options.beginWithinMs },
       checkFollows: () => this.checkFollows(),
       onPublished: (position, tookMs) => {
         options.onPublished?.(tookMs);
@@ -188,6 +190,7 @@ export class LogNode {
   }
 
   private checkFollows(): void {
+    if (this.ending.signal.aborted) throw new StoreUnavailableError('this node is being stopped');
     if (this.why !== null) {
       throw new StoreUnavailableError(`this node follows its log no longer: ${this.why}`);
     }

@@ -2,12 +2,14 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import { BUNDLE_VERSION, bundleFile, type Frame, readBundle } from '../bundle.js';
 import type { CommitReport, IssuedKey, KeyRecord, KeyRequest, TokenName } from '../contract.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
+import { StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { digestOf, type Entry, packEntry, subjectOf, tokenSubject } from './entry.js';
 import type { Settings } from './settings.js';
@@ -22,7 +24,13 @@ export interface PublisherOptions {
   /** @throws StoreUnavailableError where the node applies no entries any more */
   checkFollows: () => void;
   onPublished: (position: number, tookMs: number) => void;
+  /** How long a change waits until the node has begun to follow. */
+  beginWithinMs?: number | undefined;
 }
+
+/** How long a change waits for the node to apply the log's origin, and how often it looks. */
+const BEGIN_WITHIN_MS = 10_000;
+const BEGIN_POLL_MS = 50;
 
 interface Waiting {
   resolve: (result: unknown) => void;
@@ -58,6 +66,7 @@ export class Publisher {
 
   async commit(bundle: string): Promise<CommitReport> {
     const { store, log } = this.options;
+    await this.begun();
     const file = bundleFile(store.directory, bundle);
     const { size } = await stat(file);
     // What no node could apply must not get into the log.
@@ -89,7 +98,10 @@ export class Publisher {
 
   /** As the store does it: a step, which the log decides. */
   async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
-    const step = await this.options.store.dueStep(token, cutoffs, made);
+    const { store } = this.options;
+    // What is due is known once the log's origin is applied.
+    if (store.mark === null) return null;
+    const step = await store.dueStep(token, cutoffs, made);
     if (step === null) return null;
     const name = tokenKey(token.chain, token.address);
     const entry = {
@@ -102,28 +114,51 @@ export class Publisher {
   }
 
   async createKey(request: KeyRequest): Promise<IssuedKey> {
+    await this.begun();
     const { issued, stored } = this.options.store.keys.draft(request);
     await this.submit('keys', { kind: 'key', stored, isNew: true });
     return issued;
   }
 
   async rotateKey(id: string): Promise<IssuedKey> {
+    await this.begun();
     const { issued, stored } = this.options.store.keys.draft({ id });
     await this.submit('keys', { kind: 'key', stored, isNew: false });
     return issued;
   }
 
   async revokeKey(id: string): Promise<KeyRecord> {
+    await this.begun();
     const revocation = this.options.store.keys.draftRevocation(id);
     return (await this.submit<KeyRecord>('keys', { kind: 'revocation', revocation })) as KeyRecord;
   }
 
-  changeSettings(settings: Settings): Promise<unknown> {
+  async changeSettings(settings: Settings): Promise<unknown> {
+    await this.begun();
     return this.submit('settings', { kind: 'settings', settings });
   }
 
   /**
-   * Publishes an entry, and waits until this node has applied it.
+   * Resolves once the node has applied the log's origin. An entry that came before would take its place, and keys
+   * would be made with another secret than the cluster's.
+   * @throws StoreUnavailableError if it has not in time
+   */
+  private async begun(): Promise<void> {
+    const { store, log, checkFollows, beginWithinMs = BEGIN_WITHIN_MS } = this.options;
+    const deadlineMs = performance.now() + beginWithinMs;
+    for (;;) {
+      checkFollows();
+      if (store.mark !== null) return;
+      if (performance.now() >= deadlineMs) break;
+      await sleep(BEGIN_POLL_MS);
+    }
+    throw new StoreUnavailableError(
+      `this node has not begun to follow its log: nothing was stored; try again when /readyz is 200${log.reason}`,
+    );
+  }
+
+  /**
+   * Publishes an entry, and waits until this node has applied it. Call once the node has begun.
    * @returns what applying it gave; null where it was published, and applied, before
    * @throws what applying it threw | LogAwayError | StoreUnavailableError
    */
