@@ -8,7 +8,7 @@ const wrapped = {
   '@nats-io/transport-node': 'storage/log/{connection,jetstream}.ts',
   '@nats-io/jetstream': 'storage/log/jetstream.ts',
   '@nats-io/obj': 'storage/log/jetstream.ts',
-  piscina: 'compute/{pool,worker}.ts',
+  piscina: 'compute/{pool,moving}.ts',
   pino: 'server/log.ts',
   'pino-pretty': 'server/log.ts',
 };
@@ -30,8 +30,9 @@ const rooms = {
   client: [],
   compute: [],
   storage: ['compute'],
+  demo: ['compute', 'storage'],
   explorer: ['client'],
-  server: ['client', 'compute', 'storage'],
+  server: ['client', 'compute', 'storage', 'demo'],
 };
 /** Rooms that run in browsers as well. */
 const BROWSER_ROOMS = ['client', 'explorer'];
@@ -94,7 +95,7 @@ export default tseslint.config(
   },
   { files: ['**/*.{ts,tsx}'], rules: importRules() },
   {
-    files: ['{compute,storage,server,bench}/**/*.{ts,mjs}'],
+    files: ['{compute,storage,demo,server,bench}/**/*.{ts,mjs}'],
     ignores: ['storage/wall-clock.ts'],
     rules: clockRules,
   },

@@ -1,8 +1,8 @@
-/** A fixed set of worker threads that run the tasks of worker.ts; these two modules alone know Piscina. */
+/** A fixed set of worker threads that run the tasks of worker.ts; moving.ts and this module alone know Piscina. */
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
+import { builtPath } from './built.js';
 import { DeadlineError, withDeadline } from './running-time.js';
 import {
   type Client,
@@ -27,6 +27,12 @@ export type RunTask = <K extends TaskName>(
   transfer?: ArrayBuffer[],
 ) => Promise<TaskResult<K>>;
 
+/** A task of another room: the file of the build that exports it, and its name there. */
+export interface OtherTask {
+  file: string;
+  name: string;
+}
+
 /** The class of a task that is a job by itself; that of other tasks is 'board'. */
 const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
   renderPage: 'page',
@@ -35,7 +41,6 @@ const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
   binSnapshotRows: 'commit',
   packCellLines: 'commit',
   packCellColumns: 'commit',
-  simulateDemo: 'commit',
   encodeRuns: 'commit',
   rewriteSegments: 'commit',
   rewriteHolderBlocks: 'commit',
@@ -121,7 +126,7 @@ export class ComputePool {
     const limits = workLimits(threads);
     this.scheduler = new Scheduler(threads, { ...limits, page: { ...limits.page, ...pageLimits } });
     this.piscina = new Piscina({
-      filename: workerFile(),
+      filename: builtPath('compute/worker.js'),
       name: 'ping' satisfies TaskName,
       // All threads from the start and for good: none is started while a client waits.
       minThreads: threads,
@@ -174,6 +179,15 @@ export class ComputePool {
   }
 
   /**
+   * Like run(), for a task that the threads load from a file outside compute.
+   * @throws PoolUnavailableError, or the task's error
+   */
+  runOther<I, O>(work: Work, task: OtherTask, input: I): Promise<O> {
+    const post = () => this.postTo(builtPath(task.file), task.name, input, []);
+    return this.enqueue(work, task.name, () => repeatedIfLost(post), null) as Promise<O>;
+  }
+
+  /**
    * Runs a job, which is reads and tasks that belong together, as soon as its class has a free slot. Keys of a
    * class with waiting jobs get equal shares of time.
    *
@@ -220,11 +234,16 @@ export class ComputePool {
     }
   }
 
-  private readonly post = async <K extends TaskName>(
-    name: K,
-    input: TaskInput<K>,
-    transfer: ArrayBuffer[] = [],
-  ): Promise<TaskResult<K>> => {
+  private readonly post: RunTask = (name, input, transfer = []) =>
+    this.postTo(undefined, name, input, transfer) as Promise<never>;
+
+  /** @param filename of the task, where it is not one of worker.ts */
+  private async postTo(
+    filename: string | undefined,
+    name: string,
+    input: unknown,
+    transfer: ArrayBuffer[],
+  ): Promise<unknown> {
     const { taskDeadlineMs = TASK_DEADLINE_MS, onError } = this.options;
     // Piscina has a queue, too, but does not tell when a task leaves it.
     if (this.freeThreads > 0) this.freeThreads--;
@@ -233,9 +252,9 @@ export class ComputePool {
     this.posted++;
     const ending = new AbortController();
     const { signal } = ending;
-    const run = this.piscina.run(input, { name, transferList: transfer, signal });
+    const run = this.piscina.run(input, { filename, name, transferList: transfer, signal });
     try {
-      const result = (await withDeadline(run, taskDeadlineMs, `task ${name}`)) as TaskResult<K>;
+      const result: unknown = await withDeadline(run, taskDeadlineMs, `task ${name}`);
       this.lost = false;
       return result;
     } catch (error) {
@@ -250,7 +269,7 @@ export class ComputePool {
       if (next === undefined) this.freeThreads++;
       else next();
     }
-  };
+  }
 
   /**
    * Replaces the thread of a task, and waits until it has ended.
@@ -309,13 +328,6 @@ export class ComputePool {
     for (const wake of this.waiters.splice(0)) wake();
     await this.piscina.destroy();
   }
-}
-
-/** The built worker, even where this module runs from its TypeScript source. */
-function workerFile(): string {
-  const fromSource = import.meta.url.endsWith('.ts');
-  const path = fromSource ? '../dist/compute/worker.js' : './worker.js';
-  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 /** Runs what changes nothing outside, and runs it again if a thread is lost by it. */

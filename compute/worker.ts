@@ -1,7 +1,5 @@
 /** The tasks of a pool thread: every export is one, called by name with one plain input. */
 import { threadId } from 'node:worker_threads';
-import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
-import * as demo from './demo/history.js';
 import * as blocks from './holders/block-decoder.js';
 import * as flow from './holders/flow.js';
 import * as holders from './holders/rewrite.js';
@@ -11,6 +9,7 @@ import * as dlmm from './lp/dlmm-board.js';
 import * as density from './lp/fee-density.js';
 import * as range from './lp/pool-range.js';
 import * as prices from './lp/price-range.js';
+import { moving } from './moving.js';
 import * as pressure from './orders/pressure.js';
 import * as fragments from './replay/fragment-maker.js';
 import * as replay from './replay/render.js';
@@ -37,7 +36,6 @@ export const binSnapshotRows = moving(
 );
 export const packCellLines = moving(cells.packCellLines);
 export const packCellColumns = moving(cells.packCellColumns);
-export const simulateDemo = moving(demo.simulateDemo);
 export const rewriteHolderBlocks = moving(holders.rewriteHolderBlocks);
 export const outlineOfBlock = moving(blocks.outlineOfBlock);
 export const holderFlow = moving(flow.holderFlow);
@@ -51,21 +49,3 @@ export const poolRanges = moving(range.poolRanges);
 export const priceHours = moving(prices.priceHours);
 export const dlmmBoard = moving(dlmm.dlmmBoardTask);
 export const feeDensityBoards = moving(density.feeDensityTask);
-
-/** A kernel as a task: the columns of its result are moved to the caller, not copied. */
-function moving<I, O>(kernel: (input: I) => O): (input: I) => O {
-  return (input) => {
-    const result = kernel(input);
-    const wrapped = { [transferableSymbol]: [...buffersIn(result)], [valueSymbol]: result };
-    return Piscina.move(wrapped as never) as O;
-  };
-}
-
-/** The buffers of all columns in a result, however deep its objects nest. */
-function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
-  if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
-  else if (typeof value === 'object' && value !== null) {
-    for (const inner of Object.values(value)) buffersIn(inner, found);
-  }
-  return found;
-}

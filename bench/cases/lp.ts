@@ -1,5 +1,5 @@
 /** LP tools: pools within the range of a price, and the boards that are ranked on them. */
-import { hash, keyOf, unit } from '../../compute/demo/hash.js';
+import { hash, keyOf, unit } from '../../demo/hash.js';
 import { dlmmBoard, type DlmmBoard, type DlmmBoardInput } from '../../compute/lp/dlmm-board.js';
 import {
   feeDensityBoards,

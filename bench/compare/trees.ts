@@ -39,12 +39,14 @@ export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltT
   const { path: directory } = temporaryFolder('fathom-compare-');
   await extract(commit, directory);
   if (!ownBenchmarks) {
-    // The same benchmarks on both sides: what differs is the product alone.
-    await rm(path.join(directory, 'bench'), { recursive: true, force: true });
-    await cp(path.join(ROOT, 'bench'), path.join(directory, 'bench'), {
-      recursive: true,
-      filter: (source) => path.basename(source) !== 'results',
-    });
+    // The same benchmarks on both sides, of the same simulated data: what differs is the product alone.
+    for (const folder of ['bench', 'demo']) {
+      await rm(path.join(directory, folder), { recursive: true, force: true });
+      await cp(path.join(ROOT, folder), path.join(directory, folder), {
+        recursive: true,
+        filter: (source) => path.basename(source) !== 'results',
+      });
+    }
   }
   await provideModules(directory);
   const compiler = path.join(directory, 'node_modules/typescript/bin/tsc');

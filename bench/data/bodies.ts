@@ -1,5 +1,5 @@
 /** Raw market states as collectors send them: one of each kind of body (docs/definitions.md#order-book and below). */
-import { between, hash, keyOf, sizeDraw, unit } from '../../compute/demo/hash.js';
+import { between, hash, keyOf, sizeDraw, unit } from '../../demo/hash.js';
 import { BENCH_SEED, EVERY_S, START_S, benchAddress } from './pages.js';
 
 export const BODY_KINDS = ['book', 'constant_product', 'clmm', 'dlmm'] as const;

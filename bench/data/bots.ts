@@ -1,5 +1,5 @@
 /** Made-up tokens that bots ask for: small ladders, a fresh snapshot each as often as one is wanted. */
-import { base58Address, hash, keyOf, unit } from '../../compute/demo/hash.js';
+import { base58Address, hash, keyOf, unit } from '../../demo/hash.js';
 import { BENCH_SEED } from './pages.js';
 
 const POOL_SOURCE = 'Meteora DLMM';

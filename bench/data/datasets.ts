@@ -1,5 +1,5 @@
 /** Rows of every dataset but snapshots, of bots' tokens: the same keys in every round, with other values. */
-import { base58Address } from '../../compute/demo/hash.js';
+import { base58Address } from '../../demo/hash.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { dcaOrderRow, ROW_OF } from '../ingest/flat-lines.js';
 import { botAddress, botSnapshotLine, botTokenLine } from './bots.js';

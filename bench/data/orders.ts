@@ -1,5 +1,5 @@
 /** Made-up DCA orders and the market that they are on, the same for a seed. */
-import { base58Address, hash, keyOf, normal, unit } from '../../compute/demo/hash.js';
+import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { BinSums } from '../../compute/segment/snapshots.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';

@@ -1,5 +1,5 @@
 /** Made-up pages: ladders of one token that move from snapshot to snapshot, the same for a seed. */
-import { base58Address, hash, keyOf, normal, unit } from '../../compute/demo/hash.js';
+import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
 import type { Market, MarketType } from '../../compute/market.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 

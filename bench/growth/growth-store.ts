@@ -1,5 +1,5 @@
 /** What the growth bench stores and asks for, whatever its segments are like. */
-import { hash, keyOf } from '../../compute/demo/hash.js';
+import { hash, keyOf } from '../../demo/hash.js';
 import { BENCH_SEED, EVERY_S, START_S, benchAddress } from '../data/pages.js';
 import { databaseBytes, openStore } from '../store.js';
 import type { Store } from '../../storage/store.js';

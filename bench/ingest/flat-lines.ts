@@ -1,6 +1,6 @@
 /** Holders and orders as NDJSON, and what of them a store holds. */
-import { base58Address, hash, keyOf, normal, unit } from '../../compute/demo/hash.js';
-import { USDC_MINT } from '../../compute/demo/tokens.js';
+import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
+import { USDC_MINT } from '../../demo/tokens.js';
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import { HOURS_IN_SIGHT, hourOf } from '../../compute/lp/hours.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';

@@ -1,19 +1,14 @@
 /** Serves the explorer at `/`: the page that Vite builds of explorer/. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { builtPath } from '../../compute/built.js';
 import { ApiError, type Headers } from '../http/errors.js';
 import type { Route } from '../http/router.js';
 import { StaticFile } from '../http/static-files.js';
 
 export const EXPLORER_PATH = '/';
-/** Where Vite builds to, even where this module runs from its TypeScript source. */
-const FOLDER = fileURLToPath(
-  new URL(
-    import.meta.url.endsWith('.ts') ? '../../dist/explorer' : '../../explorer',
-    import.meta.url,
-  ),
-);
+/** Where Vite builds to. */
+const FOLDER = builtPath('explorer');
 const INDEX = 'index.html';
 
 /** The page loads from and calls this server only, and runs nothing that stands in it. */

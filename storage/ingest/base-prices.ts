@@ -61,8 +61,8 @@ function headsOf(chunk: Chunk): (HeadFields | null)[] {
       return headsOfLines(chunk.bytes);
     case 'snapshotRows':
       return chunk.rows.map(asHead);
-    case 'demoUnit':
-      throw new Error('simulated snapshots are never merged');
+    case 'selfBinned':
+      throw new Error('a chunk that bins itself is never merged');
     case 'cellColumns':
       return headsOfColumns(chunk.columns);
   }

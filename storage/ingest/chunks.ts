@@ -1,5 +1,5 @@
 /** Cuts a file of a depth dataset into chunks, which the pool's workers bin independently. */
-import type { DemoUnitInput } from '../../compute/demo/history.js';
+import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import type { CellColumns } from '../../compute/ingest/cell-columns.js';
 import type { FaultLog, HeadFields } from '../../compute/ingest/fields.js';
 import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
@@ -24,7 +24,8 @@ export type Chunk = {
   | { kind: 'snapshotLines' | 'cellLines'; bytes: Uint8Array }
   | { kind: 'snapshotRows'; rows: unknown[] }
   | { kind: 'cellColumns'; columns: CellColumns }
-  | { kind: 'demoUnit'; unit: DemoUnitInput }
+  /** Bins its own snapshots, in the pool. */
+  | { kind: 'selfBinned'; bin: () => Promise<BinnedChunk> }
 );
 
 /** Rows of `snapshots` in one chunk; each may be a whole book. */

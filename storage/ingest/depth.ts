@@ -127,8 +127,8 @@ function binChunk(chunk: Chunk, pool: ComputePool, mode: JoinMode): Promise<Binn
     }
     case 'snapshotRows':
       return pool.run('binSnapshotRows', { rows: chunk.rows, ...options });
-    case 'demoUnit':
-      return pool.run('simulateDemo', chunk.unit);
+    case 'selfBinned':
+      return chunk.bin();
     case 'cellColumns':
       return pool.run(
         'packCellColumns',
@@ -153,7 +153,7 @@ function bytesOf(chunk: Chunk): number {
     case 'cellColumns':
       return buffersOf(chunk.columns).reduce((sum, { byteLength }) => sum + byteLength, 0);
     case 'snapshotRows':
-    case 'demoUnit':
+    case 'selfBinned':
       return UNKNOWN_BYTES;
   }
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { greeting } from '../../server/cli/commands/start.js';
-import { writeMarker } from '../../storage/demo/fill.js';
+import { writeMarker } from '../../demo/fill.js';
 import {
   cleanUp,
   fathom,

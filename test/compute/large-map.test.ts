@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { base58Address } from '../../compute/demo/hash.js';
+import { base58Address } from '../../demo/hash.js';
 import { tokenKey } from '../../storage/depth/catalog.js';
 import { LargeMap } from '../../compute/large-map.js';
 

@@ -1,7 +1,7 @@
 /** The explorer in Chromium, over a part of the demo market. */
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { DEMO_SEED, demoTokens } from '../../compute/demo/tokens.js';
+import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import { cleanUp, newKey, serveHere } from '../support/cli.js';
 import { demoMarket } from '../support/demo-market.js';

@@ -1,7 +1,7 @@
 /** A part of the demo market as a store, which is made once a run. */
 import { cpSync } from 'node:fs';
-import { DEMO_SEED } from '../../compute/demo/tokens.js';
-import { fillDemo } from '../../storage/demo/fill.js';
+import { DEMO_SEED } from '../../demo/tokens.js';
+import { fillDemo } from '../../demo/fill.js';
 import { temporaryDirectory } from './cli.js';
 import { storeIn } from './ingest.js';
 import { sharedPool } from './pool.js';

@@ -1,20 +1,14 @@
 /** `fathom demo` */
 import { availableParallelism } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DEMO_SEED } from '../../../compute/demo/tokens.js';
 import type { ComputePool } from '../../../compute/pool.js';
 import {
-  carryOn,
-  collectFlat,
-  fillDemo,
-  readMarker,
   type DemoMarker,
   type DemoRequest,
   type DemoTotals,
-} from '../../../storage/demo/fill.js';
-import { InputError } from '../../../storage/errors.js';
-import { wallS } from '../../../storage/wall-clock.js';
-import type { IssuedKey, StoreOperations } from '../../../storage/contract.js';
+  fillDemo,
+} from '../../../demo/fill.js';
+import { chosenMarket, keepAlive, renewDemoKey } from '../../../demo/live.js';
+import { DEMO_SEED } from '../../../demo/tokens.js';
 import { defineCommand } from '../command.js';
 import {
   dataDirectory,
@@ -31,10 +25,6 @@ import { stopSignal, storeThrough, withPool } from '../runtime.js';
 /** Threads of a live market, and of a server beside it: each holds some tens of MB, whatever the machine has cores. */
 export const DEMO_THREADS = Math.min(2, availableParallelism());
 const MAX_SEED = 0x7fff_ffff;
-/** How often the live market is extended. */
-const COLLECT_EVERY_MS = 5000;
-/** Name of the demo's key, which every start replaces. */
-const DEMO_KEY_NAME = 'demo';
 
 const FLAGS = {
   ...STORE_FLAGS,
@@ -75,24 +65,13 @@ export const command = defineCommand({
 /** @throws InputError */
 async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const directory = dataDirectory(flags.data);
-  const wanted: DemoMarker = {
-    seed: flags.seed ?? DEMO_SEED,
-    untilS: Math.floor(flags.until ?? wallS()),
-    filled: false,
-  };
-  /** Whether to resume an interrupted fill, which flags for another market prevent. */
-  const isWanted = ({ seed, untilS, filled }: DemoMarker) =>
-    !filled &&
-    (flags.until === undefined || untilS === wanted.untilS) &&
-    (seed === wanted.seed || (flags.seed === undefined && flags.until === undefined));
-  const live = await withPool(
+  const { live } = flags;
+  const wanted = { seed: flags.seed ?? null, untilS: flags.until ?? null, live };
+  const begun = await withPool(
     async (pool) => {
       const request = requestOf(directory, pool, flags['accept-damaged-log']);
-      const begun = await readMarker(directory);
-      const resumed = begun !== null && (flags.live || isWanted(begun)) ? begun : null;
-      if (resumed === null) await refuseUnlessEmpty(request);
-      const marker = resumed ?? wanted;
-      if (flags.live) return fillWithin(request, marker);
+      const marker = await chosenMarket(request, wanted);
+      if (live) return fillWithin(request, marker);
       const { rows, snapshots, cells } = await fillWithProgress(request, marker);
       const { key } = await request.useStore(renewDemoKey);
       tell(`${count(rows)} rows, ${count(snapshots)} snapshots, ${count(cells)} cells`);
@@ -101,37 +80,16 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
       else printLine(key);
       return null;
     },
-    flags.live ? DEMO_THREADS : undefined,
+    live ? DEMO_THREADS : undefined,
   );
   // One thread is enough from here on, and those of the fill have given their memory back.
-  if (live === null || live.signal.aborted) return;
-  await withPool((pool) => keepAlive(requestOf(directory, pool), live), 1);
+  if (begun === null || begun.signal.aborted) return;
+  const { marker, signal } = begun;
+  await withPool((pool) => keepAlive({ ...requestOf(directory, pool), signal }, marker), 1);
 }
 
 function requestOf(directory: string, pool: ComputePool, acceptDamagedLog = false): DemoRequest {
   return { directory, pool, useStore: storeThrough(directory, pool, acceptDamagedLog) };
-}
-
-/** Creates a demo key and revokes earlier ones. */
-export async function renewDemoKey(store: StoreOperations): Promise<IssuedKey> {
-  for (const { id, name, revokedAtS } of await store.listKeys()) {
-    if (name === DEMO_KEY_NAME && revokedAtS === null) await store.revokeKey(id);
-  }
-  return store.createKey({
-    tier: 'enterprise',
-    name: DEMO_KEY_NAME,
-    requestsPerMinute: null,
-    monthlyQuota: null,
-  });
-}
-
-async function refuseUnlessEmpty({ directory, useStore }: DemoRequest): Promise<void> {
-  const { tokens } = await useStore((store) => store.summary());
-  if (tokens > 0) {
-    throw new InputError(
-      `${directory} is not empty: the demo market goes into an empty data directory alone`,
-    );
-  }
 }
 
 /** A market that is filled, and the signal that ends it. */
@@ -147,18 +105,6 @@ async function fillWithin(request: DemoRequest, marker: DemoMarker): Promise<Liv
   const { signal } = ending;
   if (!marker.filled) await fillWithProgress({ ...request, signal }, marker);
   return { marker: { ...marker, filled: true }, signal };
-}
-
-/** Extends the market until the signal comes. */
-async function keepAlive(request: DemoRequest, { marker, signal }: LiveMarket): Promise<void> {
-  const live: DemoRequest = { ...request, signal };
-  let collected = marker;
-  while (!signal.aborted) {
-    const t = wallS();
-    await carryOn(live, marker.seed, t);
-    collected = await collectFlat(live, collected, t);
-    await sleep(COLLECT_EVERY_MS, undefined, { signal }).catch(() => undefined);
-  }
 }
 
 async function fillWithProgress(request: DemoRequest, marker: DemoMarker): Promise<DemoTotals> {

@@ -2,8 +2,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { demoTokens, DEMO_SEED } from '../../../compute/demo/tokens.js';
-import { readMarker } from '../../../storage/demo/fill.js';
+import { demoTokens, DEMO_SEED } from '../../../demo/tokens.js';
+import { readMarker } from '../../../demo/fill.js';
+import { renewDemoKey } from '../../../demo/live.js';
 import { DOCS_PATH } from '../../api/docs-page.js';
 import { BASE_PATH } from '../../api/endpoint.js';
 import { createLog } from '../../log.js';
@@ -12,7 +13,7 @@ import { ACCEPT_DAMAGED_LOG } from '../flags.js';
 import { printLine, reportCrashesWith, tell } from '../output.js';
 import { onStore, stopSignal } from '../runtime.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
-import { DEMO_THREADS, renewDemoKey } from './demo.js';
+import { DEMO_THREADS } from './demo.js';
 import { startService } from './serve.js';
 
 /** A damaged log is accepted for one start, so no variable stands for the flag. */

@@ -1,5 +1,5 @@
 /** Order books of the simulated market: levels on absolute prices, walls at round ones. */
-import { HOUR_S } from '../time.js';
+import { HOUR_S } from '../compute/time.js';
 import { hash, normal, sizeDraw, unit } from './hash.js';
 import { dayShape, smoothNoise } from './price.js';
 

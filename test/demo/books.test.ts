@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  demoSnapshotRow,
-  demoSnapshotTimes,
-  type DemoSnapshotRow,
-} from '../../compute/demo/history.js';
-import { DEMO_SEED, demoTokens } from '../../compute/demo/tokens.js';
+import { demoSnapshotRow, demoSnapshotTimes, type DemoSnapshotRow } from '../../demo/history.js';
+import { DEMO_SEED, demoTokens } from '../../demo/tokens.js';
 
 const UNTIL_S = 1_794_659_696;
 const traded = demoTokens(DEMO_SEED).filter((token) => token.markets.length > 0);

@@ -1,26 +1,29 @@
 /** Fills a store with the simulated market's history and continues it, through ingest. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { demoFlatChanges, demoFlatRows, type DemoRows } from '../../compute/demo/flat.js';
+import type { BinnedChunk } from '../compute/ingest/binned-chunk.js';
+import { TIER_LENGTH_S } from '../compute/market.js';
+import type { ComputePool, OtherTask } from '../compute/pool.js';
+import { makeDirectory } from '../storage/data-directory.js';
+import { InputError } from '../storage/errors.js';
+import type { Chunk } from '../storage/ingest/chunks.js';
+import { prepareChunks } from '../storage/ingest/depth.js';
+import { prepareFlatRows, prepareTokenRows } from '../storage/ingest/flat.js';
+import { prepareHolderRows } from '../storage/ingest/holders.js';
+import { commitPrepared, type UseStore } from '../storage/ingest/ingest.js';
+import type { FileReport } from '../storage/ingest/prepared.js';
+import type { NumberedRow } from '../storage/ingest/rows.js';
+import { demoFlatChanges, demoFlatRows, type DemoRows } from './flat.js';
 import {
   DEMO_RAW_S,
   demoPlan,
   demoSnapshotTimes,
   type DemoUnit,
-} from '../../compute/demo/history.js';
-import { type DemoToken, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
-import { TIER_LENGTH_S } from '../../compute/market.js';
-import type { ComputePool } from '../../compute/pool.js';
-import { makeDirectory } from '../data-directory.js';
-import { InputError } from '../errors.js';
-import { prepareFlatRows, prepareTokenRows } from '../ingest/flat.js';
-import { prepareHolderRows } from '../ingest/holders.js';
-import { commitPrepared, type UseStore } from '../ingest/ingest.js';
-import type { Chunk } from '../ingest/chunks.js';
-import { prepareChunks } from '../ingest/depth.js';
-import type { FileReport } from '../ingest/prepared.js';
-import type { NumberedRow } from '../ingest/rows.js';
+  type DemoUnitInput,
+} from './history.js';
+import { type DemoToken, demoTokenRows, demoTokens } from './tokens.js';
 
+const SIMULATE: OtherTask = { file: 'demo/worker.js', name: 'simulate' };
 /** Marks a data directory that holds the simulated market and says which one. */
 const MARKER_FILE = 'demo.json';
 /** Stands for the file's name in faults. */
@@ -189,7 +192,7 @@ async function commitUnits(
     const some = units.slice(first, first + unitsACommit);
     const target = { ...bundleOf(request), pool: request.pool, together: false };
     const report = await commitPrepared(request.useStore, () =>
-      prepareChunks(target, unitChunks(seed, some)),
+      prepareChunks(target, unitChunks(request.pool, seed, some)),
     );
     totals.rows += report.rows;
     totals.snapshots += report.snapshots;
@@ -201,13 +204,18 @@ async function commitUnits(
 
 // prepareChunks takes an AsyncIterable; these chunks need no waiting.
 // eslint-disable-next-line @typescript-eslint/require-await
-async function* unitChunks(seed: number, units: readonly DemoUnit[]): AsyncGenerator<Chunk> {
+async function* unitChunks(
+  pool: ComputePool,
+  seed: number,
+  units: readonly DemoUnit[],
+): AsyncGenerator<Chunk> {
   for (const { token, tier, fromS, toS } of units) {
     const partS = SNAPSHOTS_A_CHUNK * (tier === 'raw' ? token.cadenceS : TIER_LENGTH_S[tier]);
     for (let from = fromS; from < toS; from += partS) {
       const part = { fromS: from, toS: Math.min(toS, from + partS) };
-      const unit = { seed, tokenIndex: token.index, tier, ...part };
-      yield { kind: 'demoUnit', firstLine: 1, unit };
+      const unit: DemoUnitInput = { seed, tokenIndex: token.index, tier, ...part };
+      const bin = () => pool.runOther<DemoUnitInput, BinnedChunk>('commit', SIMULATE, unit);
+      yield { kind: 'selfBinned', firstLine: 1, bin };
     }
   }
 }

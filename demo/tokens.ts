@@ -1,5 +1,5 @@
 /** The tokens of the simulated market: assets with a leg on one chain or on both. */
-import { CHAINS, type Chain } from '../market.js';
+import { CHAINS, type Chain } from '../compute/market.js';
 import { base58Address, between, evmAddress, hash, keyOf } from './hash.js';
 import {
   isBusy,

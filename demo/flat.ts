@@ -1,6 +1,6 @@
 /** The simulated market's flat datasets at a moment, as a collector reports them. */
 import { LRUCache } from 'lru-cache';
-import { DAY_S, HOUR_S, MINUTE_S } from '../time.js';
+import { DAY_S, HOUR_S, MINUTE_S } from '../compute/time.js';
 import { base58Address, between, hash, keyOf, sizeDraw, unit } from './hash.js';
 import { KINDS } from './markets.js';
 import { demoDcaOrderRows, demoLimitOrderRows, tenancyAt } from './orders.js';

@@ -3,10 +3,10 @@
  * function of a seed and the time. Any span of it can be made in any order, on any thread, and
  * carried on by a live collector from where the history ends.
  */
-import type { BinnedChunk } from '../ingest/binned-chunk.js';
-import { binSnapshotRows } from '../ingest/snapshots.js';
-import { type Tier, TIER_LENGTH_S } from '../market.js';
-import { DAY_S, HOUR_S } from '../time.js';
+import type { BinnedChunk } from '../compute/ingest/binned-chunk.js';
+import { binSnapshotRows } from '../compute/ingest/snapshots.js';
+import { type Tier, TIER_LENGTH_S } from '../compute/market.js';
+import { DAY_S, HOUR_S } from '../compute/time.js';
 import { bookAt } from './book.js';
 import { hash, keyOf, unit } from './hash.js';
 import type { DemoMarket, MarketHead } from './markets.js';

@@ -7,8 +7,8 @@ import {
   demoPlan,
   demoSnapshotRow,
   demoSnapshotTimes,
-} from '../../compute/demo/history.js';
-import { DEMO_SEED, type DemoToken, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
+} from '../../demo/history.js';
+import { DEMO_SEED, type DemoToken, demoTokenRows, demoTokens } from '../../demo/tokens.js';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import {
   canonicalAddress,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { demoSnapshotRow, demoSnapshotTimes } from '../../compute/demo/history.js';
-import { fairPrice } from '../../compute/demo/price.js';
-import { type DemoToken, demoTokens } from '../../compute/demo/tokens.js';
+import { demoSnapshotRow, demoSnapshotTimes } from '../../demo/history.js';
+import { fairPrice } from '../../demo/price.js';
+import { type DemoToken, demoTokens } from '../../demo/tokens.js';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';

@@ -6,9 +6,9 @@ import {
   demoFlatRows,
   type DemoHolderRow,
   type DemoRows,
-} from '../../compute/demo/flat.js';
-import type { DemoDcaOrderRow, DemoLimitOrderRow } from '../../compute/demo/orders.js';
-import { DEMO_SEED, demoTokenRows, demoTokens } from '../../compute/demo/tokens.js';
+} from '../../demo/flat.js';
+import type { DemoDcaOrderRow, DemoLimitOrderRow } from '../../demo/orders.js';
+import { DEMO_SEED, demoTokenRows, demoTokens } from '../../demo/tokens.js';
 import { FaultLog } from '../../compute/ingest/fields.js';
 import { FLAT_READERS } from '../../storage/ingest/flat-fields.js';
 

@@ -1,6 +1,6 @@
 /** The simulated market's DCA and limit orders, from placing to closing. */
-import type { Direction } from '../orders/dca-orders.js';
-import { DAY_S, HOUR_S } from '../time.js';
+import type { Direction } from '../compute/orders/dca-orders.js';
+import { DAY_S, HOUR_S } from '../compute/time.js';
 import { base58Address, evmAddress, hash, keyOf, sizeDraw, unit } from './hash.js';
 import { KINDS } from './markets.js';
 import { fairPrice, type PriceModel } from './price.js';

@@ -1,6 +1,6 @@
 /** Pools of the simulated market: providers' positions and the pool states that they add up to. */
-import { MAX_TICK } from '../ingest/fields.js';
-import { DAY_S } from '../time.js';
+import { MAX_TICK } from '../compute/ingest/fields.js';
+import { DAY_S } from '../compute/time.js';
 import { hash, sizeDraw, unit } from './hash.js';
 import { fairPrice, quotePrice, smoothNoise, type PriceModel } from './price.js';
 

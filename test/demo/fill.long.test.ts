@@ -1,15 +1,9 @@
 /** The demo market: the same every time, and carried on after a pause. */
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { demoSnapshotTimes, type DemoUnitInput } from '../../compute/demo/history.js';
-import { demoTokens } from '../../compute/demo/tokens.js';
-import {
-  carryOn,
-  collectFlat,
-  fillDemo,
-  readMarker,
-  type DemoRequest,
-} from '../../storage/demo/fill.js';
+import { demoSnapshotTimes, type DemoUnitInput } from '../../demo/history.js';
+import { demoTokens } from '../../demo/tokens.js';
+import { carryOn, collectFlat, fillDemo, readMarker, type DemoRequest } from '../../demo/fill.js';
 import { cleanUp, replayBytes, temporaryDirectory, withStoreOf } from '../support/cli.js';
 import { storeIn } from '../support/ingest.js';
 import { sharedPool } from '../support/pool.js';
@@ -56,12 +50,10 @@ describe('the simulated market', () => {
   const between = (from: number, to: number) => demoSnapshotTimes(thin, from, to, 'raw');
 
   it('is the same in every directory, cut off and gone on with or not', SLOW, async () => {
-    const run = vi.spyOn(await sharedPool(2), 'run');
+    const run = vi.spyOn(await sharedPool(2), 'runOther');
     const whole = await fillDemo(await request(once), marker);
     // Made in small chunks, which keeps the demo's memory small.
-    const made = run.mock.calls.flatMap(([task, input]) =>
-      task === 'simulateDemo' ? [input as DemoUnitInput] : [],
-    );
+    const made = run.mock.calls.map(([, , input]) => input as DemoUnitInput);
     const market = demoTokens(SEED);
     const counts = made.map(
       ({ tokenIndex, fromS, toS, tier }) =>

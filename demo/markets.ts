@@ -1,5 +1,5 @@
 /** Where the tokens of the simulated market trade: kinds of tokens, venues, and single markets. */
-import type { Chain, ExchangeType, MarketType } from '../market.js';
+import type { Chain, ExchangeType, MarketType } from '../compute/market.js';
 import type { BookProfile } from './book.js';
 import { base58Address, between, evmAddress, hash, keyOf, unit } from './hash.js';
 import type { PoolProfile } from './pools.js';

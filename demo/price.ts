@@ -1,5 +1,5 @@
 /** Prices of the simulated market: random walks of which any moment can be computed by itself. */
-import { DAY_S } from '../time.js';
+import { DAY_S } from '../compute/time.js';
 import { hash, normal, unit } from './hash.js';
 
 /** What moves one leg's price. */

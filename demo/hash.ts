@@ -2,7 +2,7 @@
  * Hashed randomness: every draw of the demo is a pure function of a key and an index, so that any
  * moment of the simulated market can be computed without the moments before it.
  */
-import { BASE58_DIGITS } from '../market.js';
+import { BASE58_DIGITS } from '../compute/market.js';
 
 const GOLDEN = 0x9e3779b1;
 const TWO_POW_32 = 4_294_967_296;

@@ -1,0 +1,84 @@
+/** The market of a data directory: which one it is, how it goes on, and the key to it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { IssuedKey, StoreOperations } from '../storage/contract.js';
+import { InputError } from '../storage/errors.js';
+import { wallS } from '../storage/wall-clock.js';
+import { carryOn, collectFlat, type DemoMarker, type DemoRequest, readMarker } from './fill.js';
+import { DEMO_SEED } from './tokens.js';
+
+/** How often a live market is extended. */
+const COLLECT_EVERY_MS = 5000;
+/** Name of the demo's key, which every start replaces. */
+const DEMO_KEY_NAME = 'demo';
+
+/** Which market is asked for. */
+export interface WantedMarket {
+  /** Null: any. */
+  seed: number | null;
+  /** The end of the history, in epoch seconds; null: any. */
+  untilS: number | null;
+  /** Whether it is to be carried on. */
+  live: boolean;
+}
+
+/**
+ * The market that the directory holds or is to hold. An interrupted fill is resumed, unless another
+ * market is asked for; a live market goes on with any.
+ *
+ * @throws InputError where the directory has other data
+ */
+export async function chosenMarket(
+  request: DemoRequest,
+  { seed, untilS, live }: WantedMarket,
+): Promise<DemoMarker> {
+  const wanted: DemoMarker = {
+    seed: seed ?? DEMO_SEED,
+    untilS: Math.floor(untilS ?? wallS()),
+    filled: false,
+  };
+  const isWanted = (begun: DemoMarker) =>
+    !begun.filled &&
+    (untilS === null || begun.untilS === wanted.untilS) &&
+    (begun.seed === wanted.seed || (seed === null && untilS === null));
+  const begun = await readMarker(request.directory);
+  if (begun !== null && (live || isWanted(begun))) return begun;
+  await refuseUnlessEmpty(request);
+  return wanted;
+}
+
+async function refuseUnlessEmpty({ directory, useStore }: DemoRequest): Promise<void> {
+  const { tokens } = await useStore((store) => store.summary());
+  if (tokens > 0) {
+    throw new InputError(
+      `${directory} is not empty: the demo market goes into an empty data directory alone`,
+    );
+  }
+}
+
+/** Extends the market until the signal comes. */
+export async function keepAlive(
+  request: DemoRequest & { signal: AbortSignal },
+  marker: DemoMarker,
+): Promise<void> {
+  const { signal } = request;
+  let collected = marker;
+  while (!signal.aborted) {
+    const t = wallS();
+    await carryOn(request, marker.seed, t);
+    collected = await collectFlat(request, collected, t);
+    await sleep(COLLECT_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Creates a demo key and revokes earlier ones. */
+export async function renewDemoKey(store: StoreOperations): Promise<IssuedKey> {
+  for (const { id, name, revokedAtS } of await store.listKeys()) {
+    if (name === DEMO_KEY_NAME && revokedAtS === null) await store.revokeKey(id);
+  }
+  return store.createKey({
+    tier: 'enterprise',
+    name: DEMO_KEY_NAME,
+    requestsPerMinute: null,
+    monthlyQuota: null,
+  });
+}
