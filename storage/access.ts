@@ -22,6 +22,7 @@ const READING = { memoryLimitMiB: 1024, threads: 2 };
  * Runs `body` with the directory's store: over the socket of a server that has it open, else opened
  * while `body` runs; a store made for it, into which it put nothing, does not stay. Waits up to `waitMs`
  * while another command has it open.
+ * @param stop ends the wait, or `body`, by throwing its reason; the store is closed then as ever
  * @throws StoreBusyError if it is still open elsewhere then
  */
 export async function withStore<T>(
@@ -29,14 +30,25 @@ export async function withStore<T>(
   options: StoreOptions,
   body: (store: StoreOperations) => Promise<T>,
   waitMs: number = LOCK_WAIT_MS,
+  stop?: AbortSignal,
 ): Promise<T> {
   const { store, end } = await untilOpen(
     directory,
     () => storeOfCommand(directory, options),
     waitMs,
     `${directory} is in use by another Fathom process that takes no commands; tried for ${waitMs / 1000} s`,
+    stop,
   );
-  return body(store).finally(end);
+  return untilStopped(() => body(store), stop).finally(end);
+}
+
+/** Runs `body`, but waits for it no longer than until `stop`, whose reason it then throws. */
+async function untilStopped<T>(body: () => Promise<T>, stop?: AbortSignal): Promise<T> {
+  stop?.throwIfAborted();
+  const stopped = new Promise<never>((_, reject) =>
+    stop?.addEventListener('abort', () => reject(stop.reason as Error), { once: true }),
+  );
+  return Promise.race([body(), stopped]);
 }
 
 /** The directory's store and what ends its use; null while another command has it open. */

@@ -1,10 +1,7 @@
-/**
- * Opens the store and the pool for commands, and waits for the signal that ends them. Loads on demand
- * what short commands do not need.
- */
+/** Opens the store and the pool for commands. Loads on demand what short commands do not need. */
 import type { ComputePool } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/rewrite.js';
-import { withRehearsalDirectory, withStore } from '../../storage/access.js';
+import { LOCK_WAIT_MS, withRehearsalDirectory, withStore } from '../../storage/access.js';
 import { holdsStore } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
 import type { UseStore } from '../../storage/ingest/ingest.js';
@@ -12,6 +9,7 @@ import type { StoreOperations } from '../../storage/contract.js';
 import type { StoreOptions } from '../../storage/store.js';
 import { tell } from './output.js';
 import { dataDirectory } from './flags.js';
+import { closingAtSignal } from './signals.js';
 
 /** Opens the store for each call, for as long as the call needs it. */
 export function storeThrough(
@@ -19,7 +17,9 @@ export function storeThrough(
   pool: ComputePool,
   acceptDamagedLog = false,
 ): UseStore {
-  return (body) => withStore(directory, { ...storeOptions(pool), acceptDamagedLog }, body);
+  const options = { ...storeOptions(pool), acceptDamagedLog };
+  return (body) =>
+    closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 
 /** Runs `body` with the directory, or in a dry run with one that it leaves as it was. */
@@ -87,11 +87,8 @@ function onAnyStore<T>(
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  return withStore(
-    directory,
-    { rewrite, acceptDamagedLog, onLogNotice: tell, onMigration: tell },
-    body,
-  );
+  const options = { rewrite, acceptDamagedLog, onLogNotice: tell, onMigration: tell };
+  return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 
 /** Runs `body` with a pool of its own. */
@@ -109,33 +106,4 @@ export async function withPool<T>(
   } finally {
     await pool.close();
   }
-}
-
-/** How often a command started by npx checks that npx still runs. */
-const PARENT_POLL_MS = 250;
-
-/**
- * Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. Under npx it also
- * resolves when the parent process ends: npx signals a shell, which dies without passing the signal
- * on, and the command would be orphaned.
- */
-export function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    const parent = process.ppid;
-    const belowNpx = process.env.npm_command === 'exec';
-    const watch = belowNpx
-      ? setInterval(() => {
-          if (process.ppid !== parent) stop();
-        }, PARENT_POLL_MS)
-      : undefined;
-    const stop = (): void => {
-      clearInterval(watch);
-      process.off('SIGTERM', stop);
-      process.off('SIGINT', stop);
-      resolve();
-    };
-    watch?.unref();
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-  });
 }

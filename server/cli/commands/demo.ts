@@ -20,7 +20,8 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { count, printJson, printLine, Progress, tell } from '../output.js';
-import { stopSignal, storeThrough, withPool } from '../runtime.js';
+import { storeThrough, withPool } from '../runtime.js';
+import { stopSignal } from '../signals.js';
 
 /** Threads of a live market, and of a server beside it: each holds some tens of MB, whatever the machine has cores. */
 export const DEMO_THREADS = Math.min(2, availableParallelism());

@@ -28,6 +28,7 @@ import {
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { count, counted, printJson, Progress, tell } from '../output.js';
+import { atSignal } from '../signals.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
@@ -132,21 +133,14 @@ async function replay(address: string, flags: FlagValues<typeof FLAGS>): Promise
   if (options.json) printJson(jsonResult(options, result, seconds));
 }
 
-/** The first SIGINT or SIGTERM ends the command in order, a second one at once. */
+/** The first signal ends the command in order, a second one at once. */
 async function interruptible<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController();
-  const stop = (): void => {
-    process.off('SIGINT', stop);
-    process.off('SIGTERM', stop);
-    interrupt.abort(new ReplayError('interrupted'));
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  const unlisten = atSignal(() => interrupt.abort(new ReplayError('interrupted')));
   try {
     return await body(interrupt.signal);
   } finally {
-    process.off('SIGINT', stop);
-    process.off('SIGTERM', stop);
+    unlisten();
   }
 }
 

@@ -37,7 +37,8 @@ import { answersOf, withAnswers } from '../answers.js';
 import { defineCommand } from '../command.js';
 import { reportCrashesWith } from '../output.js';
 import { ACCEPT_DAMAGED_LOG } from '../flags.js';
-import { onStore, stopSignal, storeOptions } from '../runtime.js';
+import { onStore, storeOptions } from '../runtime.js';
+import { stopSignal } from '../signals.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
 
 /** A damaged log is accepted for one start, so no variable stands for the flag. */
@@ -51,7 +52,7 @@ export const STOP_DEADLINE_MS = 60_000;
 
 export const command = defineCommand({
   about:
-    'Runs the server until SIGTERM or SIGINT. A flag overrides its variable, which overrides the config file; docs/operating.md has more about each setting.',
+    'Runs the server until SIGTERM, SIGINT or SIGHUP. A flag overrides its variable, which overrides the config file; docs/operating.md has more about each setting.',
   words: {},
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
@@ -62,18 +63,30 @@ export const command = defineCommand({
   run: (flags) => serve({ ...serveOptions(flags), acceptDamagedLog: flags['accept-damaged-log'] }),
 });
 
-/** Runs the server until SIGTERM or SIGINT, then drains. */
 async function serve(options: ServeOptions): Promise<void> {
+  await serveUntilSignal(options, async (_, log, stopped) => {
+    const { tokens } = await onStore(options.directory, (store) => store.summary());
+    // A new store may be a mistyped directory.
+    if (tokens === 0) log.warn('the store is empty', { data: options.directory });
+    await stopped;
+  });
+}
+
+/**
+ * Starts the server, then `body`, which ends once a signal has come; then the server drains. A signal that
+ * comes before it serves is heard, too.
+ */
+export async function serveUntilSignal(
+  options: ServeOptions,
+  body: (service: RunningServer, log: Log, stopped: Promise<void>) => Promise<void>,
+): Promise<void> {
   const ending = new AbortController();
   const stopped = stopSignal().then(() => ending.abort());
   const log = createLog(options.log);
   reportCrashesWith((error) => log.fatal('the server crashed', error));
   try {
     const service = await startService(options, log, ending.signal);
-    const { tokens } = await onStore(options.directory, (store) => store.summary());
-    // A new store may be a mistyped directory.
-    if (tokens === 0) log.warn('the store is empty', { data: options.directory });
-    await stopped;
+    await body(service, log, stopped);
     await service.close();
   } catch (error) {
     // Stopped before it listened, so there is nothing to drain.

@@ -7,14 +7,13 @@ import { readMarker } from '../../../demo/fill.js';
 import { renewDemoKey } from '../../../demo/live.js';
 import { DOCS_PATH } from '../../api/docs-page.js';
 import { BASE_PATH } from '../../api/endpoint.js';
-import { createLog } from '../../log.js';
 import { defineCommand } from '../command.js';
 import { ACCEPT_DAMAGED_LOG } from '../flags.js';
-import { printLine, reportCrashesWith, tell } from '../output.js';
-import { onStore, stopSignal } from '../runtime.js';
+import { printLine, tell } from '../output.js';
+import { onStore } from '../runtime.js';
 import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from '../settings.js';
 import { DEMO_THREADS } from './demo.js';
-import { startService } from './serve.js';
+import { serveUntilSignal } from './serve.js';
 
 /** A damaged log is accepted for one start, so no variable stands for the flag. */
 const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
@@ -44,22 +43,18 @@ const FILLING =
 const FIRST_DATA_MS = 8000;
 const FIRST_DATA_POLL_MS = 100;
 
-/** Runs until SIGTERM or SIGINT. */
 async function start(options: ServeOptions): Promise<void> {
-  const log = createLog(options.log);
-  reportCrashesWith((error) => log.fatal('the server crashed', error));
-  const service = await startService(options, log);
-  const stopped = stopSignal();
-  const filled = (await readMarker(options.directory))?.filled ?? false;
-  const collector = await startCollector(options.directory);
-  const { key } = await onStore(options.directory, renewDemoKey);
-  // The printed command should have data to show.
-  await firstData(options.directory);
-  const filling = collector !== null && !filled;
-  for (const line of greeting(service.url, key, filling)) printLine(line);
-  await stopped;
-  await stopCollector(collector);
-  await service.close();
+  await serveUntilSignal(options, async (service, _, stopped) => {
+    const filled = (await readMarker(options.directory))?.filled ?? false;
+    const collector = await startCollector(options.directory);
+    const { key } = await onStore(options.directory, renewDemoKey);
+    // The printed command should have data to show.
+    await firstData(options.directory);
+    const filling = collector !== null && !filled;
+    for (const line of greeting(service.url, key, filling)) printLine(line);
+    await stopped;
+    await stopCollector(collector);
+  });
 }
 
 /** Where to look, where the documentation is, and what to try, which has less to show at first. */

@@ -1,0 +1,71 @@
+/** Signals that end a command: SIGTERM, SIGINT (Ctrl-C), and SIGHUP, which comes when a terminal is closed. */
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** Whether the command stops in order by itself, with stopSignal(). */
+let stopsItself = false;
+
+/**
+ * Calls `listener` at the first signal; a second one ends the process at once.
+ * @returns stops listening
+ */
+export function atSignal(listener: (signal: NodeJS.Signals) => void): () => void {
+  const stop = (): void => {
+    for (const signal of SIGNALS) process.off(signal, heard);
+  };
+  const heard = (signal: NodeJS.Signals): void => {
+    stop();
+    listener(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, heard);
+  return stop;
+}
+
+/** How often a command started by npx checks that npx still runs. */
+const PARENT_POLL_MS = 250;
+
+/**
+ * Resolves at the first signal. Under npx it also resolves when the parent process ends: npx signals a shell,
+ * which dies without passing the signal on, and the command would be orphaned.
+ */
+export function stopSignal(): Promise<void> {
+  stopsItself = true;
+  return new Promise((resolve) => {
+    const parent = process.ppid;
+    const belowNpx = process.env.npm_command === 'exec';
+    const watch = belowNpx
+      ? setInterval(() => {
+          if (process.ppid !== parent) stop();
+        }, PARENT_POLL_MS)
+      : undefined;
+    const stop = (): void => {
+      clearInterval(watch);
+      unlisten();
+      resolve();
+    };
+    watch?.unref();
+    const unlisten = atSignal(stop);
+  });
+}
+
+/**
+ * Runs what has a store open. At a signal `stop` aborts, `body` closes the store, and the signal ends the
+ * process, as it would have at once.
+ */
+export async function closingAtSignal<T>(body: (stop?: AbortSignal) => Promise<T>): Promise<T> {
+  if (stopsItself) return body();
+  const ending = new AbortController();
+  let caught: NodeJS.Signals | null = null;
+  const unlisten = atSignal((signal) => {
+    caught = signal;
+    ending.abort();
+  });
+  try {
+    return await body(ending.signal);
+  } finally {
+    unlisten();
+    if (caught !== null) {
+      process.kill(process.pid, caught);
+      await new Promise(() => undefined);
+    }
+  }
+}

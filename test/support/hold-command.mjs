@@ -1,0 +1,10 @@
+/** A command that has changed the store of DIRECTORY, prints `held`, and keeps it open. */
+import { onNewStore } from '../../dist/server/cli/runtime.js';
+
+const request = { tier: 'premium', name: 'held', requestsPerMinute: null, monthlyQuota: null };
+const hold = async (store) => {
+  await store.createKey(request);
+  console.log('held');
+  await new Promise(() => setInterval(() => undefined, 1000));
+};
+await onNewStore(process.argv[2], hold, false);
