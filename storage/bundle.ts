@@ -11,9 +11,12 @@ import type { EncodedSegment } from '../compute/segment/segment.js';
 import { holdsStore, makeDirectory, removeMadeDirectories } from './data-directory.js';
 import type { FlatDataset, TokenRow } from './contract.js';
 import type { SqlValue } from './duckdb/statements.js';
+import { BundleVersionError } from './errors.js';
 
-/** Changes with the layout of the frames; the store refuses other versions. */
+/** Changes with the layout of the frames. */
 export const BUNDLE_VERSION = 6;
+/** Bundles from this version on can be read: a log has those of the version before, too, while nodes are upgraded. */
+const OLDEST_BUNDLE_VERSION = 6;
 
 /** First frame of a bundle. */
 export interface HeaderFrame {
@@ -109,6 +112,11 @@ export type Frame =
   | DeleteFrame
   | EndFrame;
 
+const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
+  ...{ header: true, markets: true, segment: true, tokens: true },
+  ...{ rows: true, holders: true, delete: true, end: true },
+};
+
 export const STAGING = 'staging';
 const SUFFIX = '.bundle';
 const NAME = /^[0-9a-f-]{36}\.bundle$/;
@@ -188,6 +196,7 @@ export class BundleWriter {
 
 /**
  * The frames of a finished bundle but for the end frame.
+ * @throws BundleVersionError before any frame of a version that this one cannot read
  * @throws Error where the name is no bundle's or the file was cut short
  */
 export async function* readBundle(directory: string, name: string): AsyncGenerator<Frame> {
@@ -196,7 +205,8 @@ export async function* readBundle(directory: string, name: string): AsyncGenerat
     let frames = 0;
     for (;;) {
       const head = await readExactly(handle, FRAME_HEAD_BYTES);
-      const frame = unpackBody(await readExactly(handle, frameLength(head))) as Frame;
+      const body = await readExactly(handle, frameLength(head));
+      const frame = frameOf(body, frames === 0);
       if (frame.kind === 'end') {
         if (frame.frames !== frames) throw new Error('the bundle lost frames');
         return;
@@ -209,18 +219,37 @@ export async function* readBundle(directory: string, name: string): AsyncGenerat
   }
 }
 
-/** The frames of a finished bundle in memory but for the end frame. */
+/** The frames of a finished bundle in memory but for the end frame. @throws as readBundle() */
 export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void> {
   const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
   for (let at = 0; at + FRAME_HEAD_BYTES <= bytes.length;) {
     const from = at + FRAME_HEAD_BYTES;
     at = from + frameLength(bytes.subarray(at));
     if (at > bytes.length) break;
-    const frame = unpackBody(bytes.subarray(from, at)) as Frame;
+    const frame = frameOf(bytes.subarray(from, at), from === FRAME_HEAD_BYTES);
     if (frame.kind === 'end') return;
     yield await Promise.resolve(frame);
   }
   throw new Error('the bundle was cut short');
+}
+
+/** @throws BundleVersionError where no bundle that can be read would have it */
+function frameOf(body: Uint8Array, isFirst: boolean): Frame {
+  const frame = unpackBody(body) as Frame;
+  if (isFirst) checkVersion(frame);
+  if (Object.hasOwn(FRAME_KINDS, frame.kind)) return frame;
+  throw new BundleVersionError(
+    `a bundle with a frame ${JSON.stringify(frame.kind)}, which this version does not know`,
+  );
+}
+
+function checkVersion(first: Frame): void {
+  const version = first.kind === 'header' ? first.version : null;
+  if (version !== null && version >= OLDEST_BUNDLE_VERSION && version <= BUNDLE_VERSION) return;
+  throw new BundleVersionError(
+    `a bundle of version ${version ?? 'unknown'}, this version knows ${BUNDLE_VERSION}`,
+    version === null || version > BUNDLE_VERSION,
+  );
 }
 
 /** Where a bundle lies. */

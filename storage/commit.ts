@@ -2,13 +2,7 @@
 import { isDamage } from '../compute/damage.js';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import type { Removed } from '../compute/segment/remove.js';
-import {
-  BUNDLE_VERSION,
-  type DeleteFrame,
-  type Frame,
-  type HeaderFrame,
-  type MarketsFrame,
-} from './bundle.js';
+import { type DeleteFrame, type Frame, type HeaderFrame, type MarketsFrame } from './bundle.js';
 import type { CommitReport, StoreChange, TokenRow } from './contract.js';
 import { type Catalog, tokenKey } from './depth/catalog.js';
 import { addRemoved, DepthCommit, type Rewrite } from './depth/depth-commit.js';
@@ -21,7 +15,7 @@ import type { Database } from './duckdb/database.js';
 import { Lanes } from './duckdb/lanes.js';
 import { Overlay, withScratch } from './duckdb/overlay.js';
 import type { Statements } from './duckdb/statements.js';
-import { BundleVersionError, InputError } from './errors.js';
+import { InputError } from './errors.js';
 import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
 import type { HolderTokens } from './holders/holder-tokens.js';
@@ -217,7 +211,7 @@ export async function applyBundle(
 ): Promise<Applied & { brought: Brought }> {
   let application: Application | null = null;
   for await (const frame of frames) {
-    if (frame.kind === 'header') application = new Application(checkedHeader(frame), tools);
+    if (frame.kind === 'header') application = new Application(frame, tools);
     else if (application === null) throw new Error('a bundle whose first frame is no header');
     else await application.apply(frame);
   }
@@ -323,15 +317,6 @@ class Application {
       `${this.header.file}${line === undefined ? '' : `:${line}`}: asset: ${asset} would have two ${rows[0].chain} legs, ${rows[0].address} and ${rows[1].address}`,
     );
   }
-}
-
-function checkedHeader(frame: HeaderFrame): HeaderFrame {
-  if (frame.version !== BUNDLE_VERSION) {
-    throw new BundleVersionError(
-      `the command speaks version ${frame.version} of the hand-over, the store ${BUNDLE_VERSION}: run both with one version of Fathom`,
-    );
-  }
-  return frame;
 }
 
 /**

@@ -88,7 +88,15 @@ export class StoreBusyError extends Error {
 }
 
 /** A bundle of another version of Fathom. */
-export class BundleVersionError extends InputError {}
+export class BundleVersionError extends InputError {
+  /** @param what names the bundle and what is known, as 'a bundle of version 7, this version knows 6' */
+  constructor(
+    readonly what: string,
+    readonly isNewer = true,
+  ) {
+    super(`the command wrote ${what}: run it and the server with one version of Fathom`);
+  }
+}
 
 /** The disk is full; nothing was stored. */
 export class DiskFullError extends InputError {

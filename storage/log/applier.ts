@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { bundleFile, framesOf, readBundle, stagingFolder } from '../bundle.js';
 import { BundleVersionError, DiskFullError, InputError, StoreChangedError } from '../errors.js';
 import type { Store } from '../store.js';
-import { digestOf, type Entry, NewerEntryError, unpackEntry } from './entry.js';
+import { digestOf, type Entry, UnknownEntryError, unpackEntry } from './entry.js';
 import type { JetStreamLog, LogMessage } from './jetstream.js';
 import type { LogMark } from './mark.js';
 import type { Publisher } from './publisher.js';
@@ -97,9 +97,8 @@ export class Applier {
     try {
       publisher.resolve(id, await this.applied(unpackEntry(data), mark));
     } catch (error) {
-      if (error instanceof NewerEntryError || error instanceof BundleVersionError) {
-        throw new StoppedError(error.message);
-      }
+      if (error instanceof UnknownEntryError) throw new StoppedError(error.message);
+      if (error instanceof BundleVersionError) throw new StoppedError(stopOf(error));
       if (!isDecided(error)) throw error;
       if (store.log.isDamaged()) {
         throw new StoppedError(
@@ -198,6 +197,14 @@ async function sharedEntry(data: Uint8Array): Promise<SharedEntry | null> {
     // What is wrong with it shows when its turn comes.
     return null;
   }
+}
+
+/** Why a node stops before a bundle. */
+function stopOf({ what, isNewer }: BundleVersionError): string {
+  const advice = isNewer
+    ? 'run a newer Fathom on this node'
+    : 'begin with a backup of a node that has applied it';
+  return `the log's next entry has ${what}: ${advice}`;
 }
 
 /** Whether every node decides so: the entry is whole, and what it asks for is refused. */

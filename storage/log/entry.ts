@@ -44,8 +44,8 @@ export type Entry =
   | { kind: 'revocation'; revocation: Revocation }
   | { kind: 'settings'; settings: Settings };
 
-/** An entry of a later version of Fathom. */
-export class NewerEntryError extends Error {}
+/** An entry that this version of Fathom does not know. */
+export class UnknownEntryError extends Error {}
 
 const packr = new Packr({ useRecords: false, moreTypes: true });
 const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
@@ -55,14 +55,24 @@ export function packEntry(entry: Entry): Uint8Array {
   return Buffer.concat([Uint8Array.of(KINDS[entry.kind]), packr.pack(entry)]);
 }
 
-/** @throws NewerEntryError */
+/** @throws UnknownEntryError */
 export function unpackEntry(data: Uint8Array): Entry {
-  if (data[0] > ENTRY_FORMAT) {
-    throw new NewerEntryError(
-      `the log's next entry has format ${data[0]}, this version knows ${ENTRY_FORMAT}: run a newer Fathom on this node`,
-    );
+  const refuse = (what: string): never => {
+    throw new UnknownEntryError(`the log's next entry ${what}: run a newer Fathom on this node`);
+  };
+  if (!(data[0] <= ENTRY_FORMAT)) {
+    refuse(`has format ${data[0]}, this version knows ${ENTRY_FORMAT}`);
   }
-  return unpackr.unpack(data.subarray(1)) as Entry;
+  let entry: Partial<Entry> | null = null;
+  try {
+    entry = unpackr.unpack(data.subarray(1)) as Partial<Entry> | null;
+  } catch {
+    // Said below.
+  }
+  const kind = entry?.kind;
+  if (kind === undefined) refuse('cannot be read');
+  else if (!Object.hasOwn(KINDS, kind)) refuse(`is of the kind ${kind}, which is not known`);
+  return entry as Entry;
 }
 
 /**

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
-import { BUNDLE_VERSION, bundleFile, type Frame, readBundle } from '../bundle.js';
+import { bundleFile, type Frame, readBundle } from '../bundle.js';
 import type { CommitReport, IssuedKey, KeyRecord, KeyRequest, TokenName } from '../contract.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
@@ -70,16 +70,13 @@ export class Publisher {
     const file = bundleFile(store.directory, bundle);
     const { size } = await stat(file);
     // What no node could apply must not get into the log.
-    const heads: Frame[] = [];
+    const frames: Frame[] = [];
     for await (const frame of readBundle(store.directory, bundle)) {
-      if (size <= MAX_ENTRY_BUNDLE_BYTES || frame.kind === 'header') heads.push(frame);
+      if (size <= MAX_ENTRY_BUNDLE_BYTES) frames.push(frame);
     }
-    const [header] = heads;
-    if (header?.kind !== 'header' || header.version !== BUNDLE_VERSION)
-      return store.rehearse(bundle);
     if (size <= MAX_ENTRY_BUNDLE_BYTES) {
       const entry = { kind: 'bundle' as const, bundle: await readFile(file) };
-      return (await this.submit<CommitReport>(subjectOf(heads), entry, bundle)) as CommitReport;
+      return (await this.submit<CommitReport>(subjectOf(frames), entry, bundle)) as CommitReport;
     }
     this.options.checkFollows();
     const sha256 = await digestOf(file);

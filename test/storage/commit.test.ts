@@ -546,7 +546,7 @@ describe('A commit is refused, and nothing of it stays,', () => {
     await expectRefused(
       () => commitFrames(store, [{ kind: 'header', version: 99, file: 'f', mode: 'replace' }]),
       new RegExp(
-        `speaks version 99 of the hand-over, the store ${BUNDLE_VERSION}: run both with one version`,
+        `^the command wrote a bundle of version 99, this version knows ${BUNDLE_VERSION}: run it and the server with one version of Fathom$`,
       ),
     );
   });

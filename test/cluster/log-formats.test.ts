@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hasNats } from '../../bench/cluster/nats.js';
+import {
+  BUNDLE_VERSION,
+  bundleFile,
+  BundleWriter,
+  type Frame,
+  packFrame,
+} from '../../storage/bundle.js';
+import { digestOf, type Entry, ENTRY_FORMAT, packEntry } from '../../storage/log/entry.js';
+import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
+import type { Store } from '../../storage/store.js';
+import { commitRows, MINT, snapshot, storedSnapshots, tokenOf } from '../support/stores.js';
+import { LogNodes, type Node, T0 } from './log-nodes.js';
+
+const NEWER = BUNDLE_VERSION + 1;
+const headOf = (version: number): Frame => ({
+  ...{ kind: 'header', version, file: 'newer.ndjson', mode: 'replace' },
+});
+/** A frame that a later version may have. */
+const STRANGE = { kind: 'strange', bytes: new Uint8Array(64) } as unknown as Frame;
+const LARGE = { ...STRANGE, bytes: new Uint8Array(MAX_ENTRY_BUNDLE_BYTES) };
+
+async function bundleOf(store: Store, frames: readonly Frame[]): Promise<BundleWriter> {
+  const bundle = await BundleWriter.create(store.directory);
+  for (const frame of frames) await bundle.write(frame);
+  await bundle.finish();
+  return bundle;
+}
+
+const bytesOf = (frames: readonly Frame[]): Uint8Array =>
+  Buffer.concat([...frames, { kind: 'end', frames: frames.length }].map(packFrame));
+
+const ofBundle = (frames: readonly Frame[]): Uint8Array =>
+  packEntry({ kind: 'bundle', bundle: bytesOf(frames) });
+
+describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', () => {
+  const ours = new LogNodes();
+  const { open, close, pair } = ours;
+  beforeAll(() => ours.start());
+  afterEach(() => ours.clear());
+  afterAll(() => ours.end());
+
+  const known = packEntry({ kind: 'settings', settings: {} });
+  const entries: [string, Uint8Array, RegExp][] = [
+    [
+      'a newer format',
+      Buffer.from([ENTRY_FORMAT + 1, ...known.subarray(1)]),
+      /^the log's next entry has format 3, this version knows 2: run a newer Fathom on this node$/,
+    ],
+    [
+      'a kind that is not known',
+      Buffer.concat([
+        Uint8Array.of(ENTRY_FORMAT),
+        packEntry({ kind: 'merger' } as unknown as Entry).subarray(1),
+      ]),
+      /^the log's next entry is of the kind merger, which is not known: run a newer/,
+    ],
+    [
+      'bytes that are none',
+      Uint8Array.of(ENTRY_FORMAT, 0xc1, 0xc1),
+      /^the log's next entry cannot be read: run a newer/,
+    ],
+    [
+      'a newer bundle',
+      ofBundle([headOf(NEWER), STRANGE]),
+      /^the log's next entry has a bundle of version 7, this version knows 6: run a newer/,
+    ],
+    [
+      'an older bundle than can be read',
+      ofBundle([headOf(1)]),
+      /^the log's next entry has a bundle of version 1, this version knows 6: begin with a backup/,
+    ],
+    [
+      'a bundle with a frame that is not known',
+      ofBundle([headOf(BUNDLE_VERSION), STRANGE]),
+      /^the log's next entry has a bundle with a frame "strange", which this version does not know: run/,
+    ],
+  ];
+
+  const expectStopped = async (node: Node, why: RegExp): Promise<void> => {
+    await node.until(() => node.stopped !== null || node.node.position > 2);
+    expect(node.stopped).toMatch(why);
+    expect(node.node.position).toBe(2);
+    await expect(node.node.checkFollowing()).rejects.toThrow(why);
+    expect(await storedSnapshots(node.store, tokenOf(node.store, MINT))).toHaveLength(1);
+  };
+
+  it.each(entries)('stop a node before %s, which serves on', async (_, data, why) => {
+    const a = await open('a');
+    await a.reached(1);
+    await commitRows(a.commands, [snapshot(T0)]);
+    await a.log.publish('data.many', data, 'strange');
+    const { directories } = ours;
+    await a.log.publish('settings', known, 'behind it');
+    await expectStopped(a, why);
+    await expect(a.commands.commit('none')).rejects.toThrow(/follows its log no longer/);
+    // Started again it stands where it stood, and does not try again and again.
+    await close(a);
+    const again = await open('a', directories[0]);
+    await expectStopped(again, why);
+    await again.node['working'];
+  });
+
+  it('are written in the oldest format that knows their kind', () => {
+    const formats = [packEntry({ kind: 'bundle', bundle: new Uint8Array(1) }), known];
+    expect(formats.map(([format]) => format)).toEqual([1, ENTRY_FORMAT]);
+  });
+
+  it('stop a node before a newer bundle that lies beside the log', async () => {
+    const [a, b] = await pair();
+    await commitRows(a.commands, [snapshot(T0)]);
+    const bundle = await bundleOf(a.store, [headOf(NEWER), LARGE]);
+    const bytes = readFileSync(bundleFile(a.store.directory, bundle.name));
+    await a.log.putObject(bundle.name, new Blob([bytes]).stream());
+    const sha256 = await digestOf(bundleFile(a.store.directory, bundle.name));
+    const entry = { kind: 'large-bundle', name: bundle.name, bytes: bytes.length, sha256 } as const;
+    await a.log.publish('large', packEntry(entry), bundle.name);
+    for (const node of [a, b])
+      await expectStopped(node, /has a bundle of version 7, .*: run a newer/);
+    await bundle.discard();
+  });
+
+  it.each([
+    ['newer', [headOf(NEWER), STRANGE], /^the command wrote a bundle of version 7, .*: run it and/],
+    ['large newer', [headOf(NEWER), LARGE], /^the command wrote a bundle of version 7, .*: run it/],
+    ['strange', [headOf(BUNDLE_VERSION), STRANGE], /^the command wrote .* frame "strange", which/],
+    ['large strange', [headOf(BUNDLE_VERSION), LARGE], /^the command wrote .* frame "strange"/],
+    ['headless', [STRANGE], /^the command wrote a bundle of version unknown, this version knows 6/],
+  ])('are refused where a command hands a %s bundle to a node', async (_, frames, why) => {
+    const a = await open('a');
+    await a.reached(1);
+    const bundle = await bundleOf(a.store, frames);
+    await expect(a.commands.commit(bundle.name)).rejects.toThrow(why);
+    await expect(a.commands.rehearse(bundle.name)).rejects.toThrow(why);
+    await bundle.discard();
+    // Nothing of it is in the log: the next change is its second entry.
+    await commitRows(a.commands, [snapshot(T0)]);
+    expect(a.node.position).toBe(2);
+    expect(await a.log.bundleBytes()).toBe(0);
+  });
+});
