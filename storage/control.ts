@@ -123,8 +123,9 @@ function connect(file: string): Promise<Socket | null> {
     const socket = createConnection(file);
     socket.once('connect', () => resolve(socket));
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      // No socket, or one left by a killed server.
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(null);
+      // No socket, or that of a server that was killed, maybe just now.
+      const { code = '' } = error;
+      if (['ENOENT', 'ECONNREFUSED', 'ECONNRESET'].includes(code)) resolve(null);
       else reject(error);
     });
   });

@@ -1,7 +1,7 @@
 /** A data directory: what it holds, told without opening it; making it, and leaving no trace of it. */
 import { chmod, mkdir, readdir, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { InputError } from './errors.js';
+import { InputError, StoreBusyError } from './errors.js';
 
 /** The database's name within a data directory. */
 export const DATABASE_FILE = 'fathom.duckdb';
@@ -65,10 +65,14 @@ const OWN_NAMES = /^(fathom\.|pepper$|staging$|demo\.json$|\.probe$|lost\+found$
  * Closes a data directory and what it holds to all but its owner, whoever made it. This process makes its
  * files so, too, from here on: DuckDB makes some whenever it likes. A directory that holds other things as
  * well, such as /tmp or a home, keeps its mode: others may need it.
+ * @throws StoreBusyError if it is gone: a command that had made it removes it with its empty store
  */
 export async function makePrivate(directory: string): Promise<void> {
   process.umask(0o077);
-  const names = await readdir(directory);
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    throw new StoreBusyError(`${directory} is being removed`);
+  });
   if (names.every((name) => OWN_NAMES.test(name))) await restrict(directory, 0o700);
   for (const name of STORE_FILES) await restrict(path.join(directory, name), 0o600);
 }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IssuedKey } from '../../storage/contract.js';
 import { NodeProcess } from '../support/cluster.js';
 import { fathomClient } from '../../client/index.js';
-import { HOUR } from '../../bench/crash/operations.js';
+import { HOUR } from '../crash/operations.js';
 import { freePorts, hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
 import { commitRows, commitTokens, MINT, snapshot } from '../support/stores.js';
 import { sharedPool } from '../support/pool.js';

@@ -1,6 +1,6 @@
 /** Compares what was acknowledged with the log, and what each node stores with what the log says. */
 import { expect } from 'vitest';
-import { contentsOf, differences } from '../../bench/crash/contents.js';
+import { contentsOf, differences } from '../crash/contents.js';
 import type { NodeProcess } from '../support/cluster.js';
 import { openStore } from '../support/stores.js';
 import type { Outcome, RandomChanges } from './random-changes.js';

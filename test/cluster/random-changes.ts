@@ -1,11 +1,12 @@
 /** Random changes of data and keys through the nodes of a cluster, some at once, and how each ended. */
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../bench/compare/random.js';
-import { type Operation, Operations, perform, type Rows } from '../../bench/crash/operations.js';
-import { after } from '../../bench/crash/contents.js';
+import { type Operation, Operations, type Rows } from '../crash/operations.js';
+import { perform } from '../crash/perform.js';
+import { after } from '../crash/contents.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { backupStore } from '../../storage/backup.js';
 import { deleteDepth } from '../../storage/delete.js';
@@ -99,15 +100,9 @@ export class RandomChanges {
   }
 
   private async operate(node: NodeProcess): Promise<void> {
-    const made = this.operations.next(this.rows, []);
-    const { number } = made;
-    let operation = made;
-    if (made.kind === 'ingest') {
-      // The next one may be made while this one is read.
-      operation = { ...made, file: path.join(this.folder, `${number}.ndjson`) };
-      renameSync(made.file, operation.file);
-      this.files.set(number, operation);
-    }
+    const operation = this.operations.next(this.rows, []);
+    const { number } = operation;
+    if (operation.kind === 'ingest') this.files.set(number, operation);
     if (operation.kind === 'backup') return this.backUp(node, operation.out);
     const { path: directory } = node.directory;
     const outcome = await this.outcome(() =>

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { HOUR, TOKENS } from '../../bench/crash/operations.js';
+import { HOUR, TOKENS } from '../crash/operations.js';
 import type { NodeProcess } from '../support/cluster.js';
 import { LADDER_TOKEN } from './reference.js';
 

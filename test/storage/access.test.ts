@@ -6,13 +6,14 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createConnection, type Socket } from 'node:net';
+import { createConnection, createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { openForServer, withStore } from '../../storage/access.js';
 import { packFrame } from '../../storage/bundle.js';
 import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/control.js';
+import { makePrivate } from '../../storage/data-directory.js';
 import { InputError, LossError, StoreBusyError } from '../../storage/errors.js';
 import { fathom, fathomProcess } from '../support/cli.js';
 import { Script } from '../support/processes.js';
@@ -317,11 +318,28 @@ describe('The control socket', () => {
     idle.destroy();
     await store.close();
   });
+
+  it('has no server behind it if that ends just when a command connects', async () => {
+    mkdirSync(directory.path, { recursive: true });
+    const server = createServer();
+    await new Promise<void>((resolve) =>
+      server.listen(path.join(directory.path, SOCKET_FILE), resolve),
+    );
+    const connecting = connectToServer(directory.path);
+    // The system connects at once, and Node hears of it with the next turn of the event loop.
+    for (let i = 0; i < 10; i++) await Promise.resolve();
+    server.close();
+    expect(await connecting).toBeNull();
+  });
 });
 
 describe('A store that a command made', () => {
   const directory = new DataDirectory('made-by-a-command');
   afterAll(() => directory.remove());
+
+  it('is in use while its directory goes', async () => {
+    await expect(makePrivate(path.join(directory.path, 'gone'))).rejects.toThrow(StoreBusyError);
+  });
 
   it('is gone if nothing was put into it, and stays if another command did', async () => {
     const data = path.join(directory.path, 'made', 'data');

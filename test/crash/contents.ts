@@ -1,10 +1,19 @@
 /** What a store holds, by the names of its rows, and how that differs from what it should. */
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
-import { type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
+import { type Market, type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
+import type { SnapshotRun } from '../../compute/segment/run.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { SegmentGoneError } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
-import { depthRow, HOUR, type Operation, type Rows, TOKENS } from './operations.js';
+import {
+  depthRow,
+  HOUR,
+  MERGED,
+  mergedRow,
+  type Operation,
+  type Rows,
+  TOKENS,
+} from './operations.js';
 
 /** A row whose parts are of several files. */
 const MIXED = NaN;
@@ -40,7 +49,8 @@ export async function contentsOf(store: Store): Promise<Map<string, number>> {
   volumes.hour.forEach((hour, i) =>
     rows.set(`volume ${volumes.addresses[volumes.token[i]]} ${hour}`, volumes.organicVolumeUsd[i]),
   );
-  for (const { id, revokedAtS } of await store.listKeys()) {
+  for (const { id, name, revokedAtS } of await store.listKeys()) {
+    if (name !== null) rows.set(`key ${name}`, 1);
     if (revokedAtS !== null) rows.set(`revoked ${id}`, 1);
   }
   return rows;
@@ -53,7 +63,12 @@ async function addDepth(rows: Map<string, number>, store: Store, tokenId: number
       const directory = await store['directories'].get(tokenId);
       const refs = TIERS.flatMap((tier) => directory[tier]);
       const blocks = await store.depth.readSegments(refs.map(({ segmentId }) => segmentId));
+      const markets = store.depth.markets(tokenId);
       for (const run of blocks.map(decodeSegment)) {
+        if (address === MERGED) {
+          addMarkets(rows, run, markets);
+          continue;
+        }
         run.t.forEach((t, row) => {
           let number = run.priceUsd[row];
           for (let c = run.cellOffsets[row]; c < run.cellOffsets[row + 1]; c++) {
@@ -69,6 +84,21 @@ async function addDepth(rows: Map<string, number>, store: Store, tokenId: number
       if (!(error instanceof SegmentGoneError)) throw error;
     }
   }
+}
+
+/** Each market of each snapshot: merges bring one at a time. */
+function addMarkets(rows: Map<string, number>, run: SnapshotRun, markets: readonly Market[]): void {
+  run.t.forEach((t, row) => {
+    const ofSnapshot = new Map<string, number>();
+    for (let c = run.cellOffsets[row]; c < run.cellOffsets[row + 1]; c++) {
+      const name = mergedRow(t, markets[run.market[c]].address ?? '');
+      const number = run.supportCents[c];
+      const isSame =
+        run.resistanceCents[c] === number && (ofSnapshot.get(name) ?? number) === number;
+      ofSnapshot.set(name, isSame ? number : MIXED);
+    }
+    for (const [name, number] of ofSnapshot) rows.set(name, rows.has(name) ? MIXED : number);
+  });
 }
 
 async function addHolders(rows: Map<string, number>, store: Store, address: string) {

@@ -1,55 +1,85 @@
 /** What is done to a store before its process is killed: files of every dataset, and what commands do besides. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Tier } from '../../compute/market.js';
-import type { ComputePool } from '../../compute/pool.js';
-import { backupStore } from '../../storage/backup.js';
-import { pruneDepth, shrinkStore } from '../../storage/delete.js';
 import { type Dataset, DATASETS } from '../../storage/ingest/datasets.js';
-import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
 import { wallMs } from '../../storage/wall-clock.js';
-import { botAddress } from '../data/bots.js';
+import { botAddress } from '../../bench/data/bots.js';
 
 /** By the name of a stored row, the number of the file that brought it. */
 export type Rows = ReadonlyMap<string, number>;
 
 /** `null` in `brings`: the row is gone. */
 export type Operation = { number: number; brings: ReadonlyMap<string, number | null> } & (
-  | { kind: 'ingest'; dataset: Dataset; file: string }
+  | { kind: 'ingest'; dataset: Dataset; file: string; merge?: boolean }
   | { kind: 'prune'; token: string; beforeS: number; shrinks: boolean }
   | { kind: 'revoke'; id: string }
   | { kind: 'backup'; out: string }
+  | { kind: 'create'; name: string }
+  | { kind: 'delete'; token: string; market: string }
+  | { kind: 'check' }
 );
 
 /** The hour that has begun: of data that is older, retention and boards leave out much. */
 export const HOUR = Math.floor(wallMs() / 3_600_000);
 const HOUR_S = 3600;
 export const TOKENS = Array.from({ length: 4 }, (_, i) => botAddress(i));
+/** A token whose markets are merged into its snapshots, one at a time. */
+export const MERGED = botAddress(4);
 /** Times of a token's snapshots, a minute apart. */
-const SLOTS = 400;
+export const SLOTS = 400;
 const MOST_SNAPSHOTS = 40;
 /** Enough that DuckDB writes out rows ahead of their commit. */
 const MANY_SNAPSHOTS = 300;
+const LARGE_SHARE = 0.06;
 const CELLS = 24;
 const MANY_CELLS = 160;
 
 const tokenOf = (i: number): string => TOKENS[i];
-const timeOf = (slot: number): number => HOUR * HOUR_S - 60 * (SLOTS - slot);
+export const timeOf = (slot: number): number => HOUR * HOUR_S - 60 * (SLOTS - slot);
 export const depthRow = (token: string, t: number, tier: Tier = 'raw'): string =>
   `depth ${token} ${t}${tier === 'raw' ? '' : ` ${tier}`}`;
+
+/** Where the files' pools trade. */
+export const MARKET_SOURCE = 'Orca';
+export const MARKET = {
+  ...{ source: MARKET_SOURCE, exchange_type: 'DEX', type: 'onchain_pool', pair: null },
+} as const;
+export const mergedRow = (t: number, market: string): string => `merged ${t} ${market}`;
+
+/** Whether a row is depth of a token, of any tier, before a time. */
+export function isDepthBefore(name: string, token: string, beforeS: number): boolean {
+  const [kind, of, t] = name.split(' ');
+  return kind === 'depth' && of === token && Number(t) < beforeS;
+}
 
 /** Makes operations of a repeatable order. */
 export class Operations {
   private last = 0;
+  private files: string[] = [];
 
   constructor(
     private readonly folder: string,
     private readonly random: () => number,
   ) {}
 
+  /** Has a file removed with those of the operations. */
+  removeLater(file: string): void {
+    this.files.push(file);
+  }
+
+  nextNumber(): number {
+    return ++this.last;
+  }
+
+  /** Removes the files of the operations so far. */
+  removeFiles(): void {
+    for (const file of this.files.splice(0)) rmSync(file, { force: true });
+  }
+
   /** @param liveKeys ids of keys that can be revoked */
   next(rows: Rows, liveKeys: readonly string[]): Operation {
-    const number = ++this.last;
+    const number = this.nextNumber();
     const share = this.random();
     const pruned = tokenOf(this.below(TOKENS.length));
     const isStored = [...rows.keys()].some((name) => name.startsWith(`depth ${pruned} `));
@@ -72,37 +102,47 @@ export class Operations {
 
   private prune(number: number, rows: Rows, token: string): Operation {
     const beforeS = timeOf(this.below(SLOTS / 2));
-    const gone = [...rows.keys()].filter((name) => {
-      const [kind, of, t] = name.split(' ');
-      return kind === 'depth' && of === token && Number(t) < beforeS;
-    });
+    const gone = [...rows.keys()].filter((name) => isDepthBefore(name, token, beforeS));
     const brings = new Map(gone.map((name) => [name, null]));
     return { kind: 'prune', number, brings, token, beforeS, shrinks: this.random() < 0.3 };
   }
 
-  private ingest(number: number, dataset: Dataset): Operation {
-    const brings = new Map<string, number>();
-    const lines: string[] = [];
-    const rows = this.rowsOf(dataset, number);
-    for (const { name, row } of rows) {
-      brings.set(name, number);
-      lines.push(...[row].flat().map((one) => JSON.stringify(one)));
-    }
-    const file = path.join(this.folder, 'file.ndjson');
+  /**
+   * A file of a dataset.
+   * @param firstSlot where its snapshots begin at the earliest
+   */
+  ingest(number: number, dataset: Dataset, firstSlot = 0): Operation {
+    const rows =
+      dataset === 'snapshots' || dataset === 'cells'
+        ? this.depth(dataset, number, firstSlot)
+        : this.rowsOf(dataset, number);
+    return this.ingestOf(number, dataset, rows);
+  }
+
+  /** A file of given rows. */
+  ingestOf(
+    number: number,
+    dataset: Dataset,
+    rows: readonly { name: string; row: object | object[] }[],
+  ): Operation & { kind: 'ingest' } {
+    const brings = new Map(rows.map(({ name }) => [name, number]));
+    const lines = rows.flatMap(({ row }) => [row].flat().map((one) => JSON.stringify(one)));
+    const file = path.join(this.folder, `file-${number}.ndjson`);
     writeFileSync(file, `${lines.join('\n')}\n`);
+    this.files.push(file);
     return { kind: 'ingest', number, brings, dataset, file };
   }
 
-  private rowsOf(dataset: Dataset, n: number): { name: string; row: object | object[] }[] {
+  private rowsOf(
+    dataset: Exclude<Dataset, 'snapshots' | 'cells'>,
+    n: number,
+  ): { name: string; row: object | object[] }[] {
     const address = (): string => tokenOf(this.below(TOKENS.length));
     const some = (most: number, of: number): number[] => [
       ...new Set(Array.from({ length: 1 + this.below(most) }, () => this.below(of))),
     ];
     const chain = 'mainchain';
     switch (dataset) {
-      case 'snapshots':
-      case 'cells':
-        return this.depth(dataset, n);
       case 'tokens':
         return some(TOKENS.length, TOKENS.length).map((i) => ({
           name: `token ${tokenOf(i)}`,
@@ -164,14 +204,13 @@ export class Operations {
   }
 
   /** Snapshots whose price and every amount are the file's number. */
-  private depth(dataset: 'snapshots' | 'cells', n: number) {
-    const isLarge = this.random() < 0.1;
+  private depth(dataset: 'snapshots' | 'cells', n: number, firstSlot: number) {
+    const isLarge = firstSlot + MANY_SNAPSHOTS < SLOTS && this.random() < LARGE_SHARE;
     const address = tokenOf(this.below(TOKENS.length));
     const count = isLarge ? MANY_SNAPSHOTS : 1 + this.below(MOST_SNAPSHOTS);
-    const first = this.below(SLOTS - count);
+    const first = firstSlot + this.below(SLOTS - firstSlot - count);
     const bins = Array.from({ length: isLarge ? MANY_CELLS : CELLS }, (_, i) => i - 12);
     const head = { chain: 'mainchain', address, tier: 'raw', price_usd: n };
-    const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: null };
     return Array.from({ length: count }, (_, i) => {
       const t = timeOf(first + i);
       const amount = n / 100;
@@ -181,12 +220,12 @@ export class Operations {
               ...head,
               t,
               markets: [
-                { ...market, address: 'p', cells: bins.map((bin) => [bin, amount, amount]) },
+                { ...MARKET, address: 'p', cells: bins.map((bin) => [bin, amount, amount]) },
               ],
             }
           : bins.map((bin) => ({
               ...head,
-              ...market,
+              ...MARKET,
               ...{ t, market_address: 'p', bin, support_usd: amount, resistance_usd: amount },
             }));
       return { name: depthRow(address, t), row };
@@ -195,35 +234,5 @@ export class Operations {
 
   private below(end: number): number {
     return Math.floor(this.random() * end);
-  }
-}
-
-/** Does what the command of the same name does. Resolves when that would have reported success. */
-export async function perform(
-  operation: Operation,
-  directory: string,
-  pool: ComputePool,
-  useStore: UseStore,
-): Promise<void> {
-  switch (operation.kind) {
-    case 'ingest': {
-      const { dataset, file } = operation;
-      const request = { directory, dataset, files: [file], merge: false, pool, useStore };
-      for await (const report of ingestFiles(request)) void report;
-      return;
-    }
-    case 'prune': {
-      const { beforeS, token, shrinks } = operation;
-      const name = { chain: 'mainchain', address: token } as const;
-      const what = { directory, useStore, dryRun: false, beforeS, tier: null, token: name };
-      await pruneDepth(what);
-      if (shrinks) await shrinkStore(useStore);
-      return;
-    }
-    case 'revoke':
-      await useStore((store) => store.revokeKey(operation.id));
-      return;
-    case 'backup':
-      await backupStore({ directory, out: operation.out, useStore });
   }
 }

@@ -1,0 +1,255 @@
+/**
+ * Kills of one process at a time. Each begins with a store as the one before left it, does some operations whose
+ * success is acknowledged, and kills a process in the middle of another one; then what is stored is compared with
+ * what was acknowledged. The operation that was cut short has to be in as a whole or not at all.
+ */
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectToServer } from '../../storage/control.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
+import type { UseStore } from '../../storage/ingest/ingest.js';
+import { after, afterRetention, differences } from './contents.js';
+import { makeOlder } from './older.js';
+import { ONE_THREAD } from './one-thread.js';
+import type { Operation } from './operations.js';
+import { perform } from './perform.js';
+import { contentsAt, contentsOfCopy, type State, ViolationError } from './state.js';
+import { type DurableLog, durableLog, hurtTail } from './torn-log.js';
+import { COLLECTING, MAIN, Victim, VICTIM } from './victims.js';
+
+/** Which process is killed; the numbers are its share of the kills. */
+const PHASES = {
+  'the holder of the store': 0.4,
+  'fathom serve': 0.08,
+  'a command beside the holder': 0.1,
+  'a command alone': 0.22,
+  'a migration': 0.1,
+  retention: 0.1,
+} as const;
+type Phase = keyof typeof PHASES;
+/** A kill comes within this many times what the operation usually takes. */
+const LATEST_KILL = 1.3;
+const GUESS_MS = 200;
+const MOST_ACKNOWLEDGED = 4;
+const HURT_SHARE = 0.6;
+const SHOWN_DIFFERENCES = 5;
+
+/** Kills one process, and compares. @throws ViolationError */
+export async function killAlone(state: State): Promise<void> {
+  const kill = new Kill(state);
+  await kill.run();
+  await kill.compare();
+  state.operations.removeFiles();
+}
+
+class Kill {
+  private readonly phase: Phase;
+  private readonly directory: string;
+  private durable: DurableLog;
+  /** What was cut short. */
+  private pending: Operation | null = null;
+  /** Raw depth before this time was going, and may have gone in part. */
+  private retiringBeforeS: number | null = null;
+
+  constructor(private readonly state: State) {
+    this.phase = drawPhase(state.random);
+    this.directory = state.directory;
+    this.durable = durableLog(this.directory);
+  }
+
+  async run(): Promise<void> {
+    switch (this.phase) {
+      case 'the holder of the store':
+      case 'fathom serve':
+        await this.killHolder(false);
+        break;
+      case 'a command beside the holder':
+        await this.killHolder(true);
+        break;
+      case 'a command alone':
+        await this.commandKilled(this.nextOperation());
+        break;
+      case 'a migration':
+        await this.killMigration();
+        break;
+      case 'retention':
+        await this.killRetention();
+        break;
+    }
+    this.state.killed(`${this.phase}, alone`);
+    const { random } = this.state;
+    if (random() < HURT_SHARE && hurtTail(this.directory, this.durable, random) !== null) {
+      this.state.count('logs hurt');
+    }
+  }
+
+  /** @throws ViolationError */
+  async compare(): Promise<void> {
+    const { state, pending, retiringBeforeS } = this;
+    const { rows: found } = await contentsOfCopy(this.directory);
+    if (retiringBeforeS !== null) {
+      // As far as it came; that whatever it did stays, the next comparison shows.
+      const reached = afterRetention(state.rows, retiringBeforeS, found);
+      this.count(differences(reached, state.rows).length > 0);
+      state.rows = reached;
+    }
+    if (differences(state.rows, found).length === 0) {
+      if (pending !== null) this.count(false);
+      if (pending?.kind === 'backup') await this.compareBackup(pending.out);
+      return;
+    }
+    const wanted = pending === null ? state.rows : after(state.rows, pending);
+    const wrong = differences(wanted, found);
+    if (wrong.length === 0) {
+      this.count(true);
+      this.take(pending as Operation);
+      return;
+    }
+    const isPartial =
+      pending !== null && wrong.every((line) => pending.brings.has(line.split(':')[0]));
+    throw new ViolationError(
+      isPartial ? 'partial' : 'lost',
+      `${this.phase}: ${pending?.kind ?? 'nothing'} in work, ${wrongRows(wrong)}`,
+    );
+  }
+
+  /** Does operations through a process that holds the store, and kills it, or a command beside it first. */
+  private async killHolder(besideFirst: boolean): Promise<void> {
+    const { random } = this.state;
+    const holder = await this.holder();
+    this.durable = durableLog(this.directory);
+    const useStore: UseStore = async (body) => {
+      const store = await connectToServer(this.directory);
+      if (store === null) throw new Error('the process that held the store is gone');
+      return body(store).finally(() => store.close());
+    };
+    const acknowledged = Math.floor(random() * (MOST_ACKNOWLEDGED + 1));
+    for (let i = 0; i < acknowledged; i++) {
+      const operation = this.nextOperation();
+      const startMs = performance.now();
+      await perform(operation, this.directory, ONE_THREAD, useStore);
+      this.state.took(operation.kind, performance.now() - startMs);
+      await this.acknowledge(operation);
+    }
+    const operation = this.nextOperation();
+    if (besideFirst) {
+      await this.commandKilled(operation);
+      await sleep(random() * 50);
+      await holder.kill();
+      return;
+    }
+    this.pending = operation;
+    const performing = perform(operation, this.directory, ONE_THREAD, useStore).then(
+      () => true,
+      () => false,
+    );
+    await sleep(random() * LATEST_KILL * this.state.usual(operation.kind, 100));
+    await holder.kill();
+    if (await performing) await this.acknowledge(operation);
+  }
+
+  private async commandKilled(operation: Operation): Promise<void> {
+    this.pending = operation;
+    const file = path.join(this.state.folder, 'orders.json');
+    writeFileSync(file, JSON.stringify([{ ...operation, brings: undefined }]));
+    const command = Victim.start([COLLECTING, VICTIM, 'commands', this.directory, file]);
+    await command.line(/^begin /);
+    const done = command.sees(/^done /);
+    // The store may still be being closed then.
+    if (await this.cut('command', done)) await sleep(this.state.random() * 20);
+    await command.kill();
+    if (await done) await this.acknowledge(operation);
+    else if (command.has(/^failed /)) throw new ViolationError('refused', command.told());
+  }
+
+  private async killMigration(): Promise<void> {
+    await makeOlder(this.directory);
+    const holder = Victim.start([COLLECTING, VICTIM, 'hold', this.directory]);
+    await holder.line(/^opening$/);
+    await this.cut('migration', holder.sees(/^ready$/));
+    await holder.kill();
+    if (holder.has(/^failed /)) throw new ViolationError('refused', holder.told());
+  }
+
+  private async killRetention(): Promise<void> {
+    const beforeS = this.state.operations.retentionLimit();
+    this.retiringBeforeS = beforeS;
+    const words = [VICTIM, 'hold', this.directory, String(beforeS)];
+    const holder = Victim.start([COLLECTING, ...words]);
+    await holder.line(/^ready$/);
+    const done = holder.sees(/^retained$/);
+    await this.cut('retention', done);
+    await holder.kill();
+    if (!(await done)) return;
+    this.durable = durableLog(this.directory);
+    this.state.rows = afterRetention(this.state.rows, beforeS);
+    this.retiringBeforeS = null;
+  }
+
+  /** Waits for a random part of what a step usually takes. @returns whether it was done before */
+  private async cut(step: string, done: Promise<boolean>): Promise<boolean> {
+    const { state } = this;
+    const startMs = performance.now();
+    const latestMs = LATEST_KILL * state.usual(step, GUESS_MS);
+    const isDone = await Promise.race([done, sleep(state.random() * latestMs, false)]);
+    if (isDone) state.took(step, performance.now() - startMs);
+    else state.tookLonger(step, GUESS_MS);
+    return isDone;
+  }
+
+  private async holder(): Promise<Victim> {
+    const words =
+      this.phase === 'fathom serve'
+        ? [MAIN, 'serve', '--data', this.directory, '--port', '0', '--threads', '1']
+        : [VICTIM, 'hold', this.directory];
+    const holder = Victim.start([COLLECTING, ...words]);
+    if (!(await holder.sees(/^ready$|listening/))) {
+      throw new ViolationError('refused', `a start alone: ${holder.told()}`);
+    }
+    return holder;
+  }
+
+  private nextOperation(): Operation {
+    return this.state.operations.next(this.state.rows, this.state.keys);
+  }
+
+  private async acknowledge(operation: Operation): Promise<void> {
+    this.state.acknowledged++;
+    this.durable = durableLog(this.directory);
+    this.take(operation);
+    this.pending = null;
+    if (operation.kind === 'backup') await this.compareBackup(operation.out);
+  }
+
+  private take(operation: Operation): void {
+    const { state } = this;
+    state.rows = after(state.rows, operation);
+    if (operation.kind === 'revoke') state.keys = state.keys.filter((id) => id !== operation.id);
+  }
+
+  /** @throws ViolationError for what is wrong with a backup whose database has its name */
+  private async compareBackup(out: string): Promise<void> {
+    if (existsSync(path.join(out, DATABASE_FILE))) {
+      const wrong = differences(this.state.rows, (await contentsAt(out)).rows);
+      if (wrong.length > 0) throw new ViolationError('partial', `a backup: ${wrongRows(wrong)}`);
+    }
+    rmSync(out, { recursive: true, force: true });
+  }
+
+  private count(isWhole: boolean): void {
+    this.state.count(isWhole ? 'cut short, whole' : 'cut short, absent');
+  }
+}
+
+const wrongRows = (wrong: readonly string[]): string =>
+  `${wrong.length} rows are wrong: ${wrong.slice(0, SHOWN_DIFFERENCES).join('; ')}`;
+
+function drawPhase(random: () => number): Phase {
+  let share = random();
+  for (const [phase, own] of Object.entries(PHASES) as [Phase, number][]) {
+    share -= own;
+    if (share < 0) return phase;
+  }
+  return 'the holder of the store';
+}

@@ -1,0 +1,139 @@
+/** What `npm run test:crash` would say of a store that lost something. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { after, afterRetention, differences } from './contents.js';
+import { depthRow, HOUR, Operations, type Rows, TOKENS } from './operations.js';
+import { readCrashOptions } from './options.js';
+import { type Act, explain } from './history.js';
+import { durableLog, hurtTail } from './torn-log.js';
+import { seededRandom } from '../../bench/compare/random.js';
+import { BenchUsageError } from '../../bench/flags.js';
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-crash-test-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A file that brings rows of its number, from one time to another. */
+function act(number: number, names: string, begin: number, end: number): Act {
+  const brings = new Map(names.split(',').map((name) => [name, number]));
+  return { operation: { kind: 'check', number, brings }, begin, end };
+}
+
+const rowsOf = (rows: Record<string, number>): Rows => new Map(Object.entries(rows));
+
+describe('What rivals leave', () => {
+  it('is what was acknowledged, in any order of those that were at work together', () => {
+    const acts = [act(1, 'a,b', 0, 5), act(2, 'b,c', 3, 8)];
+    for (const b of [1, 2]) {
+      expect(explain(rowsOf({ d: 9 }), acts, rowsOf({ a: 1, b, c: 2, d: 9 })).faults).toEqual([]);
+    }
+    // What was there before, and what nobody brought, stays.
+    expect(explain(rowsOf({ d: 9 }), acts, rowsOf({ a: 1, b: 1, c: 2 })).faults).toHaveLength(1);
+    const stranger = explain(new Map(), acts, rowsOf({ a: 1, b: 1, c: 2, e: 7 }));
+    expect([stranger.faults.length, stranger.isPartial]).toEqual([1, false]);
+  });
+
+  it('is not what was acknowledged before another file that brought the same rows began', () => {
+    const acts = [act(1, 'a,b', 0, 2), act(2, 'b', 3, 8)];
+    expect(explain(new Map(), acts, rowsOf({ a: 1, b: 2 })).faults).toEqual([]);
+    expect(explain(new Map(), acts, rowsOf({ a: 1, b: 1 })).faults).toHaveLength(1);
+  });
+
+  it('holds a file that nobody acknowledged as a whole or not at all', () => {
+    const acts = [act(1, 'a,b', 0, Infinity), act(2, 'b', 3, 8)];
+    const whole = explain(new Map(), acts, rowsOf({ a: 1, b: 2 }));
+    expect([whole.faults, whole.whole, whole.absent]).toEqual([[], 1, 0]);
+    expect(explain(new Map(), acts, rowsOf({ b: 2 })).absent).toBe(1);
+    const partial = explain(new Map(), [act(1, 'a,b', 0, Infinity)], rowsOf({ a: 1 }));
+    expect([partial.faults.length, partial.isPartial]).toEqual([1, true]);
+  });
+
+  it('lacks no acknowledged file', () => {
+    const lost = explain(new Map(), [act(1, 'a,b', 0, 1), act(2, 'c', 2, 3)], rowsOf({ c: 2 }));
+    expect([lost.faults.length, lost.isPartial]).toEqual([2, false]);
+  });
+
+  it('has one order for all rows', () => {
+    const acts = [act(1, 'a,b', 0, 9), act(2, 'a,b', 0, 9)];
+    expect(explain(new Map(), acts, rowsOf({ a: 1, b: 1 })).faults).toEqual([]);
+    expect(explain(new Map(), acts, rowsOf({ a: 1, b: 2 })).faults).toEqual([
+      'no order of the operations leaves these rows',
+    ]);
+  });
+
+  it('lacks what was deleted, unless it came later', () => {
+    const [token] = TOKENS;
+    const [early, late] = [depthRow(token, 10), depthRow(token, 30)];
+    const base = rowsOf({ [early]: 5, [late]: 5 });
+    const operation = { kind: 'prune', number: 1, token, beforeS: 20, shrinks: false } as const;
+    const prune = { operation: { ...operation, brings: new Map() }, begin: 0, end: 2 };
+    expect(explain(base, [prune], rowsOf({ [late]: 5 })).faults).toEqual([]);
+    expect(explain(base, [prune], base).faults).toHaveLength(1);
+    expect(explain(base, [{ ...prune, end: Infinity }], base).faults).toEqual([]);
+    const again = rowsOf({ [early]: 2, [late]: 5 });
+    expect(explain(base, [prune, act(2, early, 1, 4)], again).faults).toEqual([]);
+  });
+});
+
+describe('The reference', () => {
+  it('tells a row that is missing, or of another file, from what was acknowledged', () => {
+    const operations = new Operations(folder, seededRandom(1));
+    const operation = operations.next(new Map(), []);
+    const rows = after(new Map(), operation);
+    expect(rows.size).toBeGreaterThan(0);
+    expect(differences(rows, new Map(rows))).toEqual([]);
+    const [name, number] = [...rows][0];
+    const lacking = new Map([...rows].slice(1));
+    expect(differences(rows, lacking)).toEqual([`${name}: expected ${number}, found none`]);
+    expect(differences(rows, new Map([...rows, [name, number + 1]]))).toHaveLength(1);
+  });
+
+  it('knows what retention makes of raw depth, and how far it came', () => {
+    const [token] = TOKENS;
+    const hourS = (HOUR - 3) * 3600;
+    const row = (minute: number, tier?: '15m' | '1h') => depthRow(token, hourS + 60 * minute, tier);
+    const raw = new Map([1, 15, 20, 31, 50].map((minute) => [row(minute), minute]));
+    const rows = new Map([...raw, [row(30, '15m'), 7]]);
+    const all = [
+      [row(50), 50],
+      [row(30, '15m'), 7],
+      [row(15, '15m'), 15],
+      [row(45, '15m'), 31],
+    ] as const;
+    expect(differences(new Map(all), afterRetention(rows, hourS + 50 * 60))).toEqual([]);
+    // Minute 16 is where it was stopped.
+    const some = new Map([...rows, [row(15, '15m'), 15] as const]);
+    some.delete(row(1));
+    some.delete(row(15));
+    expect(differences(some, afterRetention(rows, hourS + 50 * 60, some))).toEqual([]);
+    // With the last one of the hour goes what stands for it.
+    expect(afterRetention(rows, hourS + 3600).get(row(60, '1h'))).toBe(50);
+  });
+
+  it('lets only bytes be hurt that no acknowledgement is for', () => {
+    const log = path.join(folder, 'fathom.duckdb.wal');
+    writeFileSync(log, Buffer.alloc(1000, 7));
+    const durable = durableLog(folder);
+    expect(hurtTail(folder, durable, seededRandom(1))).toBeNull();
+    for (let seed = 0; seed < 8; seed++) {
+      writeFileSync(log, Buffer.alloc(3000, 7));
+      expect(hurtTail(folder, durable, seededRandom(seed))).not.toBeNull();
+      const hurt = readFileSync(log);
+      expect(hurt.equals(Buffer.alloc(3000, 7))).toBe(false);
+      expect(hurt.subarray(0, 1000).equals(Buffer.alloc(1000, 7))).toBe(true);
+    }
+    // A log that was begun anew.
+    writeFileSync(log, Buffer.alloc(3000, 8));
+    expect(hurtTail(folder, durable, seededRandom(1))).toBeNull();
+  });
+});
+
+describe('Its flags', () => {
+  it('are a number of kills, a seed and a time', () => {
+    const words = ['--kills', '7', '--seed', '9', '--minutes', '3'];
+    expect(readCrashOptions(words)).toEqual({ kills: 7, seed: 9, minutes: 3 });
+    expect(readCrashOptions([]).kills).toBe(100);
+    expect(() => readCrashOptions(['--kills', '0'])).toThrow(BenchUsageError);
+  });
+});

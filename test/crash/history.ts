@@ -1,0 +1,124 @@
+/** Whether what a store holds can come from operations that several processes did at once. */
+import { differences } from './contents.js';
+import { isDepthBefore, mergedRow, type Operation, type Rows } from './operations.js';
+
+/** An operation as it went. Times are of one clock; what was not acknowledged may come at any time from its begin. */
+export interface Act {
+  operation: Operation;
+  begin: number;
+  /** When it was acknowledged; Infinity: it was not. */
+  end: number;
+}
+
+export interface Explained {
+  /** What cannot be, in words. */
+  faults: string[];
+  /** Whether all faults are of operations that nobody acknowledged. */
+  isPartial: boolean;
+  /** Operations that were not acknowledged, and are there. */
+  whole: number;
+  absent: number;
+}
+
+/** What an operation makes of a row: a number, null where the row goes, undefined where it leaves it as it is. */
+function madeOf({ operation }: Act, name: string): number | null | undefined {
+  const brought = operation.brings.get(name);
+  if (brought !== undefined) return brought;
+  if (operation.kind === 'prune') {
+    return isDepthBefore(name, operation.token, operation.beforeS) ? null : undefined;
+  }
+  if (operation.kind === 'delete') {
+    const [kind, t] = name.split(' ');
+    const isOne = kind === 'merged' && name === mergedRow(Number(t), operation.market);
+    return isOne ? null : undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Compares what is found with what each order of the operations that is possible would leave: each is in as a whole
+ * or, unless it was acknowledged, not at all; one that was acknowledged before another began comes before it. No row
+ * is deleted by two of them.
+ */
+export function explain(base: Rows, acts: readonly Act[], found: Rows): Explained {
+  const names = new Set([...base.keys(), ...found.keys()]);
+  for (const { operation } of acts) for (const name of operation.brings.keys()) names.add(name);
+  const isIn = acts.map((act) => act.end !== Infinity || leftTrace(act, acts, base, found, names));
+  const ins = acts.filter((_, i) => isIn[i]);
+  const unacknowledged = acts.filter(({ end }) => end === Infinity).length;
+  const whole = ins.filter(({ end }) => end === Infinity).length;
+  const faults: string[] = [];
+  let isPartial = true;
+  /** Of two operations, the one that comes later. */
+  const later = new Map<Act, Set<Act>>(ins.map((act) => [act, new Set()]));
+  for (const first of ins) {
+    for (const second of ins) if (first.end < second.begin) later.get(first)?.add(second);
+  }
+  for (const name of names) {
+    const writers = ins.filter((act) => madeOf(act, name) !== undefined);
+    const value = found.get(name) ?? null;
+    if (writers.length === 0) {
+      if (Object.is(value, base.get(name) ?? null)) continue;
+      faults.push(...differences(only(base, name), only(found, name)));
+      isPartial = false;
+      continue;
+    }
+    const last = writers.find(
+      (act) => Object.is(madeOf(act, name), value) && !writers.some(({ begin }) => act.end < begin),
+    );
+    if (last !== undefined) {
+      for (const writer of writers) if (writer !== last) later.get(writer)?.add(last);
+      continue;
+    }
+    const told = writers.map((act) => `${act.operation.number} ${act.operation.kind}`).join(', ');
+    faults.push(
+      `${name}: found ${value ?? 'none'}, before it was ${base.get(name) ?? 'none'}, and written by ${told}`,
+    );
+    if (writers.some(({ end }) => end !== Infinity)) isPartial = false;
+  }
+  if (faults.length === 0 && !isOrder(later)) {
+    faults.push('no order of the operations leaves these rows');
+    isPartial = false;
+  }
+  return { faults, isPartial, whole, absent: unacknowledged - whole };
+}
+
+/** Whether something is there that only this operation can have done. */
+function leftTrace(
+  act: Act,
+  acts: readonly Act[],
+  base: Rows,
+  found: Rows,
+  names: ReadonlySet<string>,
+): boolean {
+  for (const name of names) {
+    const made = madeOf(act, name);
+    if (made === undefined) continue;
+    if (made !== null) {
+      if (found.get(name) === made && base.get(name) !== made) return true;
+      continue;
+    }
+    if (found.has(name)) continue;
+    const wasThere = acts.some(
+      ({ end, operation }) => end !== Infinity && operation.brings.has(name),
+    );
+    if (base.has(name) || wasThere) return true;
+  }
+  return false;
+}
+
+/** Whether no operation comes, by way of others, later than itself. */
+function isOrder(later: ReadonlyMap<Act, ReadonlySet<Act>>): boolean {
+  const left = new Map(Array.from(later, ([act, those]) => [act, new Set(those)]));
+  for (;;) {
+    const last = [...left].find(([, those]) => those.size === 0);
+    if (last === undefined) return left.size === 0;
+    left.delete(last[0]);
+    for (const those of left.values()) those.delete(last[0]);
+  }
+}
+
+function only(rows: Rows, name: string): Rows {
+  const value = rows.get(name);
+  return value === undefined ? new Map() : new Map([[name, value]]);
+}

@@ -1,0 +1,32 @@
+/** Looks at the system's locks from outside: nothing is opened, so nothing is disturbed. */
+import { readFileSync, statSync } from 'node:fs';
+
+/**
+ * Whether the process keeps all others from locking the file; null where this system does not tell, or there is
+ * no file.
+ */
+export function holdsLock(pid: number, file: string): boolean | null {
+  const inode = statSync(file, { throwIfNoEntry: false })?.ino;
+  if (inode === undefined) return null;
+  let table: string;
+  try {
+    table = readFileSync('/proc/locks', 'latin1');
+  } catch {
+    return null;
+  }
+  // `7: POSIX  ADVISORY  WRITE 4711 fe:00:2335147 0 EOF`; one that waits has `->` before its kind.
+  return table.split('\n').some((line) => {
+    const [, kind, , access, owner, place, from, to] = line.split(/\s+/);
+    const isOfFile = place?.split(':').at(-1) === String(inode) && Number(owner) === pid;
+    return kind === 'POSIX' && access === 'WRITE' && isOfFile && from === '0' && to === 'EOF';
+  });
+}
+
+/** The system's list may lack a line while others come and go. */
+const LOOKS = 5;
+
+/** Whether another process than this one could lock the file. */
+export function isLockFree(pid: number, file: string): boolean {
+  for (let look = 0; look < LOOKS; look++) if (holdsLock(pid, file) !== false) return false;
+  return true;
+}

@@ -1,0 +1,19 @@
+/** Stores of an earlier version. */
+import path from 'node:path';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
+import { Database } from '../../storage/duckdb/database.js';
+import { SCHEMA_VERSION } from '../../storage/migrations.js';
+import { openStore } from '../../bench/store.js';
+
+/** Takes a store, which nobody has open, back to the schema before this build's. */
+export async function makeOlder(directory: string): Promise<void> {
+  // Takes over the log.
+  await (await openStore(directory)).close();
+  const options = { memoryLimitMiB: 128, threads: 1 };
+  const database = await Database.openFile(path.join(directory, DATABASE_FILE), options);
+  await database.run('DROP TABLE IF EXISTS other_usage');
+  await database.run('DROP TABLE IF EXISTS other_usage_days');
+  await database.run("DELETE FROM meta WHERE key = 'schema_version'");
+  await database.run(`INSERT INTO meta VALUES ('schema_version', '${SCHEMA_VERSION - 1}')`);
+  await database.close();
+}

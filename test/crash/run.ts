@@ -1,0 +1,89 @@
+/** Kills of one process at a time and rounds of rivals, until enough were killed or one violation is found. */
+import { renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { seededRandom } from '../../bench/compare/random.js';
+import { temporaryFolder } from '../../bench/folder.js';
+import { openStore } from '../../bench/store.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
+import { killAlone } from './alone.js';
+import { holdsLock } from './locks.js';
+import { Operations } from './operations.js';
+import type { CrashOptions } from './options.js';
+import { KEY } from './perform.js';
+import { rivalRound } from './rivals.js';
+import { State, type Violation, ViolationError } from './state.js';
+
+const KEYS = 40;
+/** Of the rounds, those of rivals; each has some ten kills, the others one. */
+const RIVALS_SHARE = 0.3;
+const SAY_EVERY_KILLS = 100;
+const MINUTE_MS = 60_000;
+
+export interface Outcome {
+  kills: number;
+  acknowledged: number;
+  violation: Violation | null;
+}
+
+/**
+ * @param say takes lines of progress and the summary
+ * @throws Error for a fault of the harness
+ */
+export async function runKills(
+  { kills, seed, minutes }: CrashOptions,
+  say: (line: string) => void,
+): Promise<Outcome> {
+  const folder = temporaryFolder('fathom-crash-');
+  const random = seededRandom(seed);
+  const state = new State(folder.path, new Operations(folder.path, random), random);
+  const startMs = performance.now();
+  const told = (): string => {
+    const seconds = (performance.now() - startMs) / 1000;
+    const rate = (state.kills / seconds).toFixed(1);
+    return `${state.kills} kills in ${seconds.toFixed(0)} s (${rate}/s), ${state.acknowledged} acknowledged, seed ${seed}`;
+  };
+  let violation: Violation | null = null;
+  let round = 0;
+  try {
+    await prepare(state, say);
+    for (let next = SAY_EVERY_KILLS; state.kills < kills; round++) {
+      if (performance.now() - startMs >= minutes * MINUTE_MS) break;
+      if (random() < RIVALS_SHARE) await rivalRound(state, round);
+      else await killAlone(state);
+      if (state.kills < next) continue;
+      say(told());
+      next = (Math.floor(state.kills / SAY_EVERY_KILLS) + 1) * SAY_EVERY_KILLS;
+    }
+    await folder.remove();
+  } catch (error) {
+    const kept = `${folder.path}-kept`;
+    renameSync(folder.path, kept);
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    writeFileSync(path.join(kept, 'violation.txt'), `${told()}\nround ${round}\n${text}\n`);
+    say(`round ${round}, after ${told()}; kept in ${kept}: ${text}`);
+    if (!(error instanceof ViolationError)) throw error;
+    violation = error.kind;
+  }
+  for (const [what, count] of [...state.counts].sort()) say(`  ${what}: ${count}`);
+  say(told());
+  say(summaryOf(state, violation));
+  return { kills: state.kills, acknowledged: state.acknowledged, violation };
+}
+
+function summaryOf(state: State, violation: Violation | null): string {
+  const found = (kind: Violation): number => (kind === violation ? 1 : 0);
+  return `${state.kills} kills, ${state.acknowledged} files acknowledged, ${found('lost')} lost, ${found('partial')} partial, ${found('refused')} refused, ${found('unlocked')} unlocked`;
+}
+
+async function prepare(state: State, say: (line: string) => void): Promise<void> {
+  const store = await openStore(state.directory);
+  for (let i = 0; i < KEYS; i++) {
+    state.keys.push((await store.createKey({ ...KEY, name: null })).id);
+  }
+  if (holdsLock(process.pid, path.join(state.directory, DATABASE_FILE)) !== true) {
+    say(
+      'this system does not list locks in /proc/locks: whether a server holds its store is not seen',
+    );
+  }
+  await store.close();
+}

@@ -1,0 +1,115 @@
+/** What kills share: the store under test, what it should hold, and what has been counted. */
+import { cpSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { CheckCursor } from '../../storage/contract.js';
+import { openStore } from '../../bench/store.js';
+import { contentsOf } from './contents.js';
+import type { Operations, Rows } from './operations.js';
+
+/** Kinds of violations, as the summary names them. */
+export type Violation = 'lost' | 'partial' | 'refused' | 'unlocked';
+
+/** What must not happen, with what is known of it. */
+export class ViolationError extends Error {
+  constructor(
+    readonly kind: Violation,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export class State {
+  rows: Rows = new Map();
+  /** Ids of keys that work. */
+  keys: string[] = [];
+  kills = 0;
+  acknowledged = 0;
+  stops = 0;
+  /** What each kind of step usually takes. */
+  private readonly usualMs = new Map<string, number>();
+  private readonly counted = new Map<string, number>();
+
+  constructor(
+    /** Everything of a run lies in it. */
+    readonly folder: string,
+    readonly operations: Operations,
+    readonly random: () => number,
+  ) {}
+
+  /** The store that one kill after another goes on with. */
+  get directory(): string {
+    return path.join(this.folder, 'data');
+  }
+
+  /** A process was killed. */
+  killed(kind: string): void {
+    this.kills++;
+    this.count(kind);
+  }
+
+  count(what: string): void {
+    this.counted.set(what, (this.counted.get(what) ?? 0) + 1);
+  }
+
+  get counts(): ReadonlyMap<string, number> {
+    return this.counted;
+  }
+
+  usual(step: string, guessMs: number): number {
+    return this.usualMs.get(step) ?? guessMs;
+  }
+
+  /** A step has taken so long. */
+  took(step: string, ms: number): void {
+    this.usualMs.set(step, (this.usual(step, ms) + ms) / 2);
+  }
+
+  /** A step was cut short by its kill: it may take longer than was thought. */
+  tookLonger(step: string, guessMs: number): void {
+    this.usualMs.set(step, this.usual(step, guessMs) * 1.1);
+  }
+}
+
+export interface Contents {
+  rows: Map<string, number>;
+  keys: string[];
+}
+
+/**
+ * What a store holds that nobody has open. It is read from a copy, so that the next process mends the log again.
+ * @throws ViolationError if it cannot be read, or `fathom check` would find something
+ */
+export async function contentsOfCopy(directory: string): Promise<Contents> {
+  const copy = `${directory}-copy`;
+  rmSync(copy, { recursive: true, force: true });
+  // A socket, and a second name of the database that a copy would not be.
+  const isFile = (name: string): boolean => !/\.(sock|lock)$/.test(name);
+  cpSync(directory, copy, { recursive: true, filter: isFile });
+  const contents = await contentsAt(copy);
+  rmSync(copy, { recursive: true });
+  return contents;
+}
+
+/** @throws ViolationError if it cannot be read, or `fathom check` would find something */
+export async function contentsAt(directory: string): Promise<Contents> {
+  try {
+    const store = await openStore(directory);
+    try {
+      const rows = await contentsOf(store);
+      const keys = (await store.listKeys()).flatMap(({ id, revokedAtS }) =>
+        revokedAtS === null ? id : [],
+      );
+      for (let cursor: CheckCursor | null = null; ;) {
+        const { damages, next } = await store.checkStep(cursor);
+        if (damages.length > 0) throw new Error(`damaged: ${JSON.stringify(damages.slice(0, 5))}`);
+        if (next === null) return { rows, keys };
+        cursor = next;
+      }
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    throw new ViolationError('lost', `the store cannot be read: ${String(error)}`);
+  }
+}
