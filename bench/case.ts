@@ -52,3 +52,16 @@ export interface Counter {
 export function percentile(sorted: Float64Array, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
 }
+
+/** Cases of a group; `close` gives back what they hold. */
+export interface LoadedGroup {
+  cases: BenchCase[];
+  /** Parts of the group that this build lacks, or fails at. */
+  failures?: PartFailure[];
+  close: () => Promise<void>;
+}
+
+export interface PartFailure {
+  part: string;
+  reason: string;
+}

@@ -2,21 +2,8 @@
  * The groups of cases that run in the bench's own process, each loaded on its own: an older build that lacks what
  * one of them measures still runs the others.
  */
-import type { BenchCase } from './case.js';
+import type { BenchCase, LoadedGroup, PartFailure } from './case.js';
 import type { PageShape } from './data/pages.js';
-
-/** Cases of a group; `close` gives back what they hold. */
-export interface LoadedGroup {
-  cases: BenchCase[];
-  /** Parts of the group that this build lacks, or fails at. */
-  failures?: PartFailure[];
-  close: () => Promise<void>;
-}
-
-export interface PartFailure {
-  part: string;
-  reason: string;
-}
 
 const pages = () => import('./data/pages.js');
 const pure = (cases: BenchCase[]): LoadedGroup => ({ cases, close: () => Promise.resolve() });

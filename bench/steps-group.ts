@@ -1,10 +1,10 @@
 /** The group of steps with the stores and the pool that it works on. */
 import path from 'node:path';
 import { startPool } from '../compute/pool.js';
+import type { LoadedGroup } from './case.js';
 import { stepCases } from './cases/steps.js';
 import { PAGE_A } from './data/pages.js';
 import { temporaryFolder } from './folder.js';
-import type { LoadedGroup } from './groups.js';
 import { fillStore, openStore } from './store.js';
 
 /** @param tokens of the large store; the small one holds one of them */

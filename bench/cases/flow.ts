@@ -8,10 +8,9 @@ import { DcaOrdersByToken } from '../../server/orders/orders-by-token.js';
 import { PressureBoard, PressureRows } from '../../server/orders/pressure-board.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';
 import { Turns } from '../../storage/turns.js';
-import { benchCase, type BenchCase, type Extra } from '../case.js';
+import { benchCase, type BenchCase, type Extra, type LoadedGroup } from '../case.js';
 import { benchOrders, benchState, FLOW_NOW_S, FLOW_ORDERS, FLOW_TOKENS } from '../data/orders.js';
 import { digestOf } from '../digest.js';
-import type { LoadedGroup } from '../groups.js';
 
 /** Far enough that a board is too old. */
 const CLOCK_STEP_S = 60;

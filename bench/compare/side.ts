@@ -1,6 +1,6 @@
 /** One of the two builds: a process that loads groups and takes turns as it is told to. */
-import { percentile, type BenchCase } from '../case.js';
-import { loadGroup, type LoadedGroup, type LoadedGroupName } from '../groups.js';
+import { percentile, type BenchCase, type LoadedGroup } from '../case.js';
+import { loadGroup, type LoadedGroupName } from '../groups.js';
 import type { Counters, LoadedCase, SideFailure, SideReply, SideRequest } from './protocol.js';
 
 const WARMUPS = 5;

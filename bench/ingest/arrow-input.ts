@@ -21,7 +21,7 @@ import {
 } from 'apache-arrow';
 import { PAGE_A, benchAddress, tokenHistory } from '../data/pages.js';
 import type { TokenHistory } from '../data/pages.js';
-import type { Pages, Written } from './inputs.js';
+import type { Pages, Written } from './written.js';
 
 type TextForm = 'plain' | 'dictionary';
 

@@ -11,7 +11,7 @@ import {
   tokenHistory,
   type TokenHistory,
 } from '../data/pages.js';
-import type { Pages, Written } from './inputs.js';
+import type { Pages, Written } from './written.js';
 
 /** Books that differ; a file repeats them under other times and addresses. */
 const BOOKS = 64;

@@ -1,10 +1,10 @@
 /** Holders and orders as NDJSON, and what of them a store holds. */
-import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
-import { USDC_MINT } from '../../demo/tokens.js';
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import { HOURS_IN_SIGHT, hourOf } from '../../compute/lp/hours.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { HOUR_S } from '../../compute/time.js';
+import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
+import { USDC_MINT } from '../../demo/tokens.js';
 import type { FlatDataset } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { asOfS } from '../cases/http.js';
@@ -12,7 +12,7 @@ import { BOT_CELLS, botAddress, botPool, botSnapshotLine, botTokenLine } from '.
 import { benchOrders } from '../data/orders.js';
 import { BENCH_SEED, benchAddress, PAGE_A, START_S } from '../data/pages.js';
 import { TextFile } from './depth-lines.js';
-import type { Contents, Written } from './inputs.js';
+import type { Contents, Written } from './written.js';
 
 /** Owners of one snapshot; every day's has the same ones with other balances. */
 const OWNERS = 5_000;

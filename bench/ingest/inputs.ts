@@ -16,6 +16,7 @@ import {
   tokenLines,
 } from './flat-lines.js';
 import { parquetOfCells, parquetOfLines } from './parquet-input.js';
+import type { Contents, Pages, Written } from './written.js';
 
 export const INPUT_NAMES = [
   'cells.parquet',
@@ -38,13 +39,6 @@ export const INPUT_NAMES = [
 ] as const;
 export type InputName = (typeof INPUT_NAMES)[number];
 
-/** What of a store is counted after the command. */
-export interface Contents {
-  tokens: number;
-  /** Cells, holders' rows, or rows of a flat dataset. */
-  items: number;
-}
-
 export interface Input {
   name: InputName;
   dataset: string;
@@ -53,14 +47,6 @@ export interface Input {
   /** 0 where the dataset has none. */
   cells: number;
   expected: Contents;
-}
-
-/** What a generator has written. */
-export interface Written {
-  rows: number;
-  cells: number;
-  tokens: number;
-  items: number;
 }
 
 /** Text formats take this share of the cells: ten times the bytes a cell. */
@@ -128,12 +114,6 @@ export async function contentsOf(store: Store, { dataset }: Input): Promise<Cont
   if (dataset === 'holders') return countHolders(store);
   const flat = FLAT_DATASETS.find((one) => one === dataset);
   return { tokens, items: flat === undefined ? cells : await countRows(store, flat) };
-}
-
-/** How many tokens' pages, and how long ones, hold about so many cells. */
-export interface Pages {
-  tokens: number;
-  snapshots: number;
 }
 
 function pagesOf(cells: number): Pages {

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { Database } from '../../storage/duckdb/database.js';
 import { linesOfCells } from './depth-lines.js';
-import type { Pages, Written } from './inputs.js';
+import type { Pages, Written } from './written.js';
 
 const MEMORY_MIB = 2048;
 

@@ -1,9 +1,8 @@
 /**
- * What the server asks of an HTTP engine, and which one it gets. An engine speaks HTTP/1.1 on a port, hands
+ * What the server asks of an HTTP engine. An engine speaks HTTP/1.1 on a port, hands
  * over one request of a connection at a time, and tells how much of a reply the kernel has taken. A client
  * that sends a request while an earlier one of its connection is in work is cut.
  */
-import type { Log } from '../log.js';
 import type { ConnectionLimit } from './connection-limit.js';
 import { ApiError, type Headers } from './errors.js';
 
@@ -83,26 +82,6 @@ const MAX_REQUEST_HEAD_BYTES = 16 * 1024;
 /** uWebSockets.js reads the variable itself, once, when it is loaded. */
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_REQUEST_HEAD_BYTES);
 export const requestHeadBytes = () => Number(process.env.UWS_HTTP_MAX_HEADERS_SIZE);
-
-/** Loads an engine; where uWebSockets.js does not load, Node's own takes its place. */
-export async function loadEngine(name: EngineName, log: Log): Promise<HttpEngine> {
-  if (name === 'uws') {
-    try {
-      return (await import('./uws.js')).uwsEngine;
-    } catch (error) {
-      log.warn("uWebSockets.js does not load here: Node's own HTTP takes its place", {
-        node: process.version,
-        platform: `${process.platform}-${process.arch}`,
-        cause: lastLine(error),
-      });
-    }
-  }
-  return (await import('./node-http.js')).nodeEngine;
-}
-
-function lastLine(error: unknown): string {
-  return String(error).trimEnd().split('\n').at(-1) ?? '';
-}
 
 /** For what is no request: the connection ends with it. */
 export const badRequest = (message: string) => new ApiError(400, 'bad_request', message);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ENGINE_NAMES, type EngineName, loadEngine } from '../../server/http/engine.js';
+import { ENGINE_NAMES, type EngineName } from '../../server/http/engine.js';
+import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { StoreUnavailableError } from '../../storage/errors.js';

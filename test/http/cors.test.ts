@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RATE_BUCKETS } from '../../server/api/endpoint.js';
 import { RESPONSE_HEADER_NAMES } from '../../server/api/openapi.js';
 import { withCors } from '../../server/http/cors.js';
-import { loadEngine } from '../../server/http/engine.js';
+import { loadEngine } from '../../server/http/load-engine.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';

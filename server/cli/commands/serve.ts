@@ -18,7 +18,7 @@ import { liveHandlers } from '../../endpoints.js';
 import { HolderFlows } from '../../holders/holder-flows.js';
 import { httpLimits } from '../../http/server.js';
 import { Limiter } from '../../limits/limiter.js';
-import { loadEngine } from '../../http/engine.js';
+import { loadEngine } from '../../http/load-engine.js';
 import { warnOfFault } from '../../http/self-check.js';
 import { createLog, type Log } from '../../log.js';
 import { THREAD_HEAPS } from '../../memory.js';
