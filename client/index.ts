@@ -17,7 +17,7 @@ import {
   type ReplayParameters,
 } from './replay.js';
 
-export type { components, operations, paths } from './api.js';
+export type { components, operations, paths } from './generated/api.js';
 export type { Cell, Snapshot } from './cells.js';
 export { FathomError, type WaitKind } from './errors.js';
 export type { ClientOptions, RequestOptions, Wait } from './http.js';

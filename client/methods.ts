@@ -1,5 +1,5 @@
 /** One method an operation of the API, with the names and types of its OpenAPI description. */
-import { OPERATIONS, type operations } from './api.js';
+import { OPERATIONS, type operations } from './generated/api.js';
 import { FathomError } from './errors.js';
 import type { Http, RequestOptions } from './http.js';
 

@@ -1,6 +1,6 @@
 /** Depth history, page by page: pages are fetched side by side and come in order. */
 import type { Table } from 'apache-arrow';
-import { OPERATIONS } from './api.js';
+import { OPERATIONS } from './generated/api.js';
 import { FathomError } from './errors.js';
 import type { Http, Reply, RequestOptions } from './http.js';
 import { type Parameters, pathWith, type Result } from './methods.js';

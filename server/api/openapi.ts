@@ -11,7 +11,7 @@ import {
   PLAIN_ERROR,
   type ErrorCode,
 } from './errors.js';
-import { EXAMPLES, EXAMPLES_OF } from './examples.js';
+import { EXAMPLES, EXAMPLES_OF } from './generated/examples.js';
 import { takeNamedSchemas } from './named-schemas.js';
 import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';

@@ -1,11 +1,11 @@
-/** `npm run client-types`: writes client/api.ts, the types of the API, from its OpenAPI description. */
+/** `npm run client-types`: writes client/generated/api.ts, the types of the API, from its OpenAPI description. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
 import prettier from 'prettier';
 import { root } from './prepare.mjs';
 
-const FILE = path.join(root, 'client/api.ts');
+const FILE = path.join(root, 'client/generated/api.ts');
 
 /** The file's text. @param description as `/openapi.json` has it */
 export async function clientTypes(description) {

@@ -1,11 +1,11 @@
 /**
  * The examples of the API's description: what a demo market answers. `npm run api-examples` has this file
- * write server/api/examples.ts anew.
+ * write server/api/generated/examples.ts anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import prettier from 'prettier';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EXAMPLES, EXAMPLES_OF } from '../../server/api/examples.js';
+import { EXAMPLES, EXAMPLES_OF } from '../../server/api/generated/examples.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import type { ENDPOINTS } from '../../server/endpoints.js';
 import { cleanUp, newKey, serveHere, withStoreOf } from '../support/cli.js';
@@ -13,7 +13,7 @@ import { checkedFetch, description, type Json } from '../support/conformance.js'
 import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
 
-const FILE = 'server/api/examples.ts';
+const FILE = 'server/api/generated/examples.ts';
 /** Longer lists are cut. */
 const MOST_ITEMS = 3;
 

@@ -57,7 +57,7 @@ describe('types', () => {
       clientTypes: (description: object) => Promise<string>;
     };
     const types = await clientTypes(describeApi(Object.values(ENDPOINTS)));
-    expect(readFileSync('client/api.ts', 'utf8')).toBe(types);
+    expect(readFileSync('client/generated/api.ts', 'utf8')).toBe(types);
   });
 });
 
