@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';
 import { builtPath } from './built.js';
+import { type Outcome, valueOf } from './outcome.js';
 import { DeadlineError, withDeadline } from './running-time.js';
 import {
   type Client,
@@ -18,7 +19,8 @@ import type * as worker from './worker.js';
 type Tasks = typeof worker;
 export type TaskName = keyof Tasks;
 export type TaskInput<K extends TaskName> = Parameters<Tasks[K]>[0];
-export type TaskResult<K extends TaskName> = Awaited<ReturnType<Tasks[K]>>;
+export type TaskResult<K extends TaskName> =
+  ReturnType<Tasks[K]> extends Outcome<infer R> ? R : never;
 
 /** Runs a task of a job; `transfer` as in ComputePool.run(). */
 export type RunTask = <K extends TaskName>(
@@ -253,11 +255,12 @@ export class ComputePool {
     const ending = new AbortController();
     const { signal } = ending;
     const run = this.piscina.run(input, { filename, name, transferList: transfer, signal });
+    let outcome: Outcome<unknown>;
     try {
-      const result: unknown = await withDeadline(run, taskDeadlineMs, `task ${name}`);
+      outcome = (await withDeadline(run, taskDeadlineMs, `task ${name}`)) as typeof outcome;
       this.lost = false;
-      return result;
     } catch (error) {
+      // What the task threw is in its outcome: this is Piscina's own.
       if (error instanceof DeadlineError) await this.endThread(ending);
       else if (!isDeath(error)) throw error;
       this.lost = true;
@@ -269,6 +272,7 @@ export class ComputePool {
       if (next === undefined) this.freeThreads++;
       else next();
     }
+    return valueOf(outcome);
   }
 
   /**
@@ -305,9 +309,12 @@ export class ComputePool {
   async ready(): Promise<void> {
     // Piscina gives each ping to an idle thread, and none is idle again before all are given out.
     const pings = Array.from({ length: this.threads }, () => this.piscina.run(null));
-    const answered = new Set(
-      await withDeadline(Promise.all(pings), READY_DEADLINE_MS, 'start of the threads'),
-    );
+    const outcomes = (await withDeadline(
+      Promise.all(pings),
+      READY_DEADLINE_MS,
+      'start of the threads',
+    )) as Outcome<number>[];
+    const answered = new Set(outcomes.map(valueOf));
     if (answered.size !== this.threads) {
       throw new Error(`${answered.size} of ${this.threads} threads answered`);
     }

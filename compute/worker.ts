@@ -1,4 +1,4 @@
-/** The tasks of a pool thread: every export is one, called by name with one plain input. */
+/** The tasks of a pool thread: every export is one, called by name with one plain input, and returns an outcome. */
 import { threadId } from 'node:worker_threads';
 import * as blocks from './holders/block-decoder.js';
 import * as flow from './holders/flow.js';
@@ -9,22 +9,22 @@ import * as dlmm from './lp/dlmm-board.js';
 import * as density from './lp/fee-density.js';
 import * as range from './lp/pool-range.js';
 import * as prices from './lp/price-range.js';
-import { moving } from './moving.js';
+import { copying, moving } from './moving.js';
 import * as pressure from './orders/pressure.js';
 import * as fragments from './replay/fragment-maker.js';
 import * as replay from './replay/render.js';
+import * as rewrite from './segment/rewrite.js';
 import * as segments from './segment/snapshots.js';
 
 /** Their results are copied: the blocks lie in the LZ4 library's memory, which can't be moved. */
-export { encodeRuns, rewriteSegments } from './segment/rewrite.js';
+export const encodeRuns = copying(rewrite.encodeRuns);
+export const rewriteSegments = copying(rewrite.rewriteSegments);
 
 /** Returns the thread's id: the thread takes tasks. */
-export function ping(_input: null): number {
-  return threadId;
-}
+export const ping = copying((_input: null) => threadId);
 
 export const renderPage = moving(replay.renderPage);
-export { countPage } from './replay/render.js';
+export const countPage = copying(replay.countPage);
 export const makeFragments = moving((inputs: readonly fragments.FragmentsInput[]) =>
   inputs.map(fragments.makeFragments),
 );

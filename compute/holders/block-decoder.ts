@@ -1,5 +1,6 @@
 /** Reads holder blocks. */
 import { crc32 } from 'node:zlib';
+import { DamageError } from '../damage.js';
 import { lz4Decompress } from '../segment/lz4.js';
 import {
   CHECKSUM_BYTES,
@@ -193,4 +194,4 @@ class BlockState {
   }
 }
 
-const damaged = (how: string): Error => new Error(`a holder block is damaged: ${how}`);
+const damaged = (how: string): Error => new DamageError(`a holder block is damaged: ${how}`);

@@ -4,6 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 import type { Data, DataType } from 'apache-arrow';
+import { DamageError } from '../damage.js';
 import { DEFAULT_BAND } from '../ladder.js';
 import type { Chain, Tier } from '../market.js';
 import {
@@ -49,11 +50,11 @@ export interface StoredBlock {
 
 /**
  * The block, its checksum verified.
- * @throws Error where it does not match
+ * @throws DamageError where it does not match
  */
 export function checkedBlock({ segmentId, block, crc32: written }: StoredBlock): Uint8Array {
   if (crc32(block) !== written) {
-    throw new Error(`segment ${segmentId} is damaged: its checksum does not fit`);
+    throw new DamageError(`segment ${segmentId} is damaged: its checksum does not fit`);
   }
   return block;
 }

@@ -1,5 +1,5 @@
 /** Adds segments to the stored ones of their token and tier, and deletes, within one transaction. */
-import { isDamage } from '../../compute/damage.js';
+import { DamageError, isDamage } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Removal, Removed } from '../../compute/segment/remove.js';
 import type { ReplacedSnapshots } from '../../compute/segment/replaced.js';
@@ -313,7 +313,7 @@ export class DepthCommit {
       return ids.map((segmentId) => {
         const block = blocks.get(segmentId);
         if (block === undefined)
-          throw new Error(`segment ${segmentId} is damaged: it has no entry`);
+          throw new DamageError(`segment ${segmentId} is damaged: it has no entry`);
         return block;
       });
     } catch (error) {

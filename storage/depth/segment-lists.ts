@@ -4,6 +4,7 @@
  * However many there are, a reader finds the old ones in a few lists and the others among the newest
  * rows.
  */
+import { DamageError } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlRow, SqlValue, Statements } from '../duckdb/statements.js';
@@ -202,7 +203,7 @@ export function refOfColumns(columns: SqlRow): SegmentRef {
   const [segmentId, tier, cells, times, bandCells, digests, checksum] = columns;
   const { length } = times as Uint8Array;
   if (length === 0 || length % WORD_BYTES > 0 || length !== (bandCells as Uint8Array).length) {
-    throw new Error(`segment ${String(segmentId)} is damaged: its entry lists no snapshots`);
+    throw new DamageError(`segment ${String(segmentId)} is damaged: its entry lists no snapshots`);
   }
   return {
     segmentId: segmentId as number,
@@ -269,7 +270,7 @@ function entriesOf(words: Uint32Array): number[] {
     entries.push(at);
     at += HEAD_WORDS + SNAPSHOT_WORDS * words[at + HEAD_WORDS - 1];
   }
-  if (at !== words.length) throw new Error('a list of segments is damaged');
+  if (at !== words.length) throw new DamageError('a list of segments is damaged');
   return entries;
 }
 

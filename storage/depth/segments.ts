@@ -4,6 +4,7 @@
  * megabytes of parts, but would hold a hundred of blocks.
  */
 import { crc32 } from 'node:zlib';
+import { DamageError } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import {
   checkedBlock,
@@ -65,7 +66,7 @@ export async function readStoredBlocks(
 const LOST_CRC32 = 1;
 
 /** Segments of which at least one cannot be read within a commit. */
-export class UnreadableSegmentsError extends Error {
+export class UnreadableSegmentsError extends DamageError {
   constructor(
     readonly ids: readonly number[],
     cause: Error,

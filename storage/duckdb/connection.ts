@@ -9,6 +9,8 @@ import type {
   DuckDBVector,
 } from '@duckdb/node-api';
 import { client } from './client.js';
+import { StoreUnavailableError } from '../errors.js';
+import { called } from './duckdb-error.js';
 import { GivenRows } from './given-rows.js';
 import type {
   GivenRow,
@@ -22,6 +24,8 @@ import type {
 const { BIGINT, BLOB, BOOLEAN, DOUBLE, SQLNULL, VARCHAR } = client;
 const { DuckDBBlobValue, JSDuckDBValueConverter } = client;
 
+/** The column whose only value marks the end of a result: the client ends one that failed midway like any other. */
+const END = 'fathom_end';
 /** Blobs up to this length lie in the vector, whose memory is the chunk's; the client copies longer ones. */
 const INLINE_BYTES = 12;
 
@@ -38,14 +42,15 @@ export class Connection implements Statements {
     given: readonly GivenRow[] = [],
   ): Promise<void> {
     try {
-      await this.connection.run(this.reading(sql, given), ...bindings(values));
+      const reading = this.reading(sql, given);
+      await called(() => this.connection.run(reading, ...bindings(values)));
     } finally {
       this.given.forget();
     }
   }
 
   async rows(sql: string, values: readonly SqlValue[] = []): Promise<SqlRow[]> {
-    const reader = await this.connection.runAndReadAll(sql, ...bindings(values));
+    const reader = await called(() => this.connection.runAndReadAll(sql, ...bindings(values)));
     return reader.getRows().map((row) => row.map(plainValue));
   }
 
@@ -54,7 +59,7 @@ export class Connection implements Statements {
    * half the memory.
    */
   async values(sql: string): Promise<Map<number, StoredValue>> {
-    const result = await this.connection.run(sql);
+    const result = await called(() => this.connection.run(sql));
     const gathered = new Map<number, Gathered>();
     for (let i = 0; i < result.chunkCount; i++) gather(result.getChunk(i), gathered);
     return new Map(
@@ -75,25 +80,39 @@ export class Connection implements Statements {
     values: readonly SqlValue[] = [],
     given: readonly GivenRow[] = [],
   ): AsyncGenerator<ResultChunk> {
-    const result = await this.connection.stream(this.reading(sql, given), ...bindings(values));
+    try {
+      const reading = this.reading(sql, given);
+      const result = await called(() => this.connection.run(reading, ...bindings(values)));
+      for (let i = 0; i < result.chunkCount; i++) yield resultChunk(result.getChunk(i));
+    } finally {
+      this.given.forget();
+    }
+  }
+
+  /**
+   * The same while DuckDB produces the result, which may be larger than memory; in no transaction. The connection
+   * accepts no other statement before the end.
+   */
+  async *stream(sql: string, values: readonly SqlValue[] = []): AsyncGenerator<ResultChunk> {
+    const marked = `FROM (${sql}) UNION ALL BY NAME SELECT true AS ${END}`;
+    const result = await called(() => this.connection.stream(marked, ...bindings(values)));
     let next = result.fetchChunk();
-    let isAtEnd = false;
     try {
       for (;;) {
         const chunk = await next;
-        isAtEnd = chunk === null || chunk.rowCount === 0;
-        if (chunk === null || isAtEnd) return;
+        if (chunk === null || chunk.rowCount === 0) return await this.throwCause(sql, values);
+        const isEnd = chunk.getColumnVector(chunk.columnCount - 1).getItem(0) === true;
         // DuckDB produces the next chunk while this one is read.
         next = result.fetchChunk();
         next.catch(() => undefined);
+        if (isEnd) return;
         yield resultChunk(chunk);
       }
     } finally {
       // The connection accepts no other statement before that.
-      await next.catch(() => undefined);
+      const ahead = await next.catch(() => null);
       // A result that is not read to its end keeps the database open after it is closed, until it is collected.
-      if (!isAtEnd) await this.breakOff(result);
-      this.given.forget();
+      if (ahead !== null && ahead.rowCount > 0) await this.breakOff(result);
     }
   }
 
@@ -107,6 +126,13 @@ export class Connection implements Statements {
     } catch {
       // It says that it was interrupted.
     }
+  }
+
+  /** Throws why DuckDB broke a result off: it tells only who reads one as a whole. */
+  private async throwCause(sql: string, values: readonly SqlValue[]): Promise<never> {
+    const whole = `SELECT bit_xor(hash(result)) FROM (${sql}) AS result`;
+    await called(() => this.connection.run(whole, ...bindings(values)));
+    throw new StoreUnavailableError('DuckDB broke a result off, and does not say why: try again');
   }
 
   async append(table: string, rows: readonly GivenRow[]): Promise<void> {

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDamage } from '../../compute/damage.js';
 import { DiskFullError, InputError, StoreUnavailableError } from '../errors.js';
 import type { Connection } from './connection.js';
+import { DuckDBError } from './duckdb-error.js';
 import { Lanes } from './lanes.js';
 import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
 import {
@@ -13,8 +13,6 @@ import {
   openAttached,
   openAttachedReadOnly,
   openInMemory,
-  reasonOf,
-  saysDiskFull,
   type DatabaseOptions,
   type Opened,
 } from './opening.js';
@@ -200,7 +198,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     const opened = this.usable();
     const { lane: connection, giveBack } = await opened.streams.lend();
     try {
-      yield* connection.chunks(sql, values);
+      yield* connection.stream(sql, values);
     } catch (error) {
       throw this.errorToThrow(error, opened);
     } finally {
@@ -263,7 +261,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     if (await this.hasRoom(this.file, logBytes)) {
       await this.checkpoint().catch((error: unknown) => {
         // Another one would fail, too, and the database have to be opened anew each time.
-        this.isDamaged = isDamage(error);
+        const { cause } = error as Error;
+        this.isDamaged = cause instanceof DuckDBError && cause.isOfDamage;
         throw error;
       });
     } else if (logBytes >= MAX_LOG_BYTES) {
@@ -443,18 +442,19 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   /** The error to throw for a failure; opens the database anew if DuckDB refuses all work. */
   private errorToThrow(error: unknown, opened: Opened): unknown {
-    const text = error instanceof Error ? error.message : '';
-    const isFatal = /^FATAL|has been invalidated/i.test(text);
-    if (isFatal && !opened.invalidated) {
+    // Errors of others may quote what DuckDB says, or anything.
+    if (!(error instanceof DuckDBError)) return error;
+    if (error.isFatal && !opened.invalidated) {
       opened.invalidated = true;
       // Once, until something could be written again.
       if (this.reopenings === 0) this.listeners.onFault?.(error);
       if (!this.closed) this.reopening = this.reopen(error);
     }
-    if (saysDiskFull(text)) return new DiskFullError(this.file ?? 'the database in memory');
-    if (!isFatal) return error;
+    if (error.isDiskFull) return new DiskFullError(this.file ?? 'the database in memory');
+    if (!error.isFatal) return error;
     return new StoreUnavailableError(
-      `the database failed, and is being opened anew: ${reasonOf(error)}`,
+      `the database failed, and is being opened anew: ${error.reason}`,
+      { cause: error },
     );
   }
 

@@ -4,9 +4,16 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, open as openHandle, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { DamagedLogError, DiskFullError, InputError, StoreUnavailableError } from '../errors.js';
+import {
+  DamagedLogError,
+  DiskFullError,
+  InputError,
+  isDiskFull,
+  StoreUnavailableError,
+} from '../errors.js';
 import { client } from './client.js';
 import { Connection } from './connection.js';
+import { called, duckdbErrorIn } from './duckdb-error.js';
 import { Lanes } from './lanes.js';
 import {
   type LogFault,
@@ -23,6 +30,8 @@ import { ROW_GROUP_ROWS } from './statements.js';
 const READERS = 2;
 /** What follows a database's name, and precedes something random, while it is being made. */
 const UNFINISHED = '.new-';
+/** How a file is attached to be written. */
+const FOR_WRITING = `STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`;
 /** A log size that is never reached. */
 const NEVER = '1000TB';
 
@@ -53,26 +62,13 @@ export class DatabaseDamagedError extends Error {}
 export function namedError(error: unknown, file: string): Error {
   if (error instanceof DatabaseLockedError || error instanceof DatabaseDamagedError) return error;
   if (error instanceof InputError) return error;
-  const text = error instanceof Error ? error.message : String(error);
-  if (saysDiskFull(text)) return new DiskFullError(file);
-  if (/set lock on file/i.test(text)) {
-    return new DatabaseLockedError(`${file} is in use by another process`);
-  }
-  if (/^IO Error|Serialization|not a valid DuckDB|corrupt|checksum/i.test(text)) {
-    return new DatabaseDamagedError(`${file} cannot be opened: ${reasonOf(error)}`);
-  }
-  return error instanceof Error ? error : new Error(text);
-}
-
-/** What DuckDB says, in a line. */
-export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.split('\n')[0].replace(/^[A-Za-z ]*Error:\s*/, '');
-}
-
-/** Whether DuckDB could not write because the disk is full. */
-export function saysDiskFull(text: string): boolean {
-  return /No space left|File too large|quota exceeded/i.test(text);
+  if (isDiskFull(error)) return new DiskFullError(file);
+  const duckdb = duckdbErrorIn(error);
+  if (duckdb === null) return error instanceof Error ? error : new Error(String(error));
+  if (duckdb.isDiskFull) return new DiskFullError(file);
+  if (duckdb.isLock) return new DatabaseLockedError(`${file} is in use by another process`);
+  if (!duckdb.isOfFile) return duckdb;
+  return new DatabaseDamagedError(`${file} cannot be opened: ${duckdb.reason}`);
 }
 
 /**
@@ -88,8 +84,9 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
     try {
       await attach(attaching, file);
     } catch (error) {
-      if (!isOfLog(error)) throw error;
-      await takeOverLog(attaching, file, options, reasonOf(error));
+      const duckdb = duckdbErrorIn(error);
+      if (duckdb === null || !duckdb.isOfLog) throw error;
+      await takeOverLog(attaching, file, options, duckdb.reason);
       await attach(attaching, file);
     }
     await removeUnfinished(file);
@@ -107,7 +104,7 @@ export async function openAttachedReadOnly(
   return opened(file, options, async (attaching) => {
     const fault = await logFaultOf(file);
     try {
-      await attaching.run(`ATTACH ${quoted(file)} AS store (READ_ONLY)`);
+      await attach(attaching, file, 'READ_ONLY');
     } catch (error) {
       // Of a process that has the database open, the log is not ours to judge.
       const named = namedError(error, file);
@@ -139,12 +136,6 @@ async function opened(
     // Until each connection is closed, DuckDB keeps the file open, and its lock with it.
     attaching.closeSync();
   }
-}
-
-/** Whether DuckDB says that the log does not belong to the database, or cannot be replayed. */
-function isOfLog(error: unknown): boolean {
-  const text = String(error);
-  return /\bWAL\b/.test(text) && !saysDiskFull(text);
 }
 
 export async function openInMemory(options: DatabaseOptions): Promise<Opened> {
@@ -179,10 +170,12 @@ function createInstance(options: DatabaseOptions): Promise<DuckDBInstance> {
 }
 
 /** Attaches a file, as `store`, and replays its log. */
-async function attach(connection: DuckDBConnection, file: string): Promise<void> {
-  await connection.run(
-    `ATTACH ${quoted(file)} AS store (STORAGE_VERSION 'v1.4.0', ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
-  );
+async function attach(
+  connection: DuckDBConnection,
+  file: string,
+  mode: string = FOR_WRITING,
+): Promise<void> {
+  await called(() => connection.run(`ATTACH ${quoted(file)} AS store (${mode})`));
 }
 
 /**
@@ -195,7 +188,7 @@ export async function makeFile(connection: DuckDBConnection, file: string): Prom
   try {
     await attach(connection, unfinished);
     // DuckDB syncs a file that it makes.
-    await connection.run('DETACH store');
+    await called(() => connection.run('DETACH store'));
     // A link replaces no file, as a renaming would.
     await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') return;
@@ -252,8 +245,8 @@ async function logFaultOf(file: string, unreadable?: string): Promise<LogFault |
  */
 async function refuseIfOpen(attaching: DuckDBConnection, file: string): Promise<void> {
   try {
-    await attaching.run(`ATTACH ${quoted(file)} AS store (READ_ONLY)`);
-    await attaching.run('DETACH store');
+    await attach(attaching, file, 'READ_ONLY');
+    await called(() => attaching.run('DETACH store'));
   } catch (error) {
     const named = namedError(error, file);
     if (named instanceof DatabaseLockedError) throw named;

@@ -43,7 +43,7 @@ export interface Statements {
   values(sql: string): Promise<Map<number, StoredValue>>;
   /** The number of a table's rows. */
   count(table: string): Promise<number>;
-  /** Rows a vector at a time; the connection accepts no other statement before the end. `given` as for run(). */
+  /** Rows of a result that fits into memory, a vector at a time. `given` as for run(). */
   chunks(
     sql: string,
     values?: readonly SqlValue[],

@@ -1,12 +1,12 @@
 /** Which of a token's holder history is damaged, and a commit goes on without. */
-import { isDamage } from '../../compute/damage.js';
+import { DamageError, isDamage } from '../../compute/damage.js';
 import { ownersOfBlock } from '../../compute/holders/block-decoder.js';
 import type { Database } from '../duckdb/database.js';
 import { readBlocks, readRefs } from './holder-blocks.js';
 import { readNames } from './owner-names.js';
 
 /** A token's holder history, or a part of it, cannot be read within a commit. */
-export class UnreadableHoldersError extends Error {
+export class UnreadableHoldersError extends DamageError {
   constructor(
     readonly holderId: number,
     cause: Error,

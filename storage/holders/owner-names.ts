@@ -3,6 +3,7 @@
  * the number of names, a byte with the length of each, then their characters.
  */
 import { crc32 } from 'node:zlib';
+import { DamageError } from '../../compute/damage.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import { MAX_VALUE_BYTES, type Statements } from '../duckdb/statements.js';
 
@@ -160,4 +161,4 @@ function chunkOf({ offsets, bytes }: OwnerNames, first: number, last: number): O
   return { firstOwner: first, crc32: crc32(data), data };
 }
 
-const damaged = (how: string): Error => new Error(`the names of holders are damaged: ${how}`);
+const damaged = (how: string): Error => new DamageError(`the names of holders are damaged: ${how}`);

@@ -12,6 +12,7 @@ import path from 'node:path';
 import { fork } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Connection } from '../../storage/duckdb/connection.js';
+import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { Database, MAX_REOPENINGS } from '../../storage/duckdb/database.js';
 import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
 import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/opening.js';
@@ -70,10 +71,14 @@ describe('Database', () => {
 
   it('tries no checkpoint again that met a damaged block, and says so once its log is full', async () => {
     const database = await Database.openFile(file, options);
-    const reason = 'Checkpoint failed. Original error: Corrupt database file: computed checksum 1';
+    const cause = new DuckDBError(
+      new Error(
+        'IO Error: Checkpoint failed for database "store". The database has been invalidated. Original error: Corrupt database file: computed checksum 1',
+      ),
+    );
     const checkpoint = vi
       .spyOn(database, 'checkpoint')
-      .mockRejectedValue(new StoreUnavailableError(`the database failed: ${reason}`));
+      .mockRejectedValue(new StoreUnavailableError(cause.reason, { cause }));
     const log = `${file}.wal`;
     writeFileSync(log, '');
     truncateSync(log, 20 * 2 ** 20);
@@ -243,7 +248,7 @@ describe('Database', () => {
 });
 
 describe('A database that fails', () => {
-  const fatal = new Error('FATAL Error: fsync failed');
+  const fatal = new DuckDBError(new Error('FATAL Error: fsync failed'));
   let faults: unknown[];
   let lost: unknown[];
   let database: Database;

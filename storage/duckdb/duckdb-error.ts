@@ -1,0 +1,88 @@
+/** What DuckDB's calls fail with, told apart by DuckDB's own words: messages also quote names and rows of others. */
+import { DamageError } from '../../compute/damage.js';
+
+/** Kinds of errors in which DuckDB tells of its files. */
+const KINDS_OF_FILES = ['IO', 'TransactionContext', 'FATAL'];
+/** What systems say at the end then. */
+const FULL = /: (No space left on device|File too large|(Dis[ck] )?quota exceeded)$/i;
+/** How DuckDB says that it refuses all work on a database, which is called `store` here. */
+const INVALIDATED =
+  /^(Checkpoint failed for database "store"\. The database|Database "store") has been invalidated/;
+
+export class DuckDBError extends Error {
+  override readonly name = 'DuckDBError';
+  /** As `IO` or `FATAL`; empty where DuckDB does not say. */
+  private readonly kind: string;
+  /** The message behind the kind, which may quote anything. */
+  private readonly text: string;
+  /** The same without all from the first quotation mark to the last, and without the excerpt of the statement. */
+  private readonly words: string;
+
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+    const [, kind = '', text] = /^(?:([A-Za-z ]+) Error: )?(.*)$/s.exec(cause.message) ?? [];
+    this.kind = kind;
+    this.text = text;
+    [this.words] = text.replace(/".*"/s, '""').split('\n\nLINE ');
+  }
+
+  /** DuckDB refuses all work until the file is opened again. */
+  get isFatal(): boolean {
+    return this.kind === 'FATAL' || (this.kind === 'IO' && INVALIDATED.test(this.text));
+  }
+
+  /** Its disk is full, or a limit of the system is reached. */
+  get isDiskFull(): boolean {
+    return KINDS_OF_FILES.includes(this.kind) && FULL.test(this.words);
+  }
+
+  /** Another process has the file open. */
+  get isLock(): boolean {
+    return this.kind === 'IO' && this.text.startsWith('Could not set lock on file "');
+  }
+
+  /** Of an error of opening: the log does not belong to the database, or cannot be replayed. */
+  get isOfLog(): boolean {
+    return !this.isLock && !this.isDiskFull && /\bWAL\b/.test(this.words);
+  }
+
+  /** A block of the file is not as it was written. */
+  get isOfDamage(): boolean {
+    return KINDS_OF_FILES.includes(this.kind) && /(^|: )Corrupt database file/.test(this.words);
+  }
+
+  /** Of an error of opening: the file cannot be read as a database. */
+  get isOfFile(): boolean {
+    return (
+      this.kind === 'IO' ||
+      this.kind === 'Serialization' ||
+      /not a valid DuckDB|corrupt|checksum/i.test(this.words)
+    );
+  }
+
+  /** What it says, in a line. */
+  get reason(): string {
+    return this.text.split('\n')[0];
+  }
+}
+
+/** The error of DuckDB that called() threw as it is or as damage; null: another error. */
+export function duckdbErrorIn(error: unknown): DuckDBError | null {
+  const found = error instanceof DamageError ? error.cause : error;
+  return found instanceof DuckDBError ? found : null;
+}
+
+/**
+ * Runs a call of DuckDB's client: all that it fails with has its type from here.
+ * @throws DamageError where a block of the file is damaged and DuckDB goes on; else DuckDBError
+ */
+export async function called<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (cause) {
+    const error = new DuckDBError(cause instanceof Error ? cause : new Error(String(cause)));
+    throw error.isOfDamage && !error.isFatal
+      ? new DamageError(error.message, { cause: error })
+      : error;
+  }
+}
