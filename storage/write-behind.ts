@@ -5,7 +5,7 @@
 
 const WRITE_DELAY_MS = 250;
 /** Rows of one statement. */
-const MAX_STATEMENT_ROWS = 500;
+export const MAX_STATEMENT_ROWS = 500;
 
 interface WriteBehindOptions<R> {
   /** Writes rows as they are now, at most MAX_STATEMENT_ROWS. */

@@ -135,6 +135,14 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     return this.write('aside', (connection) => connection.run(sql, values));
   }
 
+  /**
+   * Runs a few such statements in one transaction.
+   * @throws DiskFullError
+   */
+  transactionAside<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
+    return this.write('aside', (connection) => this.inTransaction(connection, body, false));
+  }
+
   /** Reads committed rows on one of the reading connections. */
   rows(sql: string, values?: readonly SqlValue[]): Promise<SqlRow[]> {
     return this.use('readers', (connection) => connection.rows(sql, values));
@@ -381,17 +389,18 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private async inTransaction<T>(
     connection: Connection,
     body: (tx: Statements) => Promise<T>,
+    isCounted = true,
   ): Promise<T> {
     await connection.run('BEGIN TRANSACTION');
     try {
       const result = await body(connection);
       const commits = this.commits === null ? null : this.commits + 1;
-      if (commits !== null) {
+      if (isCounted && commits !== null) {
         const count = `UPDATE meta SET value = ? WHERE key = '${COMMITS_KEY}'`;
         await connection.run(count, [String(commits)]);
       }
       await connection.run('COMMIT');
-      this.commits = commits;
+      if (isCounted) this.commits = commits;
       return result;
     } catch (error) {
       // A failed COMMIT has rolled back by itself: ROLLBACK then fails.

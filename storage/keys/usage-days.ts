@@ -1,43 +1,47 @@
-/** The table `usage_days`: calls by key, UTC day and endpoint, counted in memory and written behind. */
+/** The table `usage_days`: calls by key, UTC day and endpoint, counted in memory and written with those by month. */
 import type { CallCounter, DayUsage, DayUsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import type { SqlValue } from '../duckdb/statements.js';
-import { WriteBehind } from '../write-behind.js';
+import type { SqlValue, Statements } from '../duckdb/statements.js';
+import { MAX_STATEMENT_ROWS } from '../write-behind.js';
 
 /** Calls that are not written yet. */
 interface Unwritten extends DayUsage {
   keyId: string;
 }
 
-export class UsageDays implements DayUsageSource {
-  /** By key, day and endpoint; empty once all are written. */
-  private readonly unwritten = new Map<string, Unwritten>();
-  private readonly rows: WriteBehind<Unwritten>;
+/** Calls that are being written: more may be counted meanwhile. */
+interface Taken {
+  row: Unwritten;
+  calls: number;
+}
 
-  /** Failed writes go to `onError`, and are tried again until they succeed. */
+export class UsageDays implements DayUsageSource {
+  /** By key, then day and endpoint; empty once all are written. */
+  private readonly unwritten = new Map<string, Map<string, Unwritten>>();
+
   constructor(
     private readonly database: Database,
-    onError: (error: unknown) => void,
-  ) {
-    this.rows = new WriteBehind({ write: (rows) => this.write(rows), onError });
-  }
+    /** Told which key has calls to be written. */
+    private readonly onCounted: (keyId: string) => void,
+    /** Writes all calls so far. */
+    private readonly flush: () => Promise<void>,
+  ) {}
 
   counter(keyId: string, day: number, endpoint: string): CallCounter {
-    const name = `${keyId} ${day} ${endpoint}`;
+    const name = `${day} ${endpoint}`;
     const add = (calls: number): void => {
-      let row = this.unwritten.get(name);
-      if (row === undefined) {
-        row = { keyId, day, endpoint, calls: 0 };
-        this.unwritten.set(name, row);
-      }
+      const rows = this.unwritten.get(keyId) ?? new Map<string, Unwritten>();
+      this.unwritten.set(keyId, rows);
+      const row = rows.get(name) ?? { keyId, day, endpoint, calls: 0 };
+      rows.set(name, row);
       row.calls += calls;
-      this.rows.mark(row);
+      this.onCounted(keyId);
     };
     return { add };
   }
 
   async ofMonth(keyId: string, month: number): Promise<DayUsage[]> {
-    await this.rows.flush();
+    await this.flush();
     const rows = await this.database.rows(
       `SELECT day, endpoint, sum(calls)::BIGINT FROM
          (SELECT * FROM usage_days UNION ALL SELECT * EXCLUDE (node) FROM other_usage_days)
@@ -50,71 +54,66 @@ export class UsageDays implements DayUsageSource {
     });
   }
 
-  /**
-   * Counts of keys from a day on.
-   * @param node another one; null: this one
-   */
-  async since(
-    keyIds: readonly string[],
-    day: number,
-    node: string | null,
-  ): Promise<Map<string, DayUsage[]>> {
-    await this.rows.flush();
-    const rows = await this.database.rows(
-      `SELECT key_id, day, endpoint, calls FROM ${node === null ? 'usage_days' : 'other_usage_days'}
-       WHERE ${node === null ? '' : 'node = ? AND'} day >= ${day}
-         AND key_id IN (${keyIds.map(() => '?').join(', ')})`,
-      node === null ? keyIds : [node, ...keyIds],
+  /** What is to be written of some keys. */
+  take(keyIds: readonly string[]): Taken[] {
+    return keyIds.flatMap((keyId) =>
+      Array.from(this.unwritten.get(keyId)?.values() ?? [], (row) => ({ row, calls: row.calls })),
     );
-    const found = new Map<string, DayUsage[]>();
-    for (const [keyId, day, endpoint, calls] of rows as [string, number, string, number][]) {
-      const own = found.get(keyId) ?? [];
-      own.push({ day, endpoint, calls });
-      found.set(keyId, own);
+  }
+
+  /** Writes it. Call written() once the transaction is committed. */
+  write(tx: Statements, taken: readonly Taken[]): Promise<void> {
+    return insertRows(
+      tx,
+      'usage_days',
+      taken.map(({ row, calls }) => [row.keyId, row.day, row.endpoint, calls]),
+      '(key_id, day, endpoint) DO UPDATE SET calls = calls + EXCLUDED.calls',
+    );
+  }
+
+  /** Forgets what is written by now. */
+  written(taken: readonly Taken[]): void {
+    for (const { row, calls } of taken) {
+      row.calls -= calls;
+      if (row.calls > 0) continue;
+      const rows = this.unwritten.get(row.keyId);
+      rows?.delete(`${row.day} ${row.endpoint}`);
+      if (rows?.size === 0) this.unwritten.delete(row.keyId);
     }
-    return found;
   }
 
   /**
-   * Takes over what a node has counted.
+   * Writes what a node has counted.
    * @param node another one; null: this one
    */
-  async merge(
+  merge(
+    tx: Statements,
     node: string | null,
     usage: readonly { keyId: string; days: DayUsage[] }[],
   ): Promise<void> {
     const of: SqlValue[] = node === null ? [] : [node];
-    const rows = usage.flatMap(({ keyId, days }) =>
-      days.map(({ day, endpoint, calls }): SqlValue[] => [...of, keyId, day, endpoint, calls]),
-    );
-    if (rows.length === 0) return;
     const [table, key] = node === null ? ['usage_days', ''] : ['other_usage_days', 'node, '];
-    await this.database.runAside(
-      `INSERT INTO ${table} VALUES ${rows.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ')}
-       ON CONFLICT (${key}key_id, day, endpoint)
-       DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
-      rows.flat(),
+    return insertRows(
+      tx,
+      table,
+      usage.flatMap(({ keyId, days }) =>
+        days.map(({ day, endpoint, calls }): SqlValue[] => [...of, keyId, day, endpoint, calls]),
+      ),
+      `(${key}key_id, day, endpoint) DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
     );
   }
+}
 
-  /** Writes what is left; a failure goes to `onError` and is not tried again. */
-  close(): Promise<void> {
-    return this.rows.close();
-  }
-
-  private async write(rows: readonly Unwritten[]): Promise<void> {
-    const written = rows.map((row) => row.calls);
-    const values = rows.flatMap(({ keyId, day, endpoint }, i): SqlValue[] => {
-      return [keyId, day, endpoint, written[i]];
-    });
-    await this.database.runAside(
-      `INSERT INTO usage_days VALUES ${rows.map(() => '(?, ?, ?, ?)').join(', ')}
-       ON CONFLICT (key_id, day, endpoint) DO UPDATE SET calls = calls + EXCLUDED.calls`,
-      values,
-    );
-    for (const [i, row] of rows.entries()) {
-      row.calls -= written[i];
-      if (row.calls === 0) this.unwritten.delete(`${row.keyId} ${row.day} ${row.endpoint}`);
-    }
+/** @param onConflict what follows ON CONFLICT */
+export async function insertRows(
+  tx: Statements,
+  table: string,
+  rows: readonly (readonly SqlValue[])[],
+  onConflict: string,
+): Promise<void> {
+  for (let from = 0; from < rows.length; from += MAX_STATEMENT_ROWS) {
+    const some = rows.slice(from, from + MAX_STATEMENT_ROWS);
+    const marks = some.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ');
+    await tx.run(`INSERT INTO ${table} VALUES ${marks} ON CONFLICT ${onConflict}`, some.flat());
   }
 }

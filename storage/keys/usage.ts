@@ -1,9 +1,12 @@
-/** The table `usage`: calls by key and month, counted in memory and written behind. */
+/**
+ * The table `usage`: calls by key and month, counted in memory and written behind; those of a key by month and by day in
+ * one transaction, so that whoever reads the tables finds one moment in both.
+ */
 import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import type { SqlValue } from '../duckdb/statements.js';
+import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { WriteBehind } from '../write-behind.js';
-import { UsageDays } from './usage-days.js';
+import { insertRows, UsageDays } from './usage-days.js';
 
 /** Months kept in memory: the clock may be set back by as many without losing counts. */
 const KEPT_MONTHS = 4;
@@ -12,14 +15,18 @@ class Counter implements UsageCounter {
   /** By other node of the cluster. */
   private readonly others = new Map<string, number>();
   private ofOthers = 0;
+  /** Calls that the table has. */
+  written: number;
 
   constructor(
     readonly keyId: string,
     readonly month: number,
     /** Calls that this node has counted. */
     public own: number,
-    private readonly changed: (counter: Counter) => void,
-  ) {}
+    private readonly onCounted: (keyId: string) => void,
+  ) {
+    this.written = own;
+  }
 
   get calls(): number {
     return this.own + this.ofOthers;
@@ -27,14 +34,7 @@ class Counter implements UsageCounter {
 
   add(calls: number): void {
     this.own += calls;
-    this.changed(this);
-  }
-
-  /** @returns whether this node had counted more than it knows of */
-  regain(calls: number): boolean {
-    if (calls <= this.own) return false;
-    this.add(calls - this.own);
-    return true;
+    this.onCounted(this.keyId);
   }
 
   /** What another node has counted, as far as it is known. */
@@ -42,17 +42,16 @@ class Counter implements UsageCounter {
     return this.others.get(node) ?? 0;
   }
 
-  /** Counts only grow. @returns whether the node has counted more than was known */
-  merge(node: string, calls: number): boolean {
+  /** Counts only grow. */
+  merge(node: string, calls: number): void {
     const known = this.ofNode(node);
-    if (calls <= known) return false;
+    if (calls <= known) return;
     this.others.set(node, calls);
     this.ofOthers += calls - known;
-    return true;
   }
 }
 
-/** A node's counts of a key: absolute, so that one that is lost is made up for by the next. */
+/** A node's counts of a key in a month: absolute, so that one that is lost is made up for by the next. */
 export interface KeyUsage {
   keyId: string;
   month: number;
@@ -63,26 +62,27 @@ export interface KeyUsage {
 export class UsageBook implements UsageSource {
   /** By month, then key. */
   private readonly months = new Map<number, Map<string, Counter>>();
-  private readonly rows: WriteBehind<Counter>;
+  /** Ids of keys whose calls are to be written. */
+  private readonly rows: WriteBehind<string>;
   readonly days: UsageDays;
-  /** Counters that changed since they were last reported; null: this is no node of a cluster. */
-  private fresh: Set<Counter> | null = null;
+  /** Ids of keys that were counted since they were last reported; null: this is no node of a cluster. */
+  private fresh: Set<string> | null = null;
 
   private constructor(
     private readonly database: Database,
     onError: (error: unknown) => void,
   ) {
     this.rows = new WriteBehind({
-      write: (counters) => this.write(counters),
+      write: (keyIds) => this.write(keyIds),
       onWritten: () => this.forgetOldMonths(),
       onError,
     });
-    this.days = new UsageDays(database, onError);
+    this.days = new UsageDays(database, this.onCounted, () => this.rows.flush());
   }
 
-  private readonly onCounted = (counter: Counter): void => {
-    this.rows.mark(counter);
-    this.fresh?.add(counter);
+  private readonly onCounted = (keyId: string): void => {
+    this.rows.mark(keyId);
+    this.fresh?.add(keyId);
   };
 
   /**
@@ -119,58 +119,81 @@ export class UsageBook implements UsageSource {
     this.fresh = new Set();
   }
 
-  /** Counts of this node that changed since the last call, or all of a month. */
-  async report(month: number | null, sinceDay: number): Promise<KeyUsage[]> {
-    const counters =
-      month === null
-        ? [...(this.fresh ?? [])]
-        : [...this.ofMonth(month).values()].filter(({ own }) => own > 0);
+  /**
+   * Counts of this node from a UTC day on, with the whole of that month.
+   * @param isAll whether keys that were not counted since the last call are among them
+   */
+  async report(sinceDay: number, isAll: boolean): Promise<KeyUsage[]> {
+    const fresh = [...(this.fresh ?? [])];
     this.fresh?.clear();
-    const counts = counters.map(({ keyId, month, own }) => ({ keyId, month, calls: own }));
-    return this.withDays(counts, sinceDay, null);
+    try {
+      await this.rows.flush();
+      return await this.stored(sinceDay, '', [], isAll ? null : fresh);
+    } catch (error) {
+      for (const keyId of fresh) this.fresh?.add(keyId);
+      throw error;
+    }
   }
 
-  /** What another node has counted in a month, as far as it is known. */
-  known(node: string, month: number): Promise<KeyUsage[]> {
-    const counts = Array.from(this.ofMonth(month).values(), (counter) => {
-      return { keyId: counter.keyId, month, calls: counter.ofNode(node) };
-    });
-    const some = counts.filter(({ calls }) => calls > 0);
-    return this.withDays(some, month * 100, node);
+  /** The same of what another node has counted, as far as it is known. */
+  known(node: string, sinceDay: number): Promise<KeyUsage[]> {
+    return this.stored(sinceDay, 'other_', [node], null);
   }
 
-  /** @param node another one; null: this one */
-  private async withDays(
-    counts: readonly Omit<KeyUsage, 'days'>[],
+  /** @param keyIds of which keys; null: of all */
+  private async stored(
     sinceDay: number,
-    node: string | null,
+    of: '' | 'other_',
+    nodes: readonly string[],
+    keyIds: readonly string[] | null,
   ): Promise<KeyUsage[]> {
-    if (counts.length === 0) return [];
-    const keyIds = counts.map(({ keyId }) => keyId);
-    const days = await this.days.since(keyIds, sinceDay, node);
-    return counts.map((count) => ({ ...count, days: days.get(count.keyId) ?? [] }));
+    if (keyIds?.length === 0) return [];
+    const which = [
+      ...nodes.map(() => 'node = ?'),
+      ...(keyIds === null ? [] : [`key_id IN (${keyIds.map(() => '?').join(', ')})`]),
+    ];
+    const where = which.map((one) => ` AND ${one}`).join('');
+    const values = [...nodes, ...(keyIds ?? [])];
+    // One statement: months and days of one moment.
+    const rows = await this.database.rows(
+      `SELECT key_id, month, calls, NULL, NULL FROM ${of}usage
+       WHERE month >= ${Math.floor(sinceDay / 100)}${where}
+       UNION ALL
+       SELECT key_id, day // 100, calls, day, endpoint FROM ${of}usage_days
+       WHERE day >= ${sinceDay}${where}`,
+      [...values, ...values],
+    );
+    return usageOf(rows as StoredUsage[]);
   }
 
   /** Takes back what this node had told the others: it was killed before it had written that. */
   async regain(usage: readonly KeyUsage[]): Promise<void> {
-    const lost = usage.filter(({ keyId, month, calls }) =>
-      this.counterOf(keyId, month).regain(calls),
+    const lost = usage.filter(
+      ({ keyId, month, calls }) => calls > this.counterOf(keyId, month).own,
     );
-    await this.days.merge(null, lost);
+    if (lost.length === 0) return;
+    await this.database.transactionAside(async (tx) => {
+      await insertMonths(tx, lost, null);
+      await this.days.merge(tx, null, lost);
+    });
+    for (const { keyId, month, calls } of lost) {
+      const counter = this.counterOf(keyId, month);
+      counter.written = Math.max(counter.written, calls);
+      if (calls > counter.own) counter.add(calls - counter.own);
+    }
   }
 
   /** Takes over what another node has counted. */
   async merge(node: string, usage: readonly KeyUsage[]): Promise<void> {
-    const changed = usage.filter(({ keyId, month, calls }) =>
-      this.counterOf(keyId, month).merge(node, calls),
+    const changed = usage.filter(
+      ({ keyId, month, calls }) => calls > this.counterOf(keyId, month).ofNode(node),
     );
     if (changed.length === 0) return;
-    await this.database.runAside(
-      `INSERT INTO other_usage VALUES ${changed.map(() => '(?, ?, ?, ?)').join(', ')}
-       ON CONFLICT (node, key_id, month) DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
-      changed.flatMap(({ keyId, month, calls }): SqlValue[] => [node, keyId, month, calls]),
-    );
-    await this.days.merge(node, changed);
+    await this.database.transactionAside(async (tx) => {
+      await insertMonths(tx, changed, node);
+      await this.days.merge(tx, node, changed);
+    });
+    for (const { keyId, month, calls } of changed) this.counterOf(keyId, month).merge(node, calls);
   }
 
   /**
@@ -191,7 +214,7 @@ export class UsageBook implements UsageSource {
     );
     for (const [node, keyId, month, calls] of rows as [string, string, number, number][]) {
       const counter = this.counterOf(keyId, month);
-      if (node === '') counter.own = calls;
+      if (node === '') counter.own = counter.written = calls;
       else counter.merge(node, calls);
     }
   }
@@ -216,9 +239,8 @@ export class UsageBook implements UsageSource {
   }
 
   /** Writes what is left; a failure goes to `onError` and is not tried again. */
-  async close(): Promise<void> {
-    await this.rows.close();
-    await this.days.close();
+  close(): Promise<void> {
+    return this.rows.close();
   }
 
   private ofMonth(month: number): Map<string, Counter> {
@@ -227,18 +249,61 @@ export class UsageBook implements UsageSource {
     return counters;
   }
 
-  private write(counters: readonly Counter[]): Promise<void> {
-    const values = counters.flatMap(({ keyId, month, own }): SqlValue[] => [keyId, month, own]);
-    // Counts only grow: the greater one is the newer.
-    return this.database.runAside(
-      `INSERT INTO usage VALUES ${counters.map(() => '(?, ?, ?)').join(', ')}
-       ON CONFLICT (key_id, month) DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
-      values,
+  private async write(keyIds: readonly string[]): Promise<void> {
+    const counters = [...this.months.values()].flatMap((month) =>
+      keyIds.flatMap((keyId) => month.get(keyId) ?? []),
     );
+    // Taken at one moment, before anything is awaited.
+    const months = counters
+      .filter(({ own, written }) => own > written)
+      .map((counter) => {
+        const { keyId, month, own: calls } = counter;
+        return { counter, keyId, month, calls };
+      });
+    const days = this.days.take(keyIds);
+    if (months.length === 0 && days.length === 0) return;
+    await this.database.transactionAside(async (tx) => {
+      await insertMonths(tx, months, null);
+      await this.days.write(tx, days);
+    });
+    for (const { counter, calls } of months) counter.written = Math.max(counter.written, calls);
+    this.days.written(days);
   }
 
   private forgetOldMonths(): void {
     const newestFirst = [...this.months.keys()].sort((a, b) => b - a);
     for (const month of newestFirst.slice(KEPT_MONTHS)) this.months.delete(month);
   }
+}
+
+/** @param node another one; null: this one */
+function insertMonths(
+  tx: Statements,
+  counts: readonly Omit<KeyUsage, 'days'>[],
+  node: string | null,
+): Promise<void> {
+  const of: SqlValue[] = node === null ? [] : [node];
+  const [table, key] = node === null ? ['usage', ''] : ['other_usage', 'node, '];
+  // Counts only grow: the greater one is the newer.
+  return insertRows(
+    tx,
+    table,
+    counts.map(({ keyId, month, calls }) => [...of, keyId, month, calls]),
+    `(${key}key_id, month) DO UPDATE SET calls = greatest(calls, EXCLUDED.calls)`,
+  );
+}
+
+/** Key, month and calls; for those of a day, day and endpoint. */
+type StoredUsage = [string, number, number, number | null, string | null];
+
+function usageOf(rows: readonly StoredUsage[]): KeyUsage[] {
+  const found = new Map<string, KeyUsage>();
+  for (const [keyId, month, calls, day] of rows) {
+    if (day === null) found.set(`${keyId} ${month}`, { keyId, month, calls, days: [] });
+  }
+  for (const [keyId, month, calls, day, endpoint] of rows) {
+    if (day === null || endpoint === null) continue;
+    found.get(`${keyId} ${month}`)?.days.push({ day, endpoint, calls });
+  }
+  return [...found.values()];
 }

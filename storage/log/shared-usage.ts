@@ -7,8 +7,11 @@ import type { JetStreamLog } from './jetstream.js';
 
 const TOPIC = 'usage';
 const EVERY_MS = 1000;
-/** Every so many turns all of the month is told: what was lost is made up for. */
+/** Every so many turns all of the month is told, and of the month before for its first days: what was lost is made up for. */
 const ALL_EVERY_TURNS = 30;
+const ALL_AFTER_DAYS = 7;
+/** Who begins is told of the month before, too, however long it was away. */
+const ASKED_DAYS = 31;
 /** Counts of one message, about: it stays well below what NATS takes. */
 const COUNTS_AT_ONCE = 1000;
 const DAY_MS = 86_400_000;
@@ -49,19 +52,21 @@ export class SharedUsage {
     const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
     await Promise.race([ended, this.log.listen(TOPIC, (data) => this.take(data))]);
     for (let turn = 0; !signal.aborted; turn++) {
-      const all = turn % ALL_EVERY_TURNS === 0 || this.isAsked;
+      const { isAsked } = this;
       this.isAsked = false;
-      await this.tell(all, turn === 0).catch(this.onError);
+      const isAll = isAsked || turn % ALL_EVERY_TURNS === 0;
+      const allSince = monthStart(isAsked ? ASKED_DAYS : ALL_AFTER_DAYS);
+      // What was counted around midnight belongs to the day before.
+      const sinceDay = isAll ? allSince : dayBefore(1);
+      await this.tell(sinceDay, isAll, turn === 0).catch(this.onError);
       await sleep(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
-    await this.tell(false, false).catch(this.onError);
+    await this.tell(dayBefore(1), false, false).catch(this.onError);
   }
 
-  private async tell(all: boolean, asks: boolean): Promise<void> {
-    const day = dayOf(wallMs());
-    // What was counted around midnight belongs to the day before.
-    const since = all ? day - (day % 100) : dayOf(wallMs() - DAY_MS);
-    const usage = await this.usage.report(all ? Math.floor(day / 100) : null, since);
+  /** @param asks whether the others are asked for all that they know */
+  private async tell(sinceDay: number, isAll: boolean, asks: boolean): Promise<void> {
+    const usage = await this.usage.report(sinceDay, isAll);
     if (asks) this.send({ node: this.node, usage: [], asks });
     this.sendAll(this.node, usage);
   }
@@ -79,9 +84,8 @@ export class SharedUsage {
     const isOwn = node === this.node;
     if (asks && !isOwn) {
       this.isAsked = true;
-      const month = Math.floor(dayOf(wallMs()) / 100);
       this.usage
-        .known(node, month)
+        .known(node, monthStart(ASKED_DAYS))
         .then((known) => this.sendAll(node, known))
         .catch(this.onError);
     }
@@ -103,7 +107,14 @@ function* parts(usage: readonly KeyUsage[]): Generator<KeyUsage[]> {
   if (part.length > 0) yield part;
 }
 
-/** The UTC day, as 20261122. */
-function dayOf(ms: number): number {
-  return Number(new Date(ms).toISOString().slice(0, 10).replaceAll('-', ''));
+/** A UTC day so many days ago, as 20261122. */
+function dayBefore(days: number): number {
+  const at = new Date(wallMs() - days * DAY_MS);
+  return Number(at.toISOString().slice(0, 10).replaceAll('-', ''));
+}
+
+/** The first day of the month that it was then. */
+function monthStart(days: number): number {
+  const day = dayBefore(days);
+  return day - (day % 100) + 1;
 }

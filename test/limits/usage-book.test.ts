@@ -1,13 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { backupStore } from '../../storage/backup.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { migrate } from '../../storage/migrations.js';
 import { SharedUsage } from '../../storage/log/shared-usage.js';
 import type { JetStreamLog } from '../../storage/log/jetstream.js';
 import { UsageBook } from '../../storage/keys/usage.js';
 import { eventually } from '../support/raw-client.js';
+import { openStore } from '../support/stores.js';
+
+const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
 
 let directory: string;
 let database: Database;
@@ -18,6 +23,7 @@ beforeEach(async () => {
   await openDatabase();
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await database.close();
   await rm(directory, { recursive: true });
   errors.length = 0;
@@ -25,11 +31,21 @@ afterEach(async () => {
 
 async function openDatabase() {
   const file = path.join(directory, 'test.duckdb');
-  database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+  database = await Database.openFile(file, OPTIONS);
   await migrate(database, file);
 }
 const load = () => UsageBook.load(database, (error) => errors.push(error));
 const stored = () => database.rows('SELECT key_id, month, calls FROM usage ORDER BY ALL');
+
+/** What nodes tell one another, as JetStreamLog brings it. */
+function busOfNodes(): JetStreamLog {
+  const listeners: ((data: Uint8Array) => unknown)[] = [];
+  return {
+    listen: (_topic: string, listener: (data: Uint8Array) => unknown) =>
+      Promise.resolve(void listeners.push(listener)),
+    tell: (_topic: string, data: Uint8Array) => listeners.forEach((listen) => listen(data)),
+  } as unknown as JetStreamLog;
+}
 
 describe('a usage book', () => {
   it('counts at once and writes by itself within the second', async () => {
@@ -161,13 +177,116 @@ describe('a usage book', () => {
     await book.close();
   });
 
+  it('writes months and days in one transaction, its own and those of other nodes', async () => {
+    const book = await load();
+    const count = (): void => {
+      book.counter('key_a', 202611).add(2);
+      book.days.counter('key_a', 20261122, 'GET /b').add(2);
+    };
+    const days = [{ day: 20261122, endpoint: 'GET /b', calls: 3 }];
+    const usage = [{ keyId: 'key_a', month: 202611, calls: 3, days }];
+    for (const of of ['', 'other_']) {
+      await database.run(`ALTER TABLE ${of}usage_days RENAME TO away`);
+      if (of === '') count();
+      const written = of === '' ? book.flush() : book.merge('b', usage);
+      await expect(written).rejects.toThrow(/usage_days/);
+      expect(await database.rows(`SELECT * FROM ${of}usage`)).toEqual([]);
+      await database.run(`ALTER TABLE away RENAME TO ${of}usage_days`);
+    }
+    await Promise.all([book.flush(), book.merge('b', usage)]);
+    expect(await book.report(20261101, true)).toEqual([
+      { ...usage[0], calls: 2, days: [{ ...days[0], calls: 2 }] },
+    ]);
+    expect(await book.known('b', 20261101)).toEqual(usage);
+    expect(book.counter('key_a', 202611).calls).toBe(5);
+    await book.close();
+  });
+
+  it('tells what was counted before the month turned, also where it tells all of the new one', async () => {
+    const book = await load();
+    await book.countAs('a');
+    const count = (month: number, day: number): void => {
+      book.counter('key_a', month).add(1);
+      book.days.counter('key_a', month * 100 + day, 'GET /b').add(1);
+    };
+    const told = async (sinceDay: number, isAll: boolean): Promise<unknown> =>
+      (await book.report(sinceDay, isAll)).map(({ month, calls }) => [month, calls]);
+    count(202610, 31);
+    count(202611, 1);
+    expect(await told(20261031, false)).toEqual([
+      [202610, 1],
+      [202611, 1],
+    ]);
+    expect(await told(20261031, false)).toEqual([]);
+    expect(await told(20261001, true)).toHaveLength(2);
+    expect(await told(20261101, true)).toEqual([[202611, 1]]);
+    await book.close();
+  });
+
+  it('gives a backup the months and days of one moment, while calls are counted', async () => {
+    const [data, out] = [path.join(directory, 'data'), path.join(directory, 'copy')];
+    const store = await openStore(data);
+    let calls = 0;
+    const count = (): void => {
+      calls++;
+      for (let i = 0; i < 600; i++) {
+        store.usage.counter(`key_${i}`, 202611).add(1);
+        store.usage.days.counter(`key_${i}`, 20261122, 'GET /a').add(1);
+      }
+    };
+    count();
+    const counting = setInterval(count, 1);
+    await backupStore({ directory: data, out, useStore: (body) => body(store) });
+    clearInterval(counting);
+    await store.close();
+    const copy = await Database.openReadOnly(path.join(out, DATABASE_FILE), OPTIONS);
+    const rows = await copy.rows(
+      `SELECT calls, days FROM usage FULL JOIN
+         (SELECT key_id, sum(calls)::BIGINT AS days FROM usage_days GROUP BY key_id) USING (key_id)`,
+    );
+    await copy.close();
+    expect(calls).toBeGreaterThan(1);
+    expect(rows).toHaveLength(600);
+    for (const [months, days] of rows) {
+      expect(months).toBeGreaterThan(0);
+      expect(days).toBe(months);
+    }
+  });
+
+  it('of a node that begins when the month has turned has the last calls of the month before', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 9, 31, 23, 59, 59) });
+    const bus = busOfNodes();
+    const file = path.join(directory, 'other.duckdb');
+    const others = await Database.openFile(file, OPTIONS);
+    await migrate(others, file);
+    const [one, other] = await Promise.all(
+      [database, others].map((of) => UsageBook.load(of, (error) => errors.push(error))),
+    );
+    await one.countAs('a');
+    await other.countAs('b');
+    let heard = 0;
+    await bus.listen(
+      'usage',
+      (data) => void (heard += Number(Buffer.from(data).includes('key_a'))),
+    );
+    const first = new SharedUsage(one, bus, 'a', (error) => errors.push(error));
+    one.counter('key_a', 202610).add(3);
+    one.days.counter('key_a', 20261031, 'GET /a').add(3);
+    await eventually('it is told', () => heard > 0);
+    vi.setSystemTime(Date.UTC(2026, 10, 12));
+    const second = new SharedUsage(other, bus, 'b', (error) => errors.push(error));
+    await eventually('it has them', () => other.counter('key_a', 202610).calls === 3);
+    expect(await other.days.ofMonth('key_a', 202610)).toEqual([
+      { day: 20261031, endpoint: 'GET /a', calls: 3 },
+    ]);
+    await Promise.all([first.close(), second.close()]);
+    await Promise.all([one.close(), other.close()]);
+    await others.close();
+    expect(errors).toEqual([]);
+  });
+
   it('of a node is told by the others what it lost when it was killed', async () => {
-    const listeners: ((data: Uint8Array) => unknown)[] = [];
-    const bus = {
-      listen: (_topic: string, listener: (data: Uint8Array) => unknown) =>
-        Promise.resolve(void listeners.push(listener)),
-      tell: (_topic: string, data: Uint8Array) => listeners.forEach((listen) => listen(data)),
-    } as unknown as JetStreamLog;
+    const bus = busOfNodes();
     const now = new Date();
     const month = now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
     const days = [{ day: month * 100 + now.getUTCDate(), endpoint: 'GET /a', calls: 5 }];
@@ -175,11 +294,11 @@ describe('a usage book', () => {
     const other = await load();
     await other.countAs('b');
     await other.merge('a', told);
-    expect(await other.known('a', month)).toEqual(told);
+    expect(await other.known('a', month * 100)).toEqual(told);
     const shared = new SharedUsage(other, bus, 'b', (error) => errors.push(error));
 
     const file = path.join(directory, 'killed.duckdb');
-    const own = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
+    const own = await Database.openFile(file, OPTIONS);
     await migrate(own, file);
     const killed = await UsageBook.load(own, (error) => errors.push(error));
     await killed.countAs('a');
