@@ -4,7 +4,13 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import path from 'node:path';
 import { FrameReader, MAX_FRAME_BYTES, packFrame, unpackBody } from './bundle.js';
 import type { StoreOperations } from './contract.js';
-import { InputError, LossError, StoreChangedError, StoreUnavailableError } from './errors.js';
+import {
+  InputError,
+  LossError,
+  PendingError,
+  StoreChangedError,
+  StoreUnavailableError,
+} from './errors.js';
 
 /** The socket's name within a data directory. */
 export const SOCKET_FILE = 'fathom.sock';
@@ -48,7 +54,7 @@ type Response =
   | { ok: true; result: unknown }
   | {
       ok: false;
-      kind: 'input' | 'loss' | 'changed' | 'unavailable' | 'internal';
+      kind: 'input' | 'loss' | 'changed' | 'unavailable' | 'pending' | 'internal';
       message: string;
       t: number;
     };
@@ -62,6 +68,9 @@ function failure(error: unknown): Response {
     return { ok: false, kind: 'input', message: error.message, t: 0 };
   if (error instanceof StoreChangedError) {
     return { ok: false, kind: 'changed', message: error.message, t: error.t };
+  }
+  if (error instanceof PendingError) {
+    return { ok: false, kind: 'pending', message: error.message, t: 0 };
   }
   if (error instanceof StoreUnavailableError) {
     return { ok: false, kind: 'unavailable', message: error.message, t: 0 };
@@ -85,6 +94,8 @@ function errorOf(response: Extract<Response, { ok: false }>): Error {
       return new StoreChangedError(response.t);
     case 'unavailable':
       return new StoreUnavailableError(response.message);
+    case 'pending':
+      return new PendingError(response.message);
     case 'internal':
       return new Error(response.message);
   }

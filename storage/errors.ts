@@ -82,6 +82,9 @@ export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
 
+/** The change is in the log of the cluster, or may be: nobody may take it for one that was not stored. */
+export class PendingError extends StoreUnavailableError {}
+
 /** Another process has the store open. */
 export class StoreBusyError extends Error {
   override readonly name = 'StoreBusyError';

@@ -1,5 +1,5 @@
 /** Runs the commands of `fathom`. Exit status: 0 done, 1 failed, 2 wrong usage. */
-import { UsageError } from '../../storage/errors.js';
+import { PendingError, UsageError } from '../../storage/errors.js';
 import type { Command } from './command.js';
 import type { NamedCommand } from './commands/completion.js';
 import { didYouMean } from './flags.js';
@@ -102,6 +102,8 @@ export const COMMAND_NAMES = Object.keys(COMMANDS);
 
 export const FAILED = 1;
 const WRONG_USAGE = 2;
+/** What was asked for is done, or may be, but not yet by this node. */
+const PENDING = 3;
 const HELP_FLAGS = ['--help', '-h'];
 
 /** A command by its name. */
@@ -201,5 +203,5 @@ function report(error: unknown, name: string, wantsJson: boolean): number {
     return WRONG_USAGE;
   }
   tell(failureText(cause));
-  return FAILED;
+  return cause instanceof PendingError ? PENDING : FAILED;
 }

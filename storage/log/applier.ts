@@ -6,8 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { bundleFile, framesOf, readBundle, stagingFolder } from '../bundle.js';
 import { BundleVersionError, DiskFullError, InputError, StoreChangedError } from '../errors.js';
 import type { Store } from '../store.js';
+import type { LogMessage } from './consumer.js';
 import { digestOf, type Entry, UnknownEntryError, unpackEntry } from './entry.js';
-import type { JetStreamLog, LogMessage } from './jetstream.js';
+import type { JetStreamLog } from './jetstream.js';
 import type { LogMark } from './mark.js';
 import type { Publisher } from './publisher.js';
 import type { SharedEntry } from './target.js';
@@ -94,6 +95,7 @@ export class Applier {
     const { store, publisher } = this.options;
     const { position, id, data } = message;
     const mark = await this.markOf(message);
+    publisher.inHand = id;
     try {
       publisher.resolve(id, await this.applied(unpackEntry(data), mark));
     } catch (error) {
@@ -107,6 +109,8 @@ export class Applier {
       }
       await store.log.pass(mark);
       publisher.reject(id, error);
+    } finally {
+      publisher.inHand = null;
     }
   }
 

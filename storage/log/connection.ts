@@ -40,6 +40,7 @@ export class NatsLink {
   private connection: NatsConnection | null = null;
   /** Why there is no connection; null: there is one. */
   private why: string | null = 'not connected yet';
+  private losing = new AbortController();
 
   /**
    * Connects in the background.
@@ -86,6 +87,11 @@ export class NatsLink {
     return this.why === null ? '' : ` (${this.why})`;
   }
 
+  /** Aborts when the connection that stands is lost. */
+  get lost(): AbortSignal {
+    return this.losing.signal;
+  }
+
   async close(): Promise<void> {
     this.ending.abort();
     await this.connection?.close();
@@ -97,7 +103,7 @@ export class NatsLink {
       try {
         const connection = await connect(options);
         this.connection = connection;
-        this.why = null;
+        this.stands();
         void this.watch(connection);
         if (signal.aborted) await connection.close();
         return connection;
@@ -108,10 +114,18 @@ export class NatsLink {
     }
   }
 
+  private stands(): void {
+    this.why = null;
+    this.losing = new AbortController();
+  }
+
   private async watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'reconnect') this.why = null;
-      if (status.type === 'disconnect' || status.type === 'close') this.why = 'connection lost';
+      if (status.type === 'reconnect') this.stands();
+      if (status.type === 'disconnect' || status.type === 'close') {
+        this.why = 'connection lost';
+        this.losing.abort();
+      }
       const refused = status.type === 'error' && status.error instanceof errors.AuthorizationError;
       if (refused) this.why = status.error.message;
     }

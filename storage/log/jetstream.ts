@@ -1,13 +1,11 @@
-/** The log in NATS JetStream; beside it and connection.ts, no module knows NATS. */
+/** The log in NATS JetStream; beside it, connection.ts and consumer.ts, no module knows NATS. */
 import { randomUUID } from 'node:crypto';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type ConsumerMessages,
   DiscardPolicy,
   jetstream,
   JetStreamApiError,
   jetstreamManager,
-  type JsMsg,
   type JetStreamClient,
   type JetStreamManager,
   RetentionPolicy,
@@ -16,8 +14,9 @@ import {
 } from '@nats-io/jetstream';
 import { Objm, type ObjectStore } from '@nats-io/obj';
 import { nanos } from '@nats-io/transport-node';
-import { StoreUnavailableError } from '../errors.js';
+import { PendingError, StoreUnavailableError } from '../errors.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
+import { LogConsumer, type LogMessage, type Reading } from './consumer.js';
 
 const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
@@ -34,11 +33,6 @@ const DUPLICATE_WINDOW_MS = 10 * 60_000;
 const ATTEMPT_MS = 2500;
 /** After this time a publisher is told that there was no acknowledgement. */
 const PUBLISH_DEADLINE_MS = 10_000;
-/** Entries on their way to this node. */
-const MAX_FETCHED = 100;
-/** Without a sign of life for two of these the log's messages are asked for anew. */
-const HEARTBEAT_MS = 1000;
-const FETCH_MS = 5000;
 const WRONG_LAST_SEQUENCE = 10071;
 const NO_MESSAGE = 10037;
 const NO_STREAM = 10059;
@@ -62,14 +56,6 @@ export interface LogState {
   fault: string | null;
 }
 
-export interface LogMessage {
-  position: number;
-  id: string;
-  /** When the log took it. */
-  timeMs: number;
-  data: Uint8Array;
-}
-
 /** Where an entry came to stand; one that was published before keeps its place. */
 export interface Published {
   position: number;
@@ -91,6 +77,8 @@ export class JetStreamLog {
   private readonly link: NatsLink;
   private opened: Opened | null = null;
   private bundles: ObjectStore | null = null;
+  /** The consumer that was given up last. */
+  private deleting = Promise.resolve();
 
   /** @throws InputError if the credentials are none */
   constructor(private readonly options: LogOptions) {
@@ -163,7 +151,7 @@ export class JetStreamLog {
    * Publishes an entry, again and again within a deadline.
    * @param id the same entry has the same one, and is in the log once
    * @param after the last position that the log may have by then
-   * @throws LogMovedError | LogAwayError | StoreUnavailableError if nobody knows whether the log took it
+   * @throws LogMovedError | LogAwayError | PendingError if nobody knows whether the log took it
    */
   async publish(subject: string, data: Uint8Array, id: string, after?: number): Promise<Published> {
     let isUnknown = false;
@@ -193,32 +181,23 @@ export class JetStreamLog {
         `JetStream is away: nothing was stored; try again when it is back${this.reason}`,
       );
     }
-    throw new StoreUnavailableError(
+    throw new PendingError(
       `JetStream did not acknowledge it within ${PUBLISH_DEADLINE_MS / 1000} s, and may have taken it or not: do it again, which is harmless if it has`,
     );
   }
 
   /**
-   * Entries from a position on, as many as have come by then, until `stop`; ends where the connection is in
-   * doubt.
+   * Entries from a position on, as many as have come by then, until `stop`; ends where the connection is lost.
+   * @throws Error where JetStream makes no consumer, or that gives no sign of life
    */
   async *follow(from: number, stop: AbortSignal): AsyncGenerator<LogMessage[]> {
-    const { client } = await this.open();
-    const consumer = await client.consumers.get(STREAM, { opt_start_seq: from });
-    const messages: ConsumerMessages = await consumer.consume({
-      max_messages: MAX_FETCHED,
-      expires: FETCH_MS,
-      idle_heartbeat: HEARTBEAT_MS,
-    });
-    const end = (): void => messages.stop();
-    stop.addEventListener('abort', end, { once: true });
-    if (stop.aborted) end();
+    const ending = AbortSignal.any([stop, this.link.lost]);
+    const consumer = await this.consumer({ from });
     try {
-      yield* inBatches(messages);
+      yield* consumer.batches(ending);
     } finally {
-      stop.removeEventListener('abort', end);
-      messages.stop();
-      // The server forgets an ordered consumer by itself.
+      // Not awaited: it takes as long as its server may take to answer.
+      this.deleting = consumer.delete();
     }
   }
 
@@ -274,17 +253,19 @@ export class JetStreamLog {
 
   /** The entries of large bundles among those of two positions. */
   async *largeEntries(from: number, to: number): AsyncGenerator<LogMessage> {
-    const { client } = await this.open();
-    const filter_subjects = `${SUBJECTS}${LARGE_SUBJECT}`;
-    const consumer = await client.consumers.get(STREAM, { opt_start_seq: from, filter_subjects });
-    let { num_pending: left } = await consumer.info();
-    while (left > 0) {
-      for await (const message of await consumer.fetch({ max_messages: MAX_FETCHED })) {
-        left = message.info.pending;
-        if (message.seq > to) return;
-        yield logMessage(message);
-        if (left === 0) return;
+    const consumer = await this.consumer({ from, subject: `${SUBJECTS}${LARGE_SUBJECT}` });
+    let { left } = consumer;
+    try {
+      if (left === 0) return;
+      for await (const messages of consumer.batches(new AbortController().signal)) {
+        for (const message of messages) {
+          if (message.position > to) return;
+          yield message;
+          if (--left === 0) return;
+        }
       }
+    } finally {
+      await consumer.delete();
     }
   }
 
@@ -325,8 +306,14 @@ export class JetStreamLog {
     return answers;
   }
 
-  close(): Promise<void> {
-    return this.link.close();
+  async close(): Promise<void> {
+    if (this.link.standing !== null) await this.deleting;
+    await this.link.close();
+  }
+
+  private async consumer(reading: Omit<Reading, 'stream'>): Promise<LogConsumer> {
+    const { manager, client } = await this.open();
+    return LogConsumer.make(manager, client, { ...reading, stream: STREAM });
   }
 
   private async open(): Promise<Opened> {
@@ -348,43 +335,6 @@ export class JetStreamLog {
     this.bundles = await new Objm(client).create(BUCKET, settings);
     return this.bundles;
   }
-}
-
-/** What an iterable gives, those together that have arrived. */
-async function* inBatches(messages: AsyncIterable<JsMsg>): AsyncGenerator<LogMessage[]> {
-  const iterator = messages[Symbol.asyncIterator]();
-  const ask = (): Promise<IteratorResult<JsMsg, unknown>> => {
-    const next = iterator.next();
-    // It may fail while a batch is being applied: who asks for the next one is told.
-    next.catch(() => undefined);
-    return next;
-  };
-  for (let next = ask(); ;) {
-    const first = await next;
-    if (first.done === true) return;
-    const batch = [logMessage(first.value)];
-    next = ask();
-    while (batch.length < MAX_FETCHED && (await hasCome(next))) {
-      const more = await next;
-      if (more.done === true) break;
-      batch.push(logMessage(more.value));
-      next = ask();
-    }
-    yield batch;
-  }
-}
-
-function hasCome(promise: Promise<unknown>): Promise<boolean> {
-  const come = promise.then(
-    () => true,
-    () => true,
-  );
-  return Promise.race([come, setImmediate(false)]);
-}
-
-function logMessage({ seq, headers, time, data }: JsMsg): LogMessage {
-  const id = headers?.get('Nats-Msg-Id') ?? '';
-  return { position: seq, id, timeMs: time.getTime(), data };
 }
 
 function stateOf({ config, state }: StreamInfo): LogState {

@@ -18,14 +18,20 @@ import {
   STATUS_TOPIC,
 } from './cluster.js';
 import { type Entry, packEntry } from './entry.js';
-import { type JetStreamLog, type LogMessage, LogMovedError, type LogState } from './jetstream.js';
+import type { LogMessage } from './consumer.js';
+import { Lag } from './lag.js';
+import { type JetStreamLog, LogMovedError, type LogState } from './jetstream.js';
 import { Publisher } from './publisher.js';
 import type { SharedSettings } from './settings.js';
 
 /** How often a node asks where the log ends. */
 const POLL_MS = 1000;
 /** Rest after a failure; it grows to the second one. */
-const RETRY_MS = [250, 4000] as const;
+const RETRY_MS = [250, 1000] as const;
+/** A node is ready where no entry has waited longer. One that the log owes an entry for so long asks anew. */
+const MAX_LAG_MS = 5000;
+/** A command whose change the log has had for so long is told that this node has not applied it. */
+const COMMAND_WAIT_MS = 30_000;
 /** JetStream that has not answered for so long is away. */
 export const AWAY_AFTER_MS = 10_000;
 /** A server that has just started may know less of the log than it will: so long a node waits. */
@@ -53,20 +59,18 @@ export interface NodeOptions {
   shortForMs?: number;
   /** How long a change waits until the node has begun to follow. */
   beginWithinMs?: number;
+  /** How long a command waits for this node to apply its change. */
+  waitMs?: number;
+  /** How long a node waits for an entry before it asks with a new consumer. */
+  maxLagMs?: number;
 }
 
 export class LogNode {
   private readonly ending = new AbortController();
   private readonly working: Promise<void>;
-  /** The last position that the log is known to have. */
-  private endPosition = 0;
-  private polledAtMs: number | null = null;
+  private readonly lag = new Lag(() => this.position);
   /** What went wrong last. */
   private failure = '';
-  /** When the log took the entry that is being applied. */
-  private inHandMs: number | null = null;
-  /** Since when it has known of entries that it lacks; 0: since before it began. */
-  private behindSinceMs = 0;
   private shortSinceMs: number | null = null;
   private why: string | null = null;
   private readonly process = `${wallMs()}-${crypto.randomUUID()}`;
@@ -79,9 +83,11 @@ export class LogNode {
     this.publisher = new Publisher({
       ...{ store, log, beginWithinMs: options.beginWithinMs },
       checkFollows: () => this.checkFollows(),
+      waitMs: options.waitMs ?? COMMAND_WAIT_MS,
+      whyWaiting: () => `${this.lag.text}${this.reason}`,
       onPublished: (position, tookMs) => {
         options.onPublished?.(tookMs);
-        this.sawEnd(position);
+        this.lag.sawEnd(position);
       },
     });
     this.applier = new Applier({ ...{ store, log, name, onApplied }, publisher: this.publisher });
@@ -112,19 +118,22 @@ export class LogNode {
 
   /** Infinity where it is not known. */
   get lagMs(): number {
-    if (this.polledAtMs === null) return Infinity;
-    if (this.position >= this.endPosition) return 0;
-    return Math.max(0, wallMs() - (this.inHandMs ?? this.behindSinceMs));
+    return this.lag.ms;
+  }
+
+  /** @throws Error where an entry waits too long, or may: what for */
+  checkLag(): Promise<void> {
+    return this.lagMs < MAX_LAG_MS
+      ? Promise.resolve()
+      : Promise.reject(new Error(`${this.lag.text}${this.reason}`));
   }
 
   /** @throws Error where JetStream is away */
   checkLog(): Promise<void> {
-    const sinceMs = performance.now() - (this.polledAtMs ?? -Infinity);
     // A node that follows no longer does not ask.
-    if (sinceMs < AWAY_AFTER_MS || this.why !== null) return Promise.resolve();
-    const reason = this.options.log.reason || (this.failure && ` (${this.failure})`);
+    if (this.lag.sincePollMs < AWAY_AFTER_MS || this.why !== null) return Promise.resolve();
     return Promise.reject(
-      new Error(`JetStream has not answered for ${AWAY_AFTER_MS / 1000} s${reason}`),
+      new Error(`JetStream has not answered for ${AWAY_AFTER_MS / 1000} s${this.reason}`),
     );
   }
 
@@ -177,9 +186,7 @@ export class LogNode {
     this.ending.abort();
     await this.working;
     await this.options.log.close();
-    this.publisher.fail(
-      new StoreUnavailableError('the node was stopped before it applied the change'),
-    );
+    this.publisher.fail('the node was stopped before it applied it');
   }
 
   /** Tokens that wait for data at any node that answers; of this one alone while JetStream is away. */
@@ -187,6 +194,11 @@ export class LogNode {
     const { store, log, name } = this.options;
     const own = store.queue.list();
     return clusterQueue(log, name, own).catch(() => own);
+  }
+
+  /** What went wrong last, as ` (...)`. */
+  private get reason(): string {
+    return this.options.log.reason || (this.failure && ` (${this.failure})`);
   }
 
   private checkFollows(): void {
@@ -216,21 +228,24 @@ export class LogNode {
 
   private failed(error: unknown): void {
     if (this.ending.signal.aborted) return;
+    const before = this.failure;
     this.failure = error instanceof Error ? error.message : String(error);
-    this.options.onError(error);
+    // What fails again and again is told once.
+    if (this.failure !== before) this.options.onError(error);
   }
 
   private stop(why: string): void {
     if (this.why === why) return;
     this.why = why;
     this.options.onStopped(why);
-    this.publisher.fail(new StoreUnavailableError(`this node follows its log no longer: ${why}`));
+    this.publisher.fail(`this node follows its log no longer: ${why}`);
   }
 
   /** Follows the log until the connection, or the log itself, is in doubt. */
   private async session(): Promise<void> {
     const from = await this.start(await this.poll());
     this.why = null;
+    this.lag.asksAnew();
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.ending.signal]);
     const polling = this.pollUntil(signal).finally(() => stop.abort());
@@ -239,7 +254,7 @@ export class LogNode {
         if (!(await this.take(messages, signal))) break;
       }
     } finally {
-      this.inHandMs = null;
+      this.lag.inHand(null);
       stop.abort();
       await polling;
     }
@@ -256,15 +271,16 @@ export class LogNode {
     let left = messages.filter(({ position }) => position > this.position);
     if (left.some(({ position }, i) => position !== this.position + 1 + i)) return false;
     while (left.length > 0) {
-      this.inHandMs = left[0].timeMs;
+      this.lag.inHand(left[0].timeMs);
       left = left.slice(await this.applier.apply(left));
-      this.inHandMs = null;
+      this.lag.inHand(null);
       if (signal.aborted) return false;
     }
     return true;
   }
 
   private async pollUntil(signal: AbortSignal): Promise<void> {
+    const { maxLagMs = MAX_LAG_MS } = this.options;
     try {
       for (let turn = 0; !signal.aborted; turn++) {
         // Not awaited: it takes as long as nodes may take to answer.
@@ -273,6 +289,12 @@ export class LogNode {
         if (this.hasTwin) return;
         const state = await this.poll();
         if (state === null || state.last < this.position || state.fault !== null) return;
+        if (this.position >= state.last) this.failure = '';
+        if (this.lag.owedMs >= maxLagMs) {
+          throw new Error(
+            `the log has entry ${state.last}, and this node got none behind ${this.position} for ${maxLagMs / 1000} s: it asks with a new consumer`,
+          );
+        }
         // Not awaited: what is published is applied by the session, which waits for the end of this.
         const isNear = this.options.store.settings.log !== null && this.lagMs < POLL_MS;
         if (isNear || this.position >= state.last) void this.shareSettings();
@@ -297,16 +319,8 @@ export class LogNode {
   private async poll(): Promise<LogState | null> {
     const { log, store } = this.options;
     const state = await log.state(store.mark === null);
-    this.polledAtMs = performance.now();
-    this.endPosition = state?.last ?? 0;
-    this.sawEnd(this.endPosition);
+    this.lag.polled(state?.last ?? 0);
     return state;
-  }
-
-  private sawEnd(position: number): void {
-    const wasBehind = this.behindSinceMs > 0 && this.position < this.endPosition;
-    this.endPosition = Math.max(this.endPosition, position);
-    if (this.position >= this.endPosition || !wasBehind) this.behindSinceMs = wallMs();
   }
 
   /**

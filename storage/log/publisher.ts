@@ -4,9 +4,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
+import { DeadlineError, withDeadline } from '../../compute/running-time.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import { bundleFile, type Frame, readBundle } from '../bundle.js';
 import type { CommitReport, IssuedKey, KeyRecord, KeyRequest, TokenName } from '../contract.js';
+import { PendingError } from '../errors.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { StoreUnavailableError } from '../errors.js';
@@ -23,6 +25,10 @@ export interface PublisherOptions {
   log: JetStreamLog;
   /** @throws StoreUnavailableError where the node applies no entries any more */
   checkFollows: () => void;
+  /** How long a command waits once the log has its entry. */
+  waitMs: number;
+  /** What keeps the node from applying the next entry. */
+  whyWaiting: () => string;
   onPublished: (position: number, tookMs: number) => void;
   /** How long a change waits until the node has begun to follow. */
   beginWithinMs?: number | undefined;
@@ -35,11 +41,15 @@ const BEGIN_POLL_MS = 50;
 interface Waiting {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
+  /** Where the log has it; null: that is not known yet. */
+  position: number | null;
 }
 
 export class Publisher {
   /** Changes that this node has published, by the id of their entries. */
   private readonly waiting = new Map<string, Waiting>();
+  /** The id of the entry that the node is applying. */
+  inHand: string | null = null;
 
   constructor(private readonly options: PublisherOptions) {}
 
@@ -59,8 +69,8 @@ export class Publisher {
   }
 
   /** Ends all waiting. */
-  fail(error: Error): void {
-    for (const { reject } of this.waiting.values()) reject(error);
+  fail(why: string): void {
+    for (const { reject, position } of this.waiting.values()) reject(pendingError(position, why));
     this.waiting.clear();
   }
 
@@ -157,7 +167,7 @@ export class Publisher {
   /**
    * Publishes an entry, and waits until this node has applied it. Call once the node has begun.
    * @returns what applying it gave; null where it was published, and applied, before
-   * @throws what applying it threw | LogAwayError | StoreUnavailableError
+   * @throws what applying it threw | LogAwayError | PendingError
    */
   private async submit<T>(
     subject: string,
@@ -166,8 +176,9 @@ export class Publisher {
   ): Promise<T | null> {
     const { store, log, checkFollows, onPublished } = this.options;
     checkFollows();
+    const waiting = { position: null as number | null };
     const applied = new Promise<unknown>((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
+      this.waiting.set(id, Object.assign(waiting, { resolve, reject }));
     });
     // It may fail while the entry is still being published.
     applied.catch(() => undefined);
@@ -176,11 +187,34 @@ export class Publisher {
       .publish(subject, packEntry(entry), id)
       .then(({ position, isDuplicate }) => {
         onPublished(position, performance.now() - beganMs);
-        return isDuplicate && position <= (store.mark?.position ?? 0) ? null : applied;
+        waiting.position = position;
+        if (isDuplicate && position <= (store.mark?.position ?? 0)) return null;
+        return this.untilApplied(id, position, applied);
       });
     // Applied, it is in the log, whether its acknowledgement came or not.
     return Promise.race([applied, published]).finally(() =>
       this.waiting.delete(id),
     ) as Promise<T | null>;
   }
+
+  private async untilApplied<T>(id: string, position: number, applied: Promise<T>): Promise<T> {
+    const { waitMs, whyWaiting } = this.options;
+    for (;;) {
+      try {
+        return await withDeadline(applied, waitMs, `entry ${position}`);
+      } catch (error) {
+        if (!(error instanceof DeadlineError)) throw error;
+        // Once its turn has come it takes what it takes.
+        if (this.inHand !== id) throw pendingError(position, whyWaiting());
+      }
+    }
+  }
+}
+
+function pendingError(position: number | null, why: string): PendingError {
+  return new PendingError(
+    position === null
+      ? `the log may have taken it or not, and it is not applied here: ${why}; do it again, which is harmless if it has`
+      : `it is entry ${position} in the log, not yet applied here: ${why}; every node applies it when its turn comes`,
+  );
 }

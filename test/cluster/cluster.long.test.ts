@@ -15,9 +15,14 @@ import { expectAcknowledged, expectLadders, expectStored } from './expected.js';
 import { RandomChanges } from './random-changes.js';
 import { Reference } from './reference.js';
 import { expectSameReplies } from './same-replies.js';
+import { ServerKills } from './kills.js';
 
 /** Changes of the model test; for a longer run: FATHOM_CLUSTER_STEPS=500. */
 const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 40);
+/** Servers of JetStream that are killed; for a longer run: FATHOM_KILLS=50. */
+const KILLS = Number(process.env.FATHOM_KILLS ?? 1);
+/** All nodes acknowledge again so soon after any server's end. */
+const RECOVERY_MS = 15_000;
 const SEED = Number(process.env.FATHOM_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Who makes changes at once. */
 const ACTORS = 3;
@@ -92,6 +97,21 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
       await expectLadders(reference, nodes[2], key.key);
       await expectStored(changes, servers.urls, nodes);
       changes.remove();
+    },
+  );
+
+  it(
+    'acknowledge again after the end of a server, the one that a node’s consumer lives on among them',
+    { timeout: 60_000 + KILLS * 60_000 },
+    async () => {
+      await together();
+      const kills = await new ServerKills(servers, nodes, SEED).run(KILLS);
+      for (const { server, role, tookMs } of KILLS > 1 ? kills : []) {
+        console.info(`${server} (${role}): ${tookMs.map((ms) => Math.round(ms)).join(', ')} ms`);
+      }
+      // Of a single kill a busy machine may say anything.
+      const longest = Math.max(...kills.flatMap(({ tookMs }) => tookMs));
+      if (KILLS > 1) expect(longest, `seed ${SEED}`).toBeLessThan(RECOVERY_MS);
     },
   );
 

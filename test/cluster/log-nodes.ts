@@ -41,9 +41,10 @@ export class Node {
     servers: string[],
     own?: Settings,
     more: Partial<NodeOptions> = {},
+    replicas = 1,
   ): Promise<Node> {
     const store = await openStore(directory.path);
-    const log = new JetStreamLog({ servers, name, replicas: 1 });
+    const log = new JetStreamLog({ servers, name, replicas });
     const onOther = (names: readonly string[]): unknown => (made.others = names.join());
     const settings = own && new SharedSettings({ ...{ store, node: name, own }, onOther });
     const made: Node = new Node(

@@ -12,8 +12,9 @@ import { bareTokenRow, type CommitReport } from '../../storage/contract.js';
 import type { NatsAccess } from '../../storage/log/connection.js';
 import { Applier } from '../../storage/log/applier.js';
 import { clusterStatus, trimLog } from '../../storage/log/cluster.js';
+import type { LogMessage } from '../../storage/log/consumer.js';
 import { packEntry, subjectOf, tokenSubject } from '../../storage/log/entry.js';
-import { JetStreamLog, type LogMessage } from '../../storage/log/jetstream.js';
+import { JetStreamLog } from '../../storage/log/jetstream.js';
 import type { Database } from '../../storage/duckdb/database.js';
 import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
 import type { Store } from '../../storage/store.js';
@@ -173,7 +174,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await late.until(() => late.stopped !== null);
     expect(late.stopped).toMatch(/log begins at entry 4, and this node has applied 2/);
     // Of JetStream it knows nothing bad.
-    late.node['polledAtMs'] = -1e6;
+    late.node['lag']['polledAtMs'] = -1e6;
     await late.node.checkLog();
     const empty = await open('c');
     await empty.until(() => empty.stopped !== null);

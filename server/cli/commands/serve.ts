@@ -44,9 +44,6 @@ import { SERVE_ENVIRONMENT, SERVE_FLAGS, serveOptions, type ServeOptions } from 
 /** A damaged log is accepted for one start, so no variable stands for the flag. */
 const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
-/** A node of a cluster that lags more is not ready. */
-const MAX_LAG_MS = 5000;
-
 /** A server that has not stopped by then, its `--stop-delay` aside, ends at once. */
 export const STOP_DEADLINE_MS = 60_000;
 
@@ -353,6 +350,6 @@ function checksOf(node: LogNode): Checks {
   return {
     log: () => node.checkLog(),
     following: () => node.checkFollowing(),
-    lag: () => node.lagMs < MAX_LAG_MS,
+    lag: () => node.checkLag(),
   };
 }

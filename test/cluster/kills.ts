@@ -1,0 +1,115 @@
+/** Ends servers of JetStream one after the other, and measures how soon all nodes acknowledge again. */
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '../../bench/compare/random.js';
+import type { NatsServers } from '../../bench/cluster/nats.js';
+import type { NodeProcess } from '../support/cluster.js';
+import { commitRows, snapshot } from '../support/stores.js';
+
+const STREAM = 'FATHOM';
+const REST_MS = 100;
+/** Of each node in turn: no two of its changes are alike. */
+const T0 = 1_790_000_000;
+
+export interface Kill {
+  server: string;
+  /** What it did: `stream` where it led the log's stream, `consumers` of how many nodes it held. */
+  role: string;
+  /** From the server's end to the acknowledgement of a change that each node was given after it. */
+  tookMs: number[];
+}
+
+export class ServerKills {
+  private changes = 0;
+  private readonly random: () => number;
+
+  constructor(
+    private readonly servers: NatsServers,
+    private readonly nodes: readonly NodeProcess[],
+    seed: number,
+  ) {
+    this.random = seededRandom(seed);
+  }
+
+  /** Kills servers, in turn one that holds a node's consumer but does not lead the stream, and any of them. */
+  async run(kills: number): Promise<Kill[]> {
+    const connection = await connect({ servers: this.servers.urls, maxReconnectAttempts: -1 });
+    try {
+      const manager = await jetstreamManager(connection, { timeout: 2500 });
+      const made: Kill[] = [];
+      for (let i = 0; i < kills; i++) made.push(await this.kill(manager, i % 2 === 1));
+      // Consumers that nobody uses go.
+      await this.holders(manager, true);
+      return made;
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /**
+   * The servers of the consumers that are read from, once there is one of each node.
+   * @param isAll whether there has to be no other one
+   */
+  async holders(manager: JetStreamManager, isAll: boolean): Promise<string[]> {
+    for (;;) {
+      const { servers, others } = await consumersOf(manager).catch(() => NONE);
+      if (servers.length === this.nodes.length && (others === 0 || !isAll)) return servers;
+      await sleep(REST_MS);
+    }
+  }
+
+  private async kill(manager: JetStreamManager, isAny: boolean): Promise<Kill> {
+    const leader = await leaderOnceWhole(manager);
+    const holders = await this.holders(manager, false);
+    const names = ['n0', 'n1', 'n2'];
+    const quiet = names.filter((name) => name !== leader && holders.includes(name));
+    const choice = isAny || quiet.length === 0 ? names : quiet;
+    const server = choice[Math.floor(this.random() * choice.length)];
+    const held = holders.filter((holder) => holder === server).length;
+    const role = `${server === leader ? 'stream, ' : ''}consumers of ${held}`;
+
+    await this.servers.kill(names.indexOf(server));
+    const tookMs = await this.acknowledged();
+    this.servers.start(names.indexOf(server));
+    return { server, role, tookMs };
+  }
+
+  /** Gives each node changes until one is acknowledged. @returns how long that took */
+  private async acknowledged(): Promise<number[]> {
+    const beganMs = performance.now();
+    return Promise.all(
+      this.nodes.map(async (node) => {
+        for (;;) {
+          const rows = [snapshot(T0 + this.changes++)];
+          const report = await node.command((store) => commitRows(store, rows)).catch(() => null);
+          if (report !== null) return performance.now() - beganMs;
+          await sleep(REST_MS);
+        }
+      }),
+    );
+  }
+}
+
+const NONE = { servers: [] as string[], others: 0 };
+
+async function consumersOf(manager: JetStreamManager): Promise<typeof NONE> {
+  const servers: string[] = [];
+  let others = 0;
+  for await (const { num_waiting: waiting, cluster } of manager.consumers.list(STREAM)) {
+    if (waiting > 0 && cluster?.leader) servers.push(cluster.leader);
+    else others++;
+  }
+  return { servers, others };
+}
+
+/** The server that leads the log's stream, once all of its servers have all of it. */
+async function leaderOnceWhole(manager: JetStreamManager): Promise<string> {
+  for (;;) {
+    const info = await manager.streams.info(STREAM).catch(() => null);
+    const followers = info?.cluster?.replicas ?? [];
+    const isWhole = followers.length === 2 && followers.every((one) => one.current && !one.offline);
+    if (info?.cluster?.leader && isWhole) return info.cluster.leader;
+    await sleep(REST_MS);
+  }
+}

@@ -1,0 +1,174 @@
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { listenForCommands } from '../../storage/control.js';
+import type { LogMessage } from '../../storage/log/consumer.js';
+import { fathom } from '../support/cli.js';
+import {
+  commitRows,
+  DataDirectory,
+  snapshot,
+  storedSnapshots,
+  tokenOf,
+} from '../support/stores.js';
+import { LogNodes, Node, T0 } from './log-nodes.js';
+
+const STREAM = 'FATHOM';
+
+if (!hasNats) console.warn('nats-server is not installed: tests of a stalled cluster are skipped');
+
+/** Runs `body` with what JetStream has, as an administrator sees it. */
+async function asAdministrator<T>(
+  servers: NatsServers,
+  body: (manager: JetStreamManager, ask: (subject: string) => Promise<unknown>) => Promise<T>,
+): Promise<T> {
+  const connection = await connect({ servers: servers.urls });
+  try {
+    const manager = await jetstreamManager(connection, { checkAPI: false });
+    return await body(manager, (subject) => connection.request(subject));
+  } finally {
+    await connection.close();
+  }
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(20);
+}
+
+/** Lets a node's consumers give nothing for a while. Call it before the node follows. */
+function hushing({ log }: Node): { hush: () => void; goOn: () => void; asked: () => number } {
+  let [hushed, goingOn] = [new AbortController(), new AbortController()];
+  let asked = 0;
+  const follow = log.follow.bind(log);
+  log.follow = async function* (from: number, stop: AbortSignal): AsyncGenerator<LogMessage[]> {
+    asked++;
+    yield* follow(from, AbortSignal.any([stop, hushed.signal]));
+    const signal = AbortSignal.any([stop, goingOn.signal]);
+    await sleep(2 ** 30, undefined, { signal }).catch(() => undefined);
+  };
+  return {
+    hush: () => hushed.abort(),
+    goOn: () => {
+      const before = goingOn;
+      [hushed, goingOn] = [new AbortController(), new AbortController()];
+      before.abort();
+    },
+    asked: () => asked,
+  };
+}
+
+describe.skipIf(!hasNats)('A node that gets nothing from its log', () => {
+  const ours = new LogNodes();
+  beforeAll(() => ours.start());
+  afterEach(() => ours.clear());
+  afterAll(() => ours.end());
+
+  it('asks with a new consumer, and says so and why', async () => {
+    const a = await ours.open('a');
+    await a.reached(1);
+    const said: string[] = [];
+    const onError = (error: unknown): unknown => said.push((error as Error).message);
+    const b = await ours.open('b', undefined, undefined, { maxLagMs: 500, onError });
+    const consumers = hushing(b);
+    consumers.hush();
+    await b.until(() => said.length > 0);
+    expect(said).toEqual([
+      'the log has entry 1, and this node got none behind 0 for 0.5 s: it asks with a new consumer',
+    ]);
+    b.node['lag']['behindSinceMs'] = 0;
+    await expect(b.node.checkLag()).rejects.toThrow(
+      /^entry 1 of 1 has not come from JetStream \(the log has entry 1, .*\)$/,
+    );
+    consumers.goOn();
+    await b.reached(1);
+    expect(consumers.asked()).toBeGreaterThan(1);
+    await b.node.checkLag();
+  });
+
+  it('tells a command that its change is in the log, and applies it when it comes', async () => {
+    const a = await ours.open('a');
+    await a.reached(1);
+    const b = await ours.open('b', undefined, undefined, { maxLagMs: Infinity, waitMs: 100 });
+    const consumers = hushing(b);
+    await b.reached(1);
+    consumers.hush();
+    await expect(commitRows(b.commands, [snapshot(T0)])).rejects.toThrow(
+      /^it is entry 2 in the log, not yet applied here: entry 2 of 2 has not come from JetStream/,
+    );
+    const { directory } = b.store;
+    const served = await listenForCommands(directory, b.commands, () => undefined);
+    const made = await fathom(['keys', 'create', '--tier', 'premium', '--data', directory]);
+    await served.close();
+    expect(made).toMatchObject({ status: 3, stdout: '' });
+    expect(made.stderr).toMatch(/^it is entry 3 in the log, not yet applied here: /);
+    await a.reached(3);
+    consumers.goOn();
+    await b.reached(3);
+    expect(await b.store.listKeys()).toHaveLength(1);
+    expect(await storedSnapshots(b.store, tokenOf(b.store))).toHaveLength(1);
+  });
+
+  it('leaves no consumer behind', async () => {
+    const a = await ours.open('a');
+    await a.reached(1);
+    await asAdministrator(ours.servers, async (manager) => {
+      const names = async () =>
+        (await manager.consumers.list(STREAM).next()).map(({ name }) => name);
+      const [first] = await names();
+      // Somebody else deletes it: the node makes another one.
+      await manager.consumers.delete(STREAM, first);
+      await until(async () => (await names()).some((name) => name !== first));
+      await commitRows(a.commands, [snapshot(T0)]);
+      await a.log.largeEntries(1, 2).next();
+      await until(async () => (await names()).length === 1);
+      await ours.close(a);
+      expect(await names()).toEqual([]);
+    });
+  });
+});
+
+describe.skipIf(!hasNats)('A node whose consumer’s server is killed', () => {
+  it('acknowledges again', async () => {
+    const servers = await NatsServers.start(3);
+    const directory = new DataDirectory();
+    let node: Node | null = null;
+    try {
+      const said: string[] = [];
+      const onError = (error: unknown): unknown => said.push((error as Error).message);
+      node = await Node.open(directory, 'a', [servers.urls[0]], undefined, { onError }, 3);
+      await node.reached(1);
+      const holder = await asAdministrator(servers, async (manager, ask) => {
+        let name = '';
+        // Neither the node's connection nor the stream's leader goes with it: nothing but the consumer is away.
+        await until(async () => {
+          const made = await manager.consumers.list(STREAM).next();
+          const used = made.find(({ num_waiting: waiting }) => waiting > 0);
+          name = used?.cluster?.leader ?? '';
+          if (name === 'n0' && used) await manager.consumers.delete(STREAM, used.name);
+          return !['', 'n0'].includes(name);
+        });
+        await until(async () => {
+          const { cluster } = await manager.streams.info(STREAM);
+          if (cluster?.leader === name) await ask(`$JS.API.STREAM.LEADER.STEPDOWN.${STREAM}`);
+          return Boolean(cluster?.leader) && cluster?.leader !== name;
+        });
+        return name;
+      });
+      await servers.kill(Number(holder.slice(1)));
+      const { commands } = node;
+      await until(() =>
+        commitRows(commands, [snapshot(T0)]).then(
+          () => true,
+          () => false,
+        ),
+      );
+      expect(said).toContain(`the log's consumer on server ${holder} was silent for 2 s`);
+    } finally {
+      await node?.close();
+      await servers.close();
+      directory.remove();
+    }
+  });
+});
