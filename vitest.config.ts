@@ -18,8 +18,10 @@ export default defineConfig({
   test: {
     // One more than the cores that tests are sure of: some files only wait.
     maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Nothing takes that long on an idle machine: a test ends with what it waits for, see test/support/waiting.ts.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 120_000 } },
     // Projects run in the order of their names, so that no shared process ends early for one alone.
     projects: [
       { extends: true, test: { name: 'alone', include: ALONE } },

@@ -4,7 +4,6 @@ import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Ended } from '../support/processes.js';
 import {
-  becomes,
   cleanUp,
   fathom,
   newKey,
@@ -15,11 +14,10 @@ import {
 } from '../support/cli.js';
 import { binance, commitRows, MINT, orca, OTHER_MINT, snapshot } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
+import { becomes } from '../support/waiting.js';
 
 const T = 1_794_000_000;
 const TOKEN = `mainchain:${MINT}`;
-/** What a command changes has to show on a running server within this. */
-const VISIBLE_WITHIN_MS = 1000;
 
 const data = temporaryDirectory();
 let server: Service;
@@ -131,8 +129,8 @@ describe('fathom delete', () => {
       headers: { 'x-api-key': key, 'if-none-match': etag },
     });
     expect(again.status).toBe(200);
-    await becomes(async () => (await depth()).depth_data, [], VISIBLE_WITHIN_MS);
-    await becomes(async () => (await score()).service_current_price, 2, VISIBLE_WITHIN_MS);
+    await becomes(async () => (await depth()).depth_data, []);
+    await becomes(async () => (await score()).service_current_price, 2);
   });
 
   it('of all that is left takes the score along, and leaves other tokens', async () => {
@@ -145,7 +143,7 @@ describe('fathom delete', () => {
       const { service_score, status } = await score();
       return { service_score, status };
     };
-    await becomes(shown, without, VISIBLE_WITHIN_MS);
+    await becomes(shown, without);
     const other = await server.get(`/replay/${OTHER_MINT}?${window}`, key);
     expect(((await other.json()) as Json).snapshots).toHaveLength(1);
     const nothing = await remove('--token', TOKEN, '--yes', '--json');

@@ -10,7 +10,8 @@ import {
   temporaryDirectory,
   type Server,
 } from '../support/cli.js';
-import { eventually, RawClient, requestText } from '../support/raw-client.js';
+import { RawClient, requestText } from '../support/raw-client.js';
+import { eventually } from '../support/waiting.js';
 
 const data = temporaryDirectory();
 afterAll(cleanUp);

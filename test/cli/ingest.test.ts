@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../../server/cli/commands/ingest.js';
 import { UsageError } from '../../storage/errors.js';
 import {
-  becomes,
   cleanUp,
   digestOf,
   fathom,
@@ -16,11 +15,10 @@ import {
 } from '../support/cli.js';
 import type { Ended } from '../support/processes.js';
 import type { Json } from '../support/tables.js';
+import { becomes } from '../support/waiting.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const T = 1_794_000_000;
-/** What a command changes has to show on a running server within this. */
-const VISIBLE_WITHIN_MS = 1000;
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
@@ -148,7 +146,7 @@ describe('several files', () => {
     ];
     expect([done.status, done.stdout, refused.status, refused.stdout]).toEqual([0, '', 1, '']);
     expect(refused.stderr).toBe(`${documentOf(ended).error}\n`);
-    await becomes(times, [0, 60, 120, 400], VISIBLE_WITHIN_MS);
+    await becomes(times, [0, 60, 120, 400]);
     expect(await server.stop()).toEqual({ status: 0, signal: null });
   });
 });

@@ -13,6 +13,7 @@ import {
   startReplay,
   type Market,
 } from './replay-client-support.js';
+import { eventually } from '../support/waiting.js';
 
 let market: Market;
 let directory: string;
@@ -42,20 +43,28 @@ async function uninterrupted(name: string): Promise<Buffer> {
   return readFileSync(inDirectory(name));
 }
 
-/** Runs until the proxy has seen `pages` requests and some more time, then kill -9. */
-async function killedRun(out: string, pages: number, afterMs: number): Promise<boolean> {
+/** Pages that a run has kept so far. */
+function keptPages(out: string): number {
+  const file = `${out}.part.state`;
+  if (!existsSync(file)) return 0;
+  const { state } = JSON.parse(readFileSync(file, 'utf8')) as {
+    state: { totals: { pages: number } | null };
+  };
+  return state.totals?.pages ?? 0;
+}
+
+/** Answers so many pages and no more, and ends the run with kill -9 once it has kept some of them. */
+async function killedRun(out: string, pages: number): Promise<void> {
   const first = proxy.requests.length;
+  proxy.script = (n) => (n > first + pages ? () => undefined : null);
   const child = startReplay(market.key, proxy.url, ['--out', out, ...WHOLE]);
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  let ended = false;
-  void closed.then(() => (ended = true));
-  while (!ended && proxy.requests.length < first + pages) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  await new Promise((resolve) => setTimeout(resolve, afterMs));
+  const before = keptPages(out);
+  await eventually('it has kept a page', () => keptPages(out) > before);
   child.kill('SIGKILL');
   await closed;
-  return child.signalCode === 'SIGKILL';
+  expect(child.signalCode).toBe('SIGKILL');
+  proxy.script = () => null;
 }
 
 describe('after kill -9', () => {
@@ -64,12 +73,10 @@ describe('after kill -9', () => {
     const killedAt = format === 'parquet' ? [2, 3] : [format === 'json' ? 3 : 2];
     const expected = await uninterrupted(`whole.${format}`);
     const out = inDirectory(`killed.${format}`);
-    let kills = 0;
     for (const pages of killedAt) {
-      if (await killedRun(out, pages, Math.random() * 30)) kills++;
+      await killedRun(out, pages);
       expect(existsSync(out)).toBe(false);
     }
-    expect(kills).toBe(killedAt.length);
     const ended = await run(out);
     expect(ended.stderr).toMatch(/pages from an earlier run/);
     expect(ended.document?.resumed_pages).toBeGreaterThan(0);
@@ -80,7 +87,7 @@ describe('after kill -9', () => {
   it('torn writes and half-made files do no harm', async () => {
     const expected = await uninterrupted('whole.parquet');
     const out = inDirectory('torn.parquet');
-    expect(await killedRun(out, 4, 0)).toBe(true);
+    await killedRun(out, 4);
     const kept = readFileSync(`${out}.part`);
     writeFileSync(`${out}.part`, Buffer.concat([kept, Buffer.from('0,17900')]));
     writeFileSync(`${out}.part.state.new`, '{"version":1,"by');
@@ -98,9 +105,7 @@ it('no page is asked for twice, and the window stays the first one’s', async (
   const child = startReplay(market.key, proxy.url, ['--out', out, ...words]);
   const said: Buffer[] = [];
   child.stderr?.on('data', (chunk: Buffer) => said.push(chunk));
-  while (!Buffer.concat(said).includes('no reply')) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await eventually('it waits', () => Buffer.concat(said).includes('no reply'));
   child.kill('SIGINT');
   const status = await new Promise((resolve) => child.once('close', resolve));
   expect(status).toBe(1);
@@ -142,9 +147,7 @@ it('goes on after a restart of the server', async () => {
 
 describe('what an earlier run left', () => {
   const out = (): string => inDirectory('left.csv');
-  const leave = async (): Promise<void> => {
-    expect(await killedRun(out(), 3, 0)).toBe(true);
-  };
+  const leave = (): Promise<void> => killedRun(out(), 3);
 
   it('of another request is refused, unless --restart drops it', async () => {
     await leave();
@@ -180,7 +183,7 @@ describe('what an earlier run left', () => {
   it('is not touched while its process lives', async () => {
     proxy.script = (n) => (n === 3 ? () => undefined : null);
     const child = startReplay(market.key, proxy.url, ['--out', out(), ...WHOLE]);
-    while (proxy.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('it asks', () => proxy.requests.length >= 3);
     const second = await run(out());
     expect(second.error?.message).toMatch(new RegExp(`process ${child.pid} is writing this file`));
     const closed = new Promise((resolve) => child.once('close', resolve));

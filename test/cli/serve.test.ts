@@ -10,7 +10,6 @@ import { defaultThreads } from '../../server/memory.js';
 import { settingsOf } from '../support/settings.js';
 import { UsageError } from '../../storage/errors.js';
 import {
-  becomes,
   cleanUp,
   fathomProcess,
   newKey,
@@ -20,6 +19,7 @@ import {
   type Server,
 } from '../support/cli.js';
 import { niceValuesOf } from '../support/processes.js';
+import { becomes } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
@@ -141,7 +141,7 @@ describe('a server', () => {
             (reply) => reply.status,
             () => null,
           );
-        await becomes(status, 200, 20_000);
+        await becomes(status, 200);
         child.kill();
         expect(await ended).toEqual([0, null]);
         closeSync(log);
@@ -218,7 +218,6 @@ describe('settings', () => {
     await becomes(
       () => Promise.resolve(server.logged().includes('"msg":"the store is empty"')),
       true,
-      1000,
     );
     await server.stop();
     const { tokens } = await withStoreOf(path.join(home, 'data'), (store) => store.summary());

@@ -17,6 +17,7 @@ import {
   type TestService,
   WIDE_MINT,
 } from '../support/service.js';
+import { eventually } from '../support/waiting.js';
 
 const BUSY = { error: 'Service Unavailable', message: 'busy', error_code: 'replay_busy' };
 const FROM = NOW_S - 86_400;
@@ -140,7 +141,7 @@ describe('methods', () => {
     const waits: string[] = [];
     const client = clientOf(proxy.url, { onWait: ({ kind }) => waits.push(kind) });
     const first = client.getTopScores();
-    while (waits.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('the first is told to wait', () => waits.length > 0);
     const beganMs = performance.now();
     await Promise.all([first, client.getTopScores()]);
     expect(performance.now() - beganMs).toBeGreaterThan(900);
@@ -252,8 +253,8 @@ describe('replay', () => {
     proxy.script = () => null;
     await loop.next();
     await loop.next();
-    while (proxy.requests.length < 5) await new Promise((resolve) => setTimeout(resolve, 5));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await eventually('the next pages are asked for', () => proxy.requests.length >= 5);
+    for (let i = 0; i < 3; i++) await client.getUsage();
     between.abort(new Error('enough'));
     await expect(loop.next()).rejects.toThrow('enough');
     const stop = new AbortController();

@@ -12,7 +12,6 @@ import { ENDPOINTS } from '../../server/endpoints.js';
 import { ENGINE_NAMES } from '../../server/http/engine.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import {
-  becomes,
   cleanUp,
   serveHere,
   type Service,
@@ -25,6 +24,7 @@ import { ingest, lines, MINT, Scratch } from '../support/ingest.js';
 import { LIMIT_MS, mutatedBytes, mutatedJson, runs } from './random.js';
 import { type Ask, askOf, bytesOf } from './requests.js';
 import { ROWS, T } from './rows.js';
+import { becomes } from '../support/waiting.js';
 
 const UNLIMITED = { requests: 'unlimited' };
 const RATES = { general: UNLIMITED, 'whale-get': UNLIMITED, 'whale-post': UNLIMITED };
@@ -88,7 +88,7 @@ describe.each(ENGINE_NAMES)('by the engine %s', (engine) => {
   afterAll(async () => {
     // The scrape itself is one request.
     const idle = ['fathom_http_in_flight 1', 'fathom_reply_bytes_in_flight 0'];
-    await becomes(() => underWay(service.url), idle, 10_000);
+    await becomes(() => underWay(service.url), idle);
     expect(service.logged()).not.toMatch(/level="?error/);
     await service.stop();
   });

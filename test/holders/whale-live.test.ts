@@ -2,13 +2,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { becomes, cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
+import { cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
 import { checkReply, type Json } from '../support/conformance.js';
+import { becomes } from '../support/waiting.js';
 
 const EXAMPLES = path.resolve('..', 'shared', 'examples');
 const NOW_S = 1_794_659_696;
-/** After an ingest's return, its rows are served within this. */
-const SERVED_WITHIN_MS = 1000;
 
 afterAll(cleanUp);
 
@@ -37,7 +36,7 @@ describe('whale activity of a running server', () => {
     await ingest(directory, file);
     const covered = async () =>
       (await ask(`token_address=${mint}&include=summary`)).has_coverage as boolean;
-    await becomes(covered, true, SERVED_WITHIN_MS);
+    await becomes(covered, true);
     const body = await ask(`token_address=${mint}`);
     expect(Date.parse(body.last_snapshot_at as string)).toBeLessThanOrEqual(1000 * now);
     if (examples) expectReference(body);
@@ -48,7 +47,7 @@ describe('whale activity of a running server', () => {
     const wallets = async () =>
       (await ask(`token_address=${mint}&include=wallets`)).wallets as Json[];
     const newest = async () => (await wallets()).map(({ owner }) => owner as string);
-    await becomes(newest, ['Zoe'], SERVED_WITHIN_MS);
+    await becomes(newest, ['Zoe']);
   });
 });
 

@@ -11,7 +11,8 @@ import { createRouter, type Route } from '../../server/http/router.js';
 import { takesSplitRequestLine, warnOfFault } from '../../server/http/self-check.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { logInto } from '../support/log.js';
-import { eventually, RawClient } from '../support/raw-client.js';
+import { RawClient } from '../support/raw-client.js';
+import { eventually } from '../support/waiting.js';
 
 /** `waits`: no reply and an open connection; `closed`: closed without a reply; else a status. */
 type Outcome = 'waits' | 'closed' | number;
@@ -29,8 +30,6 @@ interface Case {
 
 /** Node's own parser since llhttp 9.4. */
 const IS_STRICT = Number.parseFloat(process.versions.llhttp ?? '') >= 9.4;
-/** How long a server may take to reply before it counts as one that waits. */
-const WAIT_MS = 1_000;
 const HOST = 'Host: example.com\r\n';
 const get = (headers: string, line = 'GET / HTTP/1.1') => `${line}\r\n${HOST}${headers}\r\n`;
 const post = (headers: string, body: string) =>
@@ -203,17 +202,18 @@ const routes: Route[] = [
   },
 ];
 
-async function outcomeOf(
-  port: number,
-  request: string,
-): Promise<{ outcome: Outcome; text: string }> {
+/** Has others answered, one after the other: whatever was sent before has been read, and answered. */
+async function answerOthers(port: number): Promise<void> {
+  for (let i = 0; i < 3; i++) await (await fetch(`http://127.0.0.1:${port}/`)).text();
+}
+
+async function outcomeOf(port: number, each: Case): Promise<{ outcome: Outcome; text: string }> {
   const client = await RawClient.connect(port);
-  const waited = new Promise((resolve) => setTimeout(resolve, WAIT_MS));
-  const replied = new Promise((resolve) =>
-    client.socket.once('data', () => setTimeout(resolve, 50)),
-  );
-  client.socket.write(request, 'latin1');
-  await Promise.race([waited, client.closed, replied]);
+  const replied = new Promise((resolve) => client.socket.once('data', resolve));
+  await new Promise((resolve) => client.socket.write(each.request, 'latin1', resolve));
+  const known = [...each.right, each.old, ...Object.values(each.differs ?? {})];
+  if (!known.includes('waits')) await Promise.race([client.closed, replied]);
+  await answerOthers(port);
   const isClosed = client.socket.closed;
   client.socket.destroy();
   const text = client.received.toString();
@@ -241,7 +241,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
     });
     const ask = async (each: Case) => {
-      outcomes.set(each, await outcomeOf(server.port, each.request));
+      outcomes.set(each, await outcomeOf(server.port, each));
     };
     await Promise.all([...H1SPEC, ...OWN].map(ask));
   });
@@ -273,7 +273,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
         const client = await RawClient.connect(server.port);
         client.socket.setNoDelay(true);
         client.send(request.slice(0, i + 1));
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await answerOthers(server.port);
         client.send(request.slice(i + 1));
         await Promise.race([client.closed, client.until('"hello"').catch(() => undefined)]);
         client.socket.destroy();

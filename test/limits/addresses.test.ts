@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { networkOf, withAddressLimit } from '../../server/limits/addresses.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import { ENGINE_NAMES } from '../../server/http/engine.js';
-import { eventually, RawClient } from '../support/raw-client.js';
+import { RawClient } from '../support/raw-client.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { eventually } from '../support/waiting.js';
 
 describe('The client that an address stands for', () => {
   it.each([

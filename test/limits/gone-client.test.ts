@@ -3,8 +3,9 @@ import { Limiter } from '../../server/limits/limiter.js';
 import { parsePlans } from '../../server/limits/plans.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryUsage } from '../support/memory-sources.js';
-import { RawClient, eventually, requestText } from '../support/raw-client.js';
+import { RawClient, requestText } from '../support/raw-client.js';
 import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
+import { eventually } from '../support/waiting.js';
 
 let service: TestService;
 const depth = new MemoryDepth();

@@ -9,10 +9,10 @@ import { migrate } from '../../storage/migrations.js';
 import { SharedUsage } from '../../storage/log/shared-usage.js';
 import type { JetStreamLog } from '../../storage/log/jetstream.js';
 import { UsageBook } from '../../storage/keys/usage.js';
-import { eventually } from '../support/raw-client.js';
 import { openStore } from '../support/stores.js';
 
 const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
+import { becomes, eventually } from '../support/waiting.js';
 
 let directory: string;
 let database: Database;
@@ -51,15 +51,18 @@ describe('a usage book', () => {
   it('counts at once and writes by itself within the second', async () => {
     const book = await load();
     const counter = book.counter('key_a', 202611);
-    counter.add(3);
-    counter.add(2);
-    expect([counter.calls, book.counter('key_a', 202611).calls]).toEqual([5, 5]);
-    expect(await stored()).toEqual([]);
-    await new Promise((resolve) => setTimeout(resolve, 900));
-    expect(await stored()).toEqual([['key_a', 202611, 5]]);
-    counter.add(1);
-    await new Promise((resolve) => setTimeout(resolve, 900));
-    expect(await stored()).toEqual([['key_a', 202611, 6]]);
+    for (const [added, before, calls] of [
+      [5, [], 5],
+      [1, [['key_a', 202611, 5]], 6],
+    ] as const) {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      counter.add(added);
+      expect([counter.calls, book.counter('key_a', 202611).calls]).toEqual([calls, calls]);
+      expect(await stored()).toEqual(before);
+      vi.advanceTimersByTime(900);
+      vi.useRealTimers();
+      await becomes(stored, [['key_a', 202611, calls]]);
+    }
     await book.close();
   });
 

@@ -5,18 +5,16 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';
 import { MarketService, NOW_S } from '../tokens/market-service.js';
-import { becomes } from '../support/cli.js';
 import type { Json } from '../support/conformance.js';
 import {} from '../support/ingest.js';
 import { sharedPool } from '../support/pool.js';
+import { becomes } from '../support/waiting.js';
 
 const HOUR_S = 3600;
 const HOUR = NOW_S - (NOW_S % HOUR_S);
 const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const BASE = 'B'.repeat(40);
 const POOL = 'P'.repeat(40);
-/** What the contract gives a running server after an ingest. */
-const SHOWN_WITHIN_MS = 1000;
 
 const poolRow = (pubkey = POOL) => ({
   pubkey,
@@ -91,39 +89,39 @@ describe('the boards of a running service', () => {
     await ingest('snapshots', [snapshotRow(HOUR + 60, 5_000)]);
     await ingest('dlmm_pools', [poolRow()]);
     await ingest('dlmm_hours', [hourRow(HOUR, 10)]);
-    await becomes(() => column('rangeYield'), [10 / 5_000], SHOWN_WITHIN_MS);
+    await becomes(() => column('rangeYield'), [10 / 5_000]);
     await ingest('dlmm_hours', [hourRow(HOUR, 20)]);
     await ingest('dlmm_hours', [hourRow(HOUR, 30)]);
-    await becomes(() => column('rangeYield'), [30 / 5_000], SHOWN_WITHIN_MS);
+    await becomes(() => column('rangeYield'), [30 / 5_000]);
     await ingest('token_hours', [mintRow(HOUR, 700)]);
     await ingest('token_hours', [mintRow(HOUR, 800)]);
-    await becomes(densities, [[800, 5_000]], SHOWN_WITHIN_MS);
-    await becomes(() => densities('denominator=range'), [[800, 5_000]], SHOWN_WITHIN_MS);
+    await becomes(densities, [[800, 5_000]]);
+    await becomes(() => densities('denominator=range'), [[800, 5_000]]);
     // Depth after a quiet time, twice.
     await ingest('snapshots', [snapshotRow(HOUR + 120, 7_000)]);
     await ingest('snapshots', [snapshotRow(HOUR + 180, 9_000)]);
-    await becomes(() => column('rangeTvl'), [7_000], SHOWN_WITHIN_MS);
-    await becomes(densities, [[800, 9_000]], SHOWN_WITHIN_MS);
+    await becomes(() => column('rangeTvl'), [7_000]);
+    await becomes(densities, [[800, 9_000]]);
     // Another pool of the base token.
     const second = 'Q'.repeat(40);
     await ingest('dlmm_pools', [poolRow(second)]);
     await ingest('dlmm_hours', [hourRow(HOUR, 60, second)]);
-    await becomes(() => column('captureShare', '&sort=fees'), [2 / 3, 1 / 3], SHOWN_WITHIN_MS);
-    await becomes(() => column('tokenPoolCount'), [2, 2], SHOWN_WITHIN_MS);
+    await becomes(() => column('captureShare', '&sort=fees'), [2 / 3, 1 / 3]);
+    await becomes(() => column('tokenPoolCount'), [2, 2]);
   });
 
   it('show the names and prices of now', async () => {
     await ingest('dlmm_pools', [poolRow()]);
     await ingest('dlmm_hours', [hourRow(HOUR, 10)]);
-    await becomes(() => column('baseSymbol'), [null], SHOWN_WITHIN_MS);
+    await becomes(() => column('baseSymbol'), [null]);
     const token = { chain: 'mainchain', address: BASE, symbol: 'BBB', price_usd: 3 };
     await ingest('tokens', [token]);
-    await becomes(() => column('baseSymbol'), ['BBB'], SHOWN_WITHIN_MS);
+    await becomes(() => column('baseSymbol'), ['BBB']);
     const reserve = async (): Promise<unknown> =>
       (await service.get(`/dlmm/${BASE}`)).body.pools[0].reserve_x_usd;
     expect(await reserve()).toBe(30);
     await ingest('snapshots', [snapshotRow(HOUR, 5_000, 4)]);
-    await becomes(reserve, 40, SHOWN_WITHIN_MS);
+    await becomes(reserve, 40);
   });
 
   it('move to a new hour with the first row of any pool, and of any token', async () => {
@@ -142,11 +140,11 @@ describe('the boards of a running service', () => {
       ...(await densities('denominator=range')),
     ];
     // No row of this hour yet: it is the one before.
-    await becomes(all, [10, 1_000, 10, [100, 2_000]], SHOWN_WITHIN_MS);
+    await becomes(all, [10, 1_000, 10, [100, 2_000]]);
     await ingest('dlmm_hours', [hourRow(HOUR, 20)]);
-    await becomes(all, [20, 2_000, 30, [100, 2_000]], SHOWN_WITHIN_MS);
+    await becomes(all, [20, 2_000, 30, [100, 2_000]]);
     await ingest('token_hours', [mintRow(HOUR, 200)]);
-    await becomes(all, [20, 2_000, 30, [200, 2_000]], SHOWN_WITHIN_MS);
+    await becomes(all, [20, 2_000, 30, [200, 2_000]]);
     // The rows and the snapshot of the next hour become visible with it.
     await service.turnTo(HOUR + HOUR_S + 10);
     expect(await all()).toEqual([40, null, 70]);

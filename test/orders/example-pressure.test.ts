@@ -7,7 +7,6 @@ import { checkReply, type Json } from '../support/conformance.js';
 import { HAS_EXAMPLES, exampleFile, expectedReplies } from '../support/examples.js';
 import { ingest as ingestHere } from '../support/ingest.js';
 import {
-  becomes,
   cleanUp,
   fathom,
   newKey,
@@ -15,10 +14,10 @@ import {
   temporaryDirectory,
   type Service,
 } from '../support/cli.js';
+import { becomes } from '../support/waiting.js';
 
 const DATASETS = ['tokens', 'snapshots', 'cells', 'dca_orders'] as const;
 const TOLERANCE = 1e-6;
-const LIVE_WITHIN_MS = 1000;
 
 interface Expected {
   now: number;
@@ -135,7 +134,6 @@ describe.runIf(HAS_EXAMPLES)('the example board', () => {
         return item.buy_order_count + item.sell_order_count;
       },
       buys + sells - 1,
-      LIVE_WITHIN_MS,
     );
     const snapshot = { chain: 'mainchain', address: expected.names.AAA, t: expected.now };
     const markets = [{ source: 'Orca', exchange_type: 'DEX', pair: 'A/B', cells: [[0, 9, 9]] }];
@@ -143,7 +141,7 @@ describe.runIf(HAS_EXAMPLES)('the example board', () => {
       'snapshots',
       rowsFile('prices.ndjson', { ...snapshot, price_usd: 123.5, markets }),
     );
-    await becomes(async () => (await itemOf('AAA')).token.price_usd, 123.5, LIVE_WITHIN_MS);
+    await becomes(async () => (await itemOf('AAA')).token.price_usd, 123.5);
   });
 });
 

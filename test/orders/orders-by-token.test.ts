@@ -3,6 +3,7 @@ import { LimitOrdersByToken } from '../../server/orders/orders-by-token.js';
 import { logInto } from '../support/log.js';
 import { MemoryOrders } from '../support/memory-sources.js';
 import { limitOrder } from '../support/orders.js';
+import { PATIENCE_MS } from '../support/waiting.js';
 
 const orderOf = (tokenAddress: string, orderAddress: string, usdPrice: number) =>
   limitOrder({ tokenAddress, orderAddress, usdPrice });
@@ -63,7 +64,7 @@ describe('orders in memory', () => {
   it('are read again where a commit came while they were read', async () => {
     await book.start();
     book.touch(['a']);
-    await vi.waitUntil(() => source.asked.length === 1);
+    await vi.waitUntil(() => source.asked.length === 1, { timeout: PATIENCE_MS });
     source.limit = [orderOf('a', '9', 1)];
     book.touch(['a']);
     await book.settled();

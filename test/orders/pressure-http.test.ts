@@ -13,7 +13,6 @@ import {
 } from '../reference/flow.js';
 import type { PlainStore } from '../reference/replay.js';
 import { marketsOf } from '../scores/ladders.js';
-import { becomes } from '../support/cli.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryOrders } from '../support/memory-sources.js';
@@ -21,6 +20,7 @@ import { dcaOrder } from '../support/orders.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { expectClose } from './close.js';
 import { NOW_S, dcaOrdersOf, plainTokens } from './orders.js';
+import { becomes } from '../support/waiting.js';
 
 const SEED = 6;
 const EMPTY: PlainStore = { markets: [], snapshots: [] };
@@ -327,8 +327,8 @@ describe('the board', () => {
       const item = (tokens as Json[]).find(({ token }) => token.address === address);
       return item === undefined ? null : [item.buy_order_count + item.sell_order_count];
     };
-    await becomes(() => lookAt(QUIET), [1], 1000);
-    await becomes(() => lookAt(first.address), kept.length === 0 ? null : [kept.length], 1000);
+    await becomes(() => lookAt(QUIET), [1]);
+    await becomes(() => lookAt(first.address), kept.length === 0 ? null : [kept.length]);
     // Its price is not known: it has orders, and no flow.
     const quiet = ((await board({ limit: 50 })).tokens as Json[]).find(
       ({ token }) => token.address === QUIET,
@@ -336,13 +336,13 @@ describe('the board', () => {
     expect(quiet).toMatchObject({ total_buy_usd: 1e12, impact: { net_usd_24_hr: 0 } });
     source.dca = before;
     service.orders.touch({ dcaTokens: [first.address, QUIET], limitTokens: [] });
-    await becomes(() => lookAt(QUIET), null, 1000);
+    await becomes(() => lookAt(QUIET), null);
   });
 
   it('follows the clock: flows are those of now, at most 15 seconds ago', async () => {
     for (const passedS of [10, 600, 50_000]) {
       clock.atS = NOW_S + passedS;
-      await becomes(boardNowS, NOW_S + passedS, 2000);
+      await becomes(boardNowS, NOW_S + passedS);
       const { tokens } = await board({ limit: 50, sort_by: 'impact' });
       const want = new Map(wanted(TOKENS, {}, clock.atS).map((one) => [one.address, one]));
       for (const item of tokens as Json[]) {
@@ -350,7 +350,7 @@ describe('the board', () => {
       }
     }
     clock.atS = NOW_S;
-    await becomes(boardNowS, NOW_S, 2000);
+    await becomes(boardNowS, NOW_S);
   });
 
   it('stands where the pool fails, and is ranked when it works again', async () => {
@@ -370,7 +370,7 @@ describe('the board', () => {
     expect(await board({ limit: 50 })).toEqual(before);
     options.pool = pool;
     // Nothing tells it to: it tries again.
-    await becomes(async () => addresses(await board({ limit: 50 })).includes(QUIET), true, 3000);
+    await becomes(async () => addresses(await board({ limit: 50 })).includes(QUIET), true);
     await change(orders);
     expect(await board({ limit: 50 })).toEqual(before);
   });

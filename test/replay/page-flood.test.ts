@@ -3,7 +3,7 @@ import { encodeSegment } from '../../compute/segment/segment.js';
 import { workLimits } from '../../compute/scheduler.js';
 import { runOf } from '../compute/replay-stores.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { RawClient, eventually, requestText } from '../support/raw-client.js';
+import { RawClient, requestText } from '../support/raw-client.js';
 import {
   ENTERPRISE_KEY,
   MINT,
@@ -13,6 +13,7 @@ import {
   steadyStore,
   type TestService,
 } from '../support/service.js';
+import { eventually } from '../support/waiting.js';
 
 /** The light key's token has one segment, known by its id. */
 const LIGHT = `/replay/${MINT}?group=type&to=${NOW_S - 60}`;

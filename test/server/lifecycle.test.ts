@@ -8,7 +8,7 @@ import { startServer } from '../../server/app.js';
 import { systemClock, frozenClock } from '../../server/clock.js';
 import { MemoryDepth, MemoryKeys } from '../support/memory-depth.js';
 import { NO_LOG } from '../support/log.js';
-import { RawClient, eventually, requestText } from '../support/raw-client.js';
+import { RawClient, requestText } from '../support/raw-client.js';
 import {
   KEY,
   MINT,
@@ -19,6 +19,7 @@ import {
   type TestService,
   type TestServiceOptions,
 } from '../support/service.js';
+import { becomes, eventually } from '../support/waiting.js';
 
 const wide = steadyStore(288, 34);
 const running: TestService[] = [];
@@ -99,7 +100,7 @@ describe('a busy service', () => {
   });
 
   it('gives a client up that has gone, without rendering its page', async () => {
-    const service = await start();
+    const service = await start({ isReady: () => true });
     const resume = holdReads(service);
     const client = await RawClient.connect(service.server.port);
     client.send(requestText(`GET /api/v1/replay/${MINT}`, { 'x-api-key': KEY }));
@@ -108,10 +109,14 @@ describe('a busy service', () => {
     client.socket.destroy();
     const after = service.get(`/replay/${MINT}`, { headers: { 'x-api-key': 'nobody' } });
     expect((await after).status).toBe(401);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const metrics = async () => (await fetch(`${service.server.url}/metrics`)).text();
+    const inFlight = async () => /^fathom_http_in_flight (\d+)$/m.exec(await metrics())?.[1];
+    // This very request.
+    await becomes(inFlight, '1');
     resume();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(service.pool.postedTasks).toBe(posted);
+    // One that comes behind it is made, and it was not.
+    expect((await service.get(`/replay/${MINT}?group=all`)).status).toBe(200);
+    expect(service.pool.postedTasks).toBe(posted + 1);
   });
 });
 

@@ -8,8 +8,8 @@ import { MAX_KEYLESS_LINES, RequestLog } from '../../server/operations/request-l
 import { cleanUp, fathom, serveHere, temporaryDirectory } from '../support/cli.js';
 import { logInto } from '../support/log.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import { eventually } from '../support/raw-client.js';
 import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
+import { eventually } from '../support/waiting.js';
 
 type Line = Record<string, unknown>;
 const parsed = (lines: readonly string[]): Line[] => lines.map((line) => JSON.parse(line) as Line);
@@ -68,10 +68,10 @@ describe('the log', () => {
     const lines = createInterface({ input: stream });
     const read: string[] = [];
     lines.on('line', (line) => void read.push(line));
-    await vi.waitFor(() => expect(stream.writableLength).toBe(0));
+    await eventually('all is written', () => stream.writableLength === 0);
     const written = read.length;
     log.info('last');
-    await vi.waitFor(() => expect(read.at(-1)).toContain('"last"'));
+    await eventually('the last line is read', () => read.at(-1)?.includes('"last"') === true);
     expect(JSON.parse(read[written])).toMatchObject({
       level: 'warn',
       count: 3000 - written,

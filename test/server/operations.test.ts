@@ -5,16 +5,9 @@ import { Histogram, Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Exchange } from '../../server/http/exchange.js';
 import { Metrics } from '../../server/operations/metrics.js';
-import {
-  becomes,
-  cleanUp,
-  fathom,
-  newKey,
-  serve,
-  temporaryDirectory,
-  type Server,
-} from '../support/cli.js';
+import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
 import { MINT, orca, snapshot } from '../support/stores.js';
+import { becomes } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
@@ -53,20 +46,20 @@ describe('health and readiness', () => {
   it('need no key, and hold once the boards stand', async () => {
     const health = await at(server.url, '/healthz');
     expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
-    await becomes(readiness, [200, { status: 'ready' }], 20_000);
+    await becomes(readiness, [200, { status: 'ready' }]);
     expect((await fetch(new URL('/healthz', server.url), { method: 'POST' })).status).toBe(405);
   });
 
   it('end where nothing can be written beside the store, and come back', async () => {
     const probe = path.join(data, '.probe');
     mkdirSync(probe);
-    await becomes(readiness, [503, { status: 'not_ready', reasons: ['store'] }], 5000);
+    await becomes(readiness, [503, { status: 'not_ready', reasons: ['store'] }]);
     expect(server.logged()).toMatch(
       /"reasons":"store","cause":"[^"]*EISDIR[^"]*","msg":"not ready"/,
     );
     expect((await samples()).get('fathom_ready')).toBe(0);
     rmSync(probe, { recursive: true });
-    await becomes(readiness, [200, { status: 'ready' }], 5000);
+    await becomes(readiness, [200, { status: 'ready' }]);
     expect(server.logged().trim()).toContain('"msg":"ready again"');
     expect((await samples()).get('fathom_ready')).toBe(1);
   });
@@ -74,7 +67,7 @@ describe('health and readiness', () => {
   it("end where the database's file is gone; nothing is stored until it is put back", async () => {
     const file = path.join(data, 'fathom.duckdb');
     renameSync(file, path.join(directory, 'aside'));
-    await becomes(readiness, [503, { status: 'not_ready', reasons: ['store'] }], 5000);
+    await becomes(readiness, [503, { status: 'not_ready', reasons: ['store'] }]);
     const create = () => fathom(['keys', 'create', '--tier', 'premium', '--data', data]);
     const refused = await create();
     expect([refused.status, refused.stderr]).toEqual([
@@ -82,7 +75,7 @@ describe('health and readiness', () => {
       expect.stringContaining('fathom.duckdb was removed or replaced while it was open'),
     ]);
     renameSync(path.join(directory, 'aside'), file);
-    await becomes(readiness, [200, { status: 'ready' }], 5000);
+    await becomes(readiness, [200, { status: 'ready' }]);
     expect((await create()).status).toBe(0);
   });
 });
@@ -207,7 +200,7 @@ describe('metrics', () => {
     // It says that it stops and still takes requests, until a second signal ends it at once.
     process.kill(second.pid, 'SIGTERM');
     const ready = async () => ((await (await at(admin, '/readyz')).json()) as Readiness).reasons;
-    await becomes(async () => (await ready())?.includes('stopping'), true, 5000);
+    await becomes(async () => (await ready())?.includes('stopping'), true);
     expect((await at(second.url, '/docs')).status).toBe(200);
     expect(second.logged()).toContain('"stop_delay_s":300,"msg":"stopping"');
     expect(await second.stop()).toEqual({ status: null, signal: 'SIGTERM' });

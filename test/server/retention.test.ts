@@ -2,7 +2,6 @@
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import {
-  becomes,
   cleanUp,
   fathom,
   type Service,
@@ -11,6 +10,7 @@ import {
   withStoreOf,
 } from '../support/cli.js';
 import { commitRows, orca, snapshot } from '../support/stores.js';
+import { becomes } from '../support/waiting.js';
 
 const T = 1_794_600_000;
 const data = path.join(temporaryDirectory(), 'data');
@@ -35,7 +35,7 @@ async function waits(server: Service): Promise<string | undefined> {
 it('says so in its log and its metrics, with the command that allows it', async () => {
   await withStoreOf(data, (store) => commitRows(store, [snapshot(T), snapshot(T + 60, [orca()])]));
   const first = await startedIn2036();
-  await becomes(() => waits(first), '1', 10_000);
+  await becomes(() => waits(first), '1');
   const [, why, command] =
     /"level":"warn",[^\n]*"why":"([^"]*)","to_allow_it":"fathom ([^"]*)","msg":"retention waits"/.exec(
       first.logged(),
@@ -51,11 +51,7 @@ it('says so in its log and its metrics, with the command that allows it', async 
   expect((await fathom(json)).stdout).toBe('{"allowed_to":2085000000}\n');
   expect(await rawTokens()).toBe(1);
   const second = await startedIn2036();
-  await becomes(
-    () => Promise.resolve(second.logged().includes('"msg":"retention deleted"')),
-    true,
-    10_000,
-  );
+  await becomes(() => Promise.resolve(second.logged().includes('"msg":"retention deleted"')), true);
   expect(await waits(second)).toBe('0');
   expect(second.logged()).not.toContain('retention waits');
   await second.stop();

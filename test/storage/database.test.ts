@@ -18,6 +18,7 @@ import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
 import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/opening.js';
 import { DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
 import { run } from '../support/processes.js';
+import { becomes, eventually } from '../support/waiting.js';
 
 /** Pauses that were asked for; they take no time. */
 const pauses = vi.hoisted(() => [] as (number | undefined)[]);
@@ -120,7 +121,7 @@ describe('Database', () => {
     const database = await Database.openFile(file, options);
     await database.run('CREATE TABLE things (id BIGINT)');
     // The system tells what happened in a directory in its order.
-    await vi.waitUntil(() => events.includes(`rename ${name}.wal`), { timeout: 10_000 });
+    await eventually('all is told', () => events.includes(`rename ${name}.wal`));
     watcher.close();
     expect(events).toContain(`rename ${name}`);
     expect(events).not.toContain(`change ${name}`);
@@ -314,7 +315,7 @@ describe('A database that fails', () => {
   it('is lost to its process where the log has the commit that failed', async () => {
     failCommit('behind');
     await expect(add(2)).rejects.toBeInstanceOf(StoreUnavailableError);
-    await vi.waitFor(() => expect(lost).toHaveLength(1));
+    await eventually('it is lost', () => lost.length === 1);
     expect(String(lost[0])).toContain('holds commit 2, and the last one that succeeded is 1');
     await expect(ids()).rejects.toBeInstanceOf(StoreUnavailableError);
     await database.close();
@@ -328,7 +329,7 @@ describe('A database that fails', () => {
     // The same file, which is no database any more.
     writeFileSync(file, 'no database'.repeat(2000));
     await expect(failed).rejects.toBeInstanceOf(StoreUnavailableError);
-    await vi.waitFor(() => expect(lost).toHaveLength(1), 45_000);
+    await eventually('it is lost', () => lost.length === 1);
     expect(String(lost[0])).toContain('not a valid DuckDB database file');
     expect(faults).toEqual([fatal]);
     expect(pauses).toEqual(Array.from({ length: MAX_REOPENINGS - 1 }, (_, i) => 250 * 2 ** i));
@@ -342,7 +343,7 @@ describe('A database that fails', () => {
     }
     failCommit('before');
     await expect(add(2)).rejects.toBeInstanceOf(StoreUnavailableError);
-    await vi.waitFor(() => expect([faults, lost]).toEqual([[fatal], [fatal]]));
+    await becomes(() => [faults, lost], [[fatal], [fatal]]);
   });
 });
 

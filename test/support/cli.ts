@@ -4,8 +4,6 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { vi } from 'vitest';
 import { runCommand } from '../../server/cli/commands.js';
 import { startService } from '../../server/cli/commands/serve.js';
@@ -14,9 +12,7 @@ import { logInto } from './log.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { Store } from '../../storage/store.js';
 import { MAIN, type Ended } from './processes.js';
-
-/** Longer than any command of these tests takes on a busy machine. */
-const DEADLINE_MS = 50_000;
+import { PATIENCE_MS } from './waiting.js';
 
 const directories: string[] = [];
 const servers: Service[] = [];
@@ -89,7 +85,7 @@ export function fathomProcess(words: readonly string[], options: RunOptions = {}
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
       reject(new Error(`fathom ${words.join(' ')} hung; it said: ${stderr}`));
-    }, DEADLINE_MS);
+    }, PATIENCE_MS);
     child.once('close', (status) => {
       clearTimeout(timer);
       resolve({ status, stdout, stderr });
@@ -158,7 +154,7 @@ export async function serve(
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
       reject(new Error(`serve did not listen; it said: ${log}`));
-    }, DEADLINE_MS);
+    }, PATIENCE_MS);
     void ended.then(() => reject(new Error(`serve ended; it said: ${log}${stdout}`)));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       log += text;
@@ -249,19 +245,4 @@ export async function replayBytes(
   }
   await server.stop();
   return answers;
-}
-
-/** Asks until it is answered as expected. @throws where that takes longer than `withinMs` */
-export async function becomes<T>(
-  ask: () => Promise<T>,
-  expected: T,
-  withinMs: number,
-): Promise<void> {
-  for (const startMs = performance.now(); ;) {
-    const lastChance = performance.now() - startMs > withinMs;
-    const answer = await ask();
-    if (isDeepStrictEqual(answer, expected)) return;
-    if (lastChance) throw new Error(`still ${JSON.stringify(answer)} after ${withinMs} ms`);
-    await sleep(20);
-  }
 }

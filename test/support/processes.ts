@@ -3,11 +3,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import path from 'node:path';
+import { PATIENCE_MS } from './waiting.js';
 
 /** The built command. */
 export const MAIN = path.resolve('dist/server/cli/main.js');
-/** What a process prints or does later than this is a failure. */
-const DEADLINE_MS = 30_000;
 
 export interface Ended {
   /** Exit status; null where a signal ended it. */
@@ -76,7 +75,7 @@ export class Script {
 
   /** Waits for a line that matches. */
   async line(pattern: RegExp): Promise<RegExpExecArray> {
-    const deadline = setTimeout(() => this.wake(), DEADLINE_MS);
+    const deadline = setTimeout(() => this.wake(), PATIENCE_MS);
     const start = Date.now();
     try {
       for (let seen = 0; ;) {
@@ -87,7 +86,7 @@ export class Script {
         if (
           this.child.exitCode !== null ||
           this.child.signalCode !== null ||
-          Date.now() - start >= DEADLINE_MS
+          Date.now() - start >= PATIENCE_MS
         ) {
           throw new Error(`${pattern} was not printed: ${this.lines.join('\n')}`);
         }

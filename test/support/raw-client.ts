@@ -56,12 +56,3 @@ export function requestText(line: string, headers: Record<string, string> = {}):
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${line} HTTP/1.1\r\nHost: test\r\n${lines.join('')}\r\n`;
 }
-
-/** Waits until `condition` holds, and names what did not come in time. */
-export async function eventually(what: string, condition: () => boolean, limitMs = 20_000) {
-  const start = performance.now();
-  while (!condition()) {
-    if (performance.now() - start > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
