@@ -12,6 +12,7 @@ import { open, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskFullError, isDiskFull, StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
+import { called } from './duckdb-error.js';
 import {
   DatabaseDamagedError,
   DatabaseLockedError,
@@ -151,7 +152,8 @@ async function hold(name: string, mode: '' | '(READ_ONLY)'): Promise<Held> {
   try {
     if (mode === '' && !existsSync(name)) await makeFile(connection, name);
     const before = identityOf(name);
-    await connection.run(`ATTACH '${name.replaceAll("'", "''")}' AS held ${mode}`);
+    const statement = `ATTACH '${name.replaceAll("'", "''")}' AS held ${mode}`;
+    await called(() => connection.run(statement));
     // What DuckDB has locked may be a file that its last holder removed while DuckDB opened it.
     const identity = identityOf(name);
     if (identity === null || identity !== before) {
