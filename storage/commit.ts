@@ -69,7 +69,9 @@ export class Commits {
   ): Promise<{ result: T; change: StoreChange }> {
     return this.exclusive(async () => {
       await this.database.shortenLog();
-      return this.despiteDamage(() => this.transaction(body, mark));
+      const done = await this.despiteDamage(() => this.transaction(body, mark));
+      this.database.room?.committed();
+      return done;
     });
   }
 

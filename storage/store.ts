@@ -42,6 +42,7 @@ import { DepthReader } from './depth/depth-reader.js';
 import { Directories } from './depth/directories.js';
 import { type Cutoffs, nextStep, type RetentionStep } from './depth/retention-steps.js';
 import { Database, type FaultListeners } from './duckdb/database.js';
+import type { DiskFigures, DiskRoom } from './duckdb/disk-room.js';
 import type { LogOptions } from './duckdb/log-mending.js';
 import { shrinkStep } from './duckdb/shrink.js';
 import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
@@ -178,8 +179,8 @@ export class Store implements StoreOperations {
       );
     }
     const onFailed = (work: string) => (error: unknown) => {
-      // It is done again; why it could not be, onFault() has said.
-      if (error instanceof StoreUnavailableError) return;
+      // It is done again; why it could not be, onFault() or onShortage() has said.
+      if (error instanceof StoreUnavailableError || error instanceof DiskFullError) return;
       options.onBackgroundError?.(error, work);
     };
     const { memory = {} } = options;
@@ -196,6 +197,7 @@ export class Store implements StoreOperations {
         onLogNotice: options.onLogNotice,
         onFault: options.onFault,
         onLost: options.onLost,
+        onShortage: options.onShortage,
       };
       database = await Database.openFile(file, opening);
       const schema = await oldSchema(database, file);
@@ -260,6 +262,22 @@ export class Store implements StoreOperations {
       ),
     );
     return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  }
+
+  /** The disk that it is on, and what waited for room there. */
+  disk(): Promise<DiskFigures> {
+    return this.room.figures();
+  }
+
+  /** @throws StoreUnavailableError while commits are refused because the disk is full */
+  checkCommits(): Promise<void> {
+    return this.room.checkCommits();
+  }
+
+  private get room(): DiskRoom {
+    const { room } = this.database;
+    if (room === null) throw new Error('a store in memory');
+    return room;
   }
 
   /** @throws Error if the store cannot be read, or nothing can be written to it or beside it */

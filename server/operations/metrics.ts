@@ -27,8 +27,8 @@ export type PageSource = 'fragments' | 'pool' | 'not_modified';
 /** What the rows of a commit belong to: a dataset's name, `snapshots` for depth in either form. */
 export type RowsByDataset = Readonly<Record<string, number>>;
 
-/** Gauges, each read when the metrics are. */
-interface Gauges {
+/** What is read when the metrics are: gauges, and counts that others keep. */
+export interface Gauges {
   /** 1 where /readyz says so, else 0. */
   isReady: () => Promise<number>;
   requestsInFlight: () => number;
@@ -36,6 +36,11 @@ interface Gauges {
   pagesWaiting: () => number;
   busyThreads: () => number;
   storeBytes: () => Promise<number>;
+  diskFreeBytes: () => Promise<number>;
+  diskBytes: () => Promise<number>;
+  storeLogBytes: () => Promise<number>;
+  checkpointsPutOff: () => Promise<number>;
+  commitsRefused: () => Promise<number>;
   /** Seconds since the newest snapshot of all tokens; null without one. */
   newestSnapshotAgeS: () => number | null;
   staleTokens: () => number;
@@ -55,6 +60,23 @@ const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> =
   pagesWaiting: { metric: 'fathom_page_queue_length', help: 'Replay pages that wait' },
   busyThreads: { metric: 'fathom_pool_busy_threads', help: 'Worker threads that run a task' },
   storeBytes: { metric: 'fathom_store_bytes', help: 'Bytes of the store and its log' },
+  diskFreeBytes: {
+    metric: 'fathom_disk_free_bytes',
+    help: "Bytes of the store's disk that it may still fill",
+  },
+  diskBytes: { metric: 'fathom_disk_bytes', help: "Bytes of the store's disk" },
+  storeLogBytes: {
+    metric: 'fathom_store_log_bytes',
+    help: 'Bytes of what is committed and not yet in the database',
+  },
+  checkpointsPutOff: {
+    metric: 'fathom_checkpoints_put_off_total',
+    help: 'Checkpoints that were due and found too little room on the disk',
+  },
+  commitsRefused: {
+    metric: 'fathom_commits_refused_total',
+    help: 'Commits that found too little room on the disk',
+  },
   newestSnapshotAgeS: {
     metric: 'fathom_newest_snapshot_age_seconds',
     help: 'Age of the newest snapshot of all tokens; NaN without one',
@@ -165,7 +187,8 @@ export class Metrics {
   follow(gauges: Partial<Gauges>): void {
     for (const [name, read] of Object.entries(gauges)) {
       const { metric, help } = GAUGES[name as keyof Gauges];
-      this.gauge(metric, help, async (gauge) => gauge.set((await read()) ?? NaN));
+      if (metric.endsWith('_total')) this.count(metric, help, async () => (await read()) ?? NaN);
+      else this.gauge(metric, help, async (gauge) => gauge.set((await read()) ?? NaN));
     }
   }
 
@@ -238,6 +261,18 @@ export class Metrics {
     };
     // All that the registry asks of a metric; prom-client's own histogram takes only single observations.
     this.registry.registerMetric(durations as unknown as Histogram);
+  }
+
+  /** A counter of what somebody else counts. */
+  private count(name: string, help: string, read: () => Promise<number>): void {
+    new Counter({
+      ...{ name, help, registers: [this.registry] },
+      async collect() {
+        const value = await read();
+        this.reset();
+        this.inc(value);
+      },
+    });
   }
 
   private counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {

@@ -1,10 +1,9 @@
 /** A DuckDB instance over one file, with a fixed set of connections. */
 import { existsSync } from 'node:fs';
-import { stat, statfs } from 'node:fs/promises';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DiskFullError, InputError, StoreUnavailableError } from '../errors.js';
 import type { Connection } from './connection.js';
+import { DiskRoom, type RoomListener } from './disk-room.js';
 import { DuckDBError } from './duckdb-error.js';
 import { Lanes } from './lanes.js';
 import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
@@ -23,11 +22,6 @@ import type { ResultChunk, SqlRow, SqlValue, Statements, StoredValue } from './s
 const LOG_BYTES = 16 * 1024 * 1024;
 /** Size of the log: DuckDB holds its rows in memory too. */
 const MAX_LOG_BYTES = 128 * 1024 * 1024;
-/** Free bytes that a checkpoint may need: per byte of the log, and for the last row group. */
-const FREE_BYTES_PER_LOG_BYTE = 4;
-const SPARE_FREE_BYTES = 32 * 1024 * 1024;
-/** What a checkpoint may need of a small database besides as much as it has. */
-const LEAST_FREE_BYTES = 4 * 1024 * 1024;
 
 /** How often a database that failed is opened anew, until something could be written again. */
 export const MAX_REOPENINGS = 8;
@@ -37,7 +31,7 @@ const REOPEN_DELAY_MS = 250;
 /** The key of `meta` that counts commits. */
 const COMMITS_KEY = 'commits';
 
-export interface FaultListeners {
+export interface FaultListeners extends RoomListener {
   /** Called when the database failed, with the cause, before it is opened anew. */
   onFault?: ((error: unknown) => void) | undefined;
   /** Called when it cannot be opened any more, or holds something else than this process knows: end. */
@@ -64,6 +58,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private isDamaged = false;
   /** Another process may write to the store. */
   private isLost = false;
+  /** Null in memory. */
+  readonly room: DiskRoom | null;
 
   private constructor(
     /** Null in memory. */
@@ -74,6 +70,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   ) {
     this.file = lock?.file ?? null;
     this.identity = this.file === null ? null : identityOf(this.file);
+    this.room = this.file === null ? null : new DiskRoom(this.file, listeners);
   }
 
   /**
@@ -229,6 +226,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
         this.checkLock();
         await connection.run(`SET experimental_metadata_reuse = ${!movesMetadata}`);
         await connection.run('FORCE CHECKPOINT store');
+        this.room?.checkpointed();
         await this.unmark();
       }),
     );
@@ -257,8 +255,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError if it has reached them; InputError if it has, and a block of the file is damaged
    */
   async shortenLog(): Promise<void> {
-    if (this.file === null) return;
-    const logBytes = await bytesOf(logOf(this.file));
+    if (this.file === null || this.room === null) return;
+    const logBytes = await this.room.logBytes();
     if (logBytes < (this.isHeld ? MAX_LOG_BYTES : LOG_BYTES)) return;
     if (this.isDamaged) {
       if (logBytes < MAX_LOG_BYTES) return;
@@ -266,16 +264,23 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
         `${logOf(this.file)} is full and cannot be written into ${this.file}, of which a block is damaged: restore a backup`,
       );
     }
-    if (await this.hasRoom(this.file, logBytes)) {
-      await this.checkpoint().catch((error: unknown) => {
+    if (await this.room.takesCheckpoint()) {
+      await this.checkpoint().catch(async (error: unknown) => {
+        if (error instanceof DiskFullError) {
+          await this.room?.putOff();
+          await this.room?.refused();
+        }
         // Another one would fail, too, and the database have to be opened anew each time.
         const { cause } = error as Error;
         this.isDamaged = cause instanceof DuckDBError && cause.isOfDamage;
         throw error;
       });
-    } else if (logBytes >= MAX_LOG_BYTES) {
-      throw new DiskFullError(this.file);
+      return;
     }
+    await this.room.putOff();
+    if (logBytes < MAX_LOG_BYTES) return;
+    await this.room.refused();
+    throw new DiskFullError(this.file);
   }
 
   /**
@@ -283,18 +288,13 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    * @throws DiskFullError where there is not
    */
   async checkpointIfRoom(): Promise<void> {
-    const logBytes = this.file === null ? 0 : await bytesOf(logOf(this.file));
-    if (this.file !== null && logBytes > 0 && !(await this.hasRoom(this.file, logBytes))) {
-      throw new DiskFullError(this.file);
+    const { file, room } = this;
+    if (file !== null && room !== null) {
+      if ((await room.logBytes()) > 0 && !(await room.takesCheckpoint())) {
+        throw new DiskFullError(file);
+      }
     }
     await this.checkpoint();
-  }
-
-  /** Whether the disk has room for a checkpoint. */
-  private async hasRoom(file: string, logBytes: number): Promise<boolean> {
-    const { bavail, bsize } = await statfs(path.dirname(file));
-    const spareBytes = Math.min(SPARE_FREE_BYTES, LEAST_FREE_BYTES + (await bytesOf(file)));
-    return bavail * bsize >= logBytes * FREE_BYTES_PER_LOG_BYTE + spareBytes;
   }
 
   /**
@@ -410,19 +410,24 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /** Runs what commits, and leaves a mark that there are commits in the log. */
-  private write<T>(
+  private async write<T>(
     lanes: 'writer' | 'aside',
     body: (connection: Connection) => Promise<T>,
   ): Promise<T> {
-    return this.use(lanes, async (connection) => {
-      this.checkFile();
-      const result = await body(connection);
-      // Of a store that was lost meanwhile, nothing is acknowledged.
-      this.checkLock();
-      this.reopenings = 0;
-      if (this.file !== null && !this.isLogMarked) this.isLogMarked = await markLog(this.file);
-      return result;
-    });
+    try {
+      return await this.use(lanes, async (connection) => {
+        this.checkFile();
+        const result = await body(connection);
+        // Of a store that was lost meanwhile, nothing is acknowledged.
+        this.checkLock();
+        this.reopenings = 0;
+        if (this.file !== null && !this.isLogMarked) this.isLogMarked = await markLog(this.file);
+        return result;
+      });
+    } catch (error) {
+      if (error instanceof DiskFullError) await this.room?.refused();
+      throw error;
+    }
   }
 
   private async unmark(): Promise<void> {
@@ -504,14 +509,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
     return null;
   }
-}
-
-/** A file's size; 0: there is none. */
-function bytesOf(file: string): Promise<number> {
-  return stat(file).then(
-    ({ size }) => size,
-    () => 0,
-  );
 }
 
 async function storedCommits(connection: Connection): Promise<number | null> {

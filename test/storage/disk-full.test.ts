@@ -7,12 +7,11 @@ import {
   DataDirectory,
   bundleOf,
   commitRows,
+  noiseRows,
   openStore,
-  orca,
   snapshot,
   storedSnapshots,
   tokenOf,
-  type Cell,
 } from '../support/stores.js';
 
 let directory: DataDirectory;
@@ -21,15 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => directory.remove());
 
-/** Amounts that LZ4 finds nothing to save in. */
-function noise(seed: number): Cell[] {
-  let state = seed + 1;
-  return Array.from({ length: 400 }, (_, i) => {
-    state = (state * 48_271) % 2_147_483_647;
-    return [i - 200, 1 + state / 100, 0];
-  });
-}
-const rows = Array.from({ length: 1500 }, (_, i) => snapshot(1000 + i, [orca(noise(i))]));
+const rows = noiseRows(1500);
 
 async function stored(): Promise<unknown> {
   const store = await openStore(directory.path);

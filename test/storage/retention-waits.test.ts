@@ -19,6 +19,7 @@ import {
   storedSnapshots,
   tokenOf,
 } from '../support/stores.js';
+import { eventually } from '../support/waiting.js';
 
 const DAY = 86_400;
 const KEPT = 30 * DAY;
@@ -91,7 +92,7 @@ function begin(retire: Store['retire'] = (...step) => store.retire(...step)): vo
 /** Waits until it has looked so often since now, from beginning to end. */
 async function looked(times = 3): Promise<void> {
   const until = looks + times + 1;
-  while (looks < until) await new Promise((resolve) => setTimeout(resolve, 1));
+  await eventually('it has looked', () => looks >= until, 1);
 }
 
 describe('Retention', () => {

@@ -50,6 +50,8 @@ export interface RunOptions {
   input?: string | Uint8Array;
   /** Limit on open files; by default this process' own. */
   descriptors?: number;
+  /** Limit on the size of the files that it writes, which `prlimit` may raise. */
+  fileKiB?: number;
 }
 
 /** The variables of this process without any that configures Fathom. */
@@ -60,10 +62,14 @@ function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv
 
 function start(
   words: readonly string[],
-  { env, cwd, input, descriptors }: RunOptions,
+  { env, cwd, input, descriptors, fileKiB }: RunOptions,
 ): ChildProcess {
-  const limited =
-    descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`];
+  const limits = [
+    ...(descriptors === undefined ? [] : [`ulimit -n ${descriptors}`]),
+    // Without the signal, a write beyond the limit fails as it does on a full disk.
+    ...(fileKiB === undefined ? [] : ["trap '' XFSZ", `ulimit -S -f ${fileKiB}`]),
+  ];
+  const limited = limits.length === 0 ? [] : ['bash', '-c', `${limits.join('; ')}; exec "$0" "$@"`];
   const [program, ...args] = [...limited, process.execPath, MAIN, ...words];
   const child = spawn(program, args, {
     cwd: cwd ?? process.cwd(),

@@ -107,6 +107,18 @@ export function snapshot(t: number, markets = [orca()], more: Partial<SnapshotRo
   return { ...row, ...more };
 }
 
+/** Snapshots of 400 cells, a second apart from t = 1,000 on, in whose amounts LZ4 finds nothing to save. */
+export function noiseRows(count: number): SnapshotRow[] {
+  return Array.from({ length: count }, (_, row) => {
+    let state = row + 1;
+    const cells = Array.from({ length: 400 }, (_, i): Cell => {
+      state = (state * 48_271) % 2_147_483_647;
+      return [i - 200, 1 + state / 100, 0];
+    });
+    return snapshot(1000 + row, [orca(cells)]);
+  });
+}
+
 export interface CommitOptions {
   mode?: JoinMode;
   /** Rows before each of these indexes are binned apart from those behind, as pieces of a file are. */

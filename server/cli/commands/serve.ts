@@ -23,6 +23,7 @@ import { warnOfFault } from '../../http/self-check.js';
 import { createLog, type Log } from '../../log.js';
 import { THREAD_HEAPS } from '../../memory.js';
 import { Metrics } from '../../operations/metrics.js';
+import { diskGauges, shortageLines } from '../../operations/disk.js';
 import type { Checks } from '../../operations/operations.js';
 import { LpTools } from '../../lp/lp-tools.js';
 import { LiveOrders } from '../../orders/live-orders.js';
@@ -127,6 +128,7 @@ export async function startService(
       onMigration: (text: string) => log.warn(text),
       onLogNotice: (text: string) => log.warn(text),
       onFault: onError('the database failed, and is opened anew'),
+      onShortage: shortageLines(log),
       onLost: (error: unknown) => {
         log.fatal('ended: the database cannot be used any more', error);
         process.exit(1);
@@ -176,6 +178,7 @@ export async function startService(
       pagesWaiting: () => pool.waiting('page'),
       busyThreads: () => pool.busyThreads,
       storeBytes: () => store.bytes(),
+      ...diskGauges(() => store.disk()),
       newestSnapshotAgeS: () => {
         const newestT = tokens.newestT();
         return newestT === null ? null : clock.nowS() - newestT;
@@ -238,6 +241,7 @@ export async function startService(
         checks: {
           stopping: () => !isStopping,
           store: () => store.probe(),
+          disk: () => store.checkCommits(),
           pool: () => pool.probe(),
           boards: () => lp.isReady,
           ...(node === null ? {} : checksOf(node)),

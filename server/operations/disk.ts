@@ -1,0 +1,42 @@
+/** What the server says of the store's disk: lines of the log, and metrics. */
+import type { DiskFigures, RoomListener, WaitsForRoom } from '../../storage/duckdb/disk-room.js';
+import type { Log } from '../log.js';
+import type { Gauges } from './metrics.js';
+
+const LINES: Readonly<Record<WaitsForRoom, { began: string; over: string }>> = {
+  checkpoints: {
+    began: 'checkpoints are put off: the disk has too little room',
+    over: 'checkpoints are made again',
+  },
+  commits: { began: 'commits are refused: the disk is full', over: 'commits are taken again' },
+};
+
+/** Tells once that checkpoints or commits find no room, and once that they do. */
+export function shortageLines(log: Log): NonNullable<RoomListener['onShortage']> {
+  return (what, shortage) => {
+    const { began, over } = LINES[what];
+    if (shortage === null) log.info(over);
+    else {
+      const { freeBytes, logBytes, neededBytes } = shortage;
+      log.warn(began, {
+        free_bytes: freeBytes,
+        log_bytes: logBytes,
+        checkpoint_needs_bytes: neededBytes,
+      });
+    }
+  };
+}
+
+type DiskGauge =
+  'diskFreeBytes' | 'diskBytes' | 'storeLogBytes' | 'checkpointsPutOff' | 'commitsRefused';
+
+export function diskGauges(disk: () => Promise<DiskFigures>): Pick<Gauges, DiskGauge> {
+  const figure = (name: keyof DiskFigures) => async () => (await disk())[name];
+  return {
+    diskFreeBytes: figure('freeBytes'),
+    diskBytes: figure('totalBytes'),
+    storeLogBytes: figure('logBytes'),
+    checkpointsPutOff: figure('checkpointsPutOff'),
+    commitsRefused: figure('commitsRefused'),
+  };
+}

@@ -1,0 +1,132 @@
+/** The room on a database's disk: what a checkpoint needs, and what is put off or refused for want of it. */
+import { stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { DiskFullError, StoreUnavailableError } from '../errors.js';
+import { Trouble } from '../trouble.js';
+import { logOf } from './log-mending.js';
+
+/** Free bytes that a checkpoint may need: per byte of the log, and for the last row group. */
+const FREE_BYTES_PER_LOG_BYTE = 4;
+const SPARE_FREE_BYTES = 32 * 1024 * 1024;
+/** What a checkpoint may need of a small database besides as much as it has. */
+const LEAST_FREE_BYTES = 4 * 1024 * 1024;
+
+/** How little room there is. */
+export interface Shortage {
+  freeBytes: number;
+  logBytes: number;
+  /** Free bytes that a checkpoint of this log may need. */
+  neededBytes: number;
+}
+
+/** What waits for room on the disk. */
+export type WaitsForRoom = 'checkpoints' | 'commits';
+
+export interface RoomListener {
+  /** Called once when checkpoints are put off, or commits refused, for want of room, and once when that is over. */
+  onShortage?: ((what: WaitsForRoom, shortage: Shortage | null) => void) | undefined;
+}
+
+/** The disk of a store, as its metrics have it. */
+export interface DiskFigures {
+  freeBytes: number;
+  totalBytes: number;
+  logBytes: number;
+  checkpointsPutOff: number;
+  commitsRefused: number;
+}
+
+export class DiskRoom {
+  private checkpointsPutOff = 0;
+  private commitsRefused = 0;
+  private freeWhenRefused = 0;
+  private readonly checkpoints: Trouble<Shortage>;
+  private readonly commits: Trouble<Shortage>;
+
+  /** @param file the database's */
+  constructor(
+    private readonly file: string,
+    { onShortage }: RoomListener,
+  ) {
+    const trouble = (what: WaitsForRoom): Trouble<Shortage> =>
+      new Trouble({
+        onBegan: (shortage) => onShortage?.(what, shortage),
+        onOver: () => onShortage?.(what, null),
+      });
+    this.checkpoints = trouble('checkpoints');
+    this.commits = trouble('commits');
+  }
+
+  logBytes(): Promise<number> {
+    return bytesOf(logOf(this.file));
+  }
+
+  async figures(): Promise<DiskFigures> {
+    const { bavail, blocks, bsize } = await statfs(path.dirname(this.file));
+    const { checkpointsPutOff, commitsRefused } = this;
+    return {
+      ...{ freeBytes: bavail * bsize, totalBytes: blocks * bsize, logBytes: await this.logBytes() },
+      ...{ checkpointsPutOff, commitsRefused },
+    };
+  }
+
+  /** Whether there is room for a checkpoint. */
+  async takesCheckpoint(): Promise<boolean> {
+    const { freeBytes, neededBytes } = await this.look();
+    return freeBytes >= neededBytes;
+  }
+
+  /** A checkpoint was due, and the log stays. */
+  async putOff(): Promise<void> {
+    this.checkpointsPutOff++;
+    this.checkpoints.began('full', await this.look());
+  }
+
+  checkpointed(): void {
+    this.checkpoints.over();
+  }
+
+  /** A commit, or another write, found no room. */
+  async refused(): Promise<void> {
+    this.commitsRefused++;
+    const shortage = await this.look();
+    this.freeWhenRefused = shortage.freeBytes;
+    this.commits.began('full', shortage);
+  }
+
+  /** A commit has succeeded; smaller writes than a commit tell nothing. */
+  committed(): void {
+    this.commits.over();
+  }
+
+  /**
+   * Whether commits are taken, as far as is known: none was refused since one succeeded, or there is room again.
+   * @throws StoreUnavailableError
+   */
+  async checkCommits(): Promise<void> {
+    if (!this.commits.lasts) return;
+    const { freeBytes, neededBytes } = await this.look();
+    // Limits of a user or a process show in no figure of the disk: only a commit tells.
+    const isFreed = freeBytes >= this.freeWhenRefused + LEAST_FREE_BYTES;
+    if (isFreed && freeBytes >= neededBytes) return this.commits.over();
+    throw new StoreUnavailableError(
+      `${new DiskFullError(this.file).message}: commits are refused, ${freeBytes} bytes are free`,
+    );
+  }
+
+  private async look(): Promise<Shortage> {
+    const { bavail, bsize } = await statfs(path.dirname(this.file));
+    const [logBytes, fileBytes] = [await this.logBytes(), await bytesOf(this.file)];
+    const spareBytes = Math.min(SPARE_FREE_BYTES, LEAST_FREE_BYTES + fileBytes);
+    const neededBytes = logBytes * FREE_BYTES_PER_LOG_BYTE + spareBytes;
+    return { freeBytes: bavail * bsize, logBytes, neededBytes };
+  }
+}
+
+/** A file's size; 0: there is none. */
+function bytesOf(file: string): Promise<number> {
+  return stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}

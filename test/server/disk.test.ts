@@ -1,0 +1,82 @@
+/** A disk that fills shows in /readyz, the metrics and the log before and while it bites, and when it is over. */
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  cleanUp,
+  fathom,
+  newKey,
+  serve,
+  type Service,
+  temporaryDirectory,
+} from '../support/cli.js';
+import { noiseRows, snapshot, type SnapshotRow } from '../support/stores.js';
+import { becomes } from '../support/waiting.js';
+
+const directory = temporaryDirectory();
+afterAll(cleanUp);
+const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
+
+function fileOf(name: string, rows: readonly SnapshotRow[]): string {
+  const file = path.join(directory, name);
+  writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  return file;
+}
+
+async function readiness(server: Service): Promise<unknown> {
+  const { status, reasons } = (await (await fetch(`${server.url}/readyz`)).json()) as {
+    status: string;
+    reasons?: string[];
+  };
+  return reasons ?? status;
+}
+
+async function metric(server: Service, name: string): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+}
+
+/** Lines of the log with this message. */
+const said = (server: Service, message: string) =>
+  server.logged().split(`"msg":"${message}"`).length - 1;
+
+// Where files may not grow beyond a limit, writes fail as on a full disk, and no disk is filled.
+describe.runIf(hasPrlimit)('A server whose disk is full', () => {
+  it('is not ready while commits are refused, says so once, and comes back when one succeeds', async () => {
+    const data = path.join(directory, 'data');
+    await newKey(data);
+    const server = await serve(data, ['--port', '0', '--threads', '1'], { fileKiB: 1024 });
+    await becomes(() => readiness(server), 'ready');
+    const ingest = (file: string) => fathom(['ingest', 'snapshots', file, '--data', data]);
+    const large = fileOf('large.ndjson', noiseRows(1500));
+    for (let i = 0; i < 2; i++) {
+      const refused = await ingest(large);
+      expect([refused.status, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining('cannot grow: its disk is full'),
+      ]);
+    }
+    await becomes(() => readiness(server), ['disk']);
+    expect(await metric(server, 'fathom_commits_refused_total')).toBe(2);
+    expect(said(server, 'commits are refused: the disk is full')).toBe(1);
+    expect(server.logged()).toMatch(/"reasons":"disk","cause":"[^"]*its disk is full/);
+    // A smaller one fits.
+    expect((await ingest(fileOf('small.ndjson', [snapshot(1)]))).status).toBe(0);
+    await becomes(() => readiness(server), 'ready');
+    expect((await ingest(large)).status).toBe(1);
+    await becomes(() => readiness(server), ['disk']);
+    spawnSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited']);
+    expect((await ingest(large)).status).toBe(0);
+    await becomes(() => readiness(server), 'ready');
+    expect(said(server, 'commits are taken again')).toBe(2);
+    expect(server.logged()).not.toContain('"level":"error"');
+    const [free, all] = [
+      await metric(server, 'fathom_disk_free_bytes'),
+      await metric(server, 'fathom_disk_bytes'),
+    ];
+    expect(free).toBeGreaterThan(0);
+    expect(all).toBeGreaterThan(free);
+    expect(await metric(server, 'fathom_store_log_bytes')).toBeGreaterThan(1_048_576);
+  });
+});

@@ -1,0 +1,76 @@
+/** A real disk that is too small: checkpoints are put off, then commits refused, until there is room again. */
+import { randomFillSync } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Database } from '../../storage/duckdb/database.js';
+import type { Shortage } from '../../storage/duckdb/disk-room.js';
+import { DiskFullError } from '../../storage/errors.js';
+import { hasSmallDisks, SmallDisk } from '../support/small-disk.js';
+
+const MIB = 2 ** 20;
+
+describe.runIf(hasSmallDisks)('On a disk with little room', () => {
+  let disk: SmallDisk;
+  let database: Database;
+  let said: string[] = [];
+  let shortages: Shortage[] = [];
+  afterEach(async () => {
+    await database.close();
+    disk.remove();
+    [said, shortages] = [[], []];
+  });
+
+  async function open(mib: number): Promise<NonNullable<Database['room']>> {
+    disk = SmallDisk.make(mib) as SmallDisk;
+    database = await Database.openFile(path.join(disk.path, 'small.duckdb'), {
+      ...{ memoryLimitMiB: 128, threads: 1 },
+      onShortage: (what, shortage) => {
+        said.push(`${what} ${shortage === null ? 'go on' : 'wait'}`);
+        if (shortage !== null) shortages.push(shortage);
+      },
+    });
+    await database.run('CREATE TABLE filled (data BLOB)');
+    return database.room as NonNullable<Database['room']>;
+  }
+  const fill = (mib: number) =>
+    database.transaction(async (tx) => {
+      for (let i = 0; i < mib; i++) {
+        await tx.run('INSERT INTO filled VALUES (?)', [randomFillSync(new Uint8Array(MIB))]);
+      }
+    });
+
+  it('a checkpoint that is due waits, is told once, and made once there is room', async () => {
+    const room = await open(48);
+    await fill(17);
+    for (let i = 0; i < 3; i++) await database.shortenLog();
+    expect(said).toEqual(['checkpoints wait']);
+    const [{ freeBytes, logBytes, neededBytes }] = shortages;
+    expect(logBytes).toBeGreaterThan(17 * MIB);
+    expect(neededBytes).toBeGreaterThan(4 * logBytes);
+    expect(freeBytes).toBeLessThan(31 * MIB);
+    expect(await room.figures()).toEqual({
+      ...{ freeBytes, logBytes, totalBytes: 48 * MIB },
+      ...{ checkpointsPutOff: 3, commitsRefused: 0 },
+    });
+    await room.checkCommits();
+    disk.resize(200);
+    await database.shortenLog();
+    expect(said).toEqual(['checkpoints wait', 'checkpoints go on']);
+    expect((await room.figures()).logBytes).toBe(0);
+  });
+
+  it('commits that are refused are told once, and taken again once a file has gone', async () => {
+    const room = await open(64);
+    const other = path.join(disk.path, 'other');
+    writeFileSync(other, new Uint8Array(56 * MIB));
+    for (let i = 0; i < 2; i++) await expect(fill(10)).rejects.toThrow(DiskFullError);
+    expect(said).toEqual(['commits wait']);
+    await expect(room.checkCommits()).rejects.toThrow('commits are refused');
+    rmSync(other);
+    await room.checkCommits();
+    expect(said).toEqual(['commits wait', 'commits go on']);
+    expect((await room.figures()).commitsRefused).toBe(2);
+    await fill(10);
+  });
+});
