@@ -9,6 +9,7 @@ import {
   errors,
   nkeyAuthenticator,
   type NatsConnection,
+  type Server,
   tokenAuthenticator,
   usernamePasswordAuthenticator,
 } from '@nats-io/transport-node';
@@ -48,16 +49,16 @@ export class NatsLink {
    */
   constructor(access: NatsAccess, name: string) {
     const { servers, credentials, ca, cert, key } = access;
+    const isTls = servers.some((server) => server.startsWith('tls:'));
+    /** Host of the server that is being connected to. */
+    let asked = '';
     const tls = {
       ...(ca ? { caFile: ca } : {}),
       ...(cert ? { certFile: cert } : {}),
       ...(key ? { keyFile: key } : {}),
       // The client compares an address with the name localhost.
-      checkServerIdentity: (_: string, certificate: PeerCertificate) => {
-        const hosts = servers.map((server) => new URL(server).hostname.replace(/^\[|\]$/g, ''));
-        const faults = hosts.map((host) => checkServerIdentity(host, certificate));
-        return faults.includes(undefined) ? undefined : faults[0];
-      },
+      checkServerIdentity: (_: string, certificate: PeerCertificate) =>
+        checkServerIdentity(asked, certificate),
     };
     const options = {
       ...{ servers: [...servers], name },
@@ -71,7 +72,12 @@ export class NatsLink {
       pingInterval: 5000,
       maxPingOut: 2,
       ...(credentials ? { authenticator: authenticatorOf(credentials) } : {}),
-      ...(servers.some((server) => server.startsWith('tls:')) ? { tls } : {}),
+      // Servers that others tell of have addresses, which their certificates need not name.
+      ...(isTls ? { tls, ignoreClusterUpdates: true } : {}),
+      reconnectToServer: ([next]: readonly Server[]) => {
+        asked = next.hostname;
+        return null;
+      },
     };
     this.connecting = this.connect(options);
     this.connecting.catch(() => undefined);

@@ -464,7 +464,13 @@ describe.skipIf(!hasNats || programOf('openssl') === null)('Servers that ask who
   let folder = '';
   beforeAll(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'fathom-nats-access-'));
+    openssl('-x509', '-subj', '/CN=ca', ...filesOf('ca'));
   });
+  const openssl = (...words: string[]) =>
+    execFileSync('openssl', ['req', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...words], {
+      ...{ stdio: 'ignore', cwd: folder },
+    });
+  const filesOf = (name: string) => ['-keyout', `${name}.key`, '-out', `${name}.pem`];
   const fileOf = (name: string, text?: string): string => {
     const file = path.join(folder, name);
     if (text !== undefined) writeFileSync(file, text);
@@ -494,15 +500,10 @@ describe.skipIf(!hasNats || programOf('openssl') === null)('Servers that ask who
   };
 
   it('are given the certificate and the password that the sample of docs/deploy asks for', async () => {
-    const openssl = (...words: string[]) =>
-      execFileSync('openssl', ['req', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...words], {
-        ...{ stdio: 'ignore', cwd: folder },
-      });
-    openssl('-x509', '-subj', '/CN=ca', '-keyout', 'ca.key', '-out', 'ca.pem');
     const signed = ['-x509', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', '/CN=fathom'];
     const name = ['-addext', 'subjectAltName=IP:127.0.0.1'];
-    openssl(...signed, ...name, '-keyout', 'server.key', '-out', 'server.pem');
-    openssl(...signed, '-keyout', 'node.key', '-out', 'node.pem');
+    openssl(...signed, ...name, ...filesOf('server'));
+    openssl(...signed, ...filesOf('node'));
     const sample = readFileSync('docs/deploy/nats-server.conf', 'utf8');
     const [url] = await serve(
       sample
@@ -526,6 +527,26 @@ describe.skipIf(!hasNats || programOf('openssl') === null)('Servers that ask who
     expect(await log.state(true)).toMatchObject({ last: 0 });
     await until(reach({ servers, credentials }), /certificate/);
     await until(reach({ servers: [url], credentials }), /certificate/);
+  });
+
+  it('are each known by the host that it is reached under', async () => {
+    const certificate = (name: string, alternative: string): string => {
+      const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${alternative}`];
+      openssl('-x509', '-CA', 'ca.pem', '-CAkey', 'ca.key', ...names, ...filesOf(name));
+      const [cert_file, key_file] = [fileOf(`${name}.pem`), fileOf(`${name}.key`)];
+      return `tls: ${JSON.stringify({ cert_file, key_file })}`;
+    };
+    const [byAddress] = await serve(certificate('address', 'IP:127.0.0.1'));
+    const [byName] = await serve(certificate('named', 'DNS:localhost'));
+    const urls = (url: string) =>
+      ['127.0.0.1', 'localhost'].map((host) => `tls://${host}:${new URL(url).port}`);
+    const [right, wrongName] = urls(byAddress);
+    const [wrongAddress, rightName] = urls(byName);
+    const ca = fileOf('ca.pem');
+    await makes({ servers: [right], ca });
+    await makes({ servers: [rightName], ca });
+    // Each has the certificate of the other's host.
+    await until(reach({ servers: [wrongName, wrongAddress], ca }), /does not match certificate/);
   });
 
   it('take the seed of an NKEY, a token, and a .creds file', async () => {
