@@ -988,6 +988,8 @@ export interface components {
       message: string;
       /** @constant */
       error_code: 'invalid_address';
+      /** @description The name of the parameter, in the path or the query, or of the field of the body. */
+      parameter: string;
     };
     /** @description The body is not JSON, or does not match its schema. */
     InvalidBodyError: {

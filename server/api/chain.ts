@@ -5,6 +5,7 @@
 import { canonicalAddress, type Chain, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { ApiError } from '../http/errors.js';
 import { excerpt } from './errors.js';
+import { wordFinder } from './query.js';
 
 /** The chains that a request selects. */
 export type ChainFilter = Chain | 'all';
@@ -106,8 +107,9 @@ const EMPTY = { token: null, tokens: NONE, invalidAddresses: NONE } as const;
 
 /** The chain that was sent, if the endpoint covers it; null if none was sent. */
 function readChain(rule: ChainRule, sent: string | null, evmChainId: number): ChainFilter | null {
-  if (sent === null || sent === 'all') return sent;
-  const chain = isChain(sent) ? sent : chainOfNumber(rule, sent, evmChainId);
+  if (sent === null) return null;
+  const chain = findChain(sent) ?? chainOfNumber(rule, sent, evmChainId);
+  if (chain === 'all') return chain;
   if (chain === null) {
     const expected = `expected ${rule.supported.join(', ')} or all; was '${excerpt(sent)}'`;
     throw new ApiError(400, 'invalid_chain', `chain: ${expected}`, {
@@ -118,9 +120,7 @@ function readChain(rule: ChainRule, sent: string | null, evmChainId: number): Ch
   return chain;
 }
 
-function isChain(text: string): text is Chain {
-  return (CHAINS as readonly string[]).includes(text);
-}
+const findChain = wordFinder<ChainFilter>([...CHAINS, 'all']);
 
 function chainOfNumber(rule: ChainRule, text: string, evmChainId: number): Chain | null {
   const understood = rule.kind === 'address' && rule.numericIds === true;
@@ -211,5 +211,7 @@ const ADDRESS_FORMS: Readonly<Record<Chain, string>> = {
 
 function invalidAddress(name: string, value: string, chains: readonly Chain[]): ApiError {
   const expected = `expected ${chains.map((chain) => ADDRESS_FORMS[chain]).join(' or ')}`;
-  return new ApiError(400, 'invalid_address', `${name}: ${expected}; was '${excerpt(value)}'`);
+  return new ApiError(400, 'invalid_address', `${name}: ${expected}; was '${excerpt(value)}'`, {
+    fields: { parameter: name },
+  });
 }

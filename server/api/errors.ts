@@ -51,6 +51,12 @@ export const ERROR_CODES = {
   invalid_address: {
     status: 400,
     description: 'An address is neither a base58 mint nor a 0x address.',
+    fields: {
+      parameter: Type.String({
+        description:
+          'The name of the parameter, in the path or the query, or of the field of the body.',
+      }),
+    },
   },
   invalid_body: { status: 400, description: 'The body is not JSON, or does not match its schema.' },
   token_not_found: { status: 404, description: 'The token has no record.' },

@@ -20,7 +20,7 @@ import { VERSION } from '../version.js';
 import { askedAddress } from './schemas.js';
 
 /** Version of the API; every addition raises it. The program has a version of its own. */
-export const API_VERSION = '1.4.0';
+export const API_VERSION = '1.5.0';
 
 const INTRODUCTION = [
   'Market depth, scores and depth history of on-chain tokens, read-only.',
@@ -30,7 +30,7 @@ const INTRODUCTION = [
     'create`. Replies are JSON, or MessagePack with ' +
     '`Accept: application/msgpack`; `Accept-Encoding` can ask for `gzip` or `br`.',
   'A bad value is an error, and so is a parameter that the endpoint does not have, unless the server runs ' +
-    'with `--lenient-parameters`. Every GET endpoint answers HEAD, too. New fields can appear at any time: ignore those that you do not know.',
+    'with `--lenient-parameters`. Words, such as those of `chain` or `sort`, are taken in any case. Every GET endpoint answers HEAD, too. New fields can appear at any time: ignore those that you do not know.',
   'The examples are replies of the demo market, which `npm start` serves; long lists are cut.',
   'An unknown path is a 404 `not_found`, an unsupported method a 405 `method_not_allowed` with an ' +
     '`Allow` header; their bodies have `error`, `message` and `error_code`.',

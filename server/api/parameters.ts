@@ -1,6 +1,6 @@
 /** Reads and checks a request's address, chain, query parameters and JSON body. */
 import { TextDecoder } from 'node:util';
-import Type, { type TObject } from 'typebox';
+import Type, { type TObject, type TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { ApiError } from '../http/errors.js';
@@ -8,7 +8,7 @@ import type { Exchange } from '../http/exchange.js';
 import { DEFAULT_EVM_CHAIN_ID, resolveChain, type AddressRule, type ChainRule } from './chain.js';
 import type { Call, EndpointSpec } from './endpoint.js';
 import { excerpt, invalidParameter } from './errors.js';
-import { compileQuery, QueryParameters } from './query.js';
+import { compileQuery, QueryParameters, wordFinder } from './query.js';
 
 type Parameters<E extends EndpointSpec> = Omit<Call<E>, 'key' | 'exchange'>;
 
@@ -119,11 +119,36 @@ export function bodySchema({ properties, title }: TObject & { title?: string }):
 function compileBody(schema: TObject): (bytes: Uint8Array) => BodyValues {
   const validator = Compile(bodySchema(schema));
   const utf8 = new TextDecoder('utf-8', { fatal: true });
+  const lists = wordLists(schema);
   return (bytes) => {
     const value = parseJson(utf8, bytes);
+    if (typeof value === 'object' && value !== null) spellWords(value as BodyValues, lists);
     if (validator.Check(value)) return value;
     throw invalidBody(explain(validator.Errors(value)[1][0]));
   };
+}
+
+type WordLists = ReadonlyMap<string, (text: string) => unknown>;
+
+/** How the items of a body's lists of words are found, by field. */
+function wordLists({ properties }: TObject): WordLists {
+  return new Map(
+    Object.entries(properties).flatMap(([name, { items }]: [string, { items?: TSchema }]) => {
+      const { enum: words } = (items ?? {}) as { enum?: readonly string[] };
+      return words === undefined ? [] : [[name, wordFinder(words)] as const];
+    }),
+  );
+}
+
+/** Gives words the case of the schema: as in queries, theirs does not matter. */
+function spellWords(body: BodyValues, lists: WordLists): void {
+  for (const [name, find] of lists) {
+    const items = body[name];
+    if (!Array.isArray(items)) continue;
+    body[name] = items.map((item: unknown) =>
+      typeof item === 'string' ? (find(item) ?? item) : item,
+    );
+  }
 }
 
 function parseJson(utf8: TextDecoder, bytes: Uint8Array): unknown {

@@ -184,15 +184,23 @@ function readerOf(name: string, schema: ParameterSchema): ValueReader {
   }
 }
 
+/** Makes the function that finds one of some words, whatever the case of the text; undefined: it is none. */
+export function wordFinder<W extends string | number | boolean>(
+  words: readonly W[],
+): (text: string) => W | undefined {
+  const values = new Map(words.map((value) => [String(value).toLowerCase(), value]));
+  return (text) => values.get(text.toLowerCase());
+}
+
 function wordReader(
   name: string,
   words: readonly (string | number | boolean)[],
   expected: string,
 ): ValueReader {
-  const values = new Map(words.map((value) => [String(value), value]));
+  const find = wordFinder(words);
   const message = `${expected} ${words.join(', ')}`;
   return (text) => {
-    const value = values.get(text);
+    const value = find(text);
     if (value === undefined) throw invalidParameter(name, `${message}; was '${excerpt(text)}'`);
     return value;
   };
@@ -236,7 +244,7 @@ function listReader(name: string, { maxItems = 0, items = {} }: ParameterSchema)
       throw invalidParameter(name, `expected at most ${maxItems} items, were ${texts.length}`);
     }
     if (texts.includes('')) throw invalidParameter(name, 'expected no empty item between commas');
-    return [...new Set(texts)].map(read);
+    return [...new Set(texts.map(read))];
   };
 }
 

@@ -10,6 +10,7 @@ import { CHAINS, EXCHANGE_TYPES, type ExchangeType } from '../../compute/market.
 import type { KeyRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
+import { wordFinder } from '../api/query.js';
 import { KeptReplies, type KeptReply, nameDataTime, type ReplyMemory } from '../api/replies.js';
 import {
   askedAddress,
@@ -200,27 +201,27 @@ function depthRequest({ query, key }: DepthCall, services: MarketDepthServices):
     exchangeType: query.exchange_type,
     lowChange,
     highChange,
-    currency: query.currency,
-    usdPerUnit: usdPerUnit(query.currency, services),
+    ...currencyOf(query.currency, services),
     delayed: query.delayed || services.isDelayed?.(key) === true,
     withSummary: query.include_summary,
   };
 }
 
-function usdPerUnit(currency: string, { tokens, native }: MarketDepthServices): number {
-  if (currency === 'USD') return 1;
-  if (currency !== native.code) {
-    throw invalidParameter(
-      'currency',
-      `expected USD or ${native.code}; was '${excerpt(currency)}'`,
-    );
+function currencyOf(
+  asked: string,
+  { tokens, native }: MarketDepthServices,
+): Pick<DepthRequest, 'currency' | 'usdPerUnit'> {
+  const currency = wordFinder([native.code, 'USD'])(asked);
+  if (currency === 'USD') return { currency, usdPerUnit: 1 };
+  if (currency === undefined) {
+    throw invalidParameter('currency', `expected USD or ${native.code}; was '${excerpt(asked)}'`);
   }
   const token = tokens.table.token(native.mint);
   const priceUsd = token && currentPriceUsd(token);
   if (priceUsd === null || priceUsd <= 0) {
     throw invalidParameter('currency', `no price of ${native.code} is known now; USD is served`);
   }
-  return priceUsd;
+  return { currency, usdPerUnit: priceUsd };
 }
 
 function replyKey({ details, revision }: LiveToken, request: DepthRequest): string {

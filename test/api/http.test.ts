@@ -118,11 +118,11 @@ describe('query parameters', () => {
   const depth = (query: string) => service.get(`/market-depth?token_address=${MINT}&${query}`);
 
   it.each([
-    ['exchange_type=dex', 'exchange_type'],
+    ['exchange_type=dexx', 'exchange_type'],
     ['exchange_type=', 'exchange_type'],
     ['exchange_type=DEX&exchange_type=DEX', 'exchange_type'],
     ['delayed=1', 'delayed'],
-    ['delayed=True', 'delayed'],
+    ['delayed=yes', 'delayed'],
     ['include_summary', 'include_summary'],
     ['low_pct_change=-0.91', 'low_pct_change'],
     ['low_pct_change=e-3', 'low_pct_change'],

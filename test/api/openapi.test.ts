@@ -39,8 +39,8 @@ function everySchema(value: unknown, visit: (schema: Json, at: string) => void, 
 }
 
 describe('GET /api/v1/openapi.json', () => {
-  it('describes version 1.4.0 in OpenAPI 3.1', () => {
-    expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.4.0' } });
+  it('describes version 1.5.0 in OpenAPI 3.1', () => {
+    expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.5.0' } });
     expect(description.servers[0].url).toBe('/api/v1');
     expect(description.components.securitySchemes).toEqual({
       apiKey: expect.objectContaining({

@@ -109,6 +109,7 @@ describe('methods', () => {
       name: 'FathomError',
       status: 400,
       code: 'invalid_address',
+      parameter: 'address',
       message: expect.stringContaining('answered 400: address: expected a base58 mint') as string,
     });
     await expect(client.getDcaPressure({ limit: 0 })).rejects.toMatchObject({ parameter: 'limit' });

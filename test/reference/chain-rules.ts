@@ -40,9 +40,26 @@ export const CHAIN_VALUES = [
   '',
   'ALL',
   'Mainchain',
+  'EVMCHAIN',
+  'main chain',
   'solana',
   'mainchain,evmchain',
 ];
+/** Where an endpoint has its address. */
+const ADDRESS_FIELDS: Partial<Record<keyof typeof TABLE, string>> = {
+  getMarketDepth: 'token_address',
+  getDcaOrders: 'token_address',
+  getLimitOrders: 'token_address',
+  getWhaleActivity: 'token_address',
+  postWhaleActivity: 'token_addresses',
+  getDlmmPools: 'mint',
+};
+
+const invalidAddress = (id: keyof typeof TABLE) => ({
+  error_code: 'invalid_address',
+  parameter: ADDRESS_FIELDS[id] ?? 'address',
+});
+
 /** What a request must get: an answer, or an error code with its fields. */
 export function expectedOfChain(
   id: keyof typeof TABLE,
@@ -55,10 +72,10 @@ export function expectedOfChain(
   const address = kind === 'leg' ? LEG.toLowerCase() : MINT;
   const token = { chain: own, address };
   if (absent === 'no parameter') {
-    return kind === 'invalid' ? { error_code: 'invalid_address' } : { chain: own, token };
+    return kind === 'invalid' ? invalidAddress(id) : { chain: own, token };
   }
   const numeric = id === 'getScore' && sent === String(EVM_ID);
-  const meant = numeric ? 'evmchain' : sent;
+  const meant = numeric ? 'evmchain' : (sent?.toLowerCase() ?? null);
   const unsupported = (chain: string | null) => ({
     error_code: 'chain_not_supported',
     chain,
@@ -72,7 +89,7 @@ export function expectedOfChain(
   if (kind === 'invalid') {
     return id === 'postScore'
       ? { tokens: [], invalidAddresses: [ADDRESSES.invalid] }
-      : { error_code: 'invalid_address' };
+      : invalidAddress(id);
   }
   if (kind !== 'none' && !supported.includes(own)) return unsupported(own);
   const asked = meant === 'all' && supported.length === 1 ? 'mainchain' : meant;

@@ -82,6 +82,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       message:
         "address: expected a base58 mint of 32-44 characters or 0x and 40 hex digits; was 'nowhere'",
       error_code: 'invalid_address',
+      parameter: 'address',
     },
   },
   no_key: {
@@ -257,6 +258,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       message:
         "token_address: expected a base58 mint of 32-44 characters or 0x and 40 hex digits; was 'nowhere'",
       error_code: 'invalid_address',
+      parameter: 'token_address',
     },
   },
   token_not_found: {
@@ -412,6 +414,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       error: 'Bad Request',
       message: "token_address: expected a base58 mint of 32-44 characters; was 'nowhere'",
       error_code: 'invalid_address',
+      parameter: 'token_address',
     },
   },
   getLimitOrders: {
@@ -656,6 +659,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       error: 'Bad Request',
       message: "token_addresses: expected a base58 mint of 32-44 characters; was 'nowhere'",
       error_code: 'invalid_address',
+      parameter: 'token_addresses',
     },
   },
   'invalid_body.postWhaleActivity': {
@@ -778,6 +782,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       error: 'Bad Request',
       message: "address: expected a base58 mint of 32-44 characters; was 'nowhere'",
       error_code: 'invalid_address',
+      parameter: 'address',
     },
   },
   getDlmmPools: {
@@ -870,6 +875,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       error: 'Bad Request',
       message: "mint: expected a base58 mint of 32-44 characters; was 'nowhere'",
       error_code: 'invalid_address',
+      parameter: 'mint',
     },
   },
   getLpCheatSheet: {
