@@ -6,7 +6,7 @@ import { BASE_PATH, type PlanCheck, unlimited } from './api/endpoint.js';
 import { explorerRoutes } from './api/explorer.js';
 import { POSITION_HEADER, RESPONSE_HEADER_NAMES } from './api/openapi.js';
 import type { ReadingOptions } from './api/parameters.js';
-import { admitUnanswered, apiRoutes } from './api/routes.js';
+import { admitUnanswered, apiRoutes, keyOf } from './api/routes.js';
 import type { Clock } from './clock.js';
 import { ENDPOINTS, type LiveHandlers } from './endpoints.js';
 import { Budget } from './http/budget.js';
@@ -100,6 +100,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const connections = connectionLimits(log);
   const server = await startHttpServer({
     ...{ engine, host, port: options.port, handle, log, limits, connections: connections.api },
+    keepsBody: (exchange) => keyOf(keys, exchange) !== null,
     onRequestEnd: (exchange) => {
       operations?.metrics.requestEnded(exchange);
       requestLog.ended(exchange);

@@ -10,6 +10,8 @@ const TAKEN_AT_ONCE = 1024;
  */
 export class DueKeys<K extends string | number> {
   private readonly known = new LargeMap<K, true>();
+  /** Known keys that come before the others, wherever they are in the queue. */
+  private readonly first = new Set<K>();
   /** The known keys from `at` on, and between them keys that were deleted. */
   private queue: K[] = [];
   private at = 0;
@@ -28,7 +30,14 @@ export class DueKeys<K extends string | number> {
     this.queue.push(key);
   }
 
+  /** Adds a key before the others, or moves it there. */
+  addFirst(key: K): void {
+    this.known.set(key, true);
+    this.first.add(key);
+  }
+
   delete(key: K): boolean {
+    this.first.delete(key);
     const isDeleted = this.known.delete(key);
     // Nobody takes from an empty queue: what was deleted would stay in it.
     if (isDeleted && this.known.size === 0) this.clear();
@@ -37,13 +46,16 @@ export class DueKeys<K extends string | number> {
 
   clear(): void {
     this.known.clear();
+    this.first.clear();
     this.queue = [];
     this.at = 0;
   }
 
-  /** Takes the first keys out. */
+  /** Takes the first keys out. What comes before the others does not wait for them either. */
   take(count: number): K[] {
-    const taken: K[] = [];
+    const taken = [...this.first].slice(0, count);
+    for (const key of taken) this.delete(key);
+    if (taken.length > 0) return taken;
     while (taken.length < count && this.at < this.queue.length) {
       const key = this.queue[this.at++];
       if (this.known.delete(key)) taken.push(key);
@@ -56,6 +68,7 @@ export class DueKeys<K extends string | number> {
   }
 
   [Symbol.iterator](): IterableIterator<K> {
-    return new Set(this.queue.slice(this.at).filter((key) => this.known.has(key))).values();
+    const queued = this.queue.slice(this.at).filter((key) => this.known.has(key));
+    return new Set([...this.first, ...queued]).values();
   }
 }

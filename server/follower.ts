@@ -52,6 +52,8 @@ export class Follower<K extends string | number> {
   private readonly failed = new Set<K>();
   /** Keys of the current call of `work`. */
   private readonly working = new Set<K>();
+  /** Who waits for a key. */
+  private readonly waiting = new Map<K, (() => void)[]>();
   private retryTimer: NodeJS.Timeout | null = null;
   private running: Promise<void> | null = null;
   private started = false;
@@ -87,6 +89,22 @@ export class Follower<K extends string | number> {
     this.run();
   }
 
+  /** Works on a key before all others; resolves when that is done, or has failed. */
+  async first(key: K): Promise<void> {
+    if (this.closed) return;
+    const done = new Promise<void>((resolve) => {
+      const waiting = this.waiting.get(key);
+      if (waiting === undefined) this.waiting.set(key, [resolve]);
+      else waiting.push(resolve);
+    });
+    if (!this.working.has(key)) {
+      this.endRest(key);
+      this.dueKeys.addFirst(key);
+      this.run();
+    }
+    await done;
+  }
+
   /** Forgets a key, including a change not yet worked on. */
   forget(key: K): void {
     this.endRest(key);
@@ -94,6 +112,7 @@ export class Follower<K extends string | number> {
     this.working.delete(key);
     this.paces.delete(key);
     this.failed.delete(key);
+    this.release([key]);
   }
 
   /** Changed keys in the order of their work, without those that rest. */
@@ -117,6 +136,14 @@ export class Follower<K extends string | number> {
     for (const key of [...this.resting.keys()]) this.endRest(key);
     this.dueKeys.clear();
     await this.running;
+    this.release([...this.waiting.keys()]);
+  }
+
+  private release(keys: readonly K[]): void {
+    for (const key of keys) {
+      for (const resolve of this.waiting.get(key) ?? []) resolve();
+      this.waiting.delete(key);
+    }
   }
 
   /** @returns whether the key was resting */
@@ -143,6 +170,7 @@ export class Follower<K extends string | number> {
     while (this.dueKeys.size > 0 && !this.closed) {
       const batch = this.dueKeys.take(batchKeys);
       await this.workOn(batch);
+      this.release(batch);
       // Work that reads nothing never lets go of the event loop by itself.
       if (++batches % BATCHES_A_LOOK === 0) await turns.take();
     }

@@ -160,8 +160,8 @@ export interface NewestSnapshots {
 export interface MarketSource {
   /** Ids of all tokens, ascending; may miss those that a commit adds meanwhile. */
   tokenIds(): Iterable<number>;
-  /** Whether the token is known. `address` is in canonical form. */
-  hasRecord(chain: Chain, address: string): boolean;
+  /** The token's record, or null if it is unknown. `address` is in canonical form. */
+  token(chain: Chain, address: string): TokenRecord | null;
   tokenDetails(tokenId: number): TokenDetails | null;
   /** The token's markets in order of first arrival; segments' market columns index it. */
   markets(tokenId: number): readonly Market[];

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { builtPath } from '../../compute/built.js';
 import { ApiError, type Headers } from '../http/errors.js';
+import type { Exchange } from '../http/exchange.js';
 import type { Route } from '../http/router.js';
 import { StaticFile } from '../http/static-files.js';
 
@@ -30,45 +31,64 @@ const PAGE_HEADERS: Headers = [
   ['Referrer-Policy', 'no-referrer'],
   ['Cache-Control', 'no-cache'],
 ];
+/** The folder is read so often at most, however often somebody asks for what is not there. */
+const LOOK_AGAIN_MS = 200;
 /** A file's name has a hash of its content. */
 const ASSET_HEADERS: Headers = [['Cache-Control', 'public, max-age=31536000, immutable']];
 
 /** Routes of the page and of its files, which `folder` holds; they need no key. */
 export function explorerRoutes(folder = FOLDER): Route[] {
-  const files = builtFiles(folder);
-  const page = files.get(INDEX);
-  files.delete(INDEX);
+  const build = new Build(folder);
   return [
     {
       method: 'GET',
       path: EXPLORER_PATH,
-      handle({ exchange }) {
-        if (page === undefined) throw notBuilt();
-        return page.reply(exchange);
-      },
+      handle: ({ exchange }) => build.reply(exchange, INDEX),
     },
     {
       method: 'GET',
       path: '/explorer/:file',
       handle({ exchange, params }) {
-        const file = files.get(params.file);
-        if (file === undefined) throw new ApiError(404, 'not_found', 'There is no such file');
-        return file.reply(exchange);
+        if (params.file === INDEX) throw noSuchFile();
+        return build.reply(exchange, params.file);
       },
     },
   ];
 }
 
-/** The files of the build by name; none where there is no build. */
-function builtFiles(folder: string): Map<string, StaticFile> {
-  const names = existsSync(path.join(folder, INDEX)) ? readdirSync(folder) : [];
-  return new Map(
-    names.map((name) => [
-      name,
-      new StaticFile(path.join(folder, name), name === INDEX ? PAGE_HEADERS : ASSET_HEADERS),
-    ]),
-  );
+/** The files of the build, which may be made, or made again, while the server runs. */
+class Build {
+  /** By name; none where there is no build. */
+  private files: ReadonlyMap<string, StaticFile> = new Map();
+  private lookedMs = -Infinity;
+
+  constructor(private readonly folder: string) {}
+
+  /** @throws ApiError 404 or 503 */
+  reply(exchange: Exchange, name: string): Promise<void> {
+    if (!this.files.has(name) && performance.now() - this.lookedMs >= LOOK_AGAIN_MS) this.look();
+    const file = this.files.get(name);
+    if (file === undefined) throw name === INDEX ? notBuilt() : noSuchFile();
+    return file.reply(exchange).catch((error: unknown) => {
+      // It was in the folder: where it went, the page that names it may be another by now.
+      this.files = new Map();
+      throw error;
+    });
+  }
+
+  private look(): void {
+    this.lookedMs = performance.now();
+    const { folder, files } = this;
+    const names = existsSync(path.join(folder, INDEX)) ? readdirSync(folder) : [];
+    const fileOf = (name: string): StaticFile =>
+      name === INDEX
+        ? new StaticFile(path.join(folder, name), PAGE_HEADERS)
+        : (files.get(name) ?? new StaticFile(path.join(folder, name), ASSET_HEADERS));
+    this.files = new Map(names.map((name) => [name, fileOf(name)]));
+  }
 }
+
+const noSuchFile = () => new ApiError(404, 'not_found', 'There is no such file');
 
 function notBuilt(): ApiError {
   return new ApiError(

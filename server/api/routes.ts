@@ -59,12 +59,12 @@ function endpointRoute(
     method: endpoint.method,
     path: BASE_PATH + endpoint.path,
     ...(endpoint.body === null ? {} : { maxBodyBytes: MAX_BODY_BYTES }),
-    handle({ exchange, params, body }) {
+    handle({ exchange, params, readBody }) {
       const { key, grant } = admit(exchange, endpoint, keys, checkPlan);
       const context = { exchange, key, grant, pathAddress: params.address ?? null };
-      if (body === null) return serve(context, null);
+      if (endpoint.body === null) return serve(context, null);
       requireJson(exchange.header('content-type'), exchange.header('content-encoding'));
-      return body.then((bytes) => serve(context, bytes));
+      return readBody().then((bytes) => serve(context, bytes));
     },
   };
 }
@@ -108,7 +108,7 @@ function admit(
   keys: KeySource,
   checkPlan: PlanCheck,
 ): { key: KeyRecord; grant: PlanGrant } {
-  const key = authenticate(keys, exchange.header('x-api-key'));
+  const key = authenticate(keys, exchange);
   exchange.belongsTo(key.id);
   exchange.addHeader('X-API-Tier', key.tier);
   const grant = checkPlan(key, endpoint);
@@ -141,11 +141,17 @@ const SOURCE = "The operator of this server makes keys with 'fathom keys create'
 /** Longer keys cannot be valid and are not hashed. */
 const MAX_KEY_CHARS = 256;
 
+/** The key of a request; null: it has none, or none that is valid. */
+export function keyOf(keys: KeySource, exchange: Exchange): KeyRecord | null {
+  const text = exchange.header('x-api-key');
+  return text === '' || text.length > MAX_KEY_CHARS ? null : keys.verify(text);
+}
+
 /** @throws ApiError 401 */
-function authenticate(keys: KeySource, header: string): KeyRecord {
-  if (header === '')
+function authenticate(keys: KeySource, exchange: Exchange): KeyRecord {
+  const key = keyOf(keys, exchange);
+  if (key === null && exchange.header('x-api-key') === '')
     throw unauthorized(`Missing API key: send one in the x-api-key header. ${SOURCE}`);
-  const key = header.length <= MAX_KEY_CHARS ? keys.verify(header) : null;
   if (key === null) {
     throw unauthorized(
       `Invalid API key: the one in the x-api-key header is unknown, revoked or mistyped. ${SOURCE}`,

@@ -52,10 +52,11 @@ export interface EngineRequest {
   readonly path: string;
   /** The query string as sent, without its question mark. */
   readonly query: string;
-  /** The value of the first header of a name in lower case, '' if there is none. */
+  /**
+   * The value of the header of a name in lower case, '' if there is none. Several lines are one list, with
+   * commas between (RFC 9110, 5.3): of a header that is no list, a repetition is a bad value.
+   */
   header(name: string): string;
-  /** The values of all headers of a name in lower case, in their order, with commas between. */
-  joinedHeaders(name: string): string;
   /** The address at the other end of the connection; until onRequest returns. */
   address(): string;
   /** Sets the listener that is called if the connection ends before the reply is sent in full. */
@@ -76,6 +77,9 @@ export interface EngineRequest {
   /** Cuts the client's connection. */
   cut(): void;
 }
+
+/** Between the lines of a header. */
+export const LIST_SEPARATOR = ', ';
 
 /** Request line and headers. */
 const MAX_REQUEST_HEAD_BYTES = 16 * 1024;

@@ -8,6 +8,7 @@ import type { EngineRequest } from './engine.js';
 import { ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
 
 const REQUEST_ID_HEADER = 'x-request-id';
+const FORWARDED_FOR_HEADER = 'x-forwarded-for';
 /** An id that a client, or a proxy, may give its request: it goes into the log and back in the reply. */
 const REQUEST_ID = /^[\w.:+/=~-]{1,128}$/;
 /** Request headers that the service reads. */
@@ -18,6 +19,7 @@ type RequestHeader =
   | 'if-none-match'
   | 'want-repr-digest'
   | 'origin'
+  | typeof FORWARDED_FOR_HEADER
   | typeof REQUEST_ID_HEADER
   // Of a request with a body.
   | 'content-type'
@@ -79,6 +81,7 @@ export class Exchange {
   private knownKeyId: string | null = null;
   private gone: (() => void) | null = null;
   private stopWatch: (() => void) | null = null;
+  private isPostponed = false;
   private ahead: Promise<Uint8Array> | null = null;
   private keptOrigin: RequestOrigin | null = null;
   private countedBytes = 0;
@@ -159,12 +162,12 @@ export class Exchange {
     return (
       this.keptOrigin ?? {
         address: request.address(),
-        forwardedFor: request.joinedHeaders('x-forwarded-for'),
+        forwardedFor: this.header(FORWARDED_FOR_HEADER),
       }
     );
   }
 
-  /** A request header's value; '' if not sent. */
+  /** A request header's value, its lines joined by commas; '' if not sent. */
   header(name: RequestHeader): string {
     return this.request.header(name);
   }
@@ -190,17 +193,23 @@ export class Exchange {
   }
 
   /**
-   * Reads the request's body. Call this before the handler first awaits anything.
+   * Reads the request's body. Call this before the handler first awaits anything; the engine drops a body that
+   * nobody reads.
    * @throws ApiError 413 as soon as it exceeds `maxBytes`
    */
   readBody(maxBytes: number): Promise<Uint8Array> {
-    return this.ahead?.then((body) => checked(body, maxBytes)) ?? readBody(this.request, maxBytes);
+    if (!this.isPostponed) return readBody(this.request, maxBytes);
+    return this.ahead?.then((body) => checked(body, maxBytes)) ?? Promise.reject(replayBusy());
   }
 
-  /** Takes from the engine what it hands over now or never, for a handler that is called later. */
-  postpone(): void {
+  /**
+   * Takes from the engine what it hands over now or never, for a handler that is called later.
+   * @param readsAhead whether to keep the body until then
+   */
+  postpone(readsAhead: boolean): void {
     this.keptOrigin = this.origin;
-    if (this.method !== 'POST') return;
+    this.isPostponed = true;
+    if (!readsAhead) return;
     this.ahead = readBody(this.request, MAX_READ_AHEAD_BYTES);
     this.ahead.catch(() => undefined);
   }

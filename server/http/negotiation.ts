@@ -1,7 +1,17 @@
 /**
- * Content negotiation by Accept and Accept-Encoding (RFC 9110, 12.5). Parameters of an accepted media
- * type, such as `charset`, do not exclude an offer without them.
+ * What clients say of a reply beforehand: content negotiation by Accept and Accept-Encoding (RFC 9110, 12.5),
+ * and the tags that they know. Parameters of an accepted media type, such as `charset`, do not exclude an offer
+ * without them.
  */
+
+/** Whether an If-None-Match header names an entity tag (RFC 9110, 13.1.2: weak comparison). */
+export function namesTag(ifNoneMatch: string, tag: string): boolean {
+  const opaque = (one: string): string => one.trim().replace(/^W\//, '');
+  return ifNoneMatch
+    .split(',')
+    .map(opaque)
+    .some((one) => one === '*' || one === opaque(tag));
+}
 
 /** An element of a header with its weight: `gzip;q=0.5`. */
 interface Weighted {

@@ -5,6 +5,7 @@ import {
   badRequest,
   type EngineRequest,
   type HttpEngine,
+  LIST_SEPARATOR,
   listenFault,
   type Listener,
   type ListenOptions,
@@ -131,15 +132,10 @@ class NodeRequest implements EngineRequest {
     const { rawHeaders } = req;
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const name = rawHeaders[i].toLowerCase();
-      if (!this.headers.has(name)) this.headers.set(name, rawHeaders[i + 1]);
+      const before = this.headers.get(name);
+      const value = rawHeaders[i + 1];
+      this.headers.set(name, before === undefined ? value : before + LIST_SEPARATOR + value);
     }
-  }
-
-  joinedHeaders(name: string): string {
-    const { rawHeaders } = this.req;
-    return rawHeaders
-      .filter((_, i) => i % 2 === 1 && rawHeaders[i - 1].toLowerCase() === name)
-      .join(',');
   }
 
   address(): string {

@@ -12,8 +12,11 @@ interface RequestContext {
   exchange: Exchange;
   /** The path's `:name` segments, percent-decoded; as sent if they cannot be decoded. */
   params: Readonly<Record<string, string>>;
-  /** The body, null if the route takes none; rejects with ApiError 413. */
-  body: Promise<Uint8Array> | null;
+  /**
+   * Reads the body; before the handler first awaits anything, and not before it knows whose it is: what is not read
+   * is never held. Rejects with ApiError 413.
+   */
+  readBody: () => Promise<Uint8Array>;
 }
 
 export interface Route {
@@ -23,7 +26,7 @@ export interface Route {
   path: string;
   /** Replies, or throws; an ApiError becomes the reply. */
   handle: (context: RequestContext) => void | Promise<void>;
-  /** Maximum size of the request body; undefined: the route takes none. */
+  /** Maximum size of the request body; default: the route takes none. */
   maxBodyBytes?: number;
 }
 
@@ -67,10 +70,8 @@ function dispatch(
     if (params === null) continue;
     if (route.method === method) {
       exchange.route = route.path;
-      const body = route.maxBodyBytes === undefined ? null : exchange.readBody(route.maxBodyBytes);
-      // The handler may fail before it awaits the body, so its rejection has to be handled here.
-      body?.catch(() => undefined);
-      return route.handle({ exchange, params, body });
+      const readBody = () => exchange.readBody(route.maxBodyBytes ?? 0);
+      return route.handle({ exchange, params, readBody });
     }
     allowed.push(...(route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
   }

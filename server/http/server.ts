@@ -59,6 +59,8 @@ export interface HttpServerOptions {
   log: Log;
   limits?: HttpLimits;
   connections?: ConnectionLimit;
+  /** Whether the body of a request that waits for the next turn may be kept; default: none is. */
+  keepsBody?: (exchange: Exchange) => boolean;
   /** Gets every request when its reply was sent in full, or abandoned. */
   onRequestEnd?: (exchange: Exchange) => void;
 }
@@ -75,6 +77,7 @@ export async function startHttpServer({
   log,
   limits = HTTP_LIMITS,
   connections,
+  keepsBody = () => false,
   onRequestEnd = () => undefined,
 }: HttpServerOptions): Promise<HttpServer> {
   const live = new Set<Exchange>();
@@ -102,7 +105,7 @@ export async function startHttpServer({
       handle(exchange);
       return;
     }
-    exchange.postpone();
+    exchange.postpone(exchange.method === 'POST' && keepsBody(exchange));
     setImmediate(() => {
       if (!exchange.aborted) handle(exchange);
     });

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { Headers } from './errors.js';
 import type { Exchange } from './exchange.js';
-import { negotiateEncoding } from './negotiation.js';
+import { namesTag, negotiateEncoding } from './negotiation.js';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -50,8 +50,7 @@ export class StaticFile {
   }
 
   async reply(exchange: Exchange): Promise<void> {
-    this.loaded ??= this.load();
-    const { plain, compressed, tag } = await this.loaded;
+    const { plain, compressed, tag } = await this.whenLoaded();
     const encoding =
       compressed === null
         ? 'identity'
@@ -63,7 +62,7 @@ export class StaticFile {
       ['ETag', etag],
       ...(compressed === null ? [] : [['Vary', 'Accept-Encoding'] as const]),
     ];
-    if (isKnown(exchange.header('if-none-match'), etag)) {
+    if (namesTag(exchange.header('if-none-match'), etag)) {
       exchange.reply(304, headers, null);
       return;
     }
@@ -76,6 +75,15 @@ export class StaticFile {
     }
   }
 
+  /** What is read once is kept; a failure is not, since the file or a descriptor may be there the next time. */
+  private whenLoaded(): Promise<Loaded> {
+    this.loaded ??= this.load().catch((error: unknown) => {
+      this.loaded = null;
+      throw error;
+    });
+    return this.loaded;
+  }
+
   private async load(): Promise<Loaded> {
     const plain = this.content ?? (await readFile(this.file));
     const tag = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
@@ -84,9 +92,4 @@ export class StaticFile {
     const [br, gz] = await Promise.all([brotli(plain, { params }), gzip(plain)]);
     return { plain, compressed: { br, gzip: gz }, tag };
   }
-}
-
-/** Whether If-None-Match names the tag. */
-function isKnown(header: string, etag: string): boolean {
-  return header.split(',').some((one) => ['*', etag, `W/${etag}`].includes(one.trim()));
 }

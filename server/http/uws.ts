@@ -7,6 +7,7 @@ import {
   badRequest,
   type EngineRequest,
   type HttpEngine,
+  LIST_SEPARATOR,
   listenFault,
   type Listener,
   type ListenOptions,
@@ -146,12 +147,11 @@ class UwsRequest implements EngineRequest {
   }
 
   header(name: string): string {
-    const at = this.names.indexOf(name);
-    return at < 0 ? '' : this.values[at];
-  }
-
-  joinedHeaders(name: string): string {
-    return this.values.filter((_, i) => this.names[i] === name).join(',');
+    const { names, values } = this;
+    const at = names.indexOf(name);
+    if (at < 0) return '';
+    if (names.indexOf(name, at + 1) < 0) return values[at];
+    return values.filter((_, i) => names[i] === name).join(LIST_SEPARATOR);
   }
 
   address(): string {

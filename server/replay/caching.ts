@@ -71,11 +71,3 @@ export function cacheHeaders(
     ['ETag', tag],
   ];
 }
-
-/** Whether an If-None-Match header names the page's tag (RFC 9110, 13.1.2: weak comparison). */
-export function namesTag(ifNoneMatch: string, tag: string): boolean {
-  if (ifNoneMatch === '') return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  const opaque = (one: string): string => one.trim().replace(/^W\//, '');
-  return ifNoneMatch.split(',').some((item) => opaque(item) === opaque(tag));
-}

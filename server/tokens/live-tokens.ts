@@ -5,12 +5,18 @@
 import { isDamage } from '../../compute/damage.js';
 import type { Chain } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { MarketSource, NewestSnapshots, SnapshotRef } from '../../storage/contract.js';
+import { withDeadline } from '../../compute/running-time.js';
+import type {
+  MarketSource,
+  NewestSnapshots,
+  SnapshotRef,
+  TokenRecord,
+} from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
 import type { AskedToken } from '../api/chain.js';
 import type { Clock } from '../clock.js';
 import { Follower } from '../follower.js';
-import { ApiError } from '../http/errors.js';
+import { ApiError, replayBusy } from '../http/errors.js';
 import type { Log } from '../log.js';
 import {
   createHeldDepth,
@@ -27,6 +33,8 @@ import { dataTime, type LiveToken, TokenTable } from './token-table.js';
 const TOKENS_AT_ONCE = 16;
 /** Concurrent loads at the start. */
 const LOADS_AT_START = 4;
+/** A request waits so long for a token that is not in memory yet. */
+export const MAX_LOAD_WAIT_MS = 2_000;
 /** Interval between looks at the clock. */
 const TICK_MS = 1000;
 
@@ -124,22 +132,22 @@ export class LiveTokens {
 
   /** Whether the store has a record of the token, loaded or not. */
   hasRecord(chain: Chain, address: string): boolean {
-    return this.options.source.hasRecord(chain, address);
+    return this.options.source.token(chain, address) !== null;
   }
 
   /**
-   * The token of a request: at once if it is in memory, else as soon as it is loaded.
-   * @throws ApiError 404 token_not_found, at once
+   * The token of a request: at once if it is in memory, else as soon as it is loaded, which it is before others.
+   * @throws ApiError 404 token_not_found, at once; 503 replay_busy after MAX_LOAD_WAIT_MS
    * @throws Error if its newest snapshot is damaged
    */
   known({ chain, address }: AskedToken): LiveToken | Promise<LiveToken> {
-    const token = this.table.token(address);
-    if (token?.damage !== undefined) throw token.damage;
+    const token = this.readable(address);
     if (token !== null) return token;
-    if (!this.hasRecord(chain, address)) {
+    const record = this.options.source.token(chain, address);
+    if (record === null) {
       throw new ApiError(404, 'token_not_found', `There is no record of ${address}`);
     }
-    return this.afterLoading(address);
+    return this.afterLoading(record);
   }
 
   /** The token's newest snapshots: at once if they are held, else read from the store. */
@@ -169,10 +177,19 @@ export class LiveTokens {
     await this.follower.close();
   }
 
-  private async afterLoading(address: string): Promise<LiveToken> {
-    await this.settled();
+  private async afterLoading({ tokenId, address }: TokenRecord): Promise<LiveToken> {
+    const loading = this.follower.first(tokenId);
+    await withDeadline(loading, MAX_LOAD_WAIT_MS, `loading ${address}`).catch(() => undefined);
+    const token = this.readable(address);
+    // Why it could not be loaded is in the log.
+    if (token === null) throw replayBusy();
+    return token;
+  }
+
+  /** The token, if it is in memory. @throws Error if its newest snapshot is damaged */
+  private readable(address: string): LiveToken | null {
     const token = this.table.token(address);
-    if (token === null) throw new Error(`token ${address} has a record but is not in memory`);
+    if (token?.damage !== undefined) throw token.damage;
     return token;
   }
 

@@ -81,10 +81,6 @@ export class DepthReader implements DepthSource, MarketSource {
     }
   }
 
-  hasRecord(chain: Chain, address: string): boolean {
-    return this.catalog.token(chain, address) !== undefined;
-  }
-
   tokenDetails(tokenId: number): TokenDetails | null {
     const entry = this.catalog.tokenById(tokenId);
     if (entry === undefined) return null;

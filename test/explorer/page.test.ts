@@ -1,11 +1,16 @@
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { explorerRoutes } from '../../server/api/explorer.js';
 import type { ApiError } from '../../server/http/errors.js';
 import type { Exchange } from '../../server/http/exchange.js';
+import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter } from '../../server/http/router.js';
+import { type HttpServer, startHttpServer } from '../../server/http/server.js';
+import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import { NO_LOG } from '../support/log.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { becomes } from '../support/waiting.js';
 
 let service: TestService;
 beforeAll(async () => {
@@ -74,6 +79,48 @@ it('says what to run where the explorer is not built', () => {
       },
     ],
   ]);
+});
+
+describe('files that are not there when somebody asks for them', () => {
+  let server: HttpServer;
+  const folder = path.join(temporaryDirectory(), 'explorer');
+  beforeAll(async () => {
+    server = await startHttpServer({
+      engine: await loadEngine('uws', NO_LOG),
+      ...{ host: '127.0.0.1', port: 0, log: NO_LOG },
+      handle: createRouter(explorerRoutes(folder), NO_LOG),
+    });
+  });
+  afterAll(async () => {
+    await server.close();
+    await cleanUp();
+  });
+  const get = async (target: string) => {
+    const reply = await fetch(`http://127.0.0.1:${server.port}${target}`);
+    return [reply.status, await reply.text()];
+  };
+
+  it('are served once they are there', async () => {
+    expect((await get('/'))[0]).toBe(503);
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, 'index.html'), 'first page');
+    writeFileSync(path.join(folder, 'first.js'), 'first');
+    await becomes(() => get('/'), [200, 'first page']);
+    rmSync(path.join(folder, 'first.js'));
+    expect((await get('/explorer/first.js'))[0]).toBe(500);
+    writeFileSync(path.join(folder, 'first.js'), 'first again');
+    await becomes(() => get('/explorer/first.js'), [200, 'first again']);
+  });
+
+  it('are those of a build that took the place of another', async () => {
+    rmSync(path.join(folder, 'first.js'));
+    writeFileSync(path.join(folder, 'index.html'), 'second page');
+    writeFileSync(path.join(folder, 'second.js'), 'second');
+    // What was read once is kept: whoever has the page of before can go on.
+    expect(await get('/explorer/first.js')).toEqual([200, 'first again']);
+    await becomes(() => get('/explorer/second.js'), [200, 'second']);
+    expect(await get('/')).toEqual([200, 'second page']);
+  });
 });
 
 describe('the files of the explorer', () => {

@@ -196,8 +196,8 @@ const routes: Route[] = [
     method: 'POST',
     path: '/',
     maxBodyBytes: 1000,
-    async handle({ exchange, body }) {
-      exchange.replyJson(200, Buffer.from((await body) as Uint8Array).toString());
+    async handle({ exchange, readBody }) {
+      exchange.replyJson(200, Buffer.from(await readBody()).toString());
     },
   },
 ];

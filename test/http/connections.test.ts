@@ -77,8 +77,8 @@ const routes: Route[] = [
     method: 'POST',
     path: '/body',
     maxBodyBytes: 1000,
-    handle: async ({ exchange, body }) => {
-      const bytes = await (body as Promise<Uint8Array>);
+    handle: async ({ exchange, readBody }) => {
+      const bytes = await readBody();
       exchange.replyJson(200, { text: Buffer.from(bytes).toString() });
     },
   },
@@ -88,6 +88,7 @@ const startWith = async (name: EngineName, limits = {}) =>
   startHttpServer({
     engine: await loadEngine(name, log),
     ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
+    keepsBody: () => true,
     limits: { ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG_BYTES, ...limits },
   });
 

@@ -255,8 +255,8 @@ export class MemoryMarket implements MarketSource {
     return this.depth.tokens().map(({ record }) => record.tokenId);
   }
 
-  hasRecord(chain: Chain, address: string): boolean {
-    return this.depth.token(chain, address) !== null;
+  token(chain: Chain, address: string): TokenRecord | null {
+    return this.depth.token(chain, address);
   }
 
   tokenDetails(tokenId: number): TokenDetails {

@@ -10,7 +10,7 @@ import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
 import { liveHandlers, type LiveHandlers } from '../../server/endpoints.js';
 import { TopScores } from '../../server/scores/top-scores.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
-import type { EngineName } from '../../server/http/engine.js';
+import type { EngineName, HttpEngine } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
@@ -138,7 +138,7 @@ export interface TestServiceOptions {
   /** Origins of pages that may read replies. */
   corsOrigins?: readonly string[];
   addressLimit?: { requestsPerS: number; proxyHops: number };
-  engine?: EngineName;
+  engine?: EngineName | HttpEngine;
   /** Whether /readyz says so; without it there are no routes for operators. */
   isReady?: () => boolean;
   /** Keeps fragments; otherwise the pool makes every page. */
@@ -216,7 +216,9 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     operations: options.isReady && {
       ...{ metrics: new Metrics(), checks: { store: options.isReady }, admin: null },
     },
-    ...(options.engine && { engine: await loadEngine(options.engine, log) }),
+    ...(typeof options.engine === 'string'
+      ? { engine: await loadEngine(options.engine, log) }
+      : options.engine && { engine: options.engine }),
   });
   return {
     server,

@@ -109,6 +109,66 @@ describe('tokens in memory', () => {
     expect((await tokens.depth(token)).newest).toBe(null);
   });
 
+  describe('a token that a request asks for and that is not in memory yet', () => {
+    const rows = Array.from({ length: 60 }, (_, n) =>
+      snapshot(NOW_S - 1, [orca()], { address: mintOf(n) }),
+    );
+    const address = mintOf(59);
+
+    /** Commits all of them, and asks for the last; a token's newest snapshot is read when `goes` resolves for it. */
+    async function asked(goes: (isAsked: boolean, nth: number) => Promise<void>) {
+      service = await MarketService.start();
+      const { depth } = service.store;
+      const newestSnapshots = depth.newestSnapshots.bind(depth);
+      const read: string[] = [];
+      vi.spyOn(depth, 'newestSnapshots').mockImplementation(async (tokenId, ...others) => {
+        const one = depth.tokenDetails(tokenId)?.address ?? '';
+        read.push(one);
+        await goes(one === address, read.length);
+        return newestSnapshots(tokenId, ...others);
+      });
+      await commitRows(service.store, rows);
+      await vi.waitFor(() => expect(read.length).toBeGreaterThan(0));
+      const known = vi.spyOn(depth, 'token');
+      const reply = service.get(`/market-depth?token_address=${address}`);
+      await vi.waitFor(() => expect(known).toHaveBeenCalledWith('mainchain', address));
+      return { reply, read };
+    }
+
+    it('is loaded before all others that wait', async () => {
+      const gates = [0, 1].map(() => {
+        let open = (): void => undefined;
+        return { opened: new Promise<void>((resolve) => (open = resolve)), open: () => open() };
+      });
+      const { reply, read } = await asked((isAsked, nth) =>
+        isAsked ? Promise.resolve(gates[1].open()) : gates[nth <= 16 ? 0 : 1].opened,
+      );
+      expect(read.length).toBe(16);
+      expect(read).not.toContain(address);
+      gates[0].open();
+      expect((await reply).body).toMatchObject({ price: 2 });
+      expect(read.indexOf(address)).toBe(16);
+      await service?.settled();
+      expect(service?.tokens.table.tokenCount).toBe(rows.length);
+    });
+
+    it('is waited for no longer than its bound', async () => {
+      let open = (): void => undefined;
+      const opened = new Promise<void>((resolve) => (open = resolve));
+      const { reply } = await asked(() => opened);
+      const { status, headers, body } = await reply;
+      expect([status, body.error_code, headers.get('retry-after')]).toEqual([
+        503,
+        'replay_busy',
+        '1',
+      ]);
+      open();
+      await service?.settled();
+      const again = await service?.get(`/market-depth?token_address=${address}`);
+      expect(again?.status).toBe(200);
+    });
+  });
+
   it('counts the bytes of what it holds, and the same snapshot once', () => {
     const held = createHeldDepth();
     const cells = {

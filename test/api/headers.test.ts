@@ -1,0 +1,177 @@
+/** Requests as they come over the wire: headers of several lines, and bodies that nobody is to read. By both engines. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ENGINE_NAMES, type EngineRequest } from '../../server/http/engine.js';
+import { loadEngine } from '../../server/http/load-engine.js';
+import { Limiter } from '../../server/limits/limiter.js';
+import { DEFAULT_PLANS } from '../../server/limits/plans.js';
+import { logInto } from '../support/log.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { MemoryUsage } from '../support/memory-sources.js';
+import { RawClient } from '../support/raw-client.js';
+import {
+  ENTERPRISE_KEY,
+  KEY,
+  MINT,
+  NOW_S,
+  startTestService,
+  steadyStore,
+  type TestService,
+} from '../support/service.js';
+import { eventually } from '../support/waiting.js';
+
+const PAGE = `/api/v1/replay/${MINT}?from=${NOW_S - 3600}&to=${NOW_S - 60}`;
+
+describe.each(ENGINE_NAMES)('over engine %s', (name) => {
+  let service: TestService;
+  let onRequest: (request: EngineRequest) => void;
+  /** Requests whose body somebody read. */
+  let bodiesRead = 0;
+
+  beforeAll(async () => {
+    const engine = await loadEngine(name, logInto([]));
+    const countBodies = (request: EngineRequest): void => {
+      const onData = request.onData.bind(request);
+      request.onData = (listener) => {
+        bodiesRead++;
+        onData(listener);
+      };
+    };
+    const depth = new MemoryDepth();
+    depth.add('mainchain', MINT, steadyStore(30, 20));
+    const { premium, enterprise } = DEFAULT_PLANS;
+    const rates = { ...enterprise.rates, general: { requests: 20, periodS: 86_400 } };
+    service = await startTestService({
+      depth,
+      limiter: new Limiter({
+        usage: new MemoryUsage(),
+        plans: { premium, enterprise: { ...enterprise, rates } },
+      }),
+      engine: {
+        name,
+        listen: (options) =>
+          engine.listen({
+            ...options,
+            onRequest: (onRequest = (request) => {
+              countBodies(request);
+              options.onRequest(request);
+            }),
+          }),
+      },
+    });
+  });
+  afterAll(() => service.stop());
+
+  /** The head of the reply to a request with these lines. */
+  async function headOf(lines: readonly string[], path = PAGE): Promise<string> {
+    const client = await RawClient.connect(service.server.port);
+    client.send([`GET ${path} HTTP/1.1`, 'Host: a', ...lines, '', ''].join('\r\n'));
+    const [head] = (await client.until('\r\n\r\n')).split('\r\n\r\n');
+    client.socket.destroy();
+    return head;
+  }
+  const key = `x-api-key: ${ENTERPRISE_KEY}`;
+
+  describe('a header of several lines is one list', () => {
+    it('If-None-Match', async () => {
+      const [, tag] = /\r\nETag: (\S+)/.exec(await headOf([key])) ?? [];
+      expect(tag).toMatch(/^"/);
+      const others = ['If-None-Match: "other", W/"another"', 'X-Other: a'];
+      expect(await headOf([key, ...others, `If-None-Match: ${tag}`])).toContain('HTTP/1.1 304 ');
+      expect(await headOf([key, ...others, 'If-None-Match: "third"'])).toContain('HTTP/1.1 200 ');
+    });
+
+    it.each([PAGE, `/api/v1/replay/${MINT}/plan?from=${NOW_S - 3600}&to=${NOW_S - 60}`])(
+      'Accept and Accept-Encoding: %s',
+      async (path) => {
+        const accepts = ['Accept: application/json;q=0.1', 'Accept: application/msgpack'];
+        const codings = ['Accept-Encoding: identity;q=0', 'Accept-Encoding: gzip'];
+        const head = await headOf([key, ...accepts, ...codings], path);
+        expect(head).toContain('\r\nContent-Type: application/msgpack\r\n');
+        expect(head).toContain('\r\nContent-Encoding: gzip\r\n');
+      },
+    );
+
+    it('Accept-Encoding of a file', async () => {
+      const codings = ['Accept-Encoding: gzip;q=0.5', 'Accept-Encoding: br'];
+      expect(await headOf(codings, '/docs')).toContain('\r\nContent-Encoding: br\r\n');
+    });
+
+    it('Want-Repr-Digest', async () => {
+      const wants = ['Want-Repr-Digest: md5=9', 'Want-Repr-Digest: sha-256=5'];
+      expect(await headOf([key, ...wants])).toContain('\r\nRepr-Digest: sha-256=');
+    });
+
+    it('and none of what has one value alone', async () => {
+      expect(await headOf([key, key])).toContain('HTTP/1.1 401 ');
+      const head = await headOf([key, 'X-Request-Id: a', 'X-Request-Id: b']);
+      expect(head).not.toMatch(/\r\nX-Request-Id: [ab]\b(?!\w)\r\n/);
+    });
+  });
+
+  describe('a body that is not to be read', () => {
+    const body = JSON.stringify({ addresses: [MINT] }).padEnd(40_000);
+    const head = (value: string) =>
+      [
+        'POST /api/v1/score HTTP/1.1',
+        'Host: a',
+        ...(value === '' ? [] : [`x-api-key: ${value}`]),
+        'Content-Type: application/json',
+        `Content-Length: ${body.length}`,
+        '',
+        '',
+      ].join('\r\n');
+
+    it.each([
+      ['without a key', '', 401],
+      ['with an unknown key', 'no such key', 401],
+      ['of too low a plan', KEY, 403],
+    ])('%s: the reply comes at once, and the connection goes on', async (_, value, status) => {
+      const before = bodiesRead;
+      const client = await RawClient.connect(service.server.port);
+      client.send(head(value) + body.slice(0, 100));
+      await client.until('"error"');
+      expect(client.received.toString()).toContain(`HTTP/1.1 ${status} `);
+      client.send(body.slice(100) + head(ENTERPRISE_KEY) + body);
+      await client.until('"count":1');
+      client.socket.destroy();
+      expect(bodiesRead - before).toBe(1);
+    });
+
+    it('is not kept for the next turn either, where a turn has too many requests', async () => {
+      const before = bodiesRead;
+      const replies: number[] = [];
+      const requestWith = (value: string): EngineRequest => ({
+        ...{ method: 'POST', path: '/api/v1/score', query: '' },
+        header: (name) => (name === 'x-api-key' ? value : ''),
+        address: () => '127.0.0.1',
+        onGone: () => undefined,
+        onData: () => undefined,
+        reply: ({ status }) => replies.push(status) > 0,
+        cut: () => undefined,
+      });
+      for (let i = 0; i < 1000; i++) onRequest(requestWith('no such key'));
+      onRequest(requestWith(ENTERPRISE_KEY));
+      await eventually('a reply to all', () => replies.length === 1001);
+      // The type of the last one's is missing.
+      expect(replies).toEqual([...Array<number>(1000).fill(401), 415]);
+      expect(bodiesRead - before).toBe(1);
+    });
+
+    it('beyond the rate likewise', async () => {
+      const before = bodiesRead;
+      const client = await RawClient.connect(service.server.port);
+      client.send(head(ENTERPRISE_KEY) + body);
+      const isRefused = () => client.received.toString().includes('HTTP/1.1 429 ');
+      for (let asked = 1; !isRefused(); asked++) {
+        await eventually(
+          'a reply',
+          () => client.received.toString().split('HTTP/1.1 ').length > asked,
+        );
+        if (!isRefused()) client.send(head(ENTERPRISE_KEY) + body);
+      }
+      const admitted = client.received.toString().split('HTTP/1.1 200 ').length - 1;
+      expect(bodiesRead - before).toBe(admitted);
+      client.socket.destroy();
+    });
+  });
+});
