@@ -119,6 +119,12 @@ describe('command lines', () => {
   });
 });
 
+it('tests that documents name exist', () => {
+  const named = DOCUMENTS.flatMap(({ text }) => text.match(/\btest\/[\w/-]+\.ts\b/g) ?? []);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((file) => !existsSync(file))).toEqual([]);
+});
+
 describe('docs/cli.md', () => {
   const cli = documentNamed('docs/cli.md');
   const operating = documentNamed('docs/operating.md');
