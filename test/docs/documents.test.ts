@@ -120,7 +120,7 @@ describe('command lines', () => {
 });
 
 it('tests that documents name exist', () => {
-  const named = DOCUMENTS.flatMap(({ text }) => text.match(/\btest\/[\w/-]+\.ts\b/g) ?? []);
+  const named = DOCUMENTS.flatMap(({ text }) => text.match(/\btest\/[\w/.-]+\.ts\b/g) ?? []);
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((file) => !existsSync(file))).toEqual([]);
 });
