@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import { hangUp, startProxy, type Proxy } from '../support/replay-proxy.js';
-import { REPLAY_FORMATS } from '../../server/download/formats.js';
 import {
+  killedRun,
   WHOLE,
   MINT,
   replayHere,
@@ -42,61 +42,6 @@ async function uninterrupted(name: string): Promise<Buffer> {
   expect(await run(inDirectory(name))).toMatchObject({ error: null });
   return readFileSync(inDirectory(name));
 }
-
-/** Pages that a run has kept so far. */
-function keptPages(out: string): number {
-  const file = `${out}.part.state`;
-  if (!existsSync(file)) return 0;
-  const { state } = JSON.parse(readFileSync(file, 'utf8')) as {
-    state: { totals: { pages: number } | null };
-  };
-  return state.totals?.pages ?? 0;
-}
-
-/** Answers so many pages and no more, and ends the run with kill -9 once it has kept some of them. */
-async function killedRun(out: string, pages: number): Promise<void> {
-  const first = proxy.requests.length;
-  proxy.script = (n) => (n > first + pages ? () => undefined : null);
-  const child = startReplay(market.key, proxy.url, ['--out', out, ...WHOLE]);
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  const before = keptPages(out);
-  await eventually('it has kept a page', () => keptPages(out) > before);
-  child.kill('SIGKILL');
-  await closed;
-  expect(child.signalCode).toBe('SIGKILL');
-  proxy.script = () => null;
-}
-
-describe('after kill -9', () => {
-  // One format is killed again as it goes on; how far a run had come is recorded alike for all.
-  it.each(REPLAY_FORMATS)('%s comes out byte for byte the same', async (format) => {
-    const killedAt = format === 'parquet' ? [2, 3] : [format === 'json' ? 3 : 2];
-    const expected = await uninterrupted(`whole.${format}`);
-    const out = inDirectory(`killed.${format}`);
-    for (const pages of killedAt) {
-      await killedRun(out, pages);
-      expect(existsSync(out)).toBe(false);
-    }
-    const ended = await run(out);
-    expect(ended.stderr).toMatch(/pages from an earlier run/);
-    expect(ended.document?.resumed_pages).toBeGreaterThan(0);
-    expect(readFileSync(out).equals(expected)).toBe(true);
-    expect(readdirSync(directory).sort()).toEqual([`killed.${format}`, `whole.${format}`]);
-  });
-
-  it('torn writes and half-made files do no harm', async () => {
-    const expected = await uninterrupted('whole.parquet');
-    const out = inDirectory('torn.parquet');
-    await killedRun(out, 4);
-    const kept = readFileSync(`${out}.part`);
-    writeFileSync(`${out}.part`, Buffer.concat([kept, Buffer.from('0,17900')]));
-    writeFileSync(`${out}.part.state.new`, '{"version":1,"by');
-    writeFileSync(`${out}.part.done`, 'PAR1');
-    expect(await run(out)).toMatchObject({ error: null });
-    expect(readFileSync(out).equals(expected)).toBe(true);
-    expect(readdirSync(directory).sort()).toEqual(['torn.parquet', 'whole.parquet']);
-  });
-});
 
 it('no page is asked for twice, and the window stays the first one’s', async () => {
   const out = inDirectory('day.json');
@@ -147,7 +92,7 @@ it('goes on after a restart of the server', async () => {
 
 describe('what an earlier run left', () => {
   const out = (): string => inDirectory('left.csv');
-  const leave = (): Promise<void> => killedRun(out(), 3);
+  const leave = (): Promise<void> => killedRun(market, proxy, out(), 3);
 
   it('of another request is refused, unless --restart drops it', async () => {
     await leave();

@@ -1,8 +1,8 @@
 /** A store with a few pages of replay, and the client run against it as people run it. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { command } from '../../server/cli/commands/replay.js';
 import {
   fathom,
@@ -13,6 +13,8 @@ import {
   type Service,
 } from '../support/cli.js';
 import { preparedFolder } from '../support/prepared.js';
+import type { Proxy } from '../support/replay-proxy.js';
+import { eventually } from '../support/waiting.js';
 import { MAIN, type Ended } from '../support/processes.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
@@ -241,6 +243,35 @@ export function startReplay(key: string, url: string, words: readonly string[]):
     env: { ...process.env, FATHOM_KEY: key },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
+}
+
+/** Pages that a run has kept so far. */
+function keptPages(out: string): number {
+  const file = `${out}.part.state`;
+  if (!existsSync(file)) return 0;
+  const { state } = JSON.parse(readFileSync(file, 'utf8')) as {
+    state: { totals: { pages: number } | null };
+  };
+  return state.totals?.pages ?? 0;
+}
+
+/** Answers so many pages and no more, and ends the run with kill -9 once it has kept some of them. */
+export async function killedRun(
+  market: Market,
+  proxy: Proxy,
+  out: string,
+  pages: number,
+): Promise<void> {
+  const first = proxy.requests.length;
+  proxy.script = (n) => (n > first + pages ? () => undefined : null);
+  const child = startReplay(market.key, proxy.url, ['--out', out, ...WHOLE]);
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const before = keptPages(out);
+  await eventually('it has kept a page', () => keptPages(out) > before);
+  child.kill('SIGKILL');
+  await closed;
+  expect(child.signalCode).toBe('SIGKILL');
+  proxy.script = () => null;
 }
 
 /** CSV by a plain reader: every record's fields as text, null where empty and not quoted. */

@@ -6,6 +6,7 @@ import { ByteMatcher } from '../../compute/deflate/byte-matches.js';
 import { DeflateEncoder, GzipEncoder } from '../../compute/deflate/encoder.js';
 import { canonicalCodes, codeLengths } from '../../compute/deflate/prefix-codes.js';
 import { sequence } from './ladder-store.js';
+import { gzipReaders } from '../support/programs.js';
 
 const WINDOW_BYTES = 32_768;
 const SEED = 4321;
@@ -108,13 +109,7 @@ describe('the gzip encoder', () => {
     const made = fc.sample(steps.map(madeOf), { numRuns: 12, seed: 7 });
     made.push({ text: Uint8Array.from({ length: 90_000 }, () => 44 + next() * 16), matches: [] });
     made.push({ text: new Uint8Array(0), matches: [] });
-    const python =
-      'import gzip,sys;sys.stdout.buffer.write(gzip.decompress(sys.stdin.buffer.read()))';
-    for (const [program, ...args] of [
-      ['gzip', '-dc'],
-      ['python3', '-c', python],
-    ]) {
-      if (spawnSync(program, ['--version']).status !== 0) continue;
+    for (const [program, args] of gzipReaders) {
       // They take several members one after the other.
       const input = Buffer.concat(made.map((each) => encoded(each, encoder)));
       const { stdout, status } = spawnSync(program, args, { input, maxBuffer: 2 ** 26 });

@@ -33,6 +33,7 @@ import {
   START_T,
   stores,
 } from './replay-stores.js';
+import { gzipReaders } from '../support/programs.js';
 
 const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
 const DECODERS = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
@@ -239,16 +240,8 @@ describe('a fragment', () => {
   });
 });
 
-const isThere = (command: string) => spawnSync(command, ['--version']).status === 0;
-
-describe.each([
-  ['gzip', ['-dc']],
-  [
-    'python3',
-    ['-c', 'import sys,gzip; sys.stdout.buffer.write(gzip.decompress(sys.stdin.buffer.read()))'],
-  ],
-])('%s', (command, args) => {
-  it.runIf(isThere(command))('reads the page, its length and its checksum', () => {
+describe.each(gzipReaders)('%s', (command, args) => {
+  it('reads the page, its length and its checksum', () => {
     const store = wideStore(20, 4);
     const all = fragmentsOf(store, 7, { group: 'market', coding: 'gzip' });
     const { json, body } = bothWays(store, all, 'market', store.snapshots[5].t);

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -11,6 +11,7 @@ import { decodeMsgpack } from '../reference/msgpack.js';
 import { referencePage, usdText, type PlainStore } from '../reference/replay.js';
 import { ladderStore, sequence } from './ladder-store.js';
 import { START_T, envelopeOf, plainRequest, queryOf, runOf } from './replay-stores.js';
+import { gzipReaders } from '../support/programs.js';
 
 const REQUEST = plainRequest(START_T, START_T + 100_000);
 
@@ -225,16 +226,7 @@ describe('the content codings', () => {
     const gzip = compressPage(body, 'gzip');
     // A member ends with the length of its own text: a second one would state only its part.
     expect(Buffer.from(gzip).readUInt32LE(gzip.length - 4)).toBe(body.length);
-    const programs = [
-      ['gzip', '-dc'],
-      [
-        'python3',
-        '-c',
-        'import gzip,sys;sys.stdout.buffer.write(gzip.decompress(sys.stdin.buffer.read()))',
-      ],
-    ];
-    for (const [program, ...args] of programs) {
-      if (spawnSync(program, ['--version']).status !== 0) continue;
+    for (const [program, args] of gzipReaders) {
       const plain = execFileSync(program, args, { input: gzip, maxBuffer: 2 ** 26 });
       expect(Buffer.compare(plain, body)).toBe(0);
     }

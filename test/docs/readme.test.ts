@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Document, documentNamed } from './documents.js';
+import { hasProgram } from '../support/programs.js';
 
 const run = promisify(execFile);
 const readme = documentNamed('README.md');
@@ -51,7 +52,7 @@ function pythonWith(...modules: string[]): string | null {
     spawnSync(python, ['-c', `import ${modules.join(', ')}`]).status === 0;
   return ['python3', '/usr/bin/python3'].find(has) ?? null;
 }
-const hasJq = spawnSync('jq', ['--version']).status === 0;
+const hasJq = hasProgram('jq');
 const [forPolars, forPandas] = [
   pythonWith('requests', 'pyarrow', 'polars'),
   pythonWith('requests', 'pandas'),
@@ -125,7 +126,7 @@ async function askDuckDb(file: string) {
   return rows;
 }
 
-describe("the README's example", () => {
+describe.runIf(hasProgram('curl') && hasProgram('bash'))("the README's example", () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'fathom-readme-'));
   let reply: string;
   let paged: string;

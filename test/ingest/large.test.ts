@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { RecordBatchFileWriter, Table, tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathomProcess, temporaryDirectory } from '../support/cli.js';
+import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import { faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
 import { cellsOfSnapshot, writeCellsArrow, type CellRow } from '../support/tables.js';
 
@@ -141,34 +141,5 @@ describe('snapshots that straddle the borders of pieces', () => {
     const [a, b] = [cellsAt(MINT, T, 1), cellsAt(MINT, T + 1, 1)];
     writeFileSync(near, lines([...a.slice(0, 9), ...b, ...a.slice(9)]));
     expect(await faultsOf(file('data-far'), 'cells', near)).toEqual(expected(near, 10 + BINS));
-  });
-});
-
-describe('a large file', () => {
-  /** Peak memory of the command, in MiB. */
-  const MAX_RSS_MIB = 700;
-
-  it('is read within a bound of memory', async () => {
-    const many = 750_000;
-    const name = file('many.ndjson');
-    await duckdb(
-      `COPY (SELECT 'mainchain' AS chain, '${MINT}' AS address, ${T} + (i // 500) AS t, 2.0 AS price_usd,
-         'Venue ' || ((i % 500) // 100) AS source, 'DEX' AS exchange_type, 'A/B' AS pair,
-         i % 100 - 50 AS bin, 10 + i % 977 AS support_usd, i % 13 AS resistance_usd
-       FROM range(${many}) r(i)) TO '${name}' (FORMAT json)`,
-    );
-    const hook = file('peak.mjs');
-    writeFileSync(
-      hook,
-      `process.on('exit', () => process.stderr.write('peak ' + process.resourceUsage().maxRSS + '\\n'));`,
-    );
-    const ended = await fathomProcess(['ingest', 'cells', name, '--data', file('many'), '--json'], {
-      env: { NODE_OPTIONS: `--import ${hook}` },
-    });
-    expect(ended.status).toBe(0);
-    expect(JSON.parse(ended.stdout)).toMatchObject({ files: [{ cells: many, snapshots: 1500 }] });
-    const peak = Number(/peak (\d+)/.exec(ended.stderr)?.[1]) / 1024;
-    expect(peak).toBeGreaterThan(50);
-    expect(peak).toBeLessThan(MAX_RSS_MIB);
   });
 });

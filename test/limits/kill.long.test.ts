@@ -1,5 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { cleanUp, serve, temporaryDirectory, withStoreOf, type Server } from '../support/cli.js';
+import {
+  asIfKilled,
+  cleanUp,
+  serve,
+  temporaryDirectory,
+  withStoreOf,
+  type Server,
+} from '../support/cli.js';
+import { becomes } from '../support/waiting.js';
 
 const TARGET = '/replay/So11111111111111111111111111111111111111112';
 const directory = temporaryDirectory();
@@ -8,7 +16,7 @@ afterAll(cleanUp);
 
 describe('a server that is killed', () => {
   it('has lost at most the last second of its counts, and made none up', async () => {
-    const { key } = await withStoreOf(directory, (store) =>
+    const { id, key } = await withStoreOf(directory, (store) =>
       store.createKey({
         tier: 'premium',
         name: null,
@@ -27,14 +35,21 @@ describe('a server that is killed', () => {
       }
       return Math.max(...used);
     };
+    /** Calls that would be left if the server were killed now. */
+    const storedCalls = () =>
+      withStoreOf(asIfKilled(directory), (store) => {
+        const now = new Date();
+        const month = now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
+        return Promise.resolve(store.usage.counter(id, month).calls);
+      });
     const start = () => serve(directory, ['--port', '0', '--threads', '1']);
     let counted = 0;
     let server = await start();
     for (let round = 0; round < 3; round++) {
       const first = await call(server, 20);
       expect(first).toBeGreaterThanOrEqual(counted + 20);
-      await new Promise((resolve) => setTimeout(resolve, 1000));
-      // These are less than a second old when the server dies.
+      // What is older than a second has been written; what follows may be, when the server dies.
+      await becomes(async () => (await storedCalls()) >= first, true);
       const last = await call(server, 10);
       expect(last).toBe(first + 10);
       await server.stop('SIGKILL');

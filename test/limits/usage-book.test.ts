@@ -10,9 +10,9 @@ import { SharedUsage } from '../../storage/log/shared-usage.js';
 import type { JetStreamLog } from '../../storage/log/jetstream.js';
 import { UsageBook } from '../../storage/keys/usage.js';
 import { openStore } from '../support/stores.js';
+import { becomes, eventually } from '../support/waiting.js';
 
 const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
-import { becomes, eventually } from '../support/waiting.js';
 
 let directory: string;
 let database: Database;

@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,8 +14,8 @@ import {
   steadyStore,
   type TestService,
 } from '../support/service.js';
+import { rawReply } from '../support/raw-client.js';
 
-const run = promisify(execFile);
 const CODINGS = ['gzip', 'br'] as const;
 const DECODERS = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
 const wide = steadyStore(400, 6);
@@ -34,15 +32,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** The body as sent: fetch would unpack it. */
 async function raw(path: string, encoding: string): Promise<Buffer> {
-  const args = ['-s', '-H', `x-api-key: ${KEY}`, '-H', `Accept-Encoding: ${encoding}`];
-  const url = `${service.server.url}/api/v1${path}`;
-  const { stdout } = await run('curl', [...args, url], {
-    encoding: 'buffer',
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  return stdout;
+  const headers = { 'x-api-key': KEY, 'accept-encoding': encoding };
+  return (await rawReply(`${service.server.url}/api/v1${path}`, headers)).body;
 }
 
 /** Not checked against the description: that takes longer than the page. */

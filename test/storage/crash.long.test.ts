@@ -15,6 +15,8 @@ import {
   storedSnapshots,
   tokenOf,
 } from '../support/stores.js';
+import { prepareFlatRows } from '../../storage/ingest/flat.js';
+import { commitFlat, dcaRow, flatContents } from '../support/flat.js';
 
 const minute = (i: number) => 60_000 + i * 60;
 const cells = (from: number) =>
@@ -70,4 +72,33 @@ describe('A process killed in the middle of a commit', () => {
 
   it('leaves all of it or nothing, and a store that opens', () =>
     staged.expectAllOrNothing(bundle));
+});
+
+describe('A process killed in the middle of a commit of orders', () => {
+  const staged = new StagedCommit(async (directory) => {
+    const store = await openStore(directory);
+    const { dca } = await flatContents(store);
+    await store.close();
+    return dca;
+  });
+  let name: string;
+
+  beforeAll(async () => {
+    const store = await openStore(staged.template.path);
+    const before = Array.from({ length: 3000 }, (_, i) => dcaRow({ dca_address: `dca-${i}` }));
+    await commitFlat(store, 'dca_orders', before);
+    const after = Array.from({ length: 20_000 }, (_, i) =>
+      dcaRow({ dca_address: `dca-${i + 1000}`, token_address: OTHER_MINT, closed: i % 7 === 0 }),
+    );
+    const { bundle } = await prepareFlatRows(
+      { directory: store.directory, file: 'test.ndjson', mode: 'replace' },
+      'dca_orders',
+      after.map((row, i) => ({ line: i + 1, row })),
+    );
+    name = bundle.name;
+    await store.close();
+  });
+  afterAll(() => staged.remove());
+
+  it('leaves all of it or nothing', () => staged.expectAllOrNothing(name));
 });

@@ -1,11 +1,10 @@
-import { cpSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StoreChange } from '../../storage/contract.js';
 import { listenForCommands } from '../../storage/control.js';
 import { InputError } from '../../storage/errors.js';
 import { FLAT_TABLES } from '../../storage/flat-tables.js';
-import { prepareFlatRows } from '../../storage/ingest/flat.js';
 import type { Store } from '../../storage/store.js';
 import {
   collected,
@@ -20,7 +19,6 @@ import {
   tokenHourRow,
 } from '../support/flat.js';
 import { ingest } from '../support/ingest.js';
-import { Script } from '../support/processes.js';
 import {
   commitRows,
   DataDirectory,
@@ -221,55 +219,5 @@ describe('Hours', () => {
     ]);
     const none = await store.lp.dlmmHours(hours[3] + 1, hours[3] + 2);
     expect([none.pubkeys, none.hour.length, none.tvlUsd.length]).toEqual([[], 0, 0]);
-  });
-});
-
-describe('A process killed while it commits rows', () => {
-  it('leaves all of them or none', async () => {
-    const before = Array.from({ length: 3_000 }, (_, i) => dcaRow({ dca_address: `dca-${i}` }));
-    await commitFlat(store, 'dca_orders', before);
-    const after = Array.from({ length: 20_000 }, (_, i) =>
-      dcaRow({ dca_address: `dca-${i + 1000}`, token_address: OTHER_MINT, closed: i % 7 === 0 }),
-    );
-    const { bundle } = await prepareFlatRows(
-      { directory: directory.path, file: 'test.ndjson', mode: 'replace' },
-      'dca_orders',
-      after.map((row, i) => ({ line: i + 1, row })),
-    );
-    await store.close();
-    const contentsOf = async (place: string) => {
-      const opened = await openStore(place);
-      const { dca } = await flatContents(opened);
-      await opened.close();
-      return JSON.stringify(dca);
-    };
-    const copies: DataDirectory[] = [];
-    const copy = () => {
-      const fresh = new DataDirectory();
-      copies.push(fresh);
-      cpSync(directory.path, fresh.path, { recursive: true });
-      return fresh.path;
-    };
-    const old = await contentsOf(copy());
-    const undisturbed = copy();
-    const whole = Script.start('commit-bundle.mjs', [undisturbed, bundle.name]);
-    const durationMs = Number((await whole.line(/^committed ([\d.]+)/))[1]);
-    await whole.exited;
-    const committed = await contentsOf(undisturbed);
-    expect(committed).not.toBe(old);
-    const outcomes: string[] = [];
-    for (const share of [0.3, 0.7, 0.95]) {
-      const place = copy();
-      const script = Script.start('commit-bundle.mjs', [place, bundle.name]);
-      await script.line(/^ready$/);
-      await new Promise((resolve) => setTimeout(resolve, share * durationMs));
-      await script.kill();
-      const found = await contentsOf(place);
-      expect([old, committed]).toContain(found);
-      outcomes.push(found === old ? 'old' : 'new');
-    }
-    expect(outcomes).toContain('old');
-    copies.forEach((one) => one.remove());
-    store = await openStore(directory.path);
   });
 });

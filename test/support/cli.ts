@@ -1,7 +1,7 @@
 /** The `fathom` command and its server: within this process, or as processes of their own. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { vi } from 'vitest';
@@ -225,6 +225,14 @@ export async function withStoreOf<T>(
   } finally {
     await store.close();
   }
+}
+
+/** A copy of a directory that a server keeps: what would be left of it if the server were killed now. */
+export function asIfKilled(directory: string): string {
+  const copy = path.join(temporaryDirectory(), 'data');
+  const isSocket = (place: string): boolean => statSync(place).isSocket();
+  cpSync(directory, copy, { recursive: true, filter: (place) => !isSocket(place) });
+  return copy;
 }
 
 /** A new enterprise key of a directory that no server keeps. */

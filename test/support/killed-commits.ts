@@ -6,7 +6,7 @@ import { Script } from './processes.js';
 import { DataDirectory } from './stores.js';
 
 /** When a process is killed, as a share of what the commit takes undisturbed. */
-const KILLED_AT = [0.1, 0.4, 0.7, 0.9, 1];
+const KILLED_AT = [0, 0.1, 0.4, 0.7, 0.9, 1];
 
 /** A closed data directory with a bundle that waits to be committed, and copies of it. */
 export class StagedCommit {

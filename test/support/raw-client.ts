@@ -1,5 +1,7 @@
 /** A client that writes bytes to a socket as they are given and shows what comes back. */
+import { get, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 
 export class RawClient {
   readonly socket: Socket;
@@ -55,4 +57,16 @@ export class RawClient {
 export function requestText(line: string, headers: Record<string, string> = {}): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${line} HTTP/1.1\r\nHost: test\r\n${lines.join('')}\r\n`;
+}
+
+/** GET, with the body as sent: fetch() would unpack it. */
+export function rawReply(
+  url: string,
+  headers: Record<string, string>,
+): Promise<{ headers: IncomingHttpHeaders; body: Buffer }> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers, agent: false }, (reply) => {
+      buffer(reply).then((body) => resolve({ headers: reply.headers, body }), reject);
+    }).on('error', reject);
+  });
 }

@@ -1,0 +1,47 @@
+/** A large file, in a process that is measured. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, describe, expect, it } from 'vitest';
+import { cleanUp, fathomProcess, temporaryDirectory } from '../support/cli.js';
+
+const MINT = 'So11111111111111111111111111111111111111112';
+const T = 1_794_000_000;
+const directory = temporaryDirectory();
+const file = (name: string) => path.join(directory, name);
+afterAll(cleanUp);
+
+async function duckdb(statement: string): Promise<void> {
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  await connection.run(statement);
+  connection.closeSync();
+}
+
+describe('a large file', () => {
+  /** Peak memory of the command, in MiB. */
+  const MAX_RSS_MIB = 700;
+
+  it('is read within a bound of memory', async () => {
+    const many = 750_000;
+    const name = file('many.ndjson');
+    await duckdb(
+      `COPY (SELECT 'mainchain' AS chain, '${MINT}' AS address, ${T} + (i // 500) AS t, 2.0 AS price_usd,
+         'Venue ' || ((i % 500) // 100) AS source, 'DEX' AS exchange_type, 'A/B' AS pair,
+         i % 100 - 50 AS bin, 10 + i % 977 AS support_usd, i % 13 AS resistance_usd
+       FROM range(${many}) r(i)) TO '${name}' (FORMAT json)`,
+    );
+    const hook = file('peak.mjs');
+    writeFileSync(
+      hook,
+      `process.on('exit', () => process.stderr.write('peak ' + process.resourceUsage().maxRSS + '\\n'));`,
+    );
+    const ended = await fathomProcess(['ingest', 'cells', name, '--data', file('many'), '--json'], {
+      env: { NODE_OPTIONS: `--import ${hook}` },
+    });
+    expect(ended.status).toBe(0);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ files: [{ cells: many, snapshots: 1500 }] });
+    const peak = Number(/peak (\d+)/.exec(ended.stderr)?.[1]) / 1024;
+    expect(peak).toBeGreaterThan(50);
+    expect(peak).toBeLessThan(MAX_RSS_MIB);
+  });
+});
