@@ -71,7 +71,7 @@ function bordersOf([room, allowed]) {
 
 export default tseslint.config(
   // What scripts write stands in folders named generated.
-  { ignores: ['dist/', 'node_modules/', 'data/', 'coverage/', '**/generated/'] },
+  { ignores: ['**/dist/', 'node_modules/', 'data/', 'coverage/', '**/generated/'] },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Tests that measure their process's memory, or put modules in place of others: each has a process of its own. */
 const ALONE = ['test/storage/import-memory.test.ts', 'test/storage/database.test.ts'];
-/** Walks, soaks, crashes, clusters, browsers, foreign proxies and benchmarks: `npm run test:long`. */
+/** Walks, soaks, crashes, clusters, browsers, foreign proxies, packages and benchmarks: `npm run test:long`. */
 const LONG = ['test/**/*.long.test.ts'];
 
 /** Many files share a process. */

@@ -1,8 +1,5 @@
 /** What pages hold, one by one. */
-import type { ReplayPage, ReplaySnapshot } from './replay.js';
-
-type Market = ReplayPage['markets'][number];
-type Group = ReplayPage['groups'][number];
+import type { ReplayGroup, ReplayMarket, ReplayPage, ReplaySnapshot } from './generated/api.js';
 
 /** A snapshot in columns; cell i belongs to `slots[index[i]]`. */
 export interface Snapshot {
@@ -10,7 +7,7 @@ export interface Snapshot {
   tier: ReplaySnapshot['tier'];
   priceUsd: number;
   /** The page's markets (group=market) or groups; empty with group=all. */
-  slots: readonly (Market | Group)[];
+  slots: readonly (ReplayMarket | ReplayGroup)[];
   /** Index into `slots`, one a cell; empty with group=all. */
   index: readonly number[];
   bin: readonly number[];
@@ -30,7 +27,7 @@ export interface Cell {
   supportUsd: number;
   resistanceUsd: number;
   /** Its market (group=market) or group; null with group=all. */
-  slot: Market | Group | null;
+  slot: ReplayMarket | ReplayGroup | null;
 }
 
 export async function* snapshotsOf(pages: AsyncIterable<ReplayPage>): AsyncGenerator<Snapshot> {

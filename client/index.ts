@@ -1,11 +1,12 @@
 /**
- * `fathom/client`: a client of the API for Node 20+ and browsers.
+ * `@fathom/client`, also `fathom/client`: a client of the API for Node 20+ and browsers.
  *
  *     const fathom = fathomClient({ url: 'http://127.0.0.1:8080', key });
  *     const { service_score } = await fathom.getScore({ address });
  *     for await (const page of fathom.replay(address, { from: '-7d' })) ...
  */
 import { type Cell, cellsOf, type Snapshot, snapshotsOf } from './cells.js';
+import type { ReplayPage } from './generated/api.js';
 import { type ClientOptions, Http } from './http.js';
 import { type Methods, methodsOf } from './methods.js';
 import {
@@ -13,11 +14,10 @@ import {
   arrowPages,
   jsonPages,
   type ReplayOptions,
-  type ReplayPage,
   type ReplayParameters,
 } from './replay.js';
 
-export type { components, operations, paths } from './generated/api.js';
+export type * from './generated/api.js';
 export type { Cell, Snapshot } from './cells.js';
 export { FathomError, type WaitKind } from './errors.js';
 export type { ClientOptions, RequestOptions, Wait } from './http.js';
@@ -27,7 +27,6 @@ export {
   DEFAULT_AHEAD,
   MAX_AHEAD,
   type ReplayOptions,
-  type ReplayPage,
   type ReplayParameters,
 } from './replay.js';
 

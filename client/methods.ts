@@ -1,6 +1,6 @@
 /** One method an operation of the API, with the names and types of its OpenAPI description. */
-import { OPERATIONS, type operations } from './generated/api.js';
 import { FathomError } from './errors.js';
+import { OPERATIONS, type operations } from './generated/api.js';
 import type { Http, RequestOptions } from './http.js';
 
 export type OperationId = keyof operations;

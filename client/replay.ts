@@ -1,18 +1,25 @@
 /** Depth history, page by page: pages are fetched side by side and come in order. */
-import type { Table } from 'apache-arrow';
-import { OPERATIONS } from './generated/api.js';
 import { FathomError } from './errors.js';
+import {
+  OPERATIONS,
+  type ReplayPage,
+  type ReplayPlan,
+  type ReplaySnapshot,
+} from './generated/api.js';
 import type { Http, Reply, RequestOptions } from './http.js';
-import { type Parameters, pathWith, type Result } from './methods.js';
+import { type Parameters, pathWith } from './methods.js';
 
-export type ReplayPage = Result<'getReplay'>;
-export type ReplaySnapshot = ReplayPage['snapshots'][number];
+// Programs that take no Arrow pages compile without the package.
+/* eslint-disable @typescript-eslint/ban-ts-comment, @typescript-eslint/consistent-type-imports */
+/** @ts-ignore */
+export type ArrowTable = import('apache-arrow').Table;
+/* eslint-enable */
 
 /** A page as an Arrow table, one row a cell. */
 export interface ArrowPage extends Omit<ReplayPage, 'snapshots'> {
   /** Every snapshot of the page with its number of rows. */
   snapshots: { t: number; tier: ReplaySnapshot['tier']; price_usd: number; cells: number }[];
-  table: Table;
+  table: ArrowTable;
 }
 
 /** Parameters of `/replay/:address` besides the address. */
@@ -63,7 +70,7 @@ export function arrowPages(
   options: ReplayOptions,
 ): AsyncGenerator<ArrowPage> {
   const tableOf = async ({ bytes }: Reply): Promise<ArrowPage> => {
-    const { tableFromIPC } = await import('apache-arrow');
+    const { tableFromIPC } = await arrowLibrary();
     const table = tableFromIPC(bytes);
     const { metadata } = table.schema;
     const part = (name: string): unknown => jsonOf(http, metadata.get(name) ?? '');
@@ -71,6 +78,15 @@ export function arrowPages(
     return { ...head, snapshots: part('snapshots') as ArrowPage['snapshots'], table };
   };
   return pages(http, address, parameters, options, tableOf, ARROW);
+}
+
+async function arrowLibrary() {
+  try {
+    return await import('apache-arrow');
+  } catch (cause) {
+    const message = 'Arrow pages need the package apache-arrow, which does not load';
+    throw new FathomError(message, { status: null, cause });
+  }
 }
 
 function jsonOf(http: Http, text: string): unknown {
@@ -109,7 +125,7 @@ function pages<P extends AnyPage>(
     return decode(reply);
   };
   const fetchPlan = (rest: Rest, ended: AbortSignal) =>
-    http.json<Result<'getReplayPlan'>>({
+    http.json<ReplayPlan>({
       method: 'GET',
       path: path('getReplayPlan', rest),
       signal: ended,
@@ -123,7 +139,7 @@ function pages<P extends AnyPage>(
  */
 async function* inOrder<P extends AnyPage>(
   fetchPage: FetchPage<P>,
-  fetchPlan: ((rest: Rest, signal: AbortSignal) => Promise<Result<'getReplayPlan'>>) | null,
+  fetchPlan: ((rest: Rest, signal: AbortSignal) => Promise<ReplayPlan>) | null,
   ahead: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<P> {
@@ -160,7 +176,7 @@ async function* inOrder<P extends AnyPage>(
 
 /** Where the pages of the rest begin; the first one alone from a server without plans. */
 async function startsOf(
-  fetchPlan: (rest: Rest, signal: AbortSignal) => Promise<Result<'getReplayPlan'>>,
+  fetchPlan: (rest: Rest, signal: AbortSignal) => Promise<ReplayPlan>,
   rest: Rest,
   signal: AbortSignal,
 ): Promise<number[]> {

@@ -2499,6 +2499,92 @@ export interface operations {
   };
 }
 
+/** The documents of requests and replies, and their parts, by name. */
+
+export type AccumulatingHoldersByTier = components['schemas']['AccumulatingHoldersByTier'];
+export type AccumulatingHoldersByWindow = components['schemas']['AccumulatingHoldersByWindow'];
+export type BalanceChange = components['schemas']['BalanceChange'];
+export type BalanceChanges = components['schemas']['BalanceChanges'];
+export type BalanceComponent = components['schemas']['BalanceComponent'];
+export type BatchScore = components['schemas']['BatchScore'];
+export type BatchWhaleActivity = components['schemas']['BatchWhaleActivity'];
+export type BoardToken = components['schemas']['BoardToken'];
+export type Coverage = components['schemas']['Coverage'];
+export type CoveredMarket = components['schemas']['CoveredMarket'];
+export type DayUsage = components['schemas']['DayUsage'];
+export type DcaFlows = components['schemas']['DcaFlows'];
+export type DcaOrder = components['schemas']['DcaOrder'];
+export type DcaOrders = components['schemas']['DcaOrders'];
+export type DcaOrdersParameters = components['schemas']['DcaOrdersParameters'];
+export type DcaPressure = components['schemas']['DcaPressure'];
+export type DcaPressureParameters = components['schemas']['DcaPressureParameters'];
+export type DcaPriceRange = components['schemas']['DcaPriceRange'];
+export type DepthComponent = components['schemas']['DepthComponent'];
+export type DepthLevel = components['schemas']['DepthLevel'];
+export type DepthOfExchangeType = components['schemas']['DepthOfExchangeType'];
+export type DepthOfSource = components['schemas']['DepthOfSource'];
+export type DepthSummary = components['schemas']['DepthSummary'];
+export type DlmmChip = components['schemas']['DlmmChip'];
+export type DlmmChips = components['schemas']['DlmmChips'];
+export type DlmmLeaders = components['schemas']['DlmmLeaders'];
+export type DlmmPool = components['schemas']['DlmmPool'];
+export type DlmmPoolBoard = components['schemas']['DlmmPoolBoard'];
+export type DlmmPoolFigures = components['schemas']['DlmmPoolFigures'];
+export type DlmmPoolRow = components['schemas']['DlmmPoolRow'];
+export type DlmmPools = components['schemas']['DlmmPools'];
+export type EndpointUsage = components['schemas']['EndpointUsage'];
+export type FeeDensity = components['schemas']['FeeDensity'];
+export type FoundToken = components['schemas']['FoundToken'];
+export type HistoryGap = components['schemas']['HistoryGap'];
+export type HolderDay = components['schemas']['HolderDay'];
+export type HolderDaysByTier = components['schemas']['HolderDaysByTier'];
+export type HolderFlow = components['schemas']['HolderFlow'];
+export type HolderFlowsByTier = components['schemas']['HolderFlowsByTier'];
+export type HolderFlowsByWindow = components['schemas']['HolderFlowsByWindow'];
+export type HolderSummary = components['schemas']['HolderSummary'];
+export type LimitOrder = components['schemas']['LimitOrder'];
+export type LimitOrders = components['schemas']['LimitOrders'];
+export type LimitOrdersParameters = components['schemas']['LimitOrdersParameters'];
+export type LpCheatSheet = components['schemas']['LpCheatSheet'];
+export type MarketDepth = components['schemas']['MarketDepth'];
+export type MarketDepthParameters = components['schemas']['MarketDepthParameters'];
+export type NewHoldersByTier = components['schemas']['NewHoldersByTier'];
+export type NewHoldersByWindow = components['schemas']['NewHoldersByWindow'];
+export type NoCoverage = components['schemas']['NoCoverage'];
+export type OrdersToken = components['schemas']['OrdersToken'];
+export type PlannedPage = components['schemas']['PlannedPage'];
+export type PressureFlows = components['schemas']['PressureFlows'];
+export type ReplayFacets = components['schemas']['ReplayFacets'];
+export type ReplayFilter = components['schemas']['ReplayFilter'];
+export type ReplayGroup = components['schemas']['ReplayGroup'];
+export type ReplayMarket = components['schemas']['ReplayMarket'];
+export type ReplayPage = components['schemas']['ReplayPage'];
+export type ReplayPlan = components['schemas']['ReplayPlan'];
+export type ReplayPlanWindow = components['schemas']['ReplayPlanWindow'];
+export type ReplaySnapshot = components['schemas']['ReplaySnapshot'];
+export type ReplayWindow = components['schemas']['ReplayWindow'];
+export type Score = components['schemas']['Score'];
+export type ScoreBatch = components['schemas']['ScoreBatch'];
+export type ScoreBatchRequest = components['schemas']['ScoreBatchRequest'];
+export type ScoreComponents = components['schemas']['ScoreComponents'];
+export type ScoreExplanation = components['schemas']['ScoreExplanation'];
+export type ScoreLeg = components['schemas']['ScoreLeg'];
+export type ScoreWeight = components['schemas']['ScoreWeight'];
+export type TierCoverage = components['schemas']['TierCoverage'];
+export type TokenPressure = components['schemas']['TokenPressure'];
+export type Tokens = components['schemas']['Tokens'];
+export type TokensParameters = components['schemas']['TokensParameters'];
+export type TopScore = components['schemas']['TopScore'];
+export type TopScores = components['schemas']['TopScores'];
+export type TypeFacet = components['schemas']['TypeFacet'];
+export type Usage = components['schemas']['Usage'];
+export type VenueFacet = components['schemas']['VenueFacet'];
+export type Wallet = components['schemas']['Wallet'];
+export type WalletDay = components['schemas']['WalletDay'];
+export type WhaleActivity = components['schemas']['WhaleActivity'];
+export type WhaleActivityBatch = components['schemas']['WhaleActivityBatch'];
+export type WhaleActivityBatchRequest = components['schemas']['WhaleActivityBatchRequest'];
+
 /** Method and path of each operation. */
 
 export const OPERATIONS = {

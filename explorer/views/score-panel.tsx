@@ -1,12 +1,12 @@
 /** A token's score, and what it is made of. */
-import type { Result } from '../../client/index.js';
+import type { Score } from '../../client/index.js';
 import { percent, usd } from '../state/format.js';
 import { Meter } from './sparkline.js';
 
 /** Points that a token can have for depth and for balance: docs/definitions.md#score. */
 const MOST = { depth: 80, balance: 20 } as const;
 
-export function ScorePanel({ score }: { score: Result<'getScore'> }) {
+export function ScorePanel({ score }: { score: Score }) {
   const { service_score: value, score_msg: message, stale } = score;
   const explain = score.explain ?? null;
   return (

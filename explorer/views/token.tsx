@@ -1,6 +1,6 @@
 /** One token: its depth over time, and beside it the newest ladder, its venues and its score. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { FathomError, Result } from '../../client/index.js';
+import type { FathomError, Score } from '../../client/index.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import { DepthChart } from '../ladder/depth-chart.js';
@@ -190,7 +190,7 @@ function wholeSeconds({ fromS, toS }: { fromS: number; toS: number }) {
   return { fromS: Math.floor(fromS), toS: Math.ceil(toS) };
 }
 
-function Head(props: { address: string; score: Result<'getScore'> | null; nowS: number }) {
+function Head(props: { address: string; score: Score | null; nowS: number }) {
   const { address, score, nowS } = props;
   const dataTime = score?.data_time ?? null;
   return (

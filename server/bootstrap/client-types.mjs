@@ -15,10 +15,20 @@ export async function clientTypes(description) {
   const text = [
     '/** Types of the API, made from its OpenAPI description by `npm run client-types`. */',
     types,
+    '/** The documents of requests and replies, and their parts, by name. */',
+    namedTypes(description),
     '/** Method and path of each operation. */',
     `export const OPERATIONS = ${JSON.stringify(routesOf(description))} as const;`,
   ].join('\n\n');
   return prettier.format(text, { ...(await prettier.resolveConfig(FILE)), filepath: FILE });
+}
+
+/** Failures have no name of their own: they are FathomError. */
+function namedTypes({ components }) {
+  return Object.keys(components.schemas)
+    .filter((name) => !name.endsWith('Error'))
+    .map((name) => `export type ${name} = components['schemas']['${name}'];`)
+    .join('\n');
 }
 
 function routesOf(description) {

@@ -1,9 +1,9 @@
 /** What a server has of a token, for a download whose window holds no snapshot. */
-import type { Result } from '../../client/index.js';
+import type { Coverage } from '../../client/index.js';
 import { isoOf } from '../../compute/time.js';
 
 /** In words, for the end of a message. */
-export function coverageText({ tiers }: Result<'getCoverage'>): string {
+export function coverageText({ tiers }: Coverage): string {
   if (tiers.length === 0) return 'the server has none of it at all';
   const firstT = Math.min(...tiers.map((tier) => tier.first_t));
   const lastT = Math.max(...tiers.map((tier) => tier.last_t));

@@ -72,7 +72,7 @@ describe('the package', () => {
       bin: Record<string, string>;
     };
     expect(scripts.prepack).toBe('npm run build');
-    expect(scripts.build).toContain('tsc -p tsconfig.client.json');
+    expect(scripts.build).toContain('tsc -p client --outDir dist/client');
     expect(files).not.toContain('test');
     const targets = [...Object.values(exports['./client']), ...Object.values(bin)];
     for (const target of targets) expect(files).toContain(path.normalize(target).split('/')[0]);

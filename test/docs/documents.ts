@@ -24,6 +24,7 @@ const FENCED = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
 
 export const DOCUMENTS: readonly Document[] = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
+  'client/README.md',
   ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => path.join('docs', name)),

@@ -1,5 +1,5 @@
 /** The board of DCA pressure. */
-import type { FathomClient, Result } from '../../../client/index.js';
+import type { FathomClient, TokenPressure } from '../../../client/index.js';
 import { price, signedPercent, signedUsd } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
@@ -7,8 +7,6 @@ import { amount, Flow, rank, TokenLink } from './cells.js';
 import type { BoardSpec } from './spec.js';
 
 const ROWS = 50;
-
-type PressureRow = Result<'getDcaPressure'>['tokens'][number];
 
 const SPANS = ['5_min', '30_min', '1_hr', '6_hr', '24_hr'] as const;
 const SPAN_LABELS = {
@@ -19,7 +17,7 @@ const SPAN_LABELS = {
   '24_hr': '24 h',
 } as const;
 
-export const dcaPressure: BoardSpec<PressureRow> = {
+export const dcaPressure: BoardSpec<TokenPressure> = {
   title: 'DCA pressure',
   about: 'What running DCA orders will buy and sell next, net, and how far that moves the price.',
   unit: 'tokens',
@@ -77,7 +75,7 @@ export const dcaPressure: BoardSpec<PressureRow> = {
         />
       ),
     },
-    ...(['1_hr', '24_hr'] as const).flatMap((span): Column<PressureRow>[] => [
+    ...(['1_hr', '24_hr'] as const).flatMap((span): Column<TokenPressure>[] => [
       {
         name: `net_${span}`,
         label: `Net ${SPAN_LABELS[span]}`,

@@ -1,14 +1,12 @@
 /** The board of DLMM pools. */
-import type { Result } from '../../../client/index.js';
+import type { DlmmPoolRow } from '../../../client/index.js';
 import { NONE, percent, shortAddress } from '../../state/format.js';
 import { hashOf, tokenView } from '../../state/url.js';
 import { Meter } from '../sparkline.js';
 import { amount, rank } from './cells.js';
 import type { BoardSpec } from './spec.js';
 
-type PoolRow = Result<'getDlmmPools'>['data'][number];
-
-export const dlmmPools: BoardSpec<PoolRow> = {
+export const dlmmPools: BoardSpec<DlmmPoolRow> = {
   title: 'DLMM pools',
   about: 'What pools earn on the liquidity that stands in the range of recent prices.',
   unit: 'pools',

@@ -1,5 +1,5 @@
 /** The board of fee density. */
-import type { FathomClient, Result } from '../../../client/index.js';
+import type { FathomClient, FeeDensity } from '../../../client/index.js';
 import { percent } from '../../state/format.js';
 import { Meter } from '../sparkline.js';
 import { address, amount, rank, TokenLink } from './cells.js';
@@ -7,9 +7,7 @@ import type { BoardSpec } from './spec.js';
 
 const ROWS = 100;
 
-type FeeRow = Result<'getLpCheatSheet'>['data'][number];
-
-export const feeDensity: BoardSpec<FeeRow> = {
+export const feeDensity: BoardSpec<FeeDensity> = {
   title: 'Fee density',
   about: 'Volume over the liquidity near the price: where a provider of liquidity is needed.',
   unit: 'tokens',

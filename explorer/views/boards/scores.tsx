@@ -1,13 +1,11 @@
 /** The board of scores. */
-import type { Result } from '../../../client/index.js';
+import type { TopScore } from '../../../client/index.js';
 import { price } from '../../state/format.js';
 import { Meter } from '../sparkline.js';
 import { address, rank, TokenLink } from './cells.js';
 import type { BoardSpec } from './spec.js';
 
-type ScoreRow = Result<'getTopScores'>['tokens'][number];
-
-export const scores: BoardSpec<ScoreRow> = {
+export const scores: BoardSpec<TopScore> = {
   title: 'Scores',
   about: 'How much depth lies near the price, and how evenly on both sides: 0 to 100.',
   unit: 'tokens',

@@ -1,14 +1,13 @@
 /** The board of what large holders do. */
-import type { components } from '../../../client/index.js';
+import type { BatchWhaleActivity } from '../../../client/index.js';
 import { NONE } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
 import { Flow, rank, TokenLink } from './cells.js';
 import type { BoardSpec } from './spec.js';
 
-type Holders = components['schemas']['BatchWhaleActivity'];
 /** A token of the scores with what its holders did; amounts are in tokens. */
-interface WhaleRow extends Holders {
+interface WhaleRow extends BatchWhaleActivity {
   symbol: string | null;
   priceUsd: number | null;
 }
@@ -80,7 +79,7 @@ export const whales: BoardSpec<WhaleRow> = {
   async load(client, _, signal) {
     const { tokens } = await client.getTopScores({}, { signal });
     const best = tokens.slice(0, WHALE_TOKENS);
-    const found: Holders[] = [];
+    const found: BatchWhaleActivity[] = [];
     for (let at = 0; at < best.length; at += BATCH) {
       const token_addresses = best.slice(at, at + BATCH).map(({ address }) => address);
       found.push(...(await client.postWhaleActivity({ token_addresses }, { signal })).tokens);
