@@ -1,4 +1,5 @@
 /** What `npm run test:crash` would say of a store that lost something. */
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,6 +12,8 @@ import { durableLog, hurtTail } from './torn-log.js';
 import { seededRandom } from '../../bench/compare/random.js';
 import { BenchUsageError } from '../../bench/flags.js';
 
+/** SHA-256 of nothing. */
+const NO_BYTES = createHash('sha256').digest('hex');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-crash-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -126,6 +129,20 @@ describe('The reference', () => {
     // A log that was begun anew.
     writeFileSync(log, Buffer.alloc(3000, 8));
     expect(hurtTail(folder, durable, seededRandom(1))).toBeNull();
+    // One of a database that has had seven checkpoints.
+    const header = Buffer.from('640062' + '650002' + '670007' + 'ffff', 'hex');
+    writeFileSync(log, Buffer.concat([header, Buffer.alloc(3000, 7)]));
+    const heads = Buffer.alloc(3 * 4096);
+    heads.writeBigUInt64LE(6n, 4096 + 8);
+    for (const [checkpoints, isHurt] of [
+      [8n, false],
+      [7n, true],
+    ] as const) {
+      heads.writeBigUInt64LE(checkpoints, 2 * 4096 + 8);
+      writeFileSync(path.join(folder, 'fathom.duckdb'), heads);
+      const hurt = hurtTail(folder, { bytes: 0, digest: NO_BYTES }, seededRandom(1));
+      expect(hurt !== null).toBe(isHurt);
+    }
   });
 });
 

@@ -1,15 +1,17 @@
 /** A pool's tasks in this thread: a process that is to be killed soon need not start another one. */
 import { valueSymbol } from 'piscina';
+import { type Outcome, valueOf } from '../../compute/outcome.js';
 import type { ComputePool, TaskInput, TaskName, TaskResult } from '../../compute/pool.js';
 import * as worker from '../../compute/worker.js';
 
-export const ONE_THREAD = {
+export const ONE_THREAD: ComputePool = Object.assign(Object.create(null) as ComputePool, {
   threads: 1,
-  run: async <K extends TaskName>(name: K, input: TaskInput<K>): Promise<TaskResult<K>> => {
-    const task = worker[name] as (input: TaskInput<K>) => TaskResult<K>;
-    const result = task(input);
+  run<K extends TaskName>(name: K, input: TaskInput<K>): Promise<TaskResult<K>> {
+    const task = worker[name] as (input: TaskInput<K>) => Outcome<TaskResult<K>>;
+    const outcome = task(input) as Outcome<TaskResult<K>> & {
+      [valueSymbol]?: Outcome<TaskResult<K>>;
+    };
     // What a thread moves to its caller, it wraps.
-    const moved = result as { [valueSymbol]?: TaskResult<K> } | null;
-    return Promise.resolve(moved?.[valueSymbol] ?? result);
+    return Promise.resolve(outcome[valueSymbol] ?? outcome).then(valueOf);
   },
-} as unknown as ComputePool;
+});

@@ -2,9 +2,13 @@
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { LOG_FILE } from '../../storage/data-directory.js';
+import { DATABASE_FILE, LOG_FILE } from '../../storage/data-directory.js';
+import { checkpointsBefore } from '../../storage/duckdb/log-frames.js';
 
 const HURTS = ['cut', 'zeros', 'noise', 'longer'] as const;
+/** Where DuckDB keeps its two heads, each of which begins with a checksum and a number. */
+const HEADS_AT = [4096, 8192];
+const HEADS_BYTES = 3 * 4096;
 const MOST_APPENDED_BYTES = 64 * 1024;
 
 /** The log as of an acknowledgement: from then on it is on the disk. */
@@ -15,6 +19,12 @@ export interface DurableLog {
 
 const logOf = (directory: string): string => path.join(directory, LOG_FILE);
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/** How many checkpoints the database has had: they write one of two heads in turn. */
+function checkpointsOf(directory: string): number {
+  const head = readFileSync(path.join(directory, DATABASE_FILE)).subarray(0, HEADS_BYTES);
+  return Math.max(...HEADS_AT.map((at) => Number(head.readBigUInt64LE(at + 8))));
+}
 
 export function durableLog(directory: string): DurableLog {
   const log = logOf(directory);
@@ -34,6 +44,9 @@ export function hurtTail(
   if (durable.bytes === 0 && existsSync(`${log}.begun`)) return null;
   const bytes = readFileSync(log);
   if (bytes.length <= durable.bytes) return null;
+  // A checkpoint syncs the whole log, with its own entry, before it writes the database's head.
+  const before = checkpointsBefore(bytes);
+  if (before !== null && before !== checkpointsOf(directory)) return null;
   // A checkpoint has begun another log.
   if (digestOf(bytes.subarray(0, durable.bytes)) !== durable.digest) return null;
   const how = HURTS[Math.floor(random() * HURTS.length)];
