@@ -1,5 +1,6 @@
 /** Writes holder blocks. */
 import { crc32 } from 'node:zlib';
+import { firstFrom } from '../search.js';
 import { lz4Compress, MAX_PLAIN_BYTES } from '../segment/lz4.js';
 import { changesOfBlock } from './block-decoder.js';
 import {
@@ -194,13 +195,5 @@ function gapsOf(owners: Uint32Array): Uint32Array {
 
 /** Index of an owner in the list from `from` on; if it is missing, the index where it belongs. */
 function indexFrom(owners: Uint32Array, owner: number, from: number): number {
-  if (owners[from] === owner) return from;
-  let low = from;
-  let high = owners.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (owners[middle] < owner) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return owners[from] === owner ? from : firstFrom(owners, owner, from);
 }

@@ -2,6 +2,7 @@
  * The windows, days and tiers of holder flow (docs/definitions.md#holder-flow), and the snapshots that
  * a token's flow needs.
  */
+import { firstIndex } from '../search.js';
 import { DAY_S } from '../time.js';
 
 /** Number of largest holders in each tier, ascending. */
@@ -95,12 +96,5 @@ function newestBy(times: Uint32Array, atS: number): number | null {
 
 /** Number of the ascending times at or before a moment. */
 function countBy(times: Uint32Array, atS: number): number {
-  let from = 0;
-  let to = times.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (times[middle] <= atS) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  return firstIndex(0, times.length, (i) => times[i] > atS);
 }

@@ -1,4 +1,5 @@
 /** Holder flow: how a token's largest holders changed (docs/definitions.md#holder-flow). */
+import { firstFrom } from '../search.js';
 import { decodeHolderBlock } from './block-decoder.js';
 import type { HolderSnapshot } from './block-format.js';
 import {
@@ -214,12 +215,6 @@ export function largestHolders(
 
 /** An owner's balance in a snapshot; 0 if it is not in it. */
 export function balanceOf({ owner, balance }: HolderSnapshot, id: number): number {
-  let from = 0;
-  let to = owner.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (owner[middle] < id) from = middle + 1;
-    else to = middle;
-  }
-  return owner[from] === id ? balance[from] : 0;
+  const row = firstFrom(owner, id);
+  return owner[row] === id ? balance[row] : 0;
 }

@@ -4,6 +4,7 @@
  */
 import { BIN_COUNT, BIN_RATIO, MIN_BIN, binFactor, type BinRange } from '../ladder.js';
 import type { Selection } from '../replay/page.js';
+import { firstFrom, firstIndex } from '../search.js';
 import type { SnapshotRun } from '../segment/run.js';
 import { decodeSegment } from '../segment/segment.js';
 import { HOURS_IN_SIGHT, hourIndex } from './hours.js';
@@ -126,17 +127,6 @@ const FACTORS = Float64Array.from({ length: BIN_COUNT }, (_, i) => binFactor(MIN
 export function binsOfPrices(priceUsd: number, lowUsd: number, highUsd: number): BinRange {
   const low = (lowUsd / priceUsd) * LOW_FACTOR;
   const high = (highUsd / priceUsd) * HIGH_FACTOR;
-  return { first: MIN_BIN + countBelow(low, false), last: MIN_BIN + countBelow(high, true) - 1 };
-}
-
-/** Bins of the ladder whose factor is below `factor`; with `orEqual` those at it too. */
-function countBelow(factor: number, orEqual: boolean): number {
-  let from = 0;
-  let to = BIN_COUNT;
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (FACTORS[middle] < factor || (orEqual && FACTORS[middle] === factor)) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  const upTo = firstIndex(0, BIN_COUNT, (i) => !(FACTORS[i] <= high));
+  return { first: MIN_BIN + firstFrom(FACTORS, low), last: MIN_BIN + upTo - 1 };
 }

@@ -1,5 +1,6 @@
 /** A leg's limit orders by price, and those nearest to its price (docs/definitions.md#limit-orders). */
 import type { Chain } from '../market.js';
+import { firstIndex } from '../search.js';
 import type { Direction } from './dca-orders.js';
 
 /** A row of dataset `limit_orders` that is active: not closed, and `remainingUsd > 0`. */
@@ -159,14 +160,8 @@ class Cursor {
 
   /** The first level that passes; every level above it must pass too. */
   private firstLevel(passes: (pctAway: number) => boolean): number {
-    let low = 0;
-    let high = this.side.ladder.levelPriceUsd.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (passes(this.pctAwayOf(middle))) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    const { length } = this.side.ladder.levelPriceUsd;
+    return firstIndex(0, length, (level) => passes(this.pctAwayOf(level)));
   }
 }
 

@@ -1,5 +1,6 @@
 /** A token's directory: which snapshots are stored, which a page shows, and which is the newest. */
 import { type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
+import { firstFrom, firstIndex } from '../../compute/search.js';
 import type { NewestSnapshots, PagePlan, PlannedSnapshot, SnapshotRef } from '../contract.js';
 
 /** One stored segment's entry. */
@@ -33,24 +34,7 @@ export const lastT = (segment: SegmentRef): number => segment.times[segment.time
 
 /** Index of the first segment that ends at or after `t`; the length if none does. */
 export function firstSegmentFrom(segments: TierDirectory, t: number): number {
-  return firstIndex(segments.length, (i) => lastT(segments[i]) >= t);
-}
-
-/** Index of the first time at or after `t`. */
-function firstRowFrom(times: Uint32Array, t: number): number {
-  return firstIndex(times.length, (i) => times[i] >= t);
-}
-
-/** The first index for which `isReached` holds, as it does for all later ones; `length` if none. */
-function firstIndex(length: number, isReached: (index: number) => boolean): number {
-  let low = 0;
-  let high = length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isReached(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return firstIndex(0, segments.length, (i) => lastT(segments[i]) >= t);
 }
 
 /** The snapshot at `t`, or null if there is none. */
@@ -58,7 +42,7 @@ export function rowAt(segments: TierDirectory, t: number): { ref: SegmentRef; ro
   const index = firstSegmentFrom(segments, t);
   if (index === segments.length) return null;
   const ref = segments[index];
-  const row = firstRowFrom(ref.times, t);
+  const row = firstFrom(ref.times, t);
   return ref.times[row] === t ? { ref, row } : null;
 }
 
@@ -97,7 +81,7 @@ class Cursor {
   ) {
     this.segment = firstSegmentFrom(segments, fromS);
     if (this.segment < segments.length) {
-      this.row = firstRowFrom(segments[this.segment].times, fromS);
+      this.row = firstFrom(segments[this.segment].times, fromS);
     }
   }
 
@@ -124,7 +108,7 @@ function timeFrom(segments: TierDirectory, t: number): number {
   const index = firstSegmentFrom(segments, t);
   return index === segments.length
     ? Infinity
-    : segments[index].times[firstRowFrom(segments[index].times, t)];
+    : segments[index].times[firstFrom(segments[index].times, t)];
 }
 
 /**
@@ -197,7 +181,7 @@ function newestBy(directory: Directory, atS: number): SnapshotRef | null {
     if (index === segments.length || firstT(segments[index]) > atS) index--;
     if (index < 0) continue;
     const { segmentId, times } = segments[index];
-    const row = firstRowFrom(times, atS + 1) - 1;
+    const row = firstFrom(times, atS + 1) - 1;
     if (newest === null || times[row] > newest.t) newest = { segmentId, row, t: times[row], tier };
   }
   return newest;

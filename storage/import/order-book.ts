@@ -1,4 +1,5 @@
 /** An order book and the messages that change it. */
+import { firstFrom } from '../../compute/search.js';
 import { InputError } from '../errors.js';
 
 /** Levels on one side of a book; a feed with more is refused. */
@@ -122,14 +123,7 @@ class BookSide {
 
   /** Index of the first key that is not below `key`. */
   private positionOf(key: number): number {
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.keys[middle] < key) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstFrom(this.keys, key, 0, this.count);
   }
 }
 

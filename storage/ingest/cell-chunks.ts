@@ -8,6 +8,7 @@ import {
   type CellText,
 } from '../../compute/ingest/cell-columns.js';
 import { canonicalAddress } from '../../compute/market.js';
+import { firstIndex } from '../../compute/search.js';
 import { refusal } from './prepared.js';
 
 /** Rows of a chunk, at least, but for the last one. */
@@ -168,12 +169,5 @@ function textOf({ texts }: CellColumns, name: CellText, run: number): unknown {
 
 /** The text run of a row. */
 function runOf(starts: Uint32Array, row: number): number {
-  let low = 0;
-  let high = starts.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (starts[middle] <= row) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return firstIndex(1, starts.length, (run) => starts[run] > row) - 1;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { negotiateEncoding, negotiateMediaType } from '../../server/http/negotiation.js';
+import { namesTag, negotiateEncoding, negotiateMediaType } from '../../server/http/negotiation.js';
 
 const JSON_TYPE = 'application/json';
 const MSGPACK = 'application/msgpack';
@@ -59,5 +59,23 @@ describe('Accept-Encoding', () => {
     ['x-unknown, ,', 'identity'],
   ])('%j gives %s', (header, expected) => {
     expect(negotiateEncoding(header, ['br', 'gzip'])).toBe(expected);
+  });
+});
+
+describe('If-None-Match', () => {
+  it.each([
+    ['"a"', true],
+    ['W/"a"', true],
+    ['"b", W/"a"', true],
+    ['  "b" ,"a" ', true],
+    ['*', true],
+    ['', false],
+    ['"b"', false],
+    ['a', false],
+    ['"A"', false],
+    ['"a"b', false],
+  ])('%s names the tag: %s', (header, isNamed) => {
+    expect(namesTag(header, '"a"')).toBe(isNamed);
+    expect(namesTag(header, 'W/"a"')).toBe(isNamed);
   });
 });

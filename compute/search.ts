@@ -1,0 +1,37 @@
+/** Binary search in what ascends. */
+
+/** The first index in `[from, to)` for which `isReached` holds, as it does for all later ones; `to` if none. */
+export function firstIndex(
+  from: number,
+  to: number,
+  isReached: (index: number) => boolean,
+): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isReached(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/**
+ * The first index in `[from, to)` of the ascending values whose value is not below `least`; `to` if none.
+ * A loop of its own: with a function called at each step, searches took half as long again.
+ */
+export function firstFrom(
+  values: Uint32Array | Float64Array,
+  least: number,
+  from = 0,
+  to = values.length,
+): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (values[middle] < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
