@@ -29,6 +29,7 @@ export function startRetention({
     ...{ retention, nowS: () => clock.nowS(), newestT: () => tokens.newestT() },
     store: {
       tokensBefore: (times) => store.tokensBefore(times),
+      snapshotTimes: (key) => store.snapshotTimes(key),
       retire: (...step) => (node ?? store).retire(...step),
     },
     allowedToS: () => store.retentionAllowance(),

@@ -17,9 +17,11 @@ const EVERY_MS = 60_000;
 const REST_SHARE = 9;
 /** A clock that is further ahead of the newest snapshot may be wrong. */
 export const MAX_CLOCK_LEAD_S = 2 * DAY_S;
-/** What has been due for longer is more than usual, where more than this share of the tokens have any of it. */
+/** What has been due for longer is more than usual, where more than this share of the tokens have nothing newer that is due. */
 export const USUAL_OVERDUE_S = 2 * DAY_S;
 export const USUAL_OVERDUE_SHARE = 0.25;
+/** Tokens whose times are read for that: of more, every n-th. */
+export const MAX_TOKENS_LOOKED_AT = 1000;
 
 /** Why retention takes nothing. */
 export interface RetentionWait {
@@ -29,7 +31,7 @@ export interface RetentionWait {
 }
 
 interface RetentionOptions {
-  store: Pick<Store, 'retire'> & Pick<StoreOperations, 'tokensBefore'>;
+  store: Pick<Store, 'retire'> & Pick<StoreOperations, 'tokensBefore' | 'snapshotTimes'>;
   retention: Retention;
   nowS: () => number;
   /** Time of the newest snapshot of all tokens that is visible at `nowS`; null without one. */
@@ -118,16 +120,32 @@ export class Retaining {
     return `the clock says ${isoOf(clockS)}, and the newest snapshot ${newest}: more than ${MAX_CLOCK_LEAD_S / DAY_S} days apart`;
   }
 
-  /** Why it would take more than usual; null: it would not. */
+  /**
+   * Why it would take more than usual; null: it would not. Where the clock is right, a token's snapshots go on
+   * beyond the cutoff: after an outage too, or where a shorter retention is configured. A clock that has jumped
+   * leaves a gap before it.
+   */
   private async excess(cutoffs: Cutoffs): Promise<string | null> {
     const { store } = this.options;
-    const overdue = await store.tokensBefore(
-      ofTiers((tier) => Math.max(0, cutoffs[tier] - USUAL_OVERDUE_S)),
-    );
-    if (overdue.length === 0) return null;
+    const overdue = await store.tokensBefore(ofTiers((tier) => overdueAt(cutoffs[tier])));
     const all = await store.tokensBefore(ofTiers(() => MAX_T_S + 1));
     if (overdue.length <= USUAL_OVERDUE_SHARE * all.length) return null;
-    return `${overdue.length} of ${all.length} tokens have snapshots that have been due for more than ${USUAL_OVERDUE_S / DAY_S} days`;
+    const every = Math.ceil(overdue.length / MAX_TOKENS_LOOKED_AT);
+    const looked = overdue.filter((_, i) => i % every === 0);
+    let jumped = 0;
+    for (const token of looked) if (await this.hasJumped(token, cutoffs)) jumped++;
+    const count = Math.round((jumped / looked.length) * overdue.length);
+    if (count <= USUAL_OVERDUE_SHARE * all.length) return null;
+    return `${count} of ${all.length} tokens have snapshots that have been due for more than ${USUAL_OVERDUE_S / DAY_S} days, and none that became due since`;
+  }
+
+  private async hasJumped(token: TokenName, cutoffs: Cutoffs): Promise<boolean> {
+    for (const tier of TIERS) {
+      const times = await this.options.store.snapshotTimes({ ...token, tier });
+      const due = times.filter((t) => t < cutoffs[tier]);
+      if (due.length > 0 && due[due.length - 1] < overdueAt(cutoffs[tier])) return true;
+    }
+    return false;
   }
 
   /** @throws StoreUnavailableError | DiskFullError, which another token would meet, too */
@@ -164,6 +182,10 @@ export class Retaining {
 /** Whether a step failed for what is wrong with all of the store: it is away, or its disk is full. */
 function isOfStore(error: unknown): error is StoreUnavailableError | DiskFullError {
   return error instanceof StoreUnavailableError || error instanceof DiskFullError;
+}
+
+function overdueAt(cutoffS: number): number {
+  return Math.max(0, cutoffS - USUAL_OVERDUE_S);
 }
 
 function ofTiers(time: (tier: keyof Cutoffs) => number): Cutoffs {

@@ -75,7 +75,11 @@ function begin(retire: Store['retire'] = (...step) => store.retire(...step)): vo
   looks = 0;
   retaining = new Retaining({
     ...{ retention: { raw: KEPT }, nowS: () => (looks++, nowS), newestT: () => newestT },
-    store: { tokensBefore: (times) => store.tokensBefore(times), retire },
+    store: {
+      tokensBefore: (times) => store.tokensBefore(times),
+      snapshotTimes: (key) => store.snapshotTimes(key),
+      retire,
+    },
     allowedToS: () => store.retentionAllowance(),
     clockDoubt: () => Promise.resolve(doubt),
     ...{ restShare: 0, everyMs: 1 },
@@ -138,7 +142,7 @@ describe('Retention', () => {
     await looked();
     expect(said).toEqual(['waits']);
     expect(waits[0]).toEqual({
-      why: '2 of 2 tokens have snapshots that have been due for more than 2 days',
+      why: '2 of 2 tokens have snapshots that have been due for more than 2 days, and none that became due since',
       allowToS: YEAR_2036,
     });
     // What is allowed is a time: it takes what was due then, and not what a wrong clock adds.
@@ -152,6 +156,15 @@ describe('Retention', () => {
     expect(said).toEqual(['waits', 'goes on', 'waits', 'goes on']);
     // It is stored: a start in between would not have asked again.
     expect(await store.retentionAllowance()).toBe(YEAR_2036);
+  });
+
+  it('takes what has been due for long where snapshots go on, as after an outage or a new setting', async () => {
+    await put(MINT, 60, 50, 40, 31, 20, 1);
+    await put(OTHER_MINT, 60, 31, 1);
+    begin();
+    await looked();
+    expect(said).toEqual([]);
+    expect([await left(), await left(OTHER_MINT)]).toEqual([[20, 1], [1]]);
   });
 
   it('takes what has been due for long of a few tokens, as of one whose old files were loaded', async () => {
