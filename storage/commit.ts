@@ -7,7 +7,7 @@ import type { CommitReport, StoreChange, TokenRow } from './contract.js';
 import { type Catalog, tokenKey } from './depth/catalog.js';
 import { addRemoved, DepthCommit, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
-import { readBlocks, UnreadableSegmentsError } from './depth/segments.js';
+import { isLost, readBlocks, readStoredBlocks, UnreadableSegmentsError } from './depth/segments.js';
 import { Replacements } from './depth/replacements.js';
 import { nextStep, NO_LIMITS } from './depth/retention-steps.js';
 import { checkSpelling, Stage } from './depth/stage.js';
@@ -15,7 +15,7 @@ import type { Database } from './duckdb/database.js';
 import { Lanes } from './duckdb/lanes.js';
 import { Overlay, withScratch } from './duckdb/overlay.js';
 import type { Statements } from './duckdb/statements.js';
-import { InputError } from './errors.js';
+import { RefusalError } from './errors.js';
 import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
 import type { HolderTokens } from './holders/holder-tokens.js';
@@ -61,7 +61,7 @@ export class Commits {
   /**
    * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws,
    * the store is unchanged.
-   * @param mark written with the changes
+   * @param mark written with the changes; the transaction is then one that all nodes of a cluster make
    */
   run<T>(
     body: (tools: CommitTools) => Promise<T>,
@@ -69,7 +69,8 @@ export class Commits {
   ): Promise<{ result: T; change: StoreChange }> {
     return this.exclusive(async () => {
       await this.database.shortenLog();
-      const done = await this.despiteDamage(() => this.transaction(body, mark));
+      const attempt = () => this.transaction(body, mark);
+      const done = await this.despiteDamage(attempt, mark !== undefined);
       this.database.room?.committed();
       return done;
     });
@@ -82,7 +83,7 @@ export class Commits {
     let endCommit = (): void => undefined;
     try {
       const { result, stage, flat, holders } = await this.database.transaction(async (tx) => {
-        const tools = this.toolsOf(tx);
+        const tools = this.toolsOf(tx, mark !== undefined);
         const { stage, flat, holders } = tools;
         const result = await body(tools);
         await stage.write();
@@ -103,33 +104,38 @@ export class Commits {
 
   /**
    * Runs a transaction again where it met data that turn out damaged, and goes on without them: DuckDB
-   * ends a transaction with the first failed read.
+   * ends a transaction with the first failed read. One of a log goes on without what every node lacks, and fails
+   * where only this one does: its result would be another than theirs.
    */
-  private async despiteDamage<T>(attempt: () => Promise<T>): Promise<T> {
+  private async despiteDamage<T>(attempt: () => Promise<T>, isOfLog = false): Promise<T> {
     for (;;) {
       try {
         return await attempt();
       } catch (error) {
         const isKnown =
-          (error instanceof UnreadableSegmentsError && (await this.noteSegments(error))) ||
-          (error instanceof UnreadableHoldersError && (await this.noteHolders(error)));
+          (error instanceof UnreadableSegmentsError && (await this.noteSegments(error, isOfLog))) ||
+          (error instanceof UnreadableHoldersError && !isOfLog && (await this.noteHolders(error)));
         if (!isKnown) throw error;
       }
     }
   }
 
-  /** @returns whether it found a damaged segment that was not known */
-  private async noteSegments({ ids }: UnreadableSegmentsError): Promise<boolean> {
-    const { damaged } = this.directories;
-    const known = damaged.size;
+  /** @returns whether it found a segment to go on without that was not known */
+  private async noteSegments({ ids }: UnreadableSegmentsError, isOfLog: boolean): Promise<boolean> {
+    const { damaged, lost } = this.directories;
+    const noted = isOfLog ? lost : damaged;
+    const known = noted.size;
     for (const id of ids) {
-      await readBlocks(this.database, [id]).catch((error: unknown) => {
+      await readBlocks(this.database, [id]).catch(async (error: unknown) => {
         if (!isDamage(error)) throw error;
+        if (!damaged.has(id)) this.options.onDamage?.(error);
         damaged.add(id);
-        this.options.onDamage?.(error);
+        const stored = await readStoredBlocks(this.database, [id]).catch(() => null);
+        const block = stored?.get(id);
+        if (block !== undefined && isLost(block)) lost.add(id);
       });
     }
-    return damaged.size > known;
+    return noted.size > known;
   }
 
   /** @returns whether it found damaged blocks that were not known */
@@ -154,8 +160,8 @@ export class Commits {
     );
   }
 
-  private toolsOf(tx: Statements): CommitTools {
-    const stage = new Stage(this.catalog, this.directories, tx);
+  private toolsOf(tx: Statements, isOfLog = false): CommitTools {
+    const stage = new Stage(this.catalog, this.directories, tx, isOfLog);
     return {
       stage,
       depth: new DepthCommit(stage, this.options.rewrite),
@@ -164,6 +170,7 @@ export class Commits {
         tx,
         tokens: this.holderTokens,
         rewrite: this.options.rewriteHolders ?? rewriteHere,
+        isOfLog,
       }),
     };
   }
@@ -205,7 +212,7 @@ export interface Brought {
 
 /**
  * Applies every frame of a bundle.
- * @throws InputError naming the file if its rows contradict the store
+ * @throws RefusalError naming the file if its rows contradict the store
  */
 export async function applyBundle(
   frames: AsyncIterable<Frame>,
@@ -295,7 +302,7 @@ class Application {
   }
 
   /**
-   * @throws InputError if the rows of the whole bundle contradict one another or the store
+   * @throws RefusalError if the rows of the whole bundle contradict one another or the store
    * @throws LossError if the bundle refuses a loss that it would bring
    */
   async finish(): Promise<Applied & { brought: Brought }> {
@@ -315,14 +322,14 @@ class Application {
     const { asset, rows } = conflict;
     const lineOf = ({ chain, address }: TokenRow) => this.lines.get(tokenKey(chain, address));
     const line = lineOf(rows[1]) ?? lineOf(rows[0]);
-    throw new InputError(
+    throw new RefusalError(
       `${this.header.file}${line === undefined ? '' : `:${line}`}: asset: ${asset} would have two ${rows[0].chain} legs, ${rows[0].address} and ${rows[1].address}`,
     );
   }
 }
 
 /**
- * Prefixes the message of an InputError with the location of the row that causes it.
+ * Prefixes the message of a refusal with the location of the row that causes it.
  * @param prefix what the file has before the names of a market's fields
  */
 async function named<T>(
@@ -333,7 +340,7 @@ async function named<T>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    throw new InputError(`${where}: ${error.message.replace(/^markets\./, prefix)}`);
+    if (!(error instanceof RefusalError)) throw error;
+    throw new RefusalError(`${where}: ${error.message.replace(/^markets\./, prefix)}`);
   }
 }

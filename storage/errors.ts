@@ -34,8 +34,18 @@ export class InputError extends Error {
   }
 }
 
+/**
+ * What is asked for is refused for what it says and for what the store holds, and for nothing else: every store of
+ * the same content refuses it alike, so the nodes of a cluster pass over its entry. What is wrong with one machine
+ * or one copy (its disk, its memory, damage) is never one.
+ */
+export class RefusalError extends InputError {}
+
+/** The store takes nothing more, because data of it are damaged. */
+export class DamagedDataError extends InputError {}
+
 /** An addition would leave a market's snapshots with less than half of their cells. */
-export class LossError extends InputError {
+export class LossError extends RefusalError {
   /** @param losses a line for each market */
   constructor(losses: readonly string[]) {
     super(losses.join('\n'), losses);

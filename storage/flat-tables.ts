@@ -2,7 +2,7 @@
 import type { FlatRowValues } from './bundle.js';
 import type { FlatDataset, StoreChange } from './contract.js';
 import type { GivenRow, SqlValue, Statements } from './duckdb/statements.js';
-import { InputError } from './errors.js';
+import { RefusalError } from './errors.js';
 import type { FlatTable } from './flat-columns.js';
 import { DLMM_HOURS } from './lp/dlmm-hours.js';
 import { DLMM_POOLS } from './lp/dlmm-pools.js';
@@ -36,7 +36,7 @@ export class FlatCommit {
 
   /**
    * Writes what is held back: call right before the commit.
-   * @throws InputError if a table would have too many rows
+   * @throws RefusalError if a table would have too many rows
    */
   async finish(): Promise<void> {
     for (const table of this.tables.values()) await table.finish();
@@ -93,7 +93,7 @@ class TableCommit {
     const { name, limit } = this.table;
     if (!this.isChanged || limit === undefined) return;
     if ((await this.tx.count(name)) > limit.rows) {
-      throw new InputError(`${name}: the store would hold more than ${limit.rows} ${limit.of}`);
+      throw new RefusalError(`${name}: the store would hold more than ${limit.rows} ${limit.of}`);
     }
   }
 

@@ -432,7 +432,6 @@ export class Store implements StoreOperations {
   /** What a log's entries do to it, each with its mark in one transaction. */
   readonly log: LogTarget = {
     isEmpty: () => this.catalog.tokenCount === 0 && this.keys.count === 0,
-    isDamaged: () => this.directories.damaged.size > 0,
     bundle: (frames, mark) => this.marked(mark, () => this.commitFrames(frames, mark)),
     retirement: (entry, mark) =>
       this.marked(mark, async () => {

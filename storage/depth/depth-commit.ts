@@ -6,7 +6,7 @@ import type { ReplacedSnapshots } from '../../compute/segment/replaced.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
 import type { EncodedSegment } from '../../compute/segment/segment.js';
 import type { DeleteFrame, SegmentFrame } from '../bundle.js';
-import { InputError, StoreChangedError } from '../errors.js';
+import { RefusalError, StoreChangedError } from '../errors.js';
 import {
   coverageText,
   firstSegmentFrom,
@@ -50,7 +50,7 @@ export class DepthCommit {
    * into them market by market (docs/definitions.md#merging).
    * @param replacements counts the stored ones that it replaces
    * @throws StoreChangedError if a merge was binned against another price than the stored one
-   * @throws InputError if a merged snapshot would exceed a limit, or a market contradicts the store
+   * @throws RefusalError if a merged snapshot would exceed a limit, or a market contradicts the store
    */
   async add(
     frame: SegmentFrame,
@@ -79,12 +79,12 @@ export class DepthCommit {
 
   /**
    * Deletes a token's snapshots, or their cells of some markets.
-   * @throws InputError if there is nothing to delete, or the store does not know the token or a market
+   * @throws RefusalError if there is nothing to delete, or the store does not know the token or a market
    */
   async delete({ chain, address, markets, ...frame }: DeleteFrame): Promise<Removed> {
     const name = `${chain}:${address}`;
     const token = this.stage.knownToken(chain, address);
-    if (token === null) throw new InputError(`token: the store does not know ${name}`);
+    if (token === null) throw new RefusalError(`token: the store does not know ${name}`);
     const mask = markets && marketsNamed(markets, token.markets, name);
     const removal = { fromS: frame.fromS, toS: frame.toS, markets: mask };
     const stored = coverageText(await this.stage.directory(token));
@@ -94,7 +94,7 @@ export class DepthCommit {
     }
     if (!frame.needsAny || all.snapshots + all.changedSnapshots > 0) return all;
     const what = markets === null ? 'snapshot' : 'cell of these markets';
-    throw new InputError(`nothing to delete: ${name} has no ${what} in the window; ${stored}`);
+    throw new RefusalError(`nothing to delete: ${name} has no ${what} in the window; ${stored}`);
   }
 
   /**
@@ -132,7 +132,7 @@ export class DepthCommit {
       if (t < fromS || t >= toS) return true;
       if (markets === null) return false;
       const { chain, address } = token.row;
-      throw new InputError(
+      throw new RefusalError(
         `the stored snapshot of ${chain}:${address} at ${t} (${tier}) is damaged: it can only be deleted as a whole`,
       );
     });
@@ -191,7 +191,7 @@ export class DepthCommit {
 
   /**
    * Replaces the damaged segments that a change of these times touches by entries without a block, which no longer
-   * span them: what is lost stays lost, and nothing else is.
+   * span them: what is lost stays lost, and nothing else is. In a transaction of a log these are lost on every node.
    * @param times ascending
    * @param stays whether the snapshot at a time keeps an entry
    * @returns how many do not
@@ -274,7 +274,7 @@ export class DepthCommit {
       case 'price-conflict':
         throw new StoreChangedError(result.t);
       case 'too-large':
-        throw new InputError(
+        throw new RefusalError(
           `markets: the snapshot of ${address} (${chain}) at ${result.t} (${tier}) would hold more than ${result.limit} after merging`,
         );
     }
@@ -292,7 +292,7 @@ export class DepthCommit {
     const refs: SegmentRef[] = [];
     for (const segment of segments) {
       const segmentId = this.stage.nextSegmentId();
-      if (areLost) this.stage.damaged.add(segmentId);
+      if (areLost) this.stage.addLost(segmentId);
       await this.stage.segments.add({ segmentId, tokenId, tier }, segment, areLost);
       const { cells, times, bandCells, digests } = segment;
       refs.push({ segmentId, tier, cells, times, bandCells, digests });

@@ -42,6 +42,8 @@ export class Directories {
   private readonly loading = new Map<number, Promise<Directory>>();
   /** Segments whose blocks turned out damaged. */
   readonly damaged = new Set<number>();
+  /** Those of them that are stored as lost ones, in every copy of the store. */
+  readonly lost = new Set<number>();
   /** What a commit shows at once; it moves to `cached` in turns. */
   private fresh: Published | null = null;
   private committing: { touches: (tokenId: number) => boolean; ended: Promise<void> } | null = null;

@@ -1,6 +1,6 @@
 /** Names of a token's markets, as people write them. */
 import { type Market, venueKey } from '../../compute/market.js';
-import { InputError } from '../errors.js';
+import { RefusalError } from '../errors.js';
 
 /** Markets listed in a fault. */
 const MAX_LISTED = 20;
@@ -15,7 +15,7 @@ export function marketName({ source, address, pair }: Market): string {
  * By market index: 1 for the markets that the names stand for. A name is what marketName() gives, or
  * SOURCE/PAIR of a market with an address; for SOURCE the venue's key does, and case does not matter.
  * @param token how faults name the token
- * @throws InputError if a name stands for no market, or for several
+ * @throws RefusalError if a name stands for no market, or for several
  */
 export function marketsNamed(
   names: readonly string[],
@@ -30,9 +30,9 @@ export function marketsNamed(
     const meant = exact.length > 0 ? exact : found;
     if (meant.length === 1) mask[markets.indexOf(meant[0])] = 1;
     else if (meant.length === 0) {
-      throw new InputError(`market: ${token} has no market ${name}; ${listed(markets)}`);
+      throw new RefusalError(`market: ${token} has no market ${name}; ${listed(markets)}`);
     } else {
-      throw new InputError(`market: ${name} stands for several of ${token}; ${listed(meant)}`);
+      throw new RefusalError(`market: ${name} stands for several of ${token}; ${listed(meant)}`);
     }
   }
   return mask;

@@ -19,7 +19,7 @@ import {
   type SqlValue,
   type Statements,
 } from '../duckdb/statements.js';
-import { InputError } from '../errors.js';
+import { RefusalError } from '../errors.js';
 
 /**
  * Bytes of a block that is kept in its entry's row. Most are of fresh runs: compaction soon removes
@@ -65,6 +65,11 @@ export async function readStoredBlocks(
 /** Stands for the checksum of a lost block, which is stored empty: that of an empty one is 0. */
 const LOST_CRC32 = 1;
 
+/** Whether a block was stored as a lost one: every copy of the store has it so. */
+export function isLost({ block, crc32: checksum }: StoredBlock): boolean {
+  return block.length === 0 && checksum === LOST_CRC32;
+}
+
 /** Segments of which at least one cannot be read within a commit. */
 export class UnreadableSegmentsError extends DamageError {
   constructor(
@@ -76,9 +81,9 @@ export class UnreadableSegmentsError extends DamageError {
 }
 
 /** A merge needs what is stored. */
-export function unmergeable(key: SnapshotKey): InputError {
+export function unmergeable(key: SnapshotKey): RefusalError {
   const { chain, address, tier, t } = key;
-  return new InputError(
+  return new RefusalError(
     `the stored snapshot of ${address} (${chain}) at ${t} (${tier}) is damaged: nothing can be merged into it; replace it by a whole one, or delete it`,
   );
 }

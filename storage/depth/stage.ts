@@ -10,7 +10,7 @@ import {
 } from '../../compute/market.js';
 import { bareTokenRow, type TokenRow } from '../contract.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
-import { InputError } from '../errors.js';
+import { RefusalError } from '../errors.js';
 import { LargeMap } from '../../compute/large-map.js';
 import { Turns } from '../turns.js';
 import { type Catalog, MAX_TOKENS, TOKEN_COLUMNS, type TokenEntry, tokenKey } from './catalog.js';
@@ -59,13 +59,15 @@ export class Stage {
     private readonly catalog: Catalog,
     private readonly directories: Directories,
     readonly tx: Statements,
+    /** Whether all nodes of a cluster make the same transaction: of what is damaged here alone it knows nothing. */
+    private readonly isOfLog = false,
   ) {
     this.segments = new SegmentWriter(tx);
   }
 
   /**
    * The staged state of a token; an unknown token is created.
-   * @throws InputError if the store would have too many tokens
+   * @throws RefusalError if the store would have too many tokens
    */
   token(chain: Chain, address: string): StagedToken {
     const key = tokenKey(chain, address);
@@ -111,7 +113,7 @@ export class Stage {
 
   /**
    * Indexes of markets within their token; new ones are appended in the given order.
-   * @throws InputError if a market contradicts the store, or the token would have too many
+   * @throws RefusalError if a market contradicts the store, or the token would have too many
    */
   async marketIndexes(token: StagedToken, markets: readonly Market[]): Promise<Uint16Array> {
     const indexes = new Uint16Array(markets.length);
@@ -122,7 +124,7 @@ export class Stage {
       if (index === undefined) {
         index = token.markets.length;
         if (index >= MAX_MARKETS_PER_TOKEN) {
-          throw new InputError(
+          throw new RefusalError(
             `markets: ${token.row.address} would have more than ${MAX_MARKETS_PER_TOKEN} markets`,
           );
         }
@@ -156,9 +158,15 @@ export class Stage {
     return this.directories.nextSegmentId();
   }
 
-  /** Segments whose blocks turned out damaged. */
-  get damaged(): Set<number> {
-    return this.directories.damaged;
+  /** Segments that the transaction goes on without. */
+  get damaged(): ReadonlySet<number> {
+    return this.isOfLog ? this.directories.lost : this.directories.damaged;
+  }
+
+  /** Notes that a new segment is stored as a lost one. */
+  addLost(segmentId: number): void {
+    this.directories.damaged.add(segmentId);
+    this.directories.lost.add(segmentId);
   }
 
   /** Removes deleted segments from the lists. */
@@ -247,7 +255,7 @@ export class Stage {
       };
     }
     if (this.catalog.tokenCount + this.newTokens >= MAX_TOKENS) {
-      throw new InputError(`address: the store would have more than ${MAX_TOKENS} tokens`);
+      throw new RefusalError(`address: the store would have more than ${MAX_TOKENS} tokens`);
     }
     return {
       tokenId: this.catalog.nextTokenId + this.newTokens++,
@@ -273,7 +281,7 @@ export class Stage {
     const known = this.venues.get(key) ?? this.catalog.venueType(key);
     if (known === undefined) this.venues.set(key, market.type);
     else if (known !== market.type) {
-      throw new InputError(
+      throw new RefusalError(
         `markets.type: venue ${key} is ${known} in the store, not ${market.type}: give that type, or the venue another name`,
       );
     }
@@ -282,7 +290,7 @@ export class Stage {
 
 /**
  * For merges, where an order book under a second spelling of its names would count twice.
- * @throws InputError if the token has the order book under another spelling
+ * @throws RefusalError if the token has the order book under another spelling
  */
 export function checkSpelling(
   { markets, marketIndexes }: Pick<StagedToken, 'markets' | 'marketIndexes'>,
@@ -298,7 +306,7 @@ export function checkSpelling(
   );
   if (known === undefined) return;
   const field = known.source === market.source ? 'pair' : 'source';
-  throw new InputError(
+  throw new RefusalError(
     `markets.${field}: the store has this market as ${marketName(known)}, not ${marketName(market)}: spell it as there`,
   );
 }
@@ -316,10 +324,10 @@ function entryOf({ tokenId, row, markets, marketIndexes }: StagedToken): TokenEn
   return { tokenId, row, markets, marketIndexes };
 }
 
-/** @throws InputError if a market changes its exchange type */
+/** @throws RefusalError if a market changes its exchange type */
 function checkExchangeType(known: Market, market: Market): void {
   if (known.exchangeType === market.exchangeType) return;
-  throw new InputError(
+  throw new RefusalError(
     `markets.exchange_type: ${market.source} ${market.address ?? market.pair ?? ''} is ${known.exchangeType} in the store, not ${market.exchangeType}`,
   );
 }

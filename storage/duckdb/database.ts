@@ -1,7 +1,7 @@
 /** A DuckDB instance over one file, with a fixed set of connections. */
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DiskFullError, InputError, StoreUnavailableError } from '../errors.js';
+import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../errors.js';
 import type { Connection } from './connection.js';
 import { DiskRoom, type RoomListener } from './disk-room.js';
 import { DuckDBError } from './duckdb-error.js';
@@ -252,7 +252,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /**
    * Writes a long log into the file; call while nothing is being committed. If the disk has too little
    * space, the log stays and may grow up to MAX_LOG_BYTES.
-   * @throws DiskFullError if it has reached them; InputError if it has, and a block of the file is damaged
+   * @throws DiskFullError if it has reached them; DamagedDataError if it has, and a block of the file is damaged
    */
   async shortenLog(): Promise<void> {
     if (this.file === null || this.room === null) return;
@@ -260,7 +260,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     if (logBytes < (this.isHeld ? MAX_LOG_BYTES : LOG_BYTES)) return;
     if (this.isDamaged) {
       if (logBytes < MAX_LOG_BYTES) return;
-      throw new InputError(
+      throw new DamagedDataError(
         `${logOf(this.file)} is full and cannot be written into ${this.file}, of which a block is damaged: restore a backup`,
       );
     }

@@ -16,7 +16,7 @@ import {
 } from '../../compute/holders/rewrite.js';
 import type { HoldersFrame } from '../bundle.js';
 import type { Statements } from '../duckdb/statements.js';
-import { InputError } from '../errors.js';
+import { RefusalError } from '../errors.js';
 import {
   deleteBlocks,
   type HolderBlockRef,
@@ -46,6 +46,8 @@ interface HolderTools {
   tx: Statements;
   tokens: HolderTokens;
   rewrite: RewriteHolders;
+  /** Whether all nodes of a cluster make the same transaction: it goes on without nothing that is damaged here. */
+  isOfLog: boolean;
 }
 
 export class HolderCommit {
@@ -63,7 +65,7 @@ export class HolderCommit {
   /**
    * Adds a token's snapshots, or replaces those of the same time; leaves out those that thinning would
    * not keep (docs/definitions.md#holder-retention).
-   * @throws InputError if the token would have too many owners
+   * @throws RefusalError if the token would have too many owners
    * @throws UnreadableHoldersError if stored ones are damaged
    */
   async add(frame: HoldersFrame): Promise<void> {
@@ -152,9 +154,9 @@ export class HolderCommit {
   }
 
   private async load(holderId: number): Promise<HolderState> {
-    const { tx, tokens } = this.tools;
+    const { tx, tokens, isOfLog } = this.tools;
     const kept = tokens.takeState(holderId);
-    const lost = tokens.lost.get(holderId);
+    const lost = isOfLog ? undefined : tokens.lost.get(holderId);
     if (lost !== undefined) return this.loadRest(holderId, lost);
     if (kept !== undefined) return kept;
     const [[counted]] = await tx.rows(
@@ -205,7 +207,7 @@ async function numbersOf(token: StagedHolders, frame: HoldersFrame): Promise<Uin
     token.owners.size + token.owners.countNew(names) <= MAX_OWNERS_PER_TOKEN;
   if (!fits()) await token.dropUnused();
   if (!fits()) {
-    throw new InputError(
+    throw new RefusalError(
       `owner: the stored snapshots of ${tokenAddress} would name more than ${MAX_OWNERS_PER_TOKEN} owners`,
     );
   }

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { noNames, type OwnerTable } from '../../compute/holders/owners.js';
 import type { HolderBlocks, HolderSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
-import { InputError } from '../errors.js';
+import { RefusalError } from '../errors.js';
 import { type HolderBlockRef, readNamesAndBlocks, readRefs } from './holder-blocks.js';
 import type { LostBlocks } from './lost-blocks.js';
 
@@ -65,11 +65,11 @@ export class HolderTokens {
   /**
    * A number for a new token; each is given once.
    * @param added how many tokens the transaction has added already
-   * @throws InputError if the store would have too many
+   * @throws RefusalError if the store would have too many
    */
   nextTokenId(added: number): number {
     if (this.ids.size + added >= MAX_HOLDER_TOKENS) {
-      throw new InputError(
+      throw new RefusalError(
         `token_address: the store would have holders of more than ${MAX_HOLDER_TOKENS} tokens`,
       );
     }

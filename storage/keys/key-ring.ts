@@ -9,7 +9,7 @@ import { PEPPER_FILE } from '../data-directory.js';
 import type { Database } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
 import type { SqlRow } from '../duckdb/statements.js';
-import { InputError, UnwrittenError } from '../errors.js';
+import { InputError, RefusalError, UnwrittenError } from '../errors.js';
 import { type LogMark, writeMark } from '../log/mark.js';
 import { wallS } from '../wall-clock.js';
 import { writeWhole } from '../whole-file.js';
@@ -43,7 +43,7 @@ interface Draft {
   stored: StoredKey;
 }
 
-const tooManyKeys = (): InputError => new InputError(`the store has ${MAX_KEYS} keys already`);
+const tooManyKeys = (): RefusalError => new RefusalError(`the store has ${MAX_KEYS} keys already`);
 
 export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
@@ -121,7 +121,7 @@ export class KeyRing implements KeySource {
 
   /**
    * Stores a key that a node of a cluster has drafted.
-   * @throws InputError where a key to be rotated is revoked by now, or there are too many
+   * @throws RefusalError where a key to be rotated is revoked by now, or there are too many
    */
   async adopt(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void> {
     await this.changes.use(async () => {
@@ -131,7 +131,7 @@ export class KeyRing implements KeySource {
     });
   }
 
-  /** Ends a key as a node of a cluster has asked for. @throws InputError where it is not live */
+  /** Ends a key as a node of a cluster has asked for. @throws RefusalError where it is not live */
   async adoptRevocation({ id, revokedAtS }: Revocation, mark: LogMark): Promise<KeyRecord> {
     return this.changes.use(async () => {
       const { record, digest } = this.stored(id);
@@ -237,8 +237,9 @@ export class KeyRing implements KeySource {
   /** A live key. */
   private stored(id: string): StoredKey {
     const stored = this.byId.get(id);
-    if (stored === undefined) throw new InputError(`no key has the id ${id}`);
-    if (stored.record.revokedAtS !== null) throw new InputError(`the key ${id} is revoked already`);
+    if (stored === undefined) throw new RefusalError(`no key has the id ${id}`);
+    if (stored.record.revokedAtS !== null)
+      throw new RefusalError(`the key ${id} is revoked already`);
     return stored;
   }
 

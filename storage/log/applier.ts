@@ -3,8 +3,14 @@ import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { isDamage } from '../../compute/damage.js';
 import { bundleFile, framesOf, readBundle, stagingFolder } from '../bundle.js';
-import { BundleVersionError, DiskFullError, InputError, StoreChangedError } from '../errors.js';
+import {
+  BundleVersionError,
+  DamagedDataError,
+  RefusalError,
+  StoreChangedError,
+} from '../errors.js';
 import type { Store } from '../store.js';
 import type { LogMessage } from './consumer.js';
 import { digestOf, type Entry, UnknownEntryError, unpackEntry } from './entry.js';
@@ -101,12 +107,12 @@ export class Applier {
     } catch (error) {
       if (error instanceof UnknownEntryError) throw new StoppedError(error.message);
       if (error instanceof BundleVersionError) throw new StoppedError(stopOf(error));
-      if (!isDecided(error)) throw error;
-      if (store.log.isDamaged()) {
+      if (error instanceof DamagedDataError || isDamage(error)) {
         throw new StoppedError(
-          `entry ${position} meets damaged data of this node, and others may decide it otherwise: begin with a backup`,
+          `entry ${position} meets damaged data of this node, which others apply: begin with a backup of another node (${error.message})`,
         );
       }
+      if (!isRefused(error)) throw error;
       await store.log.pass(mark);
       publisher.reject(id, error);
     } finally {
@@ -211,8 +217,7 @@ function stopOf({ what, isNewer }: BundleVersionError): string {
   return `the log's next entry has ${what}: ${advice}`;
 }
 
-/** Whether every node decides so: the entry is whole, and what it asks for is refused. */
-function isDecided(error: unknown): boolean {
-  if (error instanceof DiskFullError) return false;
-  return error instanceof InputError || error instanceof StoreChangedError;
+/** Whether every node refuses the entry. Of any other failure nobody knows that: it is tried again. */
+function isRefused(error: unknown): boolean {
+  return error instanceof RefusalError || error instanceof StoreChangedError;
 }

@@ -15,8 +15,6 @@ export type SharedEntry = Extract<Entry, { kind: 'bundle' | 'retirement' }>;
 export interface LogTarget {
   /** Whether it holds neither tokens nor keys. */
   isEmpty(): boolean;
-  /** Whether stored data turned out damaged. */
-  isDamaged(): boolean;
   bundle(frames: () => AsyncIterable<Frame>, mark: LogMark): Promise<CommitReport>;
   retirement(entry: Extract<Entry, { kind: 'retirement' }>, mark: LogMark): Promise<Removed>;
   /** Several entries in one transaction, as if each had one of its own; one that fails undoes all. */

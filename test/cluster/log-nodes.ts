@@ -1,18 +1,24 @@
 /** Stores that follow a log of a real server of NATS, as nodes have them but for HTTP. */
+import { randomFillSync } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { entityTag } from '../../server/replay/caching.js';
+import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { LogNode, type NodeOptions } from '../../storage/log/node.js';
 import { type Settings, SharedSettings } from '../../storage/log/settings.js';
 import type { Store } from '../../storage/store.js';
 import {
+  commitRows,
   DataDirectory,
   lookingAgain,
   MINT,
   openStore,
   orca,
+  segmentIds,
   snapshot,
   type SnapshotRow,
   storedSnapshots,
@@ -21,6 +27,9 @@ import {
 
 /** Time of the first snapshots, in epoch seconds. */
 export const T0 = 1_794_000_000;
+
+/** Of DuckDB: a log may get 128 MiB long, and a checkpoint takes as much again. */
+const MEMORY_BYTES = 2 ** 30;
 
 /** A store that follows the log, as a server has it but for HTTP. */
 export class Node {
@@ -43,7 +52,8 @@ export class Node {
     more: Partial<NodeOptions> = {},
     replicas = 1,
   ): Promise<Node> {
-    const store = await openStore(directory.path);
+    const memory = { database: MEMORY_BYTES };
+    const store = await openStore(directory.path, { onDamage: () => undefined, memory });
     const log = new JetStreamLog({ servers, name, replicas });
     const onOther = (names: readonly string[]): unknown => (made.others = names.join());
     const settings = own && new SharedSettings({ ...{ store, node: name, own }, onOther });
@@ -91,6 +101,33 @@ export function largeRows(): SnapshotRow[] {
   return Array.from({ length: 450 }, (_, i) =>
     snapshot(T0 + i * 60, [orca(cells.map(([bin, s, r]) => [bin, s + i * 0.37, r * (1 + i)]))]),
   );
+}
+
+/** Snapshots that are stored in more than an entry's row. */
+export function noisy(first: number, address = MINT, count = 200): SnapshotRow[] {
+  const amounts = randomFillSync(new Uint32Array(count * 60));
+  return Array.from({ length: count }, (_, i) => {
+    const cells = Array.from({ length: 60 }, (_, c): [number, number, number] => [
+      c,
+      amounts[i * 60 + c] / 100,
+      c,
+    ]);
+    return snapshot(first + i, [orca(cells)], { address });
+  });
+}
+
+/** Changes a bit of the token's first segment in the file of a closed store. */
+export async function damage(directory: string): Promise<void> {
+  const store = await openStore(directory);
+  const [id] = await segmentIds(store);
+  const [block] = await store.depth.readSegments([id]);
+  await store.close();
+  const file = path.join(directory, DATABASE_FILE);
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf(block.subarray(100, 300));
+  expect(at).toBeGreaterThan(0);
+  bytes[at + 50] ^= 4;
+  writeFileSync(file, bytes);
 }
 
 /** All that clients can see of a token's depth. */
@@ -151,6 +188,16 @@ export class LogNodes {
     this.nodes = this.nodes.filter((one) => one !== node);
     await node.close();
   };
+
+  /** Nodes that hold the same; a block of the file of the second one is damaged. */
+  async oneDamaged(): Promise<[Node, Node]> {
+    const [a, b] = await this.pair();
+    await commitRows(a.commands, noisy(T0));
+    await b.reached(a.node.position);
+    await this.close(b);
+    await damage(this.directories[1].path);
+    return [a, await this.open('b', this.directories[1])];
+  }
 
   /** Nodes a and b, which have applied the log's origin. */
   readonly pair = async (): Promise<[Node, Node]> => {

@@ -16,7 +16,7 @@ import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { Database, MAX_REOPENINGS } from '../../storage/duckdb/database.js';
 import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
 import { DatabaseDamagedError, DatabaseLockedError } from '../../storage/duckdb/opening.js';
-import { DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
+import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../../storage/errors.js';
 import { run } from '../support/processes.js';
 import { becomes, eventually } from '../support/waiting.js';
 
@@ -87,7 +87,9 @@ describe('Database', () => {
     await database.shortenLog();
     expect(checkpoint).toHaveBeenCalledTimes(1);
     truncateSync(log, 200 * 2 ** 20);
-    await expect(database.shortenLog()).rejects.toThrow(
+    const full = database.shortenLog();
+    await expect(full).rejects.toBeInstanceOf(DamagedDataError);
+    await expect(full).rejects.toThrow(
       /is full and cannot be written into .*, of which a block is damaged: restore a backup$/,
     );
     rmSync(log);

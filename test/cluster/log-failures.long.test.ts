@@ -1,0 +1,27 @@
+/** A node whose log is full over a damaged block, as long as logs get. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hasNats } from '../../bench/cluster/nats.js';
+import { commitRows, OTHER_MINT } from '../support/stores.js';
+import { LogNodes, noisy, T0 } from './log-nodes.js';
+
+describe.skipIf(!hasNats)('A node whose data are damaged', () => {
+  const ours = new LogNodes();
+  beforeAll(() => ours.start());
+  afterEach(() => ours.clear());
+  afterAll(() => ours.end());
+
+  it('passes over nothing because its log is full and cannot be written into its file', async () => {
+    const [a, b] = await ours.oneDamaged();
+    const another = (first: number) => commitRows(a.commands, noisy(first, OTHER_MINT));
+    await another(T0);
+    await b.reached(a.node.position);
+    // Its log is as long as it may get, and a checkpoint meets the damaged block.
+    const long = "INSERT INTO meta SELECT 'long ' || range, repeat('x', 60000) FROM range(1200)";
+    for (let i = 0; i < 2; i++) await b.store['database'].run(long);
+    const { position } = b.node;
+    await another(T0 + 1000);
+    await b.until(() => b.stopped !== null || b.node.position > position);
+    expect(b.stopped).toMatch(/meets damaged data of this node.* is full and cannot be written/);
+    expect(b.node.position).toBe(position);
+  });
+});

@@ -1,0 +1,166 @@
+/** A node passes over an entry only where every node refuses it: what is wrong with itself alone holds it up. */
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { hasNats } from '../../bench/cluster/nats.js';
+import { PoolUnavailableError } from '../../compute/scheduler.js';
+import { rewriteSegments } from '../../compute/segment/rewrite.js';
+import { backupStore } from '../../storage/backup.js';
+import { bundleFile } from '../../storage/bundle.js';
+import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
+import {
+  DamagedDataError,
+  DiskFullError,
+  InputError,
+  StoreUnavailableError,
+} from '../../storage/errors.js';
+import { Applier, StoppedError } from '../../storage/log/applier.js';
+import { packEntry } from '../../storage/log/entry.js';
+import type { LogMessage } from '../../storage/log/consumer.js';
+import type { Store } from '../../storage/store.js';
+import {
+  bundleOf,
+  commitDelete,
+  commitRows,
+  commitTokens,
+  DataDirectory,
+  EVM_TOKEN,
+  MINT,
+  openStore,
+  orca,
+  OTHER_MINT,
+  snapshot,
+  type SnapshotRow,
+  storedSnapshots,
+  tokenOf,
+} from '../support/stores.js';
+import { damage, expectSame, LogNodes, noisy, seen, T0 } from './log-nodes.js';
+
+describe.skipIf(!hasNats)('A node whose data are damaged', () => {
+  const ours = new LogNodes();
+  const { open } = ours;
+  beforeAll(() => ours.start());
+  afterEach(() => ours.clear());
+  afterAll(() => ours.end());
+
+  it('stops before an entry that needs them, and says why', async () => {
+    const [a, b] = await ours.oneDamaged();
+    const before = await seen(b.store, MINT).catch(() => null);
+    const { position } = b.node;
+    await commitRows(a.commands, [snapshot(T0 + 5)]);
+    await commitTokens(a.commands, [{ address: OTHER_MINT, symbol: 'LATER' }]);
+    await b.until(() => b.stopped !== null || b.node.position > position);
+    expect(b.stopped).toMatch(
+      /^entry \d+ meets damaged data of this node, which others apply: begin with a backup of another node \(.*Corrupt database file/,
+    );
+    await expect(b.node.checkFollowing()).rejects.toThrow(/meets damaged data/);
+    expect(b.node.position).toBe(position);
+    expect(b.store.depth.token('mainchain', OTHER_MINT)).toBeNull();
+    expect(a.node.position).toBe(position + 2);
+    expect(before).toBeNull();
+  });
+
+  it('follows the log as long as no entry needs them', async () => {
+    const [a, b] = await ours.oneDamaged();
+    await commitRows(a.commands, [snapshot(T0 + 60, [orca()], { address: OTHER_MINT })]);
+    await expect(commitDelete(b.commands, { address: EVM_TOKEN })).rejects.toThrow(/does not know/);
+    await expectSame(a, b, [OTHER_MINT]);
+  });
+
+  it('follows the log where every node lacks the same', async () => {
+    const directory = new DataDirectory();
+    let store = await openStore(directory.path);
+    await commitRows(store, noisy(T0));
+    await store.close();
+    await damage(directory.path);
+    store = await openStore(directory.path, { onDamage: () => undefined });
+    await commitRows(store, [snapshot(T0 + 5)]);
+    await store.close();
+    const a = await open('a', directory);
+    await a.reached(1);
+    const copy = new DataDirectory();
+    const useStore = <T>(body: (used: Store) => Promise<T>): Promise<T> => body(a.commands);
+    await backupStore({ directory: directory.path, out: copy.path, useStore: useStore });
+    const b = await open('b', copy);
+    await commitRows(a.commands, [snapshot(T0 + 7)]);
+    const merged = commitRows(b.commands, [snapshot(T0 + 9)], { mode: 'merge' });
+    await expect(merged).rejects.toThrow(/is damaged: nothing can be merged into it/);
+    await commitDelete(b.commands, { address: MINT, fromS: T0 + 20, toS: T0 + 40 });
+    await Promise.all([a, b].map((node) => node.reached(3)));
+    expect([a.stopped, b.stopped]).toEqual([null, null]);
+    const key = { chain: 'mainchain', address: MINT, tier: 'raw' } as const;
+    const [times, others] = await Promise.all([a, b].map(({ store }) => store.snapshotTimes(key)));
+    expect(times).toHaveLength(180);
+    expect(others).toEqual(times);
+  });
+});
+
+describe('A failure of one node alone', () => {
+  const failures: [string, () => Error][] = [
+    ['a full disk', () => new DiskFullError('fathom.duckdb')],
+    ['a file that cannot grow', () => Object.assign(new Error('write'), { code: 'ENOSPC' })],
+    ['a database that is opened anew', () => new StoreUnavailableError('the database is closed')],
+    ['memory', () => new DuckDBError(new Error('Out of Memory Error: failed to allocate'))],
+    ['a thread', () => new PoolUnavailableError('task lost')],
+    ['whatever a command is told in words', () => new InputError('the pepper cannot be read')],
+  ];
+
+  it('stops it where its store takes nothing more', async () => {
+    const directory = new DataDirectory();
+    const store = await openStore(directory.path);
+    const reject = vi.fn();
+    const publisher = { awaits: () => false, resolve: () => undefined, reject };
+    const log = { state: () => Promise.resolve({ id: 'log' }) };
+    const applier = new Applier({ store, name: 'a', log, publisher } as never);
+    const { secret: pepper } = store.keys;
+    const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false });
+    await applier.apply([{ position: 1, id: 'origin', timeMs: 0, data: origin }]);
+    vi.spyOn(store['database'], 'shortenLog').mockRejectedValue(new DamagedDataError('full'));
+    const cutoffs = { raw: 0, '15m': 0, '1h': 0 };
+    const token = { chain: 'mainchain', address: MINT } as const;
+    const data = packEntry({ kind: 'retirement', token, cutoffs, made: [] });
+    await expect(applier.apply([{ position: 2, id: '2', timeMs: 0, data }])).rejects.toThrow(
+      new StoppedError(
+        'entry 2 meets damaged data of this node, which others apply: begin with a backup of another node (full)',
+      ),
+    );
+    expect([store.mark?.position, reject.mock.calls]).toEqual([1, []]);
+    await store.close();
+    directory.remove();
+  });
+
+  it.each(failures)('is tried again, and no entry passed over: %s', async (_, failure) => {
+    const directory = new DataDirectory();
+    let failing: Error | null = null;
+    const store = await openStore(directory.path, {
+      rewrite: (input) =>
+        failing === null ? Promise.resolve(rewriteSegments(input)) : Promise.reject(failing),
+    });
+    const publisher = { awaits: () => false, resolve: () => undefined, reject: vi.fn() };
+    const log = { state: () => Promise.resolve({ id: 'log' }) };
+    const applier = new Applier({ store, name: 'a', log, publisher } as never);
+    let position = 0;
+    const entry = async (rows: readonly SnapshotRow[]): Promise<LogMessage> => {
+      const bundle = await bundleOf(store, rows);
+      const bytes = readFileSync(bundleFile(store.directory, bundle.name));
+      await bundle.discard();
+      const data = packEntry({ kind: 'bundle', bundle: bytes });
+      return { position: ++position, id: `${position}`, timeMs: 0, data };
+    };
+    const { secret: pepper } = store.keys;
+    const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false });
+    await applier.apply([{ position: ++position, id: 'origin', timeMs: 0, data: origin }]);
+    await applier.apply([await entry([snapshot(T0), snapshot(T0 + 60)])]);
+    const messages = [await entry([snapshot(T0 + 30)]), await entry([snapshot(T0 + 90)])];
+    failing = failure();
+    for (let i = 0; i < 3; i++) {
+      await applier.apply(messages).catch((error: unknown) => expect(error).toBe(failing));
+      expect(store.mark?.position).toBe(2);
+    }
+    failing = null;
+    for (let done = 0; done < messages.length;) done += await applier.apply(messages.slice(done));
+    expect(publisher.reject).not.toHaveBeenCalled();
+    expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(4);
+    await store.close();
+    directory.remove();
+  });
+});
