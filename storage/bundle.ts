@@ -120,8 +120,8 @@ const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
 export const STAGING = 'staging';
 const SUFFIX = '.bundle';
 const NAME = /^[0-9a-f-]{36}\.bundle$/;
-/** A staged file untouched for this long was left behind by a killed command. */
-const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
+/** A staged file, or a bundle beside a log, untouched for this long was left behind by a killed process. */
+export const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
 
 /** The data directory's staging folder, made if needed. */
 export async function stagingFolder(directory: string): Promise<string> {

@@ -181,7 +181,7 @@ export class Applier {
     const file = bundleFile(store.directory, name);
     try {
       await stagingFolder(store.directory);
-      const content = Readable.fromWeb(await log.getObject(name));
+      const content = Readable.fromWeb(await log.bundles.get(name));
       await pipeline(content, createWriteStream(file, { mode: 0o600 }));
       const { size } = await stat(file);
       if (size !== bytes || Buffer.compare(await digestOf(file), sha256) !== 0) {

@@ -57,7 +57,7 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
   const state = await log.state();
   const nodes = await nodesOf(log);
   if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
-  const bytes = (state?.bytes ?? 0) + (await log.bundleBytes());
+  const bytes = (state?.bytes ?? 0) + (await log.bundles.bytes());
   return { log: state && { ...state, bytes }, nodes };
 }
 
@@ -140,7 +140,7 @@ export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
   }
   for await (const { data } of log.largeEntries(state.first, to)) {
     const entry = unpackEntry(data);
-    if (entry.kind === 'large-bundle') await log.deleteObject(entry.name);
+    if (entry.kind === 'large-bundle') await log.bundles.delete(entry.name);
   }
   return log.trim(to);
 }

@@ -1,4 +1,4 @@
-/** The log in NATS JetStream; beside it, connection.ts and consumer.ts, no module knows NATS. */
+/** The log in NATS JetStream; beside it, connection.ts, consumer.ts and large-bundles.ts, no module knows NATS. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -12,18 +12,15 @@ import {
   StorageType,
   type StreamInfo,
 } from '@nats-io/jetstream';
-import { Objm, type ObjectStore } from '@nats-io/obj';
 import { nanos } from '@nats-io/transport-node';
 import { PendingError, StoreUnavailableError } from '../errors.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { LogConsumer, type LogMessage, type Reading } from './consumer.js';
+import { LargeBundles } from './large-bundles.js';
 
 const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
-/** Bundles that are too large for a message. */
-const BUCKET = 'FATHOM_BUNDLES';
-const BUNDLES_STREAM = `OBJ_${BUCKET}`;
-/** Subject of the entries of such bundles. */
+/** Subject of the entries of large bundles. */
 export const LARGE_SUBJECT = 'large';
 /** Subjects of messages between nodes that are no entries. */
 const BESIDE = 'fathom-nodes.';
@@ -50,6 +47,8 @@ export interface LogState {
   /** Positions of its first and last entries; the last is 0 in an empty log. */
   first: number;
   last: number;
+  /** When JetStream took the last one, in epoch milliseconds. */
+  lastMs: number;
   bytes: number;
   replicas: number;
   /** What keeps nodes from following a log as somebody else has made or changed it; null: nothing. */
@@ -65,6 +64,9 @@ export interface Published {
 /** The log holds another last entry than the one expected. */
 export class LogMovedError extends Error {}
 
+/** A large bundle is no longer there: no entry referred to it for a day. */
+export class BundleGoneError extends StoreUnavailableError {}
+
 /** Nothing was published. */
 export class LogAwayError extends StoreUnavailableError {}
 
@@ -76,7 +78,13 @@ interface Opened {
 export class JetStreamLog {
   private readonly link: NatsLink;
   private opened: Opened | null = null;
-  private bundles: ObjectStore | null = null;
+  /** Bundles that are too large for an entry. */
+  readonly bundles = new LargeBundles(async () => {
+    const opened = await this.open();
+    const copies = async (): Promise<number> =>
+      (await opened.manager.streams.info(STREAM)).config.num_replicas;
+    return { ...opened, copies };
+  });
   /** The consumer that was given up last. */
   private deleting = Promise.resolve();
 
@@ -137,34 +145,35 @@ export class JetStreamLog {
     );
   }
 
-  /** What the large bundles take that lie beside the log. */
-  async bundleBytes(): Promise<number> {
-    const { manager } = await this.open();
-    const found = await manager.streams.info(BUNDLES_STREAM).catch((error: unknown) => {
-      if (!hasCode(error, NO_STREAM)) throw error;
-      return null;
-    });
-    return found?.state.bytes ?? 0;
-  }
-
   /**
    * Publishes an entry, again and again within a deadline.
    * @param id the same entry has the same one, and is in the log once
    * @param after the last position that the log may have by then
-   * @throws LogMovedError | LogAwayError | PendingError if nobody knows whether the log took it
+   * @param bundle which it refers to: without it the entry is not published
+   * @throws LogMovedError | BundleGoneError | LogAwayError | PendingError if nobody knows whether the log took it
    */
-  async publish(subject: string, data: Uint8Array, id: string, after?: number): Promise<Published> {
+  async publish(
+    subject: string,
+    data: Uint8Array,
+    id: string,
+    { after, bundle }: { after?: number; bundle?: string } = {},
+  ): Promise<Published> {
     let isUnknown = false;
     const deadlineMs = performance.now() + PUBLISH_DEADLINE_MS;
     for (;;) {
       if (this.link.standing === null && !isUnknown) break;
       try {
         const { client } = await this.open();
+        // Just before, on the same connection: however long this process stood still, nobody has removed it since.
+        if (bundle !== undefined && !(await this.bundles.has(bundle))) {
+          throw new BundleGoneError('it was put too long ago: nothing was stored; do it again');
+        }
         const expect = after === undefined ? {} : { expect: { lastSequence: after } };
         const options = { msgID: id, timeout: ATTEMPT_MS, retries: 1, ...expect };
         const { seq, duplicate } = await client.publish(`${SUBJECTS}${subject}`, data, options);
         return { position: seq, isDuplicate: duplicate };
       } catch (error) {
+        if (error instanceof BundleGoneError && !isUnknown) throw error;
         if (error instanceof JetStreamApiError) {
           if (error.code === WRONG_LAST_SEQUENCE) throw new LogMovedError(error.message);
           // An attempt before, whose answer was lost, may have been taken.
@@ -213,35 +222,16 @@ export class JetStreamLog {
     }
   }
 
-  /** @throws LogAwayError */
-  async putObject(name: string, content: ReadableStream<Uint8Array>): Promise<void> {
+  /** Puts a large bundle beside the log. @throws LogAwayError */
+  async putBundle(name: string, content: ReadableStream<Uint8Array>): Promise<void> {
     if (this.link.standing === null) {
       throw new LogAwayError(`JetStream is away: nothing was stored${this.reason}`);
     }
     try {
-      const objects = await this.openBundles();
-      await objects.put({ name }, content, { timeout: PUBLISH_DEADLINE_MS });
+      await this.bundles.put(name, content, PUBLISH_DEADLINE_MS);
     } catch (error) {
       throw new LogAwayError(`JetStream did not take it: ${textOf(error)}; nothing was stored`);
     }
-  }
-
-  /** @throws Error where the log does not have it */
-  async getObject(name: string): Promise<ReadableStream<Uint8Array>> {
-    const objects = await this.openBundles();
-    const found = await objects.get(name);
-    if (found === null) throw new Error(`the log's bundle ${name} is missing`);
-    return found.data;
-  }
-
-  async deleteObject(name: string): Promise<void> {
-    const { manager } = await this.open();
-    const objects = await this.openBundles();
-    const found = await objects.info(name);
-    if (found === null) return;
-    // To mark it as deleted takes room, which JetStream may not have before its content is gone.
-    await manager.streams.purge(BUNDLES_STREAM, { filter: `$O.${BUCKET}.C.${found.nuid}` });
-    await objects.delete(name);
   }
 
   /** Removes the entries up to a position. @returns how many */
@@ -251,13 +241,28 @@ export class JetStreamLog {
     return purged;
   }
 
-  /** The entries of large bundles among those of two positions. */
-  async *largeEntries(from: number, to: number): AsyncGenerator<LogMessage> {
+  /** The position of the last entry of a large bundle, as the leader of the log's servers knows it; 0: there is none. */
+  async lastLarge(): Promise<number> {
+    const { manager } = await this.open();
+    const of = { last_by_subj: `${SUBJECTS}${LARGE_SUBJECT}` };
+    const found = await manager.streams.getMessage(STREAM, of).catch((error: unknown) => {
+      if (hasCode(error, NO_MESSAGE)) return null;
+      throw error;
+    });
+    return found?.seq ?? 0;
+  }
+
+  /** The entries of large bundles among those of two positions, until `stop`. */
+  async *largeEntries(
+    from: number,
+    to: number,
+    stop = new AbortController().signal,
+  ): AsyncGenerator<LogMessage> {
     const consumer = await this.consumer({ from, subject: `${SUBJECTS}${LARGE_SUBJECT}` });
     let { left } = consumer;
     try {
       if (left === 0) return;
-      for await (const messages of consumer.batches(new AbortController().signal)) {
+      for await (const messages of consumer.batches(stop)) {
         for (const message of messages) {
           if (message.position > to) return;
           yield message;
@@ -325,16 +330,6 @@ export class JetStreamLog {
     this.opened = { manager, client };
     return this.opened;
   }
-
-  /** The bucket, which is made with as many copies as the log has. */
-  private async openBundles(): Promise<ObjectStore> {
-    if (this.bundles !== null) return this.bundles;
-    const { manager, client } = await this.open();
-    const { num_replicas: replicas } = (await manager.streams.info(STREAM)).config;
-    const settings = { replicas, storage: StorageType.File };
-    this.bundles = await new Objm(client).create(BUCKET, settings);
-    return this.bundles;
-  }
 }
 
 function stateOf({ config, state }: StreamInfo): LogState {
@@ -342,6 +337,7 @@ function stateOf({ config, state }: StreamInfo): LogState {
     id: config.description ?? '',
     first: state.first_seq,
     last: state.last_seq,
+    lastMs: Date.parse(state.last_ts),
     bytes: state.bytes,
     replicas: config.num_replicas,
     fault: faultOf(config),

@@ -17,6 +17,7 @@ import {
   QUEUE_TOPIC,
   STATUS_TOPIC,
 } from './cluster.js';
+import { BundleSweep } from './bundle-sweep.js';
 import { type Entry, packEntry } from './entry.js';
 import type { LogMessage } from './consumer.js';
 import { Lag } from './lag.js';
@@ -59,6 +60,8 @@ export interface NodeOptions {
   shortForMs?: number;
   /** How long a change waits until the node has begun to follow. */
   beginWithinMs?: number;
+  /** How long a large bundle lies beside the log before it goes, where no entry refers to it. */
+  abandonedAfterMs?: number;
   /** How long a command waits for this node to apply its change. */
   waitMs?: number;
   /** How long a node waits for an entry before it asks with a new consumer. */
@@ -77,6 +80,7 @@ export class LogNode {
   private hasTwin = false;
   private readonly publisher: Publisher;
   private readonly applier: Applier;
+  private readonly sweep: BundleSweep;
 
   constructor(private readonly options: NodeOptions) {
     const { store, log, name, version, onApplied } = options;
@@ -91,6 +95,7 @@ export class LogNode {
       },
     });
     this.applier = new Applier({ ...{ store, log, name, onApplied }, publisher: this.publisher });
+    this.sweep = new BundleSweep(log, options.onError, options.abandonedAfterMs);
     this.working = this.work();
     const answer = (): Uint8Array => {
       const lagS = Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null;
@@ -298,6 +303,7 @@ export class LogNode {
         // Not awaited: what is published is applied by the session, which waits for the end of this.
         const isNear = this.options.store.settings.log !== null && this.lagMs < POLL_MS;
         if (isNear || this.position >= state.last) void this.shareSettings();
+        this.sweep.look();
       }
     } catch (error) {
       if (!signal.aborted) this.failed(error);
@@ -377,7 +383,7 @@ export class LogNode {
       hasData: !store.log.isEmpty(),
     };
     try {
-      await log.publish('origin', packEntry(entry), `origin of ${name}`, 0);
+      await log.publish('origin', packEntry(entry), `origin of ${name}`, { after: 0 });
     } catch (error) {
       if (!(error instanceof LogMovedError)) throw error;
     }

@@ -90,7 +90,7 @@ export class Publisher {
     }
     this.options.checkFollows();
     const sha256 = await digestOf(file);
-    await log.putObject(
+    await log.putBundle(
       bundle,
       Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>,
     );
@@ -98,7 +98,7 @@ export class Publisher {
     try {
       return (await this.submit<CommitReport>(LARGE_SUBJECT, entry, bundle)) as CommitReport;
     } catch (error) {
-      if (error instanceof LogAwayError) await log.deleteObject(bundle).catch(() => undefined);
+      if (error instanceof LogAwayError) await log.bundles.delete(bundle).catch(() => undefined);
       throw error;
     }
   }
@@ -184,7 +184,7 @@ export class Publisher {
     applied.catch(() => undefined);
     const beganMs = performance.now();
     const published = log
-      .publish(subject, packEntry(entry), id)
+      .publish(subject, packEntry(entry), id, bundleOf(entry))
       .then(({ position, isDuplicate }) => {
         onPublished(position, performance.now() - beganMs);
         waiting.position = position;
@@ -209,6 +209,10 @@ export class Publisher {
       }
     }
   }
+}
+
+function bundleOf(entry: Entry): { bundle?: string } {
+  return entry.kind === 'large-bundle' ? { bundle: entry.name } : {};
 }
 
 function pendingError(position: number | null, why: string): PendingError {

@@ -113,7 +113,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     await commitRows(a.commands, [snapshot(T0)]);
     const bundle = await bundleOf(a.store, [headOf(NEWER), LARGE]);
     const bytes = readFileSync(bundleFile(a.store.directory, bundle.name));
-    await a.log.putObject(bundle.name, new Blob([bytes]).stream());
+    await a.log.putBundle(bundle.name, new Blob([bytes]).stream());
     const sha256 = await digestOf(bundleFile(a.store.directory, bundle.name));
     const entry = { kind: 'large-bundle', name: bundle.name, bytes: bytes.length, sha256 } as const;
     await a.log.publish('large', packEntry(entry), bundle.name);
@@ -138,6 +138,6 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     // Nothing of it is in the log: the next change is its second entry.
     await commitRows(a.commands, [snapshot(T0)]);
     expect(a.node.position).toBe(2);
-    expect(await a.log.bundleBytes()).toBe(0);
+    expect(await a.log.bundles.bytes()).toBe(0);
   });
 });

@@ -561,8 +561,8 @@ describe.skipIf(!hasNats || programOf('openssl') === null)('Servers that ask who
       expect([...first.data]).toEqual([7]);
       break;
     }
-    await log.putObject('large', new Blob([data]).stream());
-    for await (const bytes of await log.getObject('large')) expect([...bytes]).toEqual([7]);
+    await log.putBundle('large', new Blob([data]).stream());
+    for await (const bytes of await log.bundles.get('large')) expect([...bytes]).toEqual([7]);
     await log.listen('status', () => data);
     expect((await log.ask('status', 300)).map((answer) => [...answer])).toEqual([[7]]);
     expect(await log.trim(1)).toBe(1);

@@ -150,7 +150,7 @@ async function framesIn(log: JetStreamLog, entry: Entry): Promise<Frame[]> {
   const bundle =
     entry.kind === 'bundle'
       ? entry.bundle
-      : await buffer(Readable.fromWeb((await log.getObject(entry.name)) as never));
+      : await buffer(Readable.fromWeb((await log.bundles.get(entry.name)) as never));
   for await (const frame of framesOf(bundle)) frames.push(frame);
   return frames;
 }

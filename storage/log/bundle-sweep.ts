@@ -1,0 +1,65 @@
+/** Removes large bundles that nobody refers to from beside the log. */
+import { ABANDONED_AFTER_MS } from '../bundle.js';
+import { wallMs } from '../wall-clock.js';
+import { unpackEntry } from './entry.js';
+import type { JetStreamLog } from './jetstream.js';
+
+/** How often a node looks. */
+const EVERY_MS = 6 * 3_600_000;
+/** How long a sweep reads the entries of large bundles, which may be trimmed meanwhile. */
+const READING_MS = 60_000;
+
+export class BundleSweep {
+  private lookedAtMs = -Infinity;
+
+  constructor(
+    private readonly log: JetStreamLog,
+    private readonly onError: (error: unknown) => void,
+    private readonly afterMs?: number,
+  ) {}
+
+  /** Call again and again while the node follows: now and then it looks, in the background. */
+  look(): void {
+    if (performance.now() - this.lookedAtMs < EVERY_MS) return;
+    this.lookedAtMs = performance.now();
+    sweepBundles(this.log, this.afterMs).catch(this.onError);
+  }
+}
+
+/**
+ * Removes large bundles that no entry refers to, nor will: whoever put them ended before the entry was published. Who
+ * still means to publish it looks for the bundle first.
+ * @param afterMs how long they have lain there, by the clock of this machine and by the times of the log
+ * @returns how many
+ */
+export async function sweepBundles(
+  log: JetStreamLog,
+  afterMs: number = ABANDONED_AFTER_MS,
+): Promise<number> {
+  const contents = await log.bundles.contents();
+  const state = await log.state();
+  if (contents.length === 0 || state === null) return 0;
+  const last = await log.lastLarge();
+  const named = new Set<string>();
+  let seen = 0;
+  const stop = AbortSignal.timeout(READING_MS);
+  if (last > 0) {
+    for await (const { position, data } of log.largeEntries(state.first, last, stop)) {
+      const entry = unpackEntry(data);
+      if (entry.kind === 'large-bundle') named.add(entry.name);
+      seen = position;
+    }
+  }
+  // A server that lags behind the others does not know them all.
+  if (seen < last) return 0;
+  const beforeMs = Math.min(wallMs(), state.lastMs) - afterMs;
+  let removed = 0;
+  for (const content of contents) {
+    if (content.name !== null && named.has(content.name)) continue;
+    const putMs = await log.bundles.lastPutMs(content);
+    if (putMs === null || putMs >= beforeMs) continue;
+    await log.bundles.remove(content);
+    removed++;
+  }
+  return removed;
+}

@@ -1,0 +1,130 @@
+/** Bundles that are too large for an entry: they lie in a bucket beside the log, under the names that entries give. */
+import {
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  StorageType,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import { Objm, type ObjectStore } from '@nats-io/obj';
+
+const BUCKET = 'FATHOM_BUNDLES';
+/** JetStream keeps a bucket as a stream: a message says what a bundle is called, others have its content. */
+const STREAM = `OBJ_${BUCKET}`;
+const NAMES = `$O.${BUCKET}.M.`;
+const CONTENTS = `$O.${BUCKET}.C.`;
+const NO_MESSAGE = 10037;
+const NO_STREAM = 10059;
+
+/** What the bucket holds of one bundle. */
+export interface Content {
+  id: string;
+  /** null: it was never put as a whole. */
+  name: string | null;
+}
+
+export class LargeBundles {
+  private objects: ObjectStore | null = null;
+
+  /** @param open the connection, and how many copies the log has */
+  constructor(
+    private readonly open: () => Promise<{
+      manager: JetStreamManager;
+      client: JetStreamClient;
+      copies: () => Promise<number>;
+    }>,
+  ) {}
+
+  async put(name: string, content: ReadableStream<Uint8Array>, timeoutMs: number): Promise<void> {
+    const objects = await this.bucket();
+    await objects.put({ name }, content, { timeout: timeoutMs });
+  }
+
+  /** @throws Error where the bucket does not have it */
+  async get(name: string): Promise<ReadableStream<Uint8Array>> {
+    const found = await (await this.bucket()).get(name);
+    if (found === null) throw new Error(`the log's bundle ${name} is missing`);
+    return found.data;
+  }
+
+  async has(name: string): Promise<boolean> {
+    return (await this.messageOf(subjectOf(name))) !== null;
+  }
+
+  async delete(name: string): Promise<void> {
+    const found = await this.messageOf(subjectOf(name));
+    if (found !== null) await this.remove({ id: found.json<{ nuid: string }>().nuid, name });
+  }
+
+  /** Its content first: half removed, it is found again. Neither needs room. */
+  async remove({ id, name }: Content): Promise<void> {
+    const { manager } = await this.open();
+    await manager.streams.purge(STREAM, { filter: CONTENTS + id });
+    if (name !== null) await manager.streams.purge(STREAM, { filter: subjectOf(name) });
+  }
+
+  async bytes(): Promise<number> {
+    return (await this.info())?.state.bytes ?? 0;
+  }
+
+  /** All that the bucket holds, as the leader of its servers knows it. */
+  async contents(): Promise<Content[]> {
+    const subjects = Object.keys((await this.info(`$O.${BUCKET}.>`))?.state.subjects ?? {});
+    const names = new Map<string, string>();
+    for (const subject of subjects.filter((one) => one.startsWith(NAMES))) {
+      const { nuid, name } =
+        (await this.messageOf(subject))?.json<{ nuid: string; name: string }>() ?? {};
+      if (nuid !== undefined && name !== undefined) names.set(nuid, name);
+    }
+    const ids = subjects.flatMap((one) =>
+      one.startsWith(CONTENTS) ? one.slice(CONTENTS.length) : [],
+    );
+    return [...new Set([...ids, ...names.keys()])].map((id) => ({
+      id,
+      name: names.get(id) ?? null,
+    }));
+  }
+
+  /** When JetStream took the last part, in epoch milliseconds; null: it is gone. */
+  async lastPutMs({ id, name }: Content): Promise<number | null> {
+    const subjects = [CONTENTS + id, ...(name === null ? [] : [subjectOf(name)])];
+    const found = await Promise.all(subjects.map((subject) => this.messageOf(subject)));
+    const times = found.flatMap((message) => message?.time.getTime() ?? []);
+    return times.length === 0 ? null : Math.max(...times);
+  }
+
+  private async messageOf(subject: string) {
+    const { manager } = await this.open();
+    return manager.streams.getMessage(STREAM, { last_by_subj: subject }).catch((error: unknown) => {
+      if (hasCode(error, NO_MESSAGE) || hasCode(error, NO_STREAM)) return null;
+      throw error;
+    });
+  }
+
+  /** null: there is no bucket yet. */
+  private async info(subjects?: string): Promise<StreamInfo | null> {
+    const { manager } = await this.open();
+    const options = subjects === undefined ? {} : { subjects_filter: subjects };
+    return manager.streams.info(STREAM, options).catch((error: unknown) => {
+      if (hasCode(error, NO_STREAM)) return null;
+      throw error;
+    });
+  }
+
+  /** The bucket, which is made with as many copies as the log has. */
+  private async bucket(): Promise<ObjectStore> {
+    if (this.objects !== null) return this.objects;
+    const { client, copies } = await this.open();
+    const settings = { replicas: await copies(), storage: StorageType.File };
+    this.objects = await new Objm(client).create(BUCKET, settings);
+    return this.objects;
+  }
+}
+
+function subjectOf(name: string): string {
+  const code = Buffer.from(name).toString('base64');
+  return NAMES + code.replaceAll('+', '-').replaceAll('/', '_');
+}
+
+const hasCode = (error: unknown, code: number): boolean =>
+  error instanceof JetStreamApiError && error.code === code;
