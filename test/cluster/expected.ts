@@ -23,7 +23,7 @@ export async function expectAcknowledged(
 ): Promise<void> {
   expect(unexpected).toEqual([]);
   for (const [number, outcome] of outcomes) {
-    const name = number < 0 ? `ladder-${-number}` : String(number);
+    const name = number < 0 ? `ladder-${-number}` : `file-${number}`;
     const [least, most] = TIMES[outcome];
     const times = counts.get(name) ?? 0;
     expect([name, outcome, times >= least && times <= most]).toEqual([name, outcome, true]);

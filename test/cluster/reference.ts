@@ -87,7 +87,9 @@ export class Reference {
       return frames.reduce<Expected>((state, frame) => this.without(state, frame), this.last);
     }
     const isLadder = name.startsWith('ladder-');
-    const number = isLadder ? -Number(name.slice('ladder-'.length)) : Number(name);
+    const number = isLadder
+      ? -Number(name.slice('ladder-'.length))
+      : Number(name.slice('file-'.length));
     const change = files.get(number);
     if (change?.kind === 'ingest') {
       this.count(name);
