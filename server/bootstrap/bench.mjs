@@ -8,7 +8,7 @@ import { prepare, root } from './prepare.mjs';
 
 const words = process.argv.slice(2);
 const program = words[0]?.endsWith('.js') === true ? words.shift() : 'main.js';
-prepare();
+await prepare();
 // In this process: what breaks it off reaches the program, and nothing is left running behind it.
 process.chdir(root);
 const main = path.join(root, 'dist/bench', program);

@@ -1,5 +1,6 @@
 /** Brings a clone to the point where its commands run: packages installed, sources built. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,14 +12,9 @@ const SUPPORTED = /^v(20\.(19|[2-9]\d)|22\.(1[2-9]|[2-9]\d)|24)\./;
 
 /** Runs a program in the clone and ends this process with its status where it fails. */
 export function run(program, args) {
-  const status = statusOf(program, args);
-  if (status !== 0) process.exit(status);
-}
-
-function statusOf(program, args) {
   const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit' });
   if (error) console.error(`${program}: ${error.message}`);
-  return status ?? 1;
+  if (status !== 0) process.exit(status ?? 1);
 }
 
 /** Whether somebody's own `npm ci` has put in place all that the lock file asks for. */
@@ -34,8 +30,15 @@ function isInstalled() {
   );
 }
 
+/** Whether a program of Node ends with 0; others may run meanwhile. */
+async function succeeds(args) {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
+  const [status] = await once(child, 'close');
+  return status === 0;
+}
+
 /** Installs what is missing or out of date, then builds. */
-export function prepare() {
+export async function prepare() {
   if (!SUPPORTED.test(process.version)) {
     console.error(`Fathom needs Node 20.19+, 22.12+ or 24; this is ${process.version}`);
     process.exit(1);
@@ -51,11 +54,12 @@ export function prepare() {
   }
   if (stamped !== lock) writeFileSync(stamp, lock);
   console.error('Building...');
-  const compiled = [
+  const steps = [
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
     ['node_modules/vite/bin/vite.js', 'build', 'explorer'],
-  ].every((step) => statusOf(process.execPath, step) === 0);
-  if (!compiled) {
+  ];
+  const built = await Promise.all(steps.map(succeeds));
+  if (built.includes(false)) {
     console.error('The sources do not compile: nothing was started.');
     // Not the compiler's own status: 2 is what commands end with that were called wrongly.
     process.exit(1);

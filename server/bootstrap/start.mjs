@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { prepare, root } from './prepare.mjs';
 
-prepare();
+await prepare();
 const main = path.join(root, 'dist/server/cli/main.js');
 process.argv = [process.execPath, main, 'start', ...process.argv.slice(2)];
 await import(pathToFileURL(main).href);

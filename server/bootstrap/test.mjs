@@ -6,7 +6,7 @@ const isLong = first === '--long';
 const projects = isLong ? ['long'] : ['alone', 'shared'];
 const words = isLong ? rest : process.argv.slice(2);
 
-prepare();
+await prepare();
 run(process.execPath, [
   'node_modules/vitest/vitest.mjs',
   'run',

@@ -86,7 +86,7 @@ describe('npm run bench:growth', () => {
   const bench = (...words: string[]) =>
     spawnSync(process.execPath, [main, ...words], { cwd: folder, encoding: 'utf8' });
 
-  it('measures starts, pages and a day of commits', { timeout: 120_000 }, () => {
+  it('measures starts, pages and a day of commits', () => {
     const file = path.join(folder, 'growth.json');
     const { status, stdout, stderr } = bench('--smoke', '--json', file);
     expect([status, stderr]).toEqual([0, expect.not.stringContaining('Error')]);

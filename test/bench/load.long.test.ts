@@ -109,7 +109,7 @@ describe('npm run bench:http', () => {
   const bench = (...words: string[]) =>
     spawnSync(process.execPath, [main, ...words], { cwd: folder, encoding: 'utf8' });
 
-  it('measures bots beside pages and a collector', { timeout: 120_000 }, () => {
+  it('measures bots beside pages and a collector', () => {
     const file = path.join(folder, 'http.json');
     const only = 'bots alone; bots, cold pages, ingest; bots flat out';
     const { status, stdout, stderr } = bench('--smoke', '--only', only, '--json', file);

@@ -1,14 +1,6 @@
 /** `fathom serve`: its settings, its start and its end. */
 import { spawn, spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readFileSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { getPriority } from 'node:os';
 import path from 'node:path';
@@ -26,7 +18,7 @@ import {
   withStoreOf,
   type Server,
 } from '../support/cli.js';
-import { niceValuesOf } from '../support/processes.js';
+import { handlesSignals, niceValuesOf } from '../support/processes.js';
 import { becomes, eventually } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
@@ -187,15 +179,6 @@ describe('a command', () => {
     },
   );
 });
-
-/**
- * Whether a process ends in its own way when it is told to, on Linux. Node catches SIGTERM from its start;
- * SIGHUP, the first of the signals, is caught once a program asks for it, as Fathom does for both at once.
- */
-function handlesSignals(pid: number): boolean {
-  const caught = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return (BigInt(`0x${caught}`) & 1n) !== 0n;
-}
 
 /** A store that is open here takes no commands: a server waits for it, until it is stopped. */
 function stoppedWhileWaiting(): Promise<void> {

@@ -138,7 +138,6 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
 
   it.skipIf(HAPROXY === null)(
     'lose no request of a client that tries again, behind HAProxy, while a node is killed',
-    { timeout: 180_000 },
     async () => {
       await together();
       const [port] = await freePorts(1);

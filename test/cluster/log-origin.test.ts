@@ -4,6 +4,7 @@ import { packEntry, unpackEntry } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { commitRows, DataDirectory, MINT, openStore, snapshot } from '../support/stores.js';
 import { expectSame, LogNodes, type Node, T0 } from './log-nodes.js';
+import { PATIENCE_MS } from '../support/waiting.js';
 
 const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null } as const;
 const CUTOFFS = { raw: T0 + 60, '15m': 0, '1h': 0 };
@@ -68,7 +69,7 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
     const { key, id } = await issued;
     expect(store.keys.verify(key)?.id).toBe(id);
     await a.reached(3);
-    for await (const messages of a.log.follow(1, AbortSignal.timeout(5000))) {
+    for await (const messages of a.log.follow(1, AbortSignal.timeout(PATIENCE_MS))) {
       expect(unpackEntry(messages[0].data)).toMatchObject({ kind: 'origin', hasData: true });
       break;
     }

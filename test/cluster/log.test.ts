@@ -36,6 +36,7 @@ import {
   tokenOf,
 } from '../support/stores.js';
 import { expectSame, largeRows, LogNodes, type Node, seen, T0 } from './log-nodes.js';
+import { eventually, PATIENCE_MS } from '../support/waiting.js';
 
 const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota: null } as const;
 
@@ -140,7 +141,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     await ours.servers.kill(0);
-    await sleep(50);
+    await eventually('it is noticed', () => a.log.reason !== '');
     const refused = commitRows(a.commands, [snapshot(T0 + 60)]);
     await expect(refused).rejects.toThrow(/JetStream is away: nothing was stored/);
     await expect(a.commands.createKey(KEY)).rejects.toThrow(/nothing was stored/);
@@ -557,7 +558,7 @@ describe.skipIf(!hasNats || programOf('openssl') === null)('Servers that ask who
     await log.state(true);
     const data = new Uint8Array([7]);
     await log.publish('data.many', data, 'one');
-    for await (const [first] of log.follow(1, AbortSignal.timeout(5000))) {
+    for await (const [first] of log.follow(1, AbortSignal.timeout(PATIENCE_MS))) {
       expect([...first.data]).toEqual([7]);
       break;
     }

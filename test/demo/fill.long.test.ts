@@ -11,8 +11,6 @@ import { sharedPool } from '../support/pool.js';
 const SEED = 7;
 const UNTIL = 1_794_600_000;
 const HOUR_S = 3600;
-/** Two markets of a month take ten seconds on idle cores, but tests share theirs. */
-const SLOW = { timeout: 180_000 };
 
 const directory = temporaryDirectory();
 const traded = demoTokens(SEED).filter(({ markets }) => markets.length > 0);
@@ -49,7 +47,7 @@ describe('the simulated market', () => {
   const [once, again] = [path.join(directory, 'once'), path.join(directory, 'again')];
   const between = (from: number, to: number) => demoSnapshotTimes(thin, from, to, 'raw');
 
-  it('is the same in every directory, cut off and gone on with or not', SLOW, async () => {
+  it('is the same in every directory, cut off and gone on with or not', async () => {
     const run = vi.spyOn(await sharedPool(2), 'runOther');
     const whole = await fillDemo(await request(once), marker);
     // Made in small chunks, which keeps the demo's memory small.

@@ -37,7 +37,7 @@ const OWN_COMMANDS = new Set(['ci', 'install', 'pack', 'prune']);
 /** Runs the built command; the status is 0 or what it failed with. */
 async function fathom(words: readonly string[]) {
   try {
-    const { stdout, stderr } = await run(process.execPath, [MAIN, ...words], { timeout: 20_000 });
+    const { stdout, stderr } = await run(process.execPath, [MAIN, ...words]);
     return { status: 0, stdout, stderr };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
@@ -62,7 +62,7 @@ async function fathomEach(calls: readonly (readonly string[])[]) {
     }
     print(JSON.stringify(results));`;
   const words = ['--input-type=module', '-e', script, JSON.stringify(calls)];
-  const { stdout } = await run(process.execPath, words, { timeout: 50_000 });
+  const { stdout } = await run(process.execPath, words);
   return JSON.parse(stdout) as { status: number; stderr: string }[];
 }
 

@@ -35,10 +35,7 @@ let key: string;
 let smallKey: string;
 const opened: Opened[] = [];
 
-/** Without a graphics card the heatmap takes the processor's time. */
-const TIMEOUT_MS = 120_000;
-
-describe.skipIf(!hasBrowser)('the explorer', { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(!hasBrowser)('the explorer', () => {
   beforeAll(async () => {
     const directory = await demoMarket();
     key = await newKey(directory);

@@ -100,50 +100,6 @@ async function sendUntilClosed(client: RawClient, text: string): Promise<void> {
   }
 }
 
-/** What takes the engine's 10 s and more goes on beside the other tests, on servers of its own. */
-interface Patient {
-  server: HttpServer;
-  slowReader: Promise<void>;
-  halfRequest: Promise<void>;
-  /** Some builds of uWebSockets.js wait for the end of such a request, too. */
-  invalidRequest: Promise<void>;
-}
-const patients = new Map<EngineName, Patient>();
-
-beforeAll(async () => {
-  for (const name of ENGINE_NAMES) {
-    const server = await startWith(name);
-    const slowReader = readAfterPause(server);
-    const halfRequest = sendHalf(server, 'GET /nowhere HTTP/1.1\r\nHo');
-    const invalidRequest = sendHalf(server, requestText('GET /nowhere', { 'X-Invalid[]': 'a' }));
-    // The tests at the end wait for them.
-    void Promise.allSettled([slowReader, halfRequest, invalidRequest]);
-    patients.set(name, { server, slowReader, halfRequest, invalidRequest });
-  }
-});
-afterAll(async () => {
-  for (const { server } of patients.values()) await server.close();
-});
-
-async function readAfterPause(patient: HttpServer): Promise<void> {
-  const client = await RawClient.connect(patient.port);
-  client.socket.pause();
-  client.send(requestText('GET /big'));
-  await eventually('the reply is on its way', () => patient.live === 1);
-  await new Promise((resolve) => setTimeout(resolve, 14_500));
-  client.socket.resume();
-  await eventually('the whole body came', () => client.receivedBytes > BIG_BYTES);
-  client.socket.destroy();
-}
-
-async function sendHalf(patient: HttpServer, text: string): Promise<void> {
-  const client = await RawClient.connect(patient.port);
-  client.send(text);
-  const before = performance.now();
-  await client.closed;
-  expect(performance.now() - before).toBeLessThan(20_000);
-}
-
 describe.each(ENGINE_NAMES)('engine %s', (name) => {
   let server: HttpServer;
   let url: string;
@@ -530,12 +486,5 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
         expect((await fetch(`${url}/nowhere`)).status).toBe(404);
       },
     );
-  });
-
-  describe('clients that the engine waits for', () => {
-    it('read slowly: they are served, also when a pause exceeds its 10 s', () =>
-      patients.get(name)?.slowReader);
-    it('send half a request: they are cut off', () => patients.get(name)?.halfRequest);
-    it('send invalid header characters: they are, too', () => patients.get(name)?.invalidRequest);
   });
 });

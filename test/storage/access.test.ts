@@ -16,7 +16,7 @@ import { connectToServer, listenForCommands, SOCKET_FILE } from '../../storage/c
 import { makePrivate } from '../../storage/data-directory.js';
 import { InputError, LossError, StoreBusyError } from '../../storage/errors.js';
 import { fathom, fathomProcess } from '../support/cli.js';
-import { Script } from '../support/processes.js';
+import { handlesSignals, Script } from '../support/processes.js';
 import {
   bundleOf,
   commitRows,
@@ -26,7 +26,7 @@ import {
   orca,
   snapshot,
 } from '../support/stores.js';
-import { becomes } from '../support/waiting.js';
+import { becomes, eventually } from '../support/waiting.js';
 
 const NOW_S = 1_794_000_000;
 const options = {
@@ -49,11 +49,19 @@ function fileOf(directory: DataDirectory, t: number, cells = 3): string {
   return file;
 }
 
-async function serve(directory: string): Promise<{ server: Script; url: string }> {
+function startServer(directory: string): Script {
   const words = ['serve', '--data', directory, '--port', '0', '--as-of', String(NOW_S)];
-  const server = Script.fathom([...words, '--threads', '1']);
+  return Script.fathom([...words, '--threads', '1']);
+}
+
+async function urlOf(server: Script): Promise<string> {
   const [, url] = await server.line(/"url":"([^"]+)","msg":"listening"/);
-  return { server, url };
+  return url;
+}
+
+async function serve(directory: string): Promise<{ server: Script; url: string }> {
+  const server = startServer(directory);
+  return { server, url: await urlOf(server) };
 }
 
 /** Times of the snapshots that the server shows to a key, or its status where it shows none. */
@@ -176,11 +184,13 @@ describe('Processes that want one store', () => {
     const store = await openStore(directory.path);
     await commitRows(store, [snapshot(NOW_S - 5)]);
     const { key } = await store.createKey(request);
-    const starting = serve(directory.path);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const server = startServer(directory.path);
+    if (process.platform === 'linux') {
+      await eventually('it can be stopped', () => handlesSignals(server.pid));
+    }
     await commitRows(store, [snapshot(NOW_S - 4)]);
     await store.close();
-    const { server, url } = await starting;
+    const url = await urlOf(server);
     expect(await shown(url, key)).toEqual([NOW_S - 5, NOW_S - 4]);
     expect(await server.stop()).toBe(0);
   });

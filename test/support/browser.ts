@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { PATIENCE_MS } from './waiting.js';
 
 /** What the variable names, or the package of Debian, Ubuntu or Google. */
 const PROGRAMS = [
@@ -15,8 +16,6 @@ export const hasBrowser = program !== undefined;
 if (!hasBrowser)
   console.warn(`Tests in a browser are skipped: there is none of ${PROGRAMS.join(', ')}`);
 
-/** Of each step, on a busy machine. */
-const DEADLINE_MS = 50_000;
 /** A machine without a graphics card draws with the processor. */
 const FLAGS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
 
@@ -45,7 +44,7 @@ export async function open(
 ): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(DEADLINE_MS);
+  page.setDefaultTimeout(PATIENCE_MS);
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {

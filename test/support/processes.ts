@@ -69,6 +69,10 @@ export class Script {
     return new Script(spawn(process.execPath, [MAIN, ...words]));
   }
 
+  get pid(): number {
+    return this.child.pid as number;
+  }
+
   get printed(): readonly string[] {
     return this.lines;
   }
@@ -120,4 +124,13 @@ export function niceValuesOf(pid: number): Map<number, number> {
       return [Number(id), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])];
     }),
   );
+}
+
+/**
+ * Whether a process ends in its own way when it is told to, on Linux. Node catches SIGTERM from its start;
+ * SIGHUP, the first of the signals, is caught once a program asks for it, as Fathom does for both at once.
+ */
+export function handlesSignals(pid: number): boolean {
+  const caught = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return (BigInt(`0x${caught}`) & 1n) !== 0n;
 }

@@ -1,0 +1,53 @@
+/** Clients that an engine waits for, longer than its own 10 seconds. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ENGINE_NAMES } from '../../server/http/engine.js';
+import { loadEngine } from '../../server/http/load-engine.js';
+import { createRouter, type Route } from '../../server/http/router.js';
+import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
+import { logInto } from '../support/log.js';
+import { RawClient, requestText } from '../support/raw-client.js';
+import { eventually } from '../support/waiting.js';
+
+const BIG = new Uint8Array(48 * 1024 * 1024);
+const log = logInto([]);
+const routes: Route[] = [
+  {
+    method: 'GET',
+    path: '/big',
+    handle: ({ exchange }) => exchange.reply(200, [['Content-Type', 'test']], BIG),
+  },
+];
+
+describe.concurrent.each(ENGINE_NAMES)('engine %s waits for clients that', (name) => {
+  let server: HttpServer;
+  beforeAll(async () => {
+    server = await startHttpServer({
+      engine: await loadEngine(name, log),
+      ...{ host: '127.0.0.1', port: 0, handle: createRouter(routes, log), log },
+      limits: { ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG.length },
+    });
+  });
+  afterAll(() => server.close());
+
+  it('read slowly: they are served, also when a pause exceeds its 10 s', async () => {
+    const client = await RawClient.connect(server.port);
+    client.socket.pause();
+    client.send(requestText('GET /big'));
+    await eventually('the reply is on its way', () => server.live === 1);
+    await new Promise((resolve) => setTimeout(resolve, 14_500));
+    client.socket.resume();
+    await eventually('the whole body came', () => client.receivedBytes > BIG.length);
+    client.socket.destroy();
+  });
+
+  it.each([
+    ['half a request', 'GET /nowhere HTTP/1.1\r\nHo'],
+    // Some builds of uWebSockets.js wait for the end of such a request, too.
+    ['invalid header characters', requestText('GET /nowhere', { 'X-Invalid[]': 'a' })],
+  ])('send %s: they are cut off', async (_, text) => {
+    const client = await RawClient.connect(server.port);
+    client.send(text);
+    await client.closed;
+    expect(client.received.toString()).toMatch(/^(HTTP\/1\.1 4\d\d [^]*)?$/);
+  });
+});
