@@ -10,17 +10,10 @@ import {
   type PageWriter,
   type ReplayFormat,
 } from './formats.js';
+import { takeLock } from './lock.js';
 import type { RemotePage } from './page.js';
 import { parquetWriter } from './parquet-file.js';
-import {
-  absent,
-  PartFile,
-  partPaths,
-  type PartPaths,
-  removeParts,
-  syncFile,
-  takeLock,
-} from './part-file.js';
+import { absent, PartFile, partPaths, type PartPaths, removeParts, syncFile } from './part-file.js';
 import {
   difference,
   flagOf,

@@ -1,10 +1,10 @@
 /**
  * A file that is written in steps and can be resumed after an interruption at any time: `OUT.part` has
- * the data, `OUT.part.state` says how much of it is valid and what comes next. A lock file prevents two
+ * the data, `OUT.part.state` says how much of it is valid and what comes next. A lock (lock.ts) prevents two
  * processes from writing it.
  */
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { ReplayError } from './request.js';
 
 /** Texts are buffered up to about this length. */
@@ -162,38 +162,4 @@ export async function syncFile(path: string): Promise<void> {
 export function absent(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
   throw error;
-}
-
-/**
- * Takes the lock, even from a process that no longer runs.
- * @returns a function that releases it
- * @throws ReplayError if another process holds it
- */
-export async function takeLock(lock: string): Promise<() => Promise<void>> {
-  for (;;) {
-    try {
-      await writeFile(lock, String(process.pid), { flag: 'wx' });
-      return () => rm(lock, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    const holder = Number(await readFile(lock, 'utf8').catch(absent));
-    if (holder !== process.pid && isAlive(holder)) {
-      throw new ReplayError(
-        `process ${holder} is writing this file; if that is no fathom replay, delete ${lock}`,
-      );
-    }
-    await rm(lock, { force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: the process exists, but belongs to another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -1,0 +1,103 @@
+import { fork, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { takeLock } from '../../server/download/lock.js';
+import { ReplayError } from '../../server/download/request.js';
+
+let folder: string;
+let lock: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'fathom-lock-'));
+  lock = path.join(folder, 'out.part.lock');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The id of a process that has ended. */
+function endedPid(): number {
+  return spawnSync(process.execPath, ['-e', '']).pid;
+}
+
+describe('The lock of a download', () => {
+  it('is held by one, and free again when that releases it', async () => {
+    const release = await takeLock(lock);
+    expect(readFileSync(lock, 'utf8')).toMatch(new RegExp(`^${process.pid} [0-9a-f-]{36}$`));
+    const refused = takeLock(lock);
+    await expect(refused).rejects.toBeInstanceOf(ReplayError);
+    await expect(refused).rejects.toThrow(`process ${process.pid} is writing this file`);
+    expect(readdirSync(folder)).toEqual(['out.part.lock']);
+    await release();
+    expect(readdirSync(folder)).toEqual([]);
+    await (
+      await takeLock(lock)
+    )();
+  });
+
+  it('that is stale is taken over by one of many that find it at the same moment', async () => {
+    // As this version, an earlier one, and a process of the same id in another container left it.
+    const stale = [`${endedPid()} x`, String(endedPid()), `${process.pid} x`];
+    for (let round = 0; round < 30; round++) {
+      writeFileSync(lock, stale[round % stale.length]);
+      const takers = await Promise.allSettled(Array.from({ length: 8 }, () => takeLock(lock)));
+      const taken = takers.filter((one) => one.status === 'fulfilled');
+      expect(taken).toHaveLength(1);
+      for (const one of takers) {
+        if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(ReplayError);
+      }
+      await expect(takeLock(lock)).rejects.toThrow('is writing this file');
+      for (const { value: release } of taken) await release();
+      expect(readdirSync(folder)).toEqual([]);
+    }
+  });
+
+  it('is taken from a process that was killed while it took over a stale one', async () => {
+    const dead = `${endedPid()} x`;
+    const digest = createHash('sha256').update(dead).digest('hex').slice(0, 16);
+    // A taker has a lock whose name says which it takes over, and may have had to take that over, too.
+    for (const name of [lock, `${lock}.${digest}`, `${lock}.${digest}.${digest}`]) {
+      writeFileSync(name, dead);
+    }
+    const release = await takeLock(lock);
+    expect(readdirSync(folder)).toEqual(['out.part.lock']);
+    await release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('that has no holder yet is left alone', async () => {
+    writeFileSync(lock, '');
+    await expect(takeLock(lock)).rejects.toThrow(`another process is taking ${lock}`);
+    expect(readFileSync(lock, 'utf8')).toBe('');
+  });
+
+  it('is held once among processes', async () => {
+    const script = path.join(folder, 'take.mjs');
+    const module = path.resolve('dist/server/download/lock.js');
+    writeFileSync(
+      script,
+      `import { takeLock } from ${JSON.stringify(module)};
+       process.on('message', () => takeLock(process.argv[2]).then(() => process.send('taken'), () => process.send('refused')));
+       process.send('ready');`,
+    );
+    const children = Array.from({ length: 3 }, () => fork(script, [lock]));
+    const next = () =>
+      Promise.all(
+        children.map((child) => new Promise((resolve) => child.once('message', resolve))),
+      );
+    await next();
+    writeFileSync(lock, `${endedPid()} x`);
+    const told = next();
+    for (const child of children) child.send('go');
+    expect((await told).sort()).toEqual(['refused', 'refused', 'taken']);
+    for (const child of children) {
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await gone;
+    }
+    // The one that was killed left it.
+    await (
+      await takeLock(lock)
+    )();
+  });
+});
