@@ -32,13 +32,20 @@ export class ServerKills {
     this.random = seededRandom(seed);
   }
 
-  /** Kills servers, in turn one that holds a node's consumer but does not lead the stream, and any of them. */
-  async run(kills: number): Promise<Kill[]> {
+  /**
+   * Kills servers, in turn one that holds a node's consumer but does not lead the stream, and any of them.
+   * @param onKill told of each once all nodes have acknowledged a change
+   */
+  async run(kills: number, onKill: (kill: Kill) => void): Promise<Kill[]> {
     const connection = await connect({ servers: this.servers.urls, maxReconnectAttempts: -1 });
     try {
       const manager = await jetstreamManager(connection, { timeout: 2500 });
       const made: Kill[] = [];
-      for (let i = 0; i < kills; i++) made.push(await this.kill(manager, i % 2 === 1));
+      for (let i = 0; i < kills; i++) {
+        const kill = await this.kill(manager, i % 2 === 1);
+        onKill(kill);
+        made.push(kill);
+      }
       // Consumers that nobody uses go.
       await this.holders(manager, true);
       return made;
