@@ -5,8 +5,9 @@ const wrapped = {
   'uWebSockets.js': 'server/http/uws.ts',
   '@duckdb/node-api': 'storage/duckdb/*.ts',
   'lz4-napi': 'compute/segment/lz4.ts',
-  '@nats-io/transport-node': 'storage/log/{connection,consumer,jetstream}.ts',
-  '@nats-io/jetstream': 'storage/log/{consumer,jetstream,large-bundles}.ts',
+  '@nats-io/transport-node': 'storage/log/{connection,consumer,jetstream,reports}.ts',
+  '@nats-io/jetstream':
+    'storage/log/{consumer,jetstream,jetstream-errors,large-bundles,reports}.ts',
   '@nats-io/obj': 'storage/log/large-bundles.ts',
   piscina: 'compute/{pool,moving}.ts',
   pino: 'server/log.ts',

@@ -85,6 +85,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: "frees old entries of a cluster's log",
     load: async () => (await cluster()).trim,
   },
+  'cluster forget': {
+    summary: 'forgets a node that does not answer any more',
+    load: async () => (await cluster()).forget,
+  },
   'cluster leave': {
     summary: 'makes a stopped node a single server',
     load: async () => (await cluster()).leave,

@@ -19,8 +19,10 @@ export const MAX_CLOCK_DIFFERENCE_S = 60;
 
 export interface NodeStatus {
   node: string;
-  /** Tells two processes apart that have one name; the one that began earlier has the lesser one. */
+  /** Tells two processes apart that have one name. */
   process: string;
+  /** The number of this process's first report; null: it has made none. Who began earlier has the lesser one. */
+  joined: number | null;
   version: string;
   position: number;
   /** null: not known. */
@@ -38,6 +40,17 @@ export interface ClusterStatus {
   log: LogState | null;
   /** Nodes that answered, by name. */
   nodes: NodeStatus[];
+  /** Those that do not, and did, by name. */
+  silent: SilentNode[];
+}
+
+/** What a node reports, for the time when it is silent. */
+type NodeReport = Pick<NodeStatus, 'version' | 'position'>;
+
+export interface SilentNode extends NodeReport {
+  node: string;
+  /** When it reported last, in epoch seconds by JetStream's clock. Its position is that of then. */
+  sinceS: number;
 }
 
 const NO_LOG = 'there is no log: no node has made one yet';
@@ -58,7 +71,45 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
   const nodes = await nodesOf(log);
   if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
   const bytes = (state?.bytes ?? 0) + (await log.bundles.bytes());
-  return { log: state && { ...state, bytes }, nodes };
+  return { log: state && { ...state, bytes }, nodes, silent: await silentBeside(log, nodes) };
+}
+
+/** A node tells who asks when it is silent how it stood. @returns the report's number */
+export function report(
+  log: JetStreamLog,
+  node: string,
+  said: NodeReport,
+  copies: number,
+): Promise<number> {
+  return log.reports.put(node, packr.pack(said), copies);
+}
+
+async function silentBeside(
+  log: JetStreamLog,
+  nodes: readonly NodeStatus[],
+): Promise<SilentNode[]> {
+  const silent = (await log.reports.all()).filter(
+    (one) => !nodes.some(({ node }) => node === one.node),
+  );
+  return silent
+    .map(({ node, data, timeMs }) => {
+      const { version, position } = unpackr.unpack(data) as NodeReport;
+      return { node, version, position, sinceS: Math.floor(timeMs / 1000) };
+    })
+    .sort((a, b) => (a.node < b.node ? -1 : 1));
+}
+
+/** Lets a node that is silent be known no longer. @throws InputError if it answers, or is not known */
+export async function forgetNode(log: JetStreamLog, name: string): Promise<void> {
+  const { nodes, silent } = await clusterStatus(log);
+  if (nodes.some(({ node }) => node === name)) {
+    throw new InputError(`node ${name} answers: stop it first`);
+  }
+  if (!silent.some(({ node }) => node === name)) {
+    const known = silent.map(({ node }) => node).join(', ') || 'none';
+    throw new InputError(`there is no silent node ${name}; silent nodes: ${known}`);
+  }
+  await log.reports.forget(name);
 }
 
 /** The nodes that answer, by name. */
@@ -68,14 +119,17 @@ async function nodesOf(log: JetStreamLog): Promise<NodeStatus[]> {
   return nodes.sort((a, b) => (a.node < b.node ? -1 : 1));
 }
 
-/** Whether a process that began earlier follows the log under the same name. */
+/** Whether a process that began earlier, as JetStream has numbered them, follows the log under the same name. */
 export async function hasOlderTwin(
   log: JetStreamLog,
-  name: string,
-  process: string,
+  { node, process, joined }: Pick<NodeStatus, 'node' | 'process'> & { joined: number },
 ): Promise<boolean> {
   return (await nodesOf(log)).some(
-    (one) => one.node === name && one.process < process && one.stopped === null,
+    (one) =>
+      one.node === node &&
+      one.process !== process &&
+      one.stopped === null &&
+      (one.joined ?? Infinity) < joined,
   );
 }
 

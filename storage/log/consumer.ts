@@ -13,6 +13,7 @@ import {
   type JsMsg,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
+import { hasCode, NO_CONSUMER, NO_STREAM } from './jetstream-errors.js';
 
 /** Entries on their way to this node. */
 export const MAX_FETCHED = 100;
@@ -24,6 +25,9 @@ const INACTIVE_MS = 30_000;
 /** A consumer that is not made so soon may have been given to a dead server: another one is asked for. */
 const NEXT_ATTEMPT_MS = 500;
 const MAX_ATTEMPTS = 5;
+/** Rest before a consumer is deleted again that may not be gone. */
+const DELETE_AGAIN_MS = 5000;
+const MAX_DELETIONS = 60;
 
 export interface LogMessage {
   position: number;
@@ -107,7 +111,7 @@ export class LogConsumer {
     }
   }
 
-  /** Deletes it, which takes a while where its server is dead; ends in any case. */
+  /** Deletes it, which goes on behind this where its server is dead. */
   delete(): Promise<void> {
     return remove(this.manager, this.made);
   }
@@ -133,11 +137,33 @@ async function attempt(
   }
 }
 
+/**
+ * Deletes a consumer, once more in the background until JetStream says that it is gone: one of a dead server is
+ * deleted when JetStream has a leader again, and would else stay for ever.
+ */
 async function remove(
   manager: JetStreamManager,
-  { stream_name: stream, name }: Pick<ConsumerInfo, 'stream_name' | 'name'>,
+  consumer: Pick<ConsumerInfo, 'stream_name' | 'name'>,
 ): Promise<void> {
-  await manager.consumers.delete(stream, name).catch(ignore);
+  if (!(await isGone(manager, consumer))) void removeLater(manager, consumer);
+}
+
+async function removeLater(...[manager, consumer]: Parameters<typeof remove>): Promise<void> {
+  for (let i = 1; i < MAX_DELETIONS; i++) {
+    await sleep(DELETE_AGAIN_MS, undefined, { ref: false });
+    if (await isGone(manager, consumer)) return;
+  }
+}
+
+async function isGone(
+  manager: JetStreamManager,
+  { stream_name: stream, name }: Pick<ConsumerInfo, 'stream_name' | 'name'>,
+): Promise<boolean> {
+  try {
+    return await manager.consumers.delete(stream, name);
+  } catch (error) {
+    return hasCode(error, NO_CONSUMER) || hasCode(error, NO_STREAM);
+  }
 }
 
 const ignore = (): void => undefined;

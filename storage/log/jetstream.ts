@@ -16,7 +16,15 @@ import { nanos } from '@nats-io/transport-node';
 import { PendingError, StoreUnavailableError } from '../errors.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { LogConsumer, type LogMessage, type Reading } from './consumer.js';
+import {
+  isNoResponders,
+  NO_MESSAGE,
+  NO_STREAM,
+  nullWith,
+  WRONG_LAST_SEQUENCE,
+} from './jetstream-errors.js';
 import { LargeBundles } from './large-bundles.js';
+import { NodeReports } from './reports.js';
 
 const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
@@ -30,9 +38,6 @@ const DUPLICATE_WINDOW_MS = 10 * 60_000;
 const ATTEMPT_MS = 2500;
 /** After this time a publisher is told that there was no acknowledgement. */
 const PUBLISH_DEADLINE_MS = 10_000;
-const WRONG_LAST_SEQUENCE = 10071;
-const NO_MESSAGE = 10037;
-const NO_STREAM = 10059;
 
 export interface LogOptions extends NatsAccess {
   /** Of the connection, for operators of NATS. */
@@ -76,6 +81,7 @@ interface Opened {
 }
 
 export class JetStreamLog {
+  readonly reports = new NodeReports(() => this.open());
   private readonly link: NatsLink;
   private opened: Opened | null = null;
   /** Bundles that are too large for an entry. */
@@ -113,10 +119,8 @@ export class JetStreamLog {
    */
   async state(makes = false): Promise<LogState | null> {
     const { manager } = await this.open();
-    const found = await manager.streams.info(STREAM).catch(async (error: unknown) => {
-      if (!hasCode(error, NO_STREAM)) throw error;
-      return makes ? this.make(manager) : null;
-    });
+    const known = await manager.streams.info(STREAM).catch(nullWith(NO_STREAM));
+    const found = known === null && makes ? await this.make(manager) : known;
     if (found?.cluster && !found.cluster.leader) {
       throw new LogAwayError('the log has no leader: too few servers of JetStream agree');
     }
@@ -213,13 +217,9 @@ export class JetStreamLog {
   /** The id of the entry at a position; null: the log does not have it. */
   async idAt(position: number): Promise<string | null> {
     const { manager } = await this.open();
-    try {
-      const message = await manager.streams.getMessage(STREAM, { seq: position });
-      return message?.header.get('Nats-Msg-Id') ?? null;
-    } catch (error) {
-      if (hasCode(error, NO_MESSAGE)) return null;
-      throw error;
-    }
+    const at = { seq: position };
+    const message = await manager.streams.getMessage(STREAM, at).catch(nullWith(NO_MESSAGE));
+    return message?.header.get('Nats-Msg-Id') ?? null;
   }
 
   /** Puts a large bundle beside the log. @throws LogAwayError */
@@ -245,10 +245,7 @@ export class JetStreamLog {
   async lastLarge(): Promise<number> {
     const { manager } = await this.open();
     const of = { last_by_subj: `${SUBJECTS}${LARGE_SUBJECT}` };
-    const found = await manager.streams.getMessage(STREAM, of).catch((error: unknown) => {
-      if (hasCode(error, NO_MESSAGE)) return null;
-      throw error;
-    });
+    const found = await manager.streams.getMessage(STREAM, of).catch(nullWith(NO_MESSAGE));
     return found?.seq ?? 0;
   }
 
@@ -356,13 +353,4 @@ function faultOf(config: StreamInfo['config']): string | null {
     : `the stream ${STREAM} has other settings than a node gives it: delete it if it is empty, and a node makes it anew`;
 }
 
-function isNoResponders(error: unknown): boolean {
-  const names = ['NoRespondersError', 'JetStreamNotEnabled'];
-  const cause: unknown = (error as Error).cause;
-  return [error, cause].some((one) => one instanceof Error && names.includes(one.name));
-}
-
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-const hasCode = (error: unknown, code: number): boolean =>
-  error instanceof JetStreamApiError && error.code === code;

@@ -1,20 +1,18 @@
 /** Bundles that are too large for an entry: they lie in a bucket beside the log, under the names that entries give. */
 import {
-  JetStreamApiError,
   type JetStreamClient,
   type JetStreamManager,
   StorageType,
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { Objm, type ObjectStore } from '@nats-io/obj';
+import { NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
 
 const BUCKET = 'FATHOM_BUNDLES';
 /** JetStream keeps a bucket as a stream: a message says what a bundle is called, others have its content. */
 const STREAM = `OBJ_${BUCKET}`;
 const NAMES = `$O.${BUCKET}.M.`;
 const CONTENTS = `$O.${BUCKET}.C.`;
-const NO_MESSAGE = 10037;
-const NO_STREAM = 10059;
 
 /** What the bucket holds of one bundle. */
 export interface Content {
@@ -95,20 +93,15 @@ export class LargeBundles {
 
   private async messageOf(subject: string) {
     const { manager } = await this.open();
-    return manager.streams.getMessage(STREAM, { last_by_subj: subject }).catch((error: unknown) => {
-      if (hasCode(error, NO_MESSAGE) || hasCode(error, NO_STREAM)) return null;
-      throw error;
-    });
+    const of = { last_by_subj: subject };
+    return manager.streams.getMessage(STREAM, of).catch(nullWith(NO_MESSAGE, NO_STREAM));
   }
 
   /** null: there is no bucket yet. */
   private async info(subjects?: string): Promise<StreamInfo | null> {
     const { manager } = await this.open();
     const options = subjects === undefined ? {} : { subjects_filter: subjects };
-    return manager.streams.info(STREAM, options).catch((error: unknown) => {
-      if (hasCode(error, NO_STREAM)) return null;
-      throw error;
-    });
+    return manager.streams.info(STREAM, options).catch(nullWith(NO_STREAM));
   }
 
   /** The bucket, which is made with as many copies as the log has. */
@@ -125,6 +118,3 @@ function subjectOf(name: string): string {
   const code = Buffer.from(name).toString('base64');
   return NAMES + code.replaceAll('+', '-').replaceAll('/', '_');
 }
-
-const hasCode = (error: unknown, code: number): boolean =>
-  error instanceof JetStreamApiError && error.code === code;

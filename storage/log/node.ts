@@ -6,12 +6,13 @@ import type { QueuedToken, StoreOperations, TokenName } from '../contract.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
-import { wallMs, wallS } from '../wall-clock.js';
+import { wallS } from '../wall-clock.js';
 import { Applier, StoppedError } from './applier.js';
 import {
   clockDoubt,
   clusterQueue,
   hasOlderTwin,
+  report,
   packQueue,
   packStatus,
   QUEUE_TOPIC,
@@ -37,8 +38,8 @@ const COMMAND_WAIT_MS = 30_000;
 export const AWAY_AFTER_MS = 10_000;
 /** A server that has just started may know less of the log than it will: so long a node waits. */
 const SHORT_FOR_MS = 10_000;
-/** Every so many polls it asks whether another node has its name. */
-const TWIN_EVERY_TURNS = 30;
+/** Every so many polls it reports how it stands, and asks whether another node has its name. */
+const REPORT_EVERY_TURNS = 30;
 
 export interface NodeOptions {
   store: Store;
@@ -74,9 +75,12 @@ export class LogNode {
   private readonly lag = new Lag(() => this.position);
   /** What went wrong last. */
   private failure = '';
+  /** Of each entry of the log, as of the last poll. */
+  private copies = 1;
   private shortSinceMs: number | null = null;
   private why: string | null = null;
-  private readonly process = `${wallMs()}-${crypto.randomUUID()}`;
+  private readonly process = crypto.randomUUID();
+  private joined: number | null = null;
   private hasTwin = false;
   private readonly publisher: Publisher;
   private readonly applier: Applier;
@@ -100,7 +104,7 @@ export class LogNode {
     const answer = (): Uint8Array => {
       const lagS = Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null;
       return packStatus({
-        ...{ node: name, process: this.process, version },
+        ...{ node: name, process: this.process, joined: this.joined, version },
         ...{ position: this.position, lagS, stopped: this.why },
         otherSettings: options.settings?.others ?? [],
         clockS: this.nowS(),
@@ -190,7 +194,9 @@ export class LogNode {
   async close(): Promise<void> {
     this.ending.abort();
     await this.working;
-    await this.options.log.close();
+    const { log } = this.options;
+    if (log.reason === '' && !this.hasTwin) await this.report().catch(() => undefined);
+    await log.close();
     this.publisher.fail('the node was stopped before it applied it');
   }
 
@@ -289,7 +295,7 @@ export class LogNode {
     try {
       for (let turn = 0; !signal.aborted; turn++) {
         // Not awaited: it takes as long as nodes may take to answer.
-        if (turn % TWIN_EVERY_TURNS === 0) void this.checkName();
+        if (turn % REPORT_EVERY_TURNS === 0) void this.checkName().catch(() => undefined);
         await sleep(POLL_MS, undefined, { signal, ref: false });
         if (this.hasTwin) return;
         const state = await this.poll();
@@ -310,10 +316,18 @@ export class LogNode {
     }
   }
 
+  /** Says how it stands to those who ask when it is silent. */
+  private async report(): Promise<number> {
+    const { log, name, version } = this.options;
+    const number = await report(log, name, { version, position: this.position }, this.copies);
+    this.joined ??= number;
+    return this.joined;
+  }
+
   private async checkName(): Promise<void> {
-    const { log, name } = this.options;
-    const found = await hasOlderTwin(log, name, this.process).catch(() => false);
-    this.hasTwin ||= found;
+    const joined = await this.report();
+    const { log, name: node } = this.options;
+    this.hasTwin ||= await hasOlderTwin(log, { node, process: this.process, joined });
   }
 
   private async shareSettings(): Promise<void> {
@@ -326,6 +340,7 @@ export class LogNode {
     const { log, store } = this.options;
     const state = await log.state(store.mark === null);
     this.lag.polled(state?.last ?? 0);
+    this.copies = state?.replicas ?? 1;
     return state;
   }
 

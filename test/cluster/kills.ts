@@ -39,7 +39,7 @@ export class ServerKills {
   async run(kills: number, onKill: (kill: Kill) => void): Promise<Kill[]> {
     const connection = await connect({ servers: this.servers.urls, maxReconnectAttempts: -1 });
     try {
-      const manager = await jetstreamManager(connection, { timeout: 2500 });
+      const manager = await jetstreamManager(connection, { timeout: 10_000 });
       const made: Kill[] = [];
       for (let i = 0; i < kills; i++) {
         const kill = await this.kill(manager, i % 2 === 1);

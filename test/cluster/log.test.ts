@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { backupStore } from '../../storage/backup.js';
 import { BUNDLE_VERSION, BundleWriter, type Frame } from '../../storage/bundle.js';
 import { bareTokenRow } from '../../storage/contract.js';
@@ -188,7 +188,10 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   it('do not share a name: the one that began later stops', async () => {
     const [a, b] = await pair();
     await b.reached(a.node.position);
-    const late = await open('a');
+    await a.until(() => a.node['joined'] !== null);
+    // Its clock says that it began before the other.
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
+    const late = await open('a').finally(() => clock.mockRestore());
     await late.until(() => late.stopped !== null);
     expect(late.stopped).toMatch(/another node is called a: start this one with a name/);
     await expect(late.node.checkFollowing()).rejects.toThrow(/another node is called a/);

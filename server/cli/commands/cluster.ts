@@ -1,4 +1,5 @@
-/** `fathom cluster status`, `trim`, `leave` */
+/** `fathom cluster status`, `trim`, `forget`, `leave` */
+import { isoOf } from '../../../compute/time.js';
 import type { JetStreamLog } from '../../../storage/log/jetstream.js';
 import { defineCommand } from '../command.js';
 import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
@@ -8,7 +9,7 @@ import { accessOf, checkAccess, CLUSTER_FLAGS } from '../cluster-settings.js';
 
 export const status = defineCommand({
   about:
-    'Lists the nodes of a cluster that answer, how far each has come in the log and by how much it lags, and what the log holds.',
+    'Lists the nodes of a cluster, how far each has come in the log and by how much it lags, those that do not answer any more, and what the log holds.',
   words: {},
   flags: { ...CLUSTER_FLAGS, json: JSON_OUTPUT },
   examples: [
@@ -17,7 +18,7 @@ export const status = defineCommand({
   ],
   run: async ({ json, ...access }) => {
     const { clusterStatus } = await import('../../../storage/log/cluster.js');
-    const { log, nodes } = await withLog(access, clusterStatus);
+    const { log, nodes, silent } = await withLog(access, clusterStatus);
     if (json) {
       const { first, last, bytes, replicas } = log ?? {};
       printJson({
@@ -26,6 +27,10 @@ export const status = defineCommand({
           ...{ node, version, position, stopped },
           lag_s: lagS,
           other_settings: otherSettings,
+        })),
+        silent: silent.map(({ node, version, position, sinceS }) => ({
+          ...{ node, version, position },
+          silent_since: sinceS,
         })),
       });
       return;
@@ -43,6 +48,10 @@ export const status = defineCommand({
       printLine(`${node}  position ${position}  lag ${lag}  version ${version}${others}${why}`);
     }
     if (nodes.length === 0) printLine('no node answers');
+    for (const { node, version, position, sinceS } of silent) {
+      const then = `position ${position} then  version ${version}`;
+      printLine(`${node}  silent since ${isoOf(sinceS)}  ${then}`);
+    }
   },
 });
 
@@ -71,6 +80,23 @@ export const trim = defineCommand({
     if (json) printJson({ to, freed });
     else
       printLine(`freed ${counted(freed, 'position')}; the log begins behind position ${count(to)}`);
+  },
+});
+
+export const forget = defineCommand({
+  about:
+    'Lets a node that does not answer any more be listed no longer. JetStream forgets one by itself that has been silent for 30 days.',
+  words: { node: {} },
+  flags: { ...CLUSTER_FLAGS, json: JSON_OUTPUT },
+  examples: [
+    'fathom cluster forget c --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222',
+    'fathom cluster forget c --cluster nats://127.0.0.1:4222 --json',
+  ],
+  run: async ({ json, ...access }, { node }) => {
+    const { forgetNode } = await import('../../../storage/log/cluster.js');
+    await withLog(access, (log) => forgetNode(log, node));
+    if (json) printJson({ node });
+    else printLine(`node ${node} is forgotten`);
   },
 });
 

@@ -1,0 +1,25 @@
+/** What JetStream answers where it refuses something. */
+import { JetStreamApiError } from '@nats-io/jetstream';
+
+export const WRONG_LAST_SEQUENCE = 10071;
+export const NO_CONSUMER = 10014;
+export const NO_MESSAGE = 10037;
+export const NO_STREAM = 10059;
+
+export const hasCode = (error: unknown, code: number): boolean =>
+  error instanceof JetStreamApiError && error.code === code;
+
+/** For a catch: null where JetStream's answer has one of the codes; any other error is thrown on. */
+export const nullWith =
+  (...codes: readonly number[]) =>
+  (error: unknown): null => {
+    if (codes.some((code) => hasCode(error, code))) return null;
+    throw error;
+  };
+
+/** Whether nobody listens who could answer. */
+export function isNoResponders(error: unknown): boolean {
+  const names = ['NoRespondersError', 'JetStreamNotEnabled'];
+  const cause: unknown = (error as Error).cause;
+  return [error, cause].some((one) => one instanceof Error && names.includes(one.name));
+}

@@ -1,0 +1,52 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hasNats } from '../../bench/cluster/nats.js';
+import { clusterStatus } from '../../storage/log/cluster.js';
+import { fathom } from '../support/cli.js';
+import { commitRows, snapshot } from '../support/stores.js';
+import { LogNodes, T0 } from './log-nodes.js';
+
+if (!hasNats) console.warn('nats-server is not installed: tests of silent nodes are skipped');
+
+describe.skipIf(!hasNats)('A node that is silent', () => {
+  const ours = new LogNodes();
+  beforeAll(() => ours.start());
+  afterEach(() => ours.clear());
+  afterAll(() => ours.end());
+
+  it('is listed with where it stood and since when, until it is back or forgotten', async () => {
+    const [a, b] = await ours.pair();
+    const [, directory] = ours.directories;
+    expect((await clusterStatus(a.log)).silent).toEqual([]);
+    await commitRows(a.commands, [snapshot(T0)]);
+    await b.reached(2);
+    const fromS = Math.floor(Date.now() / 1000);
+    await ours.close(b);
+    const toS = Math.ceil(Date.now() / 1000);
+    await commitRows(a.commands, [snapshot(T0 + 60)]);
+    const cluster = ['--cluster', ours.servers.urls.join()];
+    const told = await fathom(['cluster', 'status', ...cluster, '--json']);
+    const { nodes, silent } = JSON.parse(told.stdout);
+    expect(nodes.map(({ node }: { node: string }) => node)).toEqual(['a']);
+    expect(silent).toEqual([
+      { node: 'b', version: '1', position: 2, silent_since: expect.any(Number) },
+    ]);
+    expect(silent[0].silent_since).toBeGreaterThanOrEqual(fromS);
+    expect(silent[0].silent_since).toBeLessThanOrEqual(toS);
+    expect((await fathom(['cluster', 'status', ...cluster])).stdout).toMatch(
+      /^b {2}silent since \d{4}-.*Z {2}position 2 then {2}version 1$/m,
+    );
+
+    const again = await ours.open('b', directory);
+    await again.reached(3);
+    expect((await clusterStatus(a.log)).silent).toEqual([]);
+    const forget = (name: string) => fathom(['cluster', 'forget', name, ...cluster]);
+    expect(await forget('b')).toMatchObject({
+      status: 1,
+      stderr: 'node b answers: stop it first\n',
+    });
+    await ours.close(again);
+    expect((await forget('c')).stderr).toBe('there is no silent node c; silent nodes: b\n');
+    expect(await forget('b')).toMatchObject({ status: 0, stdout: 'node b is forgotten\n' });
+    expect((await clusterStatus(a.log)).silent).toEqual([]);
+  });
+});
