@@ -84,8 +84,8 @@ describe('the LP tools', () => {
     };
     for (const [path, parameter] of [
       ['/dlmm-pools?period=3h', 'period'],
-      ['/dlmm-pools?period=1H', 'period'],
-      ['/dlmm-pools?sort=rangeYield', 'sort'],
+      ['/dlmm-pools?period=1hour', 'period'],
+      ['/dlmm-pools?sort=range', 'sort'],
       ['/dlmm-pools?minTvl=-1', 'minTvl'],
       ['/dlmm-pools?minTvl=10000001', 'minTvl'],
       ['/dlmm-pools?minTvl=abc', 'minTvl'],

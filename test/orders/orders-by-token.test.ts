@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DamageError } from '../../compute/damage.js';
 import { LimitOrdersByToken } from '../../server/orders/orders-by-token.js';
 import { logInto } from '../support/log.js';
 import { MemoryOrders } from '../support/memory-sources.js';
@@ -73,7 +74,9 @@ describe('orders in memory', () => {
   });
 
   it('that are damaged do not keep the server from starting; pages are told', async () => {
-    const damage = new Error('IO Error: Corrupt database file: computed checksum 1 does not match');
+    const damage = new DamageError(
+      'IO Error: Corrupt database file: computed checksum 1 does not match',
+    );
     vi.spyOn(source, 'allLimitOrders').mockImplementation(() => {
       throw damage;
     });

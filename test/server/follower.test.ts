@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DamageError } from '../../compute/damage.js';
 import { Follower, LiveValue, type FollowerOptions } from '../../server/follower.js';
 import { logInto } from '../support/log.js';
 
@@ -234,7 +235,9 @@ describe('a live value', () => {
   });
 
   it('is settled where damaged data keep it from being built, and is not tried again in vain', async () => {
-    const damage = new Error('IO Error: Corrupt database file: computed checksum 1 does not match');
+    const damage = new DamageError(
+      'IO Error: Corrupt database file: computed checksum 1 does not match',
+    );
     let builds = 0;
     const live = new LiveValue<object>({
       failure: 'a value could not be built',

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isDamage } from '../../compute/damage.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { Database } from '../../storage/duckdb/database.js';
-import { InputError } from '../../storage/errors.js';
+import { RefusalError } from '../../storage/errors.js';
 import { parquetRows } from '../../storage/ingest/parquet.js';
 import {
   commitDelete,
@@ -50,12 +50,12 @@ describe('What somebody wrote', () => {
     for (const text of TEXTS) {
       const deleted = commitDelete(store, { address: MINT, markets: [text] });
       await expect(deleted).rejects.toSatisfy(
-        (error) => (error as object).constructor === InputError && String(error).includes(text),
+        (error) => (error as object).constructor === RefusalError && String(error).includes(text),
       );
       const other = snapshot(2, [{ ...orca(), exchange_type: 'CEX' }]);
       for (const file of [`${text}.csv`, text]) {
         await expect(commitRows(store, [other], { file })).rejects.toSatisfy(
-          (error) => error instanceof InputError && error.message.startsWith(file),
+          (error) => error instanceof RefusalError && error.message.startsWith(file),
         );
       }
       // It serves on at once.
