@@ -38,10 +38,17 @@ export class WriteBehind<R> {
   async flush(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
-    const writing = this.writing.then(() => this.write());
-    // One write at a time, whether or not the last one failed.
-    this.writing = writing.catch(() => undefined);
-    await writing;
+    await this.between(() => this.write());
+  }
+
+  /** Does something between two writes, whether or not the last one failed. */
+  between<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.writing.then(work);
+    this.writing = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    return done;
   }
 
   /** Writes what is left; a failure goes to `onError`. */

@@ -1,4 +1,5 @@
 /** The routes for operators, which need no key: /healthz, /readyz and /metrics (docs/operating.md). */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Route } from '../http/router.js';
 import { Trouble } from '../../storage/trouble.js';
 import type { Log, LogFields } from '../log.js';
@@ -8,6 +9,9 @@ import type { Metrics } from './metrics.js';
 const CHECK_DEADLINE_MS = 2000;
 /** Checks are run this often at most, however often somebody asks. */
 const CHECK_INTERVAL_MS = 1000;
+
+/** The metrics are read this often at most: whoever asks earlier waits, together with all others. */
+export const SCRAPE_INTERVAL_MS = 100;
 
 /** What has to hold for the server to be ready; each rejects, or says false, where it does not. */
 export type Checks = Readonly<Record<string, () => boolean | Promise<void>>>;
@@ -20,6 +24,7 @@ export function operationsRoutes(
   position?: () => number,
 ): Route[] {
   const readiness = new Readiness(checks, log);
+  const scrapes = new Scrapes(metrics);
   metrics.follow({
     isReady: async () => ((await readiness.reasons()).length === 0 ? 1 : 0),
   });
@@ -44,7 +49,7 @@ export function operationsRoutes(
       method: 'GET',
       path: '/metrics',
       async handle({ exchange }) {
-        const text = Buffer.from(await metrics.text());
+        const text = await scrapes.text();
         exchange.reply(200, [['Content-Type', metrics.contentType], ...NOT_STORED], text);
       },
     },
@@ -52,6 +57,34 @@ export function operationsRoutes(
 }
 
 const NOT_STORED = [['Cache-Control', 'no-store']] as const;
+
+/** Reads the metrics for all who ask at a time: anybody can ask, and a reading takes the event loop milliseconds. */
+class Scrapes {
+  /** The next reading; null: nobody has asked for one. */
+  private next: Promise<Buffer> | null = null;
+  private latest: Promise<unknown> = Promise.resolve();
+  private beganMs = -Infinity;
+
+  constructor(private readonly metrics: Metrics) {}
+
+  /** The metrics as of no earlier than now. */
+  text(): Promise<Buffer> {
+    this.next ??= this.read();
+    return this.next;
+  }
+
+  private async read(): Promise<Buffer> {
+    await this.latest;
+    const waitMs = this.beganMs + SCRAPE_INTERVAL_MS - performance.now();
+    if (waitMs > 0) await sleep(waitMs);
+    this.beganMs = performance.now();
+    // Who asks from here on asks for later values.
+    this.next = null;
+    const reading = this.metrics.text();
+    this.latest = reading.catch(() => undefined);
+    return Buffer.from(await reading);
+  }
+}
 
 class Readiness {
   private latest: { atMs: number; reasons: Promise<string[]> } | null = null;

@@ -27,7 +27,7 @@ import {
   isSameSnapshot,
   type LoadedToken,
 } from './newest-depth.js';
-import { dataTime, type LiveToken, TokenTable } from './token-table.js';
+import { type LiveToken, TokenTable } from './token-table.js';
 
 /** Tokens loaded together, with one read and one task of the pool. */
 const TOKENS_AT_ONCE = 16;
@@ -195,9 +195,7 @@ export class LiveTokens {
 
   /** `t` of the newest snapshot of all tokens; null without one. */
   newestT(): number | null {
-    let newestT = 0;
-    for (const token of this.table.all()) newestT = Math.max(newestT, dataTime(token) ?? 0);
-    return newestT === 0 ? null : newestT;
+    return this.table.newestT;
   }
 
   /** Logs when the last token has become stale, as where no collector works, and when that is over. */

@@ -154,6 +154,8 @@ export class TokenTable {
   private revisions = 0;
   private withSnapshot = 0;
   private stale = 0;
+  /** No snapshot is newer than `t`, and so many tokens' newest ones are as new. */
+  private readonly newest = { t: 0, tokens: 0 };
 
   /** @param staleAfterS greatest age of a snapshot that is not stale */
   constructor(private readonly staleAfterS: number) {}
@@ -194,6 +196,26 @@ export class TokenTable {
     return this.stale;
   }
 
+  /** `t` of the newest snapshot of all tokens; null without one. */
+  get newestT(): number | null {
+    if (this.withSnapshot === 0) return null;
+    // Only after the newest snapshots have been deleted.
+    if (this.newest.tokens === 0) {
+      this.newest.t = 0;
+      for (const token of this.all()) this.noteTime(null, dataTime(token));
+    }
+    return this.newest.t;
+  }
+
+  private noteTime(before: number | null, after: number | null): void {
+    const { newest } = this;
+    if (before === after) return;
+    if (before === newest.t) newest.tokens--;
+    if (after === null || after < newest.t) return;
+    if (after > newest.t) Object.assign(newest, { t: after, tokens: 0 });
+    newest.tokens++;
+  }
+
   all(): Iterable<LiveToken> {
     return this.byId.values();
   }
@@ -229,6 +251,7 @@ export class TokenTable {
     const isStale = newest !== null && this.isStale(newest.ref.t, nowS);
     this.withSnapshot += Number(newest !== null) - Number((before?.newest ?? null) !== null);
     this.stale += Number(isStale) - Number(before?.isStale ?? false);
+    this.noteTime(before?.newest?.ref.t ?? null, newest?.ref.t ?? null);
     const entry: Row = before ?? {
       details,
       newest,

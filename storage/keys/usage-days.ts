@@ -23,8 +23,8 @@ export class UsageDays implements DayUsageSource {
     private readonly database: Database,
     /** Told which key has calls to be written. */
     private readonly onCounted: (keyId: string) => void,
-    /** Writes all calls so far. */
-    private readonly flush: () => Promise<void>,
+    /** Reads while nothing is being written. */
+    private readonly betweenWrites: <T>(read: () => Promise<T>) => Promise<T>,
   ) {}
 
   counter(keyId: string, day: number, endpoint: string): CallCounter {
@@ -40,17 +40,31 @@ export class UsageDays implements DayUsageSource {
     return { add };
   }
 
-  async ofMonth(keyId: string, month: number): Promise<DayUsage[]> {
-    await this.flush();
-    const rows = await this.database.rows(
-      `SELECT day, endpoint, sum(calls)::BIGINT FROM
-         (SELECT * FROM usage_days UNION ALL SELECT * EXCLUDE (node) FROM other_usage_days)
-       WHERE key_id = ? AND day BETWEEN ${month * 100 + 1} AND ${month * 100 + 31}
-       GROUP BY day, endpoint ORDER BY day, endpoint`,
-      [keyId],
-    );
-    return (rows as [number, string, number][]).map(([day, endpoint, calls]) => {
-      return { day, endpoint, calls };
+  /** What is written, and what is not yet: a full disk keeps nobody from asking. */
+  ofMonth(keyId: string, month: number): Promise<DayUsage[]> {
+    const [first, last] = [month * 100 + 1, month * 100 + 31];
+    return this.betweenWrites(async () => {
+      const rows = await this.database.rows(
+        `SELECT day, endpoint, sum(calls)::BIGINT FROM
+           (SELECT * FROM usage_days UNION ALL SELECT * EXCLUDE (node) FROM other_usage_days)
+         WHERE key_id = ? AND day BETWEEN ${first} AND ${last}
+         GROUP BY day, endpoint`,
+        [keyId],
+      );
+      const found = new Map<string, DayUsage>();
+      const add = ({ day, endpoint, calls }: DayUsage): void => {
+        const name = `${day} ${endpoint}`;
+        found.set(name, { day, endpoint, calls: calls + (found.get(name)?.calls ?? 0) });
+      };
+      for (const [day, endpoint, calls] of rows as [number, string, number][]) {
+        add({ day, endpoint, calls });
+      }
+      for (const row of this.unwritten.get(keyId)?.values() ?? []) {
+        if (row.day >= first && row.day <= last) add(row);
+      }
+      return [...found.values()].sort(
+        (a, b) => a.day - b.day || (a.endpoint < b.endpoint ? -1 : 1),
+      );
     });
   }
 

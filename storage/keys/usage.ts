@@ -77,7 +77,7 @@ export class UsageBook implements UsageSource {
       onWritten: () => this.forgetOldMonths(),
       onError,
     });
-    this.days = new UsageDays(database, this.onCounted, () => this.rows.flush());
+    this.days = new UsageDays(database, this.onCounted, (read) => this.rows.between(read));
   }
 
   private readonly onCounted = (keyId: string): void => {

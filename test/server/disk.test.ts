@@ -11,7 +11,7 @@ import {
   type Service,
   temporaryDirectory,
 } from '../support/cli.js';
-import { noiseRows, snapshot, type SnapshotRow } from '../support/stores.js';
+import { MINT, noiseRows, snapshot, type SnapshotRow } from '../support/stores.js';
 import { becomes } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
@@ -78,5 +78,31 @@ describe.runIf(hasPrlimit)('A server whose disk is full', () => {
     expect(free).toBeGreaterThan(0);
     expect(all).toBeGreaterThan(free);
     expect(await metric(server, 'fathom_store_log_bytes')).toBeGreaterThan(1_048_576);
+  });
+
+  it('tells what a key has used, though it cannot write it', async () => {
+    const data = path.join(directory, 'used');
+    const key = await newKey(data);
+    const server = await serve(data, ['--port', '0', '--threads', '1'], { fileKiB: 1024 ** 2 });
+    const usage = async () => {
+      const reply = await server.get('/usage', key);
+      const { used, days, endpoints } = (await reply.json()) as Record<string, unknown>;
+      return [reply.status, used, (days as { requests: number }[])?.[0]?.requests, endpoints];
+    };
+    const answer = (requests: number) => [
+      200,
+      requests,
+      requests,
+      [{ endpoint: 'GET /score/:address', requests }],
+    ];
+    expect((await server.get(`/score/${MINT}`, key)).status).toBe(200);
+    expect(await usage()).toEqual(answer(1));
+    spawnSync('prlimit', ['--pid', String(server.pid), '--fsize=0:unlimited']);
+    expect((await server.get(`/score/${MINT}`, key)).status).toBe(200);
+    expect(await usage()).toEqual(answer(2));
+    await becomes(() => said(server, 'commits are refused: the disk is full'), 1);
+    expect(await usage()).toEqual(answer(2));
+    spawnSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited']);
+    expect(await usage()).toEqual(answer(2));
   });
 });

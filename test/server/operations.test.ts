@@ -4,8 +4,13 @@ import path from 'node:path';
 import { Histogram, Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Exchange } from '../../server/http/exchange.js';
+import { loadEngine } from '../../server/http/load-engine.js';
+import { createRouter } from '../../server/http/router.js';
+import { startHttpServer } from '../../server/http/server.js';
 import { Metrics } from '../../server/operations/metrics.js';
+import { operationsRoutes, SCRAPE_INTERVAL_MS } from '../../server/operations/operations.js';
 import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
+import { NO_LOG } from '../support/log.js';
 import { MINT, orca, snapshot } from '../support/stores.js';
 import { becomes } from '../support/waiting.js';
 
@@ -105,6 +110,36 @@ describe('metrics', () => {
     const text = await metrics.text();
     expect(text).toContain(`route="/a",method="GET",status="200"} ${times.length}`);
     expect(text).toContain((await registry.metrics()).trim());
+  });
+
+  it('are read for all who ask at a time, a few times a second, and are never older than the question', async () => {
+    const metrics = new Metrics();
+    let readings = 0;
+    let age = 0;
+    metrics.follow({
+      staleTokens: () => ++readings,
+      newestSnapshotAgeS: () => age,
+    });
+    const http = await startHttpServer({
+      engine: await loadEngine('uws', NO_LOG),
+      ...{ host: '127.0.0.1', port: 0, log: NO_LOG },
+      handle: createRouter(operationsRoutes({}, metrics, NO_LOG), NO_LOG),
+    });
+    try {
+      const ageRead = async () => {
+        const text = await (await at(`http://127.0.0.1:${http.port}`, '/metrics')).text();
+        return Number(/^fathom_newest_snapshot_age_seconds (\d+)$/m.exec(text)?.[1]);
+      };
+      const beganMs = performance.now();
+      for (age = 1; age <= 5; age++) {
+        const asked = Array.from({ length: 64 }, ageRead);
+        expect(await Promise.all(asked)).toEqual(Array(64).fill(age));
+      }
+      const intervals = (performance.now() - beganMs) / SCRAPE_INTERVAL_MS;
+      expect(readings).toBeLessThanOrEqual(intervals + 1);
+    } finally {
+      await http.close();
+    }
   });
 
   it('count requests by route, pages by source, and what is ingested', async () => {

@@ -109,6 +109,38 @@ describe('tokens in memory', () => {
     expect((await tokens.depth(token)).newest).toBe(null);
   });
 
+  it('knows how new the newest snapshot of all is without looking at all', async () => {
+    service = await MarketService.start();
+    const { store, tokens } = service;
+    const all = vi.spyOn(tokens.table, 'all');
+    const newestAfter = async (commit: Promise<unknown>): Promise<number | null> => {
+      await commit;
+      await service?.settled();
+      all.mockClear();
+      return tokens.newestT();
+    };
+    const at = (n: number, ageS: number) =>
+      commitRows(store, [snapshot(NOW_S - ageS, [orca()], { address: mintOf(n) })]);
+    expect(tokens.newestT()).toBe(null);
+    for (const [n, ageS, newestAgeS] of [
+      [0, 50, 50],
+      [1, 90, 50],
+      [1, 40, 40],
+      [2, 40, 40],
+      [0, 45, 40],
+      [1, 30, 30],
+    ]) {
+      expect(await newestAfter(at(n, ageS))).toBe(NOW_S - newestAgeS);
+      expect(all).not.toHaveBeenCalled();
+    }
+    // Where the newest is gone, the next one has to be looked for.
+    expect(await newestAfter(commitDelete(store, { address: mintOf(1) }))).toBe(NOW_S - 40);
+    expect(await newestAfter(commitDelete(store, { address: mintOf(2) }))).toBe(NOW_S - 45);
+    expect(await newestAfter(at(0, 20))).toBe(NOW_S - 20);
+    expect(all).not.toHaveBeenCalled();
+    expect(await newestAfter(commitDelete(store, { address: mintOf(0) }))).toBe(null);
+  });
+
   describe('a token that a request asks for and that is not in memory yet', () => {
     const rows = Array.from({ length: 60 }, (_, n) =>
       snapshot(NOW_S - 1, [orca()], { address: mintOf(n) }),
