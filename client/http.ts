@@ -129,6 +129,7 @@ export class Http {
     const fail = (): void => silence.abort(new Error(`no byte in ${SILENCE_LIMIT_MS / 1000} s`));
     let timer = setTimeout(fail, SILENCE_LIMIT_MS);
     const ask = this.options.fetch ?? fetch;
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
     try {
       const reply = await ask(`${this.base}${API_PATH}${path}`, {
         method,
@@ -146,7 +147,7 @@ export class Http {
       });
       const chunks: Uint8Array[] = [];
       let length = 0;
-      const reader = (reply.body as ReadableStream<Uint8Array> | null)?.getReader();
+      reader = (reply.body as ReadableStream<Uint8Array> | null)?.getReader();
       for (;;) {
         const { value } = (await reader?.read()) ?? {};
         if (value === undefined) break;
@@ -160,6 +161,8 @@ export class Http {
       return { status: reply.status, headers: reply.headers, bytes: joined(chunks, length) };
     } finally {
       clearTimeout(timer);
+      // Of a reply that is not read to its end, nothing else closes the connection.
+      reader?.cancel().catch(() => undefined);
     }
   }
 }

@@ -266,8 +266,7 @@ export async function sweepStaging(directory: string, nowMs: number): Promise<vo
     const file = path.join(staging, name);
     const handle = await open(file, 'r').catch(() => null);
     if (handle === null) continue;
-    const { mtimeMs } = await handle.stat();
-    await handle.close();
+    const { mtimeMs } = await handle.stat().finally(() => handle.close());
     if (nowMs - mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
   }
 }

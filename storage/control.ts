@@ -236,7 +236,10 @@ export async function listenForCommands(
     });
   });
   server.maxConnections = MAX_CONNECTIONS;
-  await listen(server, bound.path);
+  await listen(server, bound.path).catch(async (error: unknown) => {
+    await bound.handle?.close();
+    throw error;
+  });
   server.on('error', onError);
   return {
     async close() {

@@ -193,9 +193,8 @@ function parse(given: readonly string[], flags: Flags) {
       const hint = didYouMean(named.replace(/^-+/, ''), Object.keys(flags), '--');
       throw new UsageError(`unknown flag ${named}${hint}`);
     }
-    throw new UsageError(
-      /does not take/.test(message) ? `${named} takes no value` : `${named} needs a value`,
-    );
+    const isSwitch = flags[named.replace(/^-+/, '')]?.kind === 'switch';
+    throw new UsageError(isSwitch ? `${named} takes no value` : `${named} needs a value`);
   }
 }
 

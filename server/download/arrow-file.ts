@@ -1,4 +1,5 @@
 /** Arrow: an IPC file with a row per cell, texts by dictionary. */
+import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
@@ -24,10 +25,10 @@ const { Float64, Int16, RecordBatchFileWriter, Schema, Uint32 } = arrow;
 export const arrowWriter: PageWriter = {
   page: partPage,
   async convert(totals, part, to) {
-    const writer = new RecordBatchFileWriter();
-    const written = pipeline(Readable.from(writer), createWriteStream(to));
     const columns = arrowColumns(totals);
     const schema = new Schema(columns.map(({ field }) => field));
+    const writer = new RecordBatchFileWriter();
+    const written = pipeline(Readable.from(writer), createWriteStream(to));
     try {
       for await (const rows of rowBatches(part)) {
         const cells = columns.map(({ data }) => data(rows));
@@ -49,13 +50,20 @@ type Rows = readonly string[][];
 
 async function* rowBatches(part: string): AsyncIterable<Rows> {
   let rows: string[][] = [];
-  for await (const line of createInterface({ input: createReadStream(part) })) {
-    rows.push(line.split(','));
-    if (rows.length < BATCH_ROWS) continue;
+  const input = createReadStream(part);
+  try {
+    // What reads its lines hears nothing of a file that cannot be opened.
+    await once(input, 'open');
+    for await (const line of createInterface({ input })) {
+      rows.push(line.split(','));
+      if (rows.length < BATCH_ROWS) continue;
+      yield rows;
+      rows = [];
+    }
     yield rows;
-    rows = [];
+  } finally {
+    input.destroy();
   }
-  yield rows;
 }
 
 interface ArrowColumn {

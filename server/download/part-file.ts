@@ -67,7 +67,12 @@ export class PartFile<S> {
     // The state comes first, since a part file without one counts as foreign.
     await writeState(paths, written);
     const file = await open(paths.part, written.bytes === 0 ? 'w' : 'r+');
-    await file.truncate(written.bytes);
+    try {
+      await file.truncate(written.bytes);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
     return new PartFile(paths, file, written, written.bytes);
   }
 

@@ -90,10 +90,10 @@ export class Publisher {
     }
     this.options.checkFollows();
     const sha256 = await digestOf(file);
-    await log.putBundle(
-      bundle,
-      Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>,
-    );
+    const content = createReadStream(file);
+    await log
+      .putBundle(bundle, Readable.toWeb(content) as ReadableStream<Uint8Array>)
+      .finally(() => content.destroy());
     const entry = { kind: 'large-bundle' as const, name: bundle, bytes: size, sha256 };
     try {
       return (await this.submit<CommitReport>(LARGE_SUBJECT, entry, bundle)) as CommitReport;
