@@ -4,7 +4,7 @@ import { Limiter } from '../../server/limits/limiter.js';
 import { type HolderRow, plainHolderFlow } from '../reference/holders.js';
 import type { Json } from '../support/conformance.js';
 import { MemoryHolders, MemoryUsage } from '../support/memory-sources.js';
-import { EVM_LEG, MINT, NOW_S, startTestService, type TestService } from '../support/service.js';
+import { MINT, NOW_S, startTestService, type TestService } from '../support/service.js';
 
 const UNKNOWN = 'C'.repeat(40);
 const FEW = 'D'.repeat(40);
@@ -122,36 +122,6 @@ describe('GET /whale-activity', () => {
     expect(service.queue.list()).toEqual([]);
   });
 
-  it.each([
-    ['', 'token_address'],
-    [`token_address=${MINT}&include=holders`, 'include'],
-    [`token_address=${MINT}&include=`, 'include'],
-    [`token_address=${MINT}&include=summary,,wallets`, 'include'],
-    [`token_address=${MINT}&wallet_limit=10`, 'wallet_limit'],
-    [`token_address=${MINT}&wallet_limit=100.0`, 'wallet_limit'],
-    [`token_address=${MINT}&wallet_activity=1`, 'wallet_activity'],
-    [`token_address=${MINT}&wallet_activity=true&wallet_activity=true`, 'wallet_activity'],
-  ])('refuses %s', async (query, parameter) => {
-    const { status, body } = await get(query);
-    expect([status, body.error_code, body.parameter]).toEqual([
-      400,
-      'invalid_parameter',
-      parameter,
-    ]);
-    expect(body.message).toContain(`${parameter}: expected`);
-  });
-
-  it.each([
-    ['token_address=nonsense', 'invalid_address'],
-    [`token_address=${EVM_LEG}`, 'chain_not_supported'],
-    [`token_address=${EVM_LEG}&chain=mainchain`, 'chain_not_supported'],
-    [`token_address=${MINT}&chain=evmchain`, 'chain_not_supported'],
-    [`token_address=${MINT}&chain=elsewhere`, 'invalid_chain'],
-  ])('refuses %s as %s', async (query, code) => {
-    const { status, body } = await get(query);
-    expect([status, body.error_code]).toEqual([400, code]);
-  });
-
   it('says the same in MessagePack, and compressed', async () => {
     const accept = { accept: 'application/msgpack', 'accept-encoding': 'br' };
     const target = `/whale-activity?token_address=${MINT}&wallet_activity=true`;
@@ -230,29 +200,6 @@ describe('POST /whale-activity', () => {
   it('answers a request for nothing with nothing', async () => {
     const { status, body } = await post({ token_addresses: [] });
     expect([status, body]).toEqual([200, { chain: 'mainchain', count: 0, tokens: [] }]);
-  });
-
-  it.each([
-    [{ token_addresses: [MINT], include: ['wallets'] }, 'include[0]: expected any of summary'],
-    [{ token_addresses: [MINT], include: 'summary' }, 'include: '],
-    [{ token_addresses: Array<string>(11).fill(MINT) }, 'token_addresses: '],
-    [{ token_addresses: [7] }, 'token_addresses[0]: '],
-    [{ addresses: [MINT] }, 'token_addresses: expected a value, was not sent'],
-    [[MINT], 'body: '],
-  ])('refuses %j', async (document, message) => {
-    const { status, body } = await post(document);
-    expect([status, body.error_code]).toEqual([400, 'invalid_body']);
-    expect(body.message).toContain(message);
-  });
-
-  it.each([
-    [{ token_addresses: [MINT, 'nonsense'] }, 'invalid_address'],
-    [{ token_addresses: [MINT, EVM_LEG] }, 'chain_not_supported'],
-    [{ token_addresses: [MINT], chain: 'evmchain' }, 'chain_not_supported'],
-    [{ token_addresses: [MINT], chain: 'elsewhere' }, 'invalid_chain'],
-  ])('refuses %j as %s', async (document, code) => {
-    const { status, body } = await post(document);
-    expect([status, body.error_code]).toEqual([400, code]);
   });
 });
 

@@ -76,42 +76,17 @@ describe('the LP tools', () => {
     return { status: response.status, ...((await response.json()) as Json) };
   };
 
-  it('say what is wrong with a parameter', async () => {
+  it('say what is wrong with the mint of a board', async () => {
     await start(new MemoryLp());
-    const refused = async (path: string) => {
-      const { status, error_code: code, parameter } = await ask(path);
-      return [status, code, parameter] as unknown[];
-    };
-    for (const [path, parameter] of [
-      ['/dlmm-pools?period=3h', 'period'],
-      ['/dlmm-pools?period=1hour', 'period'],
-      ['/dlmm-pools?sort=range', 'sort'],
-      ['/dlmm-pools?minTvl=-1', 'minTvl'],
-      ['/dlmm-pools?minTvl=10000001', 'minTvl'],
-      ['/dlmm-pools?minTvl=abc', 'minTvl'],
-      ['/dlmm-pools?minTvl=', 'minTvl'],
-      ['/lp-cheat-sheet?window=2h', 'window'],
-      ['/lp-cheat-sheet?denominator=far', 'denominator'],
-      ['/lp-cheat-sheet?limit=0', 'limit'],
-      ['/lp-cheat-sheet?limit=101', 'limit'],
-      ['/lp-cheat-sheet?limit=1.5', 'limit'],
-    ]) {
-      expect(await refused(path), path).toEqual([400, 'invalid_parameter', parameter]);
-    }
     const evm = `0x${'a'.repeat(40)}`;
-    for (const [path, code] of [
-      ['/dlmm-pools?mint=short', 'invalid_address'],
-      [`/dlmm-pools?mint=${evm}`, 'chain_not_supported'],
-      ['/dlmm-pools?chain=evmchain', 'chain_not_supported'],
-      ['/dlmm-pools?chain=moon', 'invalid_chain'],
-      ['/lp-cheat-sheet?chain=evmchain', 'chain_not_supported'],
-      ['/lp-cheat-sheet?chain=moon', 'invalid_chain'],
-      ['/dlmm/short', 'invalid_address'],
-      [`/dlmm/${evm}`, 'chain_not_supported'],
-      [`/dlmm/${BASE}?chain=evmchain`, 'chain_not_supported'],
-      [`/dlmm/${BASE}?chain=moon`, 'invalid_chain'],
+    for (const [mint, code] of [
+      ['short', 'invalid_address'],
+      [evm, 'chain_not_supported'],
     ]) {
-      expect((await refused(path)).slice(0, 2), path).toEqual([400, code]);
+      expect(await ask(`/dlmm-pools?mint=${mint}`)).toMatchObject({
+        status: 400,
+        error_code: code,
+      });
     }
   });
 

@@ -270,34 +270,7 @@ describe('GET /dca-pressure', () => {
     expect((await ask({ chain: 'moon' })).body.error_code).toBe('invalid_chain');
   });
 
-  it('refuses bad values, naming the parameter', async () => {
-    const bad: [string, unknown][] = [
-      ['sort_by', 'net'],
-      ['sort_by', ''],
-      ['sort_dir', 'up'],
-      ['sort_timeframe', '24_hrs'],
-      ['include_orders', 'yes'],
-      ['order_limit', 0],
-      ['order_limit', 21],
-      ['order_limit', '1.5'],
-      ['limit', 0],
-      ['limit', 51],
-      ['limit', 'all'],
-      ['min_mcap', 'x'],
-      ['max_mcap', -1],
-      ['min_liquidity', '1e999'],
-      ['min_liquidity', 'Infinity'],
-      ['max_liquidity', 'NaN'],
-    ];
-    for (const [parameter, value] of bad) {
-      const { status, body } = await ask({ [parameter]: value });
-      expect([status, body.error_code, body.parameter]).toEqual([
-        400,
-        'invalid_parameter',
-        parameter,
-      ]);
-      expect(body.message).toContain('expected');
-    }
+  it('refuses a range that ends before it begins', async () => {
     for (const of of ['mcap', 'liquidity']) {
       const { body } = await ask({ [`min_${of}`]: 2, [`max_${of}`]: 1 });
       expect([body.error_code, body.parameter]).toEqual(['invalid_parameter', `min_${of}`]);

@@ -7,7 +7,7 @@ import { unpack } from 'msgpackr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { plainRequest, requests, stores } from '../compute/replay-stores.js';
 import { referencePage, type PlainRequest, type PlainSnapshot } from '../reference/replay.js';
-import { checkedFetch, type Json } from '../support/conformance.js';
+import { type Json } from '../support/conformance.js';
 import { MemoryDepth, visibleSnapshots } from '../support/memory-depth.js';
 import {
   EVM_LEG,
@@ -360,19 +360,6 @@ describe('caching', () => {
 });
 
 describe('keys', () => {
-  it.each([
-    ['no key', {}],
-    ['another key', { 'x-api-key': 'nobody' }],
-    ['a very long key', { 'x-api-key': 'k'.repeat(5000) }],
-  ])('401 for %s', async (_, headers) => {
-    const response = await checkedFetch(`${service.server.url}/api/v1/replay/${MINT}`, { headers });
-    expect(response.status).toBe(401);
-    expect(response.headers.get('x-api-tier')).toBeNull();
-    expect(await response.json()).toEqual({
-      error: expect.stringMatching(/API key.* x-api-key header.*'fathom keys create'/),
-    });
-  });
-
   it('that are revoked stop working at once', async () => {
     service.keys.add('short-lived', 'enterprise');
     const headers = { 'x-api-key': 'short-lived' };

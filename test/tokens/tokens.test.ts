@@ -152,11 +152,6 @@ describe('GET /tokens', () => {
   it.each([
     ['cursor=abc', 'cursor'],
     ['cursor=WzEsMiwzXQ', 'cursor'],
-    ['limit=0', 'limit'],
-    ['limit=101', 'limit'],
-    [`query=${'x'.repeat(101)}`, 'query'],
-    ['query=', 'query'],
-    ['q=sol', 'q'],
   ])('refuses %s', async (parameters, parameter) => {
     const reply = await service.get(`/tokens?${parameters}`);
     expect(reply.status).toBe(400);
