@@ -107,7 +107,8 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
       await together();
       const kills = await new ServerKills(servers, nodes, SEED).run(KILLS, (kill) => {
         const tookMs = kill.tookMs.map((ms) => Math.round(ms)).join(', ');
-        if (KILLS > 1) console.info(`${kill.server} (${kill.role}): ${tookMs} ms`);
+        const logMs = Math.round(kill.logMs);
+        if (KILLS > 1) console.info(`${kill.server} (${kill.role}): log ${logMs}, ${tookMs} ms`);
       });
       // Of a single kill a busy machine may say anything.
       const longest = Math.max(...kills.flatMap(({ tookMs }) => tookMs));

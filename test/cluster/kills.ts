@@ -17,12 +17,16 @@ export interface Kill {
   server: string;
   /** What it did: `stream` where it led the log's stream, `consumers` of how many nodes it held. */
   role: string;
+  /** From the server's end until the log has a leader, as one who asks its servers every 100 ms sees it. */
+  logMs: number;
   /** From the server's end to the acknowledgement of a change that each node was given after it. */
   tookMs: number[];
 }
 
 export class ServerKills {
   private changes = 0;
+  /** Asks again soon where no server answers. */
+  private impatient!: JetStreamManager;
   private readonly random: () => number;
 
   constructor(
@@ -41,6 +45,7 @@ export class ServerKills {
     const connection = await connect({ servers: this.servers.urls, maxReconnectAttempts: -1 });
     try {
       const manager = await jetstreamManager(connection, { timeout: 10_000 });
+      this.impatient = await jetstreamManager(connection, { timeout: 500 });
       const made: Kill[] = [];
       for (let i = 0; i < kills; i++) {
         const kill = await this.kill(manager, i % 2 === 1);
@@ -79,9 +84,21 @@ export class ServerKills {
     const role = `${server === leader ? 'stream, ' : ''}consumers of ${held}`;
 
     await this.servers.kill(names.indexOf(server));
-    const tookMs = await this.acknowledged();
+    const [tookMs, logMs] = await Promise.all([this.acknowledged(), this.logBack(server)]);
     this.servers.start(names.indexOf(server));
-    return { server, role, tookMs };
+    return { server, role, logMs, tookMs };
+  }
+
+  /** @returns how long the log has no leader after the end of a server */
+  private async logBack(ended: string): Promise<number> {
+    const beganMs = performance.now();
+    for (;;) {
+      const info = await this.impatient.streams.info(STREAM).catch(() => null);
+      // A server that has not noticed the end names the one that ended.
+      const leader = info?.cluster?.leader;
+      if (leader && leader !== ended) return performance.now() - beganMs;
+      await sleep(REST_MS);
+    }
   }
 
   /** Gives each node changes until one is acknowledged. @returns how long that took */
