@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import {
   appendFileSync,
   closeSync,
@@ -13,7 +12,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { createInterface, type Interface } from 'node:readline';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -22,10 +20,12 @@ import { backupStore } from '../../storage/backup.js';
 import { DATABASE_FILE, LOG_FILE } from '../../storage/data-directory.js';
 import type { CheckCursor, StoreOperations } from '../../storage/contract.js';
 import { Database } from '../../storage/duckdb/database.js';
+import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { StoreBusyError, StoreUnavailableError } from '../../storage/errors.js';
 import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import type { Store } from '../../storage/store.js';
 import { fathomProcess } from '../support/cli.js';
+import { FREE, HELD, LOCK_FILE, LockProbe } from '../support/lock-probe.js';
 import { Script } from '../support/processes.js';
 import {
   commitRows,
@@ -38,7 +38,6 @@ import {
 } from '../support/stores.js';
 
 const OPTIONS = { memoryLimitMiB: 128, threads: 1 };
-const LOCK_FILE = 'fathom.lock';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -51,35 +50,11 @@ async function collected(): Promise<void> {
   }
 }
 
-/** A process that looks whether another one holds a file. */
-class Probe {
-  private readonly child: ChildProcess = spawn(process.execPath, [
-    path.resolve('test/support/lock-probe.mjs'),
-  ]);
-  private readonly lines: Interface = createInterface({ input: this.child.stdout! });
-
-  private latest: Promise<unknown> = Promise.resolve();
-
-  look(file: string): Promise<string> {
-    const answer = this.latest.then(() => {
-      const line = new Promise<string>((resolve) => this.lines.once('line', resolve));
-      this.child.stdin!.write(`${file}\n`);
-      return line;
-    });
-    this.latest = answer;
-    return answer;
-  }
-
-  close(): void {
-    this.child.kill('SIGKILL');
-  }
-}
-
-let probe: Probe;
+let probe: LockProbe;
 let directory: DataDirectory;
 let store: Store | null;
 
-beforeAll(() => (probe = new Probe()));
+beforeAll(() => (probe = new LockProbe()));
 afterAll(() => probe.close());
 beforeEach(() => {
   directory = new DataDirectory();
@@ -92,13 +67,11 @@ afterEach(async () => {
 
 const at = (name: string) => path.join(directory.path, name);
 
-/** What another process finds of the lock and of the database, once nothing is left to be collected. */
+/** What another process finds of the store, once nothing is left to be collected. */
 async function seen(): Promise<string[]> {
   await collected();
-  return [await probe.look(at(LOCK_FILE)), await probe.look(at(DATABASE_FILE))];
+  return probe.lookAtStore(directory.path);
 }
-
-const HELD = ['held', 'held'];
 
 /** A directory as a process left it that was killed behind an acknowledged commit. */
 async function killed(): Promise<void> {
@@ -122,7 +95,7 @@ describe('Another process finds a store held', () => {
     await commitRows(store, [snapshot(1)]);
     expect(await seen()).toEqual(HELD);
     await store.close();
-    expect(await seen()).toEqual(['free', 'free']);
+    expect(await seen()).toEqual(FREE);
     expect(readdirSync(directory.path)).not.toContain('fathom.holder');
   });
 
@@ -155,7 +128,7 @@ describe('Another process finds a store held', () => {
     log.fill(0);
     writeFileSync(at(LOG_FILE), log);
     await expect(openStore(directory.path)).rejects.toThrow('there were commits in it');
-    expect(await seen()).toEqual(['free', 'free']);
+    expect(await seen()).toEqual(FREE);
     store = await openStore(directory.path, { acceptDamagedLog: true });
     expect(await seen()).toEqual(HELD);
   });
@@ -185,8 +158,9 @@ describe('Another process finds a store held', () => {
       return Database.openFile(at(DATABASE_FILE), OPTIONS);
     });
     await database.run('CREATE TABLE things (id INTEGER)');
-    const failing = database.transaction(() => Promise.reject(new Error('FATAL Error: made up')));
-    await expect(failing).rejects.toThrow();
+    const fatal = new DuckDBError(new Error('FATAL Error: made up'));
+    const failing = database.transaction(() => Promise.reject(fatal));
+    await expect(failing).rejects.toThrow('being opened anew: made up');
     for (;;) {
       const isOpen = await database.rows('SELECT count(*) FROM things').then(
         () => true,
@@ -244,7 +218,7 @@ describe('Another process finds a store held', () => {
         });
       },
     );
-    expect(await seen()).toEqual(['free', 'free']);
+    expect(await seen()).toEqual(FREE);
   });
 });
 
