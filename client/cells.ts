@@ -1,14 +1,26 @@
-/** What pages hold, one by one. */
-import type { ReplayGroup, ReplayMarket, ReplayPage, ReplaySnapshot } from './generated/api.js';
+/** Iterates over the snapshots and cells of pages. */
+import type {
+  ReplayGroup,
+  ReplayMarket,
+  ReplayPage,
+  ReplaySnapshot,
+  TypeFacet,
+} from './generated/api.js';
+
+/** How densely a snapshot's history is kept. */
+export type Tier = ReplaySnapshot['tier'];
+/** What the cells of a page are summed by. */
+export type Group = ReplayPage['group'];
+export type MarketType = TypeFacet['key'];
 
 /** A snapshot in columns; cell i belongs to `slots[index[i]]`. */
 export interface Snapshot {
   t: number;
-  tier: ReplaySnapshot['tier'];
+  tier: Tier;
   priceUsd: number;
   /** The page's markets (group=market) or groups; empty with group=all. */
   slots: readonly (ReplayMarket | ReplayGroup)[];
-  /** Index into `slots`, one a cell; empty with group=all. */
+  /** An index into `slots` per cell; empty with group=all. */
   index: readonly number[];
   bin: readonly number[];
   supportUsd: readonly number[];
@@ -18,7 +30,7 @@ export interface Snapshot {
 /** One cell. */
 export interface Cell {
   t: number;
-  tier: ReplaySnapshot['tier'];
+  tier: Tier;
   /** The snapshot's price. */
   priceUsd: number;
   bin: number;

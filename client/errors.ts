@@ -1,6 +1,6 @@
-/** What a client of the API can be told. */
+/** Errors of requests. */
 
-/** Why a request is tried again: replay has no thread, a limit is reached, or nothing came back. */
+/** Why a request is retried: the server is busy, a limit is reached, or the server is unavailable. */
 export type WaitKind = 'busy' | 'limited' | 'connection';
 
 interface Details {
@@ -13,7 +13,7 @@ interface Details {
   cause?: unknown;
 }
 
-/** A request failed, after all tries. The message has the server's words. */
+/** A request failed, retries included. The message quotes the server. */
 export class FathomError extends Error {
   override readonly name = 'FathomError';
   readonly status: number | null;
@@ -31,7 +31,7 @@ export class FathomError extends Error {
 /** Maximum length of a quoted message of a server. */
 const MAX_QUOTED_CHARS = 500;
 
-/** A server's words, safe to show on a terminal: one bounded line without control characters. */
+/** A server's message, safe to show on a terminal: one bounded line without control characters. */
 export function quoted(text: string): string {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
   return line.length <= MAX_QUOTED_CHARS ? line : `${line.slice(0, MAX_QUOTED_CHARS)}...`;

@@ -7,30 +7,30 @@ const PASSING_STATUSES = [500, 502, 503, 504];
 const TOO_MANY_REQUESTS = 429;
 /** Maximum size of a decoded body; no full page reaches it. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
-/** A key, with what headers trim; other characters may not even fit a header. */
+/** A key with the whitespace that headers trim; other characters may be illegal in a header. */
 const KEY_FORM = /^[ \t\r\n]*[\x21-\x7e]*[ \t\r\n]*$/;
-/** Where the API is on its server. */
+/** The path of the API on its server. */
 const API_PATH = '/api/v1';
 const NO_URL = { protocol: '', origin: '', pathname: '' };
-/** A try ends when the server sends nothing for this long. */
+/** A try fails when the server sends nothing for this long. */
 const SILENCE_LIMIT_MS = 60_000;
 
 /** A wait before the next try. */
 export interface Wait {
   kind: WaitKind;
-  /** What happened, and when it is tried again. */
+  /** Says what happened, and when the next try starts. */
   message: string;
   waitMs: number;
 }
 
 export interface ClientOptions {
-  /** Where the server is, possibly with a path: `http://127.0.0.1:8080`. */
+  /** The server's address, possibly with a path: `http://127.0.0.1:8080`. */
   url: string;
   /** The API key. */
   key: string;
-  /** In place of the platform's. */
+  /** Replaces the platform's fetch. */
   fetch?: typeof fetch;
-  /** Whether a request is tried again after 429, 503 and lost connections; default: it is. */
+  /** Whether to retry after 429, 500, 502 to 504 and lost connections; default: true. */
   retry?: boolean;
   /** Called before every wait. */
   onWait?: (wait: Wait) => void;
@@ -39,13 +39,13 @@ export interface ClientOptions {
 }
 
 export interface RequestOptions {
-  /** Ends the request: it rejects with the signal's reason. */
+  /** Aborts the request, which then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
 interface Request extends RequestOptions {
   method: 'GET' | 'POST';
-  /** With its query. */
+  /** Including the query. */
   path: string;
   /** Default: JSON. */
   accept?: string;
@@ -61,7 +61,7 @@ export interface Reply {
 
 export class Http {
   readonly base: string;
-  /** No request before this: a limit holds for all requests of the key. */
+  /** No request starts earlier: a limit applies to all requests of the key. */
   private waitUntilMs = 0;
 
   /** @throws TypeError where `url` is no http or https URL of a server */
@@ -76,7 +76,7 @@ export class Http {
   async request(request: Request): Promise<Reply> {
     const { retry = true, onWait, key } = this.options;
     if (!KEY_FORM.test(key)) {
-      // As the server refuses others.
+      // The status with which the server refuses a wrong key.
       throw new FathomError('key: has characters that no key has', { status: 401 });
     }
     const retries = new Retries();
@@ -101,7 +101,7 @@ export class Http {
     try {
       return JSON.parse(new TextDecoder().decode(bytes)) as T;
     } catch (cause) {
-      throw new FathomError(`${this.base} answered with no JSON`, { status: 200, cause });
+      throw new FathomError(`${this.base} did not answer with JSON`, { status: 200, cause });
     }
   }
 
@@ -135,7 +135,7 @@ export class Http {
         method,
         headers: {
           accept,
-          // Browsers ask for what they can decode by themselves.
+          // Browsers ignore this, and ask for what they can decode.
           'accept-encoding': 'br, gzip',
           'x-api-key': this.options.key,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -161,7 +161,7 @@ export class Http {
       return { status: reply.status, headers: reply.headers, bytes: joined(chunks, length) };
     } finally {
       clearTimeout(timer);
-      // Of a reply that is not read to its end, nothing else closes the connection.
+      // Nothing else closes the connection of a reply that was not read to its end.
       reader?.cancel().catch(() => undefined);
     }
   }
@@ -170,7 +170,9 @@ export class Http {
 function baseOf(url: string): string {
   const { protocol, origin, pathname } = URL.canParse(url) ? new URL(url) : NO_URL;
   if (!['http:', 'https:'].includes(protocol)) {
-    throw new TypeError(`url: expected one such as http://127.0.0.1:8080; was '${quoted(url)}'`);
+    throw new TypeError(
+      `url: expected an address such as http://127.0.0.1:8080; was '${quoted(url)}'`,
+    );
   }
   const base = `${origin}${pathname}`.replace(/\/+$/, '');
   if (base.endsWith(API_PATH)) {
@@ -207,10 +209,10 @@ function failureOf(
 ): FathomError {
   const text = new TextDecoder().decode(bytes);
   const { message, error, error_code: code, parameter } = errorBody(text);
-  const words = [message, error].find((one) => typeof one === 'string');
+  const given = [message, error].find((one) => typeof one === 'string');
   const location = headers.get('location');
   const said =
-    words ?? (location === null ? text || 'no reason given' : `redirected to ${location}`);
+    given ?? (location === null ? text || 'no reason given' : `redirected to ${location}`);
   return new FathomError(`${base} answered ${status}: ${quoted(said)}`, {
     status,
     code: typeof code === 'string' ? code : null,
@@ -235,7 +237,7 @@ function kindOf({ status, code }: FathomError): WaitKind | null {
   return code === 'replay_busy' ? 'busy' : 'connection';
 }
 
-/** @param untilMs as performance.now() has it */
+/** @param untilMs on the clock of performance.now() */
 async function sleepUntil(untilMs: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
   const waitMs = untilMs - performance.now();

@@ -18,7 +18,7 @@ import {
 } from './replay.js';
 
 export type * from './generated/api.js';
-export type { Cell, Snapshot } from './cells.js';
+export type { Cell, Group, MarketType, Snapshot, Tier } from './cells.js';
 export { FathomError, type WaitKind } from './errors.js';
 export type { ClientOptions, RequestOptions, Wait } from './http.js';
 export type { OperationId, Parameters, Result, Time } from './methods.js';
@@ -33,15 +33,15 @@ export {
 /** One method an operation, and depth history as iterators. All throw FathomError. */
 export interface FathomClient extends Methods {
   /**
-   * Pages of a window, in order, fetched side by side. After an interruption go on with the last page's
-   * `next_from` as `from` and its `window.to` as `to`.
+   * Pages of a window, in order, fetched side by side. To continue after an interruption, pass the last
+   * page's `next_from` as `from` and its `window.to` as `to`.
    */
   replay(
     address: string,
     parameters?: ReplayParameters,
     options?: ReplayOptions,
   ): AsyncGenerator<ReplayPage>;
-  /** The same as Arrow tables, one row a cell. */
+  /** The same as Arrow tables, one row per cell. */
   replayArrow(
     address: string,
     parameters?: ReplayParameters,

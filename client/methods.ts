@@ -1,4 +1,4 @@
-/** One method an operation of the API, with the names and types of its OpenAPI description. */
+/** One method per operation of the API, with the names and types of its OpenAPI description. */
 import { FathomError } from './errors.js';
 import { OPERATIONS, type operations } from './generated/api.js';
 import type { Http, RequestOptions } from './http.js';
@@ -25,7 +25,7 @@ type WithTimes<T> = { [Name in keyof T]: Name extends 'from' | 'to' ? Time : T[N
 export type Parameters<K extends OperationId> = WithTimes<PartOf<K, 'path'> & PartOf<K, 'query'>> &
   BodyOf<K>;
 
-/** The document of a 200. */
+/** The document of a successful reply. */
 export type Result<K extends OperationId> =
   operations[K]['responses'][200]['content']['application/json'];
 
@@ -40,7 +40,7 @@ export type Methods = {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The methods; each throws FathomError, or its signal's reason. */
+/** The methods. Each throws FathomError, or its signal's reason. */
 export function methodsOf(http: Http): Methods {
   const methods = Object.entries(OPERATIONS).map(([id, { method, path }]) => {
     const call = async (parameters: Values = {}, options: RequestOptions = {}): Promise<unknown> =>

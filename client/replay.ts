@@ -1,11 +1,7 @@
 /** Depth history, page by page: pages are fetched side by side and come in order. */
+import type { Tier } from './cells.js';
 import { FathomError } from './errors.js';
-import {
-  OPERATIONS,
-  type ReplayPage,
-  type ReplayPlan,
-  type ReplaySnapshot,
-} from './generated/api.js';
+import { OPERATIONS, type ReplayPage, type ReplayPlan } from './generated/api.js';
 import type { Http, Reply, RequestOptions } from './http.js';
 import { type Parameters, pathWith } from './methods.js';
 
@@ -15,10 +11,10 @@ import { type Parameters, pathWith } from './methods.js';
 export type ArrowTable = import('apache-arrow').Table;
 /* eslint-enable */
 
-/** A page as an Arrow table, one row a cell. */
+/** A page as an Arrow table, one row per cell. */
 export interface ArrowPage extends Omit<ReplayPage, 'snapshots'> {
   /** Every snapshot of the page with its number of rows. */
-  snapshots: { t: number; tier: ReplaySnapshot['tier']; price_usd: number; cells: number }[];
+  snapshots: { t: number; tier: Tier; price_usd: number; cells: number }[];
   table: ArrowTable;
 }
 
@@ -29,8 +25,8 @@ export interface ReplayOptions extends RequestOptions {
   /** Pages fetched at the same time, 1 to MAX_AHEAD; default 4. */
   ahead?: number;
   /**
-   * Whether pages are checked against their Repr-Digest. They are asked for without compression then;
-   * where the platform asks for it all the same, as browsers do, the check fails.
+   * Whether to check pages against their Repr-Digest. They then travel without compression. Browsers
+   * always ask for compression, which makes the check fail.
    */
   checkDigest?: boolean;
 }
@@ -39,12 +35,12 @@ export const MAX_AHEAD = 16;
 export const DEFAULT_AHEAD = 4;
 const ARROW = 'application/vnd.apache.arrow.stream';
 
-/** What pages have in common, whatever their form. */
+/** The part of a page that the client needs to find the next one. */
 type AnyPage = Pick<ReplayPage, 'next_from' | 'window'>;
 /** Fetches the page that begins at `from`, or the first one. */
 type FetchPage<P> = (rest: Rest | null, signal: AbortSignal) => Promise<P>;
 
-/** What is left of a window, epoch seconds. */
+/** The rest of a window, epoch seconds. */
 interface Rest {
   from: number;
   to: number;
@@ -93,7 +89,7 @@ function jsonOf(http: Http, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new FathomError(`${http.base} answered with no replay page`, { status: 200, cause });
+    throw new FathomError(`${http.base} did not answer with a replay page`, { status: 200, cause });
   }
 }
 
@@ -134,8 +130,8 @@ function pages<P extends AnyPage>(
 }
 
 /**
- * The first page, then those that plans name, `ahead` at a time. Where a page does not end where the plan
- * says, data have changed: what was fetched beyond is dropped, and the rest planned again.
+ * Fetches the first page, then the pages of the plan, `ahead` at a time. If a page does not end where the
+ * plan says, data have changed: it drops the pages fetched beyond, and plans the rest again.
  */
 async function* inOrder<P extends AnyPage>(
   fetchPage: FetchPage<P>,
@@ -155,15 +151,15 @@ async function* inOrder<P extends AnyPage>(
       for (const [i, start] of starts.entries()) {
         while (begun.length < Math.min(i + ahead, starts.length)) {
           const page = fetchPage({ from: starts[begun.length], to: rest.to }, ended);
-          // It may fail long before its turn comes, or never have one.
+          // It may fail long before its turn, or never have one.
           page.catch(() => undefined);
           begun.push(page);
         }
         last = await begun[i];
-        // A page that came before the signal was aborted is not handed out after it.
+        // Once the signal is aborted, no page is handed out, even if it came earlier.
         ended.throwIfAborted();
         yield last;
-        if (last.next_from !== null && last.next_from <= start) throw standsStill(last.next_from);
+        if (last.next_from !== null && last.next_from <= start) throw noProgress(last.next_from);
         const next = starts[i + 1] ?? null;
         if (next !== null && last.next_from !== next) break;
       }
@@ -174,7 +170,7 @@ async function* inOrder<P extends AnyPage>(
   }
 }
 
-/** Where the pages of the rest begin; the first one alone from a server without plans. */
+/** Where the pages of the rest begin; only the first one if the server has no plans. */
 async function startsOf(
   fetchPlan: (rest: Rest, signal: AbortSignal) => Promise<ReplayPlan>,
   rest: Rest,
@@ -188,8 +184,10 @@ async function startsOf(
   }
 }
 
-function standsStill(from: number): FathomError {
-  return new FathomError(`the server goes on from ${from}, where it was before`, { status: 200 });
+function noProgress(from: number): FathomError {
+  return new FathomError(`the server makes no progress: its next page is ${from} again`, {
+    status: 200,
+  });
 }
 
 /** @throws FathomError */
@@ -200,5 +198,5 @@ async function checkDigestOf({ base }: Http, { headers, bytes }: Reply): Promise
   if (headers.has('content-encoding'))
     throw fail('the digest of a compressed page cannot be checked');
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  if (btoa(String.fromCharCode(...digest)) !== sent) throw fail("the page's digest does not fit");
+  if (btoa(String.fromCharCode(...digest)) !== sent) throw fail("the page's digest does not match");
 }

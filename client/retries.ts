@@ -1,10 +1,10 @@
-/** How often and how long one request is tried. */
+/** How often, and for how long, a request is retried. */
 import { FathomError, type WaitKind } from './errors.js';
 
 interface RetryLimit {
   /** Tries of a request, including the first. */
   maxTries: number;
-  /** Total wait of a request. */
+  /** All waits of a request together. */
   maxWaitMs: number;
 }
 
@@ -32,7 +32,7 @@ export class Retries {
    * How long to wait before the next try, in milliseconds.
    *
    * @param askedMs the wait that the server asks for; null: none
-   * @param failure what is thrown, with more words, if tries or time are used up
+   * @param failure thrown, with the reason for giving up, once tries or time are used up
    * @throws FathomError
    */
   next(kind: WaitKind, askedMs: number | null, failure: FathomError): number {
@@ -45,7 +45,7 @@ export class Retries {
       const waited = spent.waitedMs === 0 ? '' : `having waited ${secondsText(spent.waitedMs)}, `;
       throw ended(
         failure,
-        `gave up: ${waited}it asks for ${secondsText(waitMs)} more, and the limit is ${secondsText(maxWaitMs)}`,
+        `gave up: ${waited}the next wait would be ${secondsText(waitMs)}, and the limit is ${secondsText(maxWaitMs)}`,
       );
     }
     spent.tries++;

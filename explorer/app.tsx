@@ -1,4 +1,4 @@
-/** The page: header, the view of the address, and what stands in its way. */
+/** The page: the header, notices, and the view that the address names or the form for a key. */
 import { Header } from './frame/header.js';
 import { KeyEntry } from './frame/key-entry.js';
 import { TroubleBar } from './frame/trouble-bar.js';

@@ -1,4 +1,4 @@
-/** The key: its limits as the replies say them, and what it has used this month. */
+/** The key's limits, as the headers of replies state them, and its calls this month. */
 import { useDocument } from '../state/load.js';
 import { absoluteTime, count, NONE, percent } from '../state/format.js';
 import { forgetKey, key as keyValue, limits as limitsValue } from '../state/session.js';
@@ -39,7 +39,7 @@ export function Account() {
         </dd>
         {quota !== null && (
           <>
-            <dt>Starts anew</dt>
+            <dt>Resets on</dt>
             <dd>{absoluteTime(quota.resetsAtS).slice(0, 10)}</dd>
           </>
         )}

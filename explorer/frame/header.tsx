@@ -43,7 +43,7 @@ export function Header() {
           type="button"
           class="tool live"
           aria-pressed={live}
-          title={live ? 'Renews itself; press to pause' : 'Paused; press to go on'}
+          title={live ? 'Updates by itself; press to pause' : 'Paused; press to resume'}
           onClick={() => isLive.set(!live)}
         >
           <span class="dot" aria-hidden="true" />

@@ -1,6 +1,6 @@
 /** Asks for the key. */
 import { useState } from 'preact/hooks';
-import { trouble as troubleValue, useKey as takeKey } from '../state/session.js';
+import { trouble as troubleValue, setKey } from '../state/session.js';
 import { useValue } from '../state/value.js';
 import { Icon } from './icon.js';
 
@@ -11,7 +11,7 @@ export function KeyEntry() {
   const submit = (event: Event): void => {
     event.preventDefault();
     const given = text.trim();
-    if (given !== '') takeKey(given);
+    if (given !== '') setKey(given);
   };
   return (
     <section class="key-entry" aria-labelledby="key-title">
@@ -47,9 +47,9 @@ export function KeyEntry() {
           </p>
         )}
         <p id="key-note" class="note">
-          The key stays in this tab and is sent to this server alone. The operator makes one with{' '}
-          <code>fathom keys create</code>; <code>npm start</code> prints an address that brings one
-          along.
+          The key stays in this tab and is sent only to this server. The operator creates keys with{' '}
+          <code>fathom keys create</code>; <code>npm start</code> prints an address with a key in
+          it.
         </p>
       </form>
     </section>

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 interface PopoverProps {
   /** What the button shows. */
   label: ComponentChildren;
-  /** Of the panel, and of the button where `label` is no text. */
+  /** The panel's name for screen readers. */
   name: string;
   class?: string;
   title?: string;

@@ -7,7 +7,7 @@ import { tokenView } from '../state/url.js';
 import { useValue } from '../state/value.js';
 import { Icon } from './icon.js';
 
-/** No request before a pause in typing. */
+/** The search starts after a pause in typing. */
 const PAUSE_MS = 150;
 const MAX_FOUND = 12;
 
@@ -45,7 +45,7 @@ export function Search() {
     return () => document.removeEventListener('keydown', onKey);
   }, []);
 
-  // Enter may come before what is found.
+  // Enter may be pressed before the results are there.
   const [isEntered, setEntered] = useState(false);
   const isFound = !isLoading && query === text.trim();
   const tokens = found?.tokens ?? [];

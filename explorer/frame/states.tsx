@@ -1,6 +1,6 @@
 /** A view without data: loading, empty, failed. */
 import type { FathomError } from '../../client/index.js';
-import { isPassing, messageOf, tryAgain } from '../state/session.js';
+import { isTransient, messageOf, tryAgain } from '../state/session.js';
 
 export function Loading({ what }: { what: string }) {
   return (
@@ -31,7 +31,7 @@ export function Failure({ error }: { error: FathomError }) {
     <div class="state failed" role="alert">
       <strong>{titleOf(error)}</strong>
       <p>{messageOf(error)}</p>
-      {(isPassing(error) || error.status === 429) && (
+      {(isTransient(error) || error.status === 429) && (
         <button type="button" onClick={tryAgain}>
           Try again
         </button>
@@ -42,10 +42,11 @@ export function Failure({ error }: { error: FathomError }) {
 
 function titleOf({ status, code }: FathomError): string {
   if (status === null) return 'The server does not answer';
-  if (status === 400) return 'This address asks for something that is not there';
-  if (status === 403) return 'This key may not see this';
-  if (status === 404) return 'Nothing is known of this';
-  if (status === 429) return 'The limit of this key is reached';
-  if (status === 503) return code === 'replay_busy' ? 'The server is busy' : 'Not available now';
-  return 'This did not work';
+  if (status === 400) return 'The server does not understand this address';
+  if (status === 403) return 'This key has no access to this';
+  if (status === 404) return 'The server has no data about this';
+  if (status === 429) return 'This key has reached its limit';
+  if (status === 503)
+    return code === 'replay_busy' ? 'The server is busy' : 'Not available right now';
+  return 'Something went wrong';
 }

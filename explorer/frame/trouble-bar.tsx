@@ -1,10 +1,10 @@
-/** What holds the page up for now: limits, a busy server, no network. It goes on by itself. */
+/** A bar that says why the page waits: a limit, a busy server, no network. The page resumes by itself. */
 import { useEffect, useState } from 'preact/hooks';
 import { trouble as troubleValue, tryAgain, type Trouble } from '../state/session.js';
 import { useValue } from '../state/value.js';
 
 const WORDS = {
-  limited: 'The rate limit of this key is reached.',
+  limited: 'This key has reached its rate limit.',
   busy: 'The server is busy.',
   connection: 'The server does not answer.',
 } as const;
@@ -23,7 +23,7 @@ function Words({ trouble }: { trouble: Trouble }) {
   if (trouble.kind === 'offline') {
     return (
       <p class="trouble offline">
-        <strong>You are offline.</strong> The page shows what it has, and goes on when the
+        <strong>You are offline.</strong> The page shows what it has, and resumes when the
         connection is back.
       </p>
     );
@@ -31,7 +31,7 @@ function Words({ trouble }: { trouble: Trouble }) {
   if (!('untilMs' in trouble)) return null;
   return (
     <p class={`trouble ${trouble.kind}`}>
-      <strong>{WORDS[trouble.kind]}</strong> Going on in <Countdown untilMs={trouble.untilMs} />
+      <strong>{WORDS[trouble.kind]}</strong> Trying again in <Countdown untilMs={trouble.untilMs} />
       {trouble.kind === 'connection' && (
         <button type="button" class="plain" onClick={tryAgain}>
           Try now
@@ -41,7 +41,7 @@ function Words({ trouble }: { trouble: Trouble }) {
   );
 }
 
-/** Seconds until then; read out once, not every second. */
+/** Counts down; screen readers read it out once, not every second. */
 function Countdown({ untilMs }: { untilMs: number }) {
   const [nowMs, setNowMs] = useState(performance.now());
   useEffect(() => {

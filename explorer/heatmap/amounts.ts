@@ -1,10 +1,10 @@
 /**
- * Amounts as 16-bit codes on a logarithmic scale, and the range of them that colours span. A code is
- * what the graphics card reads; it is within 0.04% of the amount.
+ * Amounts as 16-bit codes on a logarithmic scale, and the range of amounts that colours span. The
+ * graphics card reads codes, which are within 0.04% of their amounts.
  */
 
 const STEPS_PER_OCTAVE = 1024;
-/** Code 0 is no amount; code c stands for 2^(c / STEPS_PER_OCTAVE + FIRST_OCTAVE) USD: from below a cent on. */
+/** Code 0 is no amount; code c is 2^(c / STEPS_PER_OCTAVE + FIRST_OCTAVE) USD, from below a cent up. */
 const FIRST_OCTAVE = -7;
 const MAX_CODE = 65_534;
 
@@ -18,7 +18,7 @@ export function usdOf(code: number): number {
   return code === 0 ? 0 : 2 ** (code / STEPS_PER_OCTAVE + FIRST_OCTAVE);
 }
 
-/** What shaders need for the same. */
+/** The same conversions for shaders. */
 export const CODE_GLSL = `
 float usdOf(uint code) {
   return code == 0u ? 0.0 : exp2(float(code) / ${STEPS_PER_OCTAVE}.0 + float(${FIRST_OCTAVE}));
@@ -39,7 +39,7 @@ export const DEFAULT_SCALE: Readonly<Scale> = { lowUsd: 100, highUsd: 1_000_000 
 /** The shares of cells that lie below and above the scale. */
 const SHARE_BELOW = 0.3;
 const SHARE_ABOVE = 0.003;
-/** A scale spans at least this, so that even depth does not look like noise. */
+/** The least ratio of a scale's ends: on a narrower scale, even depth would look like noise. */
 const MIN_SPAN = 100;
 /** Codes counted together: an eighth of an octave. */
 const CODES_PER_BUCKET = STEPS_PER_OCTAVE / 8;
@@ -58,7 +58,7 @@ export class Histogram {
     }
   }
 
-  /** By percentiles, rounded outwards to 1, 2 or 5 times a power of ten: it changes rarely. */
+  /** The scale between percentiles, rounded outwards to 1, 2 or 5 times a power of ten to change rarely. */
   scale(): Scale {
     if (this.total === 0) return DEFAULT_SCALE;
     const highUsd = roundUp(this.usdBelow(1 - SHARE_ABOVE));

@@ -1,26 +1,27 @@
-/** A page of replay as columns of the picture: one a snapshot, one place a bin. */
-import type { ArrowPage } from '../../client/index.js';
+/** Replay pages as columns of the picture: a column per snapshot, a pair of codes per bin. */
+import type { ArrowPage, Tier } from '../../client/index.js';
+import { BIN_RATIO } from '../ladder/ladder.js';
 import { codeOf } from './amounts.js';
 
 /** The ladder (docs/definitions.md#ladder): its lowest bin, and how many there are. */
 export const MIN_BIN = -232;
 export const BIN_COUNT = 475;
 /** The height of a bin in the logarithm of the price. */
-export const LN_BIN = Math.log(1.01);
+export const LN_BIN = Math.log(BIN_RATIO);
 
 export interface Column {
   t: number;
-  tier: ArrowPage['snapshots'][number]['tier'];
+  tier: Tier;
   priceUsd: number;
   lnPrice: number;
   /** Bins with an amount; `lastBin` is below `firstBin` where there are none. */
   firstBin: number;
   lastBin: number;
-  /** Codes (amounts.ts) of support and resistance in turn, from MIN_BIN on. */
+  /** Codes (amounts.ts) from MIN_BIN up, alternately of support and resistance. */
   codes: Uint16Array;
 }
 
-/** Cells of one bin are added up, whatever the page's grouping. */
+/** Adds up the cells of a bin, whatever the page's grouping. */
 export function columnsOf(page: ArrowPage): Column[] {
   const values = (name: string) => page.table.getChild(name)?.toArray() as ArrayLike<number>;
   const bins = values('bin');
@@ -44,12 +45,12 @@ export function columnsOf(page: ArrowPage): Column[] {
   });
 }
 
-/** The bin that `lnPrice` lies in; the column may have no place for it. */
+/** The bin that `lnPrice` lies in, which may be outside the ladder. */
 export function binAt(column: Column, lnPrice: number): number {
   return Math.floor((lnPrice - column.lnPrice) / LN_BIN + 0.5);
 }
 
-/** Codes of support and resistance in a bin; none outside the ladder. */
+/** Codes of support and resistance in a bin; 0 outside the ladder. */
 export function codesAt({ codes }: Column, bin: number): [support: number, resistance: number] {
   const at = 2 * (bin - MIN_BIN);
   return [codes[at] ?? 0, codes[at + 1] ?? 0];

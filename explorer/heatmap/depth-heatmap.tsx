@@ -1,26 +1,27 @@
 /** A token's depth over time. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { FathomError, type ReplayParameters } from '../../client/index.js';
-import { isPassing } from '../state/session.js';
+import { pause } from '../state/pause.js';
+import { isTransient } from '../state/session.js';
 import './heatmap.css';
 import { Legend } from './legend.js';
-import { fetchPages, fetchSince, type Part, plan, pollMs, type Source } from './loader.js';
+import { fetchPages, fetchSince, plan, pollMs, type Source } from './loader.js';
 import { type Cursor, type Drawn, Picture } from './picture.js';
 import type { DepthHeatmapProps } from './props.js';
 import { Readout, type Split, spokenText } from './readout.js';
 import { Splits } from './split.js';
 import { priceText, timeText, usdText } from './ticks.js';
 
-/** The split is asked for once the cursor has rested this long: each costs a request. */
+/** How long the cursor rests before the split is fetched, which costs a request. */
 const REST_MS = 350;
-/** How long it rests before it is looked again whether the key can spare one. */
+/** The pause between two checks whether the key can spare a request. */
 const SPARED_MS = 1000;
 
 interface Progress {
   pages: number;
   total: number;
   snapshots: number;
-  /** True where there is more history than is held. */
+  /** True where memory has no room for the whole window. */
   isCut: boolean;
 }
 
@@ -35,8 +36,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   const [drawn, setDrawn] = useState<Drawn | null>(null);
   const [state, setState] = useState<State>('loading');
   const [progress, setProgress] = useState<Progress | null>(null);
-  const told = useRef(props);
-  told.current = props;
+  const latest = useRef(props);
+  latest.current = props;
 
   useEffect(() => {
     if (frame.current === null || cells.current === null || overlay.current === null) return;
@@ -63,15 +64,12 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     picture.clear();
     setState('loading');
     setProgress(null);
-    load(picture, source, stopped.signal, {
-      progress: setProgress,
-      part: ({ head }) => told.current.onPage?.(head),
-    }).then(
+    load(picture, source, stopped.signal, setProgress).then(
       () => setState(picture.history.held.length === 0 ? 'empty' : 'ready'),
       (error: unknown) => {
         if (stopped.signal.aborted) return;
         setState('failed');
-        told.current.onFailure?.(error);
+        latest.current.onFailure(error);
       },
     );
     return () => stopped.abort();
@@ -81,15 +79,15 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   useEffect(() => {
     if (picture === null || !follows) return;
     const stopped = new AbortController();
-    const ended = (error: unknown): void => {
-      if (!stopped.signal.aborted) told.current.onFailure?.(error);
+    const fail = (error: unknown): void => {
+      if (!stopped.signal.aborted) latest.current.onFailure(error);
     };
-    const { renewalMs } = told.current;
-    follow(picture, source, stopped.signal, renewalMs, () => setState('ready')).catch(ended);
+    const { reloadMs } = latest.current;
+    follow(picture, source, stopped.signal, reloadMs, () => setState('ready')).catch(fail);
     return () => stopped.abort();
   }, [picture, source, follows]);
 
-  useTold(drawn, told.current);
+  useViewReports(drawn, latest.current);
   const cursor = drawn?.cursor ?? null;
   const split = useSplit(props, parameters, cursor);
   const summary = summaryOf(picture, drawn);
@@ -119,51 +117,45 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
 }
 
 function parametersOf({ group, ...rest }: DepthHeatmapProps['filter']): ReplayParameters {
-  return { ...rest, group: group === 'all' ? 'venue' : group } as ReplayParameters;
+  return { ...rest, group: group === 'all' ? 'venue' : group };
 }
 
 function isNow(to: DepthHeatmapProps['window']['to']): boolean {
   return to === 'now';
 }
 
-interface Listeners {
-  progress: (progress: Progress) => void;
-  part: (part: Part) => void;
-}
-
 async function load(
   picture: Picture,
   source: Source,
   signal: AbortSignal,
-  told: Listeners,
+  onProgress: (progress: Progress) => void,
 ): Promise<void> {
   const planned = await plan(source, picture.maxSnapshots, signal);
   const progress = { pages: 0, total: planned.pages.length, snapshots: 0, isCut: planned.isCut };
-  told.progress({ ...progress });
+  onProgress({ ...progress });
   for await (const part of fetchPages(source, planned, signal)) {
     picture.add(part, planned.window, false);
     progress.pages++;
     progress.snapshots += part.columns.length;
-    told.progress({ ...progress });
-    told.part(part);
+    onProgress({ ...progress });
   }
   picture.loaded();
 }
 
-/** Asks for what is new, again and again; the newest snapshot too, as it may have been replaced. */
+/** Polls for new snapshots, and for the newest one again, which may have been replaced. */
 async function follow(
   picture: Picture,
   source: Source,
   signal: AbortSignal,
-  renewalMs: () => number,
+  reloadMs: () => number,
   onNew: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    await pause(pollMs(picture.history.intervalS, renewalMs()), signal);
+    await pause(pollMs(picture.history.intervalS, reloadMs()), signal);
     const { window } = picture;
     if (document.hidden || !navigator.onLine || window === null) continue;
     const since = picture.history.held.at(-1)?.t ?? window.from;
-    const part = await fetchSince(source, since, signal).catch(passing);
+    const part = await fetchSince(source, since, signal).catch(ignoreTransient);
     if (part === null) continue;
     const from = window.from + Math.max(0, part.to - window.to);
     picture.add(part, { from, to: part.to }, true);
@@ -171,36 +163,20 @@ async function follow(
   }
 }
 
-/** What a server that is away or busy says is no reason to take the picture away: the next poll may pass. */
-function passing(error: unknown): null {
-  if (error instanceof FathomError && isPassing(error)) return null;
+/** Keeps the picture while the server is away or busy: the next poll may succeed. */
+function ignoreTransient(error: unknown): null {
+  if (error instanceof FathomError && isTransient(error)) return null;
   throw error;
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      reject(signal.reason as Error);
-    });
-  });
-}
-
-/** Tells the page what is in sight and under the cursor. */
-function useTold(drawn: Drawn | null, { onView, onHover }: DepthHeatmapProps): void {
+/** Reports the visible time to the page. */
+function useViewReports(drawn: Drawn | null, { onView }: DepthHeatmapProps): void {
   const { from: fromS = 0, to: toS = 0 } = drawn?.view ?? {};
   const isWhole = drawn?.isWhole ?? true;
-  useEffect(() => onView?.(isWhole ? null : { fromS, toS }), [isWhole, fromS, toS]);
-  const { snapshot, bin = 0, supportUsd = 0, resistanceUsd = 0 } = drawn?.cursor ?? {};
-  useEffect(() => {
-    if (snapshot === null || snapshot === undefined) return onHover?.(null);
-    const { t, priceUsd } = snapshot;
-    onHover?.({ t, priceUsd, binPriceUsd: priceUsd * 1.01 ** bin, supportUsd, resistanceUsd });
-  }, [snapshot, bin]);
+  useEffect(() => onView(isWhole ? null : { fromS, toS }), [isWhole, fromS, toS]);
 }
 
-/** The split under the cursor, asked for once it rests. */
+/** The split under the cursor, fetched once the cursor rests. */
 function useSplit(
   { client, address, canSpare }: DepthHeatmapProps,
   parameters: ReplayParameters,
@@ -253,7 +229,7 @@ function Notice({ state, hasPicture }: { state: State; hasPicture: boolean }) {
   if (state === 'unsupported') {
     return (
       <div class="heatmap-notice">
-        <b>This browser does not draw the heatmap</b>
+        <b>This browser cannot draw the heatmap</b>
         <p>It needs WebGL 2. Turn on hardware acceleration, or use another browser.</p>
       </div>
     );

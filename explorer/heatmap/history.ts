@@ -1,24 +1,24 @@
-/** The snapshots that are held, by time: pages put theirs in place of what is there. */
+/** The snapshots in memory, by time. */
 import { Histogram, type Scale } from './amounts.js';
 import { type Column, LN_BIN } from './columns.js';
 
-/** Snapshots held at most, 16 MiB of them; the oldest go first. */
+/** The most snapshots in memory, 16 MiB of them; the oldest go first. */
 export const MAX_DRAWN_SNAPSHOTS = 8192;
 /** A gap is longer than this many median intervals (docs/definitions.md#coverage). */
 const GAP_INTERVALS = 3;
-/** The median is of the newest intervals, this many. */
+/** How many of the newest intervals the median is taken of. */
 const MEDIAN_OF = 1000;
-/** How long a coarse snapshot stands at least, in seconds (docs/definitions.md#replay-tiers). */
+/** The interval of coarse snapshots, in seconds (docs/definitions.md#replay-tiers). */
 const TIER_S = { '15m': 900, '1h': 3600 } as const;
 
 export interface Held extends Column {
-  /** Its place on the graphics card. */
+  /** Its row in the graphics card's texture. */
   slot: number;
-  /** It is drawn until then: the next snapshot, or the beginning of a gap. */
+  /** Where its drawing ends: at the next snapshot, or where a gap begins. */
   until: number;
 }
 
-/** What there is to see. */
+/** The range of time and price that all snapshots cover. */
 export interface Extent {
   from: number;
   to: number;
@@ -27,7 +27,7 @@ export interface Extent {
 }
 
 export class History {
-  /** By ascending time. Not to be changed. */
+  /** By ascending time. */
   held: readonly Held[] = [];
   /** The median interval of raw snapshots, else of all. */
   intervalS = 60;
@@ -39,8 +39,8 @@ export class History {
   }
 
   /**
-   * Puts a window of replay in place of what is held of it: snapshots that came twice or were replaced
-   * stand once, and coarse ones that gave way to finer ones go.
+   * Replaces all that is held in a window: duplicates, replaced snapshots, and coarse ones that
+   * the server has replaced with finer ones.
    *
    * @param columns by ascending time, all in `[from, to)`
    */
@@ -50,7 +50,7 @@ export class History {
     const over = this.held.length - (end - first) + columns.length - this.maxSnapshots;
     for (const one of this.held.slice(first, end)) this.free(one);
     const before = this.held.slice(0, first);
-    // The oldest go, be they held or new.
+    // The oldest go, whether held or new.
     for (const one of before.splice(0, Math.max(0, over))) this.free(one);
     const kept = columns.slice(Math.max(0, over - first));
     const added = kept.map((column): Held => {
@@ -61,7 +61,7 @@ export class History {
     this.setEnds();
   }
 
-  /** Lets go of what ended before `t`. */
+  /** Drops snapshots that end before `t`. */
   dropBefore(t: number): void {
     const first = this.held.findIndex(({ until }) => until > t);
     if (first <= 0) return;
@@ -69,7 +69,7 @@ export class History {
     this.held = this.held.slice(first);
   }
 
-  /** The scale of all that is held: it does not change while one looks around. */
+  /** The scale of all that is held: zooming and moving do not change it. */
   scale(): Scale {
     return this.histogram.scale();
   }

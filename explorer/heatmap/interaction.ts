@@ -1,23 +1,23 @@
-/** Wheel, drag, touch and keys, as moves of the picture. */
+/** Turns wheel, drag, touch and keys into moves of the picture. */
 import type { Point } from './view.js';
 
 /** Points are shares of the plot's width (from the left) and height (from the bottom). */
 export interface Controls {
   zoom(at: Point, factor: { time?: number; price?: number }): void;
   pan(by: Point): void;
-  /** Puts the cursor there, or takes it away. */
+  /** Moves the cursor there; null hides it. */
   point(at: Point | null): void;
   /** Moves the cursor by snapshots and bins. */
   step(snapshots: number, bins: number): void;
-  /** The view that the picture began with. */
+  /** Returns to the view that the picture began with. */
   home(): void;
-  /** Everything there is. */
+  /** Shows everything. */
   all(): void;
   goTo(end: 'from' | 'to'): void;
 }
 
 const WHEEL_RATE = 0.0016;
-/** Pinches of a trackpad come as small wheel moves with ctrl. */
+/** A trackpad's pinches come as small wheel moves with ctrl. */
 const PINCH_RATE = 0.01;
 const LINE_PX = 16;
 const KEY_PAN = 0.1;
@@ -30,7 +30,7 @@ const AXIS_DRAG_RATE = 3;
 
 const CENTRE: Point = { x: 0.5, y: 0.5 };
 
-/** @returns what ends it */
+/** @returns a function that stops listening */
 export function listen(frame: HTMLElement, plot: HTMLElement, controls: Controls): () => void {
   const ended = new AbortController();
   const { signal } = ended;

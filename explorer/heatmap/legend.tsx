@@ -17,7 +17,7 @@ export function Legend({ scale, theme }: { scale: Scale; theme: Theme }) {
     <div
       class="heatmap-legend"
       data-scale={`${scale.lowUsd} ${scale.highUsd}`}
-      title="USD in each 1% step of the price, on a logarithmic scale. Where several snapshots lie in one pixel, their mean."
+      title="USD in each 1% step of the price, on a logarithmic scale. Where several snapshots lie in one pixel, it shows their mean."
     >
       <span class="heatmap-legend-name heatmap-support">Support</span>
       <span class="heatmap-legend-name heatmap-resistance">Resistance</span>
@@ -49,7 +49,7 @@ export function Legend({ scale, theme }: { scale: Scale; theme: Theme }) {
   );
 }
 
-/** Labels at the ends stay above the colours. */
+/** Keeps the labels at the ends above the colours. */
 function placeOf(shade: number): string {
   if (shade < 0.05) return 'is-first';
   return shade > 0.95 ? 'is-last' : '';

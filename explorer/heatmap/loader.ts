@@ -1,15 +1,13 @@
-/** Fetches a window of depth by its plan, the newest page first, and then what is new. */
-import type { FathomClient, ReplayPage, ReplayParameters } from '../../client/index.js';
+/** Fetches a window of depth by its plan, newest page first, and then new snapshots. */
+import type { FathomClient, ReplayParameters } from '../../client/index.js';
 import { type Column, columnsOf } from './columns.js';
 
 /** Pages fetched side by side. */
 const PAGES_AHEAD = 4;
-/** Time between two polls: half an interval of the data, at most this. */
+/** Polls come every half interval of the data, and at least this often. */
 const MAX_POLL_MS = 120_000;
 
-export type PageHead = Omit<ReplayPage, 'snapshots'>;
-
-/** The times that are asked for, epoch seconds, the end excluded. */
+/** Epoch seconds, the end excluded. */
 export interface TimeWindow {
   from: number;
   to: number;
@@ -19,24 +17,24 @@ export interface Planned {
   window: TimeWindow;
   /** The pages to fetch, the oldest first. */
   pages: TimeWindow[];
-  /** True where older pages are left out: more would not be held. */
+  /** True where older pages are left out because memory has no room for them. */
   isCut: boolean;
 }
 
-/** A part of the window, whole: what is held of it gives way to these columns. */
+/** A part of the window with all its snapshots: they replace what is held of it. */
 export interface Part extends TimeWindow {
   columns: Column[];
-  head: PageHead;
 }
 
-/** What is asked for: an address, with group=all for the picture. */
+/** Where depth comes from. */
 export interface Source {
   client: FathomClient;
   address: string;
+  /** With group=all: the picture needs sums alone. */
   parameters: ReplayParameters;
 }
 
-/** @param maxSnapshots how many can be held */
+/** Plans a window. @param maxSnapshots how many memory has room for */
 export async function plan(
   source: Source,
   maxSnapshots: number,
@@ -73,7 +71,7 @@ export async function plan(
   };
 }
 
-/** The pages, the newest first, as they come. */
+/** Fetches pages, newest first. */
 export async function* fetchPages(
   source: Source,
   { pages }: Planned,
@@ -84,7 +82,7 @@ export async function* fetchPages(
   for (let i = 0; i < newestFirst.length; i++) {
     while (begun.length < Math.min(i + PAGES_AHEAD, newestFirst.length)) {
       const part = fetchPart(source, newestFirst[begun.length], signal);
-      // It may fail before its turn comes.
+      // It may fail before its turn.
       part.catch(() => undefined);
       begun.push(part);
     }
@@ -92,7 +90,7 @@ export async function* fetchPages(
   }
 }
 
-/** Everything from a time on until now, on as many pages as it takes. */
+/** Fetches everything from a time until now. */
 export async function fetchSince(source: Source, from: number, signal: AbortSignal): Promise<Part> {
   return fetchPart(source, { from, to: null }, signal);
 }
@@ -104,16 +102,16 @@ async function fetchPart(
 ): Promise<Part> {
   const asked = { ...parameters, from, to: to ?? 'now' };
   const columns: Column[] = [];
-  let head: PageHead | undefined;
+  let end = to;
   for await (const page of client.replayArrow(address, asked, { signal, ahead: 1 })) {
     columns.push(...columnsOf(page));
-    head ??= page;
+    end ??= page.window.to;
   }
-  if (head === undefined) throw new Error('the server sent no page');
-  return { from, to: to ?? head.window.to, columns, head };
+  if (end === null) throw new Error('the server sent no page');
+  return { from, to: end, columns };
 }
 
-/** How long to wait for the next poll. @param leastMs what the key's plan asks for */
-export function pollMs(intervalS: number, leastMs: number): number {
-  return Math.min(MAX_POLL_MS, Math.max(leastMs, intervalS * 500));
+/** How long to wait for the next poll. @param minMs the least time that the key's plan allows */
+export function pollMs(intervalS: number, minMs: number): number {
+  return Math.min(MAX_POLL_MS, Math.max(minMs, intervalS * 500));
 }

@@ -1,9 +1,9 @@
-/** Axes and grid, over the cells. */
+/** Draws axes and grid over the cells. */
 import type { Held } from './history.js';
 import { priceText, priceTicks, timeTicks } from './ticks.js';
 import { type View, xOf, yOf } from './view.js';
 
-/** Measures of the axes where the page's text has its usual size; heatmap.css leaves the same room. */
+/** Room for the axes at the usual text size; heatmap.css leaves the same. */
 export const PRICE_AXIS_PX = 68;
 export const TIME_AXIS_PX = 26;
 const MIN_TIME_TICK_PX = 84;
@@ -12,7 +12,7 @@ const MIN_PRICE_TICK_PX = 34;
 const LAST_PRICE_PX = 18;
 const USUAL_REM_PX = 16;
 
-/** Colours and font as the page has them. */
+/** The page's colours and font. */
 export interface Style {
   text: string;
   textSoft: string;
@@ -20,7 +20,7 @@ export interface Style {
   price: string;
   ground: string;
   font: string;
-  /** How many times its usual size the page's text has, as on large screens. */
+  /** The page's text size as a multiple of the usual one: large screens have more than 1. */
   size: number;
 }
 
@@ -53,7 +53,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): voi
   const height = canvas.height / pixelRatio - TIME_AXIS_PX;
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
-  // A picture that is hidden, or has just left the page, has no room.
+  // A picture that is hidden, or has just left the page, has no size.
   if (width <= 0 || height <= 0) return;
   context.font = frame.style.font;
   drawAxes(context, frame, width, height);

@@ -1,4 +1,4 @@
-/** Colours of amounts: two hues that every kind of colour vision tells apart, from faint to strong. */
+/** Colours of amounts, from faint to strong, in two hues that every kind of colour vision tells apart. */
 
 export type Theme = 'light' | 'dark';
 export type Rgb = readonly [number, number, number];
@@ -10,7 +10,7 @@ interface Ramps {
   ground: Rgb;
   /** Hatching where there is no data. */
   hatch: Rgb;
-  /** The line of the price; as --price of the page. */
+  /** The price line, the same as the page's --price. */
   price: Rgb;
 }
 

@@ -1,4 +1,4 @@
-/** The picture: what is held, the part of it in sight, and the cursor, drawn when something changes. */
+/** The picture: snapshots, view and cursor, drawn when one of them changes. */
 import { type Scale, usdOf } from './amounts.js';
 import { binAt, codesAt, type Column, LN_BIN } from './columns.js';
 import { type Extent, type Held, History } from './history.js';
@@ -20,16 +20,16 @@ import {
   zoomed,
 } from './view.js';
 
-/** The picture begins with prices this far beyond those of the window, as a factor. */
-const HOME_BEYOND = 1.5;
-/** How long the picture moves when a new snapshot comes in. */
+/** The picture begins with this factor of room above and below the window's prices. */
+const HOME_MARGIN = 1.5;
+/** How long the picture takes to move when a new snapshot comes in. */
 const MOVE_MS = 450;
-/** More device pixels than this a CSS pixel cost time and show nothing. */
+/** More device pixels per CSS pixel than this cost time, and nobody sees them. */
 const MAX_PIXEL_RATIO = 2;
-/** The width of the price line in CSS pixels where the page's text has its usual size. */
+/** The width of the price line in CSS pixels, at the usual text size. */
 const LINE_PX = 1.5;
 
-/** What the cursor points at. */
+/** The cursor, and the amounts under it. */
 export interface Cursor {
   /** Shares of the plot's width and height; y from the bottom. */
   at: Point;
@@ -44,7 +44,7 @@ export interface Cursor {
 
 export interface Drawn {
   view: View;
-  /** True where all of the time is in sight. */
+  /** True where the view covers the whole window. */
   isWhole: boolean;
   scale: Scale;
   cursor: Cursor | null;
@@ -60,12 +60,12 @@ export class Picture implements Controls {
   readonly maxSnapshots: number;
   history: History;
   private renderer: Renderer | null;
-  /** What the picture spans; null while there is nothing. */
+  /** The time that the picture spans; null before the first page. */
   window: TimeWindow | null = null;
   private extent: Extent | null = null;
   private view: View | null = null;
   private scale: Scale;
-  /** In the data's measures, so that it stays where it points as the view moves. */
+  /** In time and price: it stays on the same data as the view moves. */
   private cursor: { t: number; lnPrice: number } | null = null;
   private hasMoved = false;
   private moving: { from: View; sinceMs: number } | null = null;
@@ -81,7 +81,7 @@ export class Picture implements Controls {
   ) {
     const { frame, cells } = elements;
     this.renderer = Renderer.on(cells);
-    if (this.renderer === null) throw new Error('this browser draws no WebGL2');
+    if (this.renderer === null) throw new Error('this browser has no WebGL2');
     this.maxSnapshots = this.renderer.maxSnapshots;
     this.history = new History(this.maxSnapshots);
     this.scale = this.history.scale();
@@ -118,7 +118,7 @@ export class Picture implements Controls {
     this.redraw();
   }
 
-  /** Begins anew. */
+  /** Forgets all snapshots and the view. */
   clear(): void {
     this.history = new History(this.maxSnapshots);
     this.window = null;
@@ -132,9 +132,9 @@ export class Picture implements Controls {
   }
 
   /**
-   * Puts a part of the window in place of what is held of it.
+   * Replaces what is held of a part of the window.
    *
-   * @param window what the picture spans now; snapshots before it go
+   * @param window the time that the picture spans now; snapshots before it go
    * @param isNew whether the part is newer than the picture, which then moves along
    */
   add(part: TimeWindow & { columns: readonly Column[] }, window: TimeWindow, isNew: boolean): void {
@@ -146,7 +146,7 @@ export class Picture implements Controls {
     this.fit(isNew);
   }
 
-  /** Ends the loading: times before the first snapshot are no part of the picture. */
+  /** Called when all pages are there: the picture now begins with the first snapshot. */
   loaded(): void {
     const first = this.history.held.at(0);
     if (this.window === null || first === undefined) return;
@@ -166,7 +166,7 @@ export class Picture implements Controls {
     this.redraw();
   }
 
-  /** Lets the view move from where it was, by as much as the data's end did. */
+  /** Animates the view: it moves as far as the end of the data did. */
   private moveFrom(before: Extent): void {
     if (this.view === null || this.extent === null) return;
     if (matchMedia('(prefers-reduced-motion: reduce)').matches || document.hidden) return;
@@ -179,9 +179,9 @@ export class Picture implements Controls {
   private homeView(): View | null {
     if (this.extent === null) return null;
     const prices = this.history.held.map(({ lnPrice }) => lnPrice);
-    const beyond = Math.log(HOME_BEYOND);
-    const lnLow = prices.reduce((a, b) => Math.min(a, b), Infinity) - beyond;
-    const lnHigh = prices.reduce((a, b) => Math.max(a, b), -Infinity) + beyond;
+    const margin = Math.log(HOME_MARGIN);
+    const lnLow = prices.reduce((a, b) => Math.min(a, b), Infinity) - margin;
+    const lnHigh = prices.reduce((a, b) => Math.max(a, b), -Infinity) + margin;
     return clamped({ ...this.extent, lnLow, lnHigh }, this.extent);
   }
 
@@ -193,21 +193,21 @@ export class Picture implements Controls {
   }
 
   all(): void {
-    if (this.extent !== null) this.look(this.extent);
+    if (this.extent !== null) this.setView(this.extent);
   }
 
   zoom(at: Point, factor: { time?: number; price?: number }): void {
-    if (this.view !== null) this.look(zoomed(this.view, at, factor));
+    if (this.view !== null) this.setView(zoomed(this.view, at, factor));
   }
 
   pan(by: Point): void {
-    if (this.view !== null) this.look(panned(this.view, by));
+    if (this.view !== null) this.setView(panned(this.view, by));
   }
 
   goTo(end: 'from' | 'to'): void {
     if (this.view === null || this.extent === null) return;
     const by = (this.extent[end] - this.view[end]) / (this.view.to - this.view.from);
-    this.look(panned(this.view, { x: by, y: 0 }));
+    this.setView(panned(this.view, { x: by, y: 0 }));
   }
 
   point(at: Point | null): void {
@@ -216,7 +216,7 @@ export class Picture implements Controls {
       at === null || view === null
         ? null
         : { t: timeAt(view, at.x), lnPrice: lnPriceAt(view, at.y) };
-    this.tell();
+    this.report();
   }
 
   step(snapshots: number, bins: number): void {
@@ -236,12 +236,12 @@ export class Picture implements Controls {
   private reveal({ t, lnPrice }: { t: number; lnPrice: number }): void {
     if (this.view === null) return;
     const beyond = (share: number): number => Math.min(0, share) + Math.max(0, share - 0.999);
-    this.look(
+    this.setView(
       panned(this.view, { x: beyond(xOf(this.view, t)), y: beyond(yOf(this.view, lnPrice)) }),
     );
   }
 
-  private look(view: View): void {
+  private setView(view: View): void {
     if (this.extent === null) return;
     this.hasMoved = true;
     this.moving = null;
@@ -260,8 +260,8 @@ export class Picture implements Controls {
   private draw(): void {
     const { frame, cells, overlay } = this.elements;
     const pixelRatio = Math.min(MAX_PIXEL_RATIO, window.devicePixelRatio);
-    fill(cells, pixelRatio);
-    fill(overlay, pixelRatio);
+    resize(cells, pixelRatio);
+    resize(overlay, pixelRatio);
     const { theme, style, scale, history } = this;
     const { held } = history;
     const view = this.movedView() ?? { from: 0, to: 1, lnLow: 0, lnHigh: 1 };
@@ -272,10 +272,10 @@ export class Picture implements Controls {
     const { from, to, lnLow, lnHigh } = view;
     frame.dataset['view'] = [from, to, Math.exp(lnLow), Math.exp(lnHigh)].join(' ');
     if (this.moving !== null || !isWhole) this.redraw();
-    this.tell();
+    this.report();
   }
 
-  /** The view, or the place between the old one and it. */
+  /** The view, or where it is on its way there. */
   private movedView(): View | null {
     const { view, moving } = this;
     if (view === null || moving === null) return view;
@@ -285,7 +285,7 @@ export class Picture implements Controls {
     return { ...view, from: view.from - left, to: view.to - left };
   }
 
-  private tell(): void {
+  private report(): void {
     const { view, extent, scale } = this;
     if (view === null || extent === null) return;
     const isWhole = view.from <= extent.from && view.to >= extent.to;
@@ -311,7 +311,7 @@ export class Picture implements Controls {
 }
 
 /** Gives a canvas as many pixels as it covers. */
-function fill(canvas: HTMLCanvasElement, pixelRatio: number): void {
+function resize(canvas: HTMLCanvasElement, pixelRatio: number): void {
   const width = Math.max(1, Math.round(canvas.clientWidth * pixelRatio));
   const height = Math.max(1, Math.round(canvas.clientHeight * pixelRatio));
   if (canvas.width !== width) canvas.width = width;

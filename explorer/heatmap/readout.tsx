@@ -1,9 +1,10 @@
-/** The cursor's lines, and what lies under it. */
+/** The cursor's lines, and the amounts under it. */
+import { BIN_RATIO } from '../ladder/ladder.js';
 import type { Cursor } from './picture.js';
 import type { Share } from './split.js';
 import { priceText, timeText, usdText } from './ticks.js';
 
-/** What is known of the split: not asked yet, or why it is missing. */
+/** The shares, or why they are missing; `spared`: the key has few requests left. */
 export type Split = Share[] | 'waiting' | 'spared' | 'failed';
 
 interface ReadoutProps {
@@ -43,7 +44,7 @@ function Amounts({ cursor, split }: ReadoutProps) {
   return (
     <>
       <p class="heatmap-readout-head">
-        <b>{priceText(snapshot.priceUsd * 1.01 ** bin)}</b>
+        <b>{priceText(snapshot.priceUsd * BIN_RATIO ** bin)}</b>
         <span>{distanceText(bin)}</span>
       </p>
       <p class="heatmap-readout-soft">
@@ -67,9 +68,13 @@ function Amounts({ cursor, split }: ReadoutProps) {
         </tbody>
       </table>
       {split === 'spared' && (
-        <p class="heatmap-readout-soft">The split waits: this key has few requests a minute</p>
+        <p class="heatmap-readout-soft">
+          The split has to wait: this key has few requests a minute
+        </p>
       )}
-      {split === 'failed' && <p class="heatmap-readout-soft">The split is not to be had now</p>}
+      {split === 'failed' && (
+        <p class="heatmap-readout-soft">The split is not available right now</p>
+      )}
     </>
   );
 }
@@ -81,12 +86,12 @@ function sideOf({ supportUsd, resistanceUsd }: Cursor): string {
 }
 
 function distanceText(bin: number): string {
-  const percent = 100 * (1.01 ** bin - 1);
+  const percent = 100 * (BIN_RATIO ** bin - 1);
   const text = Math.abs(percent).toFixed(Math.abs(percent) < 100 ? 1 : 0);
   return bin === 0 ? 'at the price' : `${percent < 0 ? '\u2212' : '+'}${text}%`;
 }
 
-/** The same as one sentence, for those who hear it. */
+/** The readout as one sentence, for screen readers. */
 export function spokenText(
   { snapshot, bin, supportUsd, resistanceUsd, t }: Cursor,
   split: Split,
@@ -99,7 +104,7 @@ export function spokenText(
   const shares = Array.isArray(split)
     ? split.map((share) => `${share.label} ${usdText(share.supportUsd + share.resistanceUsd)}`)
     : [];
-  const price = priceText(snapshot.priceUsd * 1.01 ** bin);
+  const price = priceText(snapshot.priceUsd * BIN_RATIO ** bin);
   const what = amounts.length === 0 ? 'no depth' : amounts.join(', ');
   const list = shares.length === 0 ? '' : `: ${shares.join(', ')}`;
   return `${timeText(snapshot.t)}, ${price}, ${distanceText(bin)}: ${what}${list}`;

@@ -1,7 +1,7 @@
 /**
  * Draws cells and the price line with WebGL2. Every snapshot is a row of one texture, uploaded once. A pixel
  * looks up the snapshots of its column of pixels, finds its bin in each and shows the mean; where there are
- * many, it reads the means of steps of time instead. No data move while one pans.
+ * many, it reads the means of steps of time instead. Panning moves no data.
  */
 import type { Scale } from './amounts.js';
 import { BIN_COUNT, type Column, LN_BIN } from './columns.js';
@@ -21,11 +21,11 @@ export interface Frame {
 }
 
 export class Renderer {
-  /** Rows that the card's textures can have. */
+  /** The most rows that the card's textures can have. */
   readonly maxSnapshots: number;
   private readonly program: Program;
   private readonly steps: Steps;
-  /** The codes that each slot of the card has, and which upload brought them. */
+  /** The codes in each slot of the card, and the number of the upload that put them there. */
   private readonly slots: { codes: Column['codes']; number: number }[] = [];
   private uploads = 0;
   private uploaded: Uploaded = {
@@ -52,7 +52,7 @@ export class Renderer {
     return gl === null || gl.isContextLost() ? null : new Renderer(gl);
   }
 
-  /** Uploads what is new. */
+  /** Uploads new snapshots. */
   upload(history: History): void {
     const { gl, slots } = this;
     const { held } = history;
@@ -74,7 +74,7 @@ export class Renderer {
     this.uploaded = { held, extent, numbers, referenceLn };
   }
 
-  /** @returns false where the whole picture takes another frame */
+  /** @returns false if the picture needs another frame to be complete */
   draw({ view, scale, theme, pixelRatio, linePx }: Frame): boolean {
     const { gl, program, uploaded } = this;
     const { width, height } = gl.canvas;
@@ -104,9 +104,9 @@ export class Renderer {
   }
 
   /**
-   * Where many snapshots lie in a pixel, names steps in the texels of the columns of pixels.
+   * Where many snapshots lie in a pixel, points the texels of the pixels at steps instead.
    *
-   * @returns false where they are not ready
+   * @returns false if some steps are not ready
    */
   private showSteps(view: View, texels: Float32Array): boolean {
     const { program, steps, uploaded } = this;
@@ -118,11 +118,11 @@ export class Renderer {
     const rows = uploaded.extent && rowsOf(uploaded.extent);
     if (stepS === null || rows === null) return true;
     const shown = stepsOf(view, stepS, widthPx);
-    const columns = steps.bring(uploaded, rows, stepS, shown);
+    const columns = steps.prepare(uploaded, rows, stepS, shown);
     program.use();
     if (columns === 0) return false;
     for (let x = 0; x < widthPx; x++) {
-      // Before the first snapshot there are none.
+      // No steps lie before the first snapshot.
       const isBefore = texels[4 * x] === 0 && texels[4 * x + 1] === 0;
       if (!isBefore) texels.set([shown[2 * x] % columns, shown[2 * x + 1]], 4 * x);
     }

@@ -1,9 +1,9 @@
-/** Programs of the graphics card, and the textures that they read. */
+/** Programs for the graphics card, and the textures that they read. */
 import { CODE_GLSL } from './amounts.js';
 import { BIN_COUNT, MIN_BIN } from './columns.js';
 import { SHADES } from './palette.js';
 
-/** Textures by the samplers that read them; each has a unit of its own. */
+/** Textures by the samplers that read them; each has its own unit. */
 export const UNITS = ['cells', 'columns', 'spans', 'palette', 'steps', 'stepSpans'] as const;
 export type Unit = (typeof UNITS)[number];
 
@@ -39,7 +39,7 @@ vec2 snapshotUsd(int index, float binOfAll) {
   );
 }`;
 
-/** What the screen shows. */
+/** Draws the picture. */
 export const PICTURE = `${HEAD}
 uniform sampler2D spans; // by column of pixels: its first snapshot or step, how many; bottom and top of the price line
 uniform usampler2D steps; // x: step, y: price; codes of support and resistance
@@ -94,7 +94,7 @@ void main() {
   colour = vec4(mix(under, line, clamp(linePx / 2.0 - fromLine + 0.5, 0.0, 1.0)), 1.0);
 }`;
 
-/** The means of steps (steps.ts). */
+/** Computes the means of steps (steps.ts). */
 export const STEPS = `${HEAD}
 uniform sampler2D stepSpans; // by step: its first snapshot, how many
 uniform float lowestBin, binsPerRow;
@@ -115,7 +115,7 @@ export class Program {
   private readonly program: WebGLProgram;
   private readonly places = new Map<string, WebGLUniformLocation | null>();
 
-  /** @throws Error with the compiler's words */
+  /** @throws Error with the compiler's message */
   constructor(
     private readonly gl: WebGL2RenderingContext,
     fragment: string,
@@ -159,7 +159,7 @@ export class Program {
     );
   }
 
-  /** Null where the program does not have it. */
+  /** Null where the program does not use the name. */
   private place(name: string): WebGLUniformLocation | null {
     const known = this.places.get(name);
     if (known !== undefined) return known;
@@ -173,7 +173,7 @@ export function select(gl: WebGL2RenderingContext, unit: Unit): void {
   gl.activeTexture(gl.TEXTURE0 + UNITS.indexOf(unit));
 }
 
-/** A texture in its unit, read texel by texel. */
+/** Creates a texture in its unit, to be read texel by texel. */
 export function newTexture(gl: WebGL2RenderingContext, unit: Unit): WebGLTexture {
   const texture = gl.createTexture();
   select(gl, unit);
@@ -183,7 +183,7 @@ export function newTexture(gl: WebGL2RenderingContext, unit: Unit): WebGLTexture
   return texture;
 }
 
-/** Puts a row of numbers into a unit's texture, `channels` in each texel. */
+/** Uploads a row of numbers into a unit's texture, `channels` in each texel. */
 export function uploadRow(
   gl: WebGL2RenderingContext,
   unit: Unit,

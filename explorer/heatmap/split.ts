@@ -1,9 +1,9 @@
-/** Which venues (types, markets) the amounts of a snapshot are made of; asked for one at a time. */
+/** The amounts of a snapshot by venue, type or market, fetched for one snapshot at a time. */
 import type { FathomClient, ReplayParameters, Snapshot } from '../../client/index.js';
 
-/** Snapshots whose split is kept. */
+/** How many snapshots' splits are kept. */
 const MAX_KEPT_SPLITS = 200;
-/** Shares listed; the others are one. */
+/** The most shares listed; the others become one. */
 const MAX_LISTED = 6;
 
 export interface Share {
@@ -18,7 +18,7 @@ export class Splits {
   constructor(
     private readonly client: FathomClient,
     private readonly address: string,
-    /** With the filter; `group` says by what the amounts are split. */
+    /** With the filter; `group` says what to split by. */
     private readonly parameters: ReplayParameters,
   ) {}
 

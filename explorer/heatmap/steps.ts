@@ -1,17 +1,17 @@
 /**
- * Means by steps of time, for pictures with many snapshots in a pixel. A step is a power of two of seconds
- * and at most a pixel wide, so that a pixel reads a few texels however many snapshots lie in it. The card
- * makes the means of the snapshots that it has: a column of a texture for each step, with a row for each
- * part of a bin. Both go round: they stay where they are while the window moves and prices spread.
+ * Means over steps of time, for pictures with many snapshots in a pixel. A step is a power of two of seconds
+ * and at most a pixel wide: a pixel reads a few texels, however many snapshots lie in it. The card computes
+ * the means of its snapshots into a texture with a column per step and a row per part of a bin. Columns and
+ * rows wrap around, which lets them stay in place while the window moves and prices spread.
  */
 import { LN_BIN } from './columns.js';
 import type { Extent, Held } from './history.js';
 import { newTexture, Program, select, STEPS, uploadRow } from './shaders.js';
 import { ROWS, type Rows, spansOf } from './view.js';
 
-/** Columns of all textures, 64 MiB of them; the lengths of step longest not used go first. */
+/** The most columns of all textures, 64 MiB of them; the least recently used step lengths go first. */
 const MAX_STEP_COLUMNS = 8192;
-/** Snapshots whose means are made in one frame: more would hold it up where there is no card. */
+/** The most snapshots averaged in one frame: more would hold it up where there is no graphics card. */
 const MAX_PER_FRAME = 1024;
 
 /** The snapshots on the card. */
@@ -19,7 +19,7 @@ export interface Uploaded {
   held: readonly Held[];
   /** Null where there are none. */
   extent: Extent | null;
-  /** The numbers of the first uploads, by time, added up: other contents of a step have another sum. */
+  /** Running sums of upload numbers, by time: a step with other contents has another sum. */
   numbers: Float64Array;
   /** The logarithm of the price that bins are counted from. */
   referenceLn: number;
@@ -27,7 +27,7 @@ export interface Uploaded {
 
 interface Level {
   texture: WebGLTexture;
-  /** What each column was made of. */
+  /** Identifies the contents that each column was made of. */
   madeOf: Float64Array;
 }
 
@@ -44,18 +44,18 @@ export class Steps {
     const maxTextureSize = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
     this.maxColumns = Math.min(MAX_STEP_COLUMNS, maxTextureSize);
     newTexture(gl, 'stepSpans');
-    // A program that reads a texture which is not there fails.
+    // A program fails where a texture that it reads is missing.
     newTexture(gl, 'steps');
     gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RG16UI, 1, 1);
   }
 
   /**
-   * Makes what is missing of the steps in sight, and selects their texture.
+   * Computes missing steps of those in sight, and selects their texture.
    *
-   * @param shown as stepsOf() has them
-   * @returns its width; 0 while more is missing than a frame can make
+   * @param shown as stepsOf() returns them
+   * @returns the texture's width; 0 while more steps are missing than one frame can compute
    */
-  bring(uploaded: Uploaded, rows: Rows, stepS: number, shown: Float64Array): number {
+  prepare(uploaded: Uploaded, rows: Rows, stepS: number, shown: Float64Array): number {
     const { gl } = this;
     const { extent, held, numbers } = uploaded;
     const first = shown[0];
@@ -83,11 +83,11 @@ export class Steps {
     }
     select(gl, 'steps');
     gl.bindTexture(gl.TEXTURE_2D, level.texture);
-    if (stale.length > 0) this.make(uploaded, rows, level, ring, stale);
+    if (stale.length > 0) this.compute(uploaded, rows, level, ring, stale);
     return snapshots < MAX_PER_FRAME ? width : 0;
   }
 
-  private make(
+  private compute(
     { referenceLn }: Uploaded,
     rows: Rows,
     { texture }: Level,
@@ -118,7 +118,7 @@ export class Steps {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
-  /** The texture of a length of step, with room for those in sight, or for all; null where there is none. */
+  /** The texture for a step length; null where the card has no room for the steps in sight. */
   private levelOf(stepS: number, inSight: number, all: number): Level | null {
     if (inSight > this.maxColumns) return null;
     const width = Math.min(this.maxColumns, 2 ** Math.ceil(Math.log2(Math.max(inSight, all))));

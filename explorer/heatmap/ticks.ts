@@ -1,4 +1,4 @@
-/** Where the axes have their ticks, and what stands at them. */
+/** The ticks of the axes and their labels. */
 import { price as shortPrice } from '../state/format.js';
 import { roundUp } from './amounts.js';
 import type { View } from './view.js';
@@ -34,7 +34,7 @@ export function timeText(t: number): string {
   return FULL_LABEL.format(t * 1000);
 }
 
-/** In local time, at whole hours of the day and whole days whatever the clocks do. */
+/** Ticks at whole hours and days of local time, also where clocks change. */
 export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
   if (!(maxTicks > 0)) return [];
   const stepS =
@@ -43,7 +43,7 @@ export function timeTicks({ from, to }: View, maxTicks: number): Tick[] {
   const day = new Date(from * 1000);
   day.setHours(0, 0, 0, 0);
   const stepDays = Math.max(1, Math.round(stepS / DAY_S));
-  // Days are counted from one that is the same wherever one looks.
+  // Days are counted from a fixed one: panning must not change which have ticks.
   const sinceEpoch = Math.floor((day.getTime() - day.getTimezoneOffset() * 60_000) / DAY_S / 1000);
   day.setDate(day.getDate() - (sinceEpoch % stepDays));
   while (day.getTime() / 1000 < to) {
@@ -69,7 +69,7 @@ const EVEN_FACTOR = 3;
 
 /**
  * Round prices, at least `minGap` (share of the height) apart, in steps of 1, 2 or 5 times a power of
- * ten: even ones, or where the axis spans much, ones that grow with the price.
+ * ten. Steps are even, or grow with the price where the axis spans much.
  */
 export function priceTicks({ lnLow, lnHigh }: View, minGap: number): Tick[] {
   if (!(minGap > 0 && minGap < 1)) return [];
@@ -88,9 +88,9 @@ export function priceTicks({ lnLow, lnHigh }: View, minGap: number): Tick[] {
   }
 }
 
-/** @param step what it should be told apart by; default: five digits */
+/** @param step the difference that the digits must show; default: five digits */
 export function priceText(price: number, step = 10 ** (Math.floor(Math.log10(price)) - 4)): string {
-  // Too many zeros for an axis: they are counted.
+  // An axis has no room for so many zeros: a subscript counts them.
   if (price < 1e-4) return shortPrice(price).slice(1);
   const digits = Math.min(20, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   return price.toLocaleString('en-US', {

@@ -1,11 +1,11 @@
-/** The part of time and price that is looked at, and the way from it to pixels. */
+/** The visible range of time and price, and how it maps to pixels. */
 import { LN_BIN } from './columns.js';
 import type { Extent, Held } from './history.js';
 
 /** Epoch seconds across, logarithms of prices upwards. */
 export type View = Extent;
 
-/** No closer than this. */
+/** The closest zoom. */
 const MIN_SPAN_S = 120;
 const MIN_SPAN_LN = 6 * LN_BIN;
 /** A view whose right end is this near to that of the data, as a share of its span, follows it. */
@@ -33,7 +33,7 @@ export function panned(view: View, by: Point): View {
   };
 }
 
-/** The view kept inside, moved before it is cut. */
+/** The view moved inside; cut only where it is too large. */
 export function clamped(view: View, inside: Extent): View {
   const [from, to] = kept(view.from, view.to, inside.from, inside.to);
   const [lnLow, lnHigh] = kept(view.lnLow, view.lnHigh, inside.lnLow, inside.lnHigh);
@@ -46,7 +46,7 @@ function kept(low: number, high: number, min: number, max: number): [number, num
   return [low + by, high + by];
 }
 
-/** The view after the data grew: as it was, or along with the data's right end where it was there. */
+/** The view after the data grew: it stays, unless it showed the data's right end, which it follows. */
 export function followed(view: View, before: Extent, after: Extent): View {
   const span = view.to - view.from;
   if (covers(view, before)) return { ...view, from: after.from, to: after.to };
@@ -85,8 +85,8 @@ export function yOf(view: View, lnPrice: number): number {
 }
 
 /**
- * For each column of pixels the index of its first snapshot and the number of them: those that begin in
- * it, else the one that is still drawn in its middle. A gap is 1 and 0, times before all snapshots 0 and 0.
+ * For each column of pixels the index of its first snapshot, and their number: those that begin in it,
+ * or else the one still drawn in its middle. A gap is 1 and 0; times before all snapshots are 0 and 0.
  */
 export function spansOf(
   view: Pick<View, 'from' | 'to'>,
@@ -117,8 +117,8 @@ const NO_LINE = 1e6;
 
 /**
  * For each column of pixels the bottom and the top of the price line in it, as shares of the height; the
- * bottom is above the top where there is none. It goes from snapshot to snapshot; the last one before a
- * gap goes on as long as its cells do.
+ * bottom is above the top where there is none. The line joins the snapshots; before a gap it runs on as
+ * long as the cells of the last one.
  */
 export function priceLineOf(view: View, held: readonly Held[], widthPx: number): Float32Array {
   const line = new Float32Array(2 * widthPx);
@@ -143,23 +143,23 @@ export function priceLineOf(view: View, held: readonly Held[], widthPx: number):
   return line;
 }
 
-/** Fewer snapshots in a pixel than this are read one by one, more by steps (steps.ts). */
+/** Pixels read up to this many snapshots one by one, and more than that as steps (steps.ts). */
 const MIN_PER_PIXEL = 2;
 /** Rows of the steps' textures, as many in a bin as there is room for. */
 export const ROWS = 2048;
 const ROWS_PER_BIN = [4, 2, 1];
 
-/** Where prices stand in the textures. */
+/** Where prices lie in the steps' textures. */
 export interface Rows {
   perBin: number;
-  /** Of all rows that prices have anywhere, the lowest; and how many there are. */
+  /** The lowest row, counted from a price of 1, and the number of rows. */
   first: number;
   count: number;
-  /** Where in the textures the lowest is. */
+  /** The lowest row's place in the textures. */
   ring: number;
 }
 
-/** The length of step for a picture with so many snapshots; null where they are read one by one. */
+/** The step length for a picture with so many snapshots; null where pixels read them one by one. */
 export function stepOf(view: Extent, snapshots: number, widthPx: number): number | null {
   if (snapshots <= MIN_PER_PIXEL * widthPx) return null;
   return 2 ** Math.floor(Math.log2((view.to - view.from) / widthPx));

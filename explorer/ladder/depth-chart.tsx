@@ -87,17 +87,17 @@ function Reading(props: { ladder: Ladder; pct: number; amounts: (number | null)[
       <span>{price(ladder.priceUsd * (1 + pct / 100))}</span>
       <span class="note">{signedPercent(pct / 100)}</span>
       <span class={isSupport ? 'support' : 'resistance'}>
-        {usd(isSupport ? support : amounts[1])} on the way
+        {usd(isSupport ? support : amounts[1])} in between
       </span>
     </>
   );
 }
 
-/** Colours are those of the theme in force. */
+/** Takes its colours from the current theme. */
 function options(element: HTMLElement, onHover: (at: number | null) => void): UPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
-  // Text grows with the page's on large screens.
+  // Text grows with the page's text on large screens.
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const axis: UPlot.Axis = {
     stroke: colour('--text-faint'),

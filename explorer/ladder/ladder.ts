@@ -1,4 +1,4 @@
-/** The newest ladder: levels around the price, what they add up to, and who holds them. */
+/** The newest ladder: levels around the price, their sums, and their venues. */
 import type { ReplayPage } from '../../client/index.js';
 
 export interface Ladder {
@@ -9,24 +9,23 @@ export interface Ladder {
   bins: Int32Array;
   supportUsd: Float64Array;
   resistanceUsd: Float64Array;
-  /** By share, descending; empty with group=all. */
+  /** By venue, largest first, within NEAR_PCT of the price. */
   parts: LadderPart[];
 }
 
 export interface LadderPart {
   key: string;
   label: string;
-  /** Of the market, as the API's filter names it. */
-  type: string;
   supportUsd: number;
   resistanceUsd: number;
 }
 
-const BIN_RATIO = 1.01;
+/** The ratio of neighbouring bins' prices: docs/definitions.md#ladder. */
+export const BIN_RATIO = 1.01;
 /** The band around the price in which depth counts as near: that of the score. */
 export const NEAR_PCT = 25;
 
-/** The last snapshot of a page that is grouped by venue; null: there is none. */
+/** The ladder of the last snapshot of a page grouped by venue; null: the page is empty. */
 export function newestLadder(page: ReplayPage): Ladder | null {
   const snapshot = page.snapshots.at(-1);
   if (snapshot === undefined) return null;
@@ -34,8 +33,8 @@ export function newestLadder(page: ReplayPage): Ladder | null {
   const last = snapshot.bin.reduce((greatest, bin) => Math.max(greatest, bin), 0);
   const length = last - first + 1;
   const [supportUsd, resistanceUsd] = [new Float64Array(length), new Float64Array(length)];
-  const parts = page.groups.map(({ key, label, type }) => ({
-    ...{ key, label, type: String(type), supportUsd: 0, resistanceUsd: 0 },
+  const parts = page.groups.map(({ key, label }): LadderPart => ({
+    ...{ key, label, supportUsd: 0, resistanceUsd: 0 },
   }));
   for (const [i, bin] of snapshot.bin.entries()) {
     supportUsd[bin - first] += snapshot.support_usd[i];
@@ -59,12 +58,12 @@ export function newestLadder(page: ReplayPage): Ladder | null {
 export interface DepthCurve {
   /** Distance from the price in percent, ascending. */
   pct: number[];
-  /** What waits between the price and there; null on the other side. */
+  /** The sum between the price and there; null on the other side of the price. */
   supportUsd: (number | null)[];
   resistanceUsd: (number | null)[];
 }
 
-/** Amounts added up from the price outwards, as far as `reachPct` on both sides. */
+/** Sums amounts from the price outwards, up to `reachPct` on both sides. */
 export function depthCurve(ladder: Ladder, reachPct: number): DepthCurve {
   const below = side(ladder, ladder.supportUsd, -1, reachPct);
   const above = side(ladder, ladder.resistanceUsd, 1, reachPct);
@@ -75,7 +74,7 @@ export function depthCurve(ladder: Ladder, reachPct: number): DepthCurve {
   };
 }
 
-/** The edge of each bin with what lies between it and the price. */
+/** The edge of each bin, with the sum between it and the price. */
 function side(
   { bins }: Ladder,
   amounts: Float64Array,

@@ -1,4 +1,4 @@
-/** Documents of the API for views: loaded, renewed while they are looked at, tried again. */
+/** Loads documents of the API for views, and reloads them while the page is visible. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { FathomError, type FathomClient } from '../../client/index.js';
 import {
@@ -9,31 +9,34 @@ import {
   key as keyValue,
   noteFailure,
 } from './session.js';
+import { pause } from './pause.js';
 import { useValue } from './value.js';
 
 export interface Loaded<T> {
-  /** The newest document; null before the first. It stays while a newer one is loaded, or fails. */
+  /** The newest document; null before the first. It stays while the next one loads, or fails to. */
   document: T | null;
   error: FathomError | null;
   isLoading: boolean;
 }
 
-const RENEW_MS = 15_000;
-const RENEW_SPARINGLY_MS = 60_000;
+const RELOAD_MS = 15_000;
+const SMALL_RATE_RELOAD_MS = 60_000;
 
-/** How often what is on the page is renewed. */
-export function renewalMs(): number {
-  return hasSmallRate() ? RENEW_SPARINGLY_MS : RENEW_MS;
+/** Time between two loads of what the page shows. */
+export function reloadMs(): number {
+  return hasSmallRate() ? SMALL_RATE_RELOAD_MS : RELOAD_MS;
 }
 
 /**
- * @param name of the document: another name is another document; null: nothing is loaded
- * @param renews whether it is loaded again every so often, while the page is visible and live
+ * Loads a document, again after every change of its name or of the key.
+ *
+ * @param name identifies the document; null: load nothing
+ * @param reloads whether to load it every reloadMs() while the page is visible and live
  */
 export function useDocument<T>(
   name: string | null,
   ask: (client: FathomClient, signal: AbortSignal) => Promise<T>,
-  renews = true,
+  reloads = true,
 ): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { name: string | null }>({
     ...{ name: null, document: null, error: null, isLoading: true },
@@ -63,33 +66,22 @@ export function useDocument<T>(
       }
     };
     void load().then(() => {
-      if (renews) void renewing(load, ended.signal);
+      if (reloads) reload(load, ended.signal).catch(() => undefined);
     });
     return () => ended.abort();
-  }, [name, key, tries, renews]);
+  }, [name, key, tries, reloads]);
   return state.name === name ? state : { document: null, error: null, isLoading: true };
 }
 
-/** Loads again and again until the signal comes; not while nobody looks. */
-async function renewing(load: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(renewalMs(), signal);
-    if (signal.aborted) return;
+/** Reloads while somebody looks. @throws the signal's reason once it is aborted */
+async function reload(load: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await pause(reloadMs(), signal);
     if (isLive.value && document.visibilityState === 'visible' && navigator.onLine) await load();
   }
 }
 
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}
-
-/** The time, renewed every second. */
+/** The time in epoch seconds, updated every second. */
 export function useNowS(): number {
   const [now, setNow] = useState(Date.now() / 1000);
   useEffect(() => {
@@ -99,7 +91,7 @@ export function useNowS(): number {
   return now;
 }
 
-/** The value, or the last one there was for the same name, while there is none. */
+/** The value; while it is null, the last one of the same name. */
 export function useLast<T>(value: T | null, name: string): T | null {
   const last = useRef<{ name: string; value: T } | null>(null);
   if (value !== null) last.current = { name, value };

@@ -1,16 +1,17 @@
-/** What a view asks the API, as a request that can be repeated elsewhere. */
-import type { MarketType, TokenView, Window } from './url.js';
+/** The API requests behind a view, and their curl commands. */
+import type { MarketType } from '../../client/index.js';
+import type { TokenView, Window } from './url.js';
 
 export interface ApiRequest {
   method: 'GET' | 'POST';
   /** Below `/api/v1`. */
   path: string;
   query: Readonly<Record<string, string>>;
-  /** Of a POST. */
+  /** Only with POST. */
   body?: unknown;
 }
 
-/** A command for a shell in which `$KEY` is the key: the text may be shared. */
+/** A command that takes the key from the shell variable `$KEY`, which makes it safe to share. */
 export function curlText(origin: string, { method, path, query, body }: ApiRequest): string {
   const search = new URLSearchParams(query).toString().replaceAll('%2C', ',');
   const url = `${origin}/api/v1${path}${search === '' ? '' : `?${search}`}`;
@@ -27,7 +28,11 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** What `/replay/:address` takes as its window. @param firstS the token's first snapshot; null: unknown */
+/**
+ * The window as `from` and `to` of `/replay/:address`.
+ *
+ * @param firstS epoch seconds of the token's first snapshot; null: unknown
+ */
 export function windowTimes(window: Window, firstS: number | null): { from: string; to: string } {
   if (typeof window === 'object') return { from: String(window.fromS), to: String(window.toS) };
   if (window === 'all') return { from: firstS === null ? '-365d' : String(firstS), to: 'now' };
@@ -45,7 +50,7 @@ export function filterOf({ types, venues }: TokenView): {
   };
 }
 
-/** The depth history that the heatmap shows. */
+/** The request for the history that the heatmap shows. */
 export function replayRequest(view: TokenView, firstS: number | null): ApiRequest {
   const { address, window, group, band } = view;
   const filter = Object.entries(filterOf(view)).map(([name, list]) => [name, list.join(',')]);

@@ -1,21 +1,22 @@
-/** The tab's key, its client and what the server says of it; theme and place. */
+/** State of the tab: key, client, limits, trouble, view and theme. */
 import { fathomClient, type FathomClient, type FathomError } from '../../client/index.js';
+import type { Theme } from '../heatmap/palette.js';
 import { hashOf, keyOf, type View, viewOf } from './url.js';
 import { Value } from './value.js';
 
 const KEY_ITEM = 'fathom.key';
 const THEME_ITEM = 'fathom.theme';
-/** Shorter waits are over before anybody has read of them. */
-const LEAST_TOLD_WAIT_MS = 1_200;
-/** What the API sends for 'unlimited'. */
+/** Shorter waits end before anybody could read about them. */
+const MIN_SHOWN_WAIT_MS = 1_200;
+/** The API's number for 'unlimited'. */
 const UNLIMITED = 2_147_483_647;
 
-/** Of keys with fewer requests a minute the page leaves most to others. */
+/** The page spares the requests of keys with fewer than this a minute. */
 const SMALL_RATE = 60;
-/** What such a key keeps for what is asked for by hand, as a share of a minute's requests. */
-const KEPT_SHARE = 0.5;
+/** Share of such a key's requests that the page reserves for what its user asks for. */
+const RESERVED_SHARE = 0.5;
 
-/** What stands between the page and its data; null: nothing. */
+/** What keeps the page from its data. */
 export type Trouble =
   | { kind: 'key-missing' }
   | { kind: 'key-refused'; message: string }
@@ -35,13 +36,13 @@ export const trouble = new Value<Trouble | null>(null);
 export const limits = new Value<Limits | null>(null);
 export const view = new Value<View>(viewOf(''));
 export const isLive = new Value(true);
-export const theme = new Value<'light' | 'dark'>('dark');
-/** Raised when what failed should be tried again now. */
+export const theme = new Value<Theme>('dark');
+/** Counts retries: a new number makes views try again at once. */
 export const attempt = new Value(0);
 
 let shared: { key: string; client: FathomClient } | null = null;
 
-/** The client of the key; null without one. */
+/** The client for the current key; null without a key. */
 export function currentClient(): FathomClient | null {
   const current = key.value;
   if (current === null) return null;
@@ -51,7 +52,7 @@ export function currentClient(): FathomClient | null {
       key: current,
       onReply: noteReply,
       onWait: ({ kind, waitMs }) => {
-        if (waitMs < LEAST_TOLD_WAIT_MS) return;
+        if (waitMs < MIN_SHOWN_WAIT_MS) return;
         if (kind === 'connection' && !navigator.onLine) trouble.set({ kind: 'offline' });
         else trouble.set({ kind, untilMs: performance.now() + waitMs });
       },
@@ -61,7 +62,7 @@ export function currentClient(): FathomClient | null {
   return shared.client;
 }
 
-/** Reads what the tab keeps, and follows the address bar and the network. */
+/** Restores key, theme and view, and follows the address bar and the network. */
 export function startSession(): void {
   takeKeyFromAddress();
   if (key.value === null) key.set(sessionStorage.getItem(KEY_ITEM));
@@ -84,13 +85,13 @@ export function startSession(): void {
   window.addEventListener('online', tryAgain);
 }
 
-export function chooseTheme(chosen: 'light' | 'dark'): void {
+export function chooseTheme(chosen: Theme): void {
   localStorage.setItem(THEME_ITEM, chosen);
   theme.set(chosen);
   document.documentElement.dataset.theme = chosen;
 }
 
-export function useKey(given: string): void {
+export function setKey(given: string): void {
   sessionStorage.setItem(KEY_ITEM, given);
   limits.set(null);
   trouble.set(null);
@@ -107,7 +108,7 @@ export function forgetKey(): void {
   trouble.set({ kind: 'key-missing' });
 }
 
-/** Goes to a view. @param how `replace` leaves no step in the tab's history */
+/** Shows a view. @param how `replace` adds no entry to the tab's history */
 export function show(next: View, how: 'push' | 'replace' = 'push'): void {
   const hash = hashOf(next);
   if (hash === location.hash) return;
@@ -125,27 +126,27 @@ export function hasSmallRate(): boolean {
   return (limits.value?.rate?.limit ?? Infinity) < SMALL_RATE;
 }
 
-/** Whether the key has requests left for what nobody asked for by hand. */
+/** Whether the key has requests to spare for what its user did not ask for. */
 export function canSpare(): boolean {
   const rate = limits.value?.rate ?? null;
   if (rate === null || !hasSmallRate()) return true;
   const returned = ((performance.now() - rate.atMs) / 60_000) * rate.limit;
-  return rate.remaining + returned >= KEPT_SHARE * rate.limit + 1;
+  return rate.remaining + returned >= RESERVED_SHARE * rate.limit + 1;
 }
 
-/** What a failed request means for the page as a whole. */
+/** Shows the trouble that a failed request means for the whole page. */
 export function noteFailure(error: FathomError): void {
   if (error.status === 401) {
     trouble.set({ kind: 'key-refused', message: messageOf(error) });
   } else if (error.status === null && !navigator.onLine) trouble.set({ kind: 'offline' });
 }
 
-/** Whether the same request may work later: the server is away, or has a fault. */
-export function isPassing({ status }: FathomError): boolean {
+/** Whether the same request may succeed later: the server was unreachable or failed. */
+export function isTransient({ status }: FathomError): boolean {
   return status === null || status >= 500;
 }
 
-/** The server's own words. */
+/** The server's message. */
 export function messageOf(error: FathomError): string {
   return typeof error.cause === 'string' ? error.cause : error.message;
 }
@@ -154,13 +155,13 @@ function takeKeyFromAddress(): void {
   const given = keyOf(location.hash);
   if (given === null) return;
   history.replaceState(null, '', '#/');
-  useKey(given);
+  setKey(given);
 }
 
 function noteReply(headers: Headers, status: number): void {
   const current = trouble.value;
   if (current?.kind === 'offline') trouble.set(null);
-  // While one request waits, others may pass.
+  // Another request may succeed while the one in trouble still waits.
   const isOver = current !== null && 'untilMs' in current && performance.now() >= current.untilMs;
   if (isOver && status < 400) trouble.set(null);
   const tier = headers.get('x-api-tier');

@@ -1,11 +1,15 @@
-/** Views as the fragment of the page's address, so that each can be shared: `#/token/So1...?window=6h`. */
+/** Views as fragments of the page's address, which can be shared: `#/token/So1...?window=6h`. */
+import type { Group, MarketType } from '../../client/index.js';
 
-export const GROUPS = ['venue', 'type', 'market', 'all'] as const;
-export type Group = (typeof GROUPS)[number];
+export const GROUPS: readonly Group[] = ['venue', 'type', 'market', 'all'];
 
 /** Types of markets. */
-export const TYPES = ['onchain_pool', 'onchain_limit_order', 'cex_spot', 'cex_perp'] as const;
-export type MarketType = (typeof TYPES)[number];
+export const TYPES: readonly MarketType[] = [
+  'onchain_pool',
+  'onchain_limit_order',
+  'cex_spot',
+  'cex_perp',
+];
 
 /** Windows that end now. */
 export const PRESETS = ['1h', '6h', '24h', '7d', '30d'] as const;
@@ -23,12 +27,13 @@ export const FULL_BAND: Band = { minPct: -50, maxPct: 100 };
 
 export interface TokenView {
   name: 'token';
-  /** Null: the token that the page chooses. */
+  /** Null: the page chooses the token. */
   address: string | null;
   window: Window;
   group: Group;
-  /** Empty: all of them. */
+  /** Empty: all types. */
   types: readonly MarketType[];
+  /** Empty: all venues. */
   venues: readonly string[];
   band: Band;
 }
@@ -40,7 +45,7 @@ export interface BoardView {
   name: BoardName;
   /** Choices of the board that differ from its defaults, such as `period`. */
   choices: Readonly<Record<string, string>>;
-  /** Column, with '-' before it where the greatest comes last; null: the board's own order. */
+  /** The column to sort by, largest first, or smallest first after '-'; null: the board's order. */
   sort: string | null;
 }
 
@@ -65,7 +70,7 @@ export function boardView(name: BoardName): BoardView {
   return { name, choices: {}, sort: null };
 }
 
-/** The view of a fragment; what it does not understand takes its default. */
+/** The view that a fragment names; anything invalid in it takes its default. */
 export function viewOf(hash: string): View {
   const [path, search = ''] = hash.replace(/^#/, '').split('?', 2);
   const query = new URLSearchParams(search);
@@ -86,7 +91,7 @@ export function viewOf(hash: string): View {
   };
 }
 
-/** The fragment of a view, without what is at its default. */
+/** The fragment of a view, without values at their default. */
 export function hashOf(view: View): string {
   const query = new URLSearchParams();
   if (view.name !== 'token') {
@@ -107,12 +112,12 @@ export function hashOf(view: View): string {
   return `#/${address === null ? '' : `token/${encodeURIComponent(address)}`}${queryText(query)}`;
 }
 
-/** The key that a fragment brings along: `#key=...`; null: none. */
+/** The key in a fragment `#key=...`; null: none. */
 export function keyOf(hash: string): string | null {
   return /^#key=([\w-]+)$/.exec(hash)?.[1] ?? null;
 }
 
-/** Commas stay readable. */
+/** The query with its commas readable. */
 function queryText(query: URLSearchParams): string {
   return query.size === 0 ? '' : `?${query.toString().replaceAll('%2C', ',')}`;
 }
@@ -122,18 +127,18 @@ function listOf(text: string | null): string[] {
 }
 
 function windowOf(query: URLSearchParams): Window {
-  const [fromS, toS] = [wholeOf(query.get('from')), wholeOf(query.get('to'))];
+  const [fromS, toS] = [wholeNumberOf(query.get('from')), wholeNumberOf(query.get('to'))];
   if (fromS !== null && toS !== null && fromS < toS) return { fromS, toS };
   const named = query.get('window');
   if (named === 'all') return 'all';
   return PRESETS.find((one) => one === named) ?? DEFAULT_VIEW.window;
 }
 
-function wholeOf(text: string | null): number | null {
+function wholeNumberOf(text: string | null): number | null {
   return text !== null && /^\d{1,11}$/.test(text) ? Number(text) : null;
 }
 
-/** The limits are those of the API. */
+/** The band of a query, within the API's limits. */
 function bandOf(query: URLSearchParams): Band {
   const pctOf = (name: string, fallback: number): number => {
     const value = Number(query.get(name) ?? fallback);

@@ -16,14 +16,14 @@ export class Value<T> {
     for (const listener of [...this.listeners]) listener(value);
   }
 
-  /** @returns what ends it */
+  /** @returns a function that stops the listener */
   follow(listener: (value: T) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 }
 
-/** The current value; the component is drawn again when it changes. */
+/** The current value; when it changes, the component renders again. */
 export function useValue<T>(value: Value<T>): T {
   const [seen, setSeen] = useState(value.value);
   useEffect(() => {

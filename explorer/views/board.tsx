@@ -1,4 +1,4 @@
-/** A board: its choices, its table, and the request that it makes. */
+/** A board: its choices, its table, and its API request. */
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { count } from '../state/format.js';
 import { useDocument } from '../state/load.js';
@@ -24,7 +24,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
   const { document: board, error } = useDocument(
     `${view.name} ${JSON.stringify(choices)}`,
     (client, signal) => spec.load(client, choices, signal),
-    spec.renews,
+    spec.reloads,
   );
   return (
     <article class="board" aria-labelledby="board-title">
@@ -80,9 +80,9 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
   );
 }
 
-/** The view with the choice; the default is not in its address. */
-function withChoice(view: BoardView, name: string, value: string, standard: string): BoardView {
+/** The view with the choice; its address leaves out defaults. */
+function withChoice(view: BoardView, name: string, value: string, byDefault: string): BoardView {
   const choices: Record<string, string> = { ...view.choices, [name]: value };
-  if (value === standard) delete choices[name];
+  if (value === byDefault) delete choices[name];
   return { ...view, choices };
 }

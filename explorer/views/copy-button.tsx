@@ -2,13 +2,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Icon, type IconName } from '../frame/icon.js';
 
-const TOLD_MS = 1600;
+const CONFIRMED_MS = 1600;
 
 interface CopyButtonProps {
   text: () => string;
   label: string;
   icon?: IconName;
-  /** Whether the label is for screen readers alone. */
+  /** Whether only screen readers get the label. */
   iconOnly?: boolean;
 }
 
@@ -16,7 +16,7 @@ export function CopyButton({ text, label, icon = 'copy', iconOnly = false }: Cop
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), TOLD_MS);
+    const timer = setTimeout(() => setCopied(false), CONFIRMED_MS);
     return () => clearTimeout(timer);
   }, [isCopied]);
   const copy = (): void => {
@@ -35,7 +35,7 @@ export function CopyButton({ text, label, icon = 'copy', iconOnly = false }: Cop
 
 /** @returns whether it worked */
 async function copyText(text: string): Promise<boolean> {
-  // Browsers have a clipboard for pages of https and of this machine alone.
+  // Browsers give a clipboard only to pages from https or localhost.
   const { clipboard } = navigator as { clipboard?: Clipboard };
   if (clipboard !== undefined) {
     return clipboard.writeText(text).then(

@@ -1,5 +1,5 @@
-/** What the heatmap and the ladder show: window, grouping, types, venues, price band. */
-import type { ReplayPage } from '../../client/index.js';
+/** Controls for the heatmap and the ladder: window, price band, grouping, types, venues. */
+import type { ReplayFacets, TypeFacet, VenueFacet } from '../../client/index.js';
 import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
 import { usd } from '../state/format.js';
@@ -12,8 +12,6 @@ import {
   TYPES,
   type TokenView,
 } from '../state/url.js';
-
-type Facets = NonNullable<ReplayPage['facets']>;
 
 const BANDS: readonly { label: string; band: Band }[] = [
   { label: '±2%', band: { minPct: -2, maxPct: 2 } },
@@ -29,12 +27,12 @@ const PRESET_S: Readonly<Record<Preset, number>> = {
   '7d': 604_800,
   '30d': 2_592_000,
 };
-const GROUP_LABELS = { venue: 'Venue', type: 'Type', market: 'Market', all: 'One sum' } as const;
+const GROUP_LABELS = { venue: 'Venue', type: 'Type', market: 'Market', all: 'Nothing' } as const;
 
 interface FiltersProps {
   view: TokenView;
   /** Of the newest snapshot; null: not known yet. */
-  facets: Facets | null;
+  facets: ReplayFacets | null;
   /** How far the token's history reaches back, seconds; null: unknown. */
   historyS: number | null;
   onChange: (view: TokenView) => void;
@@ -60,7 +58,7 @@ export function Filters({ view, facets, historyS, onChange }: FiltersProps) {
         <button
           type="button"
           aria-pressed={view.window === 'all'}
-          title="All the history that there is"
+          title="The whole history"
           onClick={() => change({ window: 'all' })}
         >
           All
@@ -122,12 +120,12 @@ export function Filters({ view, facets, historyS, onChange }: FiltersProps) {
 
 interface ChoicesProps {
   name: string;
-  facets: readonly { key: string; label: string; usd: number }[];
+  facets: readonly (TypeFacet | VenueFacet)[];
   chosen: readonly string[];
   onChange: (chosen: string[]) => void;
 }
 
-/** Several of a facet's values. */
+/** A menu that filters by several values of a facet. */
 function Choices({ name, facets, chosen, onChange }: ChoicesProps) {
   const sorted = facets.toSorted((a, b) => b.usd - a.usd);
   const label = (
@@ -155,7 +153,7 @@ function Choices({ name, facets, chosen, onChange }: ChoicesProps) {
   );
 }
 
-/** The list with the item, or without it where it was there. */
+/** Adds the item to the list, or removes it if it is there. */
 export function toggled(list: readonly string[], item: string): string[] {
   return list.includes(item) ? list.filter((one) => one !== item) : [...list, item];
 }

@@ -1,10 +1,10 @@
-/** What the view asks, to be repeated elsewhere; and its address, to be shared. */
+/** The view's API request, and buttons that copy it as curl or share the view. */
 import { type ApiRequest, curlText } from '../state/requests.js';
 import { CopyButton } from './copy-button.js';
 
 interface RequestBarProps {
   request: ApiRequest;
-  /** What is shared, where it is not the page's address. */
+  /** The address to share; default: the page's. */
   href?: string;
 }
 

@@ -3,8 +3,8 @@ import type { Score } from '../../client/index.js';
 import { percent, usd } from '../state/format.js';
 import { Meter } from './sparkline.js';
 
-/** Points that a token can have for depth and for balance: docs/definitions.md#score. */
-const MOST = { depth: 80, balance: 20 } as const;
+/** The most points for depth and for balance: docs/definitions.md#score. */
+const MAX_POINTS = { depth: 80, balance: 20 } as const;
 
 export function ScorePanel({ score }: { score: Score }) {
   const { service_score: value, score_msg: message, stale } = score;
@@ -34,11 +34,11 @@ export function ScorePanel({ score }: { score: Score }) {
               <tr key={part}>
                 <th scope="row">{part === 'depth' ? 'Depth' : 'Balance'}</th>
                 <td class="wide">
-                  <Meter share={explain.components[part].points / MOST[part]} />
+                  <Meter share={explain.components[part].points / MAX_POINTS[part]} />
                 </td>
                 <td>
                   {explain.components[part].points.toFixed(1)}
-                  <span class="note"> / {MOST[part]}</span>
+                  <span class="note"> / {MAX_POINTS[part]}</span>
                 </td>
               </tr>
             ))}

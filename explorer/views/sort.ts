@@ -1,12 +1,16 @@
-/** The order of a table's rows. */
+/** Sorts a table's rows. */
 
 export interface Sortable<Row> {
   name: string;
-  /** By what it sorts; absent: not at all. Nulls come last. */
+  /** The value to sort by, nulls last; absent: the column does not sort. */
   by?: (row: Row) => number | string | null;
 }
 
-/** The rows by a column, the greatest (of texts the first) on top unless '-' stands before its name. */
+/**
+ * The rows in the order of a column.
+ *
+ * @param sort the column: largest number or first text on top; '-' before its name reverses that
+ */
 export function sortedRows<Row>(
   rows: readonly Row[],
   columns: readonly Sortable<Row>[],
@@ -23,7 +27,7 @@ export function sortedRows<Row>(
   });
 }
 
-/** One click sorts, the next turns the order round, the third gives the board's own. */
+/** The first click sorts, the second reverses the order, the third restores the board's own. */
 export function nextSort(name: string, sort: string | null): string | null {
   if (sort === name) return `-${name}`;
   return sort === `-${name}` ? null : name;

@@ -9,7 +9,7 @@ interface SparklineProps {
   label: string;
 }
 
-/** One bar a value, upwards or downwards from zero. */
+/** One bar per value, up or down from zero. */
 export function Bars({ values, label }: SparklineProps) {
   const [least, greatest] = [Math.min(0, ...values), Math.max(0, ...values)];
   const spread = greatest - least || 1;
@@ -43,7 +43,7 @@ export function Bars({ values, label }: SparklineProps) {
   );
 }
 
-/** A bar from the left, `share` of the width long. */
+/** A bar that fills `share` of the width from the left. */
 export function Meter({ share, tone = 'plain' }: { share: number; tone?: string }) {
   const width = Math.max(0, Math.min(1, share)) * 100;
   return (

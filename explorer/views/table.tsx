@@ -1,15 +1,15 @@
-/** A table whose columns sort it. */
+/** A table that its column headings sort. */
 import type { ComponentChildren } from 'preact';
 import { nextSort, type Sortable, sortedRows } from './sort.js';
 
 export interface Column<Row> extends Sortable<Row> {
   label: string;
-  /** What the heading means, where the label does not say it. */
+  /** The heading's tooltip, where the label does not explain itself. */
   about?: string;
   show: (row: Row, rank: number) => ComponentChildren;
-  /** Figures stand right. */
+  /** Figures are aligned right. */
   kind?: 'figure' | 'text' | 'chart';
-  /** Left out of narrow pages. */
+  /** Hidden on narrow pages. */
   isMinor?: boolean;
 }
 
@@ -18,7 +18,7 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  /** Column, '-' before it where the least comes first; null: the order of the rows. */
+  /** As BoardView has it; null: the order of the rows. */
   sort: string | null;
   onSort: (sort: string | null) => void;
 }

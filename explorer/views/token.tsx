@@ -1,12 +1,13 @@
-/** One token: its depth over time, and beside it the newest ladder, its venues and its score. */
+/** One token: its depth over time, its newest ladder, its score and its venues. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FathomError, Score } from '../../client/index.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
+import type { VisibleTime } from '../heatmap/props.js';
 import { DepthChart } from '../ladder/depth-chart.js';
 import { newestLadder } from '../ladder/ladder.js';
 import { absoluteTime, age, price, shortAddress } from '../state/format.js';
-import { renewalMs, useDocument, useLast, useNowS } from '../state/load.js';
+import { reloadMs, useDocument, useLast, useNowS } from '../state/load.js';
 import { filterOf, replayRequest, windowTimes } from '../state/requests.js';
 import {
   attempt,
@@ -25,9 +26,9 @@ import { RequestBar } from './request-bar.js';
 import { ScorePanel } from './score-panel.js';
 import { VenueSplit } from './venue-split.js';
 
-/** How many of the best tokens the page looks through for one with depth. */
+/** How many of the best tokens the page searches for one with depth. */
 const CANDIDATES = 20;
-/** A picture that has rested this long is what is shared. */
+/** Links name the visible part of the window once the heatmap has rested this long. */
 const SETTLED_MS = 250;
 
 export function TokenPage({ view }: { view: TokenView }) {
@@ -35,7 +36,7 @@ export function TokenPage({ view }: { view: TokenView }) {
   return address === null ? <FirstToken /> : <Token key={address} view={view} address={address} />;
 }
 
-/** The best token that has depth, where the address names none. */
+/** Shows the best token with depth when the address names no token. */
 function FirstToken() {
   const { document: found, error } = useDocument(
     'first token',
@@ -44,15 +45,15 @@ function FirstToken() {
   );
   const first = found?.tokens.find((one) => one.last_snapshot_at !== null) ?? found?.tokens[0];
   useEffect(() => {
-    // The address may be another view's already: it is told of a moment later.
-    const isAsked = hashOf(viewOf(location.hash)) === hashOf(DEFAULT_VIEW);
-    if (first !== undefined && isAsked) show(tokenView(first.address), 'replace');
+    // The address may already name another view, whose event has yet to come.
+    const isStillAsked = hashOf(viewOf(location.hash)) === hashOf(DEFAULT_VIEW);
+    if (first !== undefined && isStillAsked) show(tokenView(first.address), 'replace');
   }, [first]);
   if (error !== null && found === null) return <Failure error={error} />;
   if (found?.count === 0) {
     return (
       <Empty title="No tokens yet">
-        This server has no data. Bring some in with 'fathom import' or 'fathom ingest', or try the
+        This server has no data. Load some with 'fathom import' or 'fathom ingest', or try the
         simulated market of 'fathom demo'.
       </Empty>
     );
@@ -64,7 +65,7 @@ function Token({ view, address }: { view: TokenView; address: string }) {
   const theme = useValue(themeValue);
   const live = useValue(isLive);
   const [failure, setFailure] = useState<FathomError | null>(null);
-  const [inSight, setInSight] = useState<{ fromS: number; toS: number } | null>(null);
+  const [visible, setVisible] = useState<VisibleTime | null>(null);
   const tries = useValue(attempt);
   const nowS = useNowS();
   const { document: score, error } = useDocument(`score ${address}`, (client, signal) =>
@@ -90,8 +91,8 @@ function Token({ view, address }: { view: TokenView; address: string }) {
     },
     false,
   );
-  const made = useMemo(() => newest && newestLadder(newest), [newest]);
-  const ladder = useLast(made, address);
+  const newLadder = useMemo(() => newest && newestLadder(newest), [newest]);
+  const ladder = useLast(newLadder, address);
   const facets = useLast(newest?.facets ?? null, address);
 
   const firstS = coverage?.tiers.reduce<number | null>(
@@ -100,29 +101,28 @@ function Token({ view, address }: { view: TokenView; address: string }) {
   );
   const historyFromS = firstS ?? null;
   const times = windowTimes(view.window, historyFromS);
-  const shown = [address, times.from, times.to, group, filterName, band.minPct, band.maxPct].join(
-    ' ',
-  );
-  const asked = useMemo(
+  const { from, to } = times;
+  const heatmapName = [address, from, to, group, filterName, band.minPct, band.maxPct].join(' ');
+  const heatmap = useMemo(
     () => ({
       window: times,
       filter: { group, ...filter, min_pct: band.minPct, max_pct: band.maxPct },
     }),
-    [shown],
+    [heatmapName],
   );
-  useEffect(() => setFailure(null), [shown, tries]);
-  useEffect(() => setInSight(null), [shown]);
+  useEffect(() => setFailure(null), [heatmapName, tries]);
+  useEffect(() => setVisible(null), [heatmapName]);
   const settling = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const settle = (part: typeof inSight): void => {
+  const settle = (time: VisibleTime | null): void => {
     clearTimeout(settling.current);
-    settling.current = setTimeout(() => setInSight(part), SETTLED_MS);
+    settling.current = setTimeout(() => setVisible(time), SETTLED_MS);
   };
   const client = currentClient();
   if (error !== null && score === null) return <Failure error={error} />;
   const isEmpty = coverage !== null && coverage.tiers.length === 0;
   const change = (next: TokenView): void => show(next);
-  // What is shared and copied is the part of the window that is in sight.
-  const seen = inSight === null ? view : { ...view, window: wholeSeconds(inSight) };
+  // Links and curl commands name the visible part of the window.
+  const visibleView = visible === null ? view : { ...view, window: wholeSeconds(visible) };
   return (
     <article class="token" aria-label={score?.symbol ?? address}>
       <Head address={address} score={score} nowS={nowS} />
@@ -143,16 +143,16 @@ function Token({ view, address }: { view: TokenView; address: string }) {
               <DepthHeatmap
                 client={client}
                 address={address}
-                window={asked.window}
-                filter={asked.filter}
+                window={heatmap.window}
+                filter={heatmap.filter}
                 theme={theme}
                 isLive={live}
-                renewalMs={renewalMs}
+                reloadMs={reloadMs}
                 canSpare={canSpare}
                 onView={settle}
-                onFailure={(error) => {
-                  noteFailure(error as FathomError);
-                  setFailure(error as FathomError);
+                onFailure={(reason) => {
+                  noteFailure(reason as FathomError);
+                  setFailure(reason as FathomError);
                 }}
               />
             )
@@ -179,14 +179,14 @@ function Token({ view, address }: { view: TokenView; address: string }) {
         </aside>
       </div>
       <RequestBar
-        request={replayRequest(seen, historyFromS)}
-        href={`${location.origin}${location.pathname}${hashOf(seen)}`}
+        request={replayRequest(visibleView, historyFromS)}
+        href={`${location.origin}${location.pathname}${hashOf(visibleView)}`}
       />
     </article>
   );
 }
 
-function wholeSeconds({ fromS, toS }: { fromS: number; toS: number }) {
+function wholeSeconds({ fromS, toS }: VisibleTime) {
   return { fromS: Math.floor(fromS), toS: Math.ceil(toS) };
 }
 

@@ -1,4 +1,4 @@
-/** Who holds the depth near the price; each row filters by its venue. */
+/** Depth near the price by venue; a click on a row filters by its venue. */
 import { usd } from '../state/format.js';
 import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
 
@@ -10,7 +10,7 @@ interface VenueSplitProps {
 
 export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
   const { parts } = ladder;
-  const most = Math.max(1, ...parts.map((one) => one.supportUsd + one.resistanceUsd));
+  const largest = Math.max(1, ...parts.map((one) => one.supportUsd + one.resistanceUsd));
   return (
     <section class="card" aria-labelledby="venues-title">
       <header>
@@ -28,8 +28,8 @@ export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
             >
               <span class="label">{label}</span>
               <span class="pair" aria-hidden="true">
-                <i class="support" style={{ width: `${(supportUsd / most) * 100}%` }} />
-                <i class="resistance" style={{ width: `${(resistanceUsd / most) * 100}%` }} />
+                <i class="support" style={{ width: `${(supportUsd / largest) * 100}%` }} />
+                <i class="resistance" style={{ width: `${(resistanceUsd / largest) * 100}%` }} />
               </span>
               <span class="figure">{usd(supportUsd + resistanceUsd)}</span>
             </button>

@@ -88,7 +88,7 @@ describe('a page is given up', () => {
         { error: 'Monthly quota exceeded, retry in 86400 seconds' },
         { 'retry-after': '86400' },
       ),
-      /answered 429: Monthly quota exceeded.*gave up: it asks for 864\d\d s more.*3 pages are kept/,
+      /answered 429: Monthly quota exceeded.*gave up: the next wait would be 864\d\d s.*3 pages are kept/,
     ],
     [
       'another refusal',

@@ -1,4 +1,4 @@
-/** The client against a really started server: JSON and Arrow, side by side, and faults between the two. */
+/** The client against a started server: JSON and Arrow, pages side by side, and faults in between. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -51,8 +51,8 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('types', () => {
-  it('are those of the description as it is', async () => {
-    // It runs without being compiled, so it has no types.
+  it('are those of the current description', async () => {
+    // This script is not compiled, and has no types.
     const script = '../../server/bootstrap/client-types.mjs';
     const { clientTypes } = (await import(script)) as {
       clientTypes: (description: object) => Promise<string>;
@@ -64,7 +64,7 @@ describe('types', () => {
 
 describe('the package', () => {
   // `npm start` and `npm test` build no declarations.
-  it('is built with its types when it is packed, and holds what runs', () => {
+  it('is built with its types when it is packed, and holds the files that run', () => {
     const { files, scripts, exports, bin } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       files: string[];
       scripts: Record<string, string>;
@@ -80,7 +80,7 @@ describe('the package', () => {
 });
 
 describe('methods', () => {
-  it('send what goes into the path, the query and the body', async () => {
+  it('put parameters into the path, the query and the body', async () => {
     const seen: string[] = [];
     const client = clientOf(`${proxy.url}/`, {
       key: ENTERPRISE_KEY,
@@ -103,7 +103,7 @@ describe('methods', () => {
     expect(new Set(seen)).toEqual(new Set(['enterprise']));
   });
 
-  it('fail with the words of the server', async () => {
+  it('fail with the message of the server', async () => {
     const client = clientOf(service.server.url);
     await expect(client.getScore({ address: 'nonsense' })).rejects.toMatchObject({
       name: 'FathomError',
@@ -115,7 +115,7 @@ describe('methods', () => {
     await expect(client.getDcaPressure({ limit: 0 })).rejects.toMatchObject({ parameter: 'limit' });
     const wrong = clientOf(service.server.url, { key: 'wrong' });
     await expect(wrong.getUsage()).rejects.toMatchObject({ status: 401, code: null });
-    // Nothing is sent, and nothing tried again.
+    // Nothing is sent, and nothing retried.
     const unsendable = clientOf(proxy.url, { key: 'fathom_–' });
     await expect(unsendable.getUsage()).rejects.toMatchObject({
       status: 401,
@@ -129,7 +129,7 @@ describe('methods', () => {
     await expect(all(clientOf(proxy.url).replay(''))).rejects.toMatchObject(noAddress);
     expect(proxy.requests.length).toBe(1);
     for (const url of ['ftp://x', '127.0.0.1:8080', 'localhost:8080', '']) {
-      expect(() => clientOf(url)).toThrow(`url: expected one such as http://127.0.0.1:8080`);
+      expect(() => clientOf(url)).toThrow(`url: expected an address such as http://127.0.0.1:8080`);
     }
     expect(() => clientOf(`${proxy.url}/api/v1/`)).toThrow('without /api/v1');
     proxy.script = () => hangUp;
@@ -137,12 +137,12 @@ describe('methods', () => {
     await expect(once.getUsage()).rejects.toMatchObject({ status: null });
   });
 
-  it('wait together where a limit is reached', async () => {
+  it('wait together when a limit is reached', async () => {
     proxy.script = (n) => (n === 1 ? answer(429, { error: 'slow' }, { 'retry-after': '1' }) : null);
     const waits: string[] = [];
     const client = clientOf(proxy.url, { onWait: ({ kind }) => waits.push(kind) });
     const first = client.getTopScores();
-    await eventually('the first is told to wait', () => waits.length > 0);
+    await eventually('the first waits', () => waits.length > 0);
     const beganMs = performance.now();
     await Promise.all([first, client.getTopScores()]);
     expect(performance.now() - beganMs).toBeGreaterThan(900);
@@ -164,7 +164,7 @@ describe('replay', () => {
     expect(proxy.requests.length).toBe(1);
   });
 
-  it('comes as Arrow, snapshots and cells, too', async () => {
+  it('also comes as Arrow, snapshots and cells', async () => {
     const client = clientOf(service.server.url);
     const tables = await all(client.replayArrow(WIDE_MINT, WINDOW));
     expect(tables.map(({ table }) => table.numRows)).toEqual(pages.map((page) => page.row_count));
@@ -182,7 +182,7 @@ describe('replay', () => {
     expect(cells[0].binPriceUsd).toBeCloseTo(one.priceUsd * 1.01 ** one.bin[0], 12);
   });
 
-  it('tries again, and goes on where the last page ended', async () => {
+  it('retries, and resumes where the last page ended', async () => {
     proxy.script = (n) =>
       n === 3 ? answer(503, BUSY, { 'retry-after': '0' }) : n === 4 ? hangUp : null;
     const waits: string[] = [];
@@ -200,7 +200,7 @@ describe('replay', () => {
     );
   });
 
-  it('plans again where data have changed since the plan', async () => {
+  it('plans again when data have changed since the plan', async () => {
     const planned = pages.map(({ window }) => window.from);
     proxy.script = (n) => {
       if (n !== 2) return null;
@@ -215,7 +215,7 @@ describe('replay', () => {
     expect(proxy.requests.filter((path) => path.includes('/plan?')).length).toBe(2);
   });
 
-  it('ends where the server stands still', async () => {
+  it('fails when the server makes no progress', async () => {
     const [first] = pages;
     const later = pages.slice(1).map(({ window }) => ({ from: window.from }));
     proxy.script = (n) => {
@@ -225,11 +225,11 @@ describe('replay', () => {
       return answer(200, isPlan ? { pages: later } : first);
     };
     await expect(all(clientOf(proxy.url).replay(WIDE_MINT, WINDOW))).rejects.toThrow(
-      /goes on from/,
+      /makes no progress: its next page is \d+ again/,
     );
   });
 
-  it('pages one after the other where the server knows no plans', async () => {
+  it('fetches page after page from a server without plans', async () => {
     proxy.script = () => (res, pass) => {
       const path = proxy.requests.at(-1) ?? '';
       if (path.includes('/plan?')) answer(404, { error: 'Not Found' })(res, pass);
@@ -239,16 +239,16 @@ describe('replay', () => {
     expect(fetched.length).toBe(pages.length);
   });
 
-  it('checks digests, and ends where it is told to', async () => {
+  it('checks digests, and stops when it is aborted', async () => {
     const client = clientOf(proxy.url);
     const checked = client.replay(MINT, WINDOW, { checkDigest: true });
     expect((await all(checked)).length).toBe(1);
     proxy.script = () => answer(200, {}, { 'repr-digest': 'sha-256=:AAAA:' });
     await expect(all(client.replay(MINT, WINDOW, { checkDigest: true }))).rejects.toThrow(
-      /digest does not fit/,
+      /digest does not match/,
     );
     expect(() => client.replay(MINT, WINDOW, { ahead: 17 })).toThrow(/ahead: expected/);
-    // Aborted while the loop's body runs: what was fetched meanwhile is not handed out.
+    // Aborted while the loop's body runs: pages fetched meanwhile are not handed out.
     const between = new AbortController();
     const loop = client.replay(WIDE_MINT, WINDOW, { signal: between.signal });
     proxy.script = () => null;

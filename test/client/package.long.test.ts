@@ -1,4 +1,4 @@
-/** The client's own package: packed, installed where nothing else is, run and compiled against. */
+/** The client's package: packed, installed in an empty folder, run and compiled against. */
 import { execFile } from 'node:child_process';
 import {
   cpSync,
@@ -26,7 +26,7 @@ import {
 } from '../support/service.js';
 
 const run = promisify(execFile);
-/** The bytes of a small package; the whole program has 383 MB. */
+/** Bytes of a small package; the whole program has 383 MB. */
 const MAX_PACKED_BYTES = 64 * 1024;
 const MAX_UNPACKED_BYTES = 256 * 1024;
 
@@ -56,7 +56,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** The client's sources in a clone of their own: packing writes into their folder. */
+/** A copy of the client's sources: packing writes into their folder. */
 function copiedClient(): string {
   const clone = path.join(folder, 'clone');
   const client = path.join(clone, 'client');
@@ -69,7 +69,7 @@ function copiedClient(): string {
 const install = (...packages: string[]) =>
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...packages], { cwd: folder });
 
-/** What a program prints as JSON. It gets the server's address and a key. */
+/** Runs a program with the server's address and a key, and returns the JSON that it prints. */
 async function output(program: string): Promise<unknown> {
   const file = path.join(folder, 'program.mjs');
   writeFileSync(file, program);
@@ -84,7 +84,7 @@ const CLIENT = `
   const fathom = fathomClient({ url: URL, key: KEY });
 `;
 
-it('is small, has no dependencies, and holds what runs with its types', () => {
+it('is small, has no dependencies, and holds code and types', () => {
   expect(packed.size).toBeLessThan(MAX_PACKED_BYTES);
   expect(packed.unpackedSize).toBeLessThan(MAX_UNPACKED_BYTES);
   const files = packed.files.map((one) => one.path);
@@ -101,7 +101,7 @@ it('is small, has no dependencies, and holds what runs with its types', () => {
   expect(readdirSync(path.join(modules, '@fathom'))).toEqual(['client']);
 });
 
-it("has the program's version, licence and Node", () => {
+it("has the program's version, licence and Node versions", () => {
   const [own, program] = ['client/package.json', 'package.json'].map(
     (file) => JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>,
   );
@@ -127,7 +127,7 @@ it('asks a server from JavaScript', async () => {
   expect(answers).toEqual(['available', true, 'invalid_address', pages]);
 });
 
-it('takes Arrow pages where apache-arrow is installed, and says so where it is not', async () => {
+it('reads Arrow pages with apache-arrow, and says so when it is missing', async () => {
   const asking = `${CLIENT}
     const page = await fathom.replayArrow(MINT).next().catch((error) => error);
     console.log(JSON.stringify([page.message ?? null, page.value?.table.numRows > 0]));
@@ -140,7 +140,7 @@ it('takes Arrow pages where apache-arrow is installed, and says so where it is n
   rmSync(arrow);
 });
 
-it('has a type for the reply of each operation by its name, and compiles without apache-arrow', async () => {
+it('exports the type of each reply by name, and compiles without apache-arrow', async () => {
   const { paths } = describeApi(Object.values(ENDPOINTS)) as unknown as {
     paths: Record<string, Record<string, Operation>>;
   };

@@ -16,12 +16,12 @@ import {
 
 const [SOL] = EXAMPLE_MINTS;
 const BARN = demoTokens(DEMO_SEED).find(({ symbol }) => symbol === 'BARN')?.address ?? '';
-/** Short, so that few pages are loaded. */
+/** A short window has few pages to load. */
 const HOUR = `#/token/${SOL}?window=1h`;
 const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'];
-/** A board with rows, or one that says that it has none. */
+/** A board with rows, or with the note that it has none. */
 const BOARD = '.board :is(table, .empty)';
-/** Without the limits of holder flow, which are a request a second. */
+/** Lifts the limits of holder flow, which allow a request a second. */
 const PLANS = '{"enterprise": {"rates": {"whale-get": "general", "whale-post": "general"}}}';
 
 function fail(): never {
@@ -31,7 +31,7 @@ function fail(): never {
 let browser: Browser;
 let url: string;
 let key: string;
-/** Of a key with twelve requests a minute. */
+/** A key with twelve requests a minute. */
 let smallKey: string;
 const opened: Opened[] = [];
 
@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   const goTo = (page: Page, hash: string) =>
     page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   const hashOf = (page: Page) => new URL(page.url()).hash;
-  /** Answers a path's requests in the server's place until what it returns is called. */
+  /** Answers requests to a path in place of the server. @returns a function that ends this */
   async function answers(page: Page, path: string, answer: Parameters<Route['fulfill']>[0]) {
     const requests = `**/api/v1${path}*`;
     await page.route(requests, (route) =>
@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   }
   const titled = (page: Page, name: string) => page.getByRole('heading', { name, exact: false });
 
-  it('takes the key out of its address, and opens on the best token', async () => {
+  it('removes the key from the address, and opens with the best token', async () => {
     const tab = await open(browser, url, `/#key=${key}`);
     opened.push(tab);
     const { page } = tab;
@@ -84,7 +84,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await page.content()).not.toContain(key);
   });
 
-  it('asks for a key, says that one is wrong, and keeps the right one in the tab alone', async () => {
+  it('asks for a key, refuses a wrong one, and keeps the right one in this tab only', async () => {
     const tab = await open(browser, url, '/#/scores');
     opened.push(tab);
     const { page } = tab;
@@ -105,7 +105,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await titled(other, 'Enter an API key').waitFor();
   });
 
-  it('finds a token by the keyboard alone', async () => {
+  it('finds a token with the keyboard', async () => {
     const page = await at('#/scores');
     await page.getByRole('table').waitFor();
     await page.keyboard.press('/');
@@ -116,7 +116,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.keyboard.press('ArrowUp');
     await page.locator('#found-0[aria-selected=true]').waitFor();
     await page.keyboard.type('ba');
-    // Before what is found is there.
+    // Before the results are there.
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/#/token/${BARN}`);
     await titled(page, 'BARN').waitFor();
@@ -124,7 +124,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByRole('table').waitFor();
   });
 
-  it('filters by venue; the view is in the address, and the way back leads back', async () => {
+  it('filters by venue, keeps the view in the address, and goes back and forward', async () => {
     const page = await at(HOUR);
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
@@ -144,26 +144,26 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.venues button[aria-pressed=true]').waitFor();
   });
 
-  it('says that a window has nothing', async () => {
+  it('says that a window is empty', async () => {
     const page = await at(`#/token/${SOL}?from=${NOW_S - 9_000_000}&to=${NOW_S - 8_990_000}`);
     await page.locator('.heatmap[data-state=empty]').waitFor();
   });
 
-  it('counts down after a 429, and goes on by itself', async () => {
+  it('counts down after a 429, and resumes by itself', async () => {
     const page = await at(HOUR);
     await titled(page, 'SOL').waitFor();
     const headers = { 'retry-after': '2' };
     const limit = { status: 429, headers, body: '{"error":"Rate limit"}' };
     const letThrough = await answers(page, '/top-scores', limit);
     await goTo(page, '#/scores');
-    await page.getByText('The rate limit of this key is reached.').waitFor();
+    await page.getByText('This key has reached its rate limit.').waitFor();
     await page.locator('.countdown').waitFor();
     await letThrough();
     await page.getByRole('table').waitFor();
-    await page.getByText('The rate limit of this key is reached.').waitFor({ state: 'detached' });
+    await page.getByText('This key has reached its rate limit.').waitFor({ state: 'detached' });
   });
 
-  it('says that the server is busy, that a key may not see something, and what it said itself', async () => {
+  it('says that the server is busy, or that a key has no access, and quotes the server', async () => {
     const page = await at('#/scores');
     await page.getByRole('table').waitFor();
     const busy = '{"error":"Service Unavailable","message":"m","error_code":"replay_busy"}';
@@ -176,11 +176,11 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await answers(page, '/lp-cheat-sheet', { status: 403, body: '{"error":"Needs enterprise"}' });
     await goTo(page, '#/fee-density');
     await titled(page, 'Fee density').waitFor();
-    await page.getByText('This key may not see this').waitFor();
+    await page.getByText('This key has no access to this').waitFor();
     await page.getByText('Needs enterprise').waitFor();
   });
 
-  it('says that it is offline, and goes on when it is not', async () => {
+  it('says that it is offline, and resumes with the connection', async () => {
     const page = await at('#/dca-pressure');
     await page.locator(BOARD).first().waitFor();
     await page.context().setOffline(true);
@@ -191,7 +191,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByText('You are offline.').waitFor({ state: 'detached' });
   });
 
-  it('keeps half of the requests of a small plan for what is asked for by hand', async () => {
+  it('reserves half of the requests of a small plan for what the user asks for', async () => {
     const page = await at(HOUR, { key: smallKey, reducedMotion: 'reduce' });
     await page.locator('.heatmap[data-state=ready]').waitFor();
     await page.locator('.depth-chart canvas').waitFor();
@@ -202,10 +202,10 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       await page.mouse.move(x + share * width, y + height / 3);
       await page.waitForTimeout(600);
     }
-    await page.getByText('The split waits').waitFor();
+    await page.getByText('The split has to wait').waitFor();
     // A request of the minute's twelve comes back every 5 s.
     expect(asked.length).toBeLessThanOrEqual(2);
-    // What is pressed stays legible under the pointer, and what is in sight is what is copied.
+    // The curl command names the visible time, and a pressed button stays legible under the pointer.
     await page.mouse.wheel(0, -400);
     await page.locator('.request code', { hasText: /from=\d+&to=\d+/ }).waitFor();
     const ink = () =>
@@ -217,7 +217,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await ink()).toBe(before);
   });
 
-  it('sorts boards by their columns, and leads from a row to its token', async () => {
+  it('sorts boards by their columns, and links rows to their tokens', async () => {
     const page = await at('#/scores');
     const prices = () => page.locator('tbody tr td:nth-child(5)').allTextContents();
     await page.getByRole('table').waitFor();
@@ -233,7 +233,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   });
 
   it.each(['dark', 'light'] as const)(
-    'has nothing serious for axe in any view, %s, and fits a narrow phone',
+    'has no serious findings of axe in any view, %s, and fits a narrow phone',
     async (colorScheme) => {
       const viewport =
         colorScheme === 'dark' ? { width: 1280, height: 860 } : { width: 360, height: 740 };

@@ -1,4 +1,4 @@
-/** A look at the explorer in Chromium; `explorer.long.test.ts` and `heatmap-browser.long.test.ts` try all of it. */
+/** A smoke test of the explorer in Chromium; the long tests of this folder cover the rest. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings, startBrowser } from '../support/browser.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -21,7 +21,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await service.stop();
   });
 
-  it('takes the key out of its address, draws a token, and reports nothing', async () => {
+  it('removes the key from the address, and draws a token without errors', async () => {
     const address = `/#key=${ENTERPRISE_KEY}`;
     const { page, faults } = await open(browser, service.server.url, address);
     await page.goto(`${service.server.url}/#/token/${MINT}?window=1h`);

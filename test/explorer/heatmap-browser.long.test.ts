@@ -17,9 +17,9 @@ import { hasBrowser, open, type Opened, startBrowser } from '../support/browser.
 
 const INTERVAL_S = 60;
 const SNAPSHOTS = 700;
-/** Snapshots that are left out: there is a gap. */
+/** Snapshots that are left out, which makes a gap. */
 const GAP = { from: 420, to: 450 };
-/** Snapshots of the future, which become visible as the clock goes on. */
+/** Snapshots of the future, which become visible as the clock advances. */
 const LATER = 5;
 /** So narrow that more than two snapshots lie in a pixel. */
 const NARROW = { width: 390, height: 1100 };
@@ -34,7 +34,7 @@ function history(): PlainSnapshot[] {
       for (let bin = -30; bin <= 30; bin++) {
         const usd = 10 ** (2 + ((bin * bin * 31 + (s >> 4) * 17 + market * 7) % 40) / 10);
         const cents = BigInt(Math.round(usd * 100));
-        // Some bins have nothing, that of the price has both.
+        // Some bins are empty; the bin of the price has both sides.
         if ((bin + 40) % 9 === 0) continue;
         const [support, resistance] = [bin <= 0 ? cents : 0n, bin >= 0 ? cents / 3n : 0n];
         cells.push({ market, bin, support, resistance });
@@ -90,7 +90,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     return list;
   }
 
-  it('has the colours of the data, in whole, zoomed in, and after its context was lost', async () => {
+  it('shows the data in its colours: whole, zoomed in, and after a lost context', async () => {
     const page = await ready();
     const all = await snapshots();
     const whole = await compare(page, all);
@@ -143,12 +143,12 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await expect.poll(async () => (await viewOf(page)).slice(0, 2)).toEqual([from, to]);
   });
 
-  it('shows pages as they come, the newest first, and how many are to come', async () => {
+  it('shows pages as they come, newest first, and how many there are', async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     const page = await at((tab) =>
       tab.route(`**/api/v1/replay/${MINT}?*`, async (route) => {
-        // The newest page alone goes on at once.
+        // Only the newest page is let through at once.
         const from = Number(new URL(route.request().url()).searchParams.get('from'));
         if (from < NOW_S - 14_400) await held;
         await route.continue().catch(() => undefined);
@@ -166,7 +166,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await compare(page, await snapshots());
   });
 
-  it('takes in what is new without loading the rest again, and stays where one looks', async () => {
+  it('adds new snapshots without loading the rest again, and keeps the view', async () => {
     const page = await ready(async (tab) => {
       await tab.setViewportSize(NARROW);
       await tab.clock.install();
@@ -177,7 +177,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
       if (/replay\/\w+\?/.test(request.url())) asked.push(request.url());
     });
     nowS += LATER * INTERVAL_S;
-    // A poll that fails leaves the picture; the next one takes it in.
+    // A failed poll leaves the picture as it is; the next one adds the snapshots.
     const body = '{"error":"m","error_code":"damaged_data"}';
     const newest = /replay\/\w+\?/;
     await page.route(newest, (route) => route.fulfill({ status: 500, body }), { times: 1 });
@@ -195,7 +195,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     await compare(page, await snapshots());
   });
 
-  it('tells what is under the cursor, of the pointer and of the keys', async () => {
+  it('reads out the amounts under the cursor, for the pointer and the keys', async () => {
     const page = await ready();
     const all = await snapshots('venue');
     const { x, y, width, height } = await plotOf(page);
@@ -226,7 +226,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
       `document.querySelector('.heatmap-readout').style.setProperty('--left', '0%')`,
     );
     expect(await widthOf()).toBe(atEnd);
-    // On a phone it is in sight in each quarter.
+    // On a phone it is visible for a cursor in any quarter.
     await page.setViewportSize({ width: 360, height: 740 });
     for (const [right, down] of [
       [0.2, 0.2],
@@ -244,7 +244,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     const page = await at((tab) =>
       tab.addInitScript('HTMLCanvasElement.prototype.getContext = () => null'),
     );
-    await page.getByText('This browser does not draw the heatmap').waitFor();
+    await page.getByText('This browser cannot draw the heatmap').waitFor();
   });
 });
 
@@ -272,7 +272,7 @@ interface Pixels {
   at: (x: number, y: number) => number[];
 }
 
-/** What the screen shows of the cells, without the line, the axes and the cursor on top of them. */
+/** The screen's pixels of the cells, without the line, the axes and the cursor on top of them. */
 async function pixelsOf(page: Page): Promise<Pixels> {
   const show = (visibility: string) =>
     page.evaluate(
@@ -310,7 +310,7 @@ async function pixelsOf(page: Page): Promise<Pixels> {
 
 /** Compares pixels all over the picture; those on the border of a cell or snapshot are left out. */
 async function compare(page: Page, all: readonly Snapshot[]) {
-  // The picture rests.
+  // Waits for the picture to rest.
   await page.waitForTimeout(600);
   const [from, to, low, high] = await viewOf(page);
   const scaleText = await page.locator('.heatmap-legend').getAttribute('data-scale');
@@ -322,7 +322,7 @@ async function compare(page: Page, all: readonly Snapshot[]) {
   const inView = all.filter(({ t }) => t >= from && t < to).length;
   // As docs/explorer.md has it: a power of two of seconds, at most a pixel.
   const stepS = inView > 2 * width ? 2 ** Math.floor(Math.log2(perPx)) : null;
-  /** What a part of the time shows. */
+  /** The snapshots that a span of time shows. */
   const shownIn = (begin: number, lengthS: number): Snapshot[] => {
     const begun = all.filter(({ t }) => t >= begin && t < begin + lengthS);
     // An interval is a minute; the gap is far longer than three.
@@ -374,7 +374,7 @@ async function compare(page: Page, all: readonly Snapshot[]) {
   return counts;
 }
 
-/** The middle of the quarter of a bin that means of steps are made for. */
+/** The middle of the quarter of a bin for which the means of steps are computed. */
 function rowAt(lnPrice: number): number {
   const rowLn = Math.log(1.01) / 4;
   return (Math.floor(lnPrice / rowLn) + 0.5) * rowLn;
@@ -404,7 +404,7 @@ function expectedAt(
   }
   const larger = Math.max(support, resistance);
   if (larger === 0) return { colour: groundOf('dark'), side: null };
-  // Where both are as large, either may be seen.
+  // Where both are equally large, either may be shown.
   if (Math.min(support, resistance) > 0.99 * larger) return 'border';
   const side = support > resistance ? 'support' : 'resistance';
   const shade = Math.log(larger / lowUsd) / Math.log(highUsd / lowUsd);

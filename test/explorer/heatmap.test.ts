@@ -1,4 +1,4 @@
-/** The heatmap without a browser: pages to columns, what is held, projection, scale, ticks, loading. */
+/** The heatmap without a browser: columns, history, view, scale, ticks, loading. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fathomClient } from '../../client/index.js';
@@ -61,7 +61,7 @@ async function load(maxSnapshots = 10_000): Promise<{ parts: Part[]; isCut: bool
   return { parts, isCut: planned.isCut };
 }
 
-/** A column of one cell at bin 0, told apart by its amount. */
+/** A column of one cell at bin 0, identified by its amount. */
 function column(t: number, usd = 1000, more: Partial<Column> = {}): Column {
   const codes = new Uint16Array(2 * columns.BIN_COUNT);
   codes[-2 * columns.MIN_BIN] = codeOf(usd);
@@ -70,7 +70,7 @@ function column(t: number, usd = 1000, more: Partial<Column> = {}): Column {
 }
 
 describe('amounts', () => {
-  it('come back from their codes within 0.04%, and none is none', () => {
+  it('come back from their codes within 0.04%, and zero as zero', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.01, max: 9e13, noNaN: true }), (usd) => {
         expect(Math.abs(usdOf(codeOf(usd)) / usd - 1)).toBeLessThan(0.0004);
@@ -79,7 +79,7 @@ describe('amounts', () => {
     expect([codeOf(0), usdOf(0), codeOf(1e300)]).toEqual([0, 0, 65_534]);
   });
 
-  it('span a scale by percentiles that forgets what has gone', () => {
+  it('span a scale by percentiles, which forgets amounts that were removed', () => {
     const histogram = new Histogram();
     const codes = Uint16Array.from({ length: 1000 }, (_, i) => codeOf(14 * 1.01 ** i));
     const outlier = Uint16Array.from({ length: 1000 }, () => codeOf(1e12));
@@ -99,13 +99,13 @@ describe('amounts', () => {
 });
 
 describe('columns', () => {
-  it('stand on the ladder of the API', () => {
+  it('have the ladder of the API', () => {
     expect([columns.MIN_BIN, columns.BIN_COUNT]).toEqual([ladder.MIN_BIN, ladder.BIN_COUNT]);
     expect(columns.LN_BIN).toBe(Math.log(ladder.BIN_RATIO));
   });
 
   it.each(['all', 'venue'] as const)(
-    'of Arrow pages hold what JSON pages hold (%s)',
+    'from Arrow pages hold the same as JSON pages (%s)',
     async (group) => {
       const { client, parameters } = source;
       const asked = { ...parameters, group, to: NOW_S - 41_000, min_pct: -20, max_pct: 30 };
@@ -131,7 +131,7 @@ describe('columns', () => {
     },
   );
 
-  it('find the bin of a price as the ladder does', () => {
+  it('find the bin of a price as the API does', () => {
     for (let price = 20; price < 500; price *= 1.003) {
       expect(columns.binAt(column(0), Math.log(price))).toBe(ladder.binOfPrice(price, 100));
     }
@@ -139,7 +139,7 @@ describe('columns', () => {
 });
 
 describe('the history', () => {
-  it('holds after any pages what the newest of them say, each in a place of its own', () => {
+  it('holds what the newest pages say, each snapshot in its own slot', () => {
     const page = fc
       .tuple(fc.nat(40), fc.integer({ min: 1, max: 15 }), fc.uniqueArray(fc.nat(14)))
       .map(([from, length, times]) => ({
@@ -174,7 +174,7 @@ describe('the history', () => {
     );
   });
 
-  it('takes what came twice once, and lets coarse snapshots go that gave way', () => {
+  it('drops duplicates, and coarse snapshots that finer ones replace', () => {
     const history = new History();
     history.replace(0, 4000, [column(900, 1, { tier: '15m' }), column(1800, 2, { tier: '15m' })]);
     history.replace(1800, 5000, [column(2000, 3), column(2060, 4)]);
@@ -243,7 +243,7 @@ describe('the view', () => {
     );
   });
 
-  it('goes along with new data from their end, and stays where one looks elsewhere', () => {
+  it('follows new data at their end, and stays put elsewhere', () => {
     const after = { ...VIEW, from: 1100, to: 9100 };
     const times = (view: View) => [view.from, view.to];
     expect(times(followed(VIEW, VIEW, after))).toEqual([1100, 9100]);
@@ -251,7 +251,7 @@ describe('the view', () => {
     expect(times(followed({ ...VIEW, from: 3000, to: 4000 }, VIEW, after))).toEqual([3000, 4000]);
   });
 
-  it('names for each column of pixels the snapshots that it shows', () => {
+  it('finds the snapshots that each column of pixels shows', () => {
     const time = fc.uniqueArray(fc.integer({ min: 0, max: 10_000 }), { maxLength: 80 });
     fc.assert(
       fc.property(time, fc.integer({ min: 1, max: 64 }), (times, widthPx) => {
@@ -283,7 +283,7 @@ describe('the view', () => {
 });
 
 describe('the price line', () => {
-  it('goes through every snapshot, as far as the next one or a gap', () => {
+  it('goes through every snapshot, up to the next one or a gap', () => {
     const history = new History();
     const prices = [100, 104, 102, 103, 101];
     const times = [1000, 1060, 1120, 2000, 2060];
@@ -313,7 +313,7 @@ describe('the price line', () => {
 });
 
 describe('steps', () => {
-  it('stand for many snapshots alone, each in one pixel, all in some pixel', () => {
+  it('are used only for many snapshots, and each lies in exactly one pixel', () => {
     expect(stepOf(VIEW, 200, 100)).toBe(null);
     const spanS = fc.double({ min: 600, max: 1e7, noNaN: true });
     fc.assert(
@@ -342,7 +342,7 @@ describe('steps', () => {
 });
 
 describe('the axes', () => {
-  it.each([0, -1, NaN])('are none where there is no room (%d)', (room) => {
+  it.each([0, -1, NaN])('have no ticks where there is no room (%d)', (room) => {
     expect(timeTicks({ ...VIEW, from: NOW_S - 3600, to: NOW_S }, room)).toEqual([]);
     expect(priceTicks(VIEW, room)).toEqual([]);
   });
@@ -401,7 +401,7 @@ describe('the axes', () => {
 });
 
 describe('loading', () => {
-  it('fetches the pages of a window once each, the newest first', async () => {
+  it('fetches each page of a window once, newest first', async () => {
     const { parts, isCut } = await load();
     expect([parts.length, isCut]).toEqual([3, false]);
     const seen: number[] = [];
@@ -414,14 +414,14 @@ describe('loading', () => {
     expect(seen).toEqual(all);
   });
 
-  it('leaves the oldest pages out where more would not be held', async () => {
+  it('leaves out the oldest pages where memory has no room for them', async () => {
     const { parts, isCut } = await load(500);
     expect([parts.length, isCut]).toEqual([2, true]);
     expect(parts.reduce((sum, part) => sum + part.columns.length, 0)).toBeLessThanOrEqual(500);
     expect(parts[0].columns.at(-1)?.t).toBe(NOW_S);
   });
 
-  it('asks for what is new from the newest snapshot on', async () => {
+  it('asks for new snapshots from the newest one on', async () => {
     const part = await fetchSince(source, NOW_S - 120, signal);
     expect(part.columns.map(({ t }) => t)).toEqual([NOW_S - 120, NOW_S - 60]);
     expect(part.to).toBe(NOW_S);

@@ -21,7 +21,7 @@ afterAll(() => service.stop());
 const load = (target: string, init?: RequestInit) => fetch(`${service.server.url}${target}`, init);
 
 describe('GET /', () => {
-  it('is a page that may load files of this server alone and runs nothing that stands in it', async () => {
+  it('may load files only from this server, and runs no inline code', async () => {
     const { status, headers } = await load('/');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -37,7 +37,7 @@ describe('GET /', () => {
     expect(headers.get('cache-control')).toBe('no-cache');
   });
 
-  it('names files that are there, and says without JavaScript where the API is described', async () => {
+  it('refers to files that exist, and links to the API description for browsers without JavaScript', async () => {
     const html = await (await load('/')).text();
     expect(html).not.toMatch(/https?:|<style|<script(?![^>]* src=)| style=| on\w+=/);
     const noscript = /<noscript>([^]*)<\/noscript>/.exec(html)?.[1] ?? '';
@@ -48,7 +48,7 @@ describe('GET /', () => {
     for (const file of files) expect([file, (await load(file)).status]).toEqual([file, 200]);
   });
 
-  it('answers HEAD, and 304 where the page is known', async () => {
+  it('answers HEAD, and 304 to a known ETag', async () => {
     const head = await load('/', { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
     const etag = head.headers.get('etag') ?? '';
@@ -63,7 +63,7 @@ describe('GET /', () => {
   });
 });
 
-it('says what to run where the explorer is not built', () => {
+it('says what to run if the explorer is not built', () => {
   const routes = createRouter(explorerRoutes('/nowhere'), NO_LOG);
   const replies: unknown[] = [];
   const replyError = (error: ApiError) => replies.push([error.status, error.body]);
@@ -81,7 +81,7 @@ it('says what to run where the explorer is not built', () => {
   ]);
 });
 
-describe('files that are not there when somebody asks for them', () => {
+describe('files that do not exist yet', () => {
   let server: HttpServer;
   const folder = path.join(temporaryDirectory(), 'explorer');
   beforeAll(async () => {
@@ -100,7 +100,7 @@ describe('files that are not there when somebody asks for them', () => {
     return [reply.status, await reply.text()];
   };
 
-  it('are served once they are there', async () => {
+  it('are served once they exist', async () => {
     expect((await get('/'))[0]).toBe(503);
     mkdirSync(folder);
     writeFileSync(path.join(folder, 'index.html'), 'first page');
@@ -112,11 +112,11 @@ describe('files that are not there when somebody asks for them', () => {
     await becomes(() => get('/explorer/first.js'), [200, 'first again']);
   });
 
-  it('are those of a build that took the place of another', async () => {
+  it('come from a newer build; those read before stay available', async () => {
     rmSync(path.join(folder, 'first.js'));
     writeFileSync(path.join(folder, 'index.html'), 'second page');
     writeFileSync(path.join(folder, 'second.js'), 'second');
-    // What was read once is kept: whoever has the page of before can go on.
+    // A file that was read once stays in memory: the earlier page still works.
     expect(await get('/explorer/first.js')).toEqual([200, 'first again']);
     await becomes(() => get('/explorer/second.js'), [200, 'second']);
     expect(await get('/')).toEqual([200, 'second page']);
@@ -126,7 +126,7 @@ describe('files that are not there when somebody asks for them', () => {
 describe('the files of the explorer', () => {
   const names = readdirSync('dist/explorer').filter((name) => name !== 'index.html');
 
-  it('may be kept for ever, since their names change with their content', async () => {
+  it('may be cached for ever, since their names change with their content', async () => {
     expect(names.some((name) => name.endsWith('.js'))).toBe(true);
     for (const name of names) {
       expect(name).toMatch(/-[\w-]{8}\.\w+$/);
@@ -137,7 +137,7 @@ describe('the files of the explorer', () => {
     }
   });
 
-  it('are the same, compressed or not; each form has its own tag', async () => {
+  it('are the same in every encoding; each encoding has its own ETag', async () => {
     const script = `/explorer/${names.find((name) => name.endsWith('.js'))}`;
     const forms = await Promise.all(
       ['identity', 'gzip', 'br, gzip'].map((accepted) =>
@@ -153,7 +153,7 @@ describe('the files of the explorer', () => {
     expect(new Set(await Promise.all(forms.map((one) => one.text()))).size).toBe(1);
   });
 
-  it('are all there is', async () => {
+  it('are the only ones below /explorer/', async () => {
     for (const other of [
       'index.html',
       'x.js',

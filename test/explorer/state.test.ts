@@ -68,7 +68,7 @@ describe('the address of a view', () => {
     );
   });
 
-  it('has nothing that is at its default, and reads well', () => {
+  it('leaves out defaults, and reads well', () => {
     expect(hashOf(DEFAULT_VIEW)).toBe('#/');
     expect(hashOf(tokenView(MINT))).toBe(`#/token/${MINT}`);
     const filtered = { ...tokenView(MINT), window: '6h', venues: ['binance', 'orca'] } as const;
@@ -85,11 +85,11 @@ describe('the address of a view', () => {
     ],
     [`#/token/${MINT}?from=20&to=10`, tokenView(MINT)],
     [`#/token/${MINT}?min_pct=50&max_pct=20`, tokenView(MINT)],
-  ])('of %s takes defaults for what it does not understand', (hash, view) => {
+  ])('takes defaults for the invalid parts of %s', (hash, view) => {
     expect(viewOf(hash)).toEqual(view);
   });
 
-  it('brings a key along, of the form that keys have', () => {
+  it('may hold a key, if it has the form of one', () => {
     expect(keyOf('#key=fathom_a-B9')).toBe('fathom_a-B9');
     for (const other of ['', '#/', '#key=', '#key=a b', '#/token/key=a'])
       expect(keyOf(other)).toBeNull();
@@ -112,7 +112,7 @@ describe('numbers', () => {
     [-1234, '\u22121.23K'],
     [null, '\u2013'],
     [NaN, '\u2013'],
-  ])('%s is compact as %s', (value, text) => expect(compact(value)).toBe(text));
+  ])('%s is shortened to %s', (value, text) => expect(compact(value)).toBe(text));
 
   it.each([
     [61_824.005, '$61,824.01'],
@@ -127,7 +127,7 @@ describe('numbers', () => {
     [null, '\u2013'],
   ])('the price %s is %s', (value, text) => expect(price(value)).toBe(text));
 
-  it('say their sign where it matters', () => {
+  it('show their sign where it matters', () => {
     expect([usd(-5), signedUsd(5000), signedUsd(-5000), signedUsd(0)]).toEqual([
       '\u2212$5.00',
       '+$5.00K',
@@ -141,7 +141,7 @@ describe('numbers', () => {
     ]);
   });
 
-  it('of times are ages, with the time beside them', () => {
+  it('turn times into ages and UTC', () => {
     expect([-3, 12, 99, 100, 5_000, 7_200, 200_000].map(age)).toEqual([
       '0 s',
       '12 s',
@@ -168,7 +168,7 @@ describe('the request of a view', () => {
     );
   });
 
-  it('has the window as the API takes it', () => {
+  it('has the window in the form that the API takes', () => {
     expect(windowTimes('7d', 5)).toEqual({ from: '-7d', to: 'now' });
     expect(windowTimes('all', 5)).toEqual({ from: '5', to: 'now' });
     expect(windowTimes('all', null)).toEqual({ from: '-365d', to: 'now' });
@@ -242,7 +242,7 @@ describe('rows', () => {
     ['-n', [2, 3, null]],
     ['s', [null, 2, 3]],
     ['-s', [3, 2, null]],
-  ])('are sorted by %s, those without a value last', (sort, numbers) => {
+  ])('are sorted by %s, nulls last', (sort, numbers) => {
     expect(sortedRows(rows, columns, sort).map(({ n }) => n)).toEqual(numbers);
   });
 });

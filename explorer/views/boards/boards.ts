@@ -1,4 +1,4 @@
-/** The boards by the name that their address has. */
+/** The boards, by their name in the address. */
 import type { BoardName } from '../../state/url.js';
 import { dcaPressure } from './dca-pressure.js';
 import { dlmmPools } from './dlmm-pools.js';

@@ -1,4 +1,4 @@
-/** Columns and cells that several boards have. */
+/** Columns and cells that several boards share. */
 import { shortAddress, signedUsd, usd } from '../../state/format.js';
 import { hashOf, tokenView } from '../../state/url.js';
 import type { Column } from '../table.js';
@@ -34,7 +34,7 @@ export const address = {
   show: (row: { address: string }) => <code title={row.address}>{shortAddress(row.address)}</code>,
 } as const;
 
-/** A column of USD. @param weight `minor`: left out of narrow pages */
+/** A column of USD. @param weight `minor`: hidden on narrow pages */
 export function amount<Row>(
   name: string,
   label: string,
@@ -45,7 +45,7 @@ export function amount<Row>(
   return { name, label, kind: 'figure', isMinor, by: of, show: (row) => usd(of(row)) };
 }
 
-/** An amount with its sign in its colour. */
+/** A signed amount, coloured by its sign. */
 export function Flow({ value }: { value: number }) {
   return <span class={value < 0 ? 'down' : value > 0 ? 'up' : ''}>{signedUsd(value)}</span>;
 }

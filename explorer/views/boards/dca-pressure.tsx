@@ -1,5 +1,5 @@
 /** The board of DCA pressure. */
-import type { FathomClient, TokenPressure } from '../../../client/index.js';
+import type { Parameters, TokenPressure } from '../../../client/index.js';
 import { price, signedPercent, signedUsd } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
 import type { Column } from '../table.js';
@@ -19,7 +19,7 @@ const SPAN_LABELS = {
 
 export const dcaPressure: BoardSpec<TokenPressure> = {
   title: 'DCA pressure',
-  about: 'What running DCA orders will buy and sell next, net, and how far that moves the price.',
+  about: 'What active DCA orders will buy and sell next, net, and how far that moves the price.',
   unit: 'tokens',
   empty: 'No token has an active DCA order.',
   choices: [
@@ -105,7 +105,7 @@ export const dcaPressure: BoardSpec<TokenPressure> = {
   ],
   keyOf: ({ token }) => token.address,
   async load(client, choices, signal) {
-    const asked = { ...choices, limit: ROWS } as Parameters<FathomClient['getDcaPressure']>[0];
+    const asked = { ...choices, limit: ROWS } as Parameters<'getDcaPressure'>;
     return { rows: (await client.getDcaPressure(asked, { signal })).tokens };
   },
   request: (query) => ({
@@ -113,5 +113,5 @@ export const dcaPressure: BoardSpec<TokenPressure> = {
     path: '/dca-pressure',
     query: { ...query, limit: String(ROWS) },
   }),
-  renews: true,
+  reloads: true,
 };

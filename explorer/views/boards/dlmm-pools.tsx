@@ -8,9 +8,9 @@ import type { BoardSpec } from './spec.js';
 
 export const dlmmPools: BoardSpec<DlmmPoolRow> = {
   title: 'DLMM pools',
-  about: 'What pools earn on the liquidity that stands in the range of recent prices.',
+  about: 'What pools earn on their liquidity in the range of recent prices.',
   unit: 'pools',
-  empty: 'No pool has hours in this period.',
+  empty: 'No pool has data in this period.',
   choices: [
     {
       name: 'period',
@@ -50,7 +50,7 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
     {
       name: 'rangeYield',
       label: 'Range yield',
-      about: 'Fees over the liquidity in the range of recent prices',
+      about: 'Fees divided by the liquidity in the range of recent prices',
       kind: 'figure',
       by: (row) => row.rangeYield,
       show: (row) => <b>{percent(row.rangeYield, 2)}</b>,
@@ -68,7 +68,7 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
     {
       name: 'inRange',
       label: 'In range',
-      about: 'Part of the TVL that stands in the range of recent prices',
+      about: 'Share of the TVL in the range of recent prices',
       kind: 'chart',
       isMinor: true,
       by: (row) => (row.rangeTvl === null ? null : row.rangeTvl / row.tvl),
@@ -77,7 +77,7 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
     {
       name: 'capture',
       label: 'Volume share',
-      about: "The pool's part of the volume of all pools of its base token",
+      about: "The pool's share of the volume of all pools of its base token",
       kind: 'figure',
       isMinor: true,
       by: (row) => row.captureShare,
@@ -98,5 +98,5 @@ export const dlmmPools: BoardSpec<DlmmPoolRow> = {
     return { rows: (await client.getDlmmPools(choices, { signal })).data };
   },
   request: (query) => ({ method: 'GET', path: '/dlmm-pools', query }),
-  renews: true,
+  reloads: true,
 };

@@ -1,5 +1,5 @@
 /** The board of fee density. */
-import type { FathomClient, FeeDensity } from '../../../client/index.js';
+import type { FeeDensity, Parameters } from '../../../client/index.js';
 import { percent } from '../../state/format.js';
 import { Meter } from '../sparkline.js';
 import { address, amount, rank, TokenLink } from './cells.js';
@@ -9,7 +9,8 @@ const ROWS = 100;
 
 export const feeDensity: BoardSpec<FeeDensity> = {
   title: 'Fee density',
-  about: 'Volume over the liquidity near the price: where a provider of liquidity is needed.',
+  about:
+    'Volume divided by the liquidity near the price: the higher, the more liquidity is needed.',
   unit: 'tokens',
   empty: 'No token has volume in this window.',
   choices: [
@@ -56,7 +57,7 @@ export const feeDensity: BoardSpec<FeeDensity> = {
   ],
   keyOf: (row) => row.address,
   async load(client, choices, signal) {
-    const asked = { ...choices, limit: ROWS } as Parameters<FathomClient['getLpCheatSheet']>[0];
+    const asked = { ...choices, limit: ROWS } as Parameters<'getLpCheatSheet'>;
     return { rows: (await client.getLpCheatSheet(asked, { signal })).data };
   },
   request: (query) => ({
@@ -64,5 +65,5 @@ export const feeDensity: BoardSpec<FeeDensity> = {
     path: '/lp-cheat-sheet',
     query: { ...query, limit: String(ROWS) },
   }),
-  renews: true,
+  reloads: true,
 };

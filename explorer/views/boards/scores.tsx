@@ -1,5 +1,5 @@
 /** The board of scores. */
-import type { TopScore } from '../../../client/index.js';
+import type { Parameters, TopScore } from '../../../client/index.js';
 import { price } from '../../state/format.js';
 import { Meter } from '../sparkline.js';
 import { address, rank, TokenLink } from './cells.js';
@@ -9,7 +9,7 @@ export const scores: BoardSpec<TopScore> = {
   title: 'Scores',
   about: 'How much depth lies near the price, and how evenly on both sides: 0 to 100.',
   unit: 'tokens',
-  empty: 'No token of this chain has a score that rests on recent depth.',
+  empty: 'No token of this chain has a score from recent depth.',
   choices: [
     {
       name: 'chain',
@@ -54,10 +54,10 @@ export const scores: BoardSpec<TopScore> = {
   ],
   keyOf: (row) => row.address,
   async load(client, { chain }, signal) {
-    const found = await client.getTopScores({ chain: chain as 'all' }, { signal });
+    const found = await client.getTopScores({ chain } as Parameters<'getTopScores'>, { signal });
     const note = found.stale_count === 0 ? undefined : `${found.stale_count} left out as stale`;
     return { rows: found.tokens, note };
   },
   request: (query) => ({ method: 'GET', path: '/top-scores', query }),
-  renews: true,
+  reloads: true,
 };

@@ -1,4 +1,4 @@
-/** What a board is: what it asks for, and its columns. */
+/** The parts of a board: texts, choices, columns and requests. */
 import type { FathomClient } from '../../../client/index.js';
 import type { ApiRequest } from '../../state/requests.js';
 import type { Column } from '../table.js';
@@ -6,7 +6,7 @@ import type { Column } from '../table.js';
 type Choices = Readonly<Record<string, string>>;
 
 interface Choice {
-  /** The parameter. */
+  /** Name of the parameter. */
   name: string;
   label: string;
   /** The first is the default. */
@@ -16,9 +16,9 @@ interface Choice {
 export interface BoardSpec<Row> {
   title: string;
   about: string;
-  /** What its rows are. */
+  /** What the rows list, such as `tokens`. */
   unit: string;
-  /** What it says without rows. */
+  /** Shown when there are no rows. */
   empty: string;
   choices: readonly Choice[];
   columns: readonly Column<Row>[];
@@ -29,6 +29,6 @@ export interface BoardSpec<Row> {
     signal: AbortSignal,
   ) => Promise<{ rows: readonly Row[]; note?: string }>;
   request: (choices: Choices, rows: readonly Row[]) => ApiRequest;
-  /** Whether it is renewed by itself. */
-  renews: boolean;
+  /** Whether it reloads by itself. */
+  reloads: boolean;
 }

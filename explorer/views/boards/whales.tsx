@@ -1,4 +1,4 @@
-/** The board of what large holders do. */
+/** The board of what large holders buy and sell. */
 import type { BatchWhaleActivity } from '../../../client/index.js';
 import { NONE } from '../../state/format.js';
 import { Bars } from '../sparkline.js';
@@ -11,11 +11,11 @@ interface WhaleRow extends BatchWhaleActivity {
   symbol: string | null;
   priceUsd: number | null;
 }
-/** Most mints that one request takes. */
+/** The most mints in one request. */
 const BATCH = 10;
 const WHALE_TOKENS = 20;
 
-/** Net flow of the tier and window in USD; null: unknown. */
+/** Net flow of the 50 largest holders in USD; null: unknown. */
 function netUsd({ summary, priceUsd }: WhaleRow, window: '1d' | '7d' | '30d'): number | null {
   const net = summary?.net_flow?.top50?.[window]?.net ?? null;
   return net === null || priceUsd === null ? null : net * priceUsd;
@@ -24,9 +24,9 @@ function netUsd({ summary, priceUsd }: WhaleRow, window: '1d' | '7d' | '30d'): n
 export const whales: BoardSpec<WhaleRow> = {
   title: 'Whales',
   about:
-    'What the 50 largest holders of the best-scored tokens did. Loading it counts as a request a token, so it is not renewed by itself.',
+    'What the 50 largest holders of the best-scored tokens did. Loading it costs one request per token, so it does not update by itself.',
   unit: 'tokens',
-  empty: 'No token of the scores has holder snapshots.',
+  empty: 'None of the best-scored tokens has holder snapshots.',
   choices: [],
   columns: [
     rank,
@@ -60,7 +60,7 @@ export const whales: BoardSpec<WhaleRow> = {
     {
       name: 'accumulating',
       label: 'Accumulating 7d',
-      about: 'Of the 50 largest holders, those that hold more than 7 days ago',
+      about: 'How many of the 50 largest holders hold more than 7 days ago',
       kind: 'figure',
       by: (row) => row.summary?.accumulating?.top50?.['7d'] ?? null,
       show: (row) => row.summary?.accumulating?.top50?.['7d'] ?? NONE,
@@ -68,7 +68,7 @@ export const whales: BoardSpec<WhaleRow> = {
     {
       name: 'new',
       label: 'New 7d',
-      about: 'Of the 50 largest holders, those that held nothing 7 days ago',
+      about: 'How many of the 50 largest holders held nothing 7 days ago',
       kind: 'figure',
       isMinor: true,
       by: (row) => row.summary?.new_wallets?.top50?.['7d'] ?? null,
@@ -102,5 +102,5 @@ export const whales: BoardSpec<WhaleRow> = {
     query: {},
     body: { token_addresses: rows.slice(0, BATCH).map((row) => row.token_address) },
   }),
-  renews: false,
+  reloads: false,
 };
