@@ -126,9 +126,11 @@ function balanceMessage(supportUsd: number, resistanceUsd: number): string {
   return `Support and resistance are balanced ${where}`;
 }
 
+/** Both columns share a buffer, as those of binSums() do. */
 function emptyLadder(): ScoreLadder {
+  const cents = new Float64Array(2 * WEIGHTS.length);
   return {
-    supportCents: new Float64Array(WEIGHTS.length),
-    resistanceCents: new Float64Array(WEIGHTS.length),
+    supportCents: cents.subarray(0, WEIGHTS.length),
+    resistanceCents: cents.subarray(WEIGHTS.length),
   };
 }

@@ -72,10 +72,15 @@ export interface BinSums {
   resistanceCents: Float64Array;
 }
 
-/** Sums a snapshot's cells by bin; `mask` (by market index) says which markets count. */
+/** Sums of all bins while a snapshot is summed; zeros at other times. */
+const support = new Float64Array(BIN_COUNT);
+const resistance = new Float64Array(BIN_COUNT);
+
+/**
+ * Sums a snapshot's cells by bin; `mask` (by market index) says which markets count. Called for every token, so it
+ * makes one buffer for both columns: V8 lets each new buffer pay with milliseconds of marking while it collects.
+ */
 export function binSums(cells: SnapshotCells, mask: Uint8Array): BinSums {
-  const support = new Float64Array(BIN_COUNT);
-  const resistance = new Float64Array(BIN_COUNT);
   let first = BIN_COUNT;
   let last = -1;
   for (let i = 0; i < cells.bin.length; i++) {
@@ -86,10 +91,16 @@ export function binSums(cells: SnapshotCells, mask: Uint8Array): BinSums {
     if (b < first) first = b;
     if (b > last) last = b;
   }
+  const bins = Math.max(0, last + 1 - first);
+  const sums = new Float64Array(2 * bins);
+  sums.set(support.subarray(first, last + 1));
+  sums.set(resistance.subarray(first, last + 1), bins);
+  support.fill(0, first, last + 1);
+  resistance.fill(0, first, last + 1);
   return {
     firstBin: (last < 0 ? 0 : first) + MIN_BIN,
-    supportCents: support.slice(first, last + 1),
-    resistanceCents: resistance.slice(first, last + 1),
+    supportCents: sums.subarray(0, bins),
+    resistanceCents: sums.subarray(bins),
   };
 }
 

@@ -13,6 +13,7 @@ import type {
   TokenRecord,
 } from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
+import { Turns } from '../../storage/turns.js';
 import type { AskedToken } from '../api/chain.js';
 import type { Clock } from '../clock.js';
 import { Follower } from '../follower.js';
@@ -256,19 +257,25 @@ export class LiveTokens {
   ): Promise<void> {
     const nowS = this.options.clock.nowS();
     const loaded = await this.load(tokenIds, { nowS, snapshots });
-    for (const { details, held, isPartial = false } of loaded) {
-      if (held === null || isPartial) continue;
+    const turns = new Turns();
+    for (const token of loaded) {
+      this.put(token, nowS);
+      await turns.take();
+    }
+    const addresses = loaded.map(({ details }) => details.address);
+    for (const listener of this.loadListeners) listener(addresses);
+  }
+
+  private put(token: LoadedToken, nowS: number): void {
+    const { details, held, nextChangeS, isPartial = false } = token;
+    if (held !== null && !isPartial) {
       // A token without depth takes no place of those that have some.
       if (held.newest === null) this.held.delete(details.tokenId);
       else this.held.set(details.tokenId, held);
     }
-    this.table.put(loaded, nowS);
-    for (const { details, nextChangeS } of loaded) {
-      const staleFromS = this.table.staleFromS(details.tokenId);
-      this.alarms.set(details.tokenId, earlierOf(nextChangeS, staleFromS));
-    }
-    const addresses = loaded.map(({ details }) => details.address);
-    for (const listener of this.loadListeners) listener(addresses);
+    this.table.put(token, nowS);
+    const staleFromS = this.table.staleFromS(details.tokenId);
+    this.alarms.set(details.tokenId, earlierOf(nextChangeS, staleFromS));
   }
 }
 

@@ -227,12 +227,10 @@ export class TokenTable {
     return token.newest.ref.t + this.staleAfterS + 1;
   }
 
-  /** Stores tokens loaded at `nowS`, and updates their assets' scores. */
-  put(tokens: readonly LoadedToken[], nowS: number): void {
-    const toScore = new Set<Row>();
-    for (const loaded of tokens) this.putToken(loaded, nowS, toScore);
+  /** Stores a token loaded at `nowS`, and updates its asset's scores. */
+  put(token: LoadedToken, nowS: number): void {
     const scored = new Set<Row>();
-    for (const entry of toScore) {
+    for (const entry of this.putToken(token, nowS)) {
       if (scored.has(entry)) continue;
       const legs = this.legsOf(entry);
       const score = scoreAsset(legs, (t) => this.isStale(t, nowS));
@@ -244,7 +242,8 @@ export class TokenTable {
     }
   }
 
-  private putToken({ details, held, damage }: LoadedToken, nowS: number, toScore: Set<Row>): void {
+  /** @returns tokens whose assets' scores have to be updated */
+  private putToken({ details, held, damage }: LoadedToken, nowS: number): Row[] {
     const before = this.byId.get(details.tokenId);
     const newest =
       held === null ? (before?.newest ?? null) : newestOf(details, held, before?.newest);
@@ -267,7 +266,7 @@ export class TokenTable {
       before.damage !== damage ||
       moved ||
       before.details.coverage !== details.coverage;
-    if (moved) for (const leg of this.leave(before)) toScore.add(leg);
+    const toScore = moved ? this.leave(before) : [];
     entry.details = details;
     entry.newest = newest;
     entry.damage = damage;
@@ -275,11 +274,12 @@ export class TokenTable {
     this.byAddress.set(details.address, entry);
     this.byId.set(details.tokenId, entry);
     this.join(entry);
-    if (changed) toScore.add(entry);
+    if (changed) toScore.push(entry);
     else {
       entry.standing = standingOf(details, currentPriceUsd(entry), assetOf(this.legsOf(entry)));
       entry.revision = ++this.revisions;
     }
+    return toScore;
   }
 
   private isStale(t: number, nowS: number): boolean {
