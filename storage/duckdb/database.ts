@@ -44,7 +44,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private readonly holds = new Lanes([null]);
   private isHeld = false;
   private isLogMarked = false;
-  private isReadOnly = false;
   /** Openings since something was last written. */
   private reopenings = 0;
   private readonly ending = new AbortController();
@@ -100,9 +99,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     const lock = await StoreLock.share(file);
     try {
       const open = (): Promise<Opened> => openAttachedReadOnly(file, options);
-      const database = new Database(lock, open, await open());
-      database.isReadOnly = true;
-      return database;
+      return new Database(lock, open, await open());
     } catch (error) {
       await lock.release();
       throw error;
@@ -227,7 +224,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
         await connection.run(`SET experimental_metadata_reuse = ${!movesMetadata}`);
         await connection.run('FORCE CHECKPOINT store');
         this.room?.checkpointed();
-        await this.unmark();
+        this.isLogMarked = false;
       }),
     );
   }
@@ -334,7 +331,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /** Closes the file, runs `body` and opens the file again; the store stays locked. */
   async whileClosed(body: () => Promise<void>): Promise<void> {
     await closeOpened(this.opened);
-    await this.unmark();
+    this.isLogMarked = false;
     await body();
     this.opened = await this.reopenFile();
   }
@@ -355,7 +352,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   async discard(remove: () => Promise<void>): Promise<void> {
     await this.leaveLog();
     await remove();
-    await this.unmark();
     await this.end();
     await this.lock?.remove();
   }
@@ -377,7 +373,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     const found = identityOf(file);
     // Of another file that has the name now, nothing is this one's.
     if (found !== null && found !== this.identity) return;
-    await this.unmark();
+    if (this.lock?.isShared === false) await unmarkLog(file);
     const log = logOf(file);
     if (existsSync(log)) {
       this.listeners.onLogNotice?.(
@@ -409,7 +405,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
   }
 
-  /** Runs what commits, and leaves a mark that there are commits in the log. */
+  /** Runs what commits, and marks that there are commits in the log. */
   private async write<T>(
     lanes: 'writer' | 'aside',
     body: (connection: Connection) => Promise<T>,
@@ -428,11 +424,6 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       if (error instanceof DiskFullError) await this.room?.refused();
       throw error;
     }
-  }
-
-  private async unmark(): Promise<void> {
-    this.isLogMarked = false;
-    if (this.file !== null && !this.isReadOnly) await unmarkLog(this.file);
   }
 
   private async use<T>(

@@ -3,20 +3,12 @@
  * log that lost commits is refused, unless it is accepted. What is cut is kept in a file beside it.
  */
 import { existsSync } from 'node:fs';
-import {
-  type FileHandle,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  truncate,
-  writeFile,
-} from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rename, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { DamagedLogError } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
 import { writeWhole } from '../whole-file.js';
+import { logMark, writeLogMark } from './holder-file.js';
 import { checkpointsBefore, readLog } from './log-frames.js';
 
 export interface LogOptions {
@@ -38,15 +30,9 @@ export function logOf(database: string): string {
   return `${database}.wal`;
 }
 
-/** A file that says that commits are in the log: where the log is blank or missing then, they were lost. */
-function markOf(database: string): string {
-  return `${logOf(database)}.begun`;
-}
-
 /**
- * Says that commits are in the log, and which state of the database they follow; without room for it, nothing
- * does.
- * @returns whether there is a log: what changed nothing does not begin one
+ * Says that commits are in the log, and which state of the database they follow.
+ * @returns whether it does: what changed nothing begins no log, and a commit does not fail for want of its mark
  */
 export async function markLog(database: string): Promise<boolean> {
   const log = await open(logOf(database)).catch(() => null);
@@ -54,18 +40,21 @@ export async function markLog(database: string): Promise<boolean> {
   const { buffer } = await log
     .read(Buffer.alloc(LOG_HEADER_BYTES), 0, LOG_HEADER_BYTES, 0)
     .finally(() => log.close());
-  await writeFile(markOf(database), String(checkpointsBefore(buffer) ?? '')).catch(() => undefined);
-  return true;
+  return writeLogMark(database, checkpointsBefore(buffer)).then(
+    () => true,
+    () => false,
+  );
 }
 
-/** Takes the mark away where the log is gone: what was in it is in the database. */
+/** Forgets a log that is gone, whose commits are given up or in the database. */
 export async function unmarkLog(database: string): Promise<void> {
-  if (!existsSync(logOf(database))) await rm(markOf(database), { force: true });
+  if (!existsSync(logOf(database)) && logMark(database) !== null)
+    await writeLogMark(database, null);
 }
 
 /** Whether a process that did not close the database may have left a log. */
 export function mayHaveLog(database: string): boolean {
-  return existsSync(logOf(database)) || existsSync(markOf(database));
+  return existsSync(logOf(database)) || logMark(database) !== null;
 }
 
 /** What is wrong with a log. */
@@ -90,8 +79,8 @@ export async function logFault(
   unreadable?: string,
 ): Promise<LogFault | null> {
   const log = logOf(file);
-  // Before the log and the database's head: a checkpoint changes the head, then removes the log, then the mark.
-  const mark = await readFile(markOf(file), 'utf8').catch(() => null);
+  // Before the log and the database's head: a checkpoint changes the head, then removes the log.
+  const mark = logMark(file);
   const bytes = await readFile(log).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw error;
@@ -109,7 +98,7 @@ export async function logFault(
   let loss: string | null = null;
   if (state === 'damaged') {
     loss = `${log} is damaged from byte ${wholeBytes} of ${bytes.length} on, where commits follow`;
-  } else if (wholeBytes === 0 && (isMarked || mark === '')) {
+  } else if (wholeBytes === 0 && isMarked) {
     loss = `${log} is ${state === 'blank' ? 'blank' : 'damaged from its first commit on'}, and there were commits in it`;
   }
   // DuckDB makes the file some time before it writes to it.

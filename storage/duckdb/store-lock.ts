@@ -7,12 +7,19 @@
  */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { open, realpath, rm } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskFullError, isDiskFull, StoreUnavailableError } from '../errors.js';
 import { client } from './client.js';
 import { called } from './duckdb-error.js';
+import {
+  holderFileOf,
+  holderName,
+  logMark,
+  removeHolderFile,
+  writeHolderName,
+} from './holder-file.js';
 import {
   DatabaseDamagedError,
   DatabaseLockedError,
@@ -23,8 +30,6 @@ import {
 
 /** DuckDB needs little to hold a file. */
 const INSTANCE = { threads: '1', memory_limit: '16MiB', temp_directory: '' };
-/** Of what writeHolder() writes: it takes no new space once the file is there. */
-const HOLDER_BYTES = 48;
 
 /** This process's lock is gone, or another process has taken the store. */
 export class StoreLostError extends StoreUnavailableError {}
@@ -58,7 +63,9 @@ export class StoreLock {
       const held = await hold(lockFileOf(file), '');
       try {
         await removeUnfinished(lockFileOf(file));
-        return new StoreLock(file, held, await writeHolder(holderFileOf(file)));
+        const name = `${process.pid} ${randomUUID()}`;
+        await writeHolderName(file, name);
+        return new StoreLock(file, held, name);
       } catch (error) {
         letGo(held);
         throw isDiskFull(error) ? new DiskFullError(holderFileOf(file)) : error;
@@ -78,6 +85,11 @@ export class StoreLock {
     });
   }
 
+  /** Whether it was taken for reading alone. */
+  get isShared(): boolean {
+    return this.holder === null;
+  }
+
   /** @throws StoreLostError if another process may write to the store */
   check(): void {
     if (this.held === null || this.holder === null) return;
@@ -87,7 +99,7 @@ export class StoreLock {
         `${name} was removed or replaced: this process no longer holds the store, and stops writing to it`,
       );
     }
-    const holder = readHolder(holderFileOf(this.file));
+    const holder = holderName(this.file);
     if (holder === this.holder) return;
     const [pid] = (holder ?? '').split(' ');
     throw new StoreLostError(
@@ -97,9 +109,9 @@ export class StoreLock {
 
   /** Lets other processes open the database. Call after DuckDB has closed it. */
   async release(): Promise<void> {
-    const holder = holderFileOf(this.file);
-    if (this.holder !== null && readHolder(holder) === this.holder)
-      await rm(holder, { force: true });
+    const isItsOwn = this.holder !== null && holderName(this.file) === this.holder;
+    // A log that could not be written into the database, or that is gone, keeps its mark.
+    if (isItsOwn && logMark(this.file) === null) await removeHolderFile(this.file);
     if (this.held !== null) letGo(this.held);
     this.held = null;
     claimed.delete(this.file);
@@ -107,7 +119,7 @@ export class StoreLock {
 
   /** The same for a database that was deleted. */
   async remove(): Promise<void> {
-    await rm(holderFileOf(this.file), { force: true });
+    await removeHolderFile(this.file);
     await rm(lockFileOf(this.file), { force: true });
     await this.release();
   }
@@ -115,10 +127,6 @@ export class StoreLock {
 
 function lockFileOf(database: string): string {
   return `${database.replace(/\.duckdb$/, '')}.lock`;
-}
-
-function holderFileOf(database: string): string {
-  return `${database.replace(/\.duckdb$/, '')}.holder`;
 }
 
 async function claiming(
@@ -177,24 +185,6 @@ async function hold(name: string, mode: '' | '(READ_ONLY)'): Promise<Held> {
 function letGo({ instance, connection }: Pick<Held, 'instance' | 'connection'>): void {
   connection.closeSync();
   instance.closeSync();
-}
-
-/** @returns what it wrote */
-async function writeHolder(name: string): Promise<string> {
-  const holder = `${process.pid} ${randomUUID()}`.padEnd(HOLDER_BYTES - 1) + '\n';
-  // In place: a full disk takes what fits into the old one.
-  const file = await open(name, existsSync(name) ? 'r+' : 'w', 0o600);
-  await file.write(holder, 0).finally(() => file.close());
-  return holder;
-}
-
-/** Null where there is none. */
-function readHolder(name: string): string | null {
-  try {
-    return readFileSync(name, 'latin1');
-  } catch {
-    return null;
-  }
 }
 
 /** Null where there is no file. */

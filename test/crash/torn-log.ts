@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { DATABASE_FILE, LOG_FILE } from '../../storage/data-directory.js';
+import { logMark } from '../../storage/duckdb/holder-file.js';
 import { checkpointsBefore } from '../../storage/duckdb/log-frames.js';
 
 const HURTS = ['cut', 'zeros', 'noise', 'longer'] as const;
@@ -40,13 +41,14 @@ export function hurtTail(
 ): string | null {
   const log = logOf(directory);
   if (!existsSync(log)) return null;
-  // Its name tells that a commit in the log was synced.
-  if (durable.bytes === 0 && existsSync(`${log}.begun`)) return null;
   const bytes = readFileSync(log);
   if (bytes.length <= durable.bytes) return null;
   // A checkpoint syncs the whole log, with its own entry, before it writes the database's head.
   const before = checkpointsBefore(bytes);
   if (before !== null && before !== checkpointsOf(directory)) return null;
+  // The log's mark tells that a commit in it was synced.
+  const mark = logMark(path.join(directory, DATABASE_FILE));
+  if (durable.bytes === 0 && mark !== null && mark === String(before)) return null;
   // A checkpoint has begun another log.
   if (digestOf(bytes.subarray(0, durable.bytes)) !== durable.digest) return null;
   const how = HURTS[Math.floor(random() * HURTS.length)];

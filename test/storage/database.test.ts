@@ -130,7 +130,6 @@ describe('Database', () => {
     expect(readdirSync(directory).filter((found) => found.startsWith(name))).toEqual([
       name,
       `${name}.wal`,
-      `${name}.wal.begun`,
     ]);
     await database.close();
   });

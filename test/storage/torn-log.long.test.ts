@@ -1,8 +1,9 @@
 /** Logs that were cut off while a commit was being written: DuckDB's own replay keeps part of some. */
-import { cpSync, mkdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { cpSync, mkdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
+import { writeLogMark } from '../../storage/duckdb/holder-file.js';
 import type { Store } from '../../storage/store.js';
 import { HOUR, commitFlat, dcaRow, flatContents } from '../support/flat.js';
 import { commitHolders, storedHolders } from '../support/holders.js';
@@ -95,7 +96,7 @@ describe('A database whose log ends within a commit', () => {
       copyCut(directory.path, place.path, 'x.duckdb', cutBytes);
       const whole = ends.filter((end) => end <= last - cutBytes).length - 1;
       // Nothing says that there were commits before the first one is whole.
-      if (whole === 0) rmSync(`${file(place.path)}.wal.begun`);
+      if (whole === 0) await writeLogMark(file(place.path), null);
       const cut = await opened(place.path);
       expect(await contents(cut), `${cutBytes} bytes less`).toEqual(states[whole]);
       await cut.close();
@@ -143,7 +144,7 @@ describe('A store whose log ends within a commit', () => {
       const place = new DataDirectory();
       if (copyCut(directory.path, place.path, 'fathom.duckdb', cutBytes)) {
         // What the mark says that the log has, is whole.
-        if (cutBytes > 0) rmSync(path.join(place.path, 'fathom.duckdb.wal.begun'));
+        if (cutBytes > 0) await writeLogMark(path.join(place.path, 'fathom.duckdb'), null);
         const cut = await openStore(place.path);
         expect(await contents(cut), `${cutBytes} bytes less`).toEqual(
           cutBytes === 0 ? committed : old,

@@ -13,6 +13,7 @@ import {
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
+import { holderFileOf, writeLogMark } from '../../storage/duckdb/holder-file.js';
 import { MAX_TORN_COPIES } from '../../storage/duckdb/log-mending.js';
 import { DamagedLogError } from '../../storage/errors.js';
 import { fathom } from '../support/cli.js';
@@ -123,7 +124,7 @@ describe('A database whose log was damaged', () => {
   it('is opened where an empty log is what a killed process left before its first commit', async () => {
     const place = new DataDirectory();
     cpSync(directory.path, place.path, { recursive: true });
-    rmSync(`${file(place.path)}.wal.begun`);
+    await writeLogMark(file(place.path), null);
     writeFileSync(`${file(place.path)}.wal`, '');
     await (await Database.openFile(file(place.path), OPTIONS)).close();
     expect(readdirSync(place.path)).toEqual(['x.duckdb', 'x.lock']);
@@ -166,7 +167,7 @@ describe('A database whose log is gone', () => {
       // The log as it is when the checkpoint removes it.
       linkSync(at(directory.path, '.wal'), at(before.path, '.last'));
       await database.checkpoint();
-      // What it leaves where it is killed: it writes to the log, then the head; then the log goes, then the mark.
+      // What it leaves where it is killed: it writes to the log, then the head; then the log goes.
       for (const [isWritten, log, isMarked] of [
         [false, '.wal', true],
         // Killed before the mark was made.
@@ -183,7 +184,7 @@ describe('A database whose log is gone', () => {
         mkdirSync(place.path);
         cpSync(at((isWritten ? directory : before).path, ''), at(place.path, ''));
         if (log !== null) cpSync(at(before.path, log), at(place.path, '.wal'));
-        if (isMarked) cpSync(at(before.path, '.wal.begun'), at(place.path, '.wal.begun'));
+        if (isMarked) cpSync(holderFileOf(at(before.path, '')), holderFileOf(at(place.path, '')));
         if (isWritten || log !== null) {
           const found = await rows(place.path);
           expect(found, `${isWritten} ${log} ${isMarked}`).toEqual([...stored, 1]);
@@ -211,6 +212,21 @@ describe('A database whose log is gone', () => {
 });
 
 describe('Commands on a store whose log was damaged', () => {
+  it('refuse it where every file of the log is gone', async () => {
+    const store = await openStore(directory.path);
+    await commitRows(store, [snapshot(1)]);
+    const place = new DataDirectory();
+    cpSync(directory.path, place.path, { recursive: true });
+    await store.close();
+    const ofLog = readdirSync(place.path).filter((name) => name.startsWith('fathom.duckdb.wal'));
+    expect(ofLog).not.toEqual([]);
+    for (const name of ofLog) rmSync(path.join(place.path, name));
+    const refused = await fathom(['queue', '--data', place.path]);
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toContain('fathom.duckdb.wal is missing, and there were commits in it');
+    place.remove();
+  });
+
   it('refuse it with the way out, which they go with --accept-damaged-log', async () => {
     const store = await openStore(directory.path);
     await commitRows(store, [snapshot(1)]);
