@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Tests that measure their process's memory, or put modules in place of others: each has a process of its own. */
 const ALONE = ['test/storage/import-memory.test.ts', 'test/storage/database.test.ts'];
-/** Walks, soaks, crashes, clusters, browsers, foreign proxies, packages and benchmarks: `npm run test:long`. */
+/** Walks, soaks, crashes, clusters, browsers, foreign programs, packages and benchmarks: `npm run test:long`. */
 const LONG = ['test/**/*.long.test.ts'];
 
 /** Many files share a process. */
@@ -16,8 +16,8 @@ const shared = {
 
 export default defineConfig({
   test: {
-    // One more than the cores that tests are sure of: some files only wait.
-    maxWorkers: 3,
+    // Two more than the cores that tests are sure of: some files only wait.
+    maxWorkers: 4,
     // Nothing takes that long on an idle machine: a test ends with what it waits for, see test/support/waiting.ts.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -189,6 +189,30 @@ describe('GET /api/v1/openapi.json', () => {
     expect(status.type).toBe('string');
   });
 
+  it('describes every operation, with examples of every parameter, body and reply', () => {
+    const missing: string[] = [];
+    const operations = Object.values<Json>(description.paths).flatMap((item) =>
+      Object.values<Json>(item),
+    );
+    for (const operation of operations) {
+      const { operationId: id } = operation as { operationId: string };
+      if (!(operation.summary && operation.description)) missing.push(id);
+      for (const { name, description: text, example } of operation.parameters as Json[]) {
+        if (!text || example === undefined) missing.push(`${id} ${name}`);
+      }
+      const body = operation.requestBody?.content['application/json'] as Json | undefined;
+      if (body !== undefined && body.example === undefined) missing.push(`${id} body`);
+      for (const [status, { content = {} }] of Object.entries<Json>(operation.responses)) {
+        for (const [type, { schema, examples }] of Object.entries<Json>(content)) {
+          const isBinary = Object.keys(schema as Json).length === 0;
+          if (!isBinary && examples === undefined) missing.push(`${id} ${status} ${type}`);
+        }
+      }
+    }
+    expect(missing).toEqual([]);
+    expect(readFileSync('server/api/generated/examples.ts', 'utf8').length).toBeLessThan(100_000);
+  });
+
   it('says which errors and headers to expect', () => {
     const batch = description.paths['/score'].post as Json;
     expect(Object.keys(batch.responses as Json).sort()).toEqual(

@@ -10,7 +10,7 @@ import {
   fathom,
   fathomProcess,
   newKey,
-  serve,
+  serveHere,
   temporaryDirectory,
 } from '../support/cli.js';
 import type { Ended } from '../support/processes.js';
@@ -115,7 +115,7 @@ describe('several files', () => {
 
   it('leave the ones before in the store, and nothing else', async () => {
     const key = await newKey(data);
-    const server = await serve(data, ['--port', '0', '--as-of', String(T + 600)]);
+    const server = await serveHere(data, ['--as-of', String(T + 600)]);
     const times = async () => {
       const response = await server.get(`/replay/${MINT}?group=all`, key);
       return ((await response.json()) as Json).snapshots.map(({ t }: Json) => t - T);
@@ -147,7 +147,7 @@ describe('several files', () => {
     expect([done.status, done.stdout, refused.status, refused.stdout]).toEqual([0, '', 1, '']);
     expect(refused.stderr).toBe(`${documentOf(ended).error}\n`);
     await becomes(times, [0, 60, 120, 400]);
-    expect(await server.stop()).toEqual({ status: 0, signal: null });
+    await server.stop();
   });
 });
 

@@ -6,10 +6,10 @@ import {
   cleanUp,
   fathom,
   fathomProcess,
-  serve,
+  serveHere,
   temporaryDirectory,
   withStoreOf,
-  type Server,
+  type Service,
 } from '../support/cli.js';
 import type { Json } from '../support/tables.js';
 import { becomes } from '../support/waiting.js';
@@ -144,22 +144,21 @@ describe('with the server stopped', () => {
   });
 
   it('wrong usage and unknown ids have their own status', async () => {
-    const usage = await fathomProcess(['keys', 'create', '--json', '--data', data]);
+    const usage = await keys('create', '--json');
     expect([usage.status, JSON.parse(usage.stdout)]).toEqual([
       2,
       { error: '--tier: expected premium or enterprise' },
     ]);
-    const words = ['keys', 'revoke', 'key_none', '--json', '--data', data];
-    const unknown = await fathomProcess(words);
+    const unknown = await keys('revoke', 'key_none', '--json');
     expect([unknown.status, unknown.stderr]).toEqual([1, 'no key has the id key_none\n']);
     expect(JSON.parse(unknown.stdout)).toMatchObject({ error: 'no key has the id key_none' });
   });
 });
 
 describe('with the server running', () => {
-  let server: Server;
+  let server: Service;
   beforeAll(async () => {
-    server = await serve(data);
+    server = await serveHere(data);
   });
 
   /** What the server makes of a key: its tier, or null where it refuses it. */
@@ -177,8 +176,7 @@ describe('with the server running', () => {
   });
 
   it('rotate gives the key a new text, and the old one ends', async () => {
-    const words = ['keys', 'rotate', first.id, '--json', '--data', data];
-    const rotated = JSON.parse((await fathomProcess(words)).stdout) as Json;
+    const rotated = await json('rotate', first.id);
     const { id, name, tier, rpm, quota, created_at } = first;
     expect(rotated).toMatchObject({ id, name, tier, rpm, quota, created_at, revoked_at: null });
     expect(rotated.key).not.toBe(first.key);
@@ -202,7 +200,7 @@ describe('with the server running', () => {
 
   it('what was changed stands after a restart', async () => {
     await server.stop();
-    server = await serve(data);
+    server = await serveHere(data);
     expect(await tierOf(second.key)).toBeNull();
     const listed = (await json('list')) as Json[];
     expect(listed.find(({ id }) => id === second.id)?.revoked_at).not.toBeNull();

@@ -26,10 +26,11 @@ export const LEG = '0x00000000000000000000000000000000000000aa';
 /** The last snapshot; the service's clock stands a second later. */
 export const LAST_T = 1_790_000_000;
 export const AS_OF = LAST_T + 1;
-const SNAPSHOTS = 2600;
-const EVERY_S = 60;
+const SNAPSHOTS = 1400;
+export const EVERY_S = 100;
 /** Snapshots before this one come every 15 minutes. */
-const COARSE_BEFORE = 300;
+const COARSE_BEFORE = 306;
+const COARSE_EVERY = 900 / EVERY_S;
 /** When that snapshot of two years ago was taken. */
 export const OLD_T = AS_OF - 2 * 365 * 86_400;
 export const FIRST_T = LAST_T - (SNAPSHOTS - 1) * EVERY_S;
@@ -97,7 +98,7 @@ const MARKETS: (Omit<MarketRow, 'cells'> & { from: number; bins: number[] })[] =
     type: 'onchain_limit_order',
     address: 'book-9',
     pair: null,
-    from: 1100,
+    from: 600,
     bins: [-7, 7],
   },
   {
@@ -106,7 +107,7 @@ const MARKETS: (Omit<MarketRow, 'cells'> & { from: number; bins: number[] })[] =
     type: 'onchain_pool',
     address: 'pool-2',
     pair: 'SOL/USDT',
-    from: 1500,
+    from: 900,
     bins: [0, 4],
   },
 ];
@@ -115,7 +116,7 @@ const MARKETS: (Omit<MarketRow, 'cells'> & { from: number; bins: number[] })[] =
 export function snapshotRows(): SnapshotRow[] {
   const numbers = Array.from({ length: SNAPSHOTS }, (_, s) => s);
   return numbers
-    .filter((s) => s >= COARSE_BEFORE || s % 15 === 0)
+    .filter((s) => s >= COARSE_BEFORE || s % COARSE_EVERY === 0)
     .map((s) => ({
       chain: 'mainchain',
       address: MINT,

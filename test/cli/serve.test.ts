@@ -1,10 +1,10 @@
 /** `fathom serve`: its settings, its start and its end. */
-import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, constants, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../bench/cluster/nats.js';
 import { THREAD_NICENESS } from '../../compute/pool.js';
 import { defaultThreads } from '../../server/memory.js';
 import { settingsOf } from '../support/settings.js';
@@ -18,21 +18,11 @@ import {
   withStoreOf,
   type Server,
 } from '../support/cli.js';
-import { handlesSignals, niceValuesOf } from '../support/processes.js';
+import { handlesSignals, MAIN, niceValuesOf } from '../support/processes.js';
 import { becomes, eventually } from '../support/waiting.js';
 
 const directory = temporaryDirectory();
 const data = path.join(directory, 'data');
-const MAIN = path.resolve('dist/server/cli/main.js');
-
-/** A port that nobody has, for the moment. */
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 let key: string;
 
@@ -42,9 +32,9 @@ beforeAll(async () => {
 afterAll(cleanUp);
 
 describe('a server', () => {
-  it('logs one line with its URL, has its event loop first, and drains at SIGTERM', async () => {
-    const server = await serve(data);
-    expect(server.port).toBeGreaterThan(0);
+  it('logs one line with its URL, keeps its port and directory for itself, and drains at SIGTERM', async () => {
+    const port = String((await freePorts(1))[0]);
+    const server = await serve(data, ['--port', port, '--lenient-parameters', '--cors-origin=*']);
     const listening = server
       .logged()
       .split('\n')
@@ -54,8 +44,29 @@ describe('a server', () => {
         /^\{"level":"info","time":"\S+Z","url":"http:\/\/127\.0\.0\.1:\d+","msg":"listening"\}$/,
       ),
     ]);
-    expect((await server.get('/replay/x', 'no key')).status).toBe(401);
     if (process.platform === 'linux') expectLoopFirst(server);
+    // The other flags have their effect.
+    expect((await server.get('/top-scores?limt=5', key)).status).toBe(200);
+    const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
+    const preflight = { method: 'OPTIONS', headers };
+    expect((await fetch(`${server.url}/api/v1/top-scores`, preflight)).status).toBe(204);
+    const other = path.join(directory, 'other');
+    const [samePort, sameData] = await Promise.all([
+      fathomProcess(['serve', '--data', other, '--port', port]),
+      fathomProcess(['serve', '--data', data, '--port', '0']),
+    ]);
+    expect([samePort.status, samePort.stdout, samePort.stderr]).toEqual([
+      1,
+      '',
+      `fathom: port ${port} on 127.0.0.1 is in use\n`,
+    ]);
+    // A failed start leaves nothing of the store that it made.
+    expect(existsSync(other)).toBe(false);
+    expect([sameData.status, sameData.stderr]).toEqual([
+      1,
+      `a Fathom server already runs on ${data}\n`,
+    ]);
+    expect((await server.get('/replay/x', 'no key')).status).toBe(401);
     expect(await server.stop('SIGTERM')).toEqual({ status: 0, signal: null });
   });
 
@@ -81,102 +92,9 @@ describe('a server', () => {
     },
   );
 
-  it('keeps its port and its directory for itself, and drains at SIGINT', async () => {
-    const port = String(await freePort());
-    const server = await serve(data, ['--port', port, '--lenient-parameters', '--cors-origin=*']);
-    // It does what its other flags say, too.
-    expect((await server.get('/top-scores?limt=5', key)).status).toBe(200);
-    const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
-    const preflight = { method: 'OPTIONS', headers };
-    expect((await fetch(`${server.url}/api/v1/top-scores`, preflight)).status).toBe(204);
-    const other = path.join(directory, 'other');
-    const samePort = await fathomProcess(['serve', '--data', other, '--port', port]);
-    expect([samePort.status, samePort.stdout, samePort.stderr]).toEqual([
-      1,
-      '',
-      `fathom: port ${port} on 127.0.0.1 is in use\n`,
-    ]);
-    // What failed leaves nothing of the store that it made.
-    expect(existsSync(other)).toBe(false);
-    const sameData = await fathomProcess(['serve', '--data', data, '--port', '0']);
-    expect([sameData.status, sameData.stderr]).toEqual([
-      1,
-      `a Fathom server already runs on ${data}\n`,
-    ]);
-    expect((await server.get('/replay/x', 'no key')).status).toBe(401);
-    await server.stop();
-    const next = await serve(data, ['--port', port]);
-    expect(next.port).toBe(server.port);
-    expect(await next.stop('SIGINT')).toEqual({ status: 0, signal: null });
-  });
-
   it.runIf(process.platform === 'linux')(
     'that waits for its directory is stopped at once',
     stoppedWhileWaiting,
-  );
-
-  it.runIf(process.platform === 'linux')(
-    'serves and ends as ever where its log cannot be written, or is read by nobody',
-    async () => {
-      const pipe = path.join(directory, 'unread');
-      spawnSync('mkfifo', [pipe]);
-      const full = openSync('/dev/full', 'w');
-      const unread = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
-      // Not a byte more fits into the pipe.
-      expect(() => {
-        for (;;) writeSync(unread, 'x'.repeat(1024));
-      }).toThrow('EAGAIN');
-      for (const log of [full, unread]) {
-        const port = await freePort();
-        const words = [MAIN, 'serve', '--data', data, '--port', String(port), '--threads', '1'];
-        const child = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', log] });
-        const ended = new Promise((resolve) =>
-          child.once('exit', (...how) => {
-            resolve(how);
-          }),
-        );
-        const status = () =>
-          fetch(`http://127.0.0.1:${port}/api/v1/openapi.json`).then(
-            (reply) => reply.status,
-            () => null,
-          );
-        await becomes(status, 200);
-        child.kill();
-        expect(await ended).toEqual([0, null]);
-        closeSync(log);
-      }
-    },
-  );
-});
-
-describe('a command', () => {
-  it.runIf(process.platform === 'linux')(
-    'whose work is done succeeds, though its messages cannot be written',
-    () => {
-      const full = openSync('/dev/full', 'w');
-      const words = [MAIN, 'keys', 'create', '--tier', 'premium', '--data', data];
-      const unseen = path.join(directory, 'unseen.csv');
-      writeFileSync(
-        unseen,
-        `chain,address\nmainchain,So11111111111111111111111111111111111111112\n`,
-      );
-      const ingest = [MAIN, 'ingest', 'tokens', unseen, '--data', data];
-      for (const command of [words, ingest]) {
-        const { status } = spawnSync(process.execPath, command, {
-          stdio: ['ignore', 'pipe', full],
-        });
-        expect([command[1], status]).toEqual([command[1], 0]);
-      }
-      const lost = spawnSync(process.execPath, words, {
-        stdio: ['ignore', full, 'pipe'],
-        encoding: 'utf8',
-      });
-      expect([lost.status, lost.stderr]).toEqual([
-        0,
-        expect.stringContaining('the result could not be written to stdout: ENOSPC'),
-      ]);
-      closeSync(full);
-    },
   );
 });
 
@@ -199,14 +117,14 @@ function stoppedWhileWaiting(): Promise<void> {
 }
 
 describe('settings', () => {
-  it('come from variables and from a config file', async () => {
-    const port = await freePort();
+  it('come from variables and from a config file; SIGINT drains, too', async () => {
+    const [port] = await freePorts(1);
     const config = path.join(directory, 'config.json');
     writeFileSync(config, JSON.stringify({ host: '127.0.0.1', port, 'as-of': 'never' }));
     const env = { FATHOM_DATA: data, FATHOM_CONFIG: config, FATHOM_AS_OF: '2026-11-11T00:00:00Z' };
     const server = await serve(null, [], { env });
     expect(server.url).toBe(`http://127.0.0.1:${port}`);
-    await server.stop();
+    expect(await server.stop('SIGINT')).toEqual({ status: 0, signal: null });
   });
 
   it('are ./data and fathom.config.json where nothing is said', async () => {

@@ -1,41 +1,14 @@
-import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats } from '../../bench/cluster/nats.js';
 import { listenForCommands } from '../../storage/control.js';
 import type { LogMessage } from '../../storage/log/consumer.js';
 import { fathom } from '../support/cli.js';
-import {
-  commitRows,
-  DataDirectory,
-  snapshot,
-  storedSnapshots,
-  tokenOf,
-} from '../support/stores.js';
-import { LogNodes, Node, T0 } from './log-nodes.js';
-
-const STREAM = 'FATHOM';
+import { commitRows, snapshot, storedSnapshots, tokenOf } from '../support/stores.js';
+import { asAdministrator, LogNodes, type Node, STREAM, T0 } from './log-nodes.js';
+import { eventually } from '../support/waiting.js';
 
 if (!hasNats) console.warn('nats-server is not installed: tests of a stalled cluster are skipped');
-
-/** Runs `body` with what JetStream has, as an administrator sees it. */
-async function asAdministrator<T>(
-  servers: NatsServers,
-  body: (manager: JetStreamManager, ask: (subject: string) => Promise<unknown>) => Promise<T>,
-): Promise<T> {
-  const connection = await connect({ servers: servers.urls });
-  try {
-    const manager = await jetstreamManager(connection, { checkAPI: false });
-    return await body(manager, (subject) => connection.request(subject));
-  } finally {
-    await connection.close();
-  }
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(20);
-}
 
 /** Lets a node's consumers give nothing for a while. Call it before the node follows. */
 function hushing({ log }: Node): { hush: () => void; goOn: () => void; asked: () => number } {
@@ -119,56 +92,14 @@ describe.skipIf(!hasNats)('A node that gets nothing from its log', () => {
       const [first] = await names();
       // Somebody else deletes it: the node makes another one.
       await manager.consumers.delete(STREAM, first);
-      await until(async () => (await names()).some((name) => name !== first));
+      await eventually('there is another', async () =>
+        (await names()).some((name) => name !== first),
+      );
       await commitRows(a.commands, [snapshot(T0)]);
       await a.log.largeEntries(1, 2).next();
-      await until(async () => (await names()).length === 1);
+      await eventually('it is alone', async () => (await names()).length === 1);
       await ours.close(a);
       expect(await names()).toEqual([]);
     });
-  });
-});
-
-describe.skipIf(!hasNats)('A node whose consumer’s server is killed', () => {
-  it('acknowledges again', async () => {
-    const servers = await NatsServers.start(3);
-    const directory = new DataDirectory();
-    let node: Node | null = null;
-    try {
-      const said: string[] = [];
-      const onError = (error: unknown): unknown => said.push((error as Error).message);
-      node = await Node.open(directory, 'a', [servers.urls[0]], undefined, { onError }, 3);
-      await node.reached(1);
-      const holder = await asAdministrator(servers, async (manager, ask) => {
-        let name = '';
-        // Neither the node's connection nor the stream's leader goes with it: nothing but the consumer is away.
-        await until(async () => {
-          const made = await manager.consumers.list(STREAM).next();
-          const used = made.find(({ num_waiting: waiting }) => waiting > 0);
-          name = used?.cluster?.leader ?? '';
-          if (name === 'n0' && used) await manager.consumers.delete(STREAM, used.name);
-          return !['', 'n0'].includes(name);
-        });
-        await until(async () => {
-          const { cluster } = await manager.streams.info(STREAM);
-          if (cluster?.leader === name) await ask(`$JS.API.STREAM.LEADER.STEPDOWN.${STREAM}`);
-          return Boolean(cluster?.leader) && cluster?.leader !== name;
-        });
-        return name;
-      });
-      await servers.kill(Number(holder.slice(1)));
-      const { commands } = node;
-      await until(() =>
-        commitRows(commands, [snapshot(T0)]).then(
-          () => true,
-          () => false,
-        ),
-      );
-      expect(said).toContain(`the log's consumer on server ${holder} was silent for 2 s`);
-    } finally {
-      await node?.close();
-      await servers.close();
-      directory.remove();
-    }
   });
 });

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { COMMAND_NAMES, loadCommand } from '../../server/cli/commands.js';
 import { flagRow } from '../../server/cli/help.js';
@@ -18,6 +16,10 @@ import {
   THREAD_MIB,
 } from '../../server/memory.js';
 import { FLAT_DATASETS } from '../../storage/contract.js';
+import type { Dataset } from '../../storage/ingest/datasets.js';
+import { fathom } from '../support/cli.js';
+import { ingest } from '../support/ingest.js';
+import type { Ended } from '../support/processes.js';
 import {
   codeSpans,
   type Document,
@@ -29,42 +31,8 @@ import {
   tableCells,
 } from './documents.js';
 
-const run = promisify(execFile);
-const MAIN = 'dist/server/cli/main.js';
 /** npm's own commands in the documents. */
 const OWN_COMMANDS = new Set(['ci', 'install', 'pack', 'prune']);
-
-/** Runs the built command; the status is 0 or what it failed with. */
-async function fathom(words: readonly string[]) {
-  try {
-    const { stdout, stderr } = await run(process.execPath, [MAIN, ...words]);
-    return { status: 0, stdout, stderr };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { status: code, stdout, stderr };
-  }
-}
-
-/**
- * Runs the command once for each list of words, all in one process: what a process needs to start is most
- * of what it does here.
- */
-async function fathomEach(calls: readonly (readonly string[])[]) {
-  const script = `
-    const { runCommand } = await import('./dist/server/cli/commands.js');
-    const said = [];
-    const print = process.stdout.write.bind(process.stdout);
-    process.stderr.write = (text) => said.push(text);
-    process.stdout.write = () => true;
-    const results = [];
-    for (const words of JSON.parse(process.argv[1])) {
-      results.push({ status: await runCommand(words), stderr: said.splice(0).join('') });
-    }
-    print(JSON.stringify(results));`;
-  const words = ['--input-type=module', '-e', script, JSON.stringify(calls)];
-  const { stdout } = await run(process.execPath, words);
-  return JSON.parse(stdout) as { status: number; stderr: string }[];
-}
 
 /** Every call of `fathom` in documents and in the help, one for each command and set of flags. */
 async function callsInDocuments(): Promise<string[][]> {
@@ -89,7 +57,8 @@ describe('command lines', () => {
     const calls = await callsInDocuments();
     expect(calls.length).toBeGreaterThan(15);
     // Flags are read before anything is done, and the first unknown one is named.
-    const results = await fathomEach(calls.map((words) => [...words, '--no-such-flag']));
+    const results: Ended[] = [];
+    for (const words of calls) results.push(await fathom([...words, '--no-such-flag']));
     const wrong = results.flatMap(({ status, stderr }, i) =>
       status === 2 && stderr.includes('unknown flag --no-such-flag')
         ? []
@@ -178,7 +147,7 @@ describe("docs/data.md's examples", () => {
     return JSON.parse(text) as Record<string, unknown>;
   }
 
-  it.each([
+  it.each<[Dataset, string, object[] | string, number]>([
     ['tokens', 'tokens.ndjson', [token], 0],
     // The snapshot, and one for each body as its only market.
     [
@@ -201,29 +170,17 @@ describe("docs/data.md's examples", () => {
       objects.map((row) => JSON.stringify(row)).join('\n');
     writeFileSync(file, typeof rows === 'string' ? rows : lines(rows));
     const data = path.join(directory, 'data');
-    const { status, stdout, stderr } = await fathom([
-      'ingest',
-      dataset,
-      file,
-      '--data',
-      data,
-      '--json',
-    ]);
-    expect(status, stderr).toBe(0);
-    const { files } = JSON.parse(stdout) as { files: { snapshots: number; cells: number }[] };
-    expect(files[0].snapshots).toBe(snapshots);
-    if (snapshots > 0) expect(files[0].cells).toBeGreaterThanOrEqual(snapshots);
+    const [report] = await ingest(data, dataset, [file]);
+    expect(report.snapshots).toBe(snapshots);
+    if (snapshots > 0) expect(report.cells).toBeGreaterThanOrEqual(snapshots);
   });
 
   it('of orders, pools and hours are taken too', async () => {
     const data = path.join(directory, 'flat');
-    const calls = FLAT_DATASETS.map((dataset) => {
+    for (const dataset of FLAT_DATASETS) {
       const file = path.join(directory, `${dataset}.ndjson`);
       writeFileSync(file, JSON.stringify(exampleOf(dataset)));
-      return ['ingest', dataset, file, '--data', data];
-    });
-    for (const { status, stderr } of await fathomEach(calls)) {
-      expect([status, stderr]).toEqual([0, expect.stringContaining(': 1 rows in ')]);
+      expect(await ingest(data, dataset, [file])).toMatchObject([{ rows: 1 }]);
     }
   });
 });

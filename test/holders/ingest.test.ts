@@ -12,6 +12,7 @@ import {
   prepareHolderRows,
 } from '../../storage/ingest/holders.js';
 import { cleanUp, temporaryDirectory, withStoreOf } from '../support/cli.js';
+import type { Store } from '../../storage/store.js';
 import { type Held, storedHolders } from '../support/holders.js';
 import { csv, ingest, lines, MINT, readJson, Scratch } from '../support/ingest.js';
 import { OTHER_MINT } from '../support/stores.js';
@@ -49,15 +50,15 @@ function byToken(rows: readonly Row[]): Map<string, Map<number, Held>> {
   return tokens;
 }
 
-async function expectStored(data: string, rows: readonly Row[]): Promise<void> {
-  await withStoreOf(data, async ({ holders }) => {
-    for (const [token, snapshots] of byToken(rows)) {
-      expect(await storedHolders(holders, token)).toEqual(
-        new Map([...snapshots].sort(([a], [b]) => a - b)),
-      );
-    }
-  });
+async function expectHeld({ holders }: Store, rows: readonly Row[]): Promise<void> {
+  for (const [token, snapshots] of byToken(rows)) {
+    const sorted = [...snapshots].sort(([a], [b]) => a - b);
+    expect(await storedHolders(holders, token)).toEqual(new Map(sorted));
+  }
 }
+
+const expectStored = (data: string, rows: readonly Row[]) =>
+  withStoreOf(data, (store) => expectHeld(store, rows));
 
 const rows = [
   row(T, 'Ann', 12.5),
@@ -91,9 +92,11 @@ describe('A file of holders', () => {
     ];
     for (const form of forms) {
       const { data } = scratch();
-      const [report] = await ingest(data, 'holders', [form]);
-      expect(report).toMatchObject({ rows: rows.length, snapshots: 4 });
-      await expectStored(data, rows);
+      await withStoreOf(data, async (store) => {
+        const [report] = await ingest(data, 'holders', [form], { store });
+        expect(report).toMatchObject({ rows: rows.length, snapshots: 4 });
+        await expectHeld(store, rows);
+      });
     }
   });
 
@@ -129,10 +132,7 @@ describe('A file of holders', () => {
           const numbered = given.map((each, i) => ({ line: i + 1, row: each }));
           const { bundle } = await prepareHolderRows(request, numbered);
           await store.commit(bundle.name);
-          for (const [token, snapshots] of byToken(given)) {
-            const sorted = [...snapshots].sort(([a], [b]) => a - b);
-            expect(await storedHolders(store.holders, token)).toEqual(new Map(sorted));
-          }
+          await expectHeld(store, given);
         });
       }),
       { numRuns: 10 },

@@ -1,9 +1,11 @@
-/** A large file, in a process that is measured. */
+/** A large file, in a process that is measured, and large snapshots. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, it } from 'vitest';
 import { cleanUp, fathomProcess, temporaryDirectory } from '../support/cli.js';
+import { faultsOf, ingest, lines } from '../support/ingest.js';
+import { type CellRow, cellsOfSnapshot, writeCellsArrow } from '../support/tables.js';
 
 const MINT = 'So11111111111111111111111111111111111111112';
 const T = 1_794_000_000;
@@ -16,6 +18,37 @@ async function duckdb(statement: string): Promise<void> {
   await connection.run(statement);
   connection.closeSync();
 }
+
+/** Cells of one snapshot, 145 of each market. */
+const cellsAt = (t: number, markets: number): CellRow[] =>
+  Array.from({ length: markets }, (_, m) =>
+    cellsOfSnapshot(
+      MINT,
+      t,
+      2,
+      { source: `Venue ${m}`, exchange_type: 'DEX', market_address: `pool-${m}` },
+      Array.from({ length: 145 }, (_, i) => [i - 72, 1 + ((t + m) % 997), (i * 31 + m) % 89]),
+    ),
+  ).flat();
+
+describe('a snapshot', () => {
+  it('may be larger than a piece', async () => {
+    const rows = [...cellsAt(T, 2), ...cellsAt(T + 1, 230), ...cellsAt(T + 2, 2)];
+    writeFileSync(file('wide.ndjson'), lines(rows));
+    writeCellsArrow(file('wide.arrow'), rows, { form: 'file', dictionary: false, t: 'int32' });
+    for (const name of ['wide.ndjson', 'wide.arrow']) {
+      const [report] = await ingest(file(`data-${name}`), 'cells', [file(name)]);
+      expect(report).toMatchObject({ snapshots: 3, cells: rows.length });
+    }
+  });
+
+  it('is refused where it holds more than a snapshot may', async () => {
+    writeFileSync(file('full.ndjson'), lines(cellsAt(T, 690)));
+    expect(await faultsOf(file('data-full'), 'cells', file('full.ndjson'))).toEqual([
+      `${file('full.ndjson')}:1: bin: a snapshot holds at most 100000 cells`,
+    ]);
+  });
+});
 
 describe('a large file', () => {
   /** Peak memory of the command, in MiB. */

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathomProcess, replayBytes, temporaryDirectory } from '../support/cli.js';
+import { cleanUp, fathom, replayBytes, temporaryDirectory } from '../support/cli.js';
 import { faultsOf, ingest, storedSnapshots } from '../support/ingest.js';
 import {
   cellsOfSnapshot,
@@ -208,7 +208,7 @@ describe('the command', () => {
     const [a, b] = [ndjson(first), ndjson(second)];
     const merge = async (data: string, files: string[]) => {
       const words = ['ingest', 'snapshots', ...files, '--merge', '--data', data];
-      const ended = await fathomProcess(words);
+      const ended = await fathom(words);
       expect([ended.status, ended.stdout]).toEqual([0, '']);
     };
     await merge(one, [a, b]);

@@ -1,4 +1,4 @@
-/** What happens by itself: scores after an ingest, and the queue, with the built command. */
+/** What a running server does by itself: scores after an ingest, and the queue. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -7,9 +7,8 @@ import {
   asIfKilled,
   cleanUp,
   fathom,
-  fathomProcess,
   newKey,
-  serve,
+  serveHere,
   temporaryDirectory,
 } from '../support/cli.js';
 import { becomes } from '../support/waiting.js';
@@ -35,12 +34,12 @@ describe('a running server', () => {
     const directory = temporaryDirectory();
     const files = temporaryDirectory();
     const key = await newKey(directory);
-    const server = await serve(directory);
+    const server = await serveHere(directory);
     const scoreOf = async (address: string): Promise<Json> =>
       (await (await server.get(`/score/${address}`, key)).json()) as Json;
     const ingest = async (address: string, t: number): Promise<void> => {
       const file = snapshotFile(files, address, t);
-      const { status } = await fathomProcess(['ingest', 'snapshots', file, '--data', directory]);
+      const { status } = await fathom(['ingest', 'snapshots', file, '--data', directory]);
       expect(status).toBe(0);
     };
     expect(await scoreOf(MINT)).toMatchObject({ status: 'pending', service_score: null });
@@ -74,13 +73,13 @@ describe('fathom queue', () => {
   it('lists what waits, oldest first, with the server and without', async () => {
     const directory = temporaryDirectory();
     const key = await newKey(directory);
-    const server = await serve(directory, ['--port', '0', '--as-of', '1794659696']);
+    const server = await serveHere(directory, ['--as-of', '1794659696']);
     const beforeS = Math.floor(Date.now() / 1000);
     for (const address of [OTHER, MINT, OTHER]) await server.get(`/score/${address}`, key);
     // A 0x token is not queued, and neither is what market-depth is asked for.
     await server.get(`/score/0x${'a'.repeat(40)}`, key);
     await server.get(`/market-depth?token_address=${'C'.repeat(40)}`, key);
-    const listed = await fathomProcess(['queue', '--json', '--data', directory]);
+    const listed = await fathom(['queue', '--json', '--data', directory]);
     expect(listed.status).toBe(0);
     const tokens = JSON.parse(listed.stdout) as Json[];
     expect(tokens.map((row) => [row.address, row.requests])).toEqual(
@@ -103,7 +102,7 @@ describe('fathom queue', () => {
     expect(server.logged()).toContain(`"address":"${OTHER}"`);
     // It is written by itself, soon: a killed server loses nothing that is.
     await becomes(() => queueOf(asIfKilled(directory)), tokens);
-    await server.stop('SIGKILL');
+    await server.stop();
     const kept = await fathom(['queue', '--json', '--data', directory]);
     expect(JSON.parse(kept.stdout)).toEqual(tokens);
     const files = temporaryDirectory();

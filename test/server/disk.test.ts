@@ -49,7 +49,7 @@ describe.runIf(hasPrlimit)('A server whose disk is full', () => {
     const server = await serve(data, ['--port', '0', '--threads', '1'], { fileKiB: 1024 });
     await becomes(() => readiness(server), 'ready');
     const ingest = (file: string) => fathom(['ingest', 'snapshots', file, '--data', data]);
-    const large = fileOf('large.ndjson', noiseRows(1500));
+    const large = fileOf('large.ndjson', noiseRows(1000));
     for (let i = 0; i < 2; i++) {
       const refused = await ingest(large);
       expect([refused.status, refused.stderr]).toEqual([

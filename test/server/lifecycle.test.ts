@@ -52,7 +52,7 @@ describe('a busy service', () => {
     const service = await start({ threads: 2 });
     const expected = await (await service.get(`/replay/${WIDE_MINT}`)).text();
     const pages = await Promise.all(
-      Array.from({ length: 30 }, async () => {
+      Array.from({ length: 12 }, async () => {
         const response = await service.get(`/replay/${WIDE_MINT}`);
         return [response.status, (await response.text()) === expected];
       }),

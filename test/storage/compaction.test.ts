@@ -1,22 +1,18 @@
-import { statSync } from 'node:fs';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { COMPACT_SEGMENTS } from '../../storage/depth/compaction.js';
 import { SegmentGoneError } from '../../storage/contract.js';
-import { DATABASE_FILE } from '../../storage/data-directory.js';
 import type { Store } from '../../storage/store.js';
 import {
   DataDirectory,
-  MINT,
   commitRows,
   openStore,
   orca,
   segmentIds,
+  bookCells,
   snapshot,
   storedSnapshots,
   tokenOf,
-  type Cell,
 } from '../support/stores.js';
 
 let directory: DataDirectory;
@@ -31,23 +27,12 @@ afterEach(async () => {
   directory.remove();
 });
 
-const MINUTES = 60;
 const everything = { fromS: 0, toS: 2 ** 32 - 1, nowS: 2 ** 32 - 1, maxSnapshots: 10_000 };
-
-/** Cells whose amounts do not repeat, as a book's do not. */
-function book(seed: number, cells: number): Cell[] {
-  let state = seed + 1;
-  return Array.from({ length: cells }, (_, i) => {
-    state = (state * 48_271) % 2_147_483_647;
-    const usd = 1 + (state % 2_000_000) / 100;
-    return i < cells / 2 ? [i - cells / 2, usd, 0] : [i - cells / 2, 0, usd];
-  });
-}
 
 describe('Small segments', () => {
   it('are joined behind commits; 200 single snapshots end in a few segments', async () => {
     const rows = Array.from({ length: 200 }, (_, i) =>
-      snapshot(1000 + i * 60, [orca(book(i, 40))]),
+      snapshot(1000 + i * 60, [orca(bookCells(i, 40))]),
     );
     for (const row of rows) await commitRows(store, [row]);
     await store.settled();
@@ -117,40 +102,3 @@ describe('Small segments', () => {
     expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(COMPACT_SEGMENTS + 2);
   });
 });
-
-describe('The database file', () => {
-  it('does not grow far beyond what is stored, however small the commits are', async () => {
-    const tokens = Array.from(
-      { length: 40 },
-      (_, i) => MINT.slice(0, -2) + String(11 + i).replace('0', 'z'),
-    );
-    for (let minute = 0; minute < MINUTES; minute++) {
-      const rows = tokens.map((address, i) =>
-        snapshot(60_000 + minute * 60, [orca(book(minute * 100 + i, 200))], { address }),
-      );
-      await commitRows(store, rows);
-    }
-    await store.settled();
-    const file = path.join(directory.path, DATABASE_FILE);
-    const openBytes = statSync(file).size + statSync(`${file}.wal`).size;
-    const liveBytes = await blockBytes(tokens);
-    await store.close();
-    const closedBytes = statSync(file).size;
-    console.log(
-      `${tokens.length * MINUTES} snapshots in ${liveBytes} bytes of blocks; file and log ${(openBytes / liveBytes).toFixed(2)} times that, closed ${(closedBytes / liveBytes).toFixed(2)} times`,
-    );
-    expect(closedBytes / liveBytes).toBeLessThan(6);
-    expect(openBytes).toBeLessThan(6 * liveBytes + 2 * 16 * 1024 * 1024);
-    store = await openStore(directory.path);
-    expect(await blockBytes(tokens)).toBe(liveBytes);
-  });
-});
-
-async function blockBytes(tokens: readonly string[]): Promise<number> {
-  let bytes = 0;
-  for (const address of tokens) {
-    const blocks = await store.depth.readSegments(await segmentIds(store, address));
-    for (const block of blocks) bytes += block.length;
-  }
-  return bytes;
-}

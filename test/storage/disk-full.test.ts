@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => directory.remove());
 
-const rows = noiseRows(1500);
+const rows = noiseRows(1000);
 
 async function stored(): Promise<unknown> {
   const store = await openStore(directory.path);
@@ -47,7 +47,7 @@ describe('On a full disk', () => {
     expect(full.status).toBe(0);
     expect(await stored()).toEqual(before);
     const roomy = await run(process.execPath, words);
-    expect(roomy.stdout).toContain('holds 1501\n');
+    expect(roomy.stdout).toContain('holds 1001\n');
   });
 
   it('an ingest says so in one line, and leaves nothing behind', async () => {

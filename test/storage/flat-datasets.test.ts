@@ -113,7 +113,7 @@ describe('A file that is ingested beside a server', () => {
 });
 
 describe('A file of many rows', () => {
-  const MANY = 70_000;
+  const MANY = 10_000;
   const rows = () =>
     Array.from({ length: MANY }, (_, i) =>
       dcaRow({ dca_address: `dca-${i}`, remaining_usd: i + 1 }),
@@ -134,7 +134,7 @@ describe('A file of many rows', () => {
     expect(amounts.size).toBe(MANY - 1);
     expect(sizes.reduce((a, b) => a + b)).toBe(MANY - 1);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(2048);
-    expect([amounts.get('dca-0'), amounts.get('dca-1'), amounts.get('dca-69999')]).toEqual([
+    expect([amounts.get('dca-0'), amounts.get('dca-1'), amounts.get(`dca-${MANY - 1}`)]).toEqual([
       7,
       undefined,
       MANY,

@@ -10,6 +10,7 @@ import { FaultyFileError, InputError } from '../../storage/errors.js';
 import type { Dataset, FileFormat } from '../../storage/ingest/datasets.js';
 import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
 import type { FileReport } from '../../storage/ingest/prepared.js';
+import type { Store } from '../../storage/store.js';
 import { withStoreOf } from './cli.js';
 import { sharedPool } from './pool.js';
 import { type CellRow, cellsOfSnapshot, type Json, type SnapshotRow } from './tables.js';
@@ -23,9 +24,17 @@ export const storeIn =
   (body) =>
     withStore(directory, { rewrite }, body);
 
+/** A store that is open, as a server has it. */
+export const openStoreOf =
+  (store: Store): UseStore =>
+  (body) =>
+    body(store);
+
 export interface IngestOptions {
   merge?: boolean;
   format?: FileFormat;
+  /** The directory's store, where it is open; otherwise it is opened for the files. */
+  store?: Store;
 }
 
 /** Ingests files; gives the reports. @throws what the command would say */
@@ -33,7 +42,7 @@ export async function ingest(
   directory: string,
   dataset: Dataset,
   files: readonly string[],
-  { merge = false, format }: IngestOptions = {},
+  { merge = false, format, store }: IngestOptions = {},
 ): Promise<FileReport[]> {
   const reports: FileReport[] = [];
   const request = {
@@ -42,7 +51,7 @@ export async function ingest(
     files,
     merge,
     pool: await sharedPool(2),
-    useStore: storeIn(directory),
+    useStore: store === undefined ? storeIn(directory) : openStoreOf(store),
     ...(format === undefined ? {} : { format }),
   };
   for await (const report of ingestFiles(request)) reports.push({ ...report });

@@ -107,6 +107,16 @@ export function snapshot(t: number, markets = [orca()], more: Partial<SnapshotRo
   return { ...row, ...more };
 }
 
+/** Cells whose amounts do not repeat, as a book's do not. */
+export function bookCells(seed: number, cells: number): Cell[] {
+  let state = seed + 1;
+  return Array.from({ length: cells }, (_, i) => {
+    state = (state * 48_271) % 2_147_483_647;
+    const usd = 1 + (state % 2_000_000) / 100;
+    return i < cells / 2 ? [i - cells / 2, usd, 0] : [i - cells / 2, 0, usd];
+  });
+}
+
 /** Snapshots of 400 cells, a second apart from t = 1,000 on, in whose amounts LZ4 finds nothing to save. */
 export function noiseRows(count: number): SnapshotRow[] {
   return Array.from({ length: count }, (_, row) => {

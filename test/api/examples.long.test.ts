@@ -2,7 +2,7 @@
  * The examples of the API's description: what a demo market answers. `npm run api-examples` has this file
  * write server/api/generated/examples.ts anew.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import prettier from 'prettier';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXAMPLES, EXAMPLES_OF } from '../../server/api/generated/examples.js';
@@ -12,6 +12,7 @@ import { cleanUp, newKey, serveHere, withStoreOf } from '../support/cli.js';
 import { checkedFetch, description, type Json } from '../support/conformance.js';
 import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
+import { eventually } from '../support/waiting.js';
 
 const FILE = 'server/api/generated/examples.ts';
 /** Longer lists are cut. */
@@ -60,6 +61,12 @@ beforeAll(async () => {
     keys.once = (await store.createKey(once)).key;
   });
   ({ url } = await serveHere(directory, ['--as-of', String(NOW_S)], { FATHOM_PLANS: PLANS }));
+  // The first boards of pools stand before the depth in their price ranges is read.
+  const pools = operations.find(({ id }) => id === 'getDlmm') as Operation;
+  await eventually('price ranges have their depth', async () => {
+    const { body } = await ask(pools, requestOf(pools));
+    return 'rangeYield' in body.chips.leaders;
+  });
 });
 afterAll(cleanUp);
 
@@ -268,25 +275,5 @@ describe('examples', () => {
         expect([lineOf(request), status, body.message]).toEqual([lineOf(request), 200, undefined]);
       }
     }
-  });
-
-  it('stand beside every parameter, body and reply, and every operation is described', () => {
-    const missing: string[] = [];
-    for (const { id, operation } of operations) {
-      if (!(operation.summary && operation.description)) missing.push(id);
-      for (const { name, description: text, example } of operation.parameters as Json[]) {
-        if (!text || example === undefined) missing.push(`${id} ${name}`);
-      }
-      const body = operation.requestBody?.content['application/json'] as Json | undefined;
-      if (body !== undefined && body.example === undefined) missing.push(`${id} body`);
-      for (const [status, { content = {} }] of Object.entries<Json>(operation.responses)) {
-        for (const [type, { schema, examples }] of Object.entries<Json>(content)) {
-          const isBinary = Object.keys(schema as Json).length === 0;
-          if (!isBinary && examples === undefined) missing.push(`${id} ${status} ${type}`);
-        }
-      }
-    }
-    expect(missing).toEqual([]);
-    expect(readFileSync(FILE, 'utf8').length).toBeLessThan(100_000);
   });
 });

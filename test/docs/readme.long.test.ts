@@ -1,0 +1,178 @@
+/** What a reader of the README and of docs/clients.md would type. */
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../bench/cluster/nats.js';
+import { type Document, documentNamed } from './documents.js';
+import { hasProgram } from '../support/programs.js';
+
+const run = promisify(execFile);
+const readme = documentNamed('README.md');
+const api = documentNamed('docs/api.md');
+const clients = documentNamed('docs/clients.md');
+
+/** The port that the README's example listens on. */
+const PORT_IN_README = '8081';
+const TOKEN = '9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E';
+/** The excerpt's whole feed: one snapshot a second. */
+const [FROM, TO, SNAPSHOTS] = [1723161256, 1723161260, 4];
+
+const blocksOf = (document: Document, language: string) =>
+  document.blocks.filter(({ info }) => info === language).map(({ text }) => text);
+const example = readme.blocks.filter(({ info }) => info === 'sh run').map(({ text }) => text);
+const replies = readme.blocks.filter(({ info }) => info === 'json').map(({ text }) => text);
+
+/** The first Python that has all of these modules, null where none does. */
+function pythonWith(...modules: string[]): string | null {
+  const has = (python: string) =>
+    spawnSync(python, ['-c', `import ${modules.join(', ')}`]).status === 0;
+  return ['python3', '/usr/bin/python3'].find(has) ?? null;
+}
+const hasJq = hasProgram('jq');
+const [forPolars, forPandas] = [
+  pythonWith('requests', 'pyarrow', 'polars'),
+  pythonWith('requests', 'pandas'),
+];
+/** Twelve seconds on idle cores, but tests share theirs. */
+const SCRIPT_DEADLINE_MS = 170_000;
+/** Stands for the output of an example whose tools are not here. */
+const NOT_RUN = 'not run';
+/** Between the outputs of two examples. */
+const NEXT = '--- next';
+
+/** The examples of docs/clients.md, each with what it needs. */
+function clientExamples(directory: string): string {
+  const [jq, download] = blocksOf(clients, 'sh run');
+  const [polars, pandas] = blocksOf(clients, 'python run');
+  writeFileSync(path.join(directory, 'polars_example.py'), polars);
+  writeFileSync(path.join(directory, 'pandas_example.py'), pandas);
+  const python = (program: string | null, file: string) =>
+    program === null ? `echo '${NOT_RUN}'` : `'${program}' ${file}`;
+  const scripts = [
+    hasJq ? jq : `echo '${NOT_RUN}'`,
+    python(forPolars, 'polars_example.py'),
+    python(forPandas, 'pandas_example.py'),
+    download,
+  ];
+  return scripts.join(`\necho '${NEXT}'\n`);
+}
+
+/**
+ * One script of what a reader would type: the README's commands, then the paging example of the API.
+ * `./fathom` runs this very build.
+ */
+async function typeEverything(directory: string): Promise<string[]> {
+  const port = String((await freePorts(1))[0]);
+  symlinkSync(path.resolve('fathom'), path.join(directory, 'fathom'));
+  const paging = api.blocks.filter(({ info }) => info === 'js run').map(({ text }) => text);
+  expect(paging).toHaveLength(1);
+  writeFileSync(path.join(directory, 'paging.mjs'), paging[0]);
+  symlinkSync(path.resolve('test'), path.join(directory, 'test'));
+  const [start, ask] = example.map((block) => block.replaceAll(PORT_IN_README, port));
+  const url = `http://127.0.0.1:${port}`;
+  const script = `
+trap 'kill $(jobs -p); wait' EXIT
+${start}
+curl -s --retry 100 --retry-connrefused --retry-delay 1 -o head ${url}
+${ask}
+echo
+export KEY FATHOM_URL=${url} TOKEN=${TOKEN} FROM=${FROM} TO=${TO}
+'${process.execPath}' paging.mjs
+echo '${NEXT}'
+${clientExamples(directory)}
+`;
+  const { stdout } = await run('bash', ['-euc', script], {
+    cwd: directory,
+    env: { ...process.env, PATH: `${directory}:${process.env.PATH}` },
+    timeout: SCRIPT_DEADLINE_MS,
+  });
+  const [ofReadme, ...ofClients] = stdout.split(`${NEXT}\n`);
+  return [...ofReadme.trimEnd().split('\n'), ...ofClients];
+}
+
+/** What the query of docs/clients.md finds in a file. */
+async function askDuckDb(file: string) {
+  const [sql] = blocksOf(clients, 'sql run');
+  const instance = await DuckDBInstance.create();
+  const connection = await instance.connect();
+  const reader = await connection.runAndReadAll(sql.replace('depth.parquet', file));
+  const rows = reader.getRowObjectsJson();
+  connection.closeSync();
+  instance.closeSync();
+  return rows;
+}
+
+describe.runIf(hasProgram('curl') && hasProgram('bash'))("the README's example", () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'fathom-readme-'));
+  let reply: string;
+  let paged: string;
+  let ofClients: string[];
+  let days: Awaited<ReturnType<typeof askDuckDb>>;
+  /** Mean support and resistance of the day. */
+  let figures: number[];
+  beforeAll(async () => {
+    [reply, paged, ...ofClients] = await typeEverything(directory);
+    days = await askDuckDb(path.join(directory, 'depth.parquet'));
+    figures = [Number(days[0].support_usd), Number(days[0].resistance_usd)];
+  }, SCRIPT_DEADLINE_MS + 10_000);
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  it('is what can be run: import and serve, then ask', () => {
+    expect(example).toHaveLength(2);
+    expect(example[0]).toContain('./fathom import');
+    expect(example[0]).toContain('./fathom serve');
+    expect(example[1]).toContain('curl');
+  });
+
+  it('gives the output that it shows', () => {
+    let at = 0;
+    for (const piece of replies[1].replaceAll('\n', '').split(/ ?\.\.\. ?/)) {
+      const found = reply.indexOf(piece, at);
+      expect(found, piece).toBeGreaterThanOrEqual(at);
+      at = found + piece.length;
+    }
+    expect(at).toBe(reply.length);
+  });
+
+  it('shows fields for the demo that replies have', () => {
+    const keys = [...replies[0].matchAll(/"(\w+)":/g)].map(([, key]) => key);
+    expect(keys.length).toBeGreaterThan(10);
+    for (const key of keys) expect(reply).toContain(`"${key}":`);
+  });
+
+  it('can be paged as the API document says', () => {
+    expect(paged).toBe(`${SNAPSHOTS} snapshots`);
+  });
+
+  it('is downloaded as a file that DuckDB reads as docs/clients.md says', () => {
+    expect(days).toHaveLength(1);
+    expect(days[0]).toMatchObject({ source: 'binance', day: '2024-08-08' });
+    expect(Math.min(...figures)).toBeGreaterThan(0);
+  });
+
+  it.skipIf(!hasJq)('is a table with jq', () => {
+    const rows = ofClients[0].trim().split('\n');
+    const means = [2, 3].map((column) => {
+      const sum = rows.reduce((total, row) => total + Number(row.split(',')[column]), 0);
+      return sum / rows.length;
+    });
+    expect(rows).toHaveLength(SNAPSHOTS);
+    for (const i of [0, 1]) expect(means[i]).toBeCloseTo(figures[i], 4);
+  });
+
+  it.skipIf(forPolars === null)('is a frame in Polars', () => isByDay(ofClients[1]));
+  it.skipIf(forPandas === null)('is a frame in pandas', () => isByDay(ofClients[2]));
+
+  /** One row of the market and the day, with the figures that DuckDB has. */
+  function isByDay(csv: string): void {
+    const [head, row, ...more] = csv.trim().split('\n');
+    expect([head, more]).toEqual(['source,pair,day,support_usd,resistance_usd', []]);
+    expect(row).toMatch(/^binance,.+,2024-08-08,/);
+    const means = row.split(',').slice(3).map(Number);
+    for (const i of [0, 1]) expect(means[i]).toBeCloseTo(figures[i], 4);
+  }
+});
