@@ -11,7 +11,7 @@ import type { EncodedSegment } from '../compute/segment/segment.js';
 import { holdsStore, makeDirectory, removeMadeDirectories } from './data-directory.js';
 import type { FlatDataset, TokenRow } from './contract.js';
 import type { SqlValue } from './duckdb/statements.js';
-import { BundleVersionError } from './errors.js';
+import { BundleVersionError, MalformedError } from './errors.js';
 
 /** Changes with the layout of the frames. */
 export const BUNDLE_VERSION = 6;
@@ -197,7 +197,8 @@ export class BundleWriter {
 /**
  * The frames of a finished bundle but for the end frame.
  * @throws BundleVersionError before any frame of a version that this one cannot read
- * @throws Error where the name is no bundle's or the file was cut short
+ * @throws MalformedError where the file was cut short, or is no bundle
+ * @throws Error where the name is no bundle's
  */
 export async function* readBundle(directory: string, name: string): AsyncGenerator<Frame> {
   const handle = await open(bundleFile(directory, name), 'r');
@@ -208,7 +209,7 @@ export async function* readBundle(directory: string, name: string): AsyncGenerat
       const body = await readExactly(handle, frameLength(head));
       const frame = frameOf(body, frames === 0);
       if (frame.kind === 'end') {
-        if (frame.frames !== frames) throw new Error('the bundle lost frames');
+        if (frame.frames !== frames) throw new MalformedError('the bundle lost frames');
         return;
       }
       frames++;
@@ -230,17 +231,30 @@ export async function* framesOf(bundle: Uint8Array): AsyncGenerator<Frame, void>
     if (frame.kind === 'end') return;
     yield await Promise.resolve(frame);
   }
-  throw new Error('the bundle was cut short');
+  throw new MalformedError('the bundle was cut short');
 }
 
-/** @throws BundleVersionError where no bundle that can be read would have it */
+/** @throws MalformedError | BundleVersionError where no bundle that can be read would have it */
 function frameOf(body: Uint8Array, isFirst: boolean): Frame {
-  const frame = unpackBody(body) as Frame;
+  const frame = unpackedFrame(body);
   if (isFirst) checkVersion(frame);
   if (Object.hasOwn(FRAME_KINDS, frame.kind)) return frame;
   throw new BundleVersionError(
     `a bundle with a frame ${JSON.stringify(frame.kind)}, which this version does not know`,
   );
+}
+
+function unpackedFrame(body: Uint8Array): Frame {
+  let frame: Partial<Frame> | null | undefined = null;
+  try {
+    frame = unpackBody(body) as Partial<Frame> | null | undefined;
+  } catch {
+    // Said below.
+  }
+  if (typeof frame?.kind !== 'string') {
+    throw new MalformedError('the bundle has a frame that cannot be decoded');
+  }
+  return frame as Frame;
 }
 
 function checkVersion(first: Frame): void {
@@ -252,9 +266,13 @@ function checkVersion(first: Frame): void {
   );
 }
 
+export function isBundleName(name: string): boolean {
+  return NAME.test(name);
+}
+
 /** Where a bundle lies. */
 export function bundleFile(directory: string, name: string): string {
-  if (!NAME.test(name)) throw new Error('not the name of a bundle');
+  if (!isBundleName(name)) throw new Error('not the name of a bundle');
   return path.join(directory, STAGING, name);
 }
 
@@ -277,7 +295,7 @@ async function readExactly(handle: FileHandle, bytes: number, offset?: number): 
   for (let done = 0; done < bytes;) {
     const at = offset === undefined ? null : offset + done;
     const { bytesRead } = await handle.read(buffer, done, bytes - done, at);
-    if (bytesRead === 0) throw new Error('the bundle was cut short');
+    if (bytesRead === 0) throw new MalformedError('the bundle was cut short');
     done += bytesRead;
   }
   return buffer;
@@ -306,10 +324,10 @@ export function unpackBody(body: Uint8Array): unknown {
   return unpackr.unpack(body);
 }
 
-/** Length of the frame whose head this is. @throws Error where it exceeds MAX_FRAME_BYTES */
+/** Length of the frame whose head this is. @throws MalformedError where it exceeds MAX_FRAME_BYTES */
 export function frameLength(head: Buffer): number {
   const length = head.readUInt32BE(0);
-  if (length > MAX_FRAME_BYTES) throw new Error(`a frame states ${length} bytes`);
+  if (length > MAX_FRAME_BYTES) throw new MalformedError(`a frame states ${length} bytes`);
   return length;
 }
 

@@ -41,6 +41,12 @@ export class InputError extends Error {
  */
 export class RefusalError extends InputError {}
 
+/**
+ * An entry of a log, or a bundle, that no version of Fathom writes: bytes that cannot be decoded, or that lack what
+ * every such entry has.
+ */
+export class MalformedError extends RefusalError {}
+
 /** The store takes nothing more, because data of it are damaged. */
 export class DamagedDataError extends InputError {}
 

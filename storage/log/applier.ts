@@ -8,6 +8,7 @@ import { bundleFile, framesOf, readBundle, stagingFolder } from '../bundle.js';
 import {
   BundleVersionError,
   DamagedDataError,
+  MalformedError,
   RefusalError,
   StoreChangedError,
 } from '../errors.js';
@@ -23,6 +24,8 @@ import type { SharedEntry } from './target.js';
 export const MAX_ENTRIES_AT_ONCE = 64;
 export const MAX_ENTRY_BYTES_AT_ONCE = 4 * 1024 * 1024;
 
+const NO_ORIGIN = 'the log does not begin with its origin: make it anew';
+
 export interface ApplierOptions {
   store: Store;
   log: JetStreamLog;
@@ -30,6 +33,8 @@ export interface ApplierOptions {
   name: string;
   publisher: Publisher;
   onApplied?: ((tookMs: number) => void) | undefined;
+  /** Told of entries that no version of Fathom writes: every node passes over them. */
+  onMalformed?: ((position: number, why: string) => void) | undefined;
 }
 
 /** The node cannot follow the log any more, and says why. */
@@ -113,7 +118,9 @@ export class Applier {
         );
       }
       if (!isRefused(error)) throw error;
+      if (store.mark === null) throw new StoppedError(NO_ORIGIN);
       await store.log.pass(mark);
+      if (error instanceof MalformedError) this.options.onMalformed?.(position, error.message);
       publisher.reject(id, error);
     } finally {
       publisher.inHand = null;
@@ -128,7 +135,7 @@ export class Applier {
   private async applied(entry: Entry, mark: LogMark): Promise<unknown> {
     const { store } = this.options;
     if (store.mark === null && entry.kind !== 'origin') {
-      throw new StoppedError('the log does not begin with its origin: make it anew');
+      throw new StoppedError(NO_ORIGIN);
     }
     switch (entry.kind) {
       case 'origin':
@@ -176,20 +183,23 @@ export class Applier {
     body: () => Promise<T>,
   ): Promise<T> {
     const { store, log, publisher } = this.options;
-    // The command that waits for it has put it there.
-    if (publisher.awaits(id)) return body();
     const file = bundleFile(store.directory, name);
+    // The command that waits for it has put it there.
+    const isThere = publisher.awaits(id);
     try {
-      await stagingFolder(store.directory);
-      const content = Readable.fromWeb(await log.bundles.get(name));
-      await pipeline(content, createWriteStream(file, { mode: 0o600 }));
+      if (!isThere) {
+        await stagingFolder(store.directory);
+        const content = Readable.fromWeb(await log.bundles.get(name));
+        await pipeline(content, createWriteStream(file, { mode: 0o600 }));
+      }
       const { size } = await stat(file);
+      // What is wrong with it from here on is wrong with the entry, on every node.
       if (size !== bytes || Buffer.compare(await digestOf(file), sha256) !== 0) {
         throw new Error(`the log's bundle ${name} is damaged`);
       }
       return await body();
     } finally {
-      await rm(file, { force: true });
+      if (!isThere) await rm(file, { force: true });
     }
   }
 }

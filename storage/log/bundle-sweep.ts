@@ -1,7 +1,7 @@
 /** Removes large bundles that nobody refers to from beside the log. */
 import { ABANDONED_AFTER_MS } from '../bundle.js';
 import { wallMs } from '../wall-clock.js';
-import { unpackEntry } from './entry.js';
+import { largeBundleOf } from './entry.js';
 import type { JetStreamLog } from './jetstream.js';
 
 /** How often a node looks. */
@@ -45,8 +45,8 @@ export async function sweepBundles(
   const stop = AbortSignal.timeout(READING_MS);
   if (last > 0) {
     for await (const { position, data } of log.largeEntries(state.first, last, stop)) {
-      const entry = unpackEntry(data);
-      if (entry.kind === 'large-bundle') named.add(entry.name);
+      const name = largeBundleOf(data);
+      if (name !== null) named.add(name);
       seen = position;
     }
   }

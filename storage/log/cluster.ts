@@ -4,7 +4,7 @@ import { isoOf } from '../../compute/time.js';
 import type { QueuedToken } from '../contract.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import { byRequest } from '../queue.js';
-import { unpackEntry } from './entry.js';
+import { largeBundleOf } from './entry.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
 
 export const STATUS_TOPIC = 'status';
@@ -193,8 +193,8 @@ export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
     throw new InputError(`--to: node ${behind.node} has come to position ${behind.position} only`);
   }
   for await (const { data } of log.largeEntries(state.first, to)) {
-    const entry = unpackEntry(data);
-    if (entry.kind === 'large-bundle') await log.bundles.delete(entry.name);
+    const name = largeBundleOf(data);
+    if (name !== null) await log.bundles.delete(name);
   }
   return log.trim(to);
 }

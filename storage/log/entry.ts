@@ -3,22 +3,20 @@ import { Packr, Unpackr } from 'msgpackr';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import type { Tier } from '../../compute/market.js';
-import type { Frame } from '../bundle.js';
+import { CHAINS, type Tier, TIERS } from '../../compute/market.js';
+import { type Frame, isBundleName } from '../bundle.js';
 import type { TokenName } from '../contract.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
+import { MalformedError } from '../errors.js';
 import type { StoredKey } from '../keys/key-ring.js';
 import type { Revocation } from '../keys/revocations.js';
 import type { Settings } from './settings.js';
 
-/** Kinds of entries by the format that brought them. */
-const KINDS: Readonly<Record<Entry['kind'], number>> = {
-  ...{ origin: 1, bundle: 1, 'large-bundle': 1, retirement: 1, key: 1, revocation: 1 },
-  settings: 2,
-};
 /** The latest format. An entry's own is its first byte; a node stops before one of a later format. */
 export const ENTRY_FORMAT = 2;
+/** No version will have a greater format, so that text is not taken for an entry of a later version. */
+const MAX_ENTRY_FORMAT = 31;
 /** Parts into which a later version may divide tokens among nodes. */
 const SHARDS = 256;
 
@@ -44,7 +42,71 @@ export type Entry =
   | { kind: 'revocation'; revocation: Revocation }
   | { kind: 'settings'; settings: Settings };
 
-/** An entry that this version of Fathom does not know. */
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isNumber: Check = (value) => typeof value === 'number';
+const isFlag: Check = (value) => typeof value === 'boolean';
+const isBytes: Check = (value) => value instanceof Uint8Array;
+const isOneOf =
+  (values: readonly unknown[]): Check =>
+  (value) =>
+    values.includes(value);
+const isNumberOrNull: Check = (value) => value === null || isNumber(value);
+
+const hasFields =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.entries(checks).every(([name, check]) =>
+      check((value as Record<string, unknown>)[name]),
+    );
+
+/** Of each kind: the format that brought it, and whether an entry has its fields. */
+const KINDS: Readonly<Record<Entry['kind'], { format: number; isWhole: Check }>> = {
+  origin: {
+    format: 1,
+    isWhole: hasFields({ node: isText, pepper: isBytes, hasData: isFlag }),
+  },
+  bundle: { format: 1, isWhole: hasFields({ bundle: isBytes }) },
+  'large-bundle': {
+    format: 1,
+    isWhole: hasFields({
+      name: (value) => typeof value === 'string' && isBundleName(value),
+      bytes: isNumber,
+      sha256: isBytes,
+    }),
+  },
+  retirement: {
+    format: 1,
+    isWhole: hasFields({
+      token: hasFields({ chain: isOneOf(CHAINS), address: isText }),
+      cutoffs: hasFields(Object.fromEntries(TIERS.map((tier) => [tier, isNumber]))),
+      made: (value) => Array.isArray(value) && value.every(isOneOf(TIERS)),
+    }),
+  },
+  key: {
+    format: 1,
+    isWhole: hasFields({
+      stored: hasFields({
+        record: hasFields({
+          ...{ id: isText, tier: isText, hint: isText, createdAtS: isNumber },
+          ...{ requestsPerMinute: isNumberOrNull, monthlyQuota: isNumberOrNull },
+        }),
+        digest: isBytes,
+      }),
+      isNew: isFlag,
+    }),
+  },
+  revocation: {
+    format: 1,
+    isWhole: hasFields({ revocation: hasFields({ id: isText, revokedAtS: isNumber }) }),
+  },
+  settings: { format: 2, isWhole: hasFields({ settings: hasFields({}) }) },
+};
+
+/** An entry of a format or kind that a later version of Fathom may know. */
 export class UnknownEntryError extends Error {}
 
 const packr = new Packr({ useRecords: false, moreTypes: true });
@@ -52,27 +114,53 @@ const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
 
 /** In the oldest format that has its kind, so that nodes of earlier versions go on as long as they can. */
 export function packEntry(entry: Entry): Uint8Array {
-  return Buffer.concat([Uint8Array.of(KINDS[entry.kind]), packr.pack(entry)]);
+  return Buffer.concat([Uint8Array.of(KINDS[entry.kind].format), packr.pack(entry)]);
 }
 
-/** @throws UnknownEntryError */
+/**
+ * @throws UnknownEntryError if a later version may know it
+ * @throws MalformedError if no version does
+ */
 export function unpackEntry(data: Uint8Array): Entry {
-  const refuse = (what: string): never => {
-    throw new UnknownEntryError(`the log's next entry ${what}: run a newer Fathom on this node`);
-  };
-  if (!(data[0] <= ENTRY_FORMAT)) {
-    refuse(`has format ${data[0]}, this version knows ${ENTRY_FORMAT}`);
+  const [format] = data;
+  if (!(format >= 1 && format <= MAX_ENTRY_FORMAT)) {
+    throw new MalformedError('it begins with the format of no entry');
   }
-  let entry: Partial<Entry> | null = null;
+  if (format > ENTRY_FORMAT) {
+    throw unknown(`has format ${format}, this version knows ${ENTRY_FORMAT}`);
+  }
+  const value = unpacked(data.subarray(1)) as Partial<Entry> | null | undefined;
+  const kind = value?.kind;
+  if (typeof kind !== 'string') throw new MalformedError('it cannot be decoded');
+  if (!Object.hasOwn(KINDS, kind)) throw unknown(`is of the kind ${kind}, which is not known`);
+  if (!KINDS[kind].isWhole(value)) throw new MalformedError(`it lacks what a ${kind} entry has`);
+  return value as Entry;
+}
+
+function unknown(what: string): UnknownEntryError {
+  return new UnknownEntryError(`the log's next entry ${what}: run a newer Fathom on this node`);
+}
+
+function unpacked(body: Uint8Array): unknown {
   try {
-    entry = unpackr.unpack(data.subarray(1)) as Partial<Entry> | null;
+    return unpackr.unpack(body);
   } catch {
-    // Said below.
+    return null;
   }
-  const kind = entry?.kind;
-  if (kind === undefined) refuse('cannot be read');
-  else if (!Object.hasOwn(KINDS, kind)) refuse(`is of the kind ${kind}, which is not known`);
-  return entry as Entry;
+}
+
+/**
+ * The name of the large bundle that an entry refers to; null: it refers to none.
+ * @throws UnknownEntryError if a later version may know
+ */
+export function largeBundleOf(data: Uint8Array): string | null {
+  try {
+    const entry = unpackEntry(data);
+    return entry.kind === 'large-bundle' ? entry.name : null;
+  } catch (error) {
+    if (error instanceof MalformedError) return null;
+    throw error;
+  }
 }
 
 /**

@@ -53,6 +53,8 @@ export interface NodeOptions {
   onError: (error: unknown) => void;
   onPublished?: (tookMs: number) => void;
   onApplied?: (tookMs: number) => void;
+  /** Told of an entry that no version of Fathom writes, and that every node passes over. */
+  onMalformed?: (position: number, why: string) => void;
   /** What nodes have in common beside the data. */
   settings?: SharedSettings;
   /** The clock that retention goes by, which nodes compare; by default the system's. */
@@ -87,7 +89,7 @@ export class LogNode {
   private readonly sweep: BundleSweep;
 
   constructor(private readonly options: NodeOptions) {
-    const { store, log, name, version, onApplied } = options;
+    const { store, log, name, version, onApplied, onMalformed } = options;
     this.publisher = new Publisher({
       ...{ store, log, beginWithinMs: options.beginWithinMs },
       checkFollows: () => this.checkFollows(),
@@ -98,7 +100,10 @@ export class LogNode {
         this.lag.sawEnd(position);
       },
     });
-    this.applier = new Applier({ ...{ store, log, name, onApplied }, publisher: this.publisher });
+    this.applier = new Applier({
+      ...{ store, log, name, onApplied, onMalformed },
+      publisher: this.publisher,
+    });
     this.sweep = new BundleSweep(log, options.onError, options.abandonedAfterMs);
     this.working = this.work();
     const answer = (): Uint8Array => {

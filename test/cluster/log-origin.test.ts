@@ -115,10 +115,13 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
     expect(c.store.keys.verify(key)).toBeNull();
   });
 
-  it('is missed where the log begins with anything else', async () => {
+  it.each([
+    ['another entry', packEntry({ kind: 'settings', settings: {} })],
+    ['what no version writes', Buffer.from('hello')],
+  ])('is missed where the log begins with %s', async (_, data) => {
     const log = new JetStreamLog({ servers: ours.servers.urls, name: 'test', replicas: 1 });
     await log.state(true);
-    await log.publish('settings', packEntry({ kind: 'settings', settings: {} }), 'one');
+    await log.publish('settings', data, 'one');
     await log.close();
     const a = await open('a');
     await a.until(() => a.stopped !== null);

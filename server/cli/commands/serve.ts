@@ -336,6 +336,10 @@ async function startNode({
       }),
     onPublished: published,
     onApplied: applied,
+    onMalformed: (position, why) =>
+      log.warn('an entry of the log was not written by Fathom: every node passes over it', {
+        ...{ position, why },
+      }),
     ...(settings === null ? {} : { settings }),
   });
   const usage = new SharedUsage(store.usage, journal, name, (error) =>
