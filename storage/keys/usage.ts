@@ -17,6 +17,8 @@ class Counter implements UsageCounter {
   private ofOthers = 0;
   /** Calls that the table has. */
   written: number;
+  /** Calls that this node had counted before its process began, as far as it is known. */
+  before: number;
 
   constructor(
     readonly keyId: string,
@@ -26,6 +28,7 @@ class Counter implements UsageCounter {
     private readonly onCounted: (keyId: string) => void,
   ) {
     this.written = own;
+    this.before = own;
   }
 
   get calls(): number {
@@ -67,6 +70,8 @@ export class UsageBook implements UsageSource {
   readonly days: UsageDays;
   /** Ids of keys that were counted since they were last reported; null: this is no node of a cluster. */
   private fresh: Set<string> | null = null;
+  /** Whether other nodes may know what this process has counted. */
+  private isReported = false;
 
   private constructor(
     private readonly database: Database,
@@ -126,6 +131,7 @@ export class UsageBook implements UsageSource {
   async report(sinceDay: number, isAll: boolean): Promise<KeyUsage[]> {
     const fresh = [...(this.fresh ?? [])];
     this.fresh?.clear();
+    this.isReported = true;
     try {
       await this.rows.flush();
       return await this.stored(sinceDay, '', [], isAll ? null : fresh);
@@ -166,21 +172,29 @@ export class UsageBook implements UsageSource {
     return usageOf(rows as StoredUsage[]);
   }
 
-  /** Takes back what this node had told the others: it was killed before it had written that. */
-  async regain(usage: readonly KeyUsage[]): Promise<void> {
-    const lost = usage.filter(
-      ({ keyId, month, calls }) => calls > this.counterOf(keyId, month).own,
-    );
-    if (lost.length === 0) return;
-    await this.database.transactionAside(async (tx) => {
-      await insertMonths(tx, lost, null);
-      await this.days.merge(tx, null, lost);
+  /**
+   * Takes back what this node had told the others and its store lacks, as one that is copied from a backup. What is
+   * counted before the first report comes on top of it.
+   */
+  regain(usage: readonly KeyUsage[]): Promise<void> {
+    return this.rows.between(async () => {
+      const lost = usage.flatMap((told) => {
+        const counter = this.counterOf(told.keyId, told.month);
+        const lacking = told.calls - (this.isReported ? counter.own : counter.before);
+        return lacking > 0 ? [{ told, counter, lacking, calls: counter.own + lacking }] : [];
+      });
+      if (lost.length === 0) return;
+      await this.database.transactionAside(async (tx) => {
+        const months = lost.map(({ told, calls }) => ({ ...told, calls }));
+        await insertMonths(tx, months, null);
+        await this.days.merge(tx, null, months);
+      });
+      for (const { told, counter, lacking, calls } of lost) {
+        counter.before = Math.max(counter.before, told.calls);
+        counter.written = Math.max(counter.written, calls);
+        counter.add(lacking);
+      }
     });
-    for (const { keyId, month, calls } of lost) {
-      const counter = this.counterOf(keyId, month);
-      counter.written = Math.max(counter.written, calls);
-      if (calls > counter.own) counter.add(calls - counter.own);
-    }
   }
 
   /** Takes over what another node has counted. */
@@ -214,7 +228,7 @@ export class UsageBook implements UsageSource {
     );
     for (const [node, keyId, month, calls] of rows as [string, string, number, number][]) {
       const counter = this.counterOf(keyId, month);
-      if (node === '') counter.own = counter.written = calls;
+      if (node === '') counter.own = counter.written = counter.before = calls;
       else counter.merge(node, calls);
     }
   }

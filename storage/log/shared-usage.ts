@@ -22,6 +22,8 @@ interface Report {
   usage: KeyUsage[];
   /** Asks for all that the others have counted. */
   asks: boolean;
+  /** The first UTC day of those counts; null: they are for the node itself, which has asked. */
+  sinceDay: number | null;
 }
 
 const packr = new Packr({ useRecords: false });
@@ -32,6 +34,10 @@ export class SharedUsage {
   private readonly working: Promise<void>;
   /** Whether another node has asked for all. */
   private isAsked = false;
+  /** Whether to ask the others for all: at the beginning, and where reports of a node were missed. */
+  private asks = true;
+  /** The UTC day on which each node was last heard. */
+  private readonly heard = new Map<string, number>();
 
   constructor(
     private readonly usage: UsageBook,
@@ -52,27 +58,27 @@ export class SharedUsage {
     const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
     await Promise.race([ended, this.log.listen(TOPIC, (data) => this.take(data))]);
     for (let turn = 0; !signal.aborted; turn++) {
-      const { isAsked } = this;
-      this.isAsked = false;
-      const isAll = isAsked || turn % ALL_EVERY_TURNS === 0;
-      const allSince = monthStart(isAsked ? ASKED_DAYS : ALL_AFTER_DAYS);
-      // What was counted around midnight belongs to the day before.
-      const sinceDay = isAll ? allSince : dayBefore(1);
-      await this.tell(sinceDay, isAll, turn === 0).catch(this.onError);
+      if (this.asks) this.send({ node: this.node, usage: [], asks: true, sinceDay: null });
+      this.asks = false;
+      // The others' answers come first: they tell what this node had counted before its process began.
+      if (turn > 0) await this.tell(turn % ALL_EVERY_TURNS === 1).catch(this.onError);
       await sleep(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
-    await this.tell(dayBefore(1), false, false).catch(this.onError);
+    await this.tell(false).catch(this.onError);
   }
 
-  /** @param asks whether the others are asked for all that they know */
-  private async tell(sinceDay: number, isAll: boolean, asks: boolean): Promise<void> {
-    const usage = await this.usage.report(sinceDay, isAll);
-    if (asks) this.send({ node: this.node, usage: [], asks });
-    this.sendAll(this.node, usage);
+  /** @param isAll whether keys are told that were not counted since the last report, too */
+  private async tell(isAll: boolean): Promise<void> {
+    const { isAsked } = this;
+    this.isAsked = false;
+    // What was counted around midnight belongs to the day before.
+    const latest = isAll ? monthStart(ALL_AFTER_DAYS) : dayBefore(1);
+    const sinceDay = isAsked ? monthStart(ASKED_DAYS) : latest;
+    this.sendAll(this.node, await this.usage.report(sinceDay, isAll || isAsked), sinceDay);
   }
 
-  private sendAll(node: string, usage: readonly KeyUsage[]): void {
-    for (const part of parts(usage)) this.send({ node, usage: part, asks: false });
+  private sendAll(node: string, usage: readonly KeyUsage[], sinceDay: number | null): void {
+    for (const part of parts(usage)) this.send({ node, usage: part, asks: false, sinceDay });
   }
 
   private send(report: Report): void {
@@ -80,17 +86,27 @@ export class SharedUsage {
   }
 
   private take(data: Uint8Array): void {
-    const { node, usage, asks } = unpackr.unpack(data) as Report;
+    const { node, usage, asks, sinceDay } = unpackr.unpack(data) as Report;
     const isOwn = node === this.node;
     if (asks && !isOwn) {
       this.isAsked = true;
       this.usage
         .known(node, monthStart(ASKED_DAYS))
-        .then((known) => this.sendAll(node, known))
+        .then((known) => this.sendAll(node, known, null))
         .catch(this.onError);
     }
-    const taken = isOwn ? this.usage.regain(usage) : this.usage.merge(node, usage);
-    taken.catch(this.onError);
+    if (sinceDay === null) {
+      if (isOwn) this.usage.regain(usage).catch(this.onError);
+    } else if (!isOwn) {
+      const knownUntil = Math.max(this.heard.get(node) ?? 0, monthStart(ASKED_DAYS));
+      // With the month's total, days before the report would never be asked for.
+      if (sinceDay > knownUntil) {
+        this.asks = true;
+        return;
+      }
+      this.heard.set(node, dayBefore(0));
+      this.usage.merge(node, usage).catch(this.onError);
+    }
   }
 }
 

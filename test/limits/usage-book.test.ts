@@ -47,6 +47,21 @@ function busOfNodes(): JetStreamLog {
   } as unknown as JetStreamLog;
 }
 
+/** A node's connection to a bus, which may be cut. */
+function connectionTo(bus: JetStreamLog): { log: JetStreamLog; isCut: boolean } {
+  const connection = {
+    isCut: false,
+    log: {
+      listen: (topic: string, listener: (data: Uint8Array) => void) =>
+        bus.listen(topic, (data) => (connection.isCut ? undefined : listener(data))),
+      tell: (topic: string, data: Uint8Array) => {
+        if (!connection.isCut) bus.tell(topic, data);
+      },
+    } as unknown as JetStreamLog,
+  };
+  return connection;
+}
+
 describe('a usage book', () => {
   it('counts at once and writes by itself within the second', async () => {
     const book = await load();
@@ -288,6 +303,76 @@ describe('a usage book', () => {
     expect(errors).toEqual([]);
   });
 
+  it('of a node that was cut off for days has the days between, too', async () => {
+    const at = (day: number): number => Date.UTC(2026, 10, day, 12);
+    vi.useFakeTimers({ toFake: ['Date'], now: at(3) });
+    const bus = busOfNodes();
+    const file = path.join(directory, 'other.duckdb');
+    const others = await Database.openFile(file, OPTIONS);
+    await migrate(others, file);
+    const [one, other] = await Promise.all(
+      [database, others].map((of) => UsageBook.load(of, (error) => errors.push(error))),
+    );
+    await one.countAs('a');
+    await other.countAs('b');
+    const connection = connectionTo(bus);
+    const sharing = [
+      new SharedUsage(one, bus, 'a', (error) => errors.push(error)),
+      new SharedUsage(other, connection.log, 'b', (error) => errors.push(error)),
+    ];
+    const want: { day: number; endpoint: string; calls: number }[] = [];
+    const count = (day: number): void => {
+      vi.setSystemTime(at(day));
+      one.counter('key_a', 202611).add(day);
+      one.days.counter('key_a', 20261100 + day, 'GET /a').add(day);
+      want.push({ day: 20261100 + day, endpoint: 'GET /a', calls: day });
+    };
+    const days = () => other.days.ofMonth('key_a', 202611);
+    count(3);
+    await becomes(days, want);
+    connection.isCut = true;
+    let told = 0;
+    await bus.listen('usage', (data) => void (told += Number(Buffer.from(data).includes('key_a'))));
+    count(6);
+    await eventually('it is told', () => told > 0);
+    connection.isCut = false;
+    count(9);
+    await becomes(days, want);
+    expect(other.counter('key_a', 202611).calls).toBe(18);
+    await Promise.all(sharing.map((one) => one.close()));
+    await Promise.all([one.close(), other.close()]);
+    await others.close();
+    expect(errors).toEqual([]);
+  });
+
+  it('of a node adds what it regains to what it has counted since it began', async () => {
+    const [month, day] = [202611, 20261122];
+    const count = (book: UsageBook, calls: number): void => {
+      book.counter('key_a', month).add(calls);
+      book.days.counter('key_a', day, 'GET /a').add(calls);
+    };
+    const told = (calls: number) => [
+      { keyId: 'key_a', month, calls, days: [{ day, endpoint: 'GET /a', calls }] },
+    ];
+    const killed = await load();
+    await killed.countAs('a');
+    count(killed, 2);
+    await killed.flush();
+    const again = await load();
+    await again.countAs('a');
+    count(again, 4);
+    // Two nodes tell it.
+    await Promise.all([again.regain(told(5)), again.regain(told(5))]);
+    expect(again.counter('key_a', month).calls).toBe(9);
+    expect(await again.report(day, true)).toEqual(told(9));
+    // What others know from now on may be what it has just told them.
+    count(again, 1);
+    await again.regain(told(9));
+    expect(await again.report(day, true)).toEqual(told(10));
+    await again.close();
+    await killed.close();
+  });
+
   it('of a node is told by the others what it lost when it was killed', async () => {
     const bus = busOfNodes();
     const now = new Date();
@@ -303,11 +388,13 @@ describe('a usage book', () => {
     const file = path.join(directory, 'killed.duckdb');
     const own = await Database.openFile(file, OPTIONS);
     await migrate(own, file);
+    const before = await UsageBook.load(own, (error) => errors.push(error));
+    await before.countAs('a');
+    before.counter('key_a', month).add(2);
+    before.days.counter('key_a', days[0].day, 'GET /a').add(2);
+    await before.flush();
     const killed = await UsageBook.load(own, (error) => errors.push(error));
     await killed.countAs('a');
-    killed.counter('key_a', month).add(2);
-    killed.days.counter('key_a', days[0].day, 'GET /a').add(2);
-    await killed.flush();
     const sharing = new SharedUsage(killed, bus, 'a', (error) => errors.push(error));
     await eventually('it has its calls again', () => killed.counter('key_a', month).calls === 5);
     await killed.regain([{ ...told[0], calls: 4 }]);
@@ -317,7 +404,7 @@ describe('a usage book', () => {
       if (calls === 5) break;
     }
     await Promise.all([shared.close(), sharing.close()]);
-    await Promise.all([killed.close(), other.close()]);
+    await Promise.all([before.close(), killed.close(), other.close()]);
     await own.close();
     expect(errors).toEqual([]);
   });
