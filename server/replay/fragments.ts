@@ -1,23 +1,21 @@
 /** Pages from fragments: keeps the fragments in memory, orders missing ones, and puts pages together. */
 import { LRUCache } from 'lru-cache';
-import { DEFAULT_BAND } from '../../compute/ladder.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import {
   assemblePage,
   bytesOfFragments,
   cellsOf,
   type FragmentForm,
-  type FragmentGroup,
   type FragmentSpan,
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import { hasFilter } from '../../compute/replay/query.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
 import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
 import type { PageIdentity } from './caching.js';
+import { isDefaultView, type PlanSpan, spansOfPlan, startOfPlan } from './page-plan.js';
 import type { MadePage } from './rendering.js';
 
 /** Memory of a segment's fragments besides their columns: objects, key. */
@@ -84,14 +82,13 @@ export class Fragments {
   page(plan: PagePlan, { query, envelope, ...page }: PageIdentity): MadePage | null {
     const form = this.kept === null ? null : formOf({ query, ...page });
     if (form === null) return null;
-    const planned = pageOfPlan(plan, form.group);
-    if (planned.spans.length === 0) return null;
-    const spans = this.find(plan, form, planned.spans);
+    const { length, nextT } = startOfPlan(plan, query);
+    if (length === 0) return null;
+    const spans = this.find(plan, form, spansOfPlan(plan, length));
     if (spans === null || cellsOf(spans) > PAGE_LIMITS.maxCells) return null;
     const { markets } = plan;
-    const { nextFrom } = planned;
-    const body = assemblePage({ spans, markets, query, envelope, nextFrom });
-    return body && { body, nextFrom };
+    const body = assemblePage({ spans, markets, query, envelope, nextFrom: nextT });
+    return body && { body, nextFrom: nextT };
   }
 
   /** Resolves when nothing is being made. */
@@ -191,39 +188,8 @@ export class Fragments {
 
 /** The form of fragments that a page needs; null where only the pool makes it. */
 function formOf({ query, format, encoding }: Omit<PageIdentity, 'envelope'>): FragmentForm | null {
-  const { group, band } = query;
+  const { group } = query;
   if (format !== 'json' || (encoding !== 'gzip' && encoding !== 'br')) return null;
-  if ((group !== 'market' && group !== 'all') || hasFilter(query)) return null;
-  const isDefault = band.first === DEFAULT_BAND.first && band.last === DEFAULT_BAND.last;
-  return isDefault ? { group, coding: encoding } : null;
-}
-
-/** Neighbouring snapshots of one segment of a plan: `first <= row < end`. */
-interface PlanSpan {
-  /** Index into the plan's segments. */
-  segment: number;
-  first: number;
-  end: number;
-  /** `t` of the first one. */
-  t: number;
-}
-
-/**
- * The page in the default band and without a filter that the plan's snapshots make. With group=market a
- * snapshot has as many cells as the plan says; with group=all no page reaches the limit of cells.
- */
-export function pageOfPlan(
-  { snapshots, nextT }: PagePlan,
-  group: FragmentGroup,
-): { spans: PlanSpan[]; nextFrom: number | null } {
-  const spans: PlanSpan[] = [];
-  let span: PlanSpan | undefined;
-  let cells = 0;
-  for (const { segment, row, t, bandCells } of snapshots) {
-    if (group === 'market') cells += bandCells;
-    if (cells > PAGE_LIMITS.maxCells) return { spans, nextFrom: t };
-    if (span?.segment === segment && span.end === row) span.end++;
-    else spans.push((span = { segment, first: row, end: row + 1, t }));
-  }
-  return { spans, nextFrom: nextT };
+  if (!isDefaultView(query) || (group !== 'market' && group !== 'all')) return null;
+  return { group, coding: encoding };
 }

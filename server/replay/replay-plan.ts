@@ -1,17 +1,11 @@
 /** GET /replay/:address/plan: how a window is paged. */
 import Type from 'typebox';
 import { newestGaps } from '../../compute/depth/coverage.js';
-import { DEFAULT_BAND } from '../../compute/ladder.js';
 import { CHAINS, TIERS } from '../../compute/market.js';
-import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import { hasFilter, REPLAY_GROUPS, type ReplayQuery } from '../../compute/replay/query.js';
+import { REPLAY_GROUPS, type ReplayQuery } from '../../compute/replay/query.js';
+import type { RunTask } from '../../compute/pool.js';
 import { PoolBusyError } from '../../compute/scheduler.js';
-import {
-  type DepthSource,
-  type PagePlan,
-  SegmentGoneError,
-  type TokenRecord,
-} from '../../storage/contract.js';
+import type { DepthSource, TokenRecord } from '../../storage/contract.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
 import {
   chainKey,
@@ -26,9 +20,10 @@ import { historyGap, MAX_GAPS, resolvedToken, sourceOf } from '../depth/coverage
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { Turns } from '../../storage/turns.js';
+import { isDefaultView, makePlan, startOfPlan, withPlan } from './page-plan.js';
 import { replayParameters, replayRequest } from './parameters.js';
 import { countPlan } from './rendering.js';
-import { makePlan, MAX_PLANS, type ReplayServices, window } from './replay.js';
+import { type ReplayServices, window } from './replay.js';
 
 const MAX_PAGES = 500;
 
@@ -148,42 +143,19 @@ async function planPages(services: ReplayServices, job: PlanJob, fromS: number) 
 /** Counts the page that begins at `fromS`, in the pool if need be; null: the client went. */
 async function countFrom(
   { depth, columns, pool }: ReplayServices,
-  { exchange, keyId, source, query, toS, nowS }: PlanJob,
+  { exchange, keyId, query, ...job }: PlanJob,
   fromS: number,
 ): Promise<PageCounts | null> {
-  for (let plans = 1; ; plans++) {
-    const plan = await makePlan(depth, { source, request: { fromS, toS }, nowS });
+  const request = { ...job, fromS };
+  return withPlan(depth, request, await makePlan(depth, request), async (plan) => {
     if (plan.snapshots.length === 0) return { snapshotCount: 0, rowCount: 0, nextFrom: null };
-    if (isCountedByPlan(query)) return countsOfPlan(plan);
-    try {
-      return await pool.schedule(
-        'page',
-        keyId,
-        (run) => countPlan(columns, exchange, query, plan, run),
-        exchange,
-      );
-    } catch (error) {
-      if (!(error instanceof SegmentGoneError)) throw error;
-      if (plans === MAX_PLANS) throw replayBusy();
+    if (isDefaultView(query) && query.group === 'market') {
+      const { length, cells, nextT } = startOfPlan(plan, query);
+      return { snapshotCount: length, rowCount: cells, nextFrom: nextT };
     }
-  }
-}
-
-/** Whether a plan's snapshots have as many cells on the page as the plan says. */
-function isCountedByPlan({ group, band, ...filter }: ReplayQuery): boolean {
-  const { first, last } = DEFAULT_BAND;
-  return group === 'market' && band.first === first && band.last === last && !hasFilter(filter);
-}
-
-function countsOfPlan({ snapshots, nextT }: PagePlan): PageCounts {
-  let rowCount = 0;
-  for (const [i, { t, bandCells }] of snapshots.entries()) {
-    if (rowCount + bandCells > PAGE_LIMITS.maxCells) {
-      return { snapshotCount: i, rowCount, nextFrom: t };
-    }
-    rowCount += bandCells;
-  }
-  return { snapshotCount: snapshots.length, rowCount, nextFrom: nextT };
+    const count = (run: RunTask) => countPlan(columns, exchange, query, plan, run);
+    return pool.schedule('page', keyId, count, exchange);
+  });
 }
 
 /** Fitted to pages of generated and of demo markets. */

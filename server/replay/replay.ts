@@ -3,12 +3,7 @@ import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/marke
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { REPLAY_GROUPS } from '../../compute/replay/query.js';
-import {
-  type DepthSource,
-  type PagePlan,
-  SegmentGoneError,
-  type TokenRecord,
-} from '../../storage/contract.js';
+import type { DepthSource, PagePlan, TokenRecord } from '../../storage/contract.js';
 import { defineEndpoint, type Handler, type PreparedReply } from '../api/endpoint.js';
 import { VARY } from '../api/replies.js';
 import {
@@ -31,6 +26,7 @@ import type { Exchange } from '../http/exchange.js';
 import { namesTag } from '../http/negotiation.js';
 import { cacheHeaders, entityTag, type PageIdentity } from './caching.js';
 import type { Fragments } from './fragments.js';
+import { makePlan, type PlanRequest, withPlan } from './page-plan.js';
 import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
 import { type MadePage, renderPlan } from './rendering.js';
 import {
@@ -162,8 +158,6 @@ export const getReplay = defineEndpoint({
   prepares: [ARROW_STREAM],
 });
 
-/** Plans made for one page: compaction may replace its segments before they are read. */
-export const MAX_PLANS = 3;
 /** Requests being planned or answered from fragments at one time; none of them waits for a thread. */
 export const MAX_PAGES_IN_PREPARATION = 1024;
 
@@ -201,11 +195,11 @@ export function replayHandler(services: ReplayServices): Handler<typeof getRepla
   };
 }
 
-/** A request as far as it is understood, and the page that it wants. */
+/** A request, and the page that it asks for. */
 interface PageJob {
   exchange: Exchange;
   request: ReplayRequest;
-  /** The token whose snapshots it shows; null where the token is unknown. */
+  /** The token whose snapshots the page shows; null where the token is unknown. */
   source: TokenRecord | null;
   page: PageIdentity;
   representation: Representation;
@@ -224,6 +218,10 @@ function jobOf(
   return { exchange, request, source, page, representation, nowS };
 }
 
+function planRequest({ source, request: { fromS, toS }, nowS }: PageJob): PlanRequest {
+  return { source, fromS, toS, nowS };
+}
+
 /** Plans the page, and answers where that needs no thread: 304, fragments, HEAD. */
 async function prepare(
   services: ReplayServices,
@@ -231,7 +229,7 @@ async function prepare(
 ): Promise<{ plan: PagePlan; reply: PreparedReply | null }> {
   if (!services.inPreparation.take(1)) throw replayBusy();
   try {
-    const plan = await makePlan(services.depth, job);
+    const plan = await makePlan(services.depth, planRequest(job));
     return { plan, reply: await replyWithoutPool(services, job, plan) };
   } finally {
     services.inPreparation.give(1);
@@ -254,24 +252,17 @@ async function replyWithoutPool(
   return exchange.method === 'HEAD' ? pageReply(job, tag, null) : null;
 }
 
-/** Renders in the pool, and plans again where compaction has replaced segments. */
-async function renderPage(
-  services: ReplayServices,
+/** Renders in the pool; null where the client went. */
+function renderPage(
+  { depth, columns }: ReplayServices,
   job: PageJob,
   planned: PagePlan,
   run: RunTask,
 ): Promise<PreparedReply | null> {
-  let plan = planned;
-  for (let plans = 1; ; plans++) {
-    try {
-      const made = await renderPlan(services.columns, job.exchange, job.page, plan, run);
-      return made && (await fullReply(job, tagOf(job, plan), made));
-    } catch (error) {
-      if (!(error instanceof SegmentGoneError)) throw error;
-      if (plans === MAX_PLANS) throw replayBusy();
-      plan = await makePlan(services.depth, job);
-    }
-  }
+  return withPlan(depth, planRequest(job), planned, async (plan) => {
+    const made = await renderPlan(columns, job.exchange, job.page, plan, run);
+    return made && fullReply(job, tagOf(job, plan), made);
+  });
 }
 
 /** The page's tag; null for a window that reaches now. */
@@ -317,18 +308,4 @@ function pageIdentity(
     format,
     encoding,
   };
-}
-
-/** An unknown token has an empty plan. */
-export async function makePlan(
-  depth: DepthSource,
-  {
-    source,
-    request: { fromS, toS },
-    nowS,
-  }: { source: TokenRecord | null; request: { fromS: number; toS: number }; nowS: number },
-): Promise<PagePlan> {
-  if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
-  const { maxSnapshots } = PAGE_LIMITS;
-  return depth.plan({ tokenId: source.tokenId, fromS, toS, nowS, maxSnapshots });
 }

@@ -6,8 +6,8 @@ import { settingsOf } from '../support/settings.js';
 import { logInto } from '../support/log.js';
 import type { PageIdentity } from '../../server/replay/caching.js';
 import { DEFAULT_SHARES } from '../../server/memory.js';
-import { Fragments, pageOfPlan } from '../../server/replay/fragments.js';
-import { headOfPlan } from '../../server/replay/rendering.js';
+import { Fragments } from '../../server/replay/fragments.js';
+import { readOfPlan, spansOfPlan, startOfPlan } from '../../server/replay/page-plan.js';
 import type { DepthSource } from '../../storage/contract.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import type { PlainStore } from '../reference/replay.js';
@@ -59,7 +59,7 @@ async function pageOf(fragments: Fragments, depth: DepthSource, from?: number) {
   const made = fragments.page(plan, page);
   if (made === null) return null;
   const text = zlib.gunzipSync(made.body).toString();
-  const part = headOfPlan(plan, page.query, Infinity);
+  const part = readOfPlan(plan, page.query, Infinity);
   const rendered = renderPage({
     ...page,
     ...part,
@@ -88,6 +88,8 @@ function depthOf(store: PlainStore = steadyStore(60, 34), perSegment = 24): Memo
 }
 
 describe('a page of a plan', () => {
+  const { query } = identityOf('gzip');
+  const market = steadyStore(1, 1).markets[0];
   const planned = (
     places: [segment: number, row: number, bandCells: number][],
     nextT: number | null,
@@ -97,7 +99,8 @@ describe('a page of a plan', () => {
       return { segment, row, bandCells, digest: 0, t: 100 + i, tier: 'raw' as const };
     }),
     nextT,
-    markets: [],
+    // So many that the plan's own cells are the limit.
+    markets: Array.from({ length: 1000 }, () => market),
   });
 
   it('is cut where a segment ends, and where a row is left out', () => {
@@ -112,7 +115,8 @@ describe('a page of a plan', () => {
       ],
       200,
     );
-    expect(pageOfPlan(plan, 'market')).toEqual({
+    const { length, nextT } = startOfPlan(plan, query);
+    expect({ spans: spansOfPlan(plan, length), nextFrom: nextT }).toEqual({
       spans: [
         { segment: 0, first: 3, end: 5, t: 100 },
         { segment: 0, first: 6, end: 7, t: 102 },
@@ -132,10 +136,10 @@ describe('a page of a plan', () => {
       ],
       null,
     );
-    const { spans, nextFrom } = pageOfPlan(plan, 'market');
-    expect([spans, nextFrom]).toEqual([[{ segment: 0, first: 0, end: 2, t: 100 }], 102]);
-    expect(pageOfPlan(plan, 'all').nextFrom).toBeNull();
-    expect(pageOfPlan(planned([[0, 0, 100_001]], null), 'market').spans).toEqual([]);
+    expect(startOfPlan(plan, query)).toEqual({ length: 2, cells: 100_000, nextT: 102 });
+    expect(startOfPlan(plan, { ...query, group: 'all' }).nextT).toBeNull();
+    const tooLarge = planned([[0, 0, 100_001]], 300);
+    expect(startOfPlan(tooLarge, query)).toEqual({ length: 0, cells: 0, nextT: 100 });
   });
 });
 

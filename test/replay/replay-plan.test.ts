@@ -88,6 +88,9 @@ describe('GET /replay/:address/plan', () => {
   it('ends after 500 pages, and goes on from there', async () => {
     // One snapshot a minute, as large as a page can be.
     const first = NOW_S - 60 * (MAX_PAGES + 2);
+    // Many markets, or so many cells could not be theirs.
+    const [market] = steadyStore(1, 1).markets;
+    const markets = Array.from({ length: 1000 }, () => market);
     const depth = {
       token: () => ({ tokenId: 1, chain: 'mainchain', address: MINT }),
       mainchainLeg: () => null,
@@ -104,7 +107,7 @@ describe('GET /replay/:address/plan', () => {
           digest: 0,
         }));
         const nextT = times[maxSnapshots] ?? null;
-        return Promise.resolve({ segmentIds: [1], snapshots, nextT, markets: [] });
+        return Promise.resolve({ segmentIds: [1], snapshots, nextT, markets });
       },
       snapshotTimes: () => Promise.resolve(new Uint32Array(0)),
     };

@@ -4,7 +4,7 @@ import { TaskLostError, TaskStuckError } from '../../compute/pool.js';
 import { renderPage, type SegmentInput } from '../../compute/replay/render.js';
 import { settingsOf } from '../support/settings.js';
 import { SliceRing, type RingSlice, SegmentColumns } from '../../server/replay/segment-columns.js';
-import { headOfPlan } from '../../server/replay/rendering.js';
+import { readOfPlan } from '../../server/replay/page-plan.js';
 import { envelopeOf, plainRequest, queryOf } from '../compute/replay-stores.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MINT, NOW_S, startTestService, steadyStore } from '../support/service.js';
@@ -31,7 +31,7 @@ async function pageOf(columns: SegmentColumns, depth: MemoryDepth) {
     maxSnapshots: 288,
   });
   const query = queryOf(REQUEST);
-  const part = headOfPlan(plan, query, Infinity);
+  const part = readOfPlan(plan, query, Infinity);
   const { markets } = plan;
   const forms = new Set<string>();
   const text = await columns.use(part.segmentIds, (segments) => {

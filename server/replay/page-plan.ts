@@ -1,0 +1,175 @@
+/** A page's plan: which stored snapshots it may show, how many of them fit, and what comes after. */
+import { DEFAULT_BAND } from '../../compute/ladder.js';
+import { MARKET_TYPES } from '../../compute/market.js';
+import { PAGE_LIMITS, type Selection } from '../../compute/replay/page.js';
+import { hasFilter, type ReplayQuery } from '../../compute/replay/query.js';
+import {
+  type DepthSource,
+  type PagePlan,
+  SegmentGoneError,
+  type TokenRecord,
+} from '../../storage/contract.js';
+import { replayBusy } from '../http/errors.js';
+
+/** Plans made for one page: compaction may replace its segments before they are read. */
+export const MAX_PLANS = 3;
+
+/** What a page is planned from. */
+export interface PlanRequest {
+  /** The token whose snapshots the page shows; null where the token is unknown: its plan is empty. */
+  source: TokenRecord | null;
+  fromS: number;
+  toS: number;
+  nowS: number;
+}
+
+export async function makePlan(
+  depth: DepthSource,
+  { source, fromS, toS, nowS }: PlanRequest,
+): Promise<PagePlan> {
+  if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
+  const { maxSnapshots } = PAGE_LIMITS;
+  return depth.plan({ tokenId: source.tokenId, fromS, toS, nowS, maxSnapshots });
+}
+
+/**
+ * What `use` makes of a plan; where a planned segment has been replaced meanwhile, of a new plan.
+ * @param plan the first one
+ * @throws ApiError `replay_busy` where that happens MAX_PLANS times
+ */
+export async function withPlan<T>(
+  depth: DepthSource,
+  request: PlanRequest,
+  plan: PagePlan,
+  use: (plan: PagePlan) => Promise<T>,
+): Promise<T> {
+  for (let plans = 1; ; plans++) {
+    try {
+      return await use(plan);
+    } catch (error) {
+      if (!(error instanceof SegmentGoneError)) throw error;
+      if (plans === MAX_PLANS) throw replayBusy();
+      plan = await makePlan(depth, request);
+    }
+  }
+}
+
+/**
+ * Whether the plan alone says which snapshots are on the page: the default band, no filter, and a grouping by
+ * market or none.
+ */
+export function isDefaultView(query: ReplayQuery): boolean {
+  const { group, band } = query;
+  const isDefaultBand = band.first === DEFAULT_BAND.first && band.last === DEFAULT_BAND.last;
+  return isDefaultBand && (group === 'market' || group === 'all') && !hasFilter(query);
+}
+
+/** A plan's first snapshots. */
+export interface PageStart {
+  length: number;
+  /** Cells that the plan expects of them: exact in the default view by market, otherwise the most. */
+  cells: number;
+  /** `t` of the first visible snapshot after them within the window, or null. */
+  nextT: number | null;
+}
+
+/** The first snapshots of which the plan expects up to `maxCells` cells: in the default view, the page. */
+export function startOfPlan(
+  plan: PagePlan,
+  query: ReplayQuery,
+  maxCells: number = PAGE_LIMITS.maxCells,
+): PageStart {
+  const { snapshots } = plan;
+  const ceiling = cellCeiling(plan, query);
+  let cells = 0;
+  for (let length = 0; length < snapshots.length; length++) {
+    const { bandCells, t } = snapshots[length];
+    const more = Math.min(bandCells, ceiling);
+    if (cells + more > maxCells) return { length, cells, nextT: t };
+    cells += more;
+  }
+  return { length: snapshots.length, cells, nextT: plan.nextT };
+}
+
+/** The most cells that a snapshot can have under the query's grouping and band. */
+function cellCeiling({ markets }: PagePlan, { group, band }: ReplayQuery): number {
+  const bins = Math.max(0, band.last - band.first + 1);
+  switch (group) {
+    case 'market':
+    case 'venue':
+      return bins * markets.length;
+    case 'type':
+      return bins * MARKET_TYPES.length;
+    case 'all':
+      return bins;
+  }
+}
+
+/** Neighbouring snapshots of one segment of a plan: `first <= row < end`. */
+export interface PlanSpan {
+  /** Index into the plan's segments. */
+  segment: number;
+  first: number;
+  end: number;
+  /** `t` of the first one. */
+  t: number;
+}
+
+/** The plan's first `length` snapshots by neighbours. */
+export function spansOfPlan({ snapshots }: PagePlan, length: number): PlanSpan[] {
+  const spans: PlanSpan[] = [];
+  let span: PlanSpan | undefined;
+  for (let i = 0; i < length; i++) {
+    const { segment, row, t } = snapshots[i];
+    if (span?.segment === segment && span.end === row) span.end++;
+    else spans.push((span = { segment, first: row, end: row + 1, t }));
+  }
+  return spans;
+}
+
+/** What is read of a plan for a page. */
+export interface PageRead {
+  /** Ids of the segments to read; `selection.run` indexes them. */
+  segmentIds: number[];
+  selection: Selection;
+  /** Whether visible snapshots of the window come after these. */
+  windowContinues: boolean;
+  /** `t` of the next one. */
+  nextT: number | null;
+}
+
+/**
+ * The plan's first snapshots with the one that is expected to exceed `maxCells`. The page may need more where
+ * filter and grouping keep fewer cells than expected: see enlargedBudget.
+ */
+export function readOfPlan(plan: PagePlan, query: ReplayQuery, maxCells: number): PageRead {
+  const { snapshots } = plan;
+  const length = Math.min(snapshots.length, startOfPlan(plan, query, maxCells).length + 1);
+  const nextT = length < snapshots.length ? snapshots[length].t : plan.nextT;
+  return { ...locate(plan, length), windowContinues: nextT !== null, nextT };
+}
+
+function locate(plan: PagePlan, length: number): Pick<PageRead, 'segmentIds' | 'selection'> {
+  const segmentIds: number[] = [];
+  const runOfSegment = new Map<number, number>();
+  const selection = { run: new Uint32Array(length), row: new Uint32Array(length) };
+  plan.snapshots.slice(0, length).forEach(({ segment, row }, s) => {
+    let run = runOfSegment.get(segment);
+    if (run === undefined) {
+      run = segmentIds.length;
+      runOfSegment.set(segment, run);
+      segmentIds.push(plan.segmentIds[segment]);
+    }
+    selection.run[s] = run;
+    selection.row[s] = row;
+  });
+  return { segmentIds, selection };
+}
+
+/**
+ * The expected cells to read in the next attempt, after `budget` gave only `rowCount` cells as served: twice
+ * as many, or more in proportion where filter and grouping keep few.
+ */
+export function enlargedBudget(budget: number, rowCount: number): number {
+  return budget * Math.max(2, PAGE_LIMITS.maxCells / rowCount);
+}
