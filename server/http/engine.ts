@@ -87,7 +87,7 @@ const MAX_REQUEST_HEAD_BYTES = 16 * 1024;
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_REQUEST_HEAD_BYTES);
 export const requestHeadBytes = () => Number(process.env.UWS_HTTP_MAX_HEADERS_SIZE);
 
-/** For what is no request: the connection ends with it. */
+/** The reply to bytes that are not a valid request; the engine then closes the connection. */
 export const badRequest = (message: string) => new ApiError(400, 'bad_request', message);
 
 /** Why an engine cannot listen, by the code of Node's error. */

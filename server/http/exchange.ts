@@ -2,10 +2,11 @@
  * One request and its reply. The exchange owns the engine's request: nothing else touches it, and the
  * exchange does not reply to it after the client has disconnected.
  */
-import { runningMs } from '../../compute/running-time.js';
+import { RequestBody } from './body.js';
 import type { BytesInFlight } from './budget.js';
 import type { EngineRequest } from './engine.js';
-import { ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
+import { type ApiError, reasonPhrase, replayBusy, type Headers } from './errors.js';
+import { type StallLimits, StallWatch } from './stall-watch.js';
 
 const REQUEST_ID_HEADER = 'x-request-id';
 const FORWARDED_FOR_HEADER = 'x-forwarded-for';
@@ -34,10 +35,6 @@ type RequestHeader =
  */
 type Settle = (status: number | null) => Headers;
 
-/** A slow reply is looked after this often, at least. */
-const WATCH_MS = 4_000;
-/** Longer bodies are refused, whatever their route allows. */
-const MAX_READ_AHEAD_BYTES = 64 * 1024;
 /** Bodies up to this size do not count as bytes in flight, so that errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
 
@@ -48,12 +45,9 @@ export interface RequestOrigin {
   forwardedFor: string;
 }
 
-export interface ExchangeHost {
+export interface ExchangeHost extends StallLimits {
   /** Bytes of replies that the kernel has not taken yet. */
   bytesInFlight: BytesInFlight;
-  /** A reply is abandoned when the kernel has taken less than `leastBytesPerS` of it over this time. */
-  stallLimitMs: number;
-  leastBytesPerS: number;
   /** Cuts the slowest reader among the clients with a key, or those without; false: none is slow. */
   cutSlowest(isKeyless: boolean): boolean;
   /** Whether the server is closing: replies then tell clients not to reuse the connection. */
@@ -80,21 +74,20 @@ export class Exchange {
   private settle: Settle | null = null;
   private knownKeyId: string | null = null;
   private gone: (() => void) | null = null;
-  private stopWatch: (() => void) | null = null;
-  private isPostponed = false;
-  private ahead: Promise<Uint8Array> | null = null;
+  private readonly body: RequestBody;
+  /** Of a reply that the kernel has not taken yet. */
+  private stallWatch: StallWatch | null = null;
   private keptOrigin: RequestOrigin | null = null;
   private countedBytes = 0;
   private readonly startedMs = performance.now();
   private sentStatus: number | null = null;
   private sentBytes = 0;
-  /** When the client last kept to the least rate, on the clock of runningMs(); null: nothing waits for it. */
-  private progressAtMs: number | null = null;
 
   /** @param nextId makes an id for a request that has none */
   constructor(host: ExchangeHost, nextId: () => string, request: EngineRequest) {
     this.host = host;
     this.request = request;
+    this.body = new RequestBody(request);
     this.method = request.method;
     this.path = request.path;
     this.query = request.query;
@@ -136,7 +129,7 @@ export class Exchange {
 
   /** How long the client has read less than the least rate; 0 where nothing waits for it. */
   get stalledMs(): number {
-    return this.progressAtMs === null ? 0 : runningMs() - this.progressAtMs;
+    return this.stallWatch?.stalledMs ?? 0;
   }
 
   /** Whether the client has disconnected or was cut off. */
@@ -193,13 +186,11 @@ export class Exchange {
   }
 
   /**
-   * Reads the request's body. Call this before the handler first awaits anything; the engine drops a body that
-   * nobody reads.
+   * Reads the request's body. Call this before the handler first awaits anything.
    * @throws ApiError 413 as soon as it exceeds `maxBytes`
    */
   readBody(maxBytes: number): Promise<Uint8Array> {
-    if (!this.isPostponed) return readBody(this.request, maxBytes);
-    return this.ahead?.then((body) => checked(body, maxBytes)) ?? Promise.reject(replayBusy());
+    return this.body.read(maxBytes);
   }
 
   /**
@@ -208,10 +199,7 @@ export class Exchange {
    */
   postpone(readsAhead: boolean): void {
     this.keptOrigin = this.origin;
-    this.isPostponed = true;
-    if (!readsAhead) return;
-    this.ahead = readBody(this.request, MAX_READ_AHEAD_BYTES);
-    this.ahead.catch(() => undefined);
+    this.body.postpone(readsAhead);
   }
 
   /** Replies with a JSON document. */
@@ -236,12 +224,7 @@ export class Exchange {
     if (this.answered) return;
     const sent = this.method === 'HEAD' || body === null ? 0 : body.byteLength;
     const counted = sent > UNCOUNTED_BODY_BYTES && !isPermanent ? sent : 0;
-    const { bytesInFlight } = this.host;
-    let taken = bytesInFlight.take(this.keyId, counted);
-    while (taken === 'full' && this.host.cutSlowest(this.isKeyless)) {
-      taken = bytesInFlight.take(this.keyId, counted);
-    }
-    if (taken !== 'taken') {
+    if (!this.reserve(counted)) {
       this.replyError(replayBusy());
       return;
     }
@@ -254,25 +237,29 @@ export class Exchange {
       headers: [...this.replyHeaders, ...headers, ...this.settled(status)],
       isLast: this.host.closing() || (sent === 0 && this.isUnlimited(status)),
     };
-    let countedOffset = 0;
-    const { leastBytesPerS, stallLimitMs } = this.host;
-    const leastBytes = (leastBytesPerS * stallLimitMs) / 1000;
-    const done = this.request.reply(head, body, (taken, isAll) => {
+    const isAllTaken = this.request.reply(head, body, (taken, isAll) => {
       this.sentBytes = taken;
       if (isAll) this.end();
-      else if (taken - countedOffset >= leastBytes) {
-        countedOffset = taken;
-        this.progressAtMs = runningMs();
-      }
+      else this.stallWatch?.took(taken);
     });
-    if (done) this.sentBytes = sent;
-    if (done) this.end();
-    else this.watch();
+    if (isAllTaken) {
+      this.sentBytes = sent;
+      this.end();
+    } else this.stallWatch = new StallWatch(this.host, () => this.abandon());
   }
 
   /** Cuts the client's connection. */
   abandon(): void {
     if (this.state !== 'ended') this.request.cut();
+  }
+
+  /** Counts bytes as in flight; where there are too many, clients that read more slowly are cut first. */
+  private reserve(bytes: number): boolean {
+    for (;;) {
+      const taken = this.host.bytesInFlight.take(this.keyId, bytes);
+      if (taken === 'taken') return true;
+      if (taken !== 'full' || !this.host.cutSlowest(this.isKeyless)) return false;
+    }
   }
 
   /**
@@ -289,19 +276,6 @@ export class Exchange {
     return settle === null ? [] : settle(status);
   }
 
-  /** Cuts a client that takes too little of its reply. */
-  private watch(): void {
-    const { stallLimitMs } = this.host;
-    this.progressAtMs = runningMs();
-    const timer = setInterval(
-      () => {
-        if (this.stalledMs >= stallLimitMs) this.abandon();
-      },
-      Math.min(WATCH_MS, stallLimitMs / 4),
-    );
-    this.stopWatch = () => clearInterval(timer);
-  }
-
   private onAborted(): void {
     this.isAborted = true;
     if (this.cancelFlag) Atomics.store(this.cancelFlag, 0, 1);
@@ -313,40 +287,10 @@ export class Exchange {
     if (this.state === 'ended') return;
     this.state = 'ended';
     this.gone = null;
-    this.progressAtMs = null;
-    this.stopWatch?.();
+    this.stallWatch?.stop();
+    this.stallWatch = null;
     this.settled(null);
     this.host.bytesInFlight.give(this.keyId, this.countedBytes);
     this.host.onEnd(this);
   }
-}
-
-/**
- * Never settles if the client disconnects before the end of the body.
- * @throws ApiError 413 as soon as it exceeds `maxBytes`; the rest is discarded
- */
-function readBody(request: EngineRequest, maxBytes: number): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    request.onData((chunk, isLast) => {
-      bytes += chunk.byteLength;
-      if (bytes > maxBytes) {
-        chunks.length = 0;
-        reject(tooLarge(maxBytes));
-        return;
-      }
-      chunks.push(Buffer.from(chunk));
-      if (isLast) resolve(Buffer.concat(chunks));
-    });
-  });
-}
-
-function checked(body: Uint8Array, maxBytes: number): Uint8Array {
-  if (body.byteLength > maxBytes) throw tooLarge(maxBytes);
-  return body;
-}
-
-function tooLarge(maxBytes: number): ApiError {
-  return new ApiError(413, 'payload_too_large', `body: expected at most ${maxBytes} bytes`);
 }

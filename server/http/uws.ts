@@ -202,7 +202,7 @@ class UwsRequest implements EngineRequest {
     this.res.close();
   }
 
-  /** Replies to what is no request, and cuts the connection. */
+  /** Replies to bytes that are not a valid request, and closes the connection. */
   refuse({ status, body }: ApiError): void {
     const text = JSON.stringify(body);
     const headers = [['Content-Type', 'application/json']] as const;

@@ -1,0 +1,47 @@
+/** Notices a client that reads its reply too slowly. */
+import { runningMs } from '../../compute/running-time.js';
+
+/** A slow reply is looked at this often, at least. */
+const WATCH_MS = 4_000;
+
+export interface StallLimits {
+  /** A reply is abandoned when the kernel has taken less than `leastBytesPerS` of it over this time. */
+  stallLimitMs: number;
+  leastBytesPerS: number;
+}
+
+/** Watches one reply from the moment the kernel takes no more of it. */
+export class StallWatch {
+  /** When the client last kept to the least rate, on the clock of runningMs(). */
+  private progressAtMs = runningMs();
+  private countedBytes = 0;
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly limits: StallLimits,
+    onStall: () => void,
+  ) {
+    const { stallLimitMs } = limits;
+    const look = () => {
+      if (this.stalledMs >= stallLimitMs) onStall();
+    };
+    this.timer = setInterval(look, Math.min(WATCH_MS, stallLimitMs / 4));
+  }
+
+  /** How long the client has read less than the least rate. */
+  get stalledMs(): number {
+    return runningMs() - this.progressAtMs;
+  }
+
+  /** @param bytes of the reply that the kernel has by now */
+  took(bytes: number): void {
+    const { leastBytesPerS, stallLimitMs } = this.limits;
+    if (bytes - this.countedBytes < (leastBytesPerS * stallLimitMs) / 1000) return;
+    this.countedBytes = bytes;
+    this.progressAtMs = runningMs();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+}
