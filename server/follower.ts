@@ -1,7 +1,4 @@
-/**
- * Background work that follows changes: a `Follower` works on changed keys, a `LiveValue` rebuilds
- * one value.
- */
+/** Background work that follows changes of keys. */
 import { isDamage } from '../compute/damage.js';
 import { Turns } from '../storage/turns.js';
 import { DueKeys } from './due-keys.js';
@@ -267,99 +264,5 @@ class Pace {
     this.pauseMs = Math.min(Math.max(pauseMs, MIN_PAUSE_MS), this.maxPauseMs);
     this.endsMs.unshift(performance.now());
     this.endsMs.length = Math.min(this.endsMs.length, BURST);
-  }
-}
-
-/** Calls `use` at once with a value that is ready, else as soon as its promise resolves. */
-export function whenReady<T, R>(
-  value: T | Promise<T>,
-  use: (value: T) => R | Promise<R>,
-): R | Promise<R> {
-  return value instanceof Promise ? value.then(use) : use(value);
-}
-
-export interface LiveValueOptions<T> {
-  /** Builds the value from current data; `costMs` replaces the time it took as its cost. */
-  build: () => Promise<{ value: T; costMs?: number }>;
-  /** The log message when a build fails. */
-  failure: string;
-  log: Log;
-  /** Longest wait between a request and the start of its build. */
-  maxPauseMs?: number;
-  retryAfterMs?: number;
-}
-
-/** A value rebuilt in the background on request, at a bounded pace. */
-export class LiveValue<T extends object> {
-  private value: T | null = null;
-  /** The first build failed, and will until damaged data are replaced. */
-  private lacksData = false;
-  private waiting: { resolve: (value: T) => void; reject: (error: unknown) => void }[] = [];
-  private readonly follower: Follower<'value'>;
-  private closed = false;
-
-  constructor(private readonly options: LiveValueOptions<T>) {
-    const { failure, log, maxPauseMs, retryAfterMs } = options;
-    const work = () => this.build();
-    this.follower = new Follower({ work, failure, log, paced: true, maxPauseMs, retryAfterMs });
-    this.follower.start();
-  }
-
-  /** The newest value; null before the first build. */
-  get current(): T | null {
-    return this.value;
-  }
-
-  /** Whether there is a value, or none can be built of damaged data. */
-  get isSettled(): boolean {
-    return this.value !== null || this.lacksData;
-  }
-
-  /** The newest value; before the first build a promise of it, which rejects if that build fails. */
-  get(): T | Promise<T> {
-    if (this.value !== null) return this.value;
-    if (this.closed) return Promise.reject(new Error('closed before it was built'));
-    // Starts a build even after a failure: callers do not wait for the retry.
-    this.request();
-    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
-  }
-
-  /** Calls `use` with the newest value: at once, or after the first build. */
-  use<R>(use: (value: T) => R): R | Promise<R> {
-    return whenReady(this.get(), use);
-  }
-
-  /** Asks for a build in the background, from the data known after this call. */
-  request(): void {
-    this.follower.touch(['value']);
-  }
-
-  /** Resolves when every requested build is done or has failed once. */
-  settled(): Promise<void> {
-    return this.follower.settled();
-  }
-
-  /** Stops building, and waits for the current build. */
-  async close(): Promise<void> {
-    this.closed = true;
-    await this.follower.close();
-    this.refuse(new Error('closed before it was built'));
-  }
-
-  private async build(): Promise<number | void> {
-    try {
-      const { value, costMs } = await this.options.build();
-      this.value = value;
-      for (const { resolve } of this.waiting.splice(0)) resolve(value);
-      return costMs;
-    } catch (error) {
-      this.lacksData = isDamage(error);
-      this.refuse(error);
-      throw error;
-    }
-  }
-
-  private refuse(error: unknown): void {
-    for (const { reject } of this.waiting.splice(0)) reject(error);
   }
 }

@@ -85,7 +85,7 @@ class FlowSubject {
   async tick(): Promise<void> {
     for (const atS of [FLOW_NOW_S + CLOCK_STEP_S, FLOW_NOW_S]) {
       this.clock.atS = atS;
-      this.board.tick();
+      this.board.board.tick();
       await this.board.settled();
     }
   }

@@ -23,7 +23,7 @@ import {
   tokenAddress,
   word,
 } from '../api/schemas.js';
-import { whenReady } from '../follower.js';
+import { whenReady } from '../board.js';
 import type { Exchange } from '../http/exchange.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { HeldSnapshot, HeldToken } from '../tokens/newest-depth.js';

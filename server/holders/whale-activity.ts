@@ -20,7 +20,7 @@ import {
   tokenAddress,
   word,
 } from '../api/schemas.js';
-import { whenReady } from '../follower.js';
+import { whenReady } from '../board.js';
 import {
   coverageOf,
   flowSparkline,

@@ -6,7 +6,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { DepthSource, LpSource, StoreChange, TokenDetails } from '../../storage/contract.js';
 import { LargeMap } from '../../compute/large-map.js';
 import type { Clock } from '../clock.js';
-import { LiveValue } from '../follower.js';
+import { Board } from '../board.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { FeeDensityBuilder, type FeeDensityBoard } from './fee-density-board.js';
@@ -14,8 +14,6 @@ import { PoolBoardBuilder, type PoolBoard } from './pool-board.js';
 import { RangeBook } from './range-book.js';
 import type { RangeRequest } from './token-depth.js';
 
-/** Interval between looks at the clock. */
-const TICK_MS = 1000;
 /** What the boards show of a token. */
 const LABEL = ['symbol', 'name', 'icon'] as const;
 
@@ -31,12 +29,11 @@ interface LpOptions {
 }
 
 export class LpTools {
-  readonly poolBoard: LiveValue<PoolBoard>;
-  readonly feeDensity: LiveValue<FeeDensityBoard>;
+  readonly poolBoard: Board<PoolBoard>;
+  readonly feeDensity: Board<FeeDensityBoard>;
   private readonly ranges: RangeBook;
   private readonly poolBuilder: PoolBoardBuilder;
   private readonly feeDensityBuilder: FeeDensityBuilder;
-  private ticking: NodeJS.Timeout | null = null;
   /** Ids of committed tokens that are not loaded yet. */
   private readonly committed = new LargeMap<number, true>();
   /** What each token was when it was last loaded: its symbol, name and icon count. */
@@ -52,13 +49,15 @@ export class LpTools {
     this.ranges = ranges;
     this.poolBuilder = new PoolBoardBuilder(services);
     this.feeDensityBuilder = new FeeDensityBuilder(services);
-    this.poolBoard = new LiveValue({
+    this.poolBoard = new Board({
       build: () => this.poolBuilder.build(),
+      isOutOfDate: () => this.poolBuilder.hours.isOfAnotherHour(),
       failure: 'the board of DLMM pools could not be built',
       log,
     });
-    this.feeDensity = new LiveValue({
+    this.feeDensity = new Board({
       build: () => this.feeDensityBuilder.build(),
+      isOutOfDate: () => this.feeDensityBuilder.hours.isOfAnotherHour(),
       failure: 'the boards of fee density could not be built',
       log,
     });
@@ -68,10 +67,10 @@ export class LpTools {
   /** Builds the first boards, and follows changes from now on. Call it when the tokens are loaded. */
   start(): void {
     this.started = true;
-    this.ticking = setInterval(() => this.tick(), TICK_MS);
-    this.ticking.unref();
-    this.poolBoard.request();
-    this.feeDensity.request();
+    for (const board of [this.poolBoard, this.feeDensity]) {
+      board.followClock();
+      board.request();
+    }
   }
 
   /** Rebuilds the boards that a commit changes. */
@@ -83,12 +82,6 @@ export class LpTools {
     if (!this.started) return;
     if (dlmmPools || dlmmHours) this.poolBoard.request();
     if (tokenHours) this.feeDensity.request();
-  }
-
-  /** Rebuilds the boards when another hour has begun. */
-  tick(): void {
-    if (this.poolBuilder.hours.isOfAnotherHour()) this.poolBoard.request();
-    if (this.feeDensityBuilder.hours.isOfAnotherHour()) this.feeDensity.request();
   }
 
   /** Whether the first boards are built, as far as their data allow. */
@@ -105,7 +98,6 @@ export class LpTools {
 
   /** Stops rebuilding, and waits for the current work. */
   async close(): Promise<void> {
-    if (this.ticking !== null) clearInterval(this.ticking);
     await Promise.all([this.ranges.close(), this.poolBoard.close(), this.feeDensity.close()]);
   }
 

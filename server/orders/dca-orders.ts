@@ -12,7 +12,7 @@ import {
 } from '../api/replies.js';
 import { askedAddress, count, document, most, tokenAddress, word } from '../api/schemas.js';
 import type { Clock } from '../clock.js';
-import { whenReady } from '../follower.js';
+import { whenReady } from '../board.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import {
   isWithinSizeRanges,

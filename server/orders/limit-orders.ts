@@ -24,7 +24,7 @@ import {
   tokenSymbol,
   usd,
 } from '../api/schemas.js';
-import { whenReady } from '../follower.js';
+import { whenReady } from '../board.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { ordersToken, ordersTokenDocument } from '../tokens/token-fields.js';
 import { currentPriceUsd, dataTime, type LiveToken } from '../tokens/token-table.js';

@@ -11,18 +11,17 @@ import {
 import type { ComputePool } from '../../compute/pool.js';
 import type { BinSums } from '../../compute/segment/snapshots.js';
 import type { Clock } from '../clock.js';
-import { LiveValue } from '../follower.js';
+import { Board } from '../board.js';
 import type { Log } from '../log.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 import { Turns } from '../../storage/turns.js';
 import type { DcaOrdersByToken } from './orders-by-token.js';
+import { type SharedColumn, SharedColumns } from './shared-columns.js';
 
 /** Greatest age of a board in a reply while the clock runs, as the API promises. */
 const MAX_BOARD_AGE_S = 15;
 /** A board of this age is ranked again even without changes: this leaves time for the ranking. */
 const REFRESH_AFTER_S = MAX_BOARD_AGE_S / 3;
-/** Interval between looks at the clock. */
-const TICK_MS = 500;
 /** Longest delay of a ranking: what then remains of MAX_BOARD_AGE_S is for its work. */
 const MAX_PAUSE_MS = 6_000;
 /** Time before a failed ranking is retried. */
@@ -44,15 +43,18 @@ export interface Pressure {
 }
 
 export class PressureBoard {
-  private readonly board: LiveValue<Pressure>;
+  readonly board: Board<Pressure>;
   private readonly rows: PressureRows;
   private readonly touched = new Set<string>();
-  private ticking: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: PressureOptions) {
     this.rows = new PressureRows(options.tokens, options.orders);
-    this.board = new LiveValue({
+    this.board = new Board({
       build: () => this.rank(),
+      // The system's clock may also be set back.
+      isOutOfDate: (current) =>
+        current !== null &&
+        Math.abs(options.clock.nowS() - current.ranking.nowS) >= REFRESH_AFTER_S,
       failure: 'DCA pressure could not be ranked',
       log: options.log,
       maxPauseMs: MAX_PAUSE_MS,
@@ -82,18 +84,8 @@ export class PressureBoard {
   async start(): Promise<void> {
     this.touch(this.options.orders.tokens());
     await this.board.get();
-    this.ticking = setInterval(() => this.tick(), TICK_MS);
-    this.ticking.unref();
+    this.board.followClock();
     this.touch([]);
-  }
-
-  /** Ranks again if the board is older than REFRESH_AFTER_S. */
-  tick(): void {
-    const { current } = this.board;
-    if (current === null) return;
-    // The system's clock may also be set back.
-    const ageS = Math.abs(this.options.clock.nowS() - current.ranking.nowS);
-    if (ageS >= REFRESH_AFTER_S) this.board.request();
   }
 
   /** Resolves when every change so far is on the board, or has failed once. */
@@ -102,9 +94,8 @@ export class PressureBoard {
   }
 
   /** Stops ranking, and waits for the current work. */
-  async close(): Promise<void> {
-    if (this.ticking !== null) clearInterval(this.ticking);
-    await this.board.close();
+  close(): Promise<void> {
+    return this.board.close();
   }
 
   /** The cost is the pool's work, without time in its queue. */
@@ -237,71 +228,5 @@ export class PressureRows {
   private dropColumns({ ordersColumn, ladderColumn }: PressureRow): void {
     this.orderColumns.drop(ordersColumn);
     if (ladderColumn !== null) this.ladderColumns.drop(ladderColumn);
-  }
-}
-
-const BYTES = Float64Array.BYTES_PER_ELEMENT;
-/** Least number of values of a memory. */
-const LEAST_VALUES = 16 * 1024;
-/** New memory has twice the space it needs, so that it rarely fills up. */
-const SPARE = 2;
-
-/** A column in shared memory: index of its first value, number of values. */
-export interface SharedColumn {
-  readonly at: number;
-  readonly length: number;
-}
-
-interface MovableColumn extends SharedColumn {
-  at: number;
-}
-
-/**
- * Columns of numbers in memory that the pool's threads read without copies. Memory is only appended
- * to, so a running task may read it while columns are put and dropped.
- */
-export class SharedColumns {
-  private values = new Float64Array(new SharedArrayBuffer(LEAST_VALUES * BYTES));
-  private used = 0;
-  private live = 0;
-  private readonly columns = new Set<MovableColumn>();
-
-  /** The memory of the present columns; invalid after the next `put`. */
-  get memory(): SharedArrayBuffer {
-    return this.values.buffer;
-  }
-
-  /** Appends a column that joins `parts`. Calls must not overlap. */
-  async put(parts: readonly Float64Array[], turns: Turns): Promise<SharedColumn> {
-    const length = parts.reduce((sum, part) => sum + part.length, 0);
-    if (this.used + length > this.values.length) await this.moveInto(length, turns);
-    const column: MovableColumn = { at: this.used, length };
-    for (const part of parts) {
-      this.values.set(part, this.used);
-      this.used += part.length;
-    }
-    this.columns.add(column);
-    this.live += length;
-    return column;
-  }
-
-  /** Drops a column; its space is freed when the memory is next replaced. */
-  drop(column: SharedColumn): void {
-    if (this.columns.delete(column)) this.live -= column.length;
-  }
-
-  /** Moves all columns into new memory with space for `more` values; this changes their `at`. */
-  private async moveInto(more: number, turns: Turns): Promise<void> {
-    const length = Math.max(LEAST_VALUES, SPARE * (this.live + more));
-    const values = new Float64Array(new SharedArrayBuffer(length * BYTES));
-    let used = 0;
-    for (const column of this.columns) {
-      values.set(this.values.subarray(column.at, column.at + column.length), used);
-      column.at = used;
-      used += column.length;
-      await turns.take();
-    }
-    this.values = values;
-    this.used = used;
   }
 }

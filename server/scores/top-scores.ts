@@ -15,7 +15,7 @@ import {
   word,
 } from '../api/schemas.js';
 import { Turns } from '../../storage/turns.js';
-import { LiveValue } from '../follower.js';
+import { Board } from '../board.js';
 import type { Log } from '../log.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
@@ -63,16 +63,16 @@ export const getTopScores = defineEndpoint({
   errors: [],
 });
 
-type Board = Static<(typeof getTopScores)['response']>;
+type ScoreBoard = Static<(typeof getTopScores)['response']>;
 /** The board of each chain, and the merged board. */
-type Boards = Readonly<Record<ChainFilter, KeptReply<Board>>>;
+type Boards = Readonly<Record<ChainFilter, KeptReply<ScoreBoard>>>;
 
 /** The boards of scores, ranked in the background after tokens change. */
 export class TopScores {
-  private readonly boards: LiveValue<Boards>;
+  private readonly boards: Board<Boards>;
 
   constructor(tokens: Pick<LiveTokens, 'table' | 'onLoad'>, log: Log) {
-    this.boards = new LiveValue({
+    this.boards = new Board({
       build: async () => ({ value: await rankBoards(tokens.table) }),
       failure: 'the boards of scores could not be ranked',
       log,
@@ -120,8 +120,11 @@ function standsForAsset(token: LiveToken, table: TokenTable): boolean {
   return table.leg(token, 'mainchain')?.standing.status !== 'available';
 }
 
-function boardOf(chain: ChainFilter, { tokens, staleCount: stale }: Ranking): KeptReply<Board> {
-  return new KeptReply<Board>({
+function boardOf(
+  chain: ChainFilter,
+  { tokens, staleCount: stale }: Ranking,
+): KeptReply<ScoreBoard> {
+  return new KeptReply<ScoreBoard>({
     chain,
     count: tokens.length,
     stale_count: stale,

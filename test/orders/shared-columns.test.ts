@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SharedColumns, type SharedColumn } from '../../server/orders/pressure-board.js';
+import { SharedColumns, type SharedColumn } from '../../server/orders/shared-columns.js';
 import { Turns } from '../../storage/turns.js';
 
 const values = (block: SharedColumn, memory: SharedArrayBuffer): number[] => [

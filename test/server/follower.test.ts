@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DamageError } from '../../compute/damage.js';
-import { Follower, LiveValue, type FollowerOptions } from '../../server/follower.js';
+import { Board } from '../../server/board.js';
+import { Follower, type FollowerOptions } from '../../server/follower.js';
 import { logInto } from '../support/log.js';
 
 const logged: string[] = [];
@@ -183,11 +184,11 @@ describe('a follower', () => {
   });
 });
 
-describe('a live value', () => {
+describe('a board', () => {
   /** A value whose build costs so much, and the times at which it was built. */
-  function liveOf(costMs: () => number | undefined, takesMs = 0) {
+  function boardOf(costMs: () => number | undefined, takesMs = 0) {
     const runs: number[] = [];
-    const live = new LiveValue({
+    const board = new Board({
       failure: 'a value could not be built',
       log,
       build: async () => {
@@ -196,24 +197,24 @@ describe('a live value', () => {
         return { value: { run: runs.length }, costMs: costMs() };
       },
     });
-    return { live, runs, startMs: performance.now() };
+    return { board, runs, startMs: performance.now() };
   }
 
   it('is a promise until it is built, then the last one that was', async () => {
-    const { live } = liveOf(() => 50);
-    expect(live.current).toBe(null);
-    const first = live.get();
+    const { board } = boardOf(() => 50);
+    expect(board.current).toBe(null);
+    const first = board.get();
     expect(first).toBeInstanceOf(Promise);
     expect(await first).toEqual({ run: 1 });
-    live.request();
-    expect(live.get()).toEqual({ run: 1 });
-    await live.settled();
-    expect(live.get()).toEqual({ run: 2 });
+    board.request();
+    expect(board.get()).toEqual({ run: 1 });
+    await board.settled();
+    expect(board.get()).toEqual({ run: 2 });
   });
 
   it('stands where a build fails, which a first request is told; it is built again later', async () => {
     const failures = [new Error('first'), null, new Error('third'), null];
-    const live = new LiveValue({
+    const board = new Board({
       failure: 'a value could not be built',
       log,
       build: () => {
@@ -222,16 +223,16 @@ describe('a live value', () => {
         return Promise.resolve({ value: { left: failures.length } });
       },
     });
-    await expect(live.get()).rejects.toThrow('first');
-    expect(await live.get()).toEqual({ left: 2 });
-    live.request();
-    await live.settled();
-    expect(live.get()).toEqual({ left: 2 });
+    await expect(board.get()).rejects.toThrow('first');
+    expect(await board.get()).toEqual({ left: 2 });
+    board.request();
+    await board.settled();
+    expect(board.get()).toEqual({ left: 2 });
     expect(logged.filter((line) => line.includes('a value could not be built'))).toHaveLength(2);
     await passMs(5_000);
-    expect(live.get()).toEqual({ left: 0 });
-    await live.close();
-    expect(live.get()).toEqual({ left: 0 });
+    expect(board.get()).toEqual({ left: 0 });
+    await board.close();
+    expect(board.get()).toEqual({ left: 0 });
   });
 
   it('is settled where damaged data keep it from being built, and is not tried again in vain', async () => {
@@ -239,7 +240,7 @@ describe('a live value', () => {
       'IO Error: Corrupt database file: computed checksum 1 does not match',
     );
     let builds = 0;
-    const live = new LiveValue<object>({
+    const board = new Board<object>({
       failure: 'a value could not be built',
       log,
       build: () => {
@@ -247,43 +248,43 @@ describe('a live value', () => {
         return Promise.reject(damage);
       },
     });
-    expect(live.isSettled).toBe(false);
-    await expect(live.get()).rejects.toBe(damage);
-    expect(live.isSettled).toBe(true);
+    expect(board.isSettled).toBe(false);
+    await expect(board.get()).rejects.toBe(damage);
+    expect(board.isSettled).toBe(true);
     await passMs(20_000);
     expect(builds).toBe(1);
     // New data may be whole.
-    live.request();
-    await live.settled();
+    board.request();
+    await board.settled();
     expect(builds).toBe(2);
-    await live.close();
+    await board.close();
   });
 
   it('refuses who waits for it where it is closed first', async () => {
-    const { live } = liveOf(() => 50);
-    await live.close();
-    await expect(live.get()).rejects.toThrow('closed');
+    const { board } = boardOf(() => 50);
+    await board.close();
+    await expect(board.get()).rejects.toThrow('closed');
   });
 
   it('is built at once after a quiet time, also twice in quick succession', async () => {
-    const { live, runs, startMs } = liveOf(() => 50);
-    live.request();
+    const { board, runs, startMs } = boardOf(() => 50);
+    board.request();
     await passMs(0);
-    live.request();
+    board.request();
     await passMs(0);
     expect(runs.map((atMs) => atMs - startMs)).toEqual([0, 0]);
   });
 
   it('takes one part in ten of the time while it is always requested, the last request included', async () => {
-    const { live, runs, startMs } = liveOf(() => 50);
+    const { board, runs, startMs } = boardOf(() => 50);
     for (let ms = 0; ms < 10_000; ms += 10) {
-      live.request();
+      board.request();
       await passMs(10);
     }
     expect(runs.length).toBeGreaterThanOrEqual(20);
     expect(runs.length).toBeLessThanOrEqual(24);
     const asked = performance.now();
-    live.request();
+    board.request();
     await passMs(600);
     expect(runs[runs.length - 1]).toBeGreaterThan(asked);
     expect(runs[runs.length - 1] - startMs).toBeLessThan(10_600);
@@ -294,9 +295,9 @@ describe('a live value', () => {
       [0, 100],
       [60_000, 15_000],
     ]) {
-      const { live, runs } = liveOf(() => costMs);
+      const { board, runs } = boardOf(() => costMs);
       for (let ms = 0; ms < 5 * pauseMs; ms += pauseMs / 50) {
-        live.request();
+        board.request();
         await passMs(pauseMs / 50);
       }
       const gaps = runs.slice(1).map((atMs, i) => atMs - runs[i]);
@@ -306,9 +307,9 @@ describe('a live value', () => {
   });
 
   it('is charged with all the time that its build took where that tells no cost', async () => {
-    const { live, runs } = liveOf(() => undefined, 200);
+    const { board, runs } = boardOf(() => undefined, 200);
     for (let i = 0; i < 1200; i++) {
-      live.request();
+      board.request();
       await passMs(10);
     }
     const gaps = runs.slice(1).map((atMs, i) => atMs - runs[i]);
@@ -317,9 +318,9 @@ describe('a live value', () => {
 
   it('takes a slow build among fast ones for one that had to wait', async () => {
     const costs = [3000, 10, 10, 3000, 10, 10];
-    const { live, runs } = liveOf(() => costs.shift());
+    const { board, runs } = boardOf(() => costs.shift());
     for (let i = 0; i < 200; i++) {
-      live.request();
+      board.request();
       await passMs(5);
     }
     const gaps = runs.slice(1, 6).map((atMs, i) => atMs - runs[i]);
@@ -327,27 +328,27 @@ describe('a live value', () => {
   });
 
   it('is built once more for what is requested during a build, and not for what is not', async () => {
-    const { live, runs } = liveOf(() => 0, 50);
-    live.request();
+    const { board, runs } = boardOf(() => 0, 50);
+    board.request();
     await passMs(10);
-    live.request();
-    live.request();
+    board.request();
+    board.request();
     await passMs(1000);
     expect(runs.length).toBe(2);
   });
 
   it('is built at once where that is waited for, and not after it is closed', async () => {
-    const { live, runs } = liveOf(() => 1000);
+    const { board, runs } = boardOf(() => 1000);
     for (let i = 0; i < 4; i++) {
-      live.request();
+      board.request();
       await passMs(0);
     }
     expect(runs.length).toBe(3);
-    await live.settled();
+    await board.settled();
     expect(runs.length).toBe(4);
-    live.request();
-    await live.close();
-    live.request();
+    board.request();
+    await board.close();
+    board.request();
     await passMs(60_000);
     expect(runs.length).toBe(4);
   });

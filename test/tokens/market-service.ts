@@ -173,9 +173,10 @@ export class MarketService {
     this.time.nowS = nowS;
     this.tokens.tick();
     await this.settled();
-    this.orders.pressure.tick();
+    this.orders.pressure.board.tick();
     await this.orders.settled();
-    this.lp.tick();
+    this.lp.poolBoard.tick();
+    this.lp.feeDensity.tick();
     await this.lp.settled();
   }
 

@@ -1,0 +1,115 @@
+/** A board: a value made of much data, kept in memory and made again in the background when its data change. */
+import { isDamage } from '../compute/damage.js';
+import { Follower } from './follower.js';
+import type { Log } from './log.js';
+
+/** Interval between looks at the clock. */
+const TICK_MS = 500;
+
+/** Calls `use` at once with a value that is ready, else as soon as its promise resolves. */
+export function whenReady<T, R>(
+  value: T | Promise<T>,
+  use: (value: T) => R | Promise<R>,
+): R | Promise<R> {
+  return value instanceof Promise ? value.then(use) : use(value);
+}
+
+export interface BoardOptions<T> {
+  /** Builds the value from current data; `costMs` replaces the time it took as its cost. */
+  build: () => Promise<{ value: T; costMs?: number }>;
+  /** The log message when a build fails. */
+  failure: string;
+  log: Log;
+  /** Longest wait between a request and the start of its build. */
+  maxPauseMs?: number;
+  retryAfterMs?: number;
+  /** Whether time alone has made the value out of date; asked twice a second once `followClock` is called. */
+  isOutOfDate?: (current: T | null) => boolean;
+}
+
+/** A value that is rebuilt in the background on request, at a bounded pace. */
+export class Board<T extends object> {
+  private value: T | null = null;
+  /** The first build failed, and will until damaged data are replaced. */
+  private lacksData = false;
+  private waiting: { resolve: (value: T) => void; reject: (error: unknown) => void }[] = [];
+  private readonly follower: Follower<'value'>;
+  private closed = false;
+  private ticking: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: BoardOptions<T>) {
+    const { failure, log, maxPauseMs, retryAfterMs } = options;
+    const work = () => this.build();
+    this.follower = new Follower({ work, failure, log, paced: true, maxPauseMs, retryAfterMs });
+    this.follower.start();
+  }
+
+  /** The newest value; null before the first build. */
+  get current(): T | null {
+    return this.value;
+  }
+
+  /** Whether there is a value, or none can be built of damaged data. */
+  get isSettled(): boolean {
+    return this.value !== null || this.lacksData;
+  }
+
+  /** The newest value; before the first build a promise of it, which rejects if that build fails. */
+  get(): T | Promise<T> {
+    if (this.value !== null) return this.value;
+    if (this.closed) return Promise.reject(new Error('closed before it was built'));
+    // Starts a build even after a failure: callers do not wait for the retry.
+    this.request();
+    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+  }
+
+  /** Calls `use` with the newest value: at once, or after the first build. */
+  use<R>(use: (value: T) => R): R | Promise<R> {
+    return whenReady(this.get(), use);
+  }
+
+  /** Asks for a build in the background, from the data known after this call. */
+  request(): void {
+    this.follower.touch(['value']);
+  }
+
+  /** Rebuilds from now on what time has made out of date. */
+  followClock(): void {
+    this.ticking ??= setInterval(() => this.tick(), TICK_MS).unref();
+  }
+
+  /** Asks for a build where time alone has made the value out of date. */
+  tick(): void {
+    if (this.options.isOutOfDate?.(this.value) === true) this.request();
+  }
+
+  /** Resolves when every requested build is done or has failed once. */
+  settled(): Promise<void> {
+    return this.follower.settled();
+  }
+
+  /** Stops building, and waits for the current build. */
+  async close(): Promise<void> {
+    this.closed = true;
+    clearInterval(this.ticking);
+    await this.follower.close();
+    this.refuse(new Error('closed before it was built'));
+  }
+
+  private async build(): Promise<number | void> {
+    try {
+      const { value, costMs } = await this.options.build();
+      this.value = value;
+      for (const { resolve } of this.waiting.splice(0)) resolve(value);
+      return costMs;
+    } catch (error) {
+      this.lacksData = isDamage(error);
+      this.refuse(error);
+      throw error;
+    }
+  }
+
+  private refuse(error: unknown): void {
+    for (const { reject } of this.waiting.splice(0)) reject(error);
+  }
+}
