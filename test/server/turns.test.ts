@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { sortInTurns, Turns } from '../../storage/turns.js';
+import { countingTurns } from '../support/waiting.js';
 
 interface Item {
   key: number;
@@ -26,15 +27,7 @@ it('sorts as Array does, stably, whatever the length', async () => {
 
 it('lets others have their turn', async () => {
   const items = Array.from({ length: 200_000 }, (_, at) => ({ key: (at * 7919) % 104_729, at }));
-  let turns = 0;
-  let sorting = true;
-  const count = (): void => {
-    turns++;
-    if (sorting) setImmediate(count);
-  };
-  setImmediate(count);
-  await sortInTurns(items, byKey, new Turns());
-  sorting = false;
+  const turns = await countingTurns(() => sortInTurns(items, byKey, new Turns()));
   expect(turns).toBeGreaterThan(5);
 });
 

@@ -27,3 +27,19 @@ export async function becomes<T>(ask: () => Promise<T> | T, expected: T): Promis
   const what = () => `${JSON.stringify(expected)}, but ${JSON.stringify(answer)}`;
   await eventually(what, isThere, 20);
 }
+
+/** How many turns the event loop takes while work goes on, which is told the number of the current one. */
+export async function countingTurns(
+  work: (turn: () => number) => Promise<unknown>,
+): Promise<number> {
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    if (isDone) return;
+    turns++;
+    setImmediate(count);
+  };
+  setImmediate(count);
+  await work(() => turns).finally(() => (isDone = true));
+  return turns;
+}
