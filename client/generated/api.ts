@@ -1215,22 +1215,22 @@ export interface components {
     PressureFlows: {
       /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
       net_usd_5_min: number;
-      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
-      net_usd_30_min: number;
-      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
-      net_usd_1_hr: number;
-      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
-      net_usd_6_hr: number;
-      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
-      net_usd_24_hr: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_5_min: number | null;
+      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
+      net_usd_30_min: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_30_min: number | null;
+      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
+      net_usd_1_hr: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_1_hr: number | null;
+      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
+      net_usd_6_hr: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_6_hr: number | null;
+      /** @description What BUY orders trade less what SELL orders do, within the timeframe, USD */
+      net_usd_24_hr: number;
       /** @description The move of the price that this net flow would cause, percent; 0 for no flow, null without depth on the side that it uses up. */
       net_pct_24_hr: number | null;
     };

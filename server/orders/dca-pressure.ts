@@ -1,5 +1,5 @@
 /** GET /dca-pressure, answered from the newest board. */
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static } from 'typebox';
 import { type Timeframe, TIMEFRAMES } from '../../compute/orders/dca-orders.js';
 import {
   MAX_TOP_ORDERS,
@@ -28,7 +28,6 @@ const MAX_TOKENS = 50;
 const DEFAULT_TOKENS = 20;
 const DEFAULT_ORDERS = 5;
 
-type Field<N extends string, S> = Record<`${N}_${Timeframe}`, S>;
 const netUsd = usd('What BUY orders trade less what SELL orders do, within the timeframe');
 const netPct = nullable(
   Type.Number(),
@@ -36,12 +35,16 @@ const netPct = nullable(
     'on the side that it uses up.',
 );
 
-/** `name_<timeframe>` for each timeframe. */
-function byTimeframe<N extends string, S extends TSchema>(name: N, schema: S): Field<N, S> {
-  return Object.fromEntries(
-    TIMEFRAMES.map((timeframe) => [`${name}_${timeframe}`, schema]),
-  ) as Field<N, S>;
-}
+type Flows = Record<`net_usd_${Timeframe}`, typeof netUsd> &
+  Record<`net_pct_${Timeframe}`, typeof netPct>;
+
+/** Both of each timeframe, in the order of the replies. */
+const flows = Object.fromEntries(
+  TIMEFRAMES.flatMap((timeframe) => [
+    [`net_usd_${timeframe}`, netUsd],
+    [`net_pct_${timeframe}`, netPct],
+  ]),
+) as Flows;
 
 export const getDcaPressure = defineEndpoint({
   operationId: 'getDcaPressure',
@@ -102,10 +105,7 @@ export const getDcaPressure = defineEndpoint({
         total_buy_usd: usd('Remaining amount of the BUY orders'),
         total_sell_usd: usd('Remaining amount of the SELL orders'),
         net_usd: usd('`total_buy_usd - total_sell_usd`'),
-        impact: document('PressureFlows', {
-          ...byTimeframe('net_usd', netUsd),
-          ...byTimeframe('net_pct', netPct),
-        }),
+        impact: document('PressureFlows', flows),
         orders: Type.Array(dcaOrder, {
           maxItems: MAX_TOP_ORDERS,
           description: 'Empty unless `include_orders=true`.',

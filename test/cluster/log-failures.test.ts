@@ -82,6 +82,9 @@ describe.skipIf(!hasNats)('A node whose data are damaged', () => {
     await backupStore({ directory: directory.path, out: copy.path, useStore: useStore });
     const b = await open('b', copy);
     await commitRows(a.commands, [snapshot(T0 + 7)]);
+    // A merge looks at what its node has applied: nothing is to replace that meanwhile.
+    await b.reached(a.node.position);
+    await b.store.settled();
     const merged = commitRows(b.commands, [snapshot(T0 + 9)], { mode: 'merge' });
     await expect(merged).rejects.toThrow(/is damaged: nothing can be merged into it/);
     await commitDelete(b.commands, { address: MINT, fromS: T0 + 20, toS: T0 + 40 });

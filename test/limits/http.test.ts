@@ -104,26 +104,26 @@ describe('replies to a live key', () => {
     expect(next.toISOString()).toMatch(/-01T00:00:00.000Z$/);
     expect(month - nowS).toBeLessThanOrEqual(31 * 86_400);
     expect(last.headers.get('ratelimit-policy')).toBe('"general";q=1000;w=60');
-    expect(last.headers.get('ratelimit')).toMatch(/^"general";r=9\d\d;t=[01]$/);
+    expect(last.headers.get('ratelimit')).toMatch(/^"general";r=(9\d\d|1000);t=[01]$/);
     expect(last.headers.get('x-api-tier')).toBe('premium');
   });
 
   it('say when to come back where the rate is exceeded', async () => {
-    const { key } = await createKey();
-    const replies = await Promise.all(Array.from({ length: 30 }, () => get(key)));
-    const statuses = replies.map(({ status }) => status).sort();
-    expect(statuses).toEqual([...Array<number>(12).fill(200), ...Array<number>(18).fill(429)]);
-    const remaining = replies
-      .filter(({ status }) => status === 200)
-      .map((reply) => numbers(reply)['x-quota-used']);
-    expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
+    // The next request comes back after half a minute.
+    const { key } = await createKey({ requestsPerMinute: 2 });
+    const replies = await Promise.all(Array.from({ length: 20 }, () => get(key)));
+    const admitted = replies.filter(({ status }) => status === 200);
+    const used = admitted.map((reply) => numbers(reply)['x-quota-used']);
+    expect(used.sort((a, b) => a - b)).toEqual([1, 2]);
     const refused = await get(key);
+    expect(refused.status).toBe(429);
     const waitS = Number(refused.headers.get('retry-after'));
-    expect([1, 2, 3, 4, 5]).toContain(waitS);
+    expect(waitS).toBeGreaterThan(0);
+    expect(waitS).toBeLessThanOrEqual(30);
     expect(await refused.json()).toEqual({
       error: `Rate limit exceeded: retry in ${waitS} second${waitS === 1 ? '' : 's'}`,
     });
-    expect(numbers(refused)).toMatchObject({ 'x-ratelimit-remaining': 0, 'x-quota-used': 12 });
+    expect(numbers(refused)).toMatchObject({ 'x-ratelimit-remaining': 0, 'x-quota-used': 2 });
   });
 
   it('refuse what needs another tier with an error alone', async () => {
@@ -218,8 +218,8 @@ describe('GET /usage', () => {
 
 describe('a running service', () => {
   it('takes keys that are made, and lets go of keys that are revoked', async () => {
-    const { key, id } = await createKey({ requestsPerMinute: 3 });
-    for (const status of [200, 200, 200, 429]) expect((await get(key)).status).toBe(status);
+    const { key, id } = await createKey({ requestsPerMinute: 1 });
+    for (const status of [200, 429]) expect((await get(key)).status).toBe(status);
     await onStore(directory, (store) => store.revokeKey(id));
     expect((await get(key)).status).toBe(401);
     const { key: next } = await createKey({ requestsPerMinute: 3 });

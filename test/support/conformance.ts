@@ -109,11 +109,34 @@ export async function checkReply(method: string, url: string, response: Response
   if (content[type] === undefined) throw new Error(`${where}: ${type} is not described`);
   if (method === 'HEAD' || Object.keys(content[type].schema as Json).length === 0) return;
   const name = `${operation.operationId} ${response.status}`;
-  check(
-    validatorOf(name, content[type].schema as Json),
-    await decode(response.clone(), type),
-    where,
-  );
+  const schema = content[type].schema as Json;
+  const body = await decode(response.clone(), type);
+  check(validatorOf(name, schema), body, where);
+  checkOrder(schema, body, where);
+}
+
+/** Throws where fields of a document, or of one within it, do not come in the order of its schema. */
+function checkOrder(schema: Json, value: unknown, where: string): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (schema.$ref !== undefined) {
+    const name = (schema.$ref as string).slice(REFERENCE.length);
+    return checkOrder(description.components.schemas[name] as Json, value, where);
+  }
+  const forms = ((schema.anyOf ?? []) as Json[]).filter(({ type }) => type !== 'null');
+  if (forms.length === 1) return checkOrder(forms[0], value, where);
+  if (Array.isArray(value)) {
+    for (const item of value) checkOrder((schema.items ?? {}) as Json, item, where);
+    return;
+  }
+  const properties = (schema.properties ?? {}) as Json;
+  const described = Object.keys(properties).filter((name) => name in value);
+  const sent = Object.keys(value).filter((name) => name in properties);
+  if (sent.join() !== described.join()) {
+    throw new Error(
+      `${where}: fields ${sent.join()} come in another order than ${described.join()}`,
+    );
+  }
+  for (const name of sent) checkOrder(properties[name] as Json, (value as Json)[name], where);
 }
 
 /** `fetch` that checks what it gets. */
