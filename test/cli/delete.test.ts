@@ -12,6 +12,7 @@ import {
   temporaryDirectory,
   withStoreOf,
 } from '../support/cli.js';
+import { ingest } from '../support/ingest.js';
 import { binance, commitRows, MINT, orca, OTHER_MINT, snapshot } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
 import { becomes } from '../support/waiting.js';
@@ -193,7 +194,7 @@ describe('fathom prune', () => {
     const file = `${data}/prune.ndjson`;
     const others = rows.slice(0, 2).map((row) => ({ ...row, address: OTHER_MINT }));
     writeFileSync(file, [...rows, ...others].map((row) => JSON.stringify(row)).join('\n'));
-    expect((await fathom(['ingest', 'snapshots', file, '--data', data])).status).toBe(0);
+    await ingest(data, 'snapshots', [file]);
   });
 
   it('counts in a dry run, over all tokens or of one', async () => {

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { tableFromIPC, type Table } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, temporaryDirectory } from '../support/cli.js';
+import type { Dataset } from '../../storage/ingest/datasets.js';
+import { cleanUp, temporaryDirectory } from '../support/cli.js';
+import { ingest } from '../support/ingest.js';
 import type { RemotePage } from '../../server/download/page.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { expectSame } from '../support/same.js';
@@ -226,7 +228,7 @@ describe('every format holds the cells that were ingested', () => {
 });
 
 describe('what is replayed can be ingested', () => {
-  it.each([
+  it.each<[Dataset, string]>([
     ['snapshots', 'again.ndjson'],
     ['cells', 'again.csv'],
     ['cells', 'again.parquet'],
@@ -234,9 +236,7 @@ describe('what is replayed can be ingested', () => {
   ])('as %s from %s', async (dataset, name) => {
     const { out, document } = await replayTo(name, LATE);
     const data = path.join(temporaryDirectory(), 'store');
-    const ended = await fathom(['ingest', dataset, out, '--data', data, '--json']);
-    expect(ended.stderr).not.toMatch(/fathom:/);
-    expect(JSON.parse(ended.stdout).files[0]).toMatchObject({ cells: document.cells });
+    expect(await ingest(data, dataset, [out])).toMatchObject([{ cells: document.cells }]);
   });
 });
 

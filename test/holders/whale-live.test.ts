@@ -2,8 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cleanUp, fathom, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
+import { cleanUp, newKey, serveHere, temporaryDirectory } from '../support/cli.js';
 import { checkReply, type Json } from '../support/conformance.js';
+import { ingest } from '../support/ingest.js';
 import { becomes } from '../support/waiting.js';
 
 const EXAMPLES = path.resolve('..', 'shared', 'examples');
@@ -33,7 +34,7 @@ describe('whale activity of a running server', () => {
     const directory = temporaryDirectory();
     const ask = await start(directory, now);
     expect((await ask(`token_address=${mint}`)).has_coverage).toBe(false);
-    await ingest(directory, file);
+    await ingest(directory, 'holders', [file]);
     const covered = async () =>
       (await ask(`token_address=${mint}&include=summary`)).has_coverage as boolean;
     await becomes(covered, true);
@@ -43,7 +44,7 @@ describe('whale activity of a running server', () => {
     else expect(body.wallets).toMatchObject([{ owner: 'Ann', balance: 12 }]);
 
     // The flow that is now kept goes with the rows that it was made of.
-    await ingest(directory, holderFile(mint, [[now, 'Zoe', 7]]));
+    await ingest(directory, 'holders', [holderFile(mint, [[now, 'Zoe', 7]])]);
     const wallets = async () =>
       (await ask(`token_address=${mint}&include=wallets`)).wallets as Json[];
     const newest = async () => (await wallets()).map(({ owner }) => owner as string);
@@ -81,11 +82,6 @@ function holderFile(mint: string, rows: readonly Row[]): string {
   );
   writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
   return file;
-}
-
-async function ingest(directory: string, file: string): Promise<void> {
-  const { status, stderr } = await fathom(['ingest', 'holders', file, '--data', directory]);
-  expect([status, stderr]).toEqual([0, expect.not.stringContaining('refused')]);
 }
 
 function reference(): Json {

@@ -10,6 +10,7 @@ import { startHttpServer } from '../../server/http/server.js';
 import { Metrics } from '../../server/operations/metrics.js';
 import { operationsRoutes, SCRAPE_INTERVAL_MS } from '../../server/operations/operations.js';
 import { cleanUp, fathom, newKey, serve, temporaryDirectory, type Server } from '../support/cli.js';
+import { ingest } from '../support/ingest.js';
 import { NO_LOG } from '../support/log.js';
 import { MINT, orca, snapshot } from '../support/stores.js';
 import { becomes } from '../support/waiting.js';
@@ -156,9 +157,7 @@ describe('metrics', () => {
     writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     const before = await samples();
     expect(before.get('fathom_newest_snapshot_age_seconds')).toBeNaN();
-    expect(await fathom(['ingest', 'snapshots', file, '--data', data])).toMatchObject({
-      status: 0,
-    });
+    await ingest(data, 'snapshots', [file]);
     const page = `/replay/${MINT}?from=${T - 600}&to=${T}`;
     expect((await server.get(page, key)).status).toBe(200);
     expect((await server.get(page, 'no key')).status).toBe(401);

@@ -24,6 +24,7 @@ import {
   temporaryDirectory,
   withStoreOf,
 } from '../support/cli.js';
+import { commitFlat, limitRow } from '../support/flat.js';
 import { commitHolders } from '../support/holders.js';
 import { commitRows, MINT, orca, OTHER_MINT, snapshot } from '../support/stores.js';
 import type { Json } from '../support/tables.js';
@@ -60,34 +61,9 @@ beforeAll(async () => {
       Array.from({ length: 30 }, (_, i) => snapshot(T + i * 60, [orca(cells(i))])),
     );
     await commitRows(store, [snapshot(T, [orca()], { tier: '1h' })]);
+    await commitFlat(store, 'limit_orders', [limitRow({ order_address: 'o1' })]);
+    await commitHolders(store, [[MINT, new Map([[T, new Map([[MINT, 5]])]])]]);
   });
-  const rows: [string, string, object][] = [
-    [
-      'limit_orders',
-      'limit.ndjson',
-      {
-        order_address: 'o1',
-        chain: 'mainchain',
-        token_address: MINT,
-        direction: 'BUY',
-        platform: 'p',
-        paired_symbol: 'USDC',
-        maker: 'm',
-        usd_price: 1,
-        remaining_usd: 5,
-        pct_complete: 0,
-        created_at: T,
-      },
-    ],
-    ['holders', 'holders.ndjson', { token_address: MINT, t: T, owner: MINT, balance: 5 }],
-  ];
-  for (const [dataset, name, row] of rows) {
-    const from = path.join(root, name);
-    writeFileSync(from, `${JSON.stringify(row)}\n`);
-    expect((await fathom(['ingest', dataset, from, '--data', whole])).stderr).not.toMatch(
-      /expected/,
-    );
-  }
 });
 beforeEach(() => {
   rmSync(data, { recursive: true, force: true });
