@@ -16,18 +16,36 @@ export interface SnapshotCells {
   resistanceCents: CentsColumn;
 }
 
-/** Copies snapshot `row` out of a run. */
+/** Copies snapshot `row` out of a run, all columns into one buffer: each one more costs the collector. */
 export function cellsOfRun(run: SnapshotRun, row: number): SnapshotCells {
   const from = run.cellOffsets[row];
   const to = run.cellOffsets[row + 1];
+  const { market, bin, supportCents, resistanceCents } = run;
+  const bytes = [market, bin, supportCents, resistanceCents].map((column) =>
+    aligned(column.BYTES_PER_ELEMENT * (to - from)),
+  );
+  const buffer = new ArrayBuffer(bytes.reduce((sum, each) => sum + each));
+  let at = 0;
+  const copy = <C extends CentsColumn | Uint16Array | Int16Array>(column: C): C => {
+    const Column = column.constructor as new (buffer: ArrayBuffer, at: number, length: number) => C;
+    const copied = new Column(buffer, at, to - from);
+    copied.set(column.subarray(from, to));
+    at += aligned(copied.byteLength);
+    return copied;
+  };
   return {
     t: run.t[row],
     priceUsd: run.priceUsd[row],
-    market: run.market.slice(from, to),
-    bin: run.bin.slice(from, to),
-    supportCents: run.supportCents.slice(from, to),
-    resistanceCents: run.resistanceCents.slice(from, to),
+    market: copy(market),
+    bin: copy(bin),
+    supportCents: copy(supportCents),
+    resistanceCents: copy(resistanceCents),
   };
+}
+
+/** Each column begins where the widest elements may lie. */
+function aligned(bytes: number): number {
+  return Math.ceil(bytes / 8) * 8;
 }
 
 /** Bytes of a snapshot's columns. */
@@ -104,9 +122,20 @@ export function binSums(cells: SnapshotCells, mask: Uint8Array): BinSums {
   };
 }
 
-/** Support of the bins `first..last`, USD. */
-export function supportUsdWithin(sums: BinSums, first: number, last: number): number {
-  return sumWithin(sums.supportCents, sums.firstBin, first, last) / 100;
+/** Support of a snapshot's cells in the bins `first..last`, USD; `mask` as for binSums(). */
+export function supportUsdWithin(
+  cells: SnapshotCells,
+  mask: Uint8Array,
+  first: number,
+  last: number,
+): number {
+  let cents = 0;
+  for (let i = 0; i < cells.bin.length; i++) {
+    const bin = cells.bin[i];
+    if (bin < first || bin > last || mask[cells.market[i]] === 0) continue;
+    cents += cells.supportCents[i];
+  }
+  return cents / 100;
 }
 
 /** Support + resistance of the bins `first..last`, USD. */

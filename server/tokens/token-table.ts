@@ -330,7 +330,8 @@ function newestOf(
     spot: isMain ? sums(isScored) : null,
     pools: isMain ? sums(({ type }) => type === 'onchain_pool') : null,
     supportLiquidityUsd: supportUsdWithin(
-      sums(({ exchangeType }) => exchangeType === 'DEX'),
+      cells,
+      marketMask(markets, ({ exchangeType }) => exchangeType === 'DEX'),
       first,
       last,
     ),

@@ -216,7 +216,7 @@ function doublesOf(vector: DuckDBVector): Float64Array {
 
 /** The parts of one value. */
 interface Gathered {
-  parts: Uint8Array[];
+  parts: Uint8Array<ArrayBuffer>[];
   checksum: number;
 }
 
@@ -233,13 +233,17 @@ function gather(chunk: DuckDBDataChunk, gathered: Map<number, Gathered>): void {
       value = { parts: [], checksum: 0 };
       gathered.set(key, value);
     }
-    const bytes = data.getItemBytes(row) as Uint8Array;
+    const bytes = data.getItemBytes(row) as Uint8Array<ArrayBuffer>;
     value.parts[part] = bytes.length <= INLINE_BYTES ? bytes.slice() : bytes;
     if (part === 0) value.checksum = checksums.getItem(row) as number;
   }
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+function joined(parts: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+  // The client has copied a long part already, into a buffer that nothing else shares.
+  if (parts.length === 1 && parts[0].byteLength === parts[0].buffer.byteLength) {
+    return new Uint8Array(parts[0].buffer);
+  }
   // A missing part is skipped: the checksum will not match.
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   // Unlike new Uint8Array, this does not fill the buffer with zeros first. Nothing else shares it.
