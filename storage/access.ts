@@ -10,7 +10,8 @@ import { DATABASE_FILE, holdsStore } from './data-directory.js';
 import type { Database } from './duckdb/database.js';
 import { InputError, StoreBusyError } from './errors.js';
 import type { StoreOperations } from './contract.js';
-import type { Store, StoreOptions } from './store.js';
+import type { StoreOptions } from './opening.js';
+import type { Store } from './store.js';
 
 /** How long a command waits for another to close the store. */
 export const LOCK_WAIT_MS = 30_000;

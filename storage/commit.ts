@@ -34,10 +34,10 @@ export interface CommitOptions {
   onDamage?: (error: unknown) => void;
 }
 
-type Retirement = Extract<Entry, { kind: 'retirement' }>;
+export type Retirement = Extract<Entry, { kind: 'retirement' }>;
 
 /** What the body of a transaction changes the store with. */
-interface CommitTools {
+export interface CommitTools {
   stage: Stage;
   depth: DepthCommit;
   flat: FlatCommit;

@@ -6,7 +6,7 @@ import { holdsStore } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
 import type { UseStore } from '../../storage/ingest/ingest.js';
 import type { StoreOperations } from '../../storage/contract.js';
-import type { StoreOptions } from '../../storage/store.js';
+import type { StoreOptions } from '../../storage/opening.js';
 import { tell } from './output.js';
 import { dataDirectory } from './flags.js';
 import { closingAtSignal } from './signals.js';

@@ -1,8 +1,7 @@
 /** API keys: creates, lists, rotates, revokes and verifies them. Stores only their HMAC digests. */
-import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { IssuedKey, KeyRecord, KeyRequest, KeySource, KeyTier } from '../contract.js';
 import { PEPPER_FILE } from '../data-directory.js';
@@ -14,21 +13,13 @@ import { type LogMark, writeMark } from '../log/mark.js';
 import { wallS } from '../wall-clock.js';
 import { writeWhole } from '../whole-file.js';
 import { WriteBehind } from '../write-behind.js';
+import { isWellFormedKey, keyHint, newKey } from './key-text.js';
 import { type Revocation, RevocationFile } from './revocations.js';
 
 /** Keys of one store, revoked ones included. */
 const MAX_KEYS = 100_000;
 /** Live keys in the cache; others are hashed at each request. */
 const MAX_VERIFIED_KEYS = 10_000;
-
-/** Tells people, and scanners of leaked secrets, what the secret is. */
-const KEY_PREFIX = 'fathom_';
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 32 characters of base62: 190 bits. */
-const RANDOM_CHARS = 32;
-/** 62^6 exceeds 2^32: six characters hold any CRC32. */
-const CHECKSUM_CHARS = 6;
-const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
 
 const PEPPER_BYTES = 32;
 
@@ -42,6 +33,11 @@ interface Draft {
   issued: IssuedKey;
   stored: StoredKey;
 }
+
+type KeyListener = (
+  change: 'created' | 'rotated' | 'revoked',
+  key: Pick<KeyRecord, 'id' | 'tier'>,
+) => void;
 
 const tooManyKeys = (): RefusalError => new RefusalError(`the store has ${MAX_KEYS} keys already`);
 
@@ -57,6 +53,7 @@ export class KeyRing implements KeySource {
   /** Ids of those that are in memory alone. */
   private readonly undurable = new Set<string>();
   private readonly table: WriteBehind<Revocation>;
+  private readonly listeners: KeyListener[] = [];
 
   private constructor(
     private readonly database: Database,
@@ -92,6 +89,15 @@ export class KeyRing implements KeySource {
       if (stored?.record.revokedAtS === null) ring.end(stored, revocation);
     }
     return ring;
+  }
+
+  /** Calls `listener` with each change of a key, once it is written. */
+  onChange(listener: KeyListener): void {
+    this.listeners.push(listener);
+  }
+
+  private tell(...change: Parameters<KeyListener>): void {
+    for (const listener of this.listeners) listener(...change);
   }
 
   verify(key: string): KeyRecord | null {
@@ -141,6 +147,7 @@ export class KeyRing implements KeySource {
       });
       const revoked = { ...record, revokedAtS };
       this.remember({ record: revoked, digest });
+      this.tell('revoked', revoked);
       return revoked;
     });
   }
@@ -206,7 +213,9 @@ export class KeyRing implements KeySource {
       throw new UnwrittenError(id, error);
     }
     this.undurable.delete(id);
-    return (this.byId.get(id) as StoredKey).record;
+    const { record } = this.byId.get(id) as StoredKey;
+    this.tell('revoked', record);
+    return record;
   }
 
   /** Writes to the table what it lacks; a failure goes to `onError`. */
@@ -283,6 +292,7 @@ export class KeyRing implements KeySource {
     if (before !== undefined) this.byDigest.delete(Buffer.from(before.digest).toString('hex'));
     const revokedAtS = before?.record.revokedAtS ?? null;
     this.remember({ record: { ...record, revokedAtS }, digest: Buffer.from(digest) });
+    this.tell(before === undefined ? 'created' : 'rotated', record);
   }
 
   private remember(stored: StoredKey): void {
@@ -311,33 +321,6 @@ function storedKey(row: SqlRow): StoredKey {
     },
     digest: Buffer.from(digest as Uint8Array),
   };
-}
-
-function newKey(): string {
-  const random = Array.from({ length: RANDOM_CHARS }, () => BASE62[randomInt(62)]).join('');
-  return KEY_PREFIX + random + checksum(random);
-}
-
-/** Whether the text has the form and checksum of a key: detects a typo without a look-up. */
-function isWellFormedKey(text: string): boolean {
-  if (!PATTERN.test(text)) return false;
-  const body = text.slice(KEY_PREFIX.length);
-  return checksum(body.slice(0, RANDOM_CHARS)) === body.slice(RANDOM_CHARS);
-}
-
-/** What lists show of a key. */
-function keyHint(key: string): string {
-  return `${KEY_PREFIX}…${key.slice(-4)}`;
-}
-
-function checksum(random: string): string {
-  let value = crc32(random);
-  let text = '';
-  for (let i = 0; i < CHECKSUM_CHARS; i++) {
-    text = BASE62[value % 62] + text;
-    value = Math.floor(value / 62);
-  }
-  return text;
 }
 
 /**

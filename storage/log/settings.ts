@@ -1,6 +1,5 @@
 /** The settings that change replies, alike on all nodes: the log has them, and a node that is changed changes it. */
 import type { Statements } from '../duckdb/statements.js';
-import type { Store } from '../store.js';
 
 /** Values by setting, as JSON has them. */
 export type Settings = Readonly<Record<string, unknown>>;
@@ -37,7 +36,10 @@ export async function writeSettings<K extends keyof KnownSettings>(
 }
 
 export interface SharedSettingsOptions {
-  store: Pick<Store, 'settings' | 'saveOwnSettings'>;
+  store: {
+    readonly settings: KnownSettings;
+    saveOwnSettings(own: KnownSettings['own']): Promise<void>;
+  };
   node: string;
   /** What this node is configured with. */
   own: Settings;

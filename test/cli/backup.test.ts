@@ -4,7 +4,6 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { backupStore } from '../../storage/backup.js';
-import type { Database } from '../../storage/duckdb/database.js';
 import { Store } from '../../storage/store.js';
 import type { Ended } from '../support/processes.js';
 import {
@@ -106,7 +105,7 @@ describe('A backup of a store that changes meanwhile', () => {
     const directory = path.join(root, 'busy');
     const out = path.join(root, 'busy-copy');
     const store = await open(directory);
-    const { database } = store as unknown as { database: Database };
+    const { database } = store['parts'];
     await commitRows(store, [snapshot(T)]);
     let attempts = 0;
     let added = 0;

@@ -17,7 +17,7 @@ describe.skipIf(!hasNats)('A node whose data are damaged', () => {
     await b.reached(a.node.position);
     // Its log is as long as it may get, and a checkpoint meets the damaged block.
     const long = "INSERT INTO meta SELECT 'long ' || range, repeat('x', 60000) FROM range(1200)";
-    for (let i = 0; i < 2; i++) await b.store['database'].run(long);
+    for (let i = 0; i < 2; i++) await b.store['parts'].database.run(long);
     const { position } = b.node;
     await another(T0 + 1000);
     await b.until(() => b.stopped !== null || b.node.position > position);

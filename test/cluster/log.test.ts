@@ -13,7 +13,6 @@ import type { NatsAccess } from '../../storage/log/connection.js';
 import { clusterStatus, trimLog } from '../../storage/log/cluster.js';
 import { packEntry, subjectOf, tokenSubject } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
-import type { Database } from '../../storage/duckdb/database.js';
 import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
 import type { Store } from '../../storage/store.js';
 import { hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
@@ -350,7 +349,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
       await store.settled();
     }
     const { tag } = await seen(fresh, MINT);
-    const { database } = filled as unknown as { database: Database };
+    const { database } = filled['parts'];
     await database.run('UPDATE segments SET digests = NULL');
     await filled.close();
     const early = await openStore(directory.path);

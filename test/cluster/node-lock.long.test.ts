@@ -75,7 +75,7 @@ describe.skipIf(!hasNats)('Another process finds the store of a node held', () =
     const here = await Node.open(directory, 'b', servers.urls);
     try {
       await here.reached(await node.ready());
-      const database = here.store['database'];
+      const database = here.store['parts'].database;
       const fatal = new DuckDBError(new Error('FATAL Error: made up'));
       const failing = database.transaction(() => Promise.reject(fatal));
       await expect(failing).rejects.toThrow('being opened anew');

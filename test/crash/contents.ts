@@ -60,7 +60,7 @@ async function addDepth(rows: Map<string, number>, store: Store, tokenId: number
   for (;;) {
     try {
       // A plan leaves out coarse snapshots behind finer ones.
-      const directory = await store['directories'].get(tokenId);
+      const directory = await store['parts'].directories.get(tokenId);
       const refs = TIERS.flatMap((tier) => directory[tier]);
       const blocks = await store.depth.readSegments(refs.map(({ segmentId }) => segmentId));
       const markets = store.depth.markets(tokenId);

@@ -184,7 +184,7 @@ describe('fathom check', () => {
   it('finds a flipped bit in a block of the file', async () => {
     // DuckDB has a checksum on each block of 256 KiB; segments' entries are in one that begins with their ids.
     const { bytes, at } = await withStoreOf(data, (store) => {
-      const { database } = store as unknown as { database: Database };
+      const { database } = store['parts'];
       return database
         .rows(`SELECT min(block_id) FROM pragma_storage_info('segment_parts') WHERE block_id >= 0`)
         .then(([[block]]) => ({
@@ -213,7 +213,7 @@ describe('A check of a large token’s holders', () => {
     );
     await withStoreOf(data, async (store) => {
       await commitHolders(store, [[OTHER_MINT, snapshots]]);
-      const { database } = store as unknown as { database: Database };
+      const { database } = store['parts'];
       const ofToken = `holder_id = (SELECT holder_id FROM holder_tokens WHERE token_address = '${OTHER_MINT}')`;
       const [[blocks]] = await database.rows(`SELECT count(*) FROM holder_blocks WHERE ${ofToken}`);
       expect(blocks).toBeGreaterThan(1);

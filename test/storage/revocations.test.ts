@@ -5,7 +5,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { connectToServer, listenForCommands } from '../../storage/control.js';
-import type { Database } from '../../storage/duckdb/database.js';
 import { UnwrittenError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
 import { run } from '../support/processes.js';
@@ -28,7 +27,7 @@ const journal = () => path.join(directory.path, 'fathom.revoked');
 
 /** Makes the table's writes fail, or work again. */
 async function renameTable(store: Store, from: string, to: string): Promise<void> {
-  const { database } = store as unknown as { database: Database };
+  const { database } = store['parts'];
   await database.run(`ALTER TABLE ${from} RENAME TO ${to}`);
 }
 

@@ -27,7 +27,8 @@ import type { Directory } from '../../storage/depth/directory.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { RunCollector } from '../../storage/ingest/run-collector.js';
 import { migrate } from '../../storage/migrations.js';
-import { Store, type StoreOptions } from '../../storage/store.js';
+import type { StoreOptions } from '../../storage/opening.js';
+import { Store } from '../../storage/store.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
 export const OTHER_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';

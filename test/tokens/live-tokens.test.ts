@@ -316,7 +316,7 @@ describe('tokens in memory', () => {
     }
     await service.settled();
     const before = (await service.get(`/score/${mintOf(1)}`)).body;
-    const { database } = store as unknown as { database: { run(sql: string): Promise<void> } };
+    const { database } = store['parts'];
     await database.run('UPDATE segments SET crc32 = crc32 - 1 WHERE token_id = 0');
     // The clock alone makes the older snapshots the delayed ones: one of them is damaged.
     await service.turnTo(NOW_S + 891);

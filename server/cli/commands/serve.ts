@@ -170,7 +170,7 @@ export async function startService(
       orders.touch(change);
       holderFlows.touch(change.holderTokens);
     });
-    store.onKeyChange((change, { id, tier }) =>
+    store.keys.onChange((change, { id, tier }) =>
       log.info(`key ${change}`, { key_id: id, key_tier: tier }),
     );
     store.onCommit(({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));

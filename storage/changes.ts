@@ -1,0 +1,196 @@
+/** Changes of a store: each is one commit, of which listeners hear, and after which work in the background begins. */
+import type { Tier } from '../compute/market.js';
+import type { Removed } from '../compute/segment/remove.js';
+import { type Frame, framesOf, readBundle } from './bundle.js';
+import { applyBundle, type Brought, type CommitTools, retireAll } from './commit.js';
+import type { CommitReport, StoreChange, TokenName } from './contract.js';
+import { type Cutoffs, nextStep, type RetentionStep } from './depth/retention-steps.js';
+import { Housekeeping } from './housekeeping.js';
+import type { Entry } from './log/entry.js';
+import type { LogMark } from './log/mark.js';
+import type { SharedEntry } from './log/target.js';
+import type { StoreParts } from './opening.js';
+import { Turns } from './turns.js';
+
+/** Bounds a transaction of completeDigests(). */
+const SEGMENTS_COMPLETED_AT_ONCE = 64;
+/** Tokens that listeners hear of at once. */
+const TOKENS_AT_ONCE = 256;
+const NO_CHANGE: StoreChange = {
+  tokenIds: [],
+  dcaTokens: [],
+  limitTokens: [],
+  holderTokens: [],
+  dlmmPools: false,
+  dlmmHours: false,
+  tokenHours: false,
+};
+
+export class Changes {
+  readonly housekeeping: Housekeeping;
+  private hasAny = false;
+  private readonly listeners: ((change: StoreChange) => void)[] = [];
+  private readonly commitListeners: ((brought: Brought, tookMs: number) => void)[] = [];
+
+  constructor(
+    private readonly parts: StoreParts,
+    onHousekeepingError: (error: unknown) => void,
+  ) {
+    const { database, catalog, directories, commits } = parts;
+    this.housekeeping = new Housekeeping(
+      database,
+      catalog,
+      directories,
+      commits,
+      onHousekeepingError,
+    );
+  }
+
+  /** Whether there was one since the store was opened. */
+  get any(): boolean {
+    return this.hasAny;
+  }
+
+  /** Calls `listener` with what each commit changed, once readers see it. */
+  onChange(listener: (change: StoreChange) => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** Calls `listener` with what each bundle brought, and how long its commit took. */
+  onCommit(listener: (brought: Brought, tookMs: number) => void): void {
+    this.commitListeners.push(listener);
+  }
+
+  /**
+   * Commits a bundle.
+   * @param mark written with it
+   * @throws InputError | StoreChangedError, with the store unchanged
+   */
+  async commit(frames: () => AsyncIterable<Frame>, mark?: LogMark): Promise<CommitReport> {
+    const beganMs = performance.now();
+    const { result, change } = await this.run((tools) => applyBundle(frames(), tools), mark);
+    const { brought, ...applied } = result;
+    this.tellCommit(brought, performance.now() - beganMs);
+    return { tokens: change.tokenIds.length, ...applied };
+  }
+
+  /**
+   * Does all that commit() does, and leaves the store unchanged.
+   * @throws InputError | StoreChangedError
+   */
+  rehearse(bundle: string): Promise<CommitReport> {
+    return this.parts.commits.rehearse(async (tools) => {
+      const frames = readBundle(this.parts.directory, bundle);
+      const { segments, replaced, deleted } = await applyBundle(frames, tools);
+      return { tokens: tools.stage.touched.length, segments, replaced, deleted };
+    });
+  }
+
+  /** Applies entries of a log in one transaction. */
+  async applyEntries(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
+    const beganMs = performance.now();
+    const { result } = await this.run(async (tools) => {
+      const brought: Brought[] = [];
+      for (const entry of entries) {
+        if (entry.kind === 'retirement') await retireAll(entry, tools);
+        else brought.push((await applyBundle(framesOf(entry.bundle), tools)).brought);
+      }
+      return brought;
+    }, mark);
+    const tookMs = (performance.now() - beganMs) / entries.length;
+    for (const brought of result) this.tellCommit(brought, tookMs);
+  }
+
+  /** Takes all steps of retention that an entry of a log asks for, in one transaction. */
+  async retireAll(entry: Extract<Entry, { kind: 'retirement' }>, mark: LogMark): Promise<Removed> {
+    return (await this.run((tools) => retireAll(entry, tools), mark)).result;
+  }
+
+  /**
+   * Takes one step of retention for a token, in one transaction.
+   * @returns what it deleted; null if nothing was left to do
+   */
+  async retire(name: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
+    // Looked up before a transaction is opened: for most tokens nothing is left to do.
+    if ((await this.dueStep(name, cutoffs, made)) === null) return null;
+    const { result } = await this.run(async ({ stage, depth }) => {
+      const token = stage.token(name.chain, name.address);
+      const step = nextStep(await stage.directory(token), cutoffs, made);
+      return step && depth.retire(token, step);
+    });
+    return result;
+  }
+
+  /** The step of retention that is due for a token; null: none is. */
+  async dueStep(
+    { chain, address }: TokenName,
+    cutoffs: Cutoffs,
+    made: readonly Tier[],
+  ): Promise<RetentionStep | null> {
+    const { catalog, directories } = this.parts;
+    const entry = catalog.token(chain, address);
+    return entry ? nextStep(await directories.get(entry.tokenId), cutoffs, made) : null;
+  }
+
+  /**
+   * Writes segments of an earlier version again, which have no digests of their snapshots: entity tags rest on these,
+   * and nodes join segments each at its own time.
+   */
+  async completeDigests(stop: AbortSignal): Promise<void> {
+    const { database, catalog, commits } = this.parts;
+    const rows = await database.rows(
+      'SELECT token_id, segment_id FROM segments WHERE digests IS NULL ORDER BY token_id',
+    );
+    for (let from = 0; from < rows.length && !stop.aborted;) {
+      const [tokenId] = rows[from];
+      const ids = new Set<unknown>();
+      for (; rows[from]?.[0] === tokenId && ids.size < SEGMENTS_COMPLETED_AT_ONCE; from++) {
+        ids.add(rows[from][1]);
+      }
+      const entry = catalog.tokenById(tokenId as number);
+      if (entry === undefined) continue;
+      await commits.run(({ stage, depth }) =>
+        depth.rewriteEach(stage.token(entry.row.chain, entry.row.address), ids),
+      );
+    }
+  }
+
+  /** Runs `body` in a transaction of its own; listeners hear what it changed before this resolves. */
+  private async run<T>(
+    body: (tools: CommitTools) => Promise<T>,
+    mark?: LogMark,
+  ): Promise<{ result: T; change: StoreChange }> {
+    const done = await this.parts.commits.run(body, mark);
+    this.hasAny = true;
+    const turns = new Turns();
+    for (const part of changesInTurns(done.change)) {
+      for (const listener of this.listeners) listener(part);
+      const { catalog, queue } = this.parts;
+      queue.settle(part.tokenIds.flatMap((id) => catalog.tokenById(id)?.row ?? []));
+      await turns.take();
+    }
+    this.housekeeping.after(done.change.tokenIds);
+    return done;
+  }
+
+  private tellCommit(brought: Brought, tookMs: number): void {
+    for (const listener of this.commitListeners) listener(brought, tookMs);
+  }
+}
+
+/** A change in parts of few tokens; the first part also has what is not about tokens. */
+function* changesInTurns(change: StoreChange): Generator<StoreChange> {
+  const { tokenIds, dcaTokens, limitTokens, holderTokens } = change;
+  const lists = [tokenIds, dcaTokens, limitTokens, holderTokens];
+  const longest = Math.max(...lists.map(({ length }) => length));
+  for (let from = 0; from === 0 || from < longest; from += TOKENS_AT_ONCE) {
+    const part = <T>(list: readonly T[]): T[] => list.slice(from, from + TOKENS_AT_ONCE);
+    yield {
+      ...(from === 0 ? change : NO_CHANGE),
+      tokenIds: part(tokenIds),
+      dcaTokens: part(dcaTokens),
+      limitTokens: part(limitTokens),
+      holderTokens: part(holderTokens),
+    };
+  }
+}

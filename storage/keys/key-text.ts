@@ -1,0 +1,40 @@
+/** The text of an API key: a prefix, random characters and a checksum of these. */
+import { randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** Tells people, and scanners of leaked secrets, what the secret is. */
+const KEY_PREFIX = 'fathom_';
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 32 characters of base62: 190 bits. */
+const RANDOM_CHARS = 32;
+/** 62^6 exceeds 2^32: six characters hold any CRC32. */
+const CHECKSUM_CHARS = 6;
+const PATTERN = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
+
+/** A new key, at random. */
+export function newKey(): string {
+  const random = Array.from({ length: RANDOM_CHARS }, () => BASE62[randomInt(62)]).join('');
+  return KEY_PREFIX + random + checksum(random);
+}
+
+/** Whether the text has the form and checksum of a key: detects a typo without a look-up. */
+export function isWellFormedKey(text: string): boolean {
+  if (!PATTERN.test(text)) return false;
+  const body = text.slice(KEY_PREFIX.length);
+  return checksum(body.slice(0, RANDOM_CHARS)) === body.slice(RANDOM_CHARS);
+}
+
+/** What lists show of a key. */
+export function keyHint(key: string): string {
+  return `${KEY_PREFIX}…${key.slice(-4)}`;
+}
+
+function checksum(random: string): string {
+  let value = crc32(random);
+  let text = '';
+  for (let i = 0; i < CHECKSUM_CHARS; i++) {
+    text = BASE62[value % 62] + text;
+    value = Math.floor(value / 62);
+  }
+  return text;
+}

@@ -1,0 +1,185 @@
+/** Opens a data directory: what an open store consists of. */
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { type CommitOptions, Commits } from './commit.js';
+import type { OutlineBlock } from './check/checker.js';
+import {
+  DATABASE_FILE,
+  holdsStore,
+  leftOfStore,
+  makeDirectory,
+  makePrivate,
+  PARTIAL_FILE,
+  removeMadeDirectories,
+  STORE_FILES,
+} from './data-directory.js';
+import { Catalog } from './depth/catalog.js';
+import { Directories } from './depth/directories.js';
+import { Database, type FaultListeners } from './duckdb/database.js';
+import type { LogOptions } from './duckdb/log-mending.js';
+import { DatabaseDamagedError, DatabaseLockedError, namedError } from './duckdb/opening.js';
+import { DiskFullError, InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
+import { HolderTokens } from './holders/holder-tokens.js';
+import { KeyRing } from './keys/key-ring.js';
+import { UsageBook } from './keys/usage.js';
+import { type LogMark, readMark } from './log/mark.js';
+import { type KnownSettings, readSettings } from './log/settings.js';
+import { migrate, oldSchema } from './migrations.js';
+import { WaitingTokens } from './queue.js';
+import { copyBeforeMigration } from './schema-copy.js';
+
+export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners {
+  /** Called when work in the background fails; `work` names it for the log. */
+  onBackgroundError?: (error: unknown, work: string) => void;
+  /** Told when an older store is brought to this build's schema, and where its copy is. */
+  onMigration?: (text: string) => void;
+  /** Runs compute's outlineOfBlock; on this thread by default. */
+  outlineBlock?: OutlineBlock;
+  memory?: StoreMemory;
+  threads?: number;
+}
+
+/** Bytes that a store may take. */
+export interface StoreMemory {
+  /** DuckDB for itself. */
+  database?: number;
+  /** Tokens' directories. */
+  directories?: number;
+  /** Entries of the newest segments. */
+  newestSegments?: number;
+  /** Owners of the holder histories that the latest commits changed. */
+  owners?: number;
+}
+
+const DEFAULT_MEMORY_LIMIT_MIB = 1024;
+const DEFAULT_THREADS = 2;
+
+/** What an open store consists of. */
+export interface StoreParts {
+  directory: string;
+  database: Database;
+  catalog: Catalog;
+  directories: Directories;
+  holderTokens: HolderTokens;
+  commits: Commits;
+  keys: KeyRing;
+  usage: UsageBook;
+  queue: WaitingTokens;
+  mark: LogMark | null;
+  settings: KnownSettings;
+  /** Whether this opening has made it. */
+  isNew: boolean;
+}
+
+/** A listener of failures of some work that is done again later. */
+export function backgroundFailures(
+  { onBackgroundError }: StoreOptions,
+  work: string,
+): (error: unknown) => void {
+  return (error) => {
+    // The reason was told by onFault() or onShortage().
+    if (error instanceof StoreUnavailableError || error instanceof DiskFullError) return;
+    onBackgroundError?.(error, work);
+  };
+}
+
+/**
+ * Opens a data directory, creating it if needed, and brings it to this build's schema.
+ * @throws StoreBusyError while another process has it open
+ * @throws InputError if it is damaged, not a store, or written by a newer Fathom
+ */
+export async function openParts(directory: string, options: StoreOptions): Promise<StoreParts> {
+  await makeDirectory(directory);
+  await makePrivate(directory);
+  const file = path.join(directory, DATABASE_FILE);
+  const heldStore = await holdsStore(directory);
+  if (!heldStore) await refuseRemains(directory);
+  let database: Database | null = null;
+  try {
+    database = await Database.openFile(file, databaseOptions(options));
+    const schema = await oldSchema(database, file);
+    if (schema !== null) {
+      await database.checkpoint();
+      await database.whileClosed(async () =>
+        options.onMigration?.(await copyBeforeMigration(file, schema)),
+      );
+    }
+    const isNew = await migrate(database, file);
+    await database.countCommits();
+    // Where a log was cut, nothing may be left of a store, and yet it was not made here.
+    return await partsOf(directory, database, isNew && !heldStore, options);
+  } catch (error) {
+    const named = openingError(error, directory, file);
+    const isLeftOver = !heldStore && named instanceof DiskFullError;
+    await (isLeftOver ? database?.discard(() => removeFiles(directory)) : database?.close());
+    if (isLeftOver) await removeMadeDirectories(directory);
+    throw named;
+  }
+}
+
+/** @throws InputError where a directory without a database is no place for a new store */
+async function refuseRemains(directory: string): Promise<void> {
+  if (existsSync(path.join(directory, PARTIAL_FILE))) {
+    throw new InputError(`${directory} holds a backup that was not completed`);
+  }
+  const left = await leftOfStore(directory);
+  if (left === null) return;
+  throw new InputError(
+    `${directory} held a store, and its database is gone: ${left} is there, ${DATABASE_FILE} is not. Put it back, or restore a backup into an empty directory; for a new store, move ${left} away`,
+  );
+}
+
+function databaseOptions(options: StoreOptions): Parameters<typeof Database.openFile>[1] {
+  const { memory = {}, acceptDamagedLog, onLogNotice, onFault, onLost, onShortage } = options;
+  return {
+    memoryLimitMiB:
+      memory.database === undefined
+        ? DEFAULT_MEMORY_LIMIT_MIB
+        : Math.floor(memory.database / 2 ** 20),
+    threads: options.threads ?? DEFAULT_THREADS,
+    ...{ acceptDamagedLog, onLogNotice, onFault, onLost, onShortage },
+  };
+}
+
+async function partsOf(
+  directory: string,
+  database: Database,
+  isNew: boolean,
+  options: StoreOptions,
+): Promise<StoreParts> {
+  const { memory = {} } = options;
+  const failures = (work: string): ((error: unknown) => void) => backgroundFailures(options, work);
+  const catalog = await Catalog.load(database);
+  const directories = await Directories.load(database, failures('reading segments'), memory);
+  const holderTokens = await HolderTokens.load(database, memory.owners);
+  return {
+    ...{ directory, database, catalog, directories, holderTokens, isNew },
+    commits: new Commits(database, catalog, directories, holderTokens, {
+      onDamage: failures('reading a segment'),
+      ...options,
+    }),
+    keys: await KeyRing.load(database, directory, failures('writing a revocation')),
+    usage: await UsageBook.load(database, failures('writing counts of calls')),
+    queue: await WaitingTokens.load(database, {
+      hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
+      onError: failures('writing the queue'),
+    }),
+    mark: await readMark(database),
+    settings: await readSettings(database),
+  };
+}
+
+export async function removeFiles(directory: string): Promise<void> {
+  for (const file of STORE_FILES) await rm(path.join(directory, file), { force: true });
+}
+
+/** The error to report when the store cannot be opened. */
+function openingError(error: unknown, directory: string, file: string): unknown {
+  if (error instanceof InputError) return error;
+  const named = namedError(error, file);
+  if (named instanceof DatabaseLockedError) {
+    return new StoreBusyError(`${directory} is in use by another Fathom process`);
+  }
+  return named instanceof DatabaseDamagedError ? new InputError(named.message) : error;
+}
