@@ -61,7 +61,10 @@ export interface EngineRequest {
   address(): string;
   /** Sets the listener that is called if the connection ends before the reply is sent in full. */
   onGone(listener: () => void): void;
-  /** Reads the body; before onRequest returns. The memory of a chunk is reused when the listener returns. */
+  /**
+   * Reads the body; before onRequest returns. The memory of a chunk is reused when the listener returns. A body that
+   * nobody reads is dropped.
+   */
   onData(listener: (chunk: Uint8Array, isLast: boolean) => void): void;
   /**
    * Replies, once. To HEAD it sends what a GET would get, without the body.
@@ -77,6 +80,16 @@ export interface EngineRequest {
   /** Cuts the client's connection. */
   cut(): void;
 }
+
+/**
+ * Most bytes of one request's body that the server receives, read or dropped; beyond it the engine closes the
+ * connection. Every route reads less.
+ */
+export const MAX_RECEIVED_BODY_BYTES = 1024 * 1024;
+
+/** Whether the declared length of the body exceeds MAX_RECEIVED_BODY_BYTES. */
+export const declaresLongBody = (request: Pick<EngineRequest, 'header'>): boolean =>
+  Number(request.header('content-length')) > MAX_RECEIVED_BODY_BYTES;
 
 /** Between the lines of a header. */
 export const LIST_SEPARATOR = ', ';

@@ -3,12 +3,14 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   badRequest,
+  declaresLongBody,
   type EngineRequest,
   type HttpEngine,
   LIST_SEPARATOR,
   listenFault,
   type Listener,
   type ListenOptions,
+  MAX_RECEIVED_BODY_BYTES,
   type ReplyHead,
   requestHeadBytes,
 } from './engine.js';
@@ -136,10 +138,21 @@ class NodeRequest implements EngineRequest {
       const value = rawHeaders[i + 1];
       this.headers.set(name, before === undefined ? value : before + LIST_SEPARATOR + value);
     }
+    if (this.headers.has('content-length') || this.headers.has('transfer-encoding'))
+      this.boundBody();
   }
 
   address(): string {
     return this.req.socket.remoteAddress ?? '';
+  }
+
+  /** Receives the body to its end, also after the reply, and closes the connection if it is too long. */
+  private boundBody(): void {
+    let bytes = 0;
+    this.req.on('data', (chunk: Buffer) => {
+      bytes += chunk.byteLength;
+      if (bytes > MAX_RECEIVED_BODY_BYTES) this.cut();
+    });
   }
 
   /** Whether its reply has begun. */
@@ -167,7 +180,7 @@ class NodeRequest implements EngineRequest {
   ): boolean {
     const { req, res } = this;
     const fields = headers.flat();
-    if (isLast) fields.push('Connection', 'close');
+    if (isLast || declaresLongBody(this)) fields.push('Connection', 'close');
     if (body !== null) fields.push('Content-Length', String(body.byteLength));
     // HTTP/1.1 keeps connections without a word, HTTP/1.0 does not.
     if (req.httpVersion === '1.1') res.removeHeader('Connection');

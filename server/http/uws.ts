@@ -5,12 +5,14 @@ import type * as Uws from 'uWebSockets.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import {
   badRequest,
+  declaresLongBody,
   type EngineRequest,
   type HttpEngine,
   LIST_SEPARATOR,
   listenFault,
   type Listener,
   type ListenOptions,
+  MAX_RECEIVED_BODY_BYTES,
   type ReplyHead,
 } from './engine.js';
 import { type ApiError, reasonPhrase } from './errors.js';
@@ -131,6 +133,12 @@ class UwsRequest implements EngineRequest {
   private rewind: NodeJS.Timeout | undefined;
   private isReplied = false;
   private isWatched = false;
+  /** Whether the body is chunked, or declared longer than the server receives. */
+  private readonly hasOpenEndedBody: boolean;
+  private isBodyReceived = false;
+  private isBodyWhole = false;
+  /** Sends a large reply that waits for the end of the body. */
+  private onBodyEnd: (() => void) | null = null;
 
   constructor(
     private readonly res: Uws.HttpResponse,
@@ -144,6 +152,7 @@ class UwsRequest implements EngineRequest {
       this.names.push(name);
       this.values.push(value);
     });
+    this.hasOpenEndedBody = this.names.includes('transfer-encoding') || declaresLongBody(this);
   }
 
   header(name: string): string {
@@ -163,7 +172,9 @@ class UwsRequest implements EngineRequest {
   }
 
   handlerReturned(): void {
-    if (!this.isReplied) this.watch();
+    if (this.isReplied) return;
+    this.watch();
+    if (this.hasOpenEndedBody) this.countBody();
   }
 
   /** Hears of the connection's end. A reply that is sent in full as the handler runs does without. */
@@ -177,7 +188,23 @@ class UwsRequest implements EngineRequest {
   }
 
   onData(listener: (chunk: Uint8Array, isLast: boolean) => void): void {
-    this.res.onData((chunk, isLast) => listener(new Uint8Array(chunk), isLast));
+    this.isBodyReceived = true;
+    let bytes = 0;
+    this.res.onData((chunk, isLast) => {
+      bytes += chunk.byteLength;
+      if (bytes > MAX_RECEIVED_BODY_BYTES) {
+        this.cut();
+        return;
+      }
+      this.isBodyWhole = isLast;
+      listener(new Uint8Array(chunk), isLast);
+      if (isLast) this.onBodyEnd?.();
+    });
+  }
+
+  /** Counts the bytes of a body that the handler does not read. */
+  private countBody(): void {
+    if (!this.isBodyReceived) this.onData(() => undefined);
   }
 
   reply(
@@ -185,17 +212,30 @@ class UwsRequest implements EngineRequest {
     body: Uint8Array | null,
     onTaken: (bytes: number, isAll: boolean) => void,
   ): boolean {
-    // The library takes trailers behind a chunked body for the next request: there must be none.
-    const isChunked = this.names.includes('transfer-encoding');
-    const head = isChunked ? { ...given, isLast: true } : given;
+    // After a reply the library drops the rest of a body uncounted, and takes trailers behind a chunked one for the
+    // next request: there must be neither.
+    const head = this.hasOpenEndedBody ? { ...given, isLast: true } : given;
     this.isReplied = true;
     const isBodyless = body === null || body.byteLength === 0 || this.method === 'HEAD';
+    if (!isBodyless && body.byteLength > MAX_COPIED_BYTES && this.expectsMoreBody) {
+      // The library does not close the connection after a reply of this size.
+      this.countBody();
+      this.watch();
+      this.onBodyEnd = () => {
+        if (this.send(head, body, onTaken)) onTaken(body.byteLength, true);
+      };
+      return false;
+    }
     let isAll = true;
     this.res.cork(() => {
       if (isBodyless) this.sendHead(head, body);
       else isAll = this.send(head, body, onTaken);
     });
     return isAll;
+  }
+
+  private get expectsMoreBody(): boolean {
+    return this.hasOpenEndedBody && !this.isBodyWhole;
   }
 
   cut(): void {

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ENGINE_NAMES, type EngineName } from '../../server/http/engine.js';
+import {
+  ENGINE_NAMES,
+  type EngineName,
+  MAX_RECEIVED_BODY_BYTES,
+} from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
@@ -92,9 +96,13 @@ const startWith = async (name: EngineName, limits = {}) =>
     limits: { ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG_BYTES, ...limits },
   });
 
+/** More than this is sent to no server. */
+const MAX_SENT_BYTES = 64 * 1024 * 1024;
+
 /** Sends as much as the connection takes, until the server closes it. */
 async function sendUntilClosed(client: RawClient, text: string): Promise<void> {
   while (!client.socket.closed) {
+    if (client.socket.bytesWritten > MAX_SENT_BYTES) throw new Error('the connection stayed open');
     if (client.socket.writableLength < 2 ** 20) client.send(text);
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -223,6 +231,55 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       client.send(requestText('GET /nowhere'));
       await client.until('not_found');
       client.socket.destroy();
+    });
+
+    const LONG = { 'Content-Length': String(MAX_RECEIVED_BODY_BYTES + 1) };
+    const CHUNKED = { 'Transfer-Encoding': 'chunked' };
+
+    it.each(['GET /nowhere', 'POST /big', 'POST /body', 'GET /echo/a/of/b'])(
+      'declared longer than the server receives: the reply to %s ends the connection',
+      async (line) => {
+        const client = await RawClient.connect(server.port);
+        client.send(requestText(line, LONG));
+        if (line === 'POST /body') client.send('x'.repeat(1001));
+        expect(await client.until('\r\n\r\n')).toMatch(/\r\nConnection: close\r\n/);
+        await client.closed;
+      },
+    );
+
+    it('as long as the server receives are dropped, and the connection goes on', async () => {
+      const client = await RawClient.connect(server.port);
+      const headers = { 'Content-Length': String(MAX_RECEIVED_BODY_BYTES) };
+      client.send(requestText('GET /echo/a/of/b', headers));
+      client.send('x'.repeat(MAX_RECEIVED_BODY_BYTES));
+      await client.until('"first"');
+      client.send(requestText('GET /nowhere'));
+      expect(await client.until('not_found')).not.toMatch(/\r\nConnection: close\r\n.*"first"/s);
+      client.socket.destroy();
+    });
+
+    it.each([
+      ['refused', 'GET /nowhere'],
+      ['answered', 'GET /echo/a/of/b'],
+      ['in work', 'GET /held'],
+      ['answered at length', 'GET /big'],
+      ['refused as too long', 'POST /body'],
+    ])('without an end are not received for ever: the request is %s', async (_, line) => {
+      const client = await RawClient.connect(server.port);
+      client.send(requestText(line, CHUNKED));
+      await sendUntilClosed(client, `4000\r\n${'x'.repeat(0x4000)}\r\n`);
+      await eventually('the request is forgotten', () => server.live === 0);
+      release();
+    });
+
+    it('that end late hold back a large reply, which then comes whole', async () => {
+      const client = await RawClient.connect(server.port);
+      client.send(requestText('GET /big', CHUNKED));
+      await eventually('the request arrived', () => server.live === 1);
+      client.send('3\r\nabc\r\n0\r\n\r\n');
+      await eventually('the whole body came', () => client.receivedBytes > BIG_BYTES);
+      client.socket.destroy();
+      await eventually('the request is forgotten', () => server.live === 0);
     });
 
     it('that never end leave nothing behind', async () => {
