@@ -53,6 +53,13 @@ export function percentile(sorted: Float64Array, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
 }
 
+/** Median; of an even number the mean of the middle two. */
+export function median(values: Iterable<number>): number {
+  const sorted = Float64Array.from(values).sort();
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
 /** Cases of a group; `close` gives back what they hold. */
 export interface LoadedGroup {
   cases: BenchCase[];

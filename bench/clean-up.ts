@@ -1,4 +1,5 @@
-/** What has to be undone however this process ends: folders to remove, processes to end. */
+/** Undoes things when this process ends, however it ends: removes folders, ends processes. */
+import { messageOf } from './errors.js';
 
 /** Status of a process that was broken off, as shells have it for SIGINT. */
 const BROKEN_OFF = 130;
@@ -41,7 +42,7 @@ function undo(): void {
     try {
       step();
     } catch (error) {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      process.stderr.write(`${messageOf(error)}\n`);
     }
   }
 }

@@ -2,9 +2,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-
-/** Wrong flags. */
-export class BenchUsageError extends Error {}
+import { BenchUsageError, messageOf } from './errors.js';
 
 type Config = Pick<ParseArgsConfig, 'options' | 'allowPositionals'>;
 
@@ -39,9 +37,6 @@ function checkResultsFile(file: string): void {
     throw new BenchUsageError(`--json: '${file}' cannot be written: ${messageOf(error)}`);
   }
 }
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 /** A flag's whole number from `least` to `most`. @throws BenchUsageError */
 export function wholeFlag(flag: string, text: string, least: number, most: number): number {

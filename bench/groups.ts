@@ -4,6 +4,7 @@
  */
 import type { BenchCase, LoadedGroup, PartFailure } from './case.js';
 import type { PageShape } from './data/pages.js';
+import { messageOf } from './errors.js';
 
 const pages = () => import('./data/pages.js');
 const pure = (cases: BenchCase[]): LoadedGroup => ({ cases, close: () => Promise.resolve() });
@@ -35,7 +36,7 @@ async function parted(parts: Record<string, () => Promise<BenchCase[]>>): Promis
     try {
       cases.push(...(await load()));
     } catch (error) {
-      failures.push({ part, reason: error instanceof Error ? error.message : String(error) });
+      failures.push({ part, reason: messageOf(error) });
     }
   }
   return { ...pure(cases), failures };

@@ -1,9 +1,10 @@
-/** What Linux tells of processes in /proc; other systems tell nothing of it. */
+/** Ends processes, and reads their times and memory from /proc, which only Linux has. */
+import type { ChildProcess } from 'node:child_process';
 import { openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 
 /** Linux counts a process' time in hundredths of a second. */
 const TICK_MS = 10;
-/** Of a schedstat file: three numbers of 20 digits at most. */
+/** A schedstat file has three numbers of at most 20 digits. */
 const MAX_SCHEDSTAT_BYTES = 64;
 
 interface ProcessTimes {
@@ -11,16 +12,30 @@ interface ProcessTimes {
   parent: number;
   /** Its own, all threads. */
   ownMs: number;
-  /** That of its children that have ended. */
+  /** The time of its children that have ended. */
   endedChildrenMs: number;
 }
 
-/** CPU time that a process has used, all threads; null where it has ended or the system does not tell. */
+/** Asks a process to end, kills it if it does not do so in time, and waits for its end. */
+export async function endProcess(
+  child: ChildProcess,
+  signal: NodeJS.Signals,
+  deadlineMs: number,
+): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
+  await ended;
+  clearTimeout(timer);
+}
+
+/** CPU time of all threads of a process; null where it has ended, or without /proc. */
 export function processCpuMs(pid: number): number | null {
   return timesOf(pid)?.ownMs ?? null;
 }
 
-/** CPU time of a process and all that descend from it; null where this system does not tell. */
+/** CPU time of a process and its descendants; null where it has ended, or without /proc. */
 export function treeCpuMs(pid: number): number | null {
   const all = allProcesses();
   if (!all.some((one) => one.pid === pid)) return null;
@@ -32,18 +47,17 @@ export function treeCpuMs(pid: number): number | null {
   return sumFrom(pid);
 }
 
-/** Resident memory of a process in MB; null where it has ended or the system does not tell. */
+/** Resident memory of a process in MB; null where it has ended, or without /proc. */
 export function residentMegabytes(pid: number): number | null {
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`) ?? '')?.[1];
   return kibibytes === undefined ? null : (Number(kibibytes) * 1024) / 1e6;
 }
 
-/** A thread's time on a core, and its time ready to run without one, since it began; nanoseconds. */
+/** A thread's time on a core, and its wait for one, since it began; nanoseconds. */
 export type ThreadTimes = readonly [busyNs: number, waitingNs: number];
 
 /**
- * Opens the times of this process' main thread for many cheap looks; null where this system does not
- * tell.
+ * Opens the times of this process' main thread, which makes each reading cheap; null without /proc.
  */
 export function mainThreadTimes(): (() => ThreadTimes) | null {
   try {
@@ -87,7 +101,7 @@ function timesOf(pid: number): ProcessTimes | null {
   };
 }
 
-/** A file's text; null where there is none, as of a process that has ended meanwhile. */
+/** A file's text; null where there is no such file, such as that of a process that has ended. */
 function textOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');

@@ -1,15 +1,12 @@
 /** What the benchmarks' programs share: how they end, and where their results go. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BenchUsageError } from './flags.js';
+import { BenchFailure, BenchUsageError, messageOf } from './errors.js';
 import type { MachineFacts } from './machine.js';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
 const HELP = ['--help', '-h'];
-
-/** A failure that its message explains: where in the code it came up says nothing more. */
-export class BenchFailure extends Error {}
 
 /**
  * Runs a program's main and sets the exit status: what it returns, 1 where it fails, 2 with the
@@ -50,8 +47,7 @@ export async function writeResults(file: string, document: object): Promise<void
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, `${JSON.stringify(document, null, 2)}\n`);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new BenchFailure(`the results cannot be written to ${file}: ${why}`);
+    throw new BenchFailure(`the results cannot be written to ${file}: ${messageOf(error)}`);
   }
 }
 

@@ -1,5 +1,4 @@
 /** One run of the bench: its groups one after the other, the store and the server last. */
-import type { Store } from '../storage/store.js';
 import type { CaseResult, Counter } from './case.js';
 import {
   COLD,
@@ -19,7 +18,7 @@ import { machineFacts, revision } from './machine.js';
 import { measureGroup, type Effort } from './measure.js';
 import type { BenchOptions, Group } from './options.js';
 import type { Report } from './report.js';
-import { databaseBytes, fillStore, openStore, type StoreContents } from './store.js';
+import { databaseBytes, makeStore, type StoreContents } from './store.js';
 
 interface Pace extends Effort, HttpEffort {
   smoke: boolean;
@@ -79,27 +78,14 @@ export async function runBench(
 async function runServer(pace: Pace, { cases, counters }: Findings): Promise<void> {
   const folder = temporaryFolder();
   try {
-    const { contents, key } = await makeStore(folder.path, pace.tokens);
+    const contents = await makeStore(folder.path, PAGE_A, pace.tokens);
     counters.push(...(await sizes(contents)));
-    const { results, memory } = await measureServer(contents, key, pace);
+    const { results, memory } = await measureServer(contents, pace);
     cases.push(...results);
     counters.push(...memory);
   } finally {
     await folder.remove();
   }
-}
-
-/** Fills a store and closes it, so that what is measured later reads what lies in its file. */
-function makeStore(
-  directory: string,
-  tokens: number,
-): Promise<{ contents: StoreContents; key: string }> {
-  return withStore(directory, async (store) => {
-    const contents = await fillStore(store, PAGE_A, tokens);
-    const unlimited = { requestsPerMinute: Infinity, monthlyQuota: Infinity };
-    const { key } = await store.createKey({ tier: 'enterprise', name: 'bench', ...unlimited });
-    return { contents, key };
-  });
 }
 
 async function sizes({ directory, cells, blockBytes, tokens }: StoreContents): Promise<Counter[]> {
@@ -111,18 +97,8 @@ async function sizes({ directory, cells, blockBytes, tokens }: StoreContents): P
   ];
 }
 
-async function withStore<T>(directory: string, body: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(directory);
-  try {
-    return await body(store);
-  } finally {
-    await store.close();
-  }
-}
-
 async function measureServer(
   contents: StoreContents,
-  key: string,
   effort: Pace,
 ): Promise<{ results: CaseResult[]; memory: Counter[] }> {
   const results: CaseResult[] = [];
@@ -142,7 +118,7 @@ async function measureServer(
       flags,
     });
     try {
-      for (const one of cases) results.push(await measureHttp(server, contents, one, key, effort));
+      for (const one of cases) results.push(await measureHttp(server, contents, one, effort));
       const value = server.residentMegabytes();
       if (value !== null) memory.push({ name, value, unit: 'MB resident' });
     } finally {

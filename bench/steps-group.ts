@@ -5,14 +5,14 @@ import type { LoadedGroup } from './case.js';
 import { stepCases } from './cases/steps.js';
 import { PAGE_A } from './data/pages.js';
 import { temporaryFolder } from './folder.js';
-import { fillStore, openStore } from './store.js';
+import { makeStore, openStore } from './store.js';
 
 /** @param tokens of the large store; the small one holds one of them */
 export async function loadSteps(tokens: number): Promise<LoadedGroup> {
   const folder = temporaryFolder();
   const [large, small] = [path.join(folder.path, 'large'), path.join(folder.path, 'small')];
-  await filledStore(large, tokens);
-  await filledStore(small, 1);
+  await makeStore(large, PAGE_A, tokens);
+  await makeStore(small, PAGE_A, 1);
   const stores = [await openStore(large), await openStore(small)];
   const faults: Error[] = [];
   const pool = await startPool({ onError: (error) => faults.push(error) });
@@ -25,11 +25,4 @@ export async function loadSteps(tokens: number): Promise<LoadedGroup> {
       if (faults.length > 0) throw faults[0];
     },
   };
-}
-
-/** Filled and closed, so that what is measured later reads what lies in its file. */
-async function filledStore(directory: string, tokens: number): Promise<void> {
-  const store = await openStore(directory);
-  await fillStore(store, PAGE_A, tokens);
-  await store.close();
 }

@@ -1,21 +1,20 @@
-/** A store of the bench's own, filled the way an ingest fills one. */
+/** The bench's stores, filled the way an ingest fills one. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { encodeRuns, rewriteSegments } from '../compute/segment/rewrite.js';
-import { BUNDLE_VERSION, BundleWriter } from '../storage/bundle.js';
+import { BUNDLE_VERSION, BundleWriter, type Frame } from '../storage/bundle.js';
 import { DATABASE_FILE } from '../storage/data-directory.js';
 import { Store } from '../storage/store.js';
-import { type PageShape, tokenHistory } from './data/pages.js';
-
-/** Snapshots of a token are this many pages long. */
-export const HISTORY_PAGES = 2;
+import { HISTORY_PAGES, type PageShape, tokenHistory } from './data/pages.js';
 
 export interface StoreContents {
   directory: string;
   shape: PageShape;
   tokens: number;
+  /** A key without limits. */
+  key: string;
   cells: number;
-  /** Bytes of the LZ4 blocks alone. */
+  /** Bytes of the LZ4 blocks. */
   blockBytes: number;
 }
 
@@ -23,44 +22,69 @@ export function openStore(directory: string): Promise<Store> {
   return Store.open(directory, { rewrite: (input) => Promise.resolve(rewriteSegments(input)) });
 }
 
-/** Commits HISTORY_PAGES pages of each of `tokens` tokens. */
-export async function fillStore(
-  store: Store,
+/**
+ * Makes a store with HISTORY_PAGES pages of each of `tokens` tokens, and closes it: later reads come from
+ * its file.
+ */
+export async function makeStore(
+  directory: string,
   shape: PageShape,
   tokens: number,
 ): Promise<StoreContents> {
-  const contents = { directory: store.directory, shape, tokens, cells: 0, blockBytes: 0 };
-  for (let token = 0; token < tokens; token++) {
-    const { cells, blockBytes } = await commitToken(store, shape, token);
-    contents.cells += cells;
-    contents.blockBytes += blockBytes;
+  const store = await openStore(directory);
+  try {
+    const contents = { directory, shape, tokens, key: '', cells: 0, blockBytes: 0 };
+    for (let token = 0; token < tokens; token++) {
+      const { cells, blockBytes } = await commitToken(store, shape, token);
+      contents.cells += cells;
+      contents.blockBytes += blockBytes;
+    }
+    await store.settled();
+    contents.key = await unlimitedKey(store);
+    return contents;
+  } finally {
+    await store.close();
   }
-  await store.settled();
-  return contents;
+}
+
+export async function unlimitedKey(store: Store): Promise<string> {
+  const unlimited = { requestsPerMinute: Infinity, monthlyQuota: Infinity };
+  const { key } = await store.createKey({ tier: 'enterprise', name: 'bench', ...unlimited });
+  return key;
 }
 
 async function commitToken(store: Store, shape: PageShape, token: number) {
   const history = tokenHistory(shape, HISTORY_PAGES * shape.snapshots, token);
   const { chain, address, tier } = history.run;
   const { segments, markets } = encodeRuns({ parts: [history], mode: 'replace' });
-  const bundle = await BundleWriter.create(store.directory);
-  try {
-    await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file: 'bench', mode: 'replace' });
-    for (const segment of segments) {
-      await bundle.write({ kind: 'segment', chain, address, tier, markets, segment });
-    }
-    await bundle.finish();
-    await store.commit(bundle.name);
-  } finally {
-    await bundle.discard();
-  }
+  await commitFrames(
+    store,
+    segments.map((segment) => ({ kind: 'segment', chain, address, tier, markets, segment })),
+  );
   return {
     cells: segments.reduce((sum, { cells }) => sum + cells, 0),
     blockBytes: segments.reduce((sum, { block }) => sum + block.length, 0),
   };
 }
 
-/** Bytes of the database file and of a log beside it; of a closed store the log is empty. */
+/** Writes frames as a bundle and commits it. @param commit default: into the store itself */
+export async function commitFrames(
+  store: Store,
+  frames: Iterable<Frame>,
+  commit: (bundle: string) => Promise<unknown> = (bundle) => store.commit(bundle),
+): Promise<void> {
+  const bundle = await BundleWriter.create(store.directory);
+  try {
+    await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file: 'bench', mode: 'replace' });
+    for (const frame of frames) await bundle.write(frame);
+    await bundle.finish();
+    await commit(bundle.name);
+  } finally {
+    await bundle.discard();
+  }
+}
+
+/** Bytes of the database file and its log, which is empty once the store is closed. */
 export async function databaseBytes(directory: string): Promise<number> {
   const file = path.join(directory, DATABASE_FILE);
   const sizes = await Promise.all(

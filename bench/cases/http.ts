@@ -1,17 +1,15 @@
 /** Pages end to end, cold and from fragments: clients of this process, the server in another, loopback between them. */
 import { percentile, type CaseResult } from '../case.js';
-import { benchAddress, type PageShape } from '../data/pages.js';
+import { HISTORY_PAGES, type PageShape } from '../data/pages.js';
 import { digestOf } from '../digest.js';
 import { getOnce, load, pagesFromFragments, type Target } from '../http/client.js';
 import type { BenchServer } from '../http/server.js';
-import { HISTORY_PAGES, type StoreContents } from '../store.js';
+import type { StoreContents } from '../store.js';
 import { unpacked } from './encodings.js';
-import { windowOf } from './request.js';
+import { pageWindow, pathOf, windowOf } from './request.js';
 
 /** Requests that are not measured take this share of the measured time. */
 const WARM_UP_SHARE = 0.2;
-/** Shares no factor with a page's snapshots: the windows of a token follow in no order. */
-const WINDOW_STRIDE = 131;
 
 /** One kind of request, from so many clients at a time. */
 export interface HttpCase {
@@ -116,22 +114,18 @@ export interface HttpEffort {
   columnPages: number;
 }
 
-/**
- * Measures one kind of request.
- * @param key a live API key without limits
- */
+/** Measures one kind of request. @throws Error where it gives two answers */
 export async function measureHttp(
   server: BenchServer,
-  { shape, tokens }: StoreContents,
+  { shape, tokens, key }: StoreContents,
   one: HttpCase,
-  key: string,
   { httpMs, warmReplies, columnPages }: HttpEffort,
 ): Promise<CaseResult> {
   const { name, clients } = one;
   const asked = one.warm === null ? tokens : Math.min(tokens, WARM_TOKENS);
   const target: Target = {
     url: server.url,
-    pathOf: (n) => pathOf(shape, asked, n, one.query),
+    pathOf: (n) => pathOf(pageWindow(n, asked, shape.snapshots), one.query),
     headers: { 'x-api-key': one.key ?? key, 'accept-encoding': one.acceptEncoding },
     status: one.status,
   };
@@ -161,16 +155,6 @@ export async function measureHttp(
       megabytesPerSecond: sent / 1000 / elapsedMs,
     },
   };
-}
-
-/**
- * Request number `n`: another token and another window than the ones before, so that no page is
- * asked for twice before every window of every token has had its turn. Number 0 is token 0's first.
- */
-function pathOf({ snapshots }: PageShape, tokens: number, n: number, query: string): string {
-  const first = (Math.floor(n / tokens) * WINDOW_STRIDE) % ((HISTORY_PAGES - 1) * snapshots);
-  const { from, to } = windowOf(first, snapshots);
-  return `/api/v1/replay/${benchAddress(n % tokens)}?${query}&from=${from}&to=${to}`;
 }
 
 /** The hash of the unpacked first page: the codings of one page have one hash. */

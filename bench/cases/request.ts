@@ -2,7 +2,7 @@
 import { DEFAULT_BAND, DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder.js';
 import type { PageInput, ReplayEnvelope } from '../../compute/replay/page.js';
 import type { ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
-import { benchAddress, EVERY_S, START_S, type TokenHistory } from '../data/pages.js';
+import { benchAddress, EVERY_S, HISTORY_PAGES, START_S, type TokenHistory } from '../data/pages.js';
 
 /** The default band, no filter. */
 export function queryOf(group: ReplayGroup): ReplayQuery {
@@ -22,6 +22,29 @@ export function queryOf(group: ReplayGroup): ReplayQuery {
 export function windowOf(first: number, snapshots: number): { from: number; to: number } {
   const from = START_S + first * EVERY_S;
   return { from, to: from + snapshots * EVERY_S };
+}
+
+/** Shares no factor with a page's snapshots: successive windows of a token are far apart. */
+const WINDOW_STRIDE = 131;
+
+/** A full page of one token: snapshots from number `first` on, epoch seconds `from <= t < to`. */
+export interface PageWindow {
+  token: number;
+  first: number;
+  from: number;
+  to: number;
+}
+
+/** Page number `n`, the tokens in turn: none comes twice before every window of every token has come. */
+export function pageWindow(n: number, tokens: number, snapshots: number): PageWindow {
+  const turn = Math.floor(n / tokens);
+  const first = (turn * WINDOW_STRIDE) % ((HISTORY_PAGES - 1) * snapshots);
+  return { token: n % tokens, first, ...windowOf(first, snapshots) };
+}
+
+/** The API's path of a page. */
+export function pathOf({ token, from, to }: PageWindow, query: string): string {
+  return `/api/v1/replay/${benchAddress(token)}?${query}&from=${from}&to=${to}`;
 }
 
 /** Of token 0, from the history's beginning. */

@@ -3,14 +3,14 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 import { describeSegment } from '../../compute/segment/segment.js';
-import { BUNDLE_VERSION, BundleWriter } from '../../storage/bundle.js';
 import type { CommitReport } from '../../storage/contract.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { LogNode } from '../../storage/log/node.js';
 import type { Store } from '../../storage/store.js';
+import { percentile } from '../case.js';
 import { tell } from '../program.js';
 import { aligned, figure } from '../report.js';
-import { openStore } from '../store.js';
+import { commitFrames, openStore } from '../store.js';
 import { NatsServers } from './nats.js';
 import type { ClusterOptions } from './options.js';
 
@@ -114,30 +114,25 @@ export function commitLines(results: readonly CommitsResult[]): string[] {
 async function commitOf(
   { tokens }: ClusterOptions,
   index: number,
-  { directory }: Store,
+  store: Store,
   commit: (bundle: string) => Promise<CommitReport>,
 ): Promise<number> {
   const markets = Array.from({ length: MARKETS }, (_, i) => ({
     ...{ source: `venue-${i}`, exchangeType: 'DEX' as const, type: 'onchain_pool' as const },
     ...{ address: `pool-${i}`, pair: null },
   }));
-  const bundle = await BundleWriter.create(directory);
-  const header = { version: BUNDLE_VERSION, file: 'bench', mode: 'replace' as const };
-  await bundle.write({ kind: 'header', ...header });
-  for (let token = 0; token < tokens; token++) {
-    const address = `So${String(token).padStart(41, '0').replaceAll('0', 'z')}`;
-    const of = { chain: 'mainchain' as const, address, tier: 'raw' as const, markets };
-    await bundle.write({
-      kind: 'segment',
-      ...of,
-      segment: describeSegment(runOf(address, index, token)),
-    });
-  }
-  await bundle.finish();
-  const beganMs = performance.now();
-  await commit(bundle.name);
-  const tookMs = performance.now() - beganMs;
-  await bundle.discard();
+  const frames = Array.from({ length: tokens }, (_, token) => {
+    const run = runOf(`So${String(token).padStart(41, '0').replaceAll('0', 'z')}`, index, token);
+    const { chain, address, tier } = run;
+    const segment = describeSegment(run);
+    return { kind: 'segment' as const, chain, address, tier, markets, segment };
+  });
+  let tookMs = 0;
+  await commitFrames(store, frames, async (bundle) => {
+    const beganMs = performance.now();
+    await commit(bundle);
+    tookMs = performance.now() - beganMs;
+  });
   return tookMs;
 }
 
@@ -155,8 +150,7 @@ function runOf(address: string, index: number, token: number): SnapshotRun {
 }
 
 function quantiles(times: readonly number[]): Quantiles {
-  const sorted = [...times].sort((a, b) => a - b);
-  const at = (q: number): number =>
-    Math.round(100 * (sorted[Math.floor(q * (sorted.length - 1))] ?? NaN)) / 100;
+  const sorted = Float64Array.from(times).sort();
+  const at = (share: number): number => Math.round(100 * percentile(sorted, share)) / 100;
   return { p50: at(0.5), p99: at(0.99) };
 }

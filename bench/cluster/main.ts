@@ -4,7 +4,8 @@
  */
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
-import { BenchFailure, headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
+import { BenchFailure } from '../errors.js';
+import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
 import { commitLines, type CommitsResult, measureCommits } from './commits.js';
 import { hasNats } from './nats.js';
 import { readClusterOptions, USAGE } from './options.js';

@@ -1,34 +1,15 @@
-/** Servers of NATS JetStream that tests and the benchmark start, kill and bring back. */
+/** Servers of NATS JetStream that tests and the benchmark start, kill and restart. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram, freePorts } from '../programs.js';
 
-/** Where a program is; null: it is not installed. */
-export function programOf(name: string): string | null {
-  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin'];
-  return folders.map((folder) => path.join(folder, name)).find((file) => existsSync(file)) ?? null;
-}
-
-const PROGRAM = programOf('nats-server');
-/** Whether tests can start servers; those that need them are skipped where they cannot. */
+const PROGRAM = findProgram('nats-server');
+/** Without it, tests that need servers are skipped. */
 export const hasNats = PROGRAM !== null;
-
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, () => {
-      const server = createServer();
-      return new Promise<typeof server>((resolve) =>
-        server.listen(0, '127.0.0.1', () => resolve(server)),
-      );
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
 
 export class NatsServers {
   private readonly root = mkdtempSync(path.join(tmpdir(), 'fathom-nats-'));
@@ -42,7 +23,7 @@ export class NatsServers {
 
   /**
    * @param count 1, or 3 that replicate
-   * @param config text of a configuration beside the addresses
+   * @param config more configuration, as text
    */
   static async start(count: 1 | 3, config: string | null = null): Promise<NatsServers> {
     const ports = await freePorts(2 * count);
@@ -72,7 +53,7 @@ export class NatsServers {
     this.children[index] = spawn(PROGRAM ?? '', words, { stdio: 'ignore' });
   }
 
-  /** @param forgetful whether it comes back without what it stored */
+  /** @param forgetful whether to delete what it stored */
   async kill(index: number, forgetful = false): Promise<void> {
     const child = this.children[index];
     this.children[index] = null;
@@ -84,7 +65,7 @@ export class NatsServers {
     if (forgetful) rmSync(path.join(this.root, String(index)), { recursive: true, force: true });
   }
 
-  /** Stops it, or lets it go on. */
+  /** Pauses or resumes a server. */
   pause(index: number, isPaused: boolean): void {
     this.children[index]?.kill(isPaused ? 'SIGSTOP' : 'SIGCONT');
   }
@@ -96,7 +77,6 @@ export class NatsServers {
 }
 
 async function untilOpen(port: number): Promise<void> {
-  const { connect } = await import('node:net');
   for (;;) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1');

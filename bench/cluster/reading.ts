@@ -2,19 +2,20 @@
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../case.js';
 import { asOfS } from '../cases/http.js';
 import { PAGE_A } from '../data/pages.js';
 import { temporaryFolder } from '../folder.js';
 import { type BenchServer, startBenchServer } from '../http/server.js';
+import { COLLECTED_S } from '../load/collector.js';
 import { fillForLoad } from '../load/fill.js';
 import { type LoadedServer, runScenario, type ScenarioName } from '../load/scenarios.js';
-import { BenchFailure, tell } from '../program.js';
+import { BenchFailure } from '../errors.js';
+import { tell } from '../program.js';
 import { aligned, figure } from '../report.js';
 import { NatsServers } from './nats.js';
 import type { ClusterOptions } from './options.js';
 
-/** Snapshots that collectors bring lie within this of the service's now. */
-const COLLECTED_S = 6 * 3600;
 const READY_DEADLINE_MS = 60_000;
 
 const PLACES = ['single', 'node'] as const;
@@ -96,7 +97,6 @@ async function measure(
   const { bots, replay } = await runScenario(name, loaded, load);
   const endCpuMs = loaded.server.cpuMs();
   const seconds = (performance.now() - beganMs) / 1000;
-  loaded.collectFromS += Math.ceil((load.warmupMs + load.forMs) / 1000) + 10;
   const failed = Object.keys(bots.statuses).filter((status) => status !== '200');
   if (failed.length > 0) throw new BenchFailure(`${name}: replies were ${failed.join(', ')}`);
   return {
@@ -108,15 +108,15 @@ async function measure(
 }
 
 function mediansOf(all: readonly Figures[]): Figures {
-  const median = (of: (one: Figures) => number | null): number | null => {
-    const values = all.map(of).filter((value) => value !== null);
-    return values.sort((a, b) => a - b).at(Math.floor(values.length / 2)) ?? null;
+  const medianOf = (figure: (one: Figures) => number | null): number | null => {
+    const values = all.map(figure).filter((value) => value !== null);
+    return values.length === 0 ? null : median(values);
   };
   return {
-    p50Ms: median((one) => one.p50Ms) ?? NaN,
-    p99Ms: median((one) => one.p99Ms) ?? NaN,
-    pagesPerSecond: median((one) => one.pagesPerSecond),
-    cpuMsPerSecond: median((one) => one.cpuMsPerSecond),
+    p50Ms: median(all.map(({ p50Ms }) => p50Ms)),
+    p99Ms: median(all.map(({ p99Ms }) => p99Ms)),
+    pagesPerSecond: medianOf((one) => one.pagesPerSecond),
+    cpuMsPerSecond: medianOf((one) => one.cpuMsPerSecond),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The comparison's flags. */
 import path from 'node:path';
-import { BenchUsageError, namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
+import { BenchUsageError } from '../errors.js';
+import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import { LOADED_GROUPS, type LoadedGroupName } from '../groups.js';
 import { DEFAULT_THRESHOLD, MIN_PAIRS } from './verdict.js';
 

@@ -1,4 +1,5 @@
 /** Takes turns at every case that both builds have, and judges what came of it. */
+import { median } from '../case.js';
 import type { LoadedGroupName } from '../groups.js';
 import type { CompareOptions } from './options.js';
 import type { LoadedCase, SideFailure } from './protocol.js';
@@ -6,7 +7,6 @@ import { SideError, SideProcess } from './side-process.js';
 import {
   DEFAULT_ERROR_RATE,
   judgeTimes,
-  median,
   type PairedTurns,
   type RatioInterval,
   type TimeVerdict,
@@ -223,8 +223,8 @@ function comparedCase(
   const shared = Object.keys(head.counters).filter((name) => name in base.counters);
   return {
     name: head.name,
-    baseMs: median(Float64Array.from(turns.base)),
-    headMs: median(Float64Array.from(turns.head)),
+    baseMs: median(turns.base),
+    headMs: median(turns.head),
     ...judgeTimes(turns, options),
     counters: Object.fromEntries(
       shared.map((name) => [name, { base: base.counters[name], head: head.counters[name] }]),

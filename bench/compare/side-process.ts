@@ -1,7 +1,8 @@
 /** One of the two builds as the comparison holds it. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { onEnd } from '../clean-up.js';
-import { BenchFailure } from '../program.js';
+import { endProcess } from '../processes.js';
+import { BenchFailure } from '../errors.js';
 import type { ReplyTo, SideReply, SideRequest } from './protocol.js';
 
 /** Loading a group or a turn takes seconds; longer, and the process hangs. */
@@ -68,15 +69,7 @@ export class SideProcess {
 
   /** Ends the process. */
   async close(): Promise<void> {
-    const { child } = this;
-    if (child.exitCode === null && child.signalCode === null) {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill();
-      // One that hangs heeds no handler of its own.
-      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);
-      await ended;
-      clearTimeout(timer);
-    }
+    await endProcess(this.child, 'SIGTERM', STOP_DEADLINE_MS);
     this.forget();
   }
 }

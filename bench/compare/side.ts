@@ -1,5 +1,6 @@
 /** One of the two builds: a process that loads groups and takes turns as it is told to. */
-import { percentile, type BenchCase, type LoadedGroup } from '../case.js';
+import { median, type BenchCase, type LoadedGroup } from '../case.js';
+import { messageOf } from '../errors.js';
 import { loadGroup, type LoadedGroupName } from '../groups.js';
 import type { Counters, LoadedCase, SideFailure, SideReply, SideRequest } from './protocol.js';
 
@@ -12,7 +13,7 @@ async function answer(request: SideRequest): Promise<SideReply> {
   try {
     return await work(request);
   } catch (error) {
-    return { kind: 'failed', reason: reasonOf(error) };
+    return { kind: 'failed', reason: messageOf(error) };
   }
 }
 
@@ -48,7 +49,7 @@ async function load(name: LoadedGroupName): Promise<SideReply> {
     try {
       cases.push(await firstResult(one));
     } catch (error) {
-      failures.push({ what: one.name, reason: reasonOf(error) });
+      failures.push({ what: one.name, reason: messageOf(error) });
     }
   }
   return { kind: 'loaded', whole: parts.length === 0, cases, failures };
@@ -83,12 +84,9 @@ async function takeTurn({ run }: BenchCase, turnMs: number): Promise<number> {
     await run();
     const after = performance.now();
     times.push(after - before);
-    if (after >= end) return percentile(Float64Array.from(times).sort(), 0.5);
+    if (after >= end) return median(times);
   }
 }
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 process.on('message', (request: SideRequest) => {
   void answer(request).then((reply) => process.send?.(reply));

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { onEnd } from '../clean-up.js';
-import { BenchUsageError } from '../flags.js';
+import { BenchUsageError } from '../errors.js';
 import { temporaryFolder } from '../folder.js';
 import { revision, type Revision } from '../machine.js';
-import { BenchFailure } from '../program.js';
+import { BenchFailure } from '../errors.js';
 
 /** The clone that this build came from: dist/bench/compare lies three folders below it. */
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');

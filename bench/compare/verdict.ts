@@ -2,6 +2,7 @@
  * What the times of two builds, taken by turns in one job, say about each other. Two figures of one
  * build differ by more than most changes do, so a verdict rests on pairs of neighbouring turns.
  */
+import { median } from '../case.js';
 import { seededRandom } from './random.js';
 
 /** One case's turns: `base[i]` and `head[i]` were taken right after one another. Milliseconds. */
@@ -69,11 +70,4 @@ export function judgeTimes(
   const { low, high } = interval;
   const verdict = low > 1 + threshold ? 'slower' : high < 1 / (1 + threshold) ? 'faster' : 'same';
   return { ...interval, verdict };
-}
-
-/** Median; of an even number the mean of the middle two. */
-export function median(values: Float64Array): number {
-  const sorted = Float64Array.from(values).sort();
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }

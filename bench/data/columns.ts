@@ -1,13 +1,10 @@
-/** A history as the flat columns of dataset `cells`, the way bulk files come. */
+/** A history as flat columns of dataset `cells`, the way bulk files have them. */
 import { cellColumnsOfRows, type CellColumns } from '../../compute/ingest/cell-columns.js';
-import type { TokenHistory } from './pages.js';
+import { snapshotsOfCells, type TokenHistory } from './pages.js';
 
-/** One row a cell, in the history's order. */
+/** One row per cell, in the history's order. */
 export function cellColumns({ run, markets }: TokenHistory): CellColumns {
-  const snapshotOf = new Uint32Array(run.bin.length);
-  for (let s = 0; s < run.t.length; s++) {
-    snapshotOf.fill(s, run.cellOffsets[s], run.cellOffsets[s + 1]);
-  }
+  const snapshotOf = snapshotsOfCells(run);
   const rows = Array.from(run.bin, (bin, i) => {
     const { source, exchangeType, type, address, pair } = markets[run.market[i]];
     return {

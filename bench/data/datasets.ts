@@ -1,4 +1,5 @@
 /** Rows of every dataset but snapshots, of bots' tokens: the same keys in every round, with other values. */
+import { DAY_S } from '../../compute/time.js';
 import { base58Address } from '../../demo/hash.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { dcaOrderRow, ROW_OF } from '../ingest/flat-lines.js';
@@ -23,7 +24,6 @@ const ROWS = 500;
 const VALUES = 97;
 /** Times of holders' snapshots, a day apart. */
 const HOLDER_TIMES = 5;
-const DAY_S = 86_400;
 
 export function datasetLines(dataset: (typeof OTHER_DATASETS)[number], round: number): string[] {
   const value = 1 + (round % VALUES);

@@ -1,5 +1,6 @@
 /** Made-up DCA orders and the market that they are on, the same for a seed. */
 import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
+import { BASE58_DIGITS } from '../../compute/market.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { BinSums } from '../../compute/segment/snapshots.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';
@@ -17,7 +18,6 @@ const MEDIAN_CENTS = 75_000;
 const MEDIAN_ORDER_USD = 900;
 const SIGMA = 1.3;
 const FREQUENCIES_S = [60, 300, 600, 3_600, 21_600, 86_400];
-const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 /**
  * First digits of an order's address, from a hash; the rest counts tokens and orders: hashes of 32
  * bits alone would give some of a hundred thousand orders the same address.
@@ -30,7 +30,7 @@ const OPEN_SHARE = 0.7;
 function base58Number(value: number): string {
   let text = '';
   for (let rest = value; text.length < 4; rest = Math.floor(rest / 58)) {
-    text = BASE58[rest % 58] + text;
+    text = BASE58_DIGITS[rest % 58] + text;
   }
   return text;
 }

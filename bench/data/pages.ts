@@ -23,6 +23,9 @@ export const PAGE_A: PageShape = { name: 'A', snapshots: 288, markets: 12, cells
 /** A full page of wide snapshots. */
 export const PAGE_B: PageShape = { name: 'B', snapshots: 20, markets: 50, cells: 5000 };
 
+/** The length of a token's history in the bench's stores, in pages. */
+export const HISTORY_PAGES = 2;
+
 /** A cell changes from one snapshot to the next with this probability. */
 const CHANGE_SHARE = 0.6;
 /** Standard deviation of a change's logarithm, and of the amounts' to begin with. */
@@ -84,6 +87,20 @@ export function tokenHistory(
     },
     markets: marketsOf(marketCount, tokenIndex),
   };
+}
+
+/** How many tokens, and snapshots of each, make about `cells` cells of page A's shape. */
+export function sizesOf(cells: number, mostTokens = Infinity) {
+  const pageCells = PAGE_A.snapshots * PAGE_A.cells;
+  const tokens = Math.max(1, Math.min(mostTokens, Math.round(cells / pageCells)));
+  return { tokens, snapshots: Math.max(1, Math.round(cells / PAGE_A.cells / tokens)) };
+}
+
+/** The snapshot of each cell of a run, by number. */
+export function snapshotsOfCells({ bin, t, cellOffsets }: SnapshotRun): Uint32Array {
+  const snapshots = new Uint32Array(bin.length);
+  for (let s = 0; s < t.length; s++) snapshots.fill(s, cellOffsets[s], cellOffsets[s + 1]);
+  return snapshots;
 }
 
 /** One snapshot's cells by market, then bin. */

@@ -5,8 +5,7 @@ import { Database } from '../../storage/duckdb/database.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import type { Store } from '../../storage/store.js';
 import { PAGE_A, tokenHistory } from '../data/pages.js';
-import { databaseBytes, openStore } from '../store.js';
-import { commitFrames } from './full-segments.js';
+import { commitFrames, databaseBytes, openStore } from '../store.js';
 
 /** Of the file in between the file's size is looked at this often. */
 const LOOKS = 12;

@@ -1,12 +1,6 @@
 /** Stores of so many cells in full segments, committed as an ingest commits them. */
 import { describeSegment, sliceRun, splitRun } from '../../compute/segment/segment.js';
-import {
-  BUNDLE_VERSION,
-  BundleWriter,
-  type Frame,
-  type SegmentFrame,
-} from '../../storage/bundle.js';
-import type { Store } from '../../storage/store.js';
+import type { SegmentFrame } from '../../storage/bundle.js';
 import {
   benchAddress,
   EVERY_S,
@@ -15,26 +9,20 @@ import {
   tokenHistory,
   type TokenHistory,
 } from '../data/pages.js';
-import { type GrowthStore, makeStore, type StoreShape } from './growth-store.js';
+import { commitFrames } from '../store.js';
+import { type GrowthStore, makeGrowthStore, type StoreShape } from './growth-store.js';
 
 /** Histories that all tokens share, each under its own address and markets: drawing is what takes time. */
 const BASES = 8;
 /** Tokens of one commit. */
 const TOKENS_A_COMMIT = 100;
 
-/** How many tokens and snapshots of each make about `cells` cells of page A's shape. */
-export function sizesOf(cells: number, mostTokens: number) {
-  const pageCells = PAGE_A.snapshots * PAGE_A.cells;
-  const tokens = Math.max(1, Math.min(mostTokens, Math.round(cells / pageCells)));
-  return { tokens, snapshots: Math.max(1, Math.round(cells / PAGE_A.cells / tokens)) };
-}
-
 /**
  * Fills a store in the order in which data arrives: a stretch of time of every token, then the next
  * stretch. A stretch is as long as a segment is.
  */
 export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
-  return makeStore(shape, async (store) => {
+  return makeGrowthStore(shape, async (store) => {
     const stretches = Array.from({ length: BASES }, (_, i) =>
       splitRun(tokenHistory(PAGE_A, PAGE_A.snapshots, i).run),
     );
@@ -69,17 +57,4 @@ function frameOf(token: number, stretch: TokenHistory['run'], first: number): Se
 
 function marketsOfToken(token: number): TokenHistory['markets'] {
   return tokenHistory(PAGE_A, 0, token).markets;
-}
-
-/** Commits frames in one transaction, by way of a bundle. */
-export async function commitFrames(store: Store, frames: Iterable<Frame>): Promise<void> {
-  const bundle = await BundleWriter.create(store.directory);
-  try {
-    await bundle.write({ kind: 'header', version: BUNDLE_VERSION, file: 'bench', mode: 'replace' });
-    for (const frame of frames) await bundle.write(frame);
-    await bundle.finish();
-    await store.commit(bundle.name);
-  } finally {
-    await bundle.discard();
-  }
 }

@@ -1,10 +1,10 @@
-/** What the growth bench stores and asks for, whatever its segments are like. */
+/** The growth bench's stores, and the pages that it asks of them. */
 import { hash, keyOf } from '../../demo/hash.js';
 import { BENCH_SEED, EVERY_S, START_S, benchAddress } from '../data/pages.js';
-import { databaseBytes, openStore } from '../store.js';
+import { databaseBytes, openStore, unlimitedKey } from '../store.js';
 import type { Store } from '../../storage/store.js';
 
-/** A store on disk that nobody has open, and the pages that are asked of it. */
+/** A closed store, and the size of the pages that are asked of it. */
 export interface GrowthStore {
   name: string;
   directory: string;
@@ -13,9 +13,9 @@ export interface GrowthStore {
   tokens: number;
   cells: number;
   segments: number;
-  /** Of each token, one every EVERY_S from START_S on. */
+  /** Snapshots of each token, one every EVERY_S from START_S on. */
   snapshots: number;
-  /** Snapshots of a page that is asked for. */
+  /** Snapshots of a page. */
   pageSnapshots: number;
   fileBytes: number;
   fillS: number;
@@ -23,20 +23,17 @@ export interface GrowthStore {
 
 export type StoreShape = Omit<GrowthStore, 'key' | 'cells' | 'segments' | 'fileBytes' | 'fillS'>;
 
-/** Lets `fill` fill a new store, and closes it: what is asked later comes from its file. */
-export async function makeStore(
+/** Has `fill` fill a store, and closes it: later reads come from its file. */
+export async function makeGrowthStore(
   shape: StoreShape,
   fill: (store: Store) => Promise<void>,
 ): Promise<GrowthStore> {
   const began = performance.now();
   const store = await openStore(shape.directory);
-  let made: Pick<GrowthStore, 'key' | 'cells' | 'segments'>;
+  let key: string;
   try {
     await fill(store);
-    const { key } = await store.createKey({
-      ...{ tier: 'enterprise', name: 'bench', requestsPerMinute: Infinity, monthlyQuota: Infinity },
-    });
-    made = { key, cells: 0, segments: 0 };
+    key = await unlimitedKey(store);
   } finally {
     await store.close();
   }
@@ -44,15 +41,15 @@ export async function makeStore(
   const { cells, segments } = await counted.summary().finally(() => counted.close());
   const fillS = (performance.now() - began) / 1000;
   const fileBytes = await databaseBytes(shape.directory);
-  return { ...shape, ...made, cells, segments, fileBytes, fillS };
+  return { ...shape, key, cells, segments, fileBytes, fillS };
 }
 
-/** Where the service's clock stands: two minutes after the last snapshot. */
+/** The server's clock: two minutes after the last snapshot. */
 export function asOfS({ snapshots }: Pick<GrowthStore, 'snapshots'>): number {
   return START_S + (snapshots + 1) * EVERY_S;
 }
 
-/** Page number `n`: a token and a window drawn from the seed, in a view that no cache holds. */
+/** Page number `n`: a token and a window drawn from the seed, in a view that no cache keeps. */
 export function pagePath(store: StoreShape, n: number): string {
   const draw = hash(keyOf(BENCH_SEED, 'growth pages'), n);
   const token = draw % store.tokens;

@@ -2,10 +2,10 @@
 import path from 'node:path';
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
-import { PAGE_A } from '../data/pages.js';
+import { PAGE_A, sizesOf } from '../data/pages.js';
 import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
 import { measureDay, type DayResult } from './day.js';
-import { fullSegmentStore, sizesOf } from './full-segments.js';
+import { fullSegmentStore } from './full-segments.js';
 import type { GrowthStore, StoreShape } from './growth-store.js';
 import { readGrowthOptions, USAGE, type GrowthOptions } from './options.js';
 import { dayTable, FOOTER, rowsTable, type GrowthRow } from './report.js';

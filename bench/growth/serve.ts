@@ -1,5 +1,5 @@
 /** Servers over stores of different sizes: how they start, and what a page of each costs, by turns. */
-import { percentile } from '../case.js';
+import { median, percentile } from '../case.js';
 import { getOnce, type Target } from '../http/client.js';
 import { startBenchServer, type BenchServer } from '../http/server.js';
 import { asOfS, pagePath, type GrowthStore } from './growth-store.js';
@@ -126,8 +126,4 @@ function resultOf(one: Running, cpuBefore: number | null, pages: number): ServeR
     pages,
     bytes: one.bytes / pages,
   };
-}
-
-function median(values: readonly number[]): number {
-  return percentile(Float64Array.from(values).sort(), 0.5);
 }

@@ -18,8 +18,8 @@ import { Database } from '../../storage/duckdb/database.js';
 import type { SqlValue } from '../../storage/duckdb/statements.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { benchAddress, EVERY_S, type PageShape, START_S, tokenHistory } from '../data/pages.js';
-import { commitFrames } from './full-segments.js';
-import { type GrowthStore, makeStore, type StoreShape } from './growth-store.js';
+import { commitFrames } from '../store.js';
+import { type GrowthStore, makeGrowthStore, type StoreShape } from './growth-store.js';
 
 /** Cells of a tiny snapshot. */
 const TINY: PageShape = { name: 'tiny', snapshots: 1, markets: 2, cells: 8 };
@@ -32,7 +32,7 @@ const DATABASE_OPTIONS = { memoryLimitMiB: 512, threads: 2 };
 export async function tinySegmentStore(shape: StoreShape): Promise<GrowthStore> {
   const began = performance.now();
   const runs: SnapshotRun[] = [];
-  await makeStore({ ...shape, snapshots: 1 }, async (store) => {
+  await makeGrowthStore({ ...shape, snapshots: 1 }, async (store) => {
     const histories = Array.from({ length: shape.tokens }, (_, i) => tokenHistory(TINY, 1, i));
     const frames = histories.map(({ run, markets }) => {
       const segment = describeSegment(run);
@@ -43,7 +43,7 @@ export async function tinySegmentStore(shape: StoreShape): Promise<GrowthStore> 
     await commitFrames(store, frames);
   });
   await appendSnapshots(shape, runs);
-  const made = await makeStore(shape, async (store) => {
+  const made = await makeGrowthStore(shape, async (store) => {
     // A commit of anything has the store look after what is in it.
     const row = bareTokenRow('mainchain', benchAddress(shape.tokens));
     await commitFrames(store, [{ kind: 'tokens', rows: [{ line: 1, row }] }]);

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { onEnd } from '../clean-up.js';
 import type { LoopDelay } from '../load/loop-probe.js';
-import { processCpuMs, residentMegabytes } from '../processes.js';
+import { endProcess, processCpuMs, residentMegabytes } from '../processes.js';
 
 /** The server has to listen within this. */
 const START_DEADLINE_MS = 20_000;
@@ -69,7 +69,11 @@ export async function startBenchServer(
       loopDelay: () => loopDelay(child),
       cpuMs: () => processCpuMs(pid),
       residentMegabytes: () => residentMegabytes(pid),
-      stop: () => stop(child, exited),
+      async stop() {
+        await endProcess(child, 'SIGTERM', STOP_DEADLINE_MS);
+        const code = await exited;
+        if (code !== 0) throw new Error(`fathom serve ended with ${code ?? 'a signal'}`);
+      },
     };
   } catch (error) {
     child.kill('SIGKILL');
@@ -101,12 +105,4 @@ function loopDelay(child: ChildProcess): Promise<LoopDelay> {
     child.once('message', (read) => resolve(read as LoopDelay));
     child.send('read');
   });
-}
-
-async function stop(child: ChildProcess, exited: Promise<number | null>): Promise<void> {
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);
-  const code = await exited;
-  clearTimeout(timer);
-  if (code !== 0) throw new Error(`fathom serve ended with ${code ?? 'a signal'}`);
 }

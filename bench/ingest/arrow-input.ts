@@ -19,8 +19,13 @@ import {
   type DataType,
   type Vector,
 } from 'apache-arrow';
-import { PAGE_A, benchAddress, tokenHistory } from '../data/pages.js';
-import type { TokenHistory } from '../data/pages.js';
+import {
+  PAGE_A,
+  benchAddress,
+  snapshotsOfCells,
+  tokenHistory,
+  type TokenHistory,
+} from '../data/pages.js';
 import type { Pages, Written } from './written.js';
 
 type TextForm = 'plain' | 'dictionary';
@@ -68,10 +73,7 @@ export async function arrowOfCells(file: string, pages: Pages, form: TextForm): 
 function batchOf(history: TokenHistory, dictionaries: Dictionaries | null): RecordBatch {
   const { run } = history;
   const rows = run.bin.length;
-  const snapshotOf = new Int32Array(rows);
-  for (let s = 0; s < run.t.length; s++) {
-    snapshotOf.fill(s, run.cellOffsets[s], run.cellOffsets[s + 1]);
-  }
+  const snapshotOf = snapshotsOfCells(run);
   const column = (type: DataType, data: ArrayBufferView): Data =>
     makeData({ type, length: rows, nullCount: 0, data } as never);
   const doubles = (of: (i: number) => number): Data =>

@@ -2,7 +2,7 @@
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import { HOURS_IN_SIGHT, hourOf } from '../../compute/lp/hours.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
-import { HOUR_S } from '../../compute/time.js';
+import { DAY_S, HOUR_S } from '../../compute/time.js';
 import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
 import { USDC_MINT } from '../../demo/tokens.js';
 import type { FlatDataset } from '../../storage/contract.js';
@@ -18,7 +18,6 @@ import type { Contents, Written } from './written.js';
 const OWNERS = 5_000;
 /** Daily snapshots of one token at most. */
 const DAYS = 30;
-const DAY_S = 86_400;
 
 export function holderLines(file: string, wanted: number): Written {
   const out = new TextFile(file);

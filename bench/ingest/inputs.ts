@@ -3,7 +3,7 @@ import path from 'node:path';
 import { FLAT_DATASETS } from '../../storage/contract.js';
 import { MAX_DLMM_POOLS } from '../../storage/lp/dlmm-pools.js';
 import type { Store } from '../../storage/store.js';
-import { PAGE_A } from '../data/pages.js';
+import { sizesOf } from '../data/pages.js';
 import { arrowOfCells } from './arrow-input.js';
 import { linesOfBooks, linesOfCells, linesOfSnapshots } from './depth-lines.js';
 import {
@@ -16,7 +16,7 @@ import {
   tokenLines,
 } from './flat-lines.js';
 import { parquetOfCells, parquetOfLines } from './parquet-input.js';
-import type { Contents, Pages, Written } from './written.js';
+import type { Contents, Written } from './written.js';
 
 export const INPUT_NAMES = [
   'cells.parquet',
@@ -67,17 +67,17 @@ function write(name: InputName, cells: number, file: string): Written | Promise<
   const flat = Math.ceil(cells * FLAT_SHARE);
   switch (name) {
     case 'cells.parquet':
-      return parquetOfCells(file, pagesOf(cells));
+      return parquetOfCells(file, sizesOf(cells));
     case 'cells.arrow':
-      return arrowOfCells(file, pagesOf(cells), 'plain');
+      return arrowOfCells(file, sizesOf(cells), 'plain');
     case 'cells-dictionary.arrow':
-      return arrowOfCells(file, pagesOf(cells), 'dictionary');
+      return arrowOfCells(file, sizesOf(cells), 'dictionary');
     case 'cells.csv':
-      return linesOfCells(file, pagesOf(text), 'csv');
+      return linesOfCells(file, sizesOf(text), 'csv');
     case 'cells.ndjson':
-      return linesOfCells(file, pagesOf(text), 'ndjson');
+      return linesOfCells(file, sizesOf(text), 'ndjson');
     case 'snapshots.ndjson':
-      return linesOfSnapshots(file, pagesOf(cells));
+      return linesOfSnapshots(file, sizesOf(cells));
     case 'books.ndjson':
       return linesOfBooks(file, cells);
     case 'holders.ndjson':
@@ -114,10 +114,4 @@ export async function contentsOf(store: Store, { dataset }: Input): Promise<Cont
   if (dataset === 'holders') return countHolders(store);
   const flat = FLAT_DATASETS.find((one) => one === dataset);
   return { tokens, items: flat === undefined ? cells : await countRows(store, flat) };
-}
-
-function pagesOf(cells: number): Pages {
-  const tokens = Math.max(1, Math.round(cells / PAGE_A.cells / PAGE_A.snapshots));
-  const snapshots = Math.max(1, Math.round(cells / PAGE_A.cells / tokens));
-  return { tokens, snapshots };
 }

@@ -1,5 +1,5 @@
 /** The ingest bench's results for people. */
-import { percentile } from '../case.js';
+import { median } from '../case.js';
 import { aligned, figure } from '../report.js';
 import type { IngestRun } from './command.js';
 import type { Input } from './inputs.js';
@@ -27,16 +27,15 @@ export const FOOTER =
   "in the system's cache. stored: the database file, closed, with its catalogue.";
 
 export function rowOf({ name, rows, cells }: Input, runs: readonly IngestRun[]): IngestRow {
-  const median = (of: (run: IngestRun) => number): number =>
-    percentile(Float64Array.from(runs, of).sort(), 0.5);
+  const medianOf = (figure: (run: IngestRun) => number): number => median(runs.map(figure));
   return {
     ...{ name, rows, cells },
-    wallS: median(({ wallS }) => wallS),
-    ownS: median(({ ownS }) => ownS),
-    cpuS: median(({ cpuS }) => cpuS),
+    wallS: medianOf(({ wallS }) => wallS),
+    ownS: medianOf(({ ownS }) => ownS),
+    cpuS: medianOf(({ cpuS }) => cpuS),
     peakMegabytes: Math.max(...runs.map(({ peakMegabytes }) => peakMegabytes)),
     inputBytes: runs[0].inputBytes,
-    storedBytes: median(({ storedBytes }) => storedBytes),
+    storedBytes: medianOf(({ storedBytes }) => storedBytes),
   };
 }
 

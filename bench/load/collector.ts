@@ -3,12 +3,16 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPool, type ComputePool } from '../../compute/pool.js';
+import { HOUR_S } from '../../compute/time.js';
 import type { RewriteInput } from '../../compute/segment/rewrite.js';
 import { withStore } from '../../storage/access.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';
 import { botSnapshotLine, botTokenLine } from '../data/bots.js';
 import { datasetLines, OTHER_DATASETS } from '../data/datasets.js';
+
+/** Collectors bring snapshots from this long before the server's clock on. */
+export const COLLECTED_S = 6 * HOUR_S;
 
 export interface CollectOrder {
   /** The data directory, and one for the files on their way. */

@@ -1,59 +1,76 @@
-/** A connection that asks one request at a time and reads replies of known length: nothing more. */
-import type net from 'node:net';
-import { connectTo, disconnect } from './socket.js';
+/**
+ * A connection that sends requests and reads only the status and the length of their replies: the
+ * generators share the cores with the server that they measure, and an HTTP client would cost more.
+ */
+import net from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
+const LENGTH = /\r\ncontent-length: (\d+)/i;
+/** The status within a status line. */
+const STATUS_START = 9;
+const STATUS_END = 12;
 
-/** A client as light as possible: the generator shares the cores with what it measures. */
+/** Called for each reply, in the order of the requests. */
+type OnReply = (status: number) => void;
+/** Called when the connection ends or fails, or a reply has no known length. */
+type OnFailure = (error: Error) => void;
+
 export class Connection {
-  private received: Buffer[] = [];
-  private bytes = 0;
-  /** Bytes of the reply that is awaited; null until its head is there. */
-  private expected: number | null = null;
-  private status = 0;
-  private done: ((status: number) => void) | null = null;
+  private received: Buffer = Buffer.alloc(0);
+  private onReply: OnReply = () => undefined;
 
-  private constructor(private readonly socket: net.Socket) {
+  private constructor(
+    private readonly socket: net.Socket,
+    onFailure: OnFailure,
+  ) {
     socket.setNoDelay(true);
-    socket.on('data', (chunk) => this.take(chunk));
+    socket.on('data', (chunk) => {
+      try {
+        this.take(chunk);
+      } catch (error) {
+        onFailure(error as Error);
+      }
+    });
   }
 
-  /** @param onFailure told once where the connection ends or fails */
-  static open(port: number, onFailure: (error: Error) => void): Promise<Connection> {
-    return connectTo(port, onFailure).then((socket) => new Connection(socket));
+  /** Connects to a port of this machine. @throws Error where nothing accepts */
+  static open(port: number, onFailure: OnFailure): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = net.connect(port, '127.0.0.1');
+      socket.once('error', reject);
+      socket.once('connect', () => {
+        socket.off('error', reject);
+        socket.on('error', onFailure);
+        socket.on('close', () => onFailure(new Error('the server closed a connection')));
+        resolve(new Connection(socket, onFailure));
+      });
+    });
   }
 
-  /** Sends a whole request; `done` is called with the reply's status once all of it is there. */
-  ask(request: string, done: (status: number) => void): void {
-    this.done = done;
-    this.socket.write(request);
+  /** Sends whole requests in one piece. Only once earlier ones are answered: `onReply` gets all replies. */
+  ask(requests: string, onReply: OnReply): void {
+    this.onReply = onReply;
+    this.socket.write(requests);
   }
 
+  /** Ends the connection without a call of `onFailure`. */
   close(): void {
-    disconnect(this.socket);
+    this.socket.removeAllListeners('close').on('error', () => undefined);
+    this.socket.destroy();
   }
 
   private take(chunk: Buffer): void {
-    this.received.push(chunk);
-    this.bytes += chunk.length;
-    if (this.expected === null) this.readHead();
-    if (this.expected === null || this.bytes < this.expected) return;
-    const { done, status } = this;
-    this.received = [];
-    this.bytes = 0;
-    this.expected = null;
-    this.done = null;
-    done?.(status);
-  }
-
-  private readHead(): void {
-    const all = this.received.length === 1 ? this.received[0] : Buffer.concat(this.received);
-    this.received = [all];
-    const end = all.indexOf(HEAD_END);
-    if (end < 0) return;
-    const head = all.toString('latin1', 0, end);
-    this.status = Number(head.slice(9, 12));
-    const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
-    this.expected = end + HEAD_END.length + Number(length ?? 0);
+    this.received = this.received.length === 0 ? chunk : Buffer.concat([this.received, chunk]);
+    for (;;) {
+      const headEnd = this.received.indexOf(HEAD_END);
+      if (headEnd < 0) return;
+      const head = this.received.toString('latin1', 0, headEnd);
+      const length = LENGTH.exec(head)?.[1];
+      if (length === undefined) throw new Error('a reply of unknown length');
+      const end = headEnd + HEAD_END.length + Number(length);
+      if (end > this.received.length) return;
+      this.received = this.received.subarray(end);
+      this.onReply(Number(head.slice(STATUS_START, STATUS_END)));
+    }
   }
 }

@@ -4,7 +4,7 @@
  */
 import { seededRandom } from '../compare/random.js';
 import { requestText } from './generator.js';
-import { Pipeline } from './pipeline.js';
+import { Connection } from './connection.js';
 
 export interface FloodOrder {
   port: number;
@@ -35,7 +35,7 @@ export async function flood(order: FloodOrder): Promise<FloodReport> {
   const statuses: Record<string, number> = {};
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  const opened: Pipeline[] = [];
+  const opened: Connection[] = [];
   const began = performance.now();
   const client = async (): Promise<void> => {
     let pending = 0;
@@ -45,12 +45,12 @@ export async function flood(order: FloodOrder): Promise<FloodReport> {
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (pending === 0) next();
     };
-    const connection = await Pipeline.open(order.port, onReply, fail);
+    const connection = await Connection.open(order.port, fail);
     opened.push(connection);
     const next = (): void => {
       if (performance.now() - began >= order.forMs) return done();
       pending = order.depth;
-      connection.ask(requests(order.depth));
+      connection.ask(requests(order.depth), onReply);
     };
     return new Promise((resolve) => {
       done = resolve;

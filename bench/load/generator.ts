@@ -51,7 +51,7 @@ export async function generate(order: LoadOrder): Promise<LoadReport> {
   const idle = await Promise.all(
     Array.from({ length: order.connections }, () => Connection.open(order.port, fail)),
   );
-  const connections = [...idle];
+  const clients = [...idle];
   const waiting: Due[] = [];
   const times: number[] = [];
   const late: number[] = [];
@@ -60,17 +60,17 @@ export async function generate(order: LoadOrder): Promise<LoadReport> {
   const measuredFrom = began + order.warmupMs;
   const end = measuredFrom + order.forMs;
   let pending = 0;
-  const send = (connection: Connection, due: Due): void => {
+  const send = (client: Connection, due: Due): void => {
     pending++;
-    connection.ask(due.request, (status) => {
+    client.ask(due.request, (status) => {
       pending--;
       if (due.measured) {
         times.push(performance.now() - due.atMs);
         statuses[status] = (statuses[status] ?? 0) + 1;
       }
       const next = waiting.shift();
-      if (next === undefined) idle.push(connection);
-      else send(connection, next);
+      if (next === undefined) idle.push(client);
+      else send(client, next);
     });
   };
   const run = new Promise<void>((resolve, reject) => {
@@ -83,10 +83,10 @@ export async function generate(order: LoadOrder): Promise<LoadReport> {
         if (measured) late.push(now - dueAtMs);
         const request = requests[Math.floor(random() * requests.length)];
         const due = { atMs: now, measured, request };
-        // The one that has rested longest: the server closes those that rest for long.
-        const connection = idle.shift();
-        if (connection === undefined) waiting.push(due);
-        else send(connection, due);
+        // The one that has been idle longest: the server closes connections that are idle for long.
+        const client = idle.shift();
+        if (client === undefined) waiting.push(due);
+        else send(client, due);
       }
       if (waiting.length > MAX_WAITING) reject(new Error('the server does not keep up'));
       else if (now >= end && pending === 0) resolve();
@@ -97,7 +97,7 @@ export async function generate(order: LoadOrder): Promise<LoadReport> {
   try {
     await Promise.race([run, failed]);
   } finally {
-    for (const connection of connections) connection.close();
+    for (const client of clients) client.close();
   }
   return {
     requests: times.length,

@@ -6,6 +6,7 @@ import { startBenchServer } from '../http/server.js';
 import { machineFacts, revision } from '../machine.js';
 import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
+import { COLLECTED_S } from './collector.js';
 import { fillForLoad } from './fill.js';
 import {
   FLOOD_COLUMNS,
@@ -17,9 +18,6 @@ import {
 } from './flood-scenarios.js';
 import { readHttpOptions, USAGE, type HttpBenchOptions } from './options.js';
 import { runScenario, type LoadedServer, type ScenarioResult } from './scenarios.js';
-
-/** Snapshots that collectors bring lie within this of the service's now. */
-const COLLECTED_S = 6 * 3600;
 
 const COLUMNS = [
   ...['scenario', 'bots/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max', 'p99 x alone', 'loop p99 ms'],
@@ -89,7 +87,6 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
           continue;
         }
         results.push(await runScenario(name, loaded, options.load));
-        loaded.collectFromS += Math.ceil((options.load.warmupMs + options.load.forMs) / 1000) + 10;
       }
       return { results, floods };
     } finally {

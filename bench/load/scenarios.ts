@@ -1,10 +1,9 @@
 /** Bots alone, and bots beside everything that should not disturb them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { botAddress } from '../data/bots.js';
-import { benchAddress, PAGE_A } from '../data/pages.js';
-import { windowOf } from '../cases/request.js';
+import { pageWindow, pathOf } from '../cases/request.js';
+import { PAGE_A } from '../data/pages.js';
 import type { BenchServer } from '../http/server.js';
-import { HISTORY_PAGES } from '../store.js';
 import type { CollectReport } from './collector.js';
 import type { LoadReport } from './generator.js';
 import type { LoopDelay } from './loop-probe.js';
@@ -57,9 +56,9 @@ export const SCENARIOS = {
 } as const satisfies Record<string, Beside>;
 export type ScenarioName = keyof typeof SCENARIOS;
 
-/** Shares no factor with a page's snapshots: windows follow in no order. */
-const WINDOW_STRIDE = 131;
 const COLD_WINDOWS = 288;
+/** Seconds between the times that two scenarios' collectors bring. */
+const COLLECT_GAP_S = 10;
 const REPLAY_HEADERS = { 'accept-encoding': 'gzip' };
 
 /** Runs one scenario; what disturbs begins before the bots are measured, and ends after. */
@@ -105,6 +104,7 @@ export async function runScenario(
   server.resetLoopDelay();
   const report = await bots;
   const loop = await server.loopDelay();
+  loaded.collectFromS += Math.ceil(besideMs / 1000) + COLLECT_GAP_S;
   return { name, bots: report, loop, replay: await replay, ingest: await collector };
 }
 
@@ -116,12 +116,8 @@ export function botPaths(tokens: number): string[] {
   ]).flat();
 }
 
-/** Every token's windows in turn: none is asked for twice before all have been. */
 function replayPaths(tokens: number, query: string): string[] {
-  const { snapshots } = PAGE_A;
-  return Array.from({ length: COLD_WINDOWS * tokens }, (_, n) => {
-    const first = (Math.floor(n / tokens) * WINDOW_STRIDE) % ((HISTORY_PAGES - 1) * snapshots);
-    const { from, to } = windowOf(first, snapshots);
-    return `/api/v1/replay/${benchAddress(n % tokens)}?${query}&from=${from}&to=${to}`;
-  });
+  return Array.from({ length: COLD_WINDOWS * tokens }, (_, n) =>
+    pathOf(pageWindow(n, tokens, PAGE_A.snapshots), query),
+  );
 }

@@ -1,7 +1,7 @@
 /** Pages by ClickHouse's SQL, as rows or as arrays a snapshot; it writes and compresses the JSON. */
 import type { PlainSnapshot } from './content.js';
 import type { PeerWay } from './peer.js';
-import type { PageWindow } from './requests.js';
+import type { PageWindow } from '../cases/request.js';
 
 /** Its HTTP compression's levels, each way with both. */
 const ZLIB_LEVELS = [1, 3];

@@ -2,12 +2,11 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import http from 'node:http';
-import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { treeCpuMs } from '../processes.js';
 import { CLICKHOUSE_WAYS } from './clickhouse-ways.js';
 import { NotRunError, type Peer, type PeerPlace } from './peer.js';
-import { findProgram, startProgram } from './programs.js';
+import { findProgram, freePorts, startProgram } from '../programs.js';
 
 const LOAD_DEADLINE_MS = 120_000;
 
@@ -17,7 +16,7 @@ export async function startClickhouse({ folder, files }: PeerPlace): Promise<Pee
   if (file === null) throw new NotRunError('not installed: no clickhouse on PATH');
   const home = path.join(folder, 'clickhouse');
   await mkdir(home);
-  const port = await freePort();
+  const [port] = await freePorts(1);
   const config = path.join(home, 'config.xml');
   await writeFile(config, configOf(home, port));
   const words = [...(path.basename(file) === 'clickhouse' ? ['server'] : [])];
@@ -88,15 +87,6 @@ function configOf(home: string, port: number): string {
   </users>
 </yandex>
 `;
-}
-
-/** A port that is free now. */
-async function freePort(): Promise<number> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Runs one statement, a file's bytes as its data. @throws Error with the server's words */

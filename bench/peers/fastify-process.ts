@@ -1,6 +1,7 @@
 /** A Fastify peer in a process of its own: what starts it, and what it does there. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { endProcess } from '../processes.js';
 import { duckdbPages } from './duckdb-pages.js';
 import { servePages, type PageMakers } from './fastify-server.js';
 import { postgresPages, type PostgresPlace } from './postgres-pages.js';
@@ -35,7 +36,7 @@ export async function startFastify(order: FastifyOrder): Promise<FastifyProcess>
   });
   try {
     const listening = await answerOf(child, order);
-    return { ...listening, pid: child.pid as number, stop: () => stop(child) };
+    return { ...listening, pid: child.pid as number, stop: () => endProcess(child, 'SIGKILL', 0) };
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
@@ -56,13 +57,6 @@ function answerOf(child: ChildProcess, order: FastifyOrder): Promise<Listening> 
     });
     child.send(order);
   });
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await ended;
 }
 
 function makersOf(order: FastifyOrder): Promise<PageMakers> {

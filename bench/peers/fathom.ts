@@ -1,14 +1,14 @@
 /** Fathom itself: the server that everything else is put beside. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asOfS } from '../cases/http.js';
-import { benchAddress, PAGE_A } from '../data/pages.js';
+import { HISTORY_PAGES, PAGE_A } from '../data/pages.js';
 import { pagesFromFragments } from '../http/client.js';
 import { startBenchServer } from '../http/server.js';
-import { fillStore, HISTORY_PAGES, openStore } from '../store.js';
+import { makeStore } from '../store.js';
 import { fathomSnapshots } from './content.js';
 import type { PeersOptions } from './options.js';
 import type { Peer, PeerWay } from './peer.js';
-import { pageWindow, type PageWindow } from './requests.js';
+import { pageWindow, type PageWindow, pathOf } from '../cases/request.js';
 
 /** Fragments of everything stored are made within this. */
 const FRAGMENTS_DEADLINE_MS = 60_000;
@@ -20,7 +20,7 @@ const COLD_COLUMNS = ['--columns-memory-mib', '0'];
  * Both bands hold every cell: the pages are the same, but only the default band's are made of
  * fragments. (-49.9 would come to the same bins as the default -50.)
  */
-const QUERIES = { fragments: '', cold: '&min_pct=-49' } as const;
+const QUERIES = { fragments: 'group=market', cold: 'min_pct=-49' } as const;
 
 /** The pages that `fathom serve` makes; its own settings, gzip and brotli at the levels it chose. */
 const WAYS = (['fragments', 'cold'] as const).flatMap((state) =>
@@ -30,7 +30,7 @@ const WAYS = (['fragments', 'cold'] as const).flatMap((state) =>
       state,
       coding: acceptEncoding,
       acceptEncoding,
-      pathOf: (window) => `${pathOf(window)}${QUERIES[state]}`,
+      pathOf: (window) => pathOf(window, QUERIES[state]),
       snapshotsOf: fathomSnapshots,
     };
   }),
@@ -41,11 +41,7 @@ export async function startFathom(
   directory: string,
   { tokens, smoke }: Pick<PeersOptions, 'tokens' | 'smoke'>,
 ): Promise<Peer> {
-  const store = await openStore(directory);
-  await fillStore(store, PAGE_A, tokens);
-  const unlimited = { requestsPerMinute: Infinity, monthlyQuota: Infinity };
-  const { key } = await store.createKey({ tier: 'enterprise', name: 'bench', ...unlimited });
-  await store.close();
+  const { key } = await makeStore(directory, PAGE_A, tokens);
   const server = await startBenchServer(directory, asOfS(PAGE_A), { smoke, flags: COLD_COLUMNS });
   const peer: Peer = {
     name: 'Fathom',
@@ -65,10 +61,6 @@ export async function startFathom(
   }
 }
 
-function pathOf({ token, from, to }: PageWindow): string {
-  return `/api/v1/replay/${benchAddress(token)}?from=${from}&to=${to}`;
-}
-
 /**
  * Asks for every token's whole history until all of it comes from fragments.
  * @throws Error where it doesn't in time, or where the pages that are to be cold do
@@ -84,7 +76,7 @@ async function fragmentsMade(fathom: Peer, tokens: number): Promise<void> {
     }
   }
   for (const way of WAYS.filter(({ state }) => state === 'cold')) {
-    if (await comesFromFragments(fathom, way, pageWindow(0, tokens))) {
+    if (await comesFromFragments(fathom, way, pageWindow(0, tokens, PAGE_A.snapshots))) {
       throw new Error('Fathom: pages that were to be cold came from fragments');
     }
   }
@@ -92,9 +84,10 @@ async function fragmentsMade(fathom: Peer, tokens: number): Promise<void> {
 
 /** Pages side by side. */
 function wholeHistories(tokens: number): PageWindow[] {
-  const pageS = pageWindow(0, tokens).to - pageWindow(0, tokens).from;
+  const pageS =
+    pageWindow(0, tokens, PAGE_A.snapshots).to - pageWindow(0, tokens, PAGE_A.snapshots).from;
   return Array.from({ length: tokens * HISTORY_PAGES }, (_, i) => {
-    const { token, first, from, to } = pageWindow(i % tokens, tokens);
+    const { token, first, from, to } = pageWindow(i % tokens, tokens, PAGE_A.snapshots);
     const page = Math.floor(i / tokens);
     const moved = { from: from + page * pageS, to: to + page * pageS };
     return { token, first: first + page * PAGE_A.snapshots, ...moved };

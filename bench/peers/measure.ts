@@ -1,11 +1,11 @@
 /** Every way of every server by turns, after each has shown that it answers right. */
 import { percentile } from '../case.js';
 import { unpacked } from '../cases/encodings.js';
-import type { TokenHistory } from '../data/pages.js';
+import { PAGE_A, type TokenHistory } from '../data/pages.js';
 import { getOnce, load, type LoadResult, type Target } from '../http/client.js';
 import { differenceOf, expectedPage, type PlainSnapshot } from './content.js';
 import type { PageState, Peer, PeerWay } from './peer.js';
-import { pageWindow } from './requests.js';
+import { pageWindow } from '../cases/request.js';
 import { historyOf } from './tables.js';
 
 /** Turns of the tokens whose pages are compared: windows at a history's beginning and within it. */
@@ -85,7 +85,7 @@ export interface ComparedPage {
 export function comparedPages(tokens: number): ComparedPage[] {
   return COMPARED_TURNS.map((turns, i) => {
     const n = turns * tokens + (i % tokens);
-    const { token, first } = pageWindow(n, tokens);
+    const { token, first } = pageWindow(n, tokens, PAGE_A.snapshots);
     const history = historyOf(token);
     return { n, history, snapshots: expectedPage(history, first) };
   });
@@ -130,7 +130,7 @@ async function turn(
 function targetOf({ url, headers }: Peer, way: PeerWay, tokens: number, offset: number): Target {
   return {
     url,
-    pathOf: (n) => way.pathOf(pageWindow(offset + n, tokens)),
+    pathOf: (n) => way.pathOf(pageWindow(offset + n, tokens, PAGE_A.snapshots)),
     headers: { ...headers, 'accept-encoding': way.acceptEncoding },
     status: 200,
   };

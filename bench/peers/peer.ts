@@ -1,7 +1,7 @@
 /** A server that answers for the same pages, whatever it is made of. */
 import type { TokenHistory } from '../data/pages.js';
 import type { PlainSnapshot } from './content.js';
-import type { PageWindow } from './requests.js';
+import type { PageWindow } from '../cases/request.js';
 import type { TableFiles } from './tables.js';
 
 /** What of a page was made before it was asked for: nothing, or its compressed pieces. */

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { NotRunError } from './peer.js';
 import type { PostgresPlace } from './postgres-pages.js';
-import { findProgram, outputOf, startProgram, type RunningProgram } from './programs.js';
+import { findProgram, outputOf, startProgram, type RunningProgram } from '../programs.js';
 import type { TableFiles } from './tables.js';
 
 const run = promisify(execFile);

@@ -1,5 +1,6 @@
 /** The results of `npm run bench:peers` for people. */
 import type { MachineFacts, Revision } from '../machine.js';
+import { headingOf, SMOKE_NOTE } from '../program.js';
 import { aligned, figure } from '../report.js';
 import type { PeerRow, Turns } from './measure.js';
 import type { PeerSummary } from './summary.js';
@@ -43,15 +44,13 @@ const FOOTER =
 
 export function textOf(report: PeersReport): string {
   const { machine, smoke, elapsedS, peers } = report;
-  const { node, cores, cpuModel, loadAverage } = machine;
-  const heading = `Node ${node}, ${cores} cores, ${cpuModel}, load ${loadAverage} before`;
   const made = peers.map(({ name, version, notRun }) =>
     notRun === null ? `${name}: ${version}` : `${name}: not run, ${notRun}`,
   );
-  const note = smoke ? ['Smoke run: too few pages to be a measurement.'] : [];
+  const note = smoke ? [SMOKE_NOTE] : [];
   const tables = [...rowsTable(report.rows), '', ...summaryTable(report.summary)];
   return [
-    heading,
+    headingOf(machine),
     ...made,
     '',
     ...tables,

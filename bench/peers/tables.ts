@@ -3,8 +3,7 @@ import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { PAGE_A, tokenHistory, type TokenHistory } from '../data/pages.js';
-import { HISTORY_PAGES } from '../store.js';
+import { HISTORY_PAGES, PAGE_A, tokenHistory, type TokenHistory } from '../data/pages.js';
 
 /** CSV without a heading; a token is its number, a market its number within the token. */
 export interface TableFiles {
@@ -14,7 +13,7 @@ export interface TableFiles {
   snapshots: string;
 }
 
-/** The cells of the store that `fillStore` fills with as many tokens. */
+/** Writes the cells that `makeStore` stores of as many tokens. */
 export async function writeTables(folder: string, tokens: number): Promise<TableFiles> {
   const files = { cells: path.join(folder, 'cells.csv'), snapshots: path.join(folder, 'snap.csv') };
   const write = (file: string, lines: Iterable<string>) =>

@@ -3,12 +3,13 @@ import { setMaxListeners } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withStore } from '../../storage/access.js';
-import { botAddress } from '../data/bots.js';
-import { benchAddress, EVERY_S, START_S } from '../data/pages.js';
+import { pageWindow, pathOf } from '../cases/request.js';
 import { asOfS as lastS, type GrowthStore } from '../growth/growth-store.js';
 import type { BenchServer } from '../http/server.js';
+import { COLLECTED_S } from '../load/collector.js';
 import { requestText } from '../load/generator.js';
 import { inProcess } from '../load/role.js';
+import { botPaths } from '../load/scenarios.js';
 
 export interface SoakLoad {
   server: BenchServer;
@@ -39,15 +40,12 @@ const VIEWS = [
   { query: 'group=all', encoding: 'br' },
   { query: 'group=venue', encoding: 'gzip' },
 ] as const;
-/** Windows of a token that are asked for; they shift by a stride that shares no factor with a page. */
+/** Windows of each token that are asked for. */
 const WINDOWS = 16;
-const WINDOW_STRIDE = 131;
 const BOTS = { requestsPerSecond: 300, connections: 8, warmupMs: 0 };
 const SNAPSHOTS_PER_SECOND = 100;
 /** The collector's times begin anew after so many commits: the store has a bounded size. */
 const REPEAT_AFTER = 60;
-/** The collector brings snapshots of times from this long before the service's now on. */
-export const COLLECTED_S = 6 * 3600;
 const BOARDS = ['/top-scores', '/dca-pressure', '/dlmm-pools', '/lp-cheat-sheet'];
 /** A board is asked for as often as this many tokens together. */
 const TOKENS_A_BOARD = 10;
@@ -78,7 +76,7 @@ export async function underLoad(load: SoakLoad): Promise<SoakWork> {
     });
     const bots = inProcess('bots', {
       ...{ port: Number(new URL(server.url).port), headers, forMs, ...BOTS },
-      paths: botPaths(botTokens),
+      paths: pathsOfBots(botTokens),
     });
     const [asked, collected, replayed] = await Promise.all([bots, collector, Promise.all(pages)]);
     ending.abort();
@@ -95,24 +93,16 @@ export async function underLoad(load: SoakLoad): Promise<SoakWork> {
   }
 }
 
-/** Every token's windows in turn: none is asked for twice before all have been. */
-function pagePaths({ tokens, snapshots, pageSnapshots }: GrowthStore, query: string): string[] {
-  return Array.from({ length: WINDOWS * tokens }, (_, n) => {
-    const first = (Math.floor(n / tokens) * WINDOW_STRIDE) % (snapshots - pageSnapshots);
-    const from = START_S + first * EVERY_S;
-    const to = from + pageSnapshots * EVERY_S;
-    return `/api/v1/replay/${benchAddress(n % tokens)}?${query}&from=${from}&to=${to}`;
-  });
+function pagePaths({ tokens, pageSnapshots }: GrowthStore, query: string): string[] {
+  return Array.from({ length: WINDOWS * tokens }, (_, n) =>
+    pathOf(pageWindow(n, tokens, pageSnapshots), query),
+  );
 }
 
-function botPaths(tokens: number): string[] {
+function pathsOfBots(tokens: number): string[] {
   const boards = BOARDS.map((path) => `/api/v1${path}`);
-  const ofTokens = Array.from({ length: tokens }, (_, i) => [
-    `/api/v1/score/${botAddress(i)}`,
-    `/api/v1/market-depth?token_address=${botAddress(i)}`,
-  ]).flat();
   const repeats = Math.ceil(tokens / TOKENS_A_BOARD / BOARDS.length);
-  return [...ofTokens, ...Array.from({ length: repeats }, () => boards).flat()];
+  return [...botPaths(tokens), ...Array.from({ length: repeats }, () => boards).flat()];
 }
 
 /** Connections that read a byte a second; one that is cut is opened again. */

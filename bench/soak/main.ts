@@ -4,11 +4,11 @@ import { temporaryFolder } from '../folder.js';
 import { fullSegmentStore } from '../growth/full-segments.js';
 import { asOfS } from '../growth/growth-store.js';
 import { startBenchServer } from '../http/server.js';
-import { fillBots } from '../load/collector.js';
+import { COLLECTED_S, fillBots } from '../load/collector.js';
 import { machineFacts, revision } from '../machine.js';
 import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
-import { COLLECTED_S, underLoad, type SoakWork } from './load.js';
+import { underLoad, type SoakWork } from './load.js';
 import { readSoakOptions, USAGE, type SoakOptions } from './options.js';
 import { peakMib, takeSample, trendsOf, type Sample } from './samples.js';
 

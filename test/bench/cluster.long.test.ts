@@ -7,7 +7,7 @@ import type { CommitsResult } from '../../bench/cluster/commits.js';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { readClusterOptions } from '../../bench/cluster/options.js';
 import type { ReadingResult } from '../../bench/cluster/reading.js';
-import { BenchUsageError } from '../../bench/flags.js';
+import { BenchUsageError } from '../../bench/errors.js';
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-cluster-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BenchUsageError } from '../../bench/flags.js';
+import { BenchUsageError } from '../../bench/errors.js';
 import { readCompareOptions } from '../../bench/compare/options.js';
 import { faultsOf } from '../../bench/compare/outcome.js';
 import { documentOf, tableOf } from '../../bench/compare/report.js';

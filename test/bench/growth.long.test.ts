@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { fullSegmentStore, sizesOf } from '../../bench/growth/full-segments.js';
+import { fullSegmentStore } from '../../bench/growth/full-segments.js';
 import { asOfS, pagePath, type GrowthStore } from '../../bench/growth/growth-store.js';
 import { readGrowthOptions } from '../../bench/growth/options.js';
 import { tinySegmentStore } from '../../bench/growth/tiny-segments.js';
-import { BenchUsageError } from '../../bench/flags.js';
-import { EVERY_S, PAGE_A, START_S, benchAddress } from '../../bench/data/pages.js';
+import { BenchUsageError } from '../../bench/errors.js';
+import { EVERY_S, PAGE_A, sizesOf, START_S, benchAddress } from '../../bench/data/pages.js';
 import { decodeSegment } from '../../compute/segment/segment.js';
 import { openStore } from '../support/stores.js';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { BenchUsageError } from '../../bench/flags.js';
+import { BenchUsageError } from '../../bench/errors.js';
 import type { runIngest } from '../../bench/ingest/command.js';
 import { INPUT_NAMES, makeInput } from '../../bench/ingest/inputs.js';
 import { readIngestOptions } from '../../bench/ingest/options.js';

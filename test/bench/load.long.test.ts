@@ -6,7 +6,7 @@ import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { BenchUsageError } from '../../bench/flags.js';
+import { BenchUsageError } from '../../bench/errors.js';
 import { flood } from '../../bench/load/flood.js';
 import { generate } from '../../bench/load/generator.js';
 import { readHttpOptions } from '../../bench/load/options.js';

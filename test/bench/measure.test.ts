@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { benchCase, percentile } from '../../bench/case.js';
 import { digestOf } from '../../bench/digest.js';
 import { measureGroup } from '../../bench/measure.js';
-import { BenchUsageError } from '../../bench/flags.js';
+import { BenchUsageError } from '../../bench/errors.js';
 import { readOptions, GROUPS } from '../../bench/options.js';
 import { figure } from '../../bench/report.js';
 

@@ -15,12 +15,12 @@ import {
   fathomSnapshots,
   type PlainSnapshot,
 } from '../../bench/peers/content.js';
-import { BenchUsageError } from '../../bench/flags.js';
+import { BenchUsageError } from '../../bench/errors.js';
 import { readPeersOptions } from '../../bench/peers/options.js';
 import { compareContent, comparedPages, type PeerRow } from '../../bench/peers/measure.js';
 import type { Peer, PeerWay } from '../../bench/peers/peer.js';
-import { findProgram, outputOf, startProgram } from '../../bench/peers/programs.js';
-import { pageWindow } from '../../bench/peers/requests.js';
+import { findProgram, outputOf, startProgram } from '../../bench/programs.js';
+import { pageWindow } from '../../bench/cases/request.js';
 import { summaryOf } from '../../bench/peers/summary.js';
 import { historyOf } from '../../bench/peers/tables.js';
 import { treeCpuMs } from '../../bench/processes.js';
@@ -143,10 +143,12 @@ describe('the content', () => {
 
 describe('the requests', () => {
   it('ask for every window of every token before one comes again', () => {
-    const windows = Array.from({ length: 3 * PAGE_A.snapshots }, (_, n) => pageWindow(n, 3));
+    const windows = Array.from({ length: 3 * PAGE_A.snapshots }, (_, n) =>
+      pageWindow(n, 3, PAGE_A.snapshots),
+    );
     expect(new Set(windows.map(({ token, first }) => `${token} ${first}`)).size).toBe(864);
     expect(windows.every(({ first }) => first >= 0 && first < PAGE_A.snapshots)).toBe(true);
-    expect(pageWindow(864, 3)).toEqual(windows[0]);
+    expect(pageWindow(864, 3, PAGE_A.snapshots)).toEqual(windows[0]);
   });
 });
 

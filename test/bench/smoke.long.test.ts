@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envelopeOf } from '../../bench/cases/request.js';
-import { BenchUsageError } from '../../bench/flags.js';
+import { BenchUsageError } from '../../bench/errors.js';
 import { readOptions } from '../../bench/options.js';
 import { PAGE_A, PAGE_B, tokenHistory, type PageShape } from '../../bench/data/pages.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';

@@ -1,11 +1,11 @@
 /** The comparison of two builds: its verdicts on made-up times. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { median } from '../../bench/case.js';
 import { seededRandom } from '../../bench/compare/random.js';
 import { grownCounters } from '../../bench/compare/outcome.js';
 import {
   judgeTimes,
-  median,
   MIN_PAIRS,
   ratioInterval,
   type PairedTurns,
@@ -95,7 +95,7 @@ describe('verdicts', () => {
   });
 
   it('rest on the middle', () => {
-    expect(median(Float64Array.of(9, 1, 5))).toBe(5);
-    expect(median(Float64Array.of(4, 1, 9, 2))).toBe(3);
+    expect(median([9, 1, 5])).toBe(5);
+    expect(median([4, 1, 9, 2])).toBe(3);
   });
 });

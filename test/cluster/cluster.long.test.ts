@@ -8,7 +8,8 @@ import type { IssuedKey } from '../../storage/contract.js';
 import { NodeProcess } from '../support/cluster.js';
 import { fathomClient } from '../../client/index.js';
 import { HOUR } from '../crash/operations.js';
-import { freePorts, hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { findProgram, freePorts } from '../../bench/programs.js';
 import { commitRows, commitTokens, MINT, snapshot } from '../support/stores.js';
 import { sharedPool } from '../support/pool.js';
 import { expectAcknowledged, expectLadders, expectStored } from './expected.js';
@@ -26,7 +27,7 @@ const RECOVERY_MS = 15_000;
 const SEED = Number(process.env.FATHOM_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Who makes changes at once. */
 const ACTORS = 3;
-const HAPROXY = programOf('haproxy');
+const HAPROXY = findProgram('haproxy');
 const KEY = { name: null, requestsPerMinute: Infinity, monthlyQuota: null };
 /** Retention and prunes meet the same snapshots. */
 const ENVIRONMENT = { FATHOM_RETENTION: '{"raw":"5h"}' };

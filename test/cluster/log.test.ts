@@ -15,7 +15,8 @@ import { packEntry, subjectOf, tokenSubject } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { MAX_ENTRY_BUNDLE_BYTES } from '../../storage/log/publisher.js';
 import type { Store } from '../../storage/store.js';
-import { hasNats, NatsServers, programOf } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { findProgram } from '../../bench/programs.js';
 import { nkey, operatorMode } from '../support/nats-accounts.js';
 import {
   binance,
@@ -457,7 +458,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   });
 });
 
-describe.skipIf(!hasNats || programOf('openssl') === null)('Servers that ask who comes', () => {
+describe.skipIf(!hasNats || findProgram('openssl') === null)('Servers that ask who comes', () => {
   let folder = '';
   beforeAll(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'fathom-nats-access-'));

@@ -10,7 +10,7 @@ import { readCrashOptions } from './options.js';
 import { type Act, explain } from './history.js';
 import { durableLog, hurtTail } from './torn-log.js';
 import { seededRandom } from '../../bench/compare/random.js';
-import { BenchUsageError } from '../../bench/flags.js';
+import { BenchUsageError } from '../../bench/errors.js';
 
 /** SHA-256 of nothing. */
 const NO_BYTES = createHash('sha256').digest('hex');

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreOperations } from '../../storage/contract.js';
 import { connectToServer } from '../../storage/control.js';
 import type { Store } from '../../storage/store.js';
-import { freePorts } from '../../bench/cluster/nats.js';
+import { freePorts } from '../../bench/programs.js';
 import { MAIN } from './processes.js';
 import { DataDirectory } from './stores.js';
 

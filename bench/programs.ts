@@ -1,15 +1,17 @@
-/** Programs of others that are installed here, started and ended by this process. */
-import { execFileSync, spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+/** Programs that are installed on this machine: finds, starts and ends them. */
+import { execFileSync, spawn, type SpawnOptions } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endProcess } from './processes.js';
 
 /** A program has to be ready within this. */
 const START_DEADLINE_MS = 30_000;
 /** It has to end within this after it was asked to. */
 const STOP_DEADLINE_MS = 10_000;
 const POLL_MS = 50;
-/** What is kept of its log to say why it did not start. */
+/** The end of its log that is kept, to say why it did not start. */
 const MAX_LOG_CHARS = 4096;
 
 export interface RunningProgram {
@@ -17,9 +19,10 @@ export interface RunningProgram {
   stop(): Promise<void>;
 }
 
-/** The program's file on PATH or in one of `folders`, null where it is in none of them. */
+/** The program's file on PATH, in /usr/sbin or in one of `folders`; null: it is not installed. */
 export function findProgram(name: string, folders: readonly string[] = []): string | null {
-  const searched = [...(process.env.PATH ?? '').split(path.delimiter), ...folders];
+  const onPath = (process.env.PATH ?? '').split(path.delimiter);
+  const searched = [...onPath, '/usr/sbin', ...folders];
   const files = searched.filter((folder) => folder !== '').map((folder) => path.join(folder, name));
   return files.find(isExecutable) ?? null;
 }
@@ -33,7 +36,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** What a short command prints, null where it fails or is not there. */
+/** What a short command prints; null where it fails or is not installed. */
 export function outputOf(
   file: string,
   words: readonly string[],
@@ -49,7 +52,7 @@ export function outputOf(
 
 /**
  * Starts a server program and waits until `isReady`.
- * @param endSignal what asks it to end at once, its clients notwithstanding
+ * @param endSignal the signal that ends it at once, even with clients connected
  * @throws Error with the end of its log where it ends or is not ready in time
  */
 export async function startProgram(
@@ -66,25 +69,32 @@ export async function startProgram(
   child.stderr?.setEncoding('utf8').on('data', keep);
   child.on('error', (error) => keep(error.message));
   const name = path.basename(file);
-  // It must not outlive a bench that is broken off, nor write to a folder that is being removed.
+  // It must not outlive an interrupted bench, nor write to a folder that is being removed.
   process.prependOnceListener('exit', () => child.kill(endSignal));
   const deadline = performance.now() + START_DEADLINE_MS;
   while (!(await isReady())) {
     const hasEnded = child.pid === undefined || child.exitCode !== null;
     if (hasEnded || performance.now() > deadline) {
-      await stop(child, endSignal);
+      await endProcess(child, endSignal, STOP_DEADLINE_MS);
       throw new Error(`${name} ${hasEnded ? 'ended' : 'was not ready in time'}:\n${log}`);
     }
     await sleep(POLL_MS);
   }
-  return { pid: child.pid as number, stop: () => stop(child, endSignal) };
+  const stop = () => endProcess(child, endSignal, STOP_DEADLINE_MS);
+  return { pid: child.pid as number, stop };
 }
 
-async function stop(child: ChildProcess, endSignal: NodeJS.Signals): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill(endSignal);
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);
-  await ended;
-  clearTimeout(timer);
+/** Ports of this machine that are free now. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, () => {
+      const server = createServer();
+      return new Promise<typeof server>((resolve) =>
+        server.listen(0, '127.0.0.1', () => resolve(server)),
+      );
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
 }
