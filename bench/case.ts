@@ -1,16 +1,16 @@
-/** What the bench measures: a piece of work and how to tell whether its answer is right. */
+/** The cases that the bench measures, and their results. */
 
 /** Figures beside a case's times, by a name that ends in its unit. */
 export type Extra = Record<string, number>;
 
-/** One piece of work that is done again and again in this process. */
+/** Work that is repeated in this process and timed. */
 export interface BenchCase<T = unknown> {
   /** `group/what it does`; the groups are measured one after the other. */
   name: string;
   run: () => T | Promise<T>;
   /** Short hash of a result; the same for every run of one seed. */
   digest: (result: T) => string;
-  /** What one operation works through, such as `{ levels: 1000 }`: reported per second. */
+  /** How much one operation works through, such as `{ levels: 1000 }`: reported per second. */
   work?: Record<string, number>;
   /** Bytes that one operation reads: reported as MB/s. */
   inputBytes?: number;
@@ -18,7 +18,7 @@ export interface BenchCase<T = unknown> {
   extra?: (result: T) => Extra;
   /** Figures of one operation that do not depend on the machine; more is worse. */
   counters?: (result: T) => Record<string, number>;
-  /** Cases of the same group, by the figure that says how many times faster this one is. */
+  /** Other cases of the group, by the name of the figure that says how many times faster this one is. */
   against?: Record<string, string>;
 }
 
@@ -27,7 +27,7 @@ export function benchCase<T>(one: BenchCase<T>): BenchCase {
   return one as BenchCase;
 }
 
-/** A case's figures. Times of an operation, as its caller waits for it. */
+/** A case's figures. Times are how long the caller of one operation waits. */
 export interface CaseResult {
   name: string;
   opsPerSecond: number;
@@ -60,10 +60,10 @@ export function median(values: Iterable<number>): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Cases of a group; `close` gives back what they hold. */
+/** The cases of a group; `close` releases what they hold. */
 export interface LoadedGroup {
   cases: BenchCase[];
-  /** Parts of the group that this build lacks, or fails at. */
+  /** Parts of the group that this build lacks or fails to load. */
   failures?: PartFailure[];
   close: () => Promise<void>;
 }

@@ -1,19 +1,19 @@
 /** Undoes things when this process ends, however it ends: removes folders, ends processes. */
 import { messageOf } from './errors.js';
 
-/** Status of a process that was broken off, as shells have it for SIGINT. */
-const BROKEN_OFF = 130;
+/** The exit status of an interrupted process, as shells have it for SIGINT. */
+const INTERRUPTED = 130;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 const steps = new Set<() => void>();
 
 /**
- * Has `step` done at this process' end, by a signal too; the last one first.
+ * Runs `step` when this process ends, by a signal, too; the last step runs first.
  *
- * Signals are handled only while there is something to undo: a handler waits for the event loop,
- * which kernels hold up, where a signal without one ends the process at once.
- * @param step synchronous; what it throws keeps no other from being done
- * @returns forgets the step: it was done, or needs no doing
+ * Signals have handlers only while there are steps: a handler waits for the event loop, which
+ * kernels block, while a signal without a handler ends the process at once.
+ * @param step synchronous; the other steps run even if it throws
+ * @returns a function that cancels the step
  */
 export function onEnd(step: () => void): () => void {
   if (steps.size === 0) listen();
@@ -25,16 +25,16 @@ export function onEnd(step: () => void): () => void {
 
 function listen(): void {
   process.once('exit', undo);
-  for (const signal of SIGNALS) process.on(signal, breakOff);
+  for (const signal of SIGNALS) process.on(signal, interrupt);
 }
 
 function unlisten(): void {
   process.off('exit', undo);
-  for (const signal of SIGNALS) process.off(signal, breakOff);
+  for (const signal of SIGNALS) process.off(signal, interrupt);
 }
 
-function breakOff(): void {
-  process.exit(BROKEN_OFF);
+function interrupt(): void {
+  process.exit(INTERRUPTED);
 }
 
 function undo(): void {
@@ -47,7 +47,7 @@ function undo(): void {
   }
 }
 
-/** Lets the event loop take a turn, and with it a signal that has come meanwhile. */
+/** Yields to the event loop, which lets pending signals in. */
 export function turnOfLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -8,7 +8,7 @@ const HASH_CHARS = 8;
 
 type Part = ArrayBufferView | string;
 
-/** The first characters of SHA-256 over the parts, each behind its length in bytes. */
+/** The first characters of SHA-256 over the parts, each preceded by its length in bytes. */
 export function digestOf(parts: readonly Part[]): string {
   const hash = createHash('sha256');
   for (const part of parts) {
@@ -34,7 +34,7 @@ export function digestOfRuns(runs: readonly SnapshotRun[]): string {
   return digestOf(runs.flatMap(partsOfRun));
 }
 
-/** What binning made of rows. @throws Error where it found fault with one */
+/** The result of binning. @throws Error if a row was refused */
 export function digestOfBatch(batch: BinnedChunk): string {
   if (batch.faultCount > 0) {
     const [{ line, field, message }] = batch.faults;

@@ -1,4 +1,4 @@
-/** How the benchmarks' programs read their flags. */
+/** Reads the flags of the benchmarks' programs. */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
@@ -7,8 +7,8 @@ import { BenchUsageError, messageOf } from './errors.js';
 type Config = Pick<ParseArgsConfig, 'options' | 'allowPositionals'>;
 
 /**
- * parseArgs, strictly. Where the flags have `--json`, its file has to be one that can be written: it
- * is told before anything is measured.
+ * parseArgs, strictly. Checks the file of `--json`, too: a file that cannot be written is refused
+ * before anything is measured.
  * @throws BenchUsageError
  */
 export function readBenchFlags<C extends Config>(words: readonly string[], config: C) {
@@ -26,7 +26,7 @@ function parsedFlags<C extends Config>(words: readonly string[], config: C) {
   }
 }
 
-/** Opens the file as writing the results will, and leaves it as it was; its folder is made. */
+/** Opens the file the way the results will be written, without changing it. Creates its folder. */
 function checkResultsFile(file: string): void {
   try {
     mkdirSync(path.dirname(file), { recursive: true });
@@ -48,7 +48,7 @@ export function wholeFlag(flag: string, text: string, least: number, most: numbe
 }
 
 /**
- * A flag's names between separators; without the flag all of them.
+ * The names in a flag's list; without the flag, all known names.
  * @throws BenchUsageError
  */
 export function namesFlag<N extends string>(

@@ -1,20 +1,20 @@
-/** Folders that do not outlive what was measured in them. */
+/** Temporary folders. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { onEnd } from './clean-up.js';
 
-/** A process that was told to end may still write to a folder: removing it is tried again. */
+/** A process that is ending may still write to a folder: the removal is retried. */
 const REMOVE = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 } as const;
 
-/** A new folder; it goes with this process at the latest. */
+/** Makes a folder, which is removed when this process ends at the latest. */
 export function temporaryFolder(prefix = 'fathom-bench-'): {
   path: string;
   remove: () => Promise<void>;
 } {
   let made = '';
-  // Before there is a folder: a signal in between would leave it behind.
+  // Before the folder exists: a signal in between would leave it behind.
   const forget = onEnd(() => {
     if (made !== '') rmSync(made, REMOVE);
   });

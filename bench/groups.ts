@@ -1,6 +1,6 @@
 /**
- * The groups of cases that run in the bench's own process, each loaded on its own: an older build that lacks what
- * one of them measures still runs the others.
+ * The groups of cases that run in the bench's process. Each is loaded separately: an older build
+ * that lacks what one of them measures still runs the others.
  */
 import type { BenchCase, LoadedGroup, PartFailure } from './case.js';
 import type { PageShape } from './data/pages.js';
@@ -28,7 +28,7 @@ async function pageGroup(shape: PageShape): Promise<LoadedGroup> {
   });
 }
 
-/** The cases of a group's parts: one that cannot be loaded does not take the others with it. */
+/** Loads the parts of a group. A part that fails to load does not affect the others. */
 async function parted(parts: Record<string, () => Promise<BenchCase[]>>): Promise<LoadedGroup> {
   const cases: BenchCase[] = [];
   const failures: PartFailure[] = [];
@@ -69,7 +69,7 @@ export const LOADED_GROUPS = Object.keys(LOADERS) as LoadedGroupName[];
 
 /**
  * Loads a group.
- * @param tokens of the store that steps work on
+ * @param tokens in the store that steps work on
  * @throws Error where this build lacks what the group measures
  */
 export function loadGroup(name: LoadedGroupName, tokens: number): Promise<LoadedGroup> {

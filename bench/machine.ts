@@ -1,4 +1,4 @@
-/** What a result was measured on and of. Nothing that names the machine. */
+/** The machine and the revision behind a result, without the machine's name. */
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ export interface MachineFacts {
   cores: number;
   cpuModel: string;
   memoryMegabytes: number;
-  /** Processes that wanted a core in the last minute, as the bench began: above 0, others ran too. */
+  /** The load average of the last minute as the bench began: above 0, other processes ran, too. */
   loadAverage: number;
 }
 

@@ -1,4 +1,4 @@
-/** Times a group's cases by turns, so that what slows the machine down slows all of them. */
+/** Times a group's cases in turns: whatever slows the machine down slows all of them. */
 import { Bench } from 'tinybench';
 import { percentile, type BenchCase, type CaseResult, type Extra } from './case.js';
 import { turnOfLoop } from './clean-up.js';
@@ -90,7 +90,7 @@ function resultOf(one: BenchCase, { times, cpuMs, hash, extra }: Tally): CaseRes
   };
 }
 
-/** How many times faster than the cases it is measured against: by medians, of the same turns. */
+/** How many times faster a case is than those it is compared with: by medians of the same turns. */
 function compare(one: BenchCase, results: ReadonlyMap<string, CaseResult>): void {
   const own = results.get(one.name);
   for (const [figure, name] of Object.entries(one.against ?? {})) {

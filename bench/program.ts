@@ -33,13 +33,13 @@ export async function runProgram(
   }
 }
 
-/** Tells how far a program is; its results alone go to stdout. */
-export function tell(text: string): void {
+/** Reports progress on stderr; stdout gets only the results. */
+export function reportProgress(text: string): void {
   process.stderr.write(`${text}...\n`);
 }
 
 /**
- * Writes results as one JSON document, its folder made where there is none.
+ * Writes results as one JSON document, and creates its folder.
  * @throws BenchFailure where they cannot be written
  */
 export async function writeResults(file: string, document: object): Promise<void> {
@@ -56,5 +56,5 @@ export function headingOf({ node, cores, cpuModel, loadAverage }: MachineFacts):
   return `Node ${node}, ${cores} cores, ${cpuModel}, load ${loadAverage} before`;
 }
 
-/** Stands below the table of a run that is no measurement. */
+/** The note below the table of a smoke run. */
 export const SMOKE_NOTE = 'Smoke run: too few operations to be a measurement.';

@@ -3,7 +3,7 @@ import type { CaseResult, Counter, Extra } from './case.js';
 import type { MachineFacts, Revision } from './machine.js';
 import { headingOf, SMOKE_NOTE, writeResults } from './program.js';
 
-/** Another layout of the JSON is another version. */
+/** Changes with the layout of the JSON. */
 const REPORT_VERSION = 1;
 
 export interface Report {
@@ -20,9 +20,9 @@ const COLUMNS = ['case', 'ops/s', 'p50 ms', 'p99 ms', 'cpu ms/op', 'n', 'hash', 
 const LEFT = ['case', 'hash', 'more'];
 
 export const FOOTER =
-  'ms: what one operation takes its caller; cpu ms/op: what it cost this process, or the server, in all ' +
-  'threads; MB = 10^6 bytes. The clients share the cores with the server, over loopback, beside ' +
-  'whatever else runs: compare rows of one table, do not take the times elsewhere.';
+  'ms: how long the caller of one operation waits; cpu ms/op: its CPU time in this process, or the server, in ' +
+  'all threads; MB = 10^6 bytes. The clients share the cores with the server, over loopback, and with ' +
+  'whatever else runs: compare rows of one table, not times of different machines.';
 
 /** The table, its heading and its footer, as lines. */
 export function tableOf({ machine, revision, smoke, cases, counters, elapsedS }: Report): string {
@@ -48,7 +48,7 @@ export function tableOf({ machine, revision, smoke, cases, counters, elapsedS }:
     .join('\n');
 }
 
-/** Rows, the first one the heading, with their columns in line; figures to the right. */
+/** Aligns the columns of rows, the first of which is the heading; figures are aligned right. */
 export function aligned(rows: readonly string[][], left: readonly string[]): string[] {
   const [columns] = rows;
   const widths = columns.map((_, c) => Math.max(...rows.map((row) => row[c].length)));
@@ -63,13 +63,13 @@ function extraText({ cpuMs: _, ...extra }: Extra): string {
     .join(', ');
 }
 
-/** Three digits that count; whole numbers above 1,000, their thousands separated. */
+/** Three significant digits; above 1,000 a whole number with its thousands separated. */
 export function figure(value: number): string {
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US');
   return Number.isInteger(value) ? String(value) : value.toPrecision(3);
 }
 
-/** Writes the report as one JSON document, its folder made where there is none. */
+/** Writes the report as one JSON document. */
 export async function writeReport(report: Report, file: string): Promise<void> {
   const cases = Object.fromEntries(report.cases.map(({ name, ...figures }) => [name, figures]));
   const counters = Object.fromEntries(

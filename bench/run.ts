@@ -37,7 +37,7 @@ const SMOKE: Pace = {
   ...{ clients: [1, 2], httpMs: 5, warmReplies: 4, columnPages: 2 },
 };
 
-/** What a run has found so far. */
+/** The results so far. */
 interface Findings {
   cases: CaseResult[];
   counters: Counter[];
@@ -45,12 +45,12 @@ interface Findings {
 
 /**
  * Measures the groups that were asked for.
- * @param tell gets the name of each group as it begins
+ * @param onGroup called with the name of each group as it begins
  * @throws Error where a case fails, or gives two answers
  */
 export async function runBench(
   { smoke, groups }: BenchOptions,
-  tell: (group: Group) => void,
+  onGroup: (group: Group) => void,
 ): Promise<Report> {
   const machine = machineFacts();
   const began = performance.now();
@@ -58,7 +58,7 @@ export async function runBench(
   const findings: Findings = { cases: [], counters: [] };
   for (const group of LOADED_GROUPS) {
     if (!groups.includes(group)) continue;
-    tell(group);
+    onGroup(group);
     const loaded = await loadGroup(group, pace.tokens);
     for (const { part, reason } of loaded.failures ?? []) {
       throw new Error(`${group}/${part}: ${reason}`);
@@ -67,14 +67,14 @@ export async function runBench(
     await loaded.close();
   }
   if (groups.includes('http A')) {
-    tell('http A');
+    onGroup('http A');
     await runServer(pace, findings);
   }
   const elapsedS = (performance.now() - began) / 1000;
   return { machine, revision: revision(), seed: BENCH_SEED, smoke, elapsedS, ...findings };
 }
 
-/** Pages over HTTP, and what the store takes up that they come from. */
+/** Measures pages over HTTP, and the size of the store that they come from. */
 async function runServer(pace: Pace, { cases, counters }: Findings): Promise<void> {
   const folder = temporaryFolder();
   try {

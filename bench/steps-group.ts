@@ -1,4 +1,4 @@
-/** The group of steps with the stores and the pool that it works on. */
+/** Loads the group of steps, with its stores and its pool. */
 import path from 'node:path';
 import { startPool } from '../compute/pool.js';
 import type { LoadedGroup } from './case.js';

@@ -7,7 +7,7 @@ import { dayShape, smoothNoise } from './price.js';
 export interface BookProfile {
   key: number;
   tokenKey: number;
-  /** A usual level's size two percent from the price. */
+  /** The size of a typical level two percent from the price. */
   levelUsd: number;
   halfSpreadBp: number;
   /** How far the book's own price strays from the token's. */
@@ -19,7 +19,7 @@ export interface BookProfile {
   fill: number;
   /** How long a level usually stands before its size is redrawn. */
   redrawS: number;
-  /** Price and size steps in one unit, powers of ten: prices print short. */
+  /** Price and size steps per unit, powers of ten: they keep printed prices short. */
   ticksPerUnit: number;
   lotsPerUnit: number;
 }
@@ -38,7 +38,7 @@ const BASIS_PERIOD_S = 900;
 const TOUCH_REDRAW_S = 20;
 const TOUCH_SHARE = 0.12;
 
-/** Redraw times of single levels about the book's own. */
+/** Redraw times of single levels, relative to the book's. */
 const PACES = Float64Array.from({ length: 16 }, (_, i) => 0.4 * Math.pow(1.15, i));
 
 const SHAPE_MIN_DISTANCE = 1e-4;
@@ -62,12 +62,12 @@ const MIN_WALL_STRENGTH = 12;
 const WALL_STRENGTH_RANGE = 70;
 /** A venue carries this share of a token's walls. */
 const WALL_VENUE_SHARE = 0.55;
-/** Closer to the price than this a wall is taken or pulled. */
+/** A wall closer to the price than this has been taken or pulled. */
 const MIN_WALL_DISTANCE = 0.003;
 
 /**
  * The book at `t` about `priceUsd`: bids best first, then asks best first, uncrossed. Levels stand
- * on absolute prices and keep their size until their own next redraw.
+ * on absolute prices and keep their size until their next redraw.
  */
 export function bookAt(book: BookProfile, priceUsd: number, t: number) {
   const { ticksPerUnit, lotsPerUnit } = book;
@@ -96,7 +96,7 @@ export function bookAt(book: BookProfile, priceUsd: number, t: number) {
   return { bids: bids.filter(isFirstAtPrice), asks: asks.filter(isFirstAtPrice) };
 }
 
-/** Of levels at one price the first stays: walls come first. */
+/** Of several levels at one price, the first stays: walls come first. */
 function isFirstAtPrice([price]: BookLevel, i: number, levels: readonly BookLevel[]): boolean {
   return i === 0 || levels[i - 1][0] !== price;
 }
@@ -134,7 +134,7 @@ function shapeAt(distance: number): number {
 
 /**
  * How full a band of prices is: traders like or avoid it for hours, the same on every venue of a
- * token, and orders are more at busy hours.
+ * token, and there are more orders at busy hours.
  */
 function interestIn(bandKey: number, t: number): number {
   const period = Math.floor((t + (bandKey % BAND_S)) / BAND_S);

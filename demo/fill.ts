@@ -28,11 +28,11 @@ const SIMULATE: OtherTask = { file: 'demo/worker.js', name: 'simulate' };
 const MARKER_FILE = 'demo.json';
 /** Stands for the file's name in faults. */
 const SOURCE = 'simulated market';
-/** Units of one commit: few, so that pages work soon. */
+/** Units per commit: few, to make pages work soon. */
 const UNITS_A_COMMIT = 6;
-/** Snapshots that a thread makes at once, of up to 2,000 cells each: few, so that they take little memory. */
+/** Snapshots, of up to 2,000 cells each, that a thread makes at once: few, to save memory. */
 const SNAPSHOTS_A_CHUNK = 128;
-/** Of a longer pause only this much is filled in. */
+/** The longest gap that is filled in; of a longer pause, only the end. */
 const MAX_GAP_S = DEMO_RAW_S;
 
 export interface DemoMarker {
@@ -49,7 +49,7 @@ export interface DemoRequest {
   directory: string;
   pool: ComputePool;
   useStore: UseStore;
-  /** Which tokens are simulated; without it all of them. */
+  /** Which tokens to simulate; default: all of them. */
   only?: (token: DemoToken) => boolean;
   /** Called after every commit of depth: units done and to do, and what has been stored so far. */
   onProgress?: (done: number, of: number, stored: DemoTotals) => void;
@@ -71,7 +71,7 @@ export async function readMarker(directory: string): Promise<DemoMarker | null> 
     const marker = JSON.parse(text) as DemoMarker;
     if (Number.isInteger(marker.seed) && Number.isInteger(marker.untilS)) return marker;
   } catch {
-    // Damaged: said below.
+    // Damaged: reported below.
   }
   throw new InputError(`${file}: expected the demo's marker`);
 }

@@ -26,17 +26,17 @@ const TRADE_EVERY_S = [1_800, 5 * DAY_S] as const;
 const MOOD_S = 11 * DAY_S;
 /** Supply that a wallet of median size holds. */
 const MEDIAN_SHARE = 0.0006;
-/** A history of holders has the last minute of these days, then hours, then minutes to its end. */
+/** A history of holders has this many daily snapshots, then hourly ones, then one a minute to its end. */
 const HOLDER_DAYS = 33;
 const HOLDER_MINUTES = 15;
-/** Wallet addresses kept: making one takes longer than its balances. */
+/** Cached wallet addresses: making one takes longer than making its balances. */
 const MAX_WALLET_ADDRESSES = 20_000;
 const walletAddresses = new LRUCache<string, string>({
   max: MAX_WALLET_ADDRESSES,
   memoMethod: base58Address,
 });
 
-/** Rows of one dataset, made as they are read: holders have many. */
+/** Rows of one dataset, made as they are read: there are many holders. */
 export interface DemoRows {
   dataset: 'dca_orders' | 'limit_orders' | 'holders' | 'dlmm_pools' | 'dlmm_hours' | 'token_hours';
   rows: () => Iterable<object>;

@@ -1,6 +1,6 @@
 /**
- * Hashed randomness: every draw of the demo is a pure function of a key and an index, so that any
- * moment of the simulated market can be computed without the moments before it.
+ * Hashed randomness: every draw of the demo is a pure function of a key and an index. Any moment of
+ * the simulated market can be computed without the moments before it.
  */
 import { BASE58_DIGITS } from '../compute/market.js';
 
@@ -35,7 +35,7 @@ export function unit(h: number): number {
   return h / TWO_POW_32;
 }
 
-/** The whole number from `low` to `high`, both included, that a hash stands for. */
+/** Maps a hash to a whole number from `low` to `high`, both included. */
 export function between(h: number, low: number, high: number): number {
   return low + Math.floor(unit(h) * (high - low + 1));
 }

@@ -21,7 +21,7 @@ export const DEMO_15M_S = 7 * DAY_S;
 /** Hourly snapshots of the EVM chain, before the raw ones. */
 export const DEMO_1H_S = 30 * DAY_S;
 
-/** The raw day is made in these spans, newest first, so that pages work soon. */
+/** The raw day is made in these spans, newest first, to make pages work soon. */
 const RAW_SPANS_S = [2 * HOUR_S, 6 * HOUR_S, 16 * HOUR_S] as const;
 /** A collector misses a snapshot now and then. */
 const MISS_CHANCE = 0.004;
@@ -97,7 +97,7 @@ export function demoSnapshotTimes(
 
 /**
  * The row of dataset `snapshots` of one token at one moment: its price and every market's raw
- * state, of hourly ones the cells near the price alone.
+ * state. Hourly rows have only the cells near the price.
  * @param t epoch seconds, one of `demoSnapshotTimes`
  * @throws RangeError where the token has no price and so no snapshots
  */
@@ -132,7 +132,7 @@ function* rowsAt(
   for (const t of times) yield demoSnapshotRow(token, t, tier);
 }
 
-/** The last seed's tokens: pools keep what their positions add up to. */
+/** The last seed's tokens, kept for the sums that their pools cache. */
 let tokensOfSeed: { seed: number; tokens: DemoToken[] } | null = null;
 
 function isDown({ key }: DemoToken, { head }: DemoMarket, t: number): boolean {

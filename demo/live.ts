@@ -1,4 +1,4 @@
-/** The market of a data directory: which one it is, how it goes on, and the key to it. */
+/** The simulated market of a data directory: chooses it, extends it, and makes its key. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IssuedKey, StoreOperations } from '../storage/contract.js';
 import { InputError } from '../storage/errors.js';
@@ -11,19 +11,19 @@ const COLLECT_EVERY_MS = 5000;
 /** Name of the demo's key, which every start replaces. */
 const DEMO_KEY_NAME = 'demo';
 
-/** Which market is asked for. */
+/** The market that is requested. */
 export interface WantedMarket {
   /** Null: any. */
   seed: number | null;
   /** The end of the history, in epoch seconds; null: any. */
   untilS: number | null;
-  /** Whether it is to be carried on. */
+  /** Whether to extend it. */
   live: boolean;
 }
 
 /**
- * The market that the directory holds or is to hold. An interrupted fill is resumed, unless another
- * market is asked for; a live market goes on with any.
+ * The market that the directory holds, or should hold. Resumes an interrupted fill, unless another
+ * market is requested; a live market continues any.
  *
  * @throws InputError where the directory has other data
  */
@@ -50,12 +50,12 @@ async function refuseUnlessEmpty({ directory, useStore }: DemoRequest): Promise<
   const { tokens } = await useStore((store) => store.summary());
   if (tokens > 0) {
     throw new InputError(
-      `${directory} is not empty: the demo market goes into an empty data directory alone`,
+      `${directory} is not empty: the demo market needs an empty data directory`,
     );
   }
 }
 
-/** Extends the market until the signal comes. */
+/** Extends the market until the signal is aborted. */
 export async function keepAlive(
   request: DemoRequest & { signal: AbortSignal },
   marker: DemoMarker,

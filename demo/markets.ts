@@ -23,7 +23,7 @@ export type DemoMarket = { head: MarketHead } & (
 /** How a token trades: it decides its venues, spreads and how often a price changes. */
 export type TokenKind = 'major' | 'liquid' | 'listed' | 'onchain' | 'stable' | 'dormant';
 
-/** One leg of an asset whose markets are made. */
+/** A leg of an asset, for which markets are made. */
 export interface Leg {
   chain: Chain;
   symbol: string;
@@ -102,7 +102,7 @@ interface KindProfile {
   wallets: number;
 }
 
-/** No books of its own, no orders, no wallets. */
+/** No books, no orders, no wallets. */
 const UNTRADED: KindProfile = {
   ...{ listing: {}, spread: 6, redrawS: 900, beta: 0, tradedShare: 1 },
   ...{ dcaOrders: 0, limitOrders: 0, wallets: 0 },
@@ -144,7 +144,7 @@ export function isBusy(kind: TokenKind): boolean {
 }
 
 /**
- * The markets of a leg, each at a venue of its own where the group has enough.
+ * The markets of a leg, each at a different venue if the group has enough of them.
  * @param isHome false for the bridged leg of an asset, which trades in pools alone
  * @param native the chain's native coin, null for that coin itself
  */

@@ -21,7 +21,7 @@ const MAX_RANGED_CYCLES = 200;
 const LIMIT_STAY_S = [HOUR_S, 12 * DAY_S] as const;
 /** How often in its life a limit order is checked against the price. */
 const LOOKS = 16;
-/** A price this far beyond an order's (log) has filled all of it. */
+/** A price this far (log) beyond an order's fills all of it. */
 const FILL_REACH = 0.02;
 /** Median of a limit order as a share of what the token's pools hold. */
 const MEDIAN_LIMIT = 0.00025;
@@ -30,7 +30,7 @@ const QUOTES = { mainchain: ['USDC', 'SOL'], evmchain: ['USDC', 'WETH'] } as con
 
 /** One occupant of a slot. Occupants follow one another, each for the slot's own time. */
 interface Tenancy {
-  /** A hash of its own. */
+  /** The occupant's hash. */
   key: number;
   fromS: number;
   toS: number;
@@ -38,7 +38,8 @@ interface Tenancy {
 
 /**
  * The occupant of a slot at `t`.
- * @param staysS shortest and longest time that a slot keeps its occupants, evenly on a log scale
+ * @param staysS shortest and longest time that a slot keeps its occupants, drawn evenly on a log
+ * scale
  */
 export function tenancyAt(
   slotKey: number,
@@ -53,8 +54,8 @@ export function tenancyAt(
 }
 
 /**
- * A token's DCA orders at `t`, as a collector reports them: with `sinceS` only the ones that changed
- * after it, closed ones among them.
+ * A token's DCA orders at `t`, as a collector reports them: with `sinceS`, only those that changed
+ * after it, closed ones included.
  */
 export function demoDcaOrderRows(token: DemoToken, t: number, sinceS: number | null) {
   const { price } = token;
@@ -70,7 +71,7 @@ export function demoDcaOrderRows(token: DemoToken, t: number, sinceS: number | n
   );
 }
 
-/** A leg's limit orders at `t`; `sinceS` as demoDcaOrderRows has it. */
+/** A leg's limit orders at `t`; `sinceS` is as for demoDcaOrderRows. */
 export function demoLimitOrderRows(token: DemoToken, t: number, sinceS: number | null) {
   const { price } = token;
   if (price === null) return [];

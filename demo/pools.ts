@@ -97,8 +97,8 @@ function positionsAt(pool: PoolProfile, t: number): PositionSet {
   return set;
 }
 
-/** Keeps what a pool's positions add up to until one of them changes. */
-function held<State>(make: (pool: PoolProfile, set: PositionSet) => State) {
+/** Caches what a pool's positions add up to until one of them changes. */
+function cached<State>(make: (pool: PoolProfile, set: PositionSet) => State) {
   const last = new WeakMap<PoolProfile, { fromS: number; toS: number; state: State }>();
   return (pool: PoolProfile, t: number): State => {
     let found = last.get(pool);
@@ -115,7 +115,7 @@ function held<State>(make: (pool: PoolProfile, set: PositionSet) => State) {
  * `[tick, liquidity_net]`, ascending. A position worth `V` in raw quote tokens at its middle price
  * `p` has `V / (2 sqrt(p) (1 - (low/high)^(1/4)))` of liquidity.
  */
-const ticksOf = held((pool, { positions, fromS }): [number, string][] => {
+const ticksOf = cached((pool, { positions, fromS }): [number, string][] => {
   const quoteUsd = quotePrice(pool.quote, fromS);
   const furthest = Math.floor(MAX_TICK / pool.step);
   const tickOf = (axis: number) => {
@@ -154,7 +154,7 @@ export function clmmAt(pool: PoolProfile, priceUsd: number, t: number) {
 }
 
 /** What every bin holds in USD, in either token. */
-const binsOf = held((pool, { positions }): { firstId: number; usd: Float64Array } => {
+const binsOf = cached((pool, { positions }): { firstId: number; usd: Float64Array } => {
   const idOf = (axis: number) => Math.floor(axis / Math.log1p(pool.step / 10_000));
   const firstId = Math.min(...positions.map(({ low }) => idOf(low)));
   const lastId = Math.max(...positions.map(({ high }) => idOf(high)));

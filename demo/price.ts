@@ -1,4 +1,4 @@
-/** Prices of the simulated market: random walks of which any moment can be computed by itself. */
+/** Prices of the simulated market: random walks whose value at any moment can be computed directly. */
 import { DAY_S } from '../compute/time.js';
 import { hash, normal, unit } from './hash.js';
 

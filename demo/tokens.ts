@@ -41,7 +41,7 @@ export interface DemoToken extends Leg {
 /** symbol, name, kind, chains, USD price, market value in USD, daily volatility in percent. */
 type AssetLine = readonly [string, string, TokenKind, 'm' | 'e' | 'me', number, number, number];
 
-/** The ones with the most venues first. */
+/** Those with the most venues first. */
 const ASSETS: readonly AssetLine[] = [
   ['SOL', 'Wrapped SOL', 'major', 'me', 168, 91e9, 3.1],
   ['WETH', 'Wrapped Ether', 'major', 'e', 3_420, 410e9, 2.6],
@@ -112,8 +112,8 @@ const BRIDGED_SHARE = 0.25;
 const EVM_CADENCE_S = 120;
 
 /**
- * The tokens of the demo, the widest first. Addresses, names and decimals do not depend on the
- * seed; venues, prices and books do.
+ * The tokens of the demo, those with the most venues first. Addresses, names and decimals do not
+ * depend on the seed; venues, prices and books do.
  */
 export function demoTokens(seed: number): DemoToken[] {
   return ASSETS.flatMap((asset) =>

@@ -1,4 +1,4 @@
-/** Raw market states onto the ladder. */
+/** Bins raw market states onto the ladder. */
 import { packCellColumns } from '../../compute/ingest/flat-cells.js';
 import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { benchCase, type BenchCase } from '../case.js';
@@ -11,7 +11,7 @@ import { digestOfBatch } from '../digest.js';
 const SNAPSHOTS = 32;
 const OPTIONS = { firstLine: 1, mode: 'replace' } as const;
 
-/** @param page its cells as flat rows are what packCellColumns packs */
+/** @param page packCellColumns packs its cells as flat rows */
 export function binningCases(page: TokenHistory): BenchCase[] {
   const bodies = BODY_KINDS.map((kind) => {
     const rows = bodyRows(kind, SNAPSHOTS);

@@ -1,4 +1,4 @@
-/** A built page as text or bytes, and compressed. */
+/** Encodes and compresses a built page. */
 import zlib from 'node:zlib';
 import { TIERS } from '../../compute/market.js';
 import { compressPage, type ContentEncoding } from '../../compute/replay/compress.js';
@@ -11,7 +11,7 @@ import { envelopeOf, pageInput } from './request.js';
 
 const COMPRESSIONS = ['gzip', 'br'] as const satisfies ContentEncoding[];
 
-/** All of group=market. The hashes of compressed bodies are those of what they unpack to. */
+/** All with group=market. The hashes of compressed bodies are those of the unpacked ones. */
 export function encodingCases(shape: PageShape, history: TokenHistory): BenchCase[] {
   const page = buildPage(pageInput(history, 'market'));
   const envelope = envelopeOf(shape.snapshots);

@@ -12,7 +12,7 @@ import { benchCase, type BenchCase, type Extra, type LoadedGroup } from '../case
 import { benchOrders, benchState, FLOW_NOW_S, FLOW_ORDERS, FLOW_TOKENS } from '../data/orders.js';
 import { digestOf } from '../digest.js';
 
-/** Far enough that a board is too old. */
+/** Long enough to make a board too old. */
 const CLOCK_STEP_S = 60;
 /** Resolution of the event loop's delay. */
 const DELAY_EVERY_MS = 1;
@@ -25,7 +25,7 @@ interface Ranked {
   extra: Extra;
 }
 
-/** The board with its orders and tokens, as the service has it. */
+/** The board with its orders and tokens, as in the service. */
 class FlowSubject {
   readonly states: ReadonlyMap<string, LiveToken>;
   readonly clock = { atS: FLOW_NOW_S, nowS: () => this.clock.atS };
@@ -62,7 +62,7 @@ class FlowSubject {
     await this.board.start();
   }
 
-  /** Does something, and looks at what it did to the event loop and the pool. */
+  /** Runs work, and measures its effect on the event loop and the pool. */
   async during(work: () => Promise<void>): Promise<Ranked> {
     const delays = monitorEventLoopDelay({ resolution: DELAY_EVERY_MS });
     const posted = this.pool.postedTasks;
@@ -81,7 +81,7 @@ class FlowSubject {
     };
   }
 
-  /** The clock alone: there and back, so that every operation ends with the same board. */
+  /** Moves the clock alone, there and back: every operation ends with the same board. */
   async tick(): Promise<void> {
     for (const atS of [FLOW_NOW_S + CLOCK_STEP_S, FLOW_NOW_S]) {
       this.clock.atS = atS;
@@ -90,7 +90,7 @@ class FlowSubject {
     }
   }
 
-  /** Every order is read anew. */
+  /** Has every order read again. */
   async changeAll(): Promise<void> {
     this.book.touch([...this.states.keys()]);
     await this.book.settled();
@@ -150,7 +150,7 @@ function boardCase(
     digest: ({ ranking }: Ranked) => digestOfRanking(ranking),
     work: { orders: rankings * FLOW_ORDERS },
     extra: ({ extra }) => extra,
-    // Not its tasks: how many rankings a change of the clock takes depends on the machine.
+    // Tasks are not counted: how many rankings a change of the clock takes depends on the machine.
     counters: ({ ranking }) => countersOf(ranking),
   });
 }
@@ -165,7 +165,7 @@ const countersOf = (ranking: PressureRanking) => ({
   bytesOut: columnBytes(ranking),
 });
 
-/** Bytes of an object's columns, and of the blocks that it shares with others. */
+/** Bytes of an object's columns and shared blocks. */
 function columnBytes(columns: object): number {
   return Object.values(columns).reduce<number>(
     (sum, value) =>

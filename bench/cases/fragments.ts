@@ -1,4 +1,4 @@
-/** Pages from fragments: fragments made of a page's segments, and the page put together from them. */
+/** Makes fragments of a page's segments, and assembles the page from them. */
 import { compressPage } from '../../compute/replay/compress.js';
 import { makeFragments } from '../../compute/replay/fragment-maker.js';
 import {
@@ -18,7 +18,10 @@ import { digestOf } from '../digest.js';
 import { unpacked } from './encodings.js';
 import { envelopeOf, pageInput } from './request.js';
 
-/** All of group=market. The hashes of fragments are those of their texts' sums, of pages those of their text. */
+/**
+ * All with group=market. The hashes of fragments are those of their checksums, those of pages of
+ * their text.
+ */
 export function fragmentCases(shape: PageShape, history: TokenHistory): BenchCase[] {
   const input = pageInput(history, 'market');
   const page = buildPage(input);

@@ -1,4 +1,7 @@
-/** Pages end to end, cold and from fragments: clients of this process, the server in another, loopback between them. */
+/**
+ * Pages end to end, cold and from fragments: clients in this process, the server in another, over
+ * loopback.
+ */
 import { percentile, type CaseResult } from '../case.js';
 import { HISTORY_PAGES, type PageShape } from '../data/pages.js';
 import { digestOf } from '../digest.js';
@@ -8,36 +11,36 @@ import type { StoreContents } from '../store.js';
 import { unpacked } from './encodings.js';
 import { pageWindow, pathOf, windowOf } from './request.js';
 
-/** Requests that are not measured take this share of the measured time. */
+/** The warm-up takes this share of the measured time. */
 const WARM_UP_SHARE = 0.2;
 
-/** One kind of request, from so many clients at a time. */
+/** One kind of request, from a number of clients at a time. */
 export interface HttpCase {
   name: string;
   query: string;
   acceptEncoding: string;
-  /** What it sends as its API key; null for a live key without limits. */
+  /** The API key that it sends; null: the store's key without limits. */
   key: string | null;
   status: number;
   clients: number;
-  /** What a few tokens' pages come from before they are asked for; null: of all tokens, cold. */
+  /** What warm pages, of a few tokens, come from; null: cold pages of all tokens. */
   warm: 'fragments' | 'columns' | null;
 }
 
-/** Flags of a server that makes every page anew. */
+/** Flags of a server that keeps no fragments. */
 export const NO_FRAGMENTS = ['--fragments-memory-mib', '0'];
-/** And reads all that it is made of. */
+/** Flags of a server that keeps no columns, either. */
 export const COLD = [...NO_FRAGMENTS, '--columns-memory-mib', '0'];
-/** Tokens that warm pages are asked for. */
+/** Tokens of warm pages. */
 const WARM_TOKENS = 4;
 const WARM_DEADLINE_MS = 60_000;
 
-/** When the server's clock has to stand: after everything stored. */
+/** The server's clock: after everything stored. */
 export function asOfS(shape: PageShape): number {
   return windowOf(0, (HISTORY_PAGES + 1) * shape.snapshots).to;
 }
 
-/** Every kind of request from each of these numbers of clients at a time. */
+/** Every kind of request, from each of these numbers of clients. */
 export function httpCases(clients: readonly number[]): HttpCase[] {
   const refused = {
     ...page('group=market', 'gzip'),
@@ -48,7 +51,7 @@ export function httpCases(clients: readonly number[]): HttpCase[] {
   return withClients([...poolKinds(), refused], clients);
 }
 
-/** Pages that the pool makes of columns that are kept: of one client, for what each costs. */
+/** Pages that the pool makes of kept columns, from one client: for the cost of each. */
 export function columnHttpCases(): HttpCase[] {
   const warm = (kind: Kind): Kind => ({ ...kind, name: `warm ${kind.name}`, warm: 'columns' });
   return withClients(poolKinds().map(warm), [1]);
@@ -91,7 +94,7 @@ function withClients(kinds: readonly Kind[], counts: readonly number[]): HttpCas
   );
 }
 
-/** Asks until pages come from fragments, this many in a row. @throws Error where they don't */
+/** Requests pages until this many in a row came from fragments. @throws Error if they do not */
 async function warmUp(target: Target, warmReplies: number): Promise<void> {
   const deadline = performance.now() + WARM_DEADLINE_MS;
   for (let inRow = 0, n = 0; inRow < warmReplies; n++) {
@@ -104,13 +107,13 @@ async function warmUp(target: Target, warmReplies: number): Promise<void> {
 
 /** How long each kind of request is measured. */
 export interface HttpEffort {
-  /** Numbers of clients that ask at a time. */
+  /** Numbers of clients at a time. */
   clients: readonly number[];
-  /** Milliseconds that clients ask for. */
+  /** Milliseconds that clients send requests for. */
   httpMs: number;
   /** Pages count as warm when this many in a row, each a different one, came from fragments. */
   warmReplies: number;
-  /** Pages of a token that bring its columns into memory; 16 ask for each segment several times. */
+  /** Pages of each token that load its columns into memory; 16 of them read each segment several times. */
   columnPages: number;
 }
 
@@ -157,7 +160,7 @@ export async function measureHttp(
   };
 }
 
-/** The hash of the unpacked first page: the codings of one page have one hash. */
+/** The hash of the unpacked first page: all codings of a page have the same. */
 async function digestOfFirst(
   target: Target,
   { acceptEncoding, status }: HttpCase,

@@ -1,4 +1,4 @@
-/** A built page as text and compressed in one go. */
+/** Encodes and compresses a built page in one go. */
 import { buildPage } from '../../compute/replay/page.js';
 import { encodePage, gzipJson } from '../../compute/replay/render.js';
 import { benchCase, type BenchCase } from '../case.js';
@@ -7,7 +7,7 @@ import { digestOf } from '../digest.js';
 import { unpacked } from './encodings.js';
 import { envelopeOf, pageInput } from './request.js';
 
-/** All of group=market. The hash is that of what the body unpacks to. */
+/** With group=market. The hash is that of the unpacked body. */
 export function jsonGzipCases(shape: PageShape, history: TokenHistory): BenchCase[] {
   const page = buildPage(pageInput(history, 'market'));
   const envelope = envelopeOf(shape.snapshots);

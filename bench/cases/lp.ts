@@ -167,13 +167,13 @@ const bytesOf = (parts: readonly ArrayBufferView[]): number =>
 const partsOfPrices = ({ snapshots, lowUsd, highUsd }: HourPrices) => [snapshots, lowUsd, highUsd];
 const snapshotsOf = ({ snapshots }: HourPrices): number => sum(snapshots);
 
-/** By period and hour, as the digests always had them. */
+/** By period and hour: digests stay comparable with those of earlier builds. */
 const partsOfRanges = ({ ofPeriod, ofHour }: PoolRanges) => [
   transposed(ofPeriod, DLMM_PERIODS.length),
   transposed(ofHour, LONGEST_PERIOD_H),
 ];
 
-/** A table of `width` columns with its rows as columns. */
+/** Transposes a table of `width` columns. */
 function transposed(table: Float64Array, width: number): Float64Array {
   const rows = table.length / width;
   return Float64Array.from(table, (_, i) => table[(i % rows) * width + Math.floor(i / rows)]);

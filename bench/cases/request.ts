@@ -1,4 +1,4 @@
-/** The request for a whole page, and what renders it. */
+/** Requests for whole pages, and the inputs that render them. */
 import { DEFAULT_BAND, DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder.js';
 import type { PageInput, ReplayEnvelope } from '../../compute/replay/page.js';
 import type { ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
@@ -18,7 +18,7 @@ export function queryOf(group: ReplayGroup): ReplayQuery {
   };
 }
 
-/** Window of the `snapshots` from number `first` on, epoch seconds. */
+/** The window of `snapshots` snapshots from number `first` on, epoch seconds. */
 export function windowOf(first: number, snapshots: number): { from: number; to: number } {
   const from = START_S + first * EVERY_S;
   return { from, to: from + snapshots * EVERY_S };
@@ -47,7 +47,7 @@ export function pathOf({ token, from, to }: PageWindow, query: string): string {
   return `/api/v1/replay/${benchAddress(token)}?${query}&from=${from}&to=${to}`;
 }
 
-/** Of token 0, from the history's beginning. */
+/** The envelope of token 0's page at its history's beginning. */
 export function envelopeOf(snapshots: number): ReplayEnvelope {
   return {
     token: benchAddress(0),
@@ -57,7 +57,7 @@ export function envelopeOf(snapshots: number): ReplayEnvelope {
   };
 }
 
-/** The page of a whole history that stands in one run. */
+/** The input for the page of a whole history in one run. */
 export function pageInput({ run, markets }: TokenHistory, group: ReplayGroup): PageInput {
   return {
     runs: [run],

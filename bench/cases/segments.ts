@@ -1,4 +1,4 @@
-/** Segments of a page: encoded, decoded, joined. */
+/** Encodes, decodes and joins the segments of a page. */
 import { joinRuns } from '../../compute/segment/merge.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 import { decodeSegment, encodeSegment, sliceRun, splitRun } from '../../compute/segment/segment.js';
@@ -64,7 +64,7 @@ function smallRuns(run: SnapshotRun): SnapshotRun[] {
   return parts;
 }
 
-/** The snapshots with every other market alone: what one of two collectors sends. */
+/** The snapshots with every other market only: what one of two collectors sends. */
 function halfOfMarkets(run: SnapshotRun, half: number): SnapshotRun {
   const keeps = (_: unknown, i: number): boolean => run.market[i] % 2 === half;
   const cellOffsets = new Int32Array(run.cellOffsets.length);

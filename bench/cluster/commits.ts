@@ -1,4 +1,4 @@
-/** A collector's commits: what each takes on a single machine and on a node. */
+/** Times a collector's commits on a single machine and on a node. */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SnapshotRun } from '../../compute/segment/run.js';
@@ -8,7 +8,7 @@ import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { LogNode } from '../../storage/log/node.js';
 import type { Store } from '../../storage/store.js';
 import { percentile } from '../case.js';
-import { tell } from '../program.js';
+import { reportProgress } from '../program.js';
 import { aligned, figure } from '../report.js';
 import { commitFrames, openStore } from '../store.js';
 import { NatsServers } from './nats.js';
@@ -25,18 +25,18 @@ interface Quantiles {
 
 export interface CommitsResult {
   servers: number;
-  /** Of a commit by itself, on a single machine and on a node in turn. */
+  /** Whole commits, on a single machine and on a node in turn. */
   singleMs: Quantiles;
   nodeMs: Quantiles;
-  /** What of it the log's acknowledgement took, and applying it. */
+  /** Parts of a node's commits: the log's acknowledgement, and applying them. */
   publishMs: Quantiles;
   applyMs: Quantiles;
   logBytesASnapshot: number;
-  /** Of another node, which begins when all is in the log. */
+  /** Another node, which begins when everything is in the log. */
   catchUp: { entriesPerS: number; snapshotsPerS: number; cellsPerS: number };
 }
 
-/** Commits of a collector, on a single machine and on a node by turns; then another node catches up. */
+/** Commits on a single machine and on a node in turn; then another node catches up. */
 export async function measureCommits(
   options: ClusterOptions,
   root: string,
@@ -53,7 +53,7 @@ export async function measureCommits(
     const node = new LogNode({
       ...{ store, log, name, version: 'bench', onApplied },
       onPublished: (ms) => publishMs.push(ms),
-      onStopped: (why) => tell(why),
+      onStopped: (why) => reportProgress(why),
       onError: () => undefined,
     });
     nodes.push({ store, log, node });
@@ -110,7 +110,7 @@ export function commitLines(results: readonly CommitsResult[]): string[] {
   return aligned([columns, ...rows.map((row) => row.map(figure))], []);
 }
 
-/** @returns the time of the commit of one snapshot of every token */
+/** Commits one snapshot of every token. @returns the milliseconds that it took */
 async function commitOf(
   { tokens }: ClusterOptions,
   index: number,

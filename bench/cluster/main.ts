@@ -1,11 +1,11 @@
 /**
- * `npm run bench:cluster`: what a node of a cluster costs over a single machine (commits, pages, bots), how fast
- * another node catches up, and what an entry takes in the log.
+ * `npm run bench:cluster`: what a node of a cluster costs over a single machine (commits, pages,
+ * bots), how fast another node catches up, and how large entries are in the log.
  */
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
 import { BenchFailure } from '../errors.js';
-import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
+import { headingOf, runProgram, SMOKE_NOTE, reportProgress, writeResults } from '../program.js';
 import { commitLines, type CommitsResult, measureCommits } from './commits.js';
 import { hasNats } from './nats.js';
 import { readClusterOptions, USAGE } from './options.js';
@@ -19,7 +19,7 @@ await runProgram('bench:cluster', USAGE, async (words) => {
   try {
     const commits: CommitsResult[] = [];
     for (const servers of options.servers) {
-      tell(`commits, servers of JetStream: ${servers}`);
+      reportProgress(`commits, servers of JetStream: ${servers}`);
       commits.push(await measureCommits(options, folder.path, servers));
     }
     const reading = await measureReading(options);

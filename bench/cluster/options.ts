@@ -4,17 +4,17 @@ import { readBenchFlags, wholeFlag } from '../flags.js';
 import { SCENARIOS, type ScenarioName, type ScenarioOptions } from '../load/scenarios.js';
 
 export const USAGE = `npm run bench:cluster -- [--commits N] [--tokens N] [--rounds N] [--seconds N] [--smoke] [--json FILE]
-  --commits   of a collector, one snapshot of each token in each; default 200
-  --tokens    that it follows; default 20
-  --rounds    in which a single machine and a node are asked for pages and by bots in turn; default 3
-  --seconds   of each kind of load in a round; default 8
+  --commits   commits of a collector, each with one snapshot of every token; default 200
+  --tokens    tokens that it follows; default 20
+  --rounds    rounds of pages and bots on a single machine and a node in turn; default 3
+  --seconds   seconds of each kind of load in a round; default 8
   --smoke     small and short: shows that it works, not how fast
   --json FILE where the results go; default bench/results/cluster.json`;
 
 export interface ClusterOptions {
   commits: number;
   tokens: number;
-  /** Servers of JetStream, one run of commits each. */
+  /** Numbers of servers of JetStream, with one run of commits each. */
   servers: readonly (1 | 3)[];
   rounds: number;
   scenarios: readonly ScenarioName[];

@@ -11,7 +11,7 @@ import { COLLECTED_S } from '../load/collector.js';
 import { fillForLoad } from '../load/fill.js';
 import { type LoadedServer, runScenario, type ScenarioName } from '../load/scenarios.js';
 import { BenchFailure } from '../errors.js';
-import { tell } from '../program.js';
+import { reportProgress } from '../program.js';
 import { aligned, figure } from '../report.js';
 import { NatsServers } from './nats.js';
 import type { ClusterOptions } from './options.js';
@@ -21,12 +21,12 @@ const READY_DEADLINE_MS = 60_000;
 const PLACES = ['single', 'node'] as const;
 type Place = (typeof PLACES)[number];
 
-/** Medians of the rounds; null where the load has nothing of it, or the system does not tell. */
+/** Medians of the rounds; null where the load has no such figure, or without /proc. */
 interface Figures {
   p50Ms: number;
   p99Ms: number;
   pagesPerSecond: number | null;
-  /** Of all the server's threads, in a second of load. */
+  /** CPU time of all the server's threads in a second of load. */
   cpuMsPerSecond: number | null;
 }
 
@@ -45,7 +45,7 @@ export async function measureReading(options: ClusterOptions): Promise<ReadingRe
   const servers = await NatsServers.start(options.smoke ? 1 : 3);
   const started: BenchServer[] = [];
   try {
-    tell('filling');
+    reportProgress('filling');
     const place = { directory: directoryOf('single'), folder: folder.path };
     const key = await fillForLoad(place, options, filledS);
     cpSync(directoryOf('single'), directoryOf('node'), { recursive: true });
@@ -67,7 +67,7 @@ export async function measureReading(options: ClusterOptions): Promise<ReadingRe
     for (let round = 0; round < rounds; round++) {
       for (const name of scenarios) {
         for (const of of round % 2 === 0 ? PLACES : PLACES.toReversed()) {
-          tell(`round ${round + 1}: ${name}, ${of}`);
+          reportProgress(`round ${round + 1}: ${name}, ${of}`);
           const measured = await measure(name, loaded[of], load);
           runs.set(`${name} ${of}`, [...(runs.get(`${name} ${of}`) ?? []), measured]);
         }
@@ -120,7 +120,7 @@ function mediansOf(all: readonly Figures[]): Figures {
   };
 }
 
-/** Two lines a scenario. */
+/** Two lines per scenario. */
 export function readingLines(results: readonly ReadingResult[]): string[] {
   const columns = ['scenario', 'on', 'p50 ms', 'p99 ms', 'pages/s', 'CPU ms/s'];
   const rows = results.flatMap((result) =>

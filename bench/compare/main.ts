@@ -1,6 +1,9 @@
-/** `npm run bench:compare REV`: this build against another revision's, by turns in one job. */
+/**
+ * `npm run bench:compare REV`: compares this build with another revision's, in alternating turns of
+ * one run.
+ */
 import { machineFacts } from '../machine.js';
-import { runProgram, tell, writeResults } from '../program.js';
+import { runProgram, reportProgress, writeResults } from '../program.js';
 import { readCompareOptions, USAGE } from './options.js';
 import { faultsOf } from './outcome.js';
 import { documentOf, tableOf } from './report.js';
@@ -13,9 +16,9 @@ async function main(words: readonly string[]): Promise<number> {
   const options = readCompareOptions(words);
   const machine = machineFacts();
   const head = ownTree();
-  tell(`building ${options.rev}`);
+  reportProgress(`building ${options.rev}`);
   const base = await treeOf(options.rev, options.ownBenchmarks);
-  const comparison = await compareBuilds([base.side], [head.side], options, tell);
+  const comparison = await compareBuilds([base.side], [head.side], options, reportProgress);
   const revisions = { base: base.revision, head: head.revision };
   process.stdout.write(`${tableOf(comparison, revisions, options)}\n`);
   await writeResults(options.jsonFile, {

@@ -6,22 +6,22 @@ import { LOADED_GROUPS, type LoadedGroupName } from '../groups.js';
 import { DEFAULT_THRESHOLD, MIN_PAIRS } from './verdict.js';
 
 export const USAGE = `npm run bench:compare -- REV [--only GROUP,GROUP] [--turns N] [--turn-ms N] [--threshold N] [--allow-other-results] [--own-benchmarks] [--json FILE]
-  REV          a commit, a branch or a tag: what this build is compared with
+  REV          a commit, a branch or a tag to compare this build with
   --only       groups: ${LOADED_GROUPS.join(', ')}
-  --turns N    turns that each build takes at each case; default 21, at least ${MIN_PAIRS}
+  --turns N    turns of each build at each case; default 21, at least ${MIN_PAIRS}
   --turn-ms N  milliseconds of a turn; default 60
-  --threshold  percent that a case has to be slower by, beyond doubt, to fail; default ${DEFAULT_THRESHOLD * 100}
+  --threshold  percent by which a case must be slower, beyond doubt, to fail; default ${DEFAULT_THRESHOLD * 100}
   --allow-other-results
-               a case that gives another result than at REV, or that this build no longer has, is told
-               but does not fail: for a change that means to
+               a case whose result differs from REV's, or that this build no longer has, is reported but
+               does not fail: for a change that intends this
   --own-benchmarks
-               REV is measured by its own benchmarks: for a change that moves what they import; cases
-               are compared by name
+               measures REV with its own benchmarks: for a change that moves what benchmarks import;
+               cases are compared by name
   --json FILE  where the results go; default bench/results/compare.json
 Exit status:
-  0  cases were compared: none is slower, no counter grew, every result is REV's
+  0  cases were compared: none is slower, no counter grew, every result equals REV's
   1  a case is slower, a counter grew, a result differs, this build fails at a case or no longer has
-     it, or nothing was compared, REV does not build, a build's process ended or hung
+     it, nothing was compared, REV does not build, or a build's process ended or hung
   2  wrong usage`;
 
 const MAX_TURNS = 1000;

@@ -1,14 +1,14 @@
 /** Whether a comparison passes, and if not, why. */
 import type { ComparedCase, Comparison } from './run.js';
 
-/** A counter of one case that is not what it was. */
+/** A counter of a case whose value changed. */
 export interface CounterChange {
   name: string;
   base: number;
   head: number;
 }
 
-/** The counters that grew, however little: they do not depend on the machine. */
+/** The counters that grew, even by one: they do not depend on the machine. */
 export function grownCounters({ counters }: Pick<ComparedCase, 'counters'>): CounterChange[] {
   return changedCounters({ counters }).filter(({ base, head }) => head > base);
 }
@@ -23,8 +23,8 @@ export const hasOtherResult = ({ hash }: Pick<ComparedCase, 'hash'>): boolean =>
   hash.base !== hash.head;
 
 /**
- * What makes the comparison fail, a line each; empty where it passes.
- * @param allowOtherResults other results and cases that are gone do not fail
+ * Why the comparison fails, one reason per line; empty if it passes.
+ * @param allowOtherResults accepts other results and missing cases
  */
 export function faultsOf(
   { cases, failed, gone }: Comparison,

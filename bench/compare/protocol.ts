@@ -1,6 +1,6 @@
-/** What the comparison and the two builds that it compares say to one another, over IPC. */
+/** Messages between the comparison and its two builds, over IPC. */
 
-/** Asks a build to load a group, to take one turn at a case of it, or to say what a case gives now. */
+/** Asks a build to load a group, to take one turn at a case of it, or for the hash of a case's result now. */
 export type SideRequest =
   | { kind: 'load'; group: string }
   | { kind: 'turn'; name: string; turnMs: number }
@@ -23,12 +23,12 @@ export interface SideFailure {
 }
 
 export type SideReply =
-  /** Whole: every part of the group is there, so that a case that is not is not meant to be. */
+  /** Whole: every part of the group was loaded, so a missing case is missing on purpose. */
   | { kind: 'loaded'; whole: boolean; cases: LoadedCase[]; failures: SideFailure[] }
   | { kind: 'turn'; medianMs: number }
   | { kind: 'hash'; hash: string }
   | { kind: 'unloaded' }
-  /** What was asked for threw. */
+  /** The request threw. */
   | { kind: 'failed'; reason: string };
 
 /** The reply to a request that did not fail. */

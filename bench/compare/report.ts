@@ -5,7 +5,7 @@ import type { CompareOptions } from './options.js';
 import { changedCounters, faultsOf, grownCounters, hasOtherResult } from './outcome.js';
 import type { ComparedCase, Comparison } from './run.js';
 
-/** Another layout of the JSON is another version. */
+/** Changes with the layout of the JSON. */
 const REPORT_VERSION = 1;
 const COMMIT_CHARS = 8;
 
@@ -18,9 +18,9 @@ const COLUMNS = ['case', 'REV ms', 'this ms', 'ratio', 'interval', 'verdict'];
 const LEFT = ['case', 'interval', 'verdict'];
 
 const FOOTER =
-  "ratio: median over pairs of neighbouring turns of this build's time by REV's; interval: bootstrap, wide " +
-  'enough that one wrong verdict among all cases is a matter of 1 run in 100. "same" means that no ' +
-  'difference beyond the threshold was shown, not that there is none. In-process work alone: what a client sees ' +
+  "ratio: this build's time divided by REV's, median over pairs of neighbouring turns; interval: bootstrap, so " +
+  'wide that one wrong verdict among all cases is a matter of 1 run in 100. "same": no difference beyond the ' +
+  'threshold was shown, which does not mean that there is none. The cases run in-process: what a client sees ' +
   'also depends on queues, sockets and other clients (npm run bench:http).';
 
 /** The table, what is not in it and why, the verdict and the footer, as one text. */

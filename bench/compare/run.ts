@@ -1,4 +1,4 @@
-/** Takes turns at every case that both builds have, and judges what came of it. */
+/** Takes turns at every case that both builds have, and judges the times. */
 import { median } from '../case.js';
 import type { LoadedGroupName } from '../groups.js';
 import type { CompareOptions } from './options.js';
@@ -49,7 +49,7 @@ interface Measured {
   turns: { base: number[]; head: number[] };
 }
 
-/** A group as one build has it: its cases by name. */
+/** One build's cases of a group, by name. */
 interface LoadedSide {
   whole: boolean;
   cases: ReadonlyMap<string, LoadedCase>;
@@ -58,19 +58,19 @@ interface LoadedSide {
 type Effort = Pick<CompareOptions, 'groups' | 'turns' | 'turnMs' | 'threshold'>;
 
 /**
- * @param tell gets the name of each group as it begins
+ * @param onGroup called with the name of each group as it begins
  * @throws BenchFailure where a build's process ends or hangs
  */
 export async function compareBuilds(
   baseCommand: readonly string[],
   headCommand: readonly string[],
   effort: Effort,
-  tell: (group: LoadedGroupName) => void,
+  onGroup: (group: LoadedGroupName) => void,
 ): Promise<Comparison> {
   const base = new SideProcess('REV', baseCommand);
   const head = new SideProcess('this build', headCommand);
   try {
-    return await new Comparing(base, head, effort).compare(tell);
+    return await new Comparing(base, head, effort).compare(onGroup);
   } finally {
     await Promise.all([base.close(), head.close()]);
   }
@@ -90,10 +90,10 @@ class Comparing {
     private readonly effort: Effort,
   ) {}
 
-  async compare(tell: (group: LoadedGroupName) => void): Promise<Comparison> {
+  async compare(onGroup: (group: LoadedGroupName) => void): Promise<Comparison> {
     const measured: Measured[] = [];
     for (const group of this.effort.groups) {
-      tell(group);
+      onGroup(group);
       measured.push(...(await this.measure(group)));
     }
     const { threshold } = this.effort;
@@ -105,7 +105,7 @@ class Comparing {
     const loaded = await this.loadBoth(group);
     let cases = await this.takeTurns(loaded);
     const slow = cases.filter(({ turns }) => isSlower(turns, this.effort.threshold, cases.length));
-    // What looks slower is looked at again, for as long: chance does not strike twice.
+    // Cases that look slower get as many turns again: chance rarely strikes twice.
     const lasting = await this.takeTurns(slow);
     cases = await this.lastResults(
       cases.filter((one) => !slow.includes(one) || lasting.includes(one)),
@@ -155,7 +155,7 @@ class Comparing {
       { side: this.base, times: one.turns.base },
       { side: this.head, times: one.turns.head },
     ];
-    // Who goes first changes from turn to turn.
+    // The builds alternate in going first.
     if (turn % 2 === 1) order.reverse();
     for (const { side, times } of order) {
       const reply = await this.try(side, name, () => side.ask({ kind: 'turn', name, turnMs }));
@@ -165,7 +165,7 @@ class Comparing {
     return true;
   }
 
-  /** The cases that still give what they gave at first. */
+  /** The cases whose results are still the same as at first. */
   private async lastResults(cases: readonly Measured[]): Promise<Measured[]> {
     const steady: Measured[] = [];
     for (const one of cases) {
@@ -184,7 +184,7 @@ class Comparing {
     return false;
   }
 
-  /** @returns null where the build failed, which is noted */
+  /** @returns null if the build failed, which it records */
   private async try<T>(side: SideProcess, what: string, ask: () => Promise<T>): Promise<T | null> {
     try {
       return await ask();
@@ -201,8 +201,8 @@ class Comparing {
 }
 
 /**
- * The cases of one build that the other does not have: neither for a failure of their own nor for one
- * of the group, which is told instead.
+ * The cases of one build that the other lacks. Cases that failed, or whose group failed, are
+ * reported as failures instead.
  */
 function missing(one: LoadedSide, other: LoadedSide, failures: readonly SideFailure[]): string[] {
   if (!other.whole) return [];

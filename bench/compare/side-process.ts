@@ -1,25 +1,25 @@
-/** One of the two builds as the comparison holds it. */
+/** The comparison's handle on one of the two builds. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { onEnd } from '../clean-up.js';
 import { endProcess } from '../processes.js';
 import { BenchFailure } from '../errors.js';
 import type { ReplyTo, SideReply, SideRequest } from './protocol.js';
 
-/** Loading a group or a turn takes seconds; longer, and the process hangs. */
+/** Loading a group or taking a turn takes seconds; a process that takes longer hangs. */
 const ANSWER_DEADLINE_MS = 120_000;
-/** It has to end within this after it was asked to. */
+/** Time to end after SIGTERM. */
 const STOP_DEADLINE_MS = 5_000;
 
 export type SideName = 'REV' | 'this build';
 
-/** What a build was asked to do threw there. */
+/** A request threw in the build. */
 export class SideError extends Error {}
 
 export class SideProcess {
   private readonly child: ChildProcess;
   private readonly forget: () => void;
 
-  /** @param command the build's bench/compare/side.js, with words of its own behind it */
+  /** @param command the build's bench/compare/side.js and its arguments */
   constructor(
     readonly name: SideName,
     command: readonly string[],
@@ -30,7 +30,7 @@ export class SideProcess {
   }
 
   /**
-   * @throws SideError where what was asked for threw
+   * @throws SideError if the request threw
    * @throws BenchFailure where the process ends, or does not answer in time
    */
   async ask<R extends SideRequest>(request: R): Promise<ReplyTo<R>> {

@@ -1,4 +1,4 @@
-/** One of the two builds: a process that loads groups and takes turns as it is told to. */
+/** One of the two builds: a process that loads groups and takes turns on request. */
 import { median, type BenchCase, type LoadedGroup } from '../case.js';
 import { messageOf } from '../errors.js';
 import { loadGroup, type LoadedGroupName } from '../groups.js';
@@ -36,7 +36,7 @@ async function work(request: SideRequest): Promise<SideReply> {
   }
 }
 
-/** A case that fails does not take the others of its group with it. */
+/** Loads a group. A case that fails does not affect the others. */
 async function load(name: LoadedGroupName): Promise<SideReply> {
   group = await loadGroup(name, STORE_TOKENS);
   const parts = group.failures ?? [];
@@ -61,7 +61,7 @@ async function firstResult(one: BenchCase): Promise<LoadedCase> {
   return { name: one.name, hash: one.digest(result), counters: countersOf(one, result) };
 }
 
-/** @throws Error where a counter is no number: it would never be seen to grow */
+/** @throws Error if a counter is not a number, as its growth would go unnoticed */
 function countersOf(one: BenchCase, result: unknown): Counters {
   const counters = one.counters?.(result) ?? {};
   for (const [name, value] of Object.entries(counters)) {
@@ -76,7 +76,7 @@ function caseOf(name: string): BenchCase {
   return found;
 }
 
-/** The median of as many operations as fit into the turn, one at least. */
+/** The median of as many operations as fit into the turn, at least one. */
 async function takeTurn({ run }: BenchCase, turnMs: number): Promise<number> {
   const times: number[] = [];
   for (const end = performance.now() + turnMs; ;) {

@@ -1,4 +1,4 @@
-/** A build of another revision, under this revision's benchmarks or its own. */
+/** Builds another revision, with this revision's benchmarks or its own. */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { cp, rm, symlink } from 'node:fs/promises';
@@ -23,14 +23,14 @@ export interface BuiltTree {
 /** This build. @throws BenchFailure outside a clone */
 export function ownTree(): BuiltTree {
   const own = revision();
-  if (own === null) throw new BenchFailure('this is no clone of a git repository');
+  if (own === null) throw new BenchFailure('this is not a clone of a git repository');
   return { revision: own, side: sideOf(ROOT) };
 }
 
 /**
- * Checks a revision out into a temporary folder and builds it; the folder goes when this process
- * ends.
- * @param ownBenchmarks keeps the revision's benchmarks instead of putting this build's in
+ * Checks a revision out into a temporary folder and builds it. The folder is removed when this
+ * process ends.
+ * @param ownBenchmarks keeps the revision's benchmarks instead of replacing them with this build's
  * @throws BenchUsageError where git knows no such revision
  * @throws BenchFailure where it does not build
  */
@@ -39,7 +39,7 @@ export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltT
   const { path: directory } = temporaryFolder('fathom-compare-');
   await extract(commit, directory);
   if (!ownBenchmarks) {
-    // The same benchmarks on both sides, of the same simulated data: what differs is the product alone.
+    // Both sides run the same benchmarks on the same simulated data: only the product differs.
     for (const folder of ['bench', 'demo']) {
       await rm(path.join(directory, folder), { recursive: true, force: true });
       await cp(path.join(ROOT, folder), path.join(directory, folder), {
@@ -50,8 +50,8 @@ export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltT
   }
   await provideModules(directory);
   const compiler = path.join(directory, 'node_modules/typescript/bin/tsc');
-  // Benchmarks may name what an older product lacks: they are built all the same, and those that
-  // cannot be loaded are reported when they are asked for.
+  // Benchmarks may import what an older product lacks: they are built all the same, and those that
+  // cannot be loaded are reported when they are requested.
   const { output } = await run(
     process.execPath,
     [compiler, '-p', 'tsconfig.build.json'],
@@ -85,7 +85,7 @@ async function extract(commit: string, directory: string): Promise<void> {
   await rm(archive);
 }
 
-/** This clone's packages where the revision wants the same ones, else its own. */
+/** Links this clone's packages if the revision wants the same ones; otherwise installs its own. */
 async function provideModules(directory: string): Promise<void> {
   const lock = (root: string): string => readFileSync(path.join(root, 'package-lock.json'), 'utf8');
   if (lock(directory) === lock(ROOT)) {
@@ -100,7 +100,7 @@ async function mustRun(program: string, words: readonly string[], cwd: string): 
   if (status !== 0) throw new BenchFailure(`${program} ${words[0]} failed: ${output.trim()}`);
 }
 
-/** Runs a program, which ends with this process. @returns its status; what it printed, errors last */
+/** Runs a program, which ends with this process. @returns its status and its output, stderr last */
 async function run(
   program: string,
   words: readonly string[],

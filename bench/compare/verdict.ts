@@ -1,6 +1,6 @@
 /**
- * What the times of two builds, taken by turns in one job, say about each other. Two figures of one
- * build differ by more than most changes do, so a verdict rests on pairs of neighbouring turns.
+ * Judges the times of two builds that took turns in one run. Two measurements of one build differ
+ * by more than most changes do, so a verdict rests on pairs of neighbouring turns.
  */
 import { median } from '../case.js';
 import { seededRandom } from './random.js';
@@ -12,7 +12,7 @@ export interface PairedTurns {
 }
 
 export interface RatioInterval {
-  /** Median over the pairs of head's time by base's: 1.1 is 10% slower. */
+  /** Median over the pairs of head's time divided by base's: 1.1 is 10% slower. */
   ratio: number;
   /** Ends of the bootstrap interval. */
   low: number;
@@ -22,9 +22,9 @@ export interface RatioInterval {
 export type TimeVerdict = 'slower' | 'faster' | 'same';
 
 export interface VerdictOptions {
-  /** A ratio this far from 1 is not worth a verdict: 0.05 is 5%. */
+  /** The least difference that counts: 0.05 is 5%. */
   threshold: number;
-  /** Chance of a wrong verdict that all cases together may have. */
+  /** Chance of a wrong verdict among all cases together. */
   errorRate: number;
   /** Cases that are judged. */
   cases: number;
@@ -32,7 +32,7 @@ export interface VerdictOptions {
 
 export const DEFAULT_THRESHOLD = 0.05;
 export const DEFAULT_ERROR_RATE = 0.01;
-/** Fewer pairs say nothing. */
+/** Fewer pairs prove nothing. */
 export const MIN_PAIRS = 8;
 const RESAMPLES = 4000;
 const SEED = 20_261;

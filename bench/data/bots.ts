@@ -1,4 +1,4 @@
-/** Made-up tokens that bots ask for: small ladders, a fresh snapshot each as often as one is wanted. */
+/** Made-up tokens for bots: small ladders, with a snapshot for any time. */
 import { base58Address, hash, keyOf, unit } from '../../demo/hash.js';
 import { BENCH_SEED } from './pages.js';
 

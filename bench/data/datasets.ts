@@ -1,4 +1,7 @@
-/** Rows of every dataset but snapshots, of bots' tokens: the same keys in every round, with other values. */
+/**
+ * Rows of the bots' tokens for every dataset but snapshots: each round has the same keys, with
+ * other values.
+ */
 import { DAY_S } from '../../compute/time.js';
 import { base58Address } from '../../demo/hash.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
@@ -20,7 +23,7 @@ export const OTHER_DATASETS = [
 
 /** Rows of a flat dataset in one round; pools, tokens and their hours are a tenth as many. */
 const ROWS = 500;
-/** The rows that change from round to round do so by this many values. */
+/** How many values the changing rows go through, round by round. */
 const VALUES = 97;
 /** Times of holders' snapshots, a day apart. */
 const HOLDER_TIMES = 5;
@@ -58,7 +61,7 @@ export function datasetLines(dataset: (typeof OTHER_DATASETS)[number], round: nu
   }
 }
 
-/** The rows of `cells` that a row of `snapshots` stands for. */
+/** The rows of `cells` that are equivalent to a row of `snapshots`. */
 function cellLines(snapshot: string): string[] {
   const { markets, ...head } = JSON.parse(snapshot) as { markets: Market[] } & object;
   return markets.flatMap(({ cells, address, ...market }) =>

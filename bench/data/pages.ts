@@ -1,9 +1,9 @@
-/** Made-up pages: ladders of one token that move from snapshot to snapshot, the same for a seed. */
+/** Made-up pages: ladders of one token that move from snapshot to snapshot, a function of the seed. */
 import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
 import type { Market, MarketType } from '../../compute/market.js';
 import { narrowCents, type SnapshotRun } from '../../compute/segment/run.js';
 
-/** The draws of every generator follow from it. */
+/** The seed of all generators. */
 export const BENCH_SEED = 20_261_003;
 /** Epoch seconds of a history's first snapshot, and seconds from one to the next. */
 export const START_S = 1_791_050_400;
@@ -153,7 +153,7 @@ const VENUES: readonly { source: string; type: MarketType }[] = [
   { source: 'Bybit Perps', type: 'cex_perp' },
 ];
 
-/** Every venue has several markets, so that grouping by venue or type has something to sum. */
+/** Every venue has several markets: grouping by venue or type needs something to sum. */
 function marketsOf(count: number, tokenIndex: number): Market[] {
   return Array.from({ length: count }, (_, m) => {
     const { source, type } = VENUES[m % VENUES.length];

@@ -1,4 +1,4 @@
-/** A day of a collector's small commits, compaction behind them, and what the file is like after it. */
+/** A day of a collector's small commits with compaction behind them, and the file after it. */
 import path from 'node:path';
 import { describeSegment, sliceRun } from '../../compute/segment/segment.js';
 import { Database } from '../../storage/duckdb/database.js';
@@ -7,21 +7,21 @@ import type { Store } from '../../storage/store.js';
 import { PAGE_A, tokenHistory } from '../data/pages.js';
 import { commitFrames, databaseBytes, openStore } from '../store.js';
 
-/** Of the file in between the file's size is looked at this often. */
+/** How often the file's size is read during the day. */
 const LOOKS = 12;
 
 export interface DayResult {
   tokens: number;
   commits: number;
   cells: number;
-  /** Milliseconds of a commit with what it leaves to be done behind it, on average. */
+  /** Mean milliseconds of a commit, the work that follows it included. */
   commitMs: number;
   segmentsPerToken: number;
-  /** Bytes a cell: of the blocks alone, of the closed file, and the most that file and log ever took. */
+  /** Bytes per cell: of the blocks alone, of the closed file, and of file and log at their largest. */
   blockBytes: number;
   fileBytes: number;
   mostBytes: number;
-  /** Of the closed file's blocks, those that hold nothing. */
+  /** The share of the closed file's blocks that are free. */
   freeShare: number;
 }
 

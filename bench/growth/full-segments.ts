@@ -1,4 +1,4 @@
-/** Stores of so many cells in full segments, committed as an ingest commits them. */
+/** Stores of full segments, committed as an ingest commits them. */
 import { describeSegment, sliceRun, splitRun } from '../../compute/segment/segment.js';
 import type { SegmentFrame } from '../../storage/bundle.js';
 import {
@@ -12,14 +12,17 @@ import {
 import { commitFrames } from '../store.js';
 import { type GrowthStore, makeGrowthStore, type StoreShape } from './growth-store.js';
 
-/** Histories that all tokens share, each under its own address and markets: drawing is what takes time. */
+/**
+ * How many histories the tokens share, each token under its own address and markets: drawing them
+ * takes time.
+ */
 const BASES = 8;
 /** Tokens of one commit. */
 const TOKENS_A_COMMIT = 100;
 
 /**
  * Fills a store in the order in which data arrives: a stretch of time of every token, then the next
- * stretch. A stretch is as long as a segment is.
+ * stretch. A stretch is as long as a segment.
  */
 export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
   return makeGrowthStore(shape, async (store) => {
@@ -43,7 +46,7 @@ export function fullSegmentStore(shape: StoreShape): Promise<GrowthStore> {
   });
 }
 
-/** The stretch as a token's own, from its snapshot number `first` on. */
+/** The stretch under a token's address, from its snapshot number `first` on. */
 function frameOf(token: number, stretch: TokenHistory['run'], first: number): SegmentFrame {
   const { chain, tier } = stretch;
   const address = benchAddress(token);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
 import { PAGE_A, sizesOf } from '../data/pages.js';
-import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
+import { headingOf, runProgram, SMOKE_NOTE, reportProgress, writeResults } from '../program.js';
 import { measureDay, type DayResult } from './day.js';
 import { fullSegmentStore } from './full-segments.js';
 import type { GrowthStore, StoreShape } from './growth-store.js';
@@ -50,14 +50,14 @@ async function measure(options: GrowthOptions): Promise<GrowthResults> {
   };
 }
 
-/** Pages are as long as the smallest store's tokens have snapshots, at most page A's. */
+/** Pages have as many snapshots as the smallest store's tokens, at most page A's. */
 function cellShapes({ cells, tokens, cellShares }: GrowthOptions): Omit<StoreShape, 'directory'>[] {
   const sizes = cellShares.map((share) => sizesOf(cells * share, tokens));
   const pageSnapshots = Math.min(PAGE_A.snapshots, ...sizes.map(({ snapshots }) => snapshots));
   return sizes.map((size, i) => ({ ...size, name: nameOf(cellShares, i), pageSnapshots }));
 }
 
-/** Every store has the same tokens, so that those of a page lie equally far apart in all of them. */
+/** All stores have the same tokens: the segments of a page then lie equally far apart in each. */
 function segmentShapes(options: GrowthOptions): Omit<StoreShape, 'directory'>[] {
   const { segments, segmentShares: shares } = options;
   const least = Math.max(1, Math.floor(segments * shares[0]));
@@ -81,10 +81,12 @@ async function rowsOf(
   try {
     const stores: GrowthStore[] = [];
     for (const shape of shapes) {
-      tell(`filling ${shape.name}: ${shape.tokens} tokens x ${shape.snapshots} snapshots`);
+      reportProgress(
+        `filling ${shape.name}: ${shape.tokens} tokens x ${shape.snapshots} snapshots`,
+      );
       stores.push(await make({ ...shape, directory: path.join(folder.path, shape.name) }));
     }
-    tell('serving');
+    reportProgress('serving');
     const served = await measureServers(stores, effort);
     return stores.map(({ directory: _, key: __, ...store }, i) => ({ store, served: served[i] }));
   } finally {
@@ -93,7 +95,7 @@ async function rowsOf(
 }
 
 async function day(options: GrowthOptions): Promise<DayResult> {
-  tell(`a day: ${options.dayCommits} commits of ${options.dayTokens} snapshots`);
+  reportProgress(`a day: ${options.dayCommits} commits of ${options.dayTokens} snapshots`);
   const folder = temporaryFolder();
   try {
     return await measureDay(folder.path, options);

@@ -6,11 +6,12 @@ const PARTS = ['cells', 'segments', 'day'] as const;
 export type GrowthPart = (typeof PARTS)[number];
 
 export const USAGE = `npm run bench:growth -- [--only PART,PART] [--cells N] [--tokens N] [--segments N] [--day-tokens N] [--smoke] [--json FILE]
-  --only      ${PARTS.join(', ')}
-  --cells     of the largest store of full segments; default 100000000
-  --tokens    that the largest stores hold; default 1000
-  --segments  of the largest store of tiny segments; default 1000000
-  --day-tokens N that the day's collector follows; default 40
+  --only      parts: ${PARTS.join(', ')}
+  --cells     cells of the largest store of full segments; default 100000000
+  --tokens    tokens of the largest stores; default 1000
+  --segments  segments of the largest store of tiny segments; default 1000000
+  --day-tokens N
+              tokens that the day's collector follows; default 40
   --smoke     small and short: shows that it works, not how fast
   --json FILE where the results go; default bench/results/growth.json`;
 
@@ -20,10 +21,10 @@ export interface GrowthOptions {
   cells: number;
   tokens: number;
   segments: number;
-  /** What the smaller stores hold of the largest, smallest first. */
+  /** The sizes of the stores as shares of the largest, smallest first. */
   cellShares: readonly number[];
   segmentShares: readonly number[];
-  /** Starts of each server, and pages asked of each store. */
+  /** Starts of each server, and pages requested from each store. */
   starts: number;
   pages: number;
   warmups: number;
@@ -33,7 +34,7 @@ export interface GrowthOptions {
   jsonFile: string;
 }
 
-/** The day's histories stand in memory. */
+/** The day's histories are held in memory. */
 const MOST = {
   cells: 10_000_000_000,
   tokens: 1_000_000,

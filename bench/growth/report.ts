@@ -15,17 +15,15 @@ const COLUMNS = (
 ).split(',');
 
 export const FOOTER =
-  'listens, first page: from the start of the process, median of the starts (most: the greatest); cpu: of ' +
-  'all threads, which hardly depends on what else runs. A page: ' +
-  'one client asks every server of the same block in turn for a window of a token drawn anew, group=venue ' +
-  'gzip, which is kept nowhere; so the ratios (x, against the first store of the block) hold on a busy ' +
-  'machine too, the times do not. The servers keep no cells (--columns-memory-mib 0), or the small ' +
-  "store's would all be kept after some pages. A token's older segments are looked up when it is first " +
-  "asked for. The files lie in the system's cache, so " +
-  'that no disk is in it. Full segments repeat a few histories under other names and times, so that the ' +
-  'file compresses as they do. Tiny segments stand for the index of a store of as many full ones: their ' +
-  "page is another one than page A, their bytes a cell mean nothing. The day's file is closed; most: with " +
-  'its log, while it is written.';
+  'listens, first page: from the start of the process, median of the starts (most: the longest); cpu: all ' +
+  'threads, which hardly depends on what else runs. Pages: one client asks the servers of a block in turn for ' +
+  'a random window of a random token, group=venue gzip, which no cache holds; so the ratios (x, to the first ' +
+  'store of the block) hold on a busy machine, too, but the times do not. The servers keep no cells ' +
+  "(--columns-memory-mib 0): after some pages they would hold all of the small store's. A token's older " +
+  "segments are looked up at its first request. The files are in the system's cache: no disk is involved. Full " +
+  'segments repeat a few histories under other names and times: the file compresses as those do. Tiny segments ' +
+  'stand for the index of a store of as many full ones: their page is not page A, and their bytes per cell mean ' +
+  "nothing. The day's file is closed; most: with its log, while it is written.";
 
 export function rowsTable(title: string, rows: readonly GrowthRow[]): string[] {
   if (rows.length === 0) return [];

@@ -1,4 +1,4 @@
-/** Servers over stores of different sizes: how they start, and what a page of each costs, by turns. */
+/** Servers over stores of different sizes: how they start, and what a page of each costs, in turns. */
 import { median, percentile } from '../case.js';
 import { getOnce, type Target } from '../http/client.js';
 import { startBenchServer, type BenchServer } from '../http/server.js';
@@ -11,7 +11,7 @@ export interface ServeEffort {
   smoke: boolean;
 }
 
-/** What one store's server was measured to do. */
+/** The figures of one store's server. */
 export interface ServeResult {
   /** From the process' start until it listens, the median of the starts; the greatest beside it. */
   listenMs: number;
@@ -29,7 +29,7 @@ export interface ServeResult {
   bytes: number;
 }
 
-/** A small store's cells would all be kept after some pages, a large one's are not. */
+/** Servers would keep all cells of a small store after some pages, but not those of a large one. */
 const COLD_FLAGS = ['--columns-memory-mib', '0'];
 
 interface Running {
@@ -42,8 +42,8 @@ interface Running {
 }
 
 /**
- * Starts a server over each store, then asks each for a page in turn: what slows the machine down
- * slows all of them.
+ * Starts a server for each store, then asks each for a page in turn: whatever slows the machine
+ * down slows all of them.
  * @throws Error where a page is not what its window holds, or a server fails
  */
 export async function measureServers(
@@ -65,7 +65,7 @@ export async function measureServers(
   }
 }
 
-/** Starts it `starts` times; the last one stays. */
+/** Starts the server `starts` times, and keeps the last one. */
 async function start(store: GrowthStore, { starts, smoke }: ServeEffort): Promise<Running> {
   const listen: number[] = [];
   const first: number[] = [];

@@ -1,7 +1,7 @@
 /**
- * Stores of very many segments: one snapshot of a few cells each, every token's turn by turn. A year
- * of full segments would take hundreds of gigabytes; these have the same number of index rows in the
- * same order. They are appended to their table itself, so that nothing joins them.
+ * Stores of very many segments: each is one snapshot of a few cells, of the tokens in turn. A year
+ * of full segments would take hundreds of gigabytes; these have the same number of index rows in
+ * the same order. They are appended directly to their table: nothing joins them.
  */
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -44,7 +44,7 @@ export async function tinySegmentStore(shape: StoreShape): Promise<GrowthStore> 
   });
   await appendSnapshots(shape, runs);
   const made = await makeGrowthStore(shape, async (store) => {
-    // A commit of anything has the store look after what is in it.
+    // Any commit starts the store's housekeeping.
     const row = bareTokenRow('mainchain', benchAddress(shape.tokens));
     await commitFrames(store, [{ kind: 'tokens', rows: [{ line: 1, row }] }]);
     await store.settled();
@@ -77,7 +77,7 @@ async function appendSnapshots(shape: StoreShape, runs: readonly SnapshotRun[]):
 
 /**
  * Columns tier to digests of the token's next snapshot. The run's columns are views of its Arrow
- * stream, so that another time and other amounts in them make another stream.
+ * stream: another time and other amounts in them make another stream.
  */
 function rowOf(run: SnapshotRun, snapshot: number): SqlValue[] {
   run.t[0] = START_S + snapshot * EVERY_S;

@@ -1,20 +1,20 @@
-/** Clients that ask one after the other over connections that stay open. */
+/** HTTP clients that send one request after the other over connections that stay open. */
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A reply has to be complete within this. */
+/** Time for a complete reply. */
 const REQUEST_DEADLINE_MS = 20_000;
 const BUSY = 503;
 const BUSY_WAIT_MS = 1_000;
 
-/** A GET as often as it is made: the path of request number `n`, and its headers. */
+/** A series of GETs: the path of request number `n`, and the headers of all. */
 export interface Target {
   url: string;
   pathOf: (n: number) => string;
   headers: Record<string, string>;
   /** The status that every reply must have. */
   status: number;
-  /** Whether a 503 is asked again a second later, as clients do. */
+  /** Whether to retry a 503 a second later, as clients do. */
   retriesBusy?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Reply {
   body: Buffer;
 }
 
-/** Times of replies, ascending, and what was sent in all. */
+/** Times of replies, ascending, and the bytes of all. */
 export interface LoadResult {
   sortedMs: Float64Array;
   elapsedMs: number;
@@ -38,7 +38,7 @@ export async function pagesFromFragments(url: string): Promise<number> {
 }
 
 /**
- * `clients` ask for as long as `forMs`, each the next request as soon as its reply is complete.
+ * Runs `clients` clients for `forMs`; each sends its next request as soon as its reply is complete.
  * @throws Error where a reply has another status than expected, or fails
  */
 export async function load(target: Target, clients: number, forMs: number): Promise<LoadResult> {
@@ -64,7 +64,7 @@ export async function load(target: Target, clients: number, forMs: number): Prom
   return { sortedMs: Float64Array.from(times).sort(), elapsedMs, bytes };
 }
 
-/** One request on a connection of its own. */
+/** One request on a new connection. */
 export async function getOnce(target: Target, n: number): Promise<Reply> {
   const agent = new http.Agent({ keepAlive: false });
   return get(agent, target, n);

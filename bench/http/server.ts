@@ -1,41 +1,40 @@
-/** The real server in a process of its own. */
+/** Runs the real server in a process. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { onEnd } from '../clean-up.js';
 import type { LoopDelay } from '../load/loop-probe.js';
 import { endProcess, processCpuMs, residentMegabytes } from '../processes.js';
 
-/** The server has to listen within this. */
+/** Time to begin to listen. */
 const START_DEADLINE_MS = 20_000;
-/** It has to end within this after it was asked to. */
+/** Time to end after SIGTERM. */
 const STOP_DEADLINE_MS = 15_000;
-/** What is kept of its log to say why it did not start. */
+/** The end of its log that is kept, to say why it did not start. */
 const MAX_LOG_CHARS = 4096;
 
 export interface BenchServer {
   url: string;
   pid: number;
-  /** Starts measuring the event loop anew, and tells. @throws Error where it was not asked for */
+  /** Restarts the measurement of the event loop. Needs `probeLoop`. */
   resetLoopDelay(): void;
   loopDelay(): Promise<LoopDelay>;
-  /** CPU time that the process has used, all threads; null where this system does not tell. */
+  /** CPU time of all its threads; null without /proc. */
   cpuMs(): number | null;
-  /** Its resident memory in MB; null where this system does not tell. */
+  /** Its resident memory in MB; null without /proc. */
   residentMegabytes(): number | null;
-  /** Ends it. @throws Error where it fails or hangs */
+  /** Stops it. @throws Error if it fails or hangs */
   stop(): Promise<void>;
 }
 
 interface ServerOptions {
   probeLoop?: boolean;
-  /** One thread makes pages: more only take longer to start. */
+  /** Whether one thread makes pages: more only take longer to start. */
   smoke?: boolean;
   flags?: readonly string[];
 }
 
 /**
- * Starts `fathom serve` on a free port of this machine alone, its clock standing still and no
- * score stale.
+ * Starts `fathom serve` on a free port of 127.0.0.1, with a frozen clock and no stale scores.
  * @throws Error with the end of its log where it does not listen
  */
 export async function startBenchServer(
@@ -50,13 +49,13 @@ export async function startBenchServer(
   if (smoke) flags.push('--threads', '1');
   const imports = probeLoop ? ['--import', pathToFileURL(probe).href] : [];
   const child = spawn(process.execPath, [...imports, main, 'serve', ...flags, ...more], {
-    // Neither settings of the caller nor a config file of the place it runs in.
+    // Without the caller's settings, and without a config file of the working directory.
     env: Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith('FATHOM_'))),
     cwd: directory,
     stdio: ['ignore', 'ignore', 'pipe', ...(probeLoop ? (['ipc'] as const) : [])],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  // It must not outlive a bench that is broken off.
+  // It must not outlive an interrupted bench.
   const kill = (): void => void child.kill('SIGKILL');
   void exited.then(onEnd(kill));
   try {
@@ -92,7 +91,7 @@ function listeningUrl(child: ChildProcess, exited: Promise<number | null>): Prom
       const url = /"url":"([^"]+)"/.exec(log)?.[1];
       if (url === undefined) return;
       clearTimeout(timer);
-      // Lines about requests come from here on, which nobody needs.
+      // From here on, the log has lines about requests, which nobody needs.
       child.stderr?.off('data', read).resume();
       resolve(url);
     };

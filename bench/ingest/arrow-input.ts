@@ -1,4 +1,4 @@
-/** Arrow files of flat cells: texts plain, as most writers have them, or by dictionary. */
+/** Arrow files of flat cells, with plain texts, as most writers make them, or dictionaries. */
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -54,7 +54,7 @@ type Dictionaries = Record<
   { type: Dictionary; vector: Vector<Utf8>; codes: Map<string, number> }
 >;
 
-/** One record batch a token. */
+/** One record batch per token. */
 export async function arrowOfCells(file: string, pages: Pages, form: TextForm): Promise<Written> {
   let cells = 0;
   const dictionaries = form === 'dictionary' ? dictionariesOf(pages.tokens) : null;

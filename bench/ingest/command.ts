@@ -1,4 +1,4 @@
-/** `fathom ingest` as people run it: a process of its own, into a directory that is new. */
+/** Runs `fathom ingest` as people do: as a process, into a new directory. */
 import { spawn } from 'node:child_process';
 import { rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,9 +11,9 @@ import { contentsOf, type Input } from './inputs.js';
 export interface IngestRun {
   /** From the start of the process to its end. */
   wallS: number;
-  /** What the command says of itself: without its start and end, the store's opening and closing. */
+  /** The command's own figure: without start and end of the process, or opening and closing the store. */
   ownS: number;
-  /** Of all threads, the start of the process included. */
+  /** CPU time of all threads, the start of the process included. */
   cpuS: number;
   peakMegabytes: number;
   inputBytes: number;
@@ -67,15 +67,15 @@ export async function command(input: Pick<Input, 'name' | 'dataset' | 'file'>, d
 
 async function checkContents(
   input: Input,
-  { files: [told] }: CommandReport,
+  { files: [reported] }: CommandReport,
   directory: string,
 ): Promise<void> {
   const store = await openStore(directory);
   const found = await contentsOf(store, input).finally(() => store.close());
   const { tokens, items } = input.expected;
-  const isRight = found.tokens === tokens && found.items === items && told.rows === input.rows;
-  if (isRight && told.cells === input.cells) return;
+  const isRight = found.tokens === tokens && found.items === items && reported.rows === input.rows;
+  if (isRight && reported.cells === input.cells) return;
   throw new Error(
-    `${input.name}: ${input.rows} rows, ${tokens} tokens, ${items} entries were generated; the command read ${told.rows} rows, the store holds ${found.tokens} tokens, ${found.items} entries`,
+    `${input.name}: ${input.rows} rows, ${tokens} tokens, ${items} entries were generated; the command read ${reported.rows} rows, the store holds ${found.tokens} tokens, ${found.items} entries`,
   );
 }

@@ -13,9 +13,9 @@ import {
 } from '../data/pages.js';
 import type { Pages, Written } from './written.js';
 
-/** Books that differ; a file repeats them under other times and addresses. */
+/** The number of different books; a file repeats them under other times and addresses. */
 const BOOKS = 64;
-/** Text that is collected before it is written. */
+/** How much text is collected before it is written. */
 const FLUSH_CHARS = 4 * 1024 * 1024;
 
 export const CELL_HEADER =

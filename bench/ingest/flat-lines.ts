@@ -1,4 +1,4 @@
-/** Holders and orders as NDJSON, and what of them a store holds. */
+/** Rows of the flat datasets as NDJSON, and counts of them in a store. */
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import { HOURS_IN_SIGHT, hourOf } from '../../compute/lp/hours.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
@@ -14,9 +14,9 @@ import { BENCH_SEED, benchAddress, PAGE_A, START_S } from '../data/pages.js';
 import { TextFile } from './depth-lines.js';
 import type { Contents, Written } from './written.js';
 
-/** Owners of one snapshot; every day's has the same ones with other balances. */
+/** Owners of one snapshot; every day has the same ones, with other balances. */
 const OWNERS = 5_000;
-/** Daily snapshots of one token at most. */
+/** The most daily snapshots of one token. */
 const DAYS = 30;
 
 export function holderLines(file: string, wanted: number): Written {
@@ -41,7 +41,7 @@ export function holderLines(file: string, wanted: number): Written {
   return { rows, cells: 0, tokens: Math.ceil(snapshots / DAYS), items: rows };
 }
 
-/** The rows that each token's stored snapshots hold. */
+/** Counts the tokens that have holders, and the rows of their snapshots. */
 export async function countHolders(store: Store): Promise<Contents> {
   let tokens = 0;
   let items = 0;
@@ -83,12 +83,12 @@ export function dcaOrderRow(order: DcaOrder) {
   };
 }
 
-/** Rows of `tokens`, of tokens that bots ask for. */
+/** Rows of `tokens` for the bots' tokens. */
 export function tokenLines(file: string, rows: number): Written {
   return linesOf(file, rows, botTokenLine, { tokens: rows, items: 0 });
 }
 
-/** One small ladder of each of as many tokens. */
+/** One small ladder for each of `rows` tokens. */
 export function ladderLines(file: string, rows: number): Written {
   const cells = rows * BOT_CELLS;
   const line = (i: number) => botSnapshotLine(i, START_S);

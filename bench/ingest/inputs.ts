@@ -1,4 +1,4 @@
-/** The files that are ingested: one of each dataset and format, and what a store of it has to hold. */
+/** The files to ingest, by dataset and format, and what the store has to hold afterwards. */
 import path from 'node:path';
 import { FLAT_DATASETS } from '../../storage/contract.js';
 import { MAX_DLMM_POOLS } from '../../storage/lp/dlmm-pools.js';
@@ -49,7 +49,7 @@ export interface Input {
   expected: Contents;
 }
 
-/** Text formats take this share of the cells: ten times the bytes a cell. */
+/** Text formats get this share of the cells: they take ten times the bytes per cell. */
 const TEXT_SHARE = 1 / 4;
 const FLAT_SHARE = 1 / 40;
 /** A ladder has some hundred cells. */
@@ -108,7 +108,7 @@ export function datasetOf(name: InputName): string {
   return name.startsWith('cells') ? 'cells' : name.slice(0, name.indexOf('.'));
 }
 
-/** What of this input stands in a store. */
+/** Counts what a store holds of this input. */
 export async function contentsOf(store: Store, { dataset }: Input): Promise<Contents> {
   const { tokens, cells } = await store.summary();
   if (dataset === 'holders') return countHolders(store);

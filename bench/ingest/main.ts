@@ -1,8 +1,8 @@
-/** `npm run bench:ingest`: what `fathom ingest` does a second, by dataset and format. */
+/** `npm run bench:ingest`: the throughput of `fathom ingest`, by dataset and format. */
 import { rm } from 'node:fs/promises';
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
-import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
+import { headingOf, runProgram, SMOKE_NOTE, reportProgress, writeResults } from '../program.js';
 import { runIngest, type IngestRun } from './command.js';
 import { makeInput } from './inputs.js';
 import { USAGE, readIngestOptions, type IngestOptions } from './options.js';
@@ -28,11 +28,11 @@ async function measure({ names, cells, runs }: IngestOptions): Promise<IngestRow
   const rows: IngestRow[] = [];
   try {
     for (const name of names) {
-      tell(`${name}: writing the file`);
+      reportProgress(`${name}: writing the file`);
       const input = await makeInput(name, cells, folder.path);
       const done: IngestRun[] = [];
       for (let i = 1; i <= runs; i++) {
-        tell(`${name}: run ${i} of ${runs}`);
+        reportProgress(`${name}: run ${i} of ${runs}`);
         done.push(await runIngest(input));
       }
       rows.push(rowOf(input, done));
@@ -48,7 +48,7 @@ async function measureServing(options: IngestOptions): Promise<ServedIngest[]> {
   const data = temporaryFolder();
   const files = temporaryFolder();
   try {
-    return await ingestServing(options, { data: data.path, files: files.path }, tell);
+    return await ingestServing(options, { data: data.path, files: files.path }, reportProgress);
   } finally {
     await data.remove();
     await files.remove();

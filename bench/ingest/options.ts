@@ -4,11 +4,11 @@ import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import { INPUT_NAMES, type InputName } from './inputs.js';
 
 export const USAGE = `npm run bench:ingest -- [--cells N] [--only FILE,FILE] [--runs N] [--serving] [--smoke] [--json FILE]
-  --cells     of the Parquet and Arrow files and of the nested snapshots; default 4000000
-              (a quarter of it as CSV and as NDJSON of flat cells, as rows of holders; a fortieth as orders, tokens, pools and hours)
-  --only      ${INPUT_NAMES.join(', ')}
-  --runs      of the command, each into a new directory; default 3
-  --serving   into one running server, one file after the other: how long its event loop is held up
+  --cells     cells of the Parquet and Arrow files and of the nested snapshots; default 4000000
+              (a quarter as many cells as CSV and as NDJSON of flat cells, and rows of holders; a fortieth as many rows of orders, tokens, pools and hours)
+  --only      files: ${INPUT_NAMES.join(', ')}
+  --runs      runs of the command, each into a new directory; default 3
+  --serving   ingests into one running server, one file after the other, and measures how long its event loop is blocked
   --smoke     small and once: shows that it works, not how fast
   --json FILE where the results go; default bench/results/ingest.json`;
 

@@ -4,7 +4,7 @@ import { aligned, figure } from '../report.js';
 import type { IngestRun } from './command.js';
 import type { Input } from './inputs.js';
 
-/** One file's runs, each figure their median; the peak is the greatest. */
+/** Medians of one file's runs; the peak is the greatest. */
 export interface IngestRow extends IngestRun {
   name: string;
   rows: number;
@@ -21,10 +21,10 @@ const COLUMNS = ['file', 'M rows', 'MB', 'wall s', 'own s', 'rows/s', 'cells/s',
 ]);
 
 export const FOOTER =
-  'wall: the command from the start of its process to its end, into a new directory; the rates follow from ' +
-  'it. own: what the command says it took, without the start and the end of the process, and the rates that ' +
-  'follow from that. cpu: of all threads, start included, which hardly depends on what else runs. Files lie ' +
-  "in the system's cache. stored: the database file, closed, with its catalogue.";
+  "wall: from the start of the command's process to its end, into a new directory, and the rates that follow. " +
+  'own: the time that the command itself reports, without start and end of the process, and the rates that ' +
+  'follow. cpu: all threads, start included, which hardly depends on what else runs. Input files are in the ' +
+  "system's cache. stored: the closed database file, with its catalogue.";
 
 export function rowOf({ name, rows, cells }: Input, runs: readonly IngestRun[]): IngestRow {
   const medianOf = (figure: (run: IngestRun) => number): number => median(runs.map(figure));

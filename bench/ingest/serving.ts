@@ -1,4 +1,4 @@
-/** Files that come into a running server: how long each holds its event loop up. */
+/** Ingests files into a running server: how long does each block its event loop? */
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asOfS } from '../cases/http.js';
@@ -10,7 +10,7 @@ import { openStore } from '../store.js';
 import { command } from './command.js';
 import { makeInput, type InputName } from './inputs.js';
 
-/** No stretch of work may hold the event loop longer. */
+/** No work may block the event loop for longer. */
 export const STALL_LIMIT_MS = 20;
 
 export interface ServedIngest {
@@ -19,7 +19,7 @@ export interface ServedIngest {
   cells: number;
   /** The command, from start to end. */
   commandS: number;
-  /** From then until the server had nothing left to do. */
+  /** From the command's end until the server was quiet. */
   settledS: number;
   loop: LoopDelay;
 }
@@ -35,16 +35,16 @@ const SETTLE_DEADLINE_MS = 60_000;
 export async function ingestServing(
   { names, cells, smoke }: { names: readonly InputName[]; cells: number; smoke: boolean },
   folder: { data: string; files: string },
-  tell: (name: string) => void,
+  onStep: (name: string) => void,
 ): Promise<ServedIngest[]> {
   await (await openStore(folder.data)).close();
   const server = await startBenchServer(folder.data, asOfS(PAGE_A), { probeLoop: true, smoke });
   try {
     const results: ServedIngest[] = [];
     for (const name of names) {
-      tell(`${name}: writing the file`);
+      onStep(`${name}: writing the file`);
       const input = await makeInput(name, cells, folder.files);
-      tell(`${name}: into the server`);
+      onStep(`${name}: into the server`);
       server.resetLoopDelay();
       const began = performance.now();
       await command(input, folder.data);
@@ -61,7 +61,7 @@ export async function ingestServing(
   }
 }
 
-/** Waits until the server's boards and all that follows a commit are done. @returns milliseconds */
+/** Waits until boards and everything else that follows a commit is done. @returns milliseconds */
 async function quiet(server: BenchServer, sinceMs: number, forMs: number): Promise<number> {
   let [cpuMs, quietSinceMs] = [server.cpuMs() ?? 0, performance.now()];
   for (;;) {
@@ -82,9 +82,9 @@ const COLUMNS = (
 ).split(',');
 
 export const SERVING_FOOTER =
-  "longest: how long the server's event loop was held up at most, waits for a core included; busy: by its own " +
-  "work, the collector's pauses included, which hardly depends on what else runs. The server holds all files " +
-  'above a row. settled: until boards, scores and what else follows a commit were done.';
+  "longest: the longest time that the server's event loop was blocked, waits for a core included; busy: by its " +
+  'own work, garbage collection included, which hardly depends on what else runs. The server holds the files of ' +
+  'all rows above. settled: until boards, scores and everything else that follows a commit was done.';
 
 export function servingTable(results: readonly ServedIngest[]): string[] {
   return aligned([COLUMNS, ...results.map(cellsOf)], ['file', COLUMNS[COLUMNS.length - 1]]);

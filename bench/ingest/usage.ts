@@ -1,12 +1,9 @@
-/** Loaded in front of the measured command: what its process used, written to descriptor 3 at its end. */
+/** Preloaded into the measured command: writes what its process used to descriptor 3 at exit. */
 import { readFileSync, writeSync } from 'node:fs';
 
 const DESCRIPTOR = 3;
 
-/**
- * Greatest resident memory. Linux's own count of this program: that of resourceUsage() begins with
- * what the process held that started it.
- */
+/** Peak resident memory, on Linux from /proc: resourceUsage() counts what the parent process held, too. */
 function peakBytes(): number {
   try {
     const [, kilobytes] =

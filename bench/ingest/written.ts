@@ -1,6 +1,6 @@
-/** How much is written, and what of it a store holds. */
+/** Sizes of inputs, and of what a store holds of them. */
 
-/** What of a store is counted after the command. */
+/** Counts of a store after the command. */
 export interface Contents {
   tokens: number;
   /** Cells, holders' rows, or rows of a flat dataset. */
@@ -15,7 +15,7 @@ export interface Written {
   items: number;
 }
 
-/** How many tokens' pages, and how long ones, hold about so many cells. */
+/** The tokens of an input, and the snapshots of each. */
 export interface Pages {
   tokens: number;
   snapshots: number;

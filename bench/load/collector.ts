@@ -1,4 +1,4 @@
-/** A collector, in a process of its own: so many snapshots a second into the running server's store. */
+/** A collector, in its own process: commits snapshots at a fixed rate into the running server's store. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,15 +15,15 @@ import { datasetLines, OTHER_DATASETS } from '../data/datasets.js';
 export const COLLECTED_S = 6 * HOUR_S;
 
 export interface CollectOrder {
-  /** The data directory, and one for the files on their way. */
+  /** The data directory, and a folder for the files to ingest. */
   directory: string;
   folder: string;
   tokens: number;
-  /** Snapshots of one commit, of as many tokens in turn; one commit a second. */
+  /** Snapshots of each commit, of the tokens in turn; one commit a second. */
   snapshotsPerSecond: number;
-  /** Epoch seconds of the first ones. */
+  /** Epoch seconds of the first snapshots. */
   fromS: number;
-  /** After so many commits their times begin anew, and replace what is stored; default: never. */
+  /** After this many commits, times start over, and snapshots replace stored ones; default: never. */
   repeatAfter?: number;
   /** Whether each commit is followed by one of another dataset. */
   everyDataset?: boolean;
@@ -36,7 +36,7 @@ export interface CollectReport {
   elapsedMs: number;
 }
 
-/** Fills a store that nobody serves: every token's row and one snapshot. */
+/** Fills a closed store with every token's row and one snapshot. */
 export function fillBots(order: Omit<CollectOrder, 'forMs' | 'snapshotsPerSecond'>): Promise<void> {
   return withCollectorPool(async (pool) => {
     const all = Array.from({ length: order.tokens }, (_, i) => i);

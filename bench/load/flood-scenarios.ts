@@ -1,20 +1,20 @@
-/** What a bot's request costs the server: bots that ask as fast as they are answered. */
+/** What a bot's request costs the server, with bots that send as fast as they are answered. */
 import { figure } from '../report.js';
 import type { FloodReport } from './flood.js';
 import type { LoopDelay } from './loop-probe.js';
 import { inProcess } from './role.js';
 import { botPaths, type LoadedServer, type ScenarioOptions } from './scenarios.js';
 
-/** Requests of a connection that are under way at one time. */
+/** How many requests of a connection are under way at a time. */
 export const FLOODS = { 'bots flat out': 1, 'bots flat out, pipelined': 16 } as const;
 export type FloodName = keyof typeof FLOODS;
 
 export interface FloodResult {
   name: FloodName;
   flood: FloodReport;
-  /** Of the whole flood. */
+  /** The event loop during the whole flood. */
   loop: LoopDelay;
-  /** CPU time of the server meanwhile, all threads; null where this system does not tell. */
+  /** CPU time of all the server's threads during the flood; null without /proc. */
   cpuMs: number | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Bots that ask as fast as they are answered, in a process of their own: a closed loop, for what a
- * request costs the server and how many a second that makes. It says nothing of latency.
+ * Bots, in their own process, that send as fast as they are answered: a closed loop, for the cost
+ * of a request and the rate that follows. It says nothing about latency.
  */
 import { seededRandom } from '../compare/random.js';
 import { requestText } from './generator.js';
@@ -12,7 +12,7 @@ export interface FloodOrder {
   paths: string[];
   headers: Record<string, string>;
   connections: number;
-  /** Requests of a connection that are under way at one time. */
+  /** How many requests of a connection are under way at a time. */
   depth: number;
   forMs: number;
 }

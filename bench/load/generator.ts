@@ -1,14 +1,14 @@
 /**
- * The bots, in a process of their own: an open loop. Requests are due at a fixed rate whether or not
- * earlier ones have been answered, and a request's latency counts from the tick at which it was due: a
- * server that stalls is charged for everything that waited meanwhile. How late the ticks themselves
- * were is the generator's own doing, and told apart.
+ * The bots, in their own process: an open loop. Requests are due at a fixed rate whether or not
+ * earlier ones have been answered, and a request's latency counts from the tick at which it was
+ * due: a server that stalls is charged for everything that waited meanwhile. Late ticks are the
+ * generator's own fault, and are reported separately.
  */
 import { seededRandom } from '../compare/random.js';
 import { Connection } from './connection.js';
 import { latenciesOf, type Latencies } from './latencies.js';
 
-/** What to ask, as it comes over IPC. */
+/** The requests to send, as ordered over IPC. */
 export interface LoadOrder {
   port: number;
   /** Paths to choose from at random. */
@@ -26,7 +26,7 @@ export interface LoadReport {
   /** Replies by status. */
   statuses: Record<string, number>;
   latencies: Latencies;
-  /** How late the generator's own ticks were: no part of the latencies. */
+  /** How late the generator's own ticks were, which is not part of the latencies. */
   lateness: Latencies;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Loaded into the server's process beside it: tells over IPC how long its event loop was held up, how
- * much of that was the loop's own work, and how much a wait for a core. The server itself knows nothing
- * of it.
+ * Preloaded into the server's process: reports over IPC how long its event loop was blocked, how
+ * much of that was the loop's own work, and how much a wait for a core. The server does not know of
+ * it.
  */
 import {
   createHistogram,
@@ -12,8 +12,8 @@ import {
 import { isMainThread } from 'node:worker_threads';
 import { mainThreadTimes } from '../processes.js';
 
-/** Of times between two looks, RESOLUTION_MS or one turn apart, milliseconds. */
-export interface Share {
+/** Times between two readings, RESOLUTION_MS or one turn of the loop apart, milliseconds. */
+export interface ThreadTime {
   p99Ms: number;
   p999Ms: number;
   maxMs: number;
@@ -21,28 +21,28 @@ export interface Share {
   totalMs: number;
 }
 
-/** Milliseconds; what the loop is late beyond the probe's own interval. */
+/** How late the loop is beyond the probe's own interval, milliseconds. */
 export interface LoopDelay {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
-  /** How long was measured. */
+  /** How long the measurement took. */
   elapsedMs: number;
   /**
-   * CPU time of the loop's thread, collection included: what held the loop up but for waits for a core.
-   * null where this system does not tell.
+   * CPU time of the loop's thread, garbage collection included: what blocked the loop, other than
+   * waits for a core. Null without /proc.
    */
-  busy: Share | null;
-  /** Time that the loop's thread was ready to run and had no core. null likewise. */
-  waiting: Share | null;
-  /** Pauses of V8's collector in the loop's thread, part of `busy`. */
+  busy: ThreadTime | null;
+  /** Time that the loop's thread was ready to run but had no core. Null without /proc. */
+  waiting: ThreadTime | null;
+  /** Pauses for garbage collection in the loop's thread, part of `busy`. */
   collector: { maxMs: number; totalMs: number };
 }
 
 const RESOLUTION_MS = 1;
 
-/** One of the two times, look by look. */
-class SharedTime {
+/** One of the two times, by readings. */
+class ReadTimes {
   private readonly histogram: RecordableHistogram = createHistogram();
   private totalNs = 0;
 
@@ -56,7 +56,7 @@ class SharedTime {
     this.histogram.reset();
   }
 
-  read(): Share {
+  read(): ThreadTime {
     const ms = (us: number): number => us / 1000;
     return {
       p99Ms: ms(this.histogram.percentile(99)),
@@ -67,15 +67,15 @@ class SharedTime {
   }
 }
 
-/** Looks at the thread's times as often as the loop lets it. */
+/** Reads the thread's times as often as the loop lets it. */
 function watchThread() {
-  const look = mainThreadTimes();
-  if (look === null) return null;
-  const busy = new SharedTime();
-  const waiting = new SharedTime();
-  let [busyNs, waitingNs] = look();
+  const read = mainThreadTimes();
+  if (read === null) return null;
+  const busy = new ReadTimes();
+  const waiting = new ReadTimes();
+  let [busyNs, waitingNs] = read();
   setInterval(() => {
-    const now = look();
+    const now = read();
     busy.add(now[0] - busyNs);
     waiting.add(now[1] - waitingNs);
     [busyNs, waitingNs] = now;

@@ -4,7 +4,7 @@ import { PAGE_A } from '../data/pages.js';
 import { temporaryFolder } from '../folder.js';
 import { startBenchServer } from '../http/server.js';
 import { machineFacts, revision } from '../machine.js';
-import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
+import { headingOf, runProgram, SMOKE_NOTE, reportProgress, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
 import { COLLECTED_S } from './collector.js';
 import { fillForLoad } from './fill.js';
@@ -25,15 +25,15 @@ const COLUMNS = [
   ...['pages/s', 'snapshots/s'],
 ];
 const FLOOD_FOOTER =
-  "Flat out: a closed loop, for the CPU time that a request takes of the loop's thread and of the whole server, " +
-  'kernel included; the probe of the loop is in it. Pipelined requests share reads and writes of their connection.';
+  "Flat out: a closed loop, for the CPU time of a request in the loop's thread and in the whole server, kernel and " +
+  "probe included. Pipelined requests share their connection's reads and writes.";
 const FOOTER =
   'Open loop: a request counts from the tick at which it was due, so what waits behind a stall counts in ' +
-  'full; late: how far behind its own ticks the generator was, which is no part of the latencies. loop: how ' +
-  "long the server's event loop was held up; busy: what of that was its own work, collection included; " +
-  'wait: what its thread, ready to run, waited for a core. Bots, replay clients and collector are processes of their own, the last two at a ' +
-  'low priority, on the same cores, over loopback: with two cores they take from each other what the server does not. ' +
-  'Compare rows of one table; no network, no TLS and no proxy is in it.';
+  "full; late: how late the generator's own ticks were, which is not part of the latencies. loop: how long the " +
+  "server's event loop was blocked; busy: by its own work, garbage collection included; wait: while its thread, " +
+  'ready to run, waited for a core. Bots, replay clients and collector are separate processes on the same cores, ' +
+  'the last two at low priority, over loopback: with two cores they compete for what the server leaves. ' +
+  'Compare rows of one table; there is no network, no TLS and no proxy in it.';
 
 async function main(words: readonly string[]): Promise<void> {
   const options = readHttpOptions(words);
@@ -61,7 +61,7 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
   const nowS = asOfS(PAGE_A);
   const filledS = nowS - COLLECTED_S;
   try {
-    tell('filling');
+    reportProgress('filling');
     const place = { directory: data.path, folder: files.path };
     const key = await fillForLoad(place, options, filledS);
     const server = await startBenchServer(data.path, nowS, {
@@ -81,7 +81,7 @@ async function measure(options: HttpBenchOptions): Promise<Results> {
       const results: ScenarioResult[] = [];
       const floods: FloodResult[] = [];
       for (const name of options.scenarios) {
-        tell(name);
+        reportProgress(name);
         if (isFlood(name)) {
           floods.push(await runFlood(name, loaded, options.load));
           continue;
@@ -131,7 +131,7 @@ function openLoopLines(results: readonly ScenarioResult[], seconds: number): str
   return ['', ...table, ...failures(replies), '', FOOTER];
 }
 
-/** Nothing in `count` columns where the system does not tell. */
+/** `count` empty columns without /proc. */
 function figures(values: readonly number[] | null, count: number): string[] {
   return values === null ? Array.from({ length: count }, () => '') : values.map(figure);
 }

@@ -4,14 +4,14 @@ import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import { FLOODS, type FloodName } from './flood-scenarios.js';
 import { SCENARIOS, type ScenarioName, type ScenarioOptions } from './scenarios.js';
 
-/** The open loop's and the floods, in the order in which they run. */
+/** Scenarios of the open loop, and floods, in the order in which they run. */
 export type RunName = ScenarioName | FloodName;
 const NAMES = Object.keys({ ...SCENARIOS, ...FLOODS }) as RunName[];
 
 export const USAGE = `npm run bench:http -- [--only NAME;NAME] [--rate N] [--seconds N] [--smoke] [--json FILE]
   --only      scenarios, between semicolons: ${NAMES.join('; ')}
   --rate      the bots' requests a second; default 2000
-  --seconds   that each scenario is measured for; default 10
+  --seconds   seconds of each scenario; default 10
   --smoke     small and short: shows that it works, not how fast
   --json FILE where the results go; default bench/results/http.json`;
 

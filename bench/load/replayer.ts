@@ -1,4 +1,4 @@
-/** Heavy replay clients, in a process of their own: each the next page as soon as one is complete. */
+/** Heavy replay clients, in their own process: each requests its next page as soon as one is complete. */
 import { load, type LoadResult } from '../http/client.js';
 
 export interface ReplayOrder {
@@ -6,7 +6,7 @@ export interface ReplayOrder {
   paths: string[];
   headers: Record<string, string>;
   clients: number;
-  /** Whether a page that is refused as busy is asked for again. */
+  /** Whether to retry pages that are refused as busy. */
   retriesBusy?: boolean;
   forMs: number;
 }

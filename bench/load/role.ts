@@ -1,4 +1,4 @@
-/** What a process of the load is told to be: bots, replay clients or a collector. */
+/** Runs the parts of the load in processes: bots, replay clients, a collector. */
 import { fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -22,15 +22,15 @@ const WORK: { [R in Role]: (order: Roles[R]['order']) => Promise<Roles[R]['repor
   collect,
 };
 /**
- * What disturbs runs elsewhere in the field: on the same cores it comes after the server and the bots,
- * so that they lose to the server's work for it, not to its own.
+ * In production, replay clients and collectors run on other machines. Here they have a low
+ * priority: bots wait for the server's work on their behalf, not for their own.
  */
 const NICENESS: Record<Role, number> = { bots: 0, flood: 0, replay: 10, collect: 10 };
-/** What a role takes beyond the time that it is to last. */
+/** Time for a role beyond the time of its order. */
 const GRACE_MS = 60_000;
 
 /**
- * Runs a role in a process of its own.
+ * Runs a role in a new process.
  * @throws Error where it fails or hangs
  */
 export function inProcess<R extends Role>(

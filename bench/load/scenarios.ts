@@ -13,7 +13,7 @@ import { inProcess } from './role.js';
 export interface ScenarioOptions {
   requestsPerSecond: number;
   connections: number;
-  /** Of bots that ask as fast as they are answered. */
+  /** Connections of bots that send as fast as they are answered. */
   floodConnections: number;
   replayClients: number;
   snapshotsPerSecond: number;
@@ -29,7 +29,7 @@ export interface LoadedServer {
   /** Tokens with full pages, and tokens that bots ask for. */
   pageTokens: number;
   botTokens: number;
-  /** Epoch seconds from which a collector may go on. */
+  /** Epoch seconds from which the next collector may continue. */
   collectFromS: number;
 }
 
@@ -61,7 +61,7 @@ const COLD_WINDOWS = 288;
 const COLLECT_GAP_S = 10;
 const REPLAY_HEADERS = { 'accept-encoding': 'gzip' };
 
-/** Runs one scenario; what disturbs begins before the bots are measured, and ends after. */
+/** Runs one scenario. Other load begins before the bots are measured, and ends after. */
 export async function runScenario(
   name: ScenarioName,
   loaded: LoadedServer,
@@ -108,7 +108,7 @@ export async function runScenario(
   return { name, bots: report, loop, replay: await replay, ingest: await collector };
 }
 
-/** What bots ask for. */
+/** The paths that bots request. */
 export function botPaths(tokens: number): string[] {
   return Array.from({ length: tokens }, (_, i) => [
     `/api/v1/score/${botAddress(i)}`,

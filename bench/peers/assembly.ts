@@ -1,4 +1,4 @@
-/** The reply's JSON from what a database gives: rows, columns, or text that is JSON already. */
+/** Makes the reply's JSON of a database's rows, columns or JSON texts. */
 import type { PlainSnapshot } from './content.js';
 
 /** Prices by `t`. */

@@ -1,11 +1,11 @@
-/** Pages by ClickHouse's SQL, as rows or as arrays a snapshot; it writes and compresses the JSON. */
+/** Pages by ClickHouse's SQL, as rows or as arrays per snapshot; it writes and compresses the JSON. */
 import type { PlainSnapshot } from './content.js';
 import type { PeerWay } from './peer.js';
 import type { PageWindow } from '../cases/request.js';
 
 /** Its HTTP compression's levels, each way with both. */
 const ZLIB_LEVELS = [1, 3];
-/** One thread a query, so that a sorted subquery's rows come in order; clients use both cores. */
+/** One thread per query keeps a sorted subquery's rows in order; clients keep both cores busy. */
 const SETTINGS = '&max_threads=1&enable_http_compression=1&http_zlib_compression_level=';
 
 export const CLICKHOUSE_WAYS: readonly PeerWay[] = ZLIB_LEVELS.flatMap((level) => [
@@ -21,7 +21,7 @@ function pathOf(sql: string, level: number): string {
   return `/?query=${encodeURIComponent(sql)}${SETTINGS}${level}`;
 }
 
-/** The same coding and state; how the rows come is what differs. */
+/** The parts that both ways share. */
 function wayOf(name: string, level: number): Omit<PeerWay, 'snapshotsOf' | 'pathOf'> {
   return { name, state: 'cold', coding: `gzip ${level}`, acceptEncoding: 'gzip' };
 }

@@ -1,4 +1,4 @@
-/** A ClickHouse of the bench's own, where its program is installed; its own HTTP server is the peer. */
+/** Starts a ClickHouse, where it is installed; its HTTP server is the peer. */
 import { createReadStream } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -61,7 +61,7 @@ export async function startClickhouse({ folder, files }: PeerPlace): Promise<Pee
   }
 }
 
-/** Its users, too, in the one file; it listens on this machine alone. */
+/** One file, with the users; it listens only on this machine. */
 function configOf(home: string, port: number): string {
   return `<?xml version="1.0"?>
 <yandex>
@@ -89,7 +89,7 @@ function configOf(home: string, port: number): string {
 `;
 }
 
-/** Runs one statement, a file's bytes as its data. @throws Error with the server's words */
+/** Runs one statement, a file's bytes as its data. @throws Error with the server's message */
 function ask(url: string, sql: string, dataFile?: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { method: 'POST', timeout: LOAD_DEADLINE_MS };

@@ -1,4 +1,4 @@
-/** What a page has to say, and whether it says so: nothing is measured that answers otherwise. */
+/** The content that a page must have. A server with other content is not measured. */
 import { PAGE_A, type TokenHistory } from '../data/pages.js';
 
 /** A snapshot as the replay reply has it; cell i is index i of each array. */
@@ -32,7 +32,7 @@ export function expectedPage({ run }: TokenHistory, first: number): PlainSnapsho
   });
 }
 
-/** The first difference in words, null where every number of every cell is the same. */
+/** Describes the first difference; null: every number of every cell is the same. */
 export function differenceOf(
   actual: readonly PlainSnapshot[],
   expected: readonly PlainSnapshot[],
@@ -74,7 +74,7 @@ interface FathomDocument {
   snapshots: PlainSnapshot[];
 }
 
-/** Fathom's reply, its markets under the numbers that the history has them under. */
+/** Fathom's reply, with the history's numbers of its markets. */
 export function fathomSnapshots(document: unknown, { markets }: TokenHistory): PlainSnapshot[] {
   const { markets: listed, snapshots } = document as FathomDocument;
   const numbers = listed.map((one) =>

@@ -1,6 +1,6 @@
-/** Pages from DuckDB as npm has it, in the ways that its client offers. */
-// A server of its own, not Fathom's: none of Fathom's wrapper is in it.
-// eslint-disable-next-line no-restricted-imports
+/** Pages from DuckDB's npm package, in the ways that its client offers. */
+// This server does without Fathom's wrapper of DuckDB. eslint-disable-next-line
+// no-restricted-imports
 import { DuckDBInstance, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
 import path from 'node:path';
 import { Lanes } from '../../storage/duckdb/lanes.js';
@@ -11,7 +11,7 @@ import type { TableFiles } from './tables.js';
 export const DUCKDB_WAYS = ['getRowsJson', 'getColumns', 'vectors', 'JSON by SQL'] as const;
 type Way = (typeof DUCKDB_WAYS)[number];
 
-/** Queries at a time, each on a connection of its own; libuv has as many threads and more. */
+/** Queries at a time, each on its own connection; libuv has at least as many threads. */
 const CONNECTIONS = 4;
 
 /** One query's share of the work on one connection. */
@@ -24,8 +24,8 @@ type OnConnection = (
 /**
  * Loads the tables, ordered by token and time, into a file in `folder`.
  *
- * One thread a query: clients give both cores work, and scans then come in the order of the rows
- * as they were loaded, which spares every way the sorting (some 50 ms a page).
+ * One thread per query: the clients keep both cores busy, and scans return rows in the order in
+ * which they were loaded, which saves the sorting (some 50 ms a page).
  */
 export async function duckdbPages(folder: string, files: TableFiles): Promise<PageMakers> {
   const file = path.join(folder, 'peer.duckdb');
@@ -58,7 +58,7 @@ export async function duckdbPages(folder: string, files: TableFiles): Promise<Pa
 
 const CELLS = 't, market, bin, support_usd, resistance_usd';
 
-/** Literals, of which the planner sees which row groups they leave out. */
+/** Literals: the planner uses them to skip row groups. */
 function where({ token, from, to }: PageRequest): string {
   return `WHERE token = ${token} AND t >= ${from} AND t < ${to}`;
 }
@@ -87,7 +87,7 @@ const byColumns: OnConnection = async (connection, request, prices) => {
   return textOfColumns(request.address, { t, market, bin, supportUsd, resistanceUsd }, prices);
 };
 
-/** The client's vectors, which stand on typed arrays, without a value object a cell. */
+/** By the client's vectors over typed arrays, without an object per value. */
 const byVectors: OnConnection = async (connection, request, prices) => {
   const chunks = await (await connection.run(cellsSql(request))).fetchAllChunks();
   const columns = Array.from({ length: CELLS.split(',').length }, (): number[] => []);
@@ -101,7 +101,7 @@ const byVectors: OnConnection = async (connection, request, prices) => {
   return textOfColumns(request.address, { t, market, bin, supportUsd, resistanceUsd }, prices);
 };
 
-/** DuckDB writes the numbers, on its own thread; JavaScript puts a text a snapshot together. */
+/** DuckDB writes the numbers, on its own thread; JavaScript joins a text per snapshot. */
 const bySql: OnConnection = async (connection, request, prices) => {
   const arrays =
     'market_idx: list(market), bin: list(bin), support_usd: list(support_usd), resistance_usd: list(resistance_usd)';

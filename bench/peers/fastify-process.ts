@@ -1,4 +1,4 @@
-/** A Fastify peer in a process of its own: what starts it, and what it does there. */
+/** A Fastify peer in its own process: how it is started, and what it does there. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { endProcess } from '../processes.js';
@@ -23,9 +23,9 @@ export interface FastifyProcess extends Listening {
   stop(): Promise<void>;
 }
 
-/** It loads its tables within this, and listens. */
+/** Time to load its tables and to begin to listen. */
 const START_DEADLINE_MS = 120_000;
-/** Threads for the database's calls and for zlib together; libuv has 4 where nothing is said. */
+/** Threads for the database's calls and for zlib together; libuv's default is 4. */
 const UV_THREADS = '8';
 
 /** @throws Error where it does not listen in time, or ends */

@@ -30,7 +30,7 @@ interface Route {
   Querystring: { from: string; to: string };
 }
 
-/** Serves `/WAY/GZIP-LEVEL/ADDRESS?from=&to=` on a free port of this machine alone; tells the URL. */
+/** Serves `/WAY/GZIP-LEVEL/ADDRESS?from=&to=` on a free port of 127.0.0.1. @returns the URL */
 export async function servePages({ ways }: PageMakers, tokens: number): Promise<string> {
   const numbers = new Map(Array.from({ length: tokens }, (_, i) => [benchAddress(i), i]));
   const app = fastify({ logger: false });

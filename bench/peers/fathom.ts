@@ -1,4 +1,4 @@
-/** Fathom itself: the server that everything else is put beside. */
+/** Fathom itself: the server that the others are compared with. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asOfS } from '../cases/http.js';
 import { HISTORY_PAGES, PAGE_A } from '../data/pages.js';
@@ -10,19 +10,19 @@ import type { PeersOptions } from './options.js';
 import type { Peer, PeerWay } from './peer.js';
 import { pageWindow, type PageWindow, pathOf } from '../cases/request.js';
 
-/** Fragments of everything stored are made within this. */
+/** Time to make the fragments of everything stored. */
 const FRAGMENTS_DEADLINE_MS = 60_000;
 const POLL_MS = 20;
 /** Cold pages are read from the database, each time. */
 const COLD_COLUMNS = ['--columns-memory-mib', '0'];
 
 /**
- * Both bands hold every cell: the pages are the same, but only the default band's are made of
- * fragments. (-49.9 would come to the same bins as the default -50.)
+ * Both bands hold every cell: the pages are the same, but only the default band's come from
+ * fragments. (-49.9 would select the same bins as the default -50.)
  */
 const QUERIES = { fragments: 'group=market', cold: 'min_pct=-49' } as const;
 
-/** The pages that `fathom serve` makes; its own settings, gzip and brotli at the levels it chose. */
+/** The pages of `fathom serve`, with its own settings and its own levels of gzip and brotli. */
 const WAYS = (['fragments', 'cold'] as const).flatMap((state) =>
   (['gzip', 'br'] as const).map((acceptEncoding): PeerWay => {
     return {
@@ -36,7 +36,7 @@ const WAYS = (['fragments', 'cold'] as const).flatMap((state) =>
   }),
 );
 
-/** Fills a store in `directory`, serves it, and has the fragments of all of it made. */
+/** Fills a store in `directory`, serves it, and waits for its fragments. */
 export async function startFathom(
   directory: string,
   { tokens, smoke }: Pick<PeersOptions, 'tokens' | 'smoke'>,
@@ -62,8 +62,8 @@ export async function startFathom(
 }
 
 /**
- * Asks for every token's whole history until all of it comes from fragments.
- * @throws Error where it doesn't in time, or where the pages that are to be cold do
+ * Requests every token's whole history until all of it comes from fragments.
+ * @throws Error if that takes too long, or if pages that should be cold come from fragments
  */
 async function fragmentsMade(fathom: Peer, tokens: number): Promise<void> {
   const deadline = performance.now() + FRAGMENTS_DEADLINE_MS;
@@ -77,12 +77,12 @@ async function fragmentsMade(fathom: Peer, tokens: number): Promise<void> {
   }
   for (const way of WAYS.filter(({ state }) => state === 'cold')) {
     if (await comesFromFragments(fathom, way, pageWindow(0, tokens, PAGE_A.snapshots))) {
-      throw new Error('Fathom: pages that were to be cold came from fragments');
+      throw new Error('Fathom: pages that should be cold came from fragments');
     }
   }
 }
 
-/** Pages side by side. */
+/** Adjacent pages, which cover the histories. */
 function wholeHistories(tokens: number): PageWindow[] {
   const pageS =
     pageWindow(0, tokens, PAGE_A.snapshots).to - pageWindow(0, tokens, PAGE_A.snapshots).from;

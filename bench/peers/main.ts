@@ -1,7 +1,7 @@
-/** `npm run bench:peers`: one page from Fathom and from servers made of what others publish. */
+/** `npm run bench:peers`: the same pages from Fathom and from servers built of published software. */
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
-import { runProgram, tell, writeResults } from '../program.js';
+import { runProgram, reportProgress, writeResults } from '../program.js';
 import { startClickhouse } from './clickhouse.js';
 import { startFastifyDuckdb, startFastifyPostgres } from './fastify-peers.js';
 import { startFathom } from './fathom.js';
@@ -41,11 +41,11 @@ async function measure({ peers: names, tokens, turns, smoke }: PeersOptions) {
     peers.push({ name: peer.name, version: peer.version, notRun: null });
   };
   try {
-    tell('filling Fathom');
+    reportProgress('filling Fathom');
     keep(await startFathom(data.path, { tokens, smoke }));
     const files = await writeTables(tables.path, tokens);
     for (const name of names) {
-      tell(`filling ${name}`);
+      reportProgress(`filling ${name}`);
       try {
         keep(await START[name]({ folder: tables.path, files, tokens }));
       } catch (error) {
@@ -53,7 +53,7 @@ async function measure({ peers: names, tokens, turns, smoke }: PeersOptions) {
         peers.push({ name, version: null, notRun: error.message });
       }
     }
-    return { peers, rows: await measurePeers(running, tokens, turns, tell) };
+    return { peers, rows: await measurePeers(running, tokens, turns, reportProgress) };
   } finally {
     await Promise.allSettled(running.map((peer) => peer.stop()));
     await data.remove();

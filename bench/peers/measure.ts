@@ -1,4 +1,4 @@
-/** Every way of every server by turns, after each has shown that it answers right. */
+/** Measures every way of every server in turns, after checking that its answers are right. */
 import { percentile } from '../case.js';
 import { unpacked } from '../cases/encodings.js';
 import { PAGE_A, type TokenHistory } from '../data/pages.js';
@@ -10,7 +10,7 @@ import { historyOf } from './tables.js';
 
 /** Turns of the tokens whose pages are compared: windows at a history's beginning and within it. */
 const COMPARED_TURNS = [0, 3];
-/** Requests of one turn at most, so that no two turns ask for the same windows in the same order. */
+/** More requests than a turn has: no two turns ask for the same windows in the same order. */
 const REQUESTS_A_TURN = 100_000;
 
 export interface PeerRow {
@@ -23,17 +23,17 @@ export interface PeerRow {
   pagesPerSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Of all of the server's processes; null where this system does not tell. */
+  /** CPU time of all of the server's processes; null without /proc. */
   cpuMsPerPage: number | null;
   /** Of the first page's compressed body. */
   bytes: number;
 }
 
 export interface Turns {
-  /** How many clients ask at a time, one after the other. */
+  /** Numbers of clients at a time, measured one after the other. */
   clients: readonly number[];
   rounds: number;
-  /** Each way is asked for as long before it is measured. */
+  /** Each way gets this much load before it is measured. */
   warmUpMs: number;
   /** Milliseconds of one turn. */
   turnMs: number;
@@ -48,14 +48,15 @@ interface Measured {
 }
 
 /**
- * Every way with each number of clients, by turns, so that what slows the machine slows all of them.
+ * Measures every way with each number of clients, in turns: whatever slows the machine slows all of
+ * them.
  * @throws Error where a page's content is not what was generated
  */
 export async function measurePeers(
   peers: readonly Peer[],
   tokens: number,
   { clients: counts, rounds, warmUpMs, turnMs }: Turns,
-  tell: (text: string) => void,
+  onRound: (text: string) => void,
 ): Promise<PeerRow[]> {
   const all: Measured[] = [];
   const compared = comparedPages(tokens);
@@ -67,13 +68,13 @@ export async function measurePeers(
   }
   if (warmUpMs > 0) for (const one of all) await turn(one, tokens, 0, warmUpMs);
   for (let round = 1; round <= rounds; round++) {
-    tell(`round ${round} of ${rounds}`);
+    onRound(`round ${round} of ${rounds}`);
     for (const one of all) one.turns.push(await turn(one, tokens, round, turnMs));
   }
   return all.map(rowOf);
 }
 
-/** A page as it has to be. */
+/** A page's expected content. */
 export interface ComparedPage {
   /** Its number among the requests. */
   n: number;
@@ -81,7 +82,7 @@ export interface ComparedPage {
   snapshots: PlainSnapshot[];
 }
 
-/** Of different tokens where there are several, at different places of their histories. */
+/** Pages of different tokens, if there are several, at different places of their histories. */
 export function comparedPages(tokens: number): ComparedPage[] {
   return COMPARED_TURNS.map((turns, i) => {
     const n = turns * tokens + (i % tokens);

@@ -3,14 +3,14 @@ import path from 'node:path';
 import { namesFlag, readBenchFlags, wholeFlag } from '../flags.js';
 import type { Turns } from './measure.js';
 
-/** What is put beside Fathom. */
+/** The peers that Fathom is compared with. */
 export const PEER_NAMES = ['duckdb', 'postgres', 'clickhouse'] as const;
 export type PeerName = (typeof PEER_NAMES)[number];
 
 export const USAGE = `npm run bench:peers -- [--only NAME,NAME] [--tokens N] [--seconds N] [--smoke] [--json FILE]
-  --only      peers beside Fathom: ${PEER_NAMES.join(', ')}; what is not installed is left out
-  --tokens    that are stored, two pages each; default 16
-  --seconds   that each row is measured for, in three turns; default 3
+  --only      peers to compare with: ${PEER_NAMES.join(', ')}; those that are not installed are left out
+  --tokens    tokens in the store, two pages each; default 16
+  --seconds   seconds of each row, in three turns; default 3
   --smoke     small and short: shows that it works, not how fast
   --json FILE where the results go; default bench/results/peers.json`;
 

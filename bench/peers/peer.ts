@@ -1,10 +1,10 @@
-/** A server that answers for the same pages, whatever it is made of. */
+/** A server of the same pages, whatever it is built of. */
 import type { TokenHistory } from '../data/pages.js';
 import type { PlainSnapshot } from './content.js';
 import type { PageWindow } from '../cases/request.js';
 import type { TableFiles } from './tables.js';
 
-/** What of a page was made before it was asked for: nothing, or its compressed pieces. */
+/** What existed of a page before it was requested: nothing, or its compressed pieces. */
 export type PageState = 'cold' | 'fragments';
 
 /** One way to answer. */
@@ -19,9 +19,9 @@ export interface PeerWay {
   snapshotsOf: (document: unknown, history: TokenHistory) => PlainSnapshot[];
 }
 
-/** What a peer is made from. */
+/** What a peer is started with. */
 export interface PeerPlace {
-  /** For what it keeps; it is removed afterwards. */
+  /** A folder for its files, which is removed afterwards. */
   folder: string;
   files: TableFiles;
   tokens: number;
@@ -29,12 +29,12 @@ export interface PeerPlace {
 
 export interface Peer {
   name: string;
-  /** Of everything that it is made of. */
+  /** The versions of its parts. */
   version: string;
   url: string;
   headers: Record<string, string>;
   ways: readonly PeerWay[];
-  /** CPU time of all of its processes; null where this system does not tell. */
+  /** CPU time of all of its processes; null without /proc. */
   cpuMs(): number | null;
   stop(): Promise<void>;
 }

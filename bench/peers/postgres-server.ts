@@ -1,4 +1,4 @@
-/** A PostgreSQL of the bench's own: a new cluster in a folder, a socket beside it, tables loaded. */
+/** Starts a PostgreSQL: a new cluster in a folder, a socket beside it, tables loaded. */
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { execFile } from 'node:child_process';
 import path from 'node:path';
@@ -12,14 +12,14 @@ import type { TableFiles } from './tables.js';
 const run = promisify(execFile);
 
 const USER = 'bench';
-/** A new cluster is there within this. */
+/** Time to make a new cluster. */
 const INITDB_DEADLINE_MS = 60_000;
-/** Users that a root process may run PostgreSQL as, which refuses to run as root. */
+/** Users as whom a root process runs PostgreSQL, which refuses to run as root. */
 const LESSER_USERS = ['postgres', 'nobody'];
 
 /**
- * For a store that is read alone and fits into memory: everything in shared memory, no just-in-time
- * compiling and no parallel workers for queries of some 20 ms; nothing is waited for while loading.
+ * For a store that is only read and fits into memory: everything in shared memory, no just-in-time
+ * compiling and no parallel workers for queries of some 20 ms, and no syncing while loading.
  */
 const SETTINGS = {
   listen_addresses: '',
@@ -59,7 +59,7 @@ export async function startPostgres(folder: string, files: TableFiles): Promise<
   const settings = Object.entries({ ...SETTINGS, unix_socket_directories: home });
   const flags = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const place = { host: home, user: USER };
-  // SIGQUIT: at once, its children too; nothing of the cluster is to be kept.
+  // SIGQUIT ends it and its children at once; nothing of the cluster is kept.
   const program = await startProgram(postgres, ['-D', data, ...flags], options, 'SIGQUIT', () =>
     answers(place),
   );
@@ -72,18 +72,18 @@ export async function startPostgres(folder: string, files: TableFiles): Promise<
   }
 }
 
-/** What the environment says of some other cluster: programs and clients here would heed it. */
+/** Removes variables about other clusters from the environment: programs and clients would follow them. */
 function forgetOtherClusters(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
 }
 
-/** Who a program runs as; empty: whoever this process runs as. */
+/** The user whom a program runs as; empty: the user of this process. */
 interface Identity {
   uid?: number;
   gid?: number;
 }
 
-/** Of this process, or of a user that PostgreSQL runs as. */
+/** The identity of this process, or of a user as whom PostgreSQL runs. */
 function allowedIdentity(): Identity {
   if (process.getuid?.() !== 0) return {};
   for (const name of LESSER_USERS) {
@@ -95,14 +95,14 @@ function allowedIdentity(): Identity {
   throw new NotRunError(`it does not run as root, and there is neither user ${users}`);
 }
 
-/** A folder that belongs to the identity and that it can reach, the tables' files beside it. */
+/** Makes a folder that belongs to the identity, and lets it reach this folder and the tables' files. */
 async function homeOf(folder: string, { uid, gid }: Identity, files: TableFiles): Promise<string> {
   const home = path.join(folder, 'postgres');
   await mkdir(home, { mode: 0o700 });
   if (uid === undefined || gid === undefined) return home;
   await chown(home, uid, gid);
   await chmod(folder, 0o711);
-  // A process that has opened a store makes its files for itself alone.
+  // A process that has opened a store makes files that only its own user can read.
   for (const file of [files.cells, files.snapshots]) await chmod(file, 0o644);
   if (outputOf('ls', [home], { uid, gid }) === null) {
     throw new NotRunError(
@@ -130,7 +130,7 @@ function clientOf({ host, user }: PostgresPlace): pg.Client {
   return client;
 }
 
-/** The files are in the index's order, which is what CLUSTER would bring about. */
+/** The files are in the index's order already, as CLUSTER would put them. */
 async function loadTables(place: PostgresPlace, { cells, snapshots }: TableFiles): Promise<void> {
   const client = clientOf(place);
   await client.connect();

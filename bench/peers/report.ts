@@ -8,7 +8,7 @@ import type { PeerSummary } from './summary.js';
 export interface PeerStatus {
   name: string;
   version: string | null;
-  /** Why it was left out; null where it was measured. */
+  /** Why it was left out; null: it was measured. */
   notRun: string | null;
 }
 
@@ -32,15 +32,15 @@ const SUMMARY_COLUMNS = [
 ];
 
 const FOOTER =
-  'Every server answers for the same 99,936 cells, another token and window each time; every number of several ' +
-  'pages was compared with what was generated. cold: made from the database for this request, whose pages ' +
-  "lie in memory; fragments: put together from Fathom's own compressed pieces, made when the token was first " +
-  "asked for. x: Fathom's gzip pages a second by the server's best way's, and that way's CPU time a page by " +
-  "Fathom's; KB says how hard either compresses, which is no part of the ratio. Peers answer without keys, " +
-  'limits, facets and filters, hold these tokens alone and are loaded once, in order; a cache in front of any ' +
-  'of them would serve a repeated window, but clients that page from where they are seldom repeat one. One ' +
-  'query of many: what these databases do best is not in it. The clients share the cores, over loopback: where ' +
-  'pages are cheap it is they that limit, and CPU time says more.';
+  'Every server answers with the same 99,936 cells, of another token and window each time; every number of ' +
+  'several pages was compared with what was generated. cold: made for this request from the database, whose ' +
+  "pages are in memory; fragments: assembled from Fathom's own compressed pieces, made at the first request for " +
+  "the token. x: Fathom's gzip pages a second divided by those of the server's best way, and that way's CPU time " +
+  "per page divided by Fathom's; KB shows how well each compresses, which is not part of the ratio. Peers have no " +
+  'keys, limits, facets or filters, hold only these tokens, and are loaded once, in order; a cache in front of ' +
+  'any of them would serve a repeated window, but clients that page onwards seldom repeat one. This is one query ' +
+  'of many, and not what these databases do best. The clients share the cores, over loopback: where pages are ' +
+  'cheap, the clients are the limit, and CPU time says more.';
 
 export function textOf(report: PeersReport): string {
   const { machine, smoke, elapsedS, peers } = report;

@@ -1,8 +1,8 @@
-/** What the rows come to: each server's best way, and how it stands to Fathom's in the same run. */
+/** Sums up the rows: each server's best way, compared with Fathom's in the same run. */
 import type { PeerRow } from './measure.js';
 import type { PageState } from './peer.js';
 
-/** A server's best of its ways with so many clients. */
+/** A server's best way with a number of clients. */
 export interface PeerSummary {
   peer: string;
   clients: number;
@@ -10,9 +10,12 @@ export interface PeerSummary {
   coding: string;
   pagesPerSecond: number;
   bytes: number;
-  /** Fathom's pages a second by this server's, from gzip alike; null where Fathom has no such row. */
+  /** Fathom's pages a second divided by this server's, both with gzip; null where Fathom has no such row. */
   fathomTimes: Record<PageState, number | null>;
-  /** The server's CPU time a page by Fathom's: what cores that are shared with clients do not blur. */
+  /**
+   * The server's CPU time per page divided by Fathom's, which does not depend on the clients' share
+   * of the cores.
+   */
   cpuTimes: Record<PageState, number | null>;
 }
 

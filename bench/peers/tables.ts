@@ -1,4 +1,4 @@
-/** The bench's histories as files that every database loads: flat rows, ordered by token and time. */
+/** Writes the bench's histories as files that every database loads: flat rows, ordered by token and time. */
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -23,7 +23,7 @@ export async function writeTables(folder: string, tokens: number): Promise<Table
   return files;
 }
 
-/** A snapshot's lines at a time. */
+/** Yields the lines of a snapshot at a time. */
 function* cellLines(tokens: number): Generator<string> {
   for (let token = 0; token < tokens; token++) {
     const { run } = historyOf(token);
@@ -46,7 +46,7 @@ function* snapshotLines(tokens: number): Generator<string> {
   }
 }
 
-/** Whole, as the store has it. */
+/** A token's whole history, as the store has it. */
 export function historyOf(token: number): TokenHistory {
   return tokenHistory(PAGE_A, HISTORY_PAGES * PAGE_A.snapshots, token);
 }

@@ -15,7 +15,7 @@ export interface SoakLoad {
   server: BenchServer;
   store: GrowthStore;
   directory: string;
-  /** For files on their way. */
+  /** For files to ingest. */
   folder: string;
   botTokens: number;
   forMs: number;
@@ -34,20 +34,20 @@ export interface SoakWork {
 }
 
 const CLIENTS_A_VIEW = 2;
-/** Each takes another way: fragments of both codings, pages made anew. */
+/** One for each way that a page is made: fragments of both codings, and the pool. */
 const VIEWS = [
   { query: 'group=market', encoding: 'gzip' },
   { query: 'group=all', encoding: 'br' },
   { query: 'group=venue', encoding: 'gzip' },
 ] as const;
-/** Windows of each token that are asked for. */
+/** How many windows of each token are requested. */
 const WINDOWS = 16;
 const BOTS = { requestsPerSecond: 300, connections: 8, warmupMs: 0 };
 const SNAPSHOTS_PER_SECOND = 100;
-/** The collector's times begin anew after so many commits: the store has a bounded size. */
+/** After this many commits, the collector's times start over, which bounds the size of the store. */
 const REPEAT_AFTER = 60;
 const BOARDS = ['/top-scores', '/dca-pressure', '/dlmm-pools', '/lp-cheat-sheet'];
-/** A board is asked for as often as this many tokens together. */
+/** A board is requested as often as this many tokens together. */
 const TOKENS_A_BOARD = 10;
 const SLOW_READERS = 40;
 const SLOW_READ_MS = 1_000;
@@ -105,7 +105,7 @@ function pathsOfBots(tokens: number): string[] {
   return [...botPaths(tokens), ...Array.from({ length: repeats }, () => boards).flat()];
 }
 
-/** Connections that read a byte a second; one that is cut is opened again. */
+/** Opens connections that read a byte a second, and reopens those that the server cuts. */
 function slowReaders(
   url: string,
   paths: readonly string[],
@@ -138,7 +138,7 @@ function slowReaders(
   return counts;
 }
 
-/** Makes, rotates and revokes keys until the signal. @returns how many changes were made */
+/** Makes, rotates and revokes keys until the signal is aborted. @returns how many changes it made */
 async function changeKeys(directory: string, signal: AbortSignal): Promise<number> {
   let changes = 0;
   const rewrite = () => Promise.reject(new Error('nothing is committed here'));

@@ -6,7 +6,7 @@ import { asOfS } from '../growth/growth-store.js';
 import { startBenchServer } from '../http/server.js';
 import { COLLECTED_S, fillBots } from '../load/collector.js';
 import { machineFacts, revision } from '../machine.js';
-import { headingOf, runProgram, SMOKE_NOTE, tell, writeResults } from '../program.js';
+import { headingOf, runProgram, SMOKE_NOTE, reportProgress, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
 import { underLoad, type SoakWork } from './load.js';
 import { readSoakOptions, USAGE, type SoakOptions } from './options.js';
@@ -66,7 +66,7 @@ async function soak(options: SoakOptions): Promise<SoakResult> {
   const files = temporaryFolder();
   const place = { directory: data.path, folder: files.path };
   try {
-    tell('filling');
+    reportProgress('filling');
     const store = await fullSegmentStore({
       ...{ name: 'soak', directory: data.path, tokens: pageTokens },
       ...{ snapshots: 2 * PAGE_A.snapshots, pageSnapshots: PAGE_A.snapshots },
@@ -76,14 +76,14 @@ async function soak(options: SoakOptions): Promise<SoakResult> {
       smoke,
       flags: ['--memory-mib', String(memoryMib)],
     });
-    tell(`${forMs / 1000} s under load`);
+    reportProgress(`${forMs / 1000} s under load`);
     const samples: Sample[] = [];
     let sampling: Promise<void> = Promise.resolve();
     const timer = setInterval(() => {
       sampling = sampling.then(async () => {
         samples.push(await takeSample(server, data.path));
       });
-      // Awaited at the end; until then a failure of the server is told by the load.
+      // Awaited at the end; until then the load reports a failure of the server.
       sampling.catch(() => undefined);
     }, sampleMs);
     try {

@@ -4,8 +4,9 @@ import { DEFAULT_MEMORY_MIB, leastMemoryMib } from '../../server/memory.js';
 import { readBenchFlags, wholeFlag } from '../flags.js';
 
 export const USAGE = `npm run soak -- [--minutes N] [--memory-mib N] [--smoke] [--json FILE]
-  --minutes   that a server is under load for; default 10
-  --memory-mib N that the server is given, and meant to stay under; default ${DEFAULT_MEMORY_MIB}
+  --minutes   minutes of load; default 10
+  --memory-mib N
+              memory that the server is given, and should not exceed; default ${DEFAULT_MEMORY_MIB}
   --smoke     a few seconds: shows that it works, not that nothing grows
   --json FILE where the results go; default bench/results/soak.json`;
 

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { databaseBytes } from '../store.js';
 
-/** Each in its unit; NaN where this system does not tell. */
+/** Each in its unit; NaN without /proc. */
 export interface Sample {
   residentMib: number;
   heapMib: number;
@@ -15,7 +15,7 @@ export type Held = keyof Sample;
 
 const MIB = 1024 * 1024;
 
-/** What may come and go: as a share of the first third, and beside that in the unit. */
+/** How much may come and go: a share of the first third, plus an amount in the unit. */
 const SLACK: Readonly<Record<Held, readonly [share: number, units: number]>> = {
   residentMib: [0.1, 32],
   heapMib: [0.1, 16],
@@ -51,7 +51,7 @@ export async function takeSample(
 
 export interface Trend {
   held: Held;
-  /** Of each third of the time after the warm-up: the least, which no peak of work is in. */
+  /** The least of each third after the warm-up, which leaves out peaks of work. */
   thirds: [number, number, number];
   most: number;
   grew: boolean;
@@ -72,7 +72,7 @@ export function trendsOf(samples: readonly Sample[]): Trend[] {
   });
 }
 
-/** The greatest resident memory so far, in MiB; NaN where this system does not tell. */
+/** Peak resident memory, in MiB; NaN without /proc. */
 export async function peakMib(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? NaN) / 1024;

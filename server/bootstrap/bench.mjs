@@ -1,6 +1,6 @@
 /**
  * `npm run bench` and its relatives: installs and builds what is needed, then measures. Its first
- * word names the program where it is not the bench itself.
+ * argument names the program, unless that is the bench itself.
  */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,7 +9,7 @@ import { prepare, root } from './prepare.mjs';
 const words = process.argv.slice(2);
 const program = words[0]?.endsWith('.js') === true ? words.shift() : 'main.js';
 await prepare();
-// In this process: what breaks it off reaches the program, and nothing is left running behind it.
+// In this process: signals reach the program, and no child is left running.
 process.chdir(root);
 const main = path.join(root, 'dist/bench', program);
 process.argv = [process.execPath, main, ...words];

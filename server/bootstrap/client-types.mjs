@@ -23,7 +23,7 @@ export async function clientTypes(description) {
   return prettier.format(text, { ...(await prettier.resolveConfig(FILE)), filepath: FILE });
 }
 
-/** Failures have no name of their own: they are FathomError. */
+/** Failures get no names: the client throws FathomError. */
 function namedTypes({ components }) {
   return Object.keys(components.schemas)
     .filter((name) => !name.endsWith('Error'))
@@ -41,7 +41,7 @@ function routesOf(description) {
   return Object.fromEntries(routes);
 }
 
-/** A copy with the JSON of successful replies alone: failures are FathomError. */
+/** A copy with only the JSON of successful replies: the client throws FathomError for failures. */
 function withoutFailures(description) {
   const copy = structuredClone(description);
   for (const operation of Object.values(copy.paths).flatMap((item) => Object.values(item))) {

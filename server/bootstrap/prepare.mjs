@@ -1,4 +1,4 @@
-/** Brings a clone to the point where its commands run: packages installed, sources built. */
+/** Prepares a clone to run its commands: installs packages and builds the sources. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ export function run(program, args) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Whether somebody's own `npm ci` has put in place all that the lock file asks for. */
+/** Whether `npm ci` has already installed everything in the lock file. */
 function isInstalled() {
   const own = path.join(root, 'node_modules/.package-lock.json');
   if (!existsSync(own)) return false;
@@ -30,7 +30,7 @@ function isInstalled() {
   );
 }
 
-/** Whether a program of Node ends with 0; others may run meanwhile. */
+/** Runs a Node program beside others. @returns whether it ended with 0 */
 async function succeeds(args) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
   const [status] = await once(child, 'close');
@@ -61,7 +61,7 @@ export async function prepare() {
   const built = await Promise.all(steps.map(succeeds));
   if (built.includes(false)) {
     console.error('The sources do not compile: nothing was started.');
-    // Not the compiler's own status: 2 is what commands end with that were called wrongly.
+    // Not the compiler's status 2, which commands use for wrong usage.
     process.exit(1);
   }
 }

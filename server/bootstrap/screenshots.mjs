@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: the README's pictures of the explorer, taken of a new demo market, or with
- * `-- URL` and the variable KEY of a served one.
+ * `npm run screenshots`: the README's pictures of the explorer. Shows a new demo market, or with
+ * `-- URL` and the variable KEY a running server.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ const PROGRAM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const FLAGS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
 const OUT = path.join(root, 'docs/images');
 const MAIN = path.join(root, 'dist/server/cli/main.js');
-/** The market's end, so that every run takes the same pictures. */
+/** A fixed end of the market: every run takes the same pictures. */
 const UNTIL = '2026-11-20T12:00:00Z';
 const SOL = 'So11111111111111111111111111111111111111112';
 /** Small enough for a README, in pixels and in bytes. */
@@ -44,7 +44,7 @@ try {
   rmSync(data, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** A served demo market that stands still. */
+/** Serves a demo market with a frozen clock. */
 async function demo() {
   const filled = spawnSync(process.execPath, [MAIN, 'demo', '--data', data, '--until', UNTIL], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -58,14 +58,14 @@ async function demo() {
     const url = /"url":"([^"]+)"/.exec(log)?.[1];
     if (url !== undefined) return { url, key: filled.stdout.trim() };
   }
-  throw new Error(`serve ended; it said: ${log}`);
+  throw new Error(`serve ended with this log: ${log}`);
 }
 
 async function take(browser, url, key, { name, hash, ...options }) {
   const context = await browser.newContext({ ...options, reducedMotion: 'reduce' });
   const page = await context.newPage();
   page.setDefaultTimeout(120_000);
-  // Ages are as of the market's end too.
+  // The page computes ages from the same time.
   if (given === undefined) await page.clock.setFixedTime(UNTIL);
   await page.goto(`${url}/#key=${key}`);
   await page.evaluate((to) => (location.hash = to), hash);

@@ -1,4 +1,4 @@
-/** `npm start`: installs and builds what is needed, then serves with the living demo market. */
+/** `npm start`: installs and builds what is needed, then serves a live demo market. */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { prepare, root } from './prepare.mjs';

@@ -1,4 +1,4 @@
-/** `npm test` and `npm run test:long`: install and build what is needed, then run the tests of either. */
+/** `npm test` and `npm run test:long`: install and build what is needed, then run the tests. */
 import { prepare, run } from './prepare.mjs';
 
 const [first, ...rest] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** The comparison of two builds, on processes that keep to made-up times, and as people start it. */
+/** The comparison of two builds, with processes of made-up times, and as people run it. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -13,7 +13,7 @@ import { MIN_PAIRS } from '../../bench/compare/verdict.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-describe('two builds in processes of their own', () => {
+describe('two builds in their own processes', () => {
   const side = path.join(root, 'dist/bench/compare/side.js');
   const madeUp = path.join(root, 'test/support/slow-side.mjs');
   const options = {
@@ -38,7 +38,7 @@ describe('two builds in processes of their own', () => {
   const text = (comparison: Comparison, allowOtherResults = false) =>
     tableOf(comparison, revisions, { allowOtherResults });
 
-  it('agree where they are one and the same', async () => {
+  it('agree if they are the same build', async () => {
     const groups = ['page A', 'fragments A'] as const;
     const both = { ...options, groups, turns: MIN_PAIRS, threshold: 5 };
     const comparison = await compareBuilds([side], [side], both, () => undefined);
@@ -52,7 +52,7 @@ describe('two builds in processes of their own', () => {
     expect(faults(comparison)).toEqual([]);
   });
 
-  it('differ where one is made slow, or sends more bytes', async () => {
+  it('differ if one is made slow, or sends more bytes', async () => {
     const same = await compare({}, {});
     expect(faults(same)).toEqual([]);
     expect(text(same)).toContain('No regression in 2 cases.');
@@ -73,7 +73,7 @@ describe('two builds in processes of their own', () => {
     ['turn', 'page A/made up', 1],
     ['hash', 'page A/made up', 1],
     ['unload', 'page A, its end', 2],
-  ])('fail where this build fails at %s', async (failsAt, what, compared) => {
+  ])('fail if this build fails at %s', async (failsAt, what, compared) => {
     const comparison = await compare({}, { failsAt });
     expect(comparison.failed).toEqual([{ what, reason: 'made to fail' }]);
     expect(comparison.cases).toHaveLength(compared);
@@ -82,12 +82,12 @@ describe('two builds in processes of their own', () => {
     expect(text(comparison)).not.toContain('No regression');
   });
 
-  it('fail where this build fails at what REV fails at too', async () => {
+  it('fail if this build fails, even if REV fails in the same place', async () => {
     const comparison = await compare({ failsAt: 'first result' }, { failsAt: 'first result' });
     expect(faults(comparison)).toEqual(['this build fails at 1 groups or cases']);
   });
 
-  it('fail where nothing is left to compare', async () => {
+  it('fail if nothing is left to compare', async () => {
     const comparison = await compare({ failsAt: 'load' }, {});
     expect(faults(comparison, true)).toEqual(['nothing was compared']);
     expect(text(comparison)).toContain('page A: REV lacks it or fails at it (made to fail)');
@@ -107,7 +107,7 @@ describe('two builds in processes of their own', () => {
     expect(text(fresh)).toContain('page A/other: REV lacks it');
   });
 
-  it('fail by another result, or a case that is gone, unless it is allowed', async () => {
+  it('fail on another result or a missing case, unless that is allowed', async () => {
     const other = await compare({}, { hash: '11111111' });
     expect(faults(other)).toEqual(['1 of 2 cases with another result']);
     expect(faults(other, true)).toEqual([]);
@@ -119,14 +119,14 @@ describe('two builds in processes of their own', () => {
     expect(faults(gone, true)).toEqual([]);
   });
 
-  it('fail by a result that does not last', async () => {
+  it('fail on a result that changes', async () => {
     const comparison = await compare({}, { lastHash: '22222222' });
     const reason = 'gave 00000000, then 22222222';
     expect(comparison.failed).toEqual([{ what: 'page A/made up', reason }]);
     expect(faults(comparison, true)).toEqual(['this build fails at 1 groups or cases']);
   });
 
-  it('are told of by name where the process of one ends', async () => {
+  it('are named when their process ends', async () => {
     await expect(compare({}, { diesAt: 'turn' })).rejects.toThrow(
       'this build, page A/made up: its process ended with 3',
     );
@@ -178,19 +178,19 @@ describe('npm run bench:compare', () => {
     }
   });
 
-  it('prints its usage when asked for it', () => {
+  it('prints its usage', () => {
     const { status, stdout, stderr } = compare('--help');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^npm run bench:compare[^]*--allow-other-results/);
   });
 
-  it('ends with status 1, not as one that was called wrongly, where the sources do not compile', () => {
+  it('ends with status 1, not 2, if the sources do not compile', () => {
     const tree = mkdtempSync(path.join(os.tmpdir(), 'fathom-compare-test-'));
     try {
       for (const name of ['package.json', 'package-lock.json', 'server/bootstrap']) {
         cpSync(path.join(root, name), path.join(tree, name), { recursive: true });
       }
-      // A folder of its own: an install in the tree must not reach the clone's packages.
+      // A separate folder: an install in the tree must not reach the clone's packages.
       const modules = path.join(tree, 'node_modules');
       mkdirSync(modules);
       symlinkSync(path.join(root, 'node_modules/typescript'), path.join(modules, 'typescript'));

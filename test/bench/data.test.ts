@@ -52,7 +52,7 @@ describe('a generated page', () => {
     });
   }
 
-  it('is another one for another token, over the same venues', () => {
+  it('differs from token to token, over the same venues', () => {
     const [one, other] = [0, 1].map((index) => tokenHistory(PAGE_A, 3, index));
     expect(one.run.address).not.toBe(other.run.address);
     expect(one.run.supportCents).not.toEqual(other.run.supportCents);
@@ -61,7 +61,7 @@ describe('a generated page', () => {
     expect(typesOf(one)).toEqual(typesOf(other));
   });
 
-  it('comes out of its flat cells as it was', () => {
+  it('comes back from its flat cells unchanged', () => {
     const history = tokenHistory(PAGE_A, 7, 3);
     const { runs, faults } = packCellColumns({ ...cellColumns(history), ...OPTIONS });
     expect(faults).toEqual([]);
@@ -85,7 +85,7 @@ describe('generated market states', () => {
     }
   });
 
-  it('have as many levels as is said of them', () => {
+  it('have as many levels as LEVELS_OF_BODY says', () => {
     type Bodies = Record<string, Record<string, unknown[]>>;
     const body = (kind: (typeof BODY_KINDS)[number]) =>
       (bodyRows(kind, 1)[0] as { markets: Bodies[] }).markets[0][kind];

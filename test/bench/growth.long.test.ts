@@ -59,7 +59,7 @@ describe('A generated store', () => {
     }
   });
 
-  it('of tiny segments holds one of each snapshot, each with amounts of its own', async () => {
+  it('of tiny segments holds one of each snapshot, each with its own amounts', async () => {
     const shape = { name: 'tiny', directory: path.join(folder, 'tiny'), pageSnapshots: 5 };
     const store = await tinySegmentStore({ ...shape, tokens: 3, snapshots: 40 });
     expect(store).toMatchObject({ cells: 120 * 8, segments: 120 });

@@ -38,7 +38,7 @@ describe('npm run bench:ingest', () => {
     }
   });
 
-  it('tells how long files that come into a running server hold its event loop up', () => {
+  it('reports how long ingested files block the event loop of a running server', () => {
     const json = path.join(folder, 'serving.json');
     const only = ['--only', 'tokens.ndjson,ladders.ndjson,dlmm_hours.ndjson'];
     const main = path.join(root, 'dist/bench/ingest/main.js');
@@ -61,7 +61,7 @@ describe('npm run bench:ingest', () => {
     }
   });
 
-  it('says so where the store holds something else', async () => {
+  it('fails if the store holds something else', async () => {
     const input = await makeInput('cells.csv', 2000, folder);
     const wrong = { ...input, file: path.join(root, 'test', 'nothing.csv') };
     const more = { ...input, expected: { ...input.expected, items: input.expected.items + 1 } };
@@ -72,7 +72,7 @@ describe('npm run bench:ingest', () => {
     expect(readdirSync(folder)).not.toContain('data');
   });
 
-  it('refuses flags that mean nothing', () => {
+  it('refuses wrong flags', () => {
     expect(readIngestOptions(['--smoke'])).toMatchObject({ names: INPUT_NAMES, runs: 1 });
     for (const words of [['--only', 'cells'], ['--cells', '0'], ['--runs', 'x'], ['more']]) {
       expect(() => readIngestOptions(words)).toThrow(BenchUsageError);

@@ -17,7 +17,7 @@ const servers: http.Server[] = [];
 
 const HEADERS = { 'content-length': '2' };
 
-/** A server of another make that answers after `delayMs(n)`, n counting from 0. */
+/** A plain server that answers after `delayMs(n)`, n counting from 0. */
 async function serve(delayMs: (n: number) => number, status = 200): Promise<number> {
   let n = 0;
   const server = http.createServer((_, response) => {
@@ -46,7 +46,7 @@ describe('the open loop', () => {
     expect(report.statuses).toEqual({ 404: report.requests });
   });
 
-  it('charges a stall with everything that waited behind it', async () => {
+  it('charges a stall for everything that waited behind it', async () => {
     // Two replies take 300 ms and block both connections: some 60 requests fall due meanwhile.
     const stalled = await generate(order(await serve((n) => (n === 40 || n === 41 ? 300 : 0))));
     expect(stalled.requests).toBeGreaterThan(90);
@@ -57,7 +57,7 @@ describe('the open loop', () => {
     expect(quick.latencies.p50Ms).toBeLessThan(stalled.latencies.p50Ms);
   });
 
-  it('fails where the server goes', async () => {
+  it('fails when the server goes away', async () => {
     const port = await serve(() => 0);
     const run = generate({ ...order(port), forMs: 5000 });
     setTimeout(() => servers[servers.length - 1].closeAllConnections(), 100);
@@ -71,7 +71,7 @@ describe('the flood', () => {
     return flood({ port, paths: ['/a'], headers: {}, connections: 3, depth, forMs: 200 });
   };
 
-  it('counts every reply of what it pipelines, however the bytes come', async () => {
+  it('counts every pipelined reply, however the bytes arrive', async () => {
     const report = await floodOf(5, (n) => n % 3);
     expect(report.requests).toBeGreaterThan(0);
     expect(report.requests % 5).toBe(0);
@@ -79,14 +79,14 @@ describe('the flood', () => {
     expect(report.elapsedMs).toBeGreaterThanOrEqual(200);
   });
 
-  it('asks no more before it is answered', async () => {
+  it('sends nothing more before it is answered', async () => {
     const { requests } = await floodOf(1, () => 50);
     // Three connections, four replies each at the most, and one more under way at the end.
     expect(requests).toBeLessThanOrEqual(15);
     expect(requests).toBeGreaterThanOrEqual(3);
   });
 
-  it('fails where a reply does not say how long it is', async () => {
+  it('fails on a reply of unknown length', async () => {
     const server = net.createServer((socket) => {
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
     });
@@ -97,7 +97,7 @@ describe('the flood', () => {
     server.close();
   });
 
-  it('fails where the server goes', async () => {
+  it('fails when the server goes away', async () => {
     const run = floodOf(1, () => 100_000);
     setTimeout(() => servers[servers.length - 1].closeAllConnections(), 100);
     await expect(run).rejects.toThrow();

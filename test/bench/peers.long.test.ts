@@ -1,4 +1,4 @@
-/** Fathom beside other servers: what is compared, what is summed up, and that all of it runs. */
+/** Fathom compared with other servers: their content, the summary, and a run of the program. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import http from 'node:http';
@@ -27,7 +27,7 @@ import { treeCpuMs } from '../../bench/processes.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-peers-test-'));
-// A root process runs PostgreSQL as another user, who has to get there.
+// A root process runs PostgreSQL as another user, who has to reach this folder.
 chmodSync(folder, 0o711);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -114,7 +114,7 @@ describe('the content', () => {
     }
   });
 
-  it('ends the bench where a server gives another', async () => {
+  it('ends the bench if a server answers with another', async () => {
     let body = '';
     const server = http.createServer((_, response) => response.end(body));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -153,7 +153,7 @@ describe('the requests', () => {
 });
 
 describe('the summary', () => {
-  it("sets the best way of each peer beside Fathom's gzip with as many clients", () => {
+  it("compares each peer's best way with Fathom's gzip for as many clients", () => {
     const row = (peer: string, way: string, clients: number, pagesPerSecond: number, cpu: number) =>
       ({
         ...{ peer, way, clients, pagesPerSecond, cpuMsPerPage: cpu },
@@ -178,7 +178,7 @@ describe('the summary', () => {
 });
 
 describe('programs', () => {
-  it('are found where they are', () => {
+  it('are found on PATH and in given folders', () => {
     expect(findProgram('no-such-program')).toBeNull();
     const node = path.basename(process.execPath);
     expect(findProgram(node, [path.dirname(process.execPath)])).not.toBeNull();
@@ -245,7 +245,7 @@ describe('npm run bench:peers', () => {
     expect(new Set(fathom)).toEqual(new Set(['fragments', 'cold']));
     expect(summary).toHaveLength(2 * (measured.size - 1));
     for (const one of summary) expect(one.fathomTimes.cold, one.peer).toBeGreaterThan(0);
-    // What it made is gone again.
+    // It removed its temporary files.
     expect(readdirSync(folder)).toEqual(['peers.json']);
   });
 

@@ -153,7 +153,7 @@ describe('npm run bench -- --smoke', () => {
     expect(new Set(hashesOf(/^segments B\/joinRuns/)).size).toBe(1);
   });
 
-  it('counts what the store takes up', () => {
+  it('counts the size of the store', () => {
     const { counters } = document;
     expect(counters['store A/cells'].value).toBe(2 * 2 * PAGE_A.snapshots * PAGE_A.cells);
     const blocks = counters['store A/blocks'].value;
@@ -162,7 +162,7 @@ describe('npm run bench -- --smoke', () => {
     expect(counters['store A/database file'].value).toBeGreaterThan(1);
   });
 
-  it('says what it ran on, not where', () => {
+  it('describes the machine without its name', () => {
     expect(document.machine).toMatchObject({ node: process.version });
     expect(JSON.stringify(document)).not.toContain(os.hostname());
   });
@@ -184,13 +184,13 @@ describe('npm run bench -- --smoke', () => {
     expect(stderr).toContain('--smoke');
   });
 
-  it('prints its usage when asked for it', () => {
+  it('prints its usage', () => {
     const { status, stdout, stderr } = bench('--help');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^npm run bench/);
   });
 
-  it('refuses a file for its results that cannot be written, before it measures', () => {
+  it('refuses a results file that cannot be written, before it measures', () => {
     const file = path.join(folder, 'a file');
     writeFileSync(file, '');
     for (const json of [path.join(file, 'latest.json'), folder]) {
@@ -201,13 +201,13 @@ describe('npm run bench -- --smoke', () => {
     }
   });
 
-  // Kernels do not let the event loop run; the store's folder has to go.
+  // Kernels block the event loop; a store's folder has to be removed.
   it.each([
     ['page A', 'page A...', 'SIGINT'],
     ['steps A', 'steps A...', 'SIGTERM'],
-  ] as const)('ends when it is broken off in %s', async (group, sign, signal) => {
+  ] as const)('ends when it is interrupted in %s', async (group, sign, signal) => {
     const scratch = mkdtempSync(path.join(folder, 'scratch-'));
-    const json = path.join(folder, 'broken-off.json');
+    const json = path.join(folder, 'interrupted.json');
     const words = [path.join(root, 'dist/bench/main.js'), '--only', group, '--json', json];
     const child = spawn(process.execPath, words, {
       cwd: folder,
@@ -218,10 +218,10 @@ describe('npm run bench -- --smoke', () => {
     const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
       child.once('exit', (...how) => resolve(how)),
     );
-    let told = '';
+    let progress = '';
     for await (const part of child.stderr.setEncoding('utf8')) {
-      told += part as string;
-      if (told.includes(sign)) break;
+      progress += part as string;
+      if (progress.includes(sign)) break;
     }
     if (group === 'steps A') while (readdirSync(scratch).length === 0) await sleep(10);
     child.kill(signal);

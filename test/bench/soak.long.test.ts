@@ -11,7 +11,7 @@ const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-soak-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('npm run soak', () => {
-  it('puts a server under every kind of load, and tells what it held', () => {
+  it('puts a server under every kind of load, and reports what it holds', () => {
     const json = path.join(folder, 'soak.json');
     const main = path.resolve('dist/bench/soak/main.js');
     const { status, stdout, stderr } = spawnSync(
@@ -42,7 +42,7 @@ describe('npm run soak', () => {
   const grown = (of: (i: number) => number): Held[] =>
     trendsOf(samples(of)).flatMap(({ held, grew }) => (grew ? [held] : []));
 
-  it('says what grows steadily, and nothing of a warm-up, of peaks or of what comes and goes', () => {
+  it('reports steady growth, but no warm-up, no peaks, and nothing that comes and goes', () => {
     expect(grown((i) => i)).toEqual(['descriptors']);
     expect(grown((i) => Math.min(i, 90))).toEqual([]);
     expect(grown((i) => (i % 7 === 0 ? 500 + i : 50))).toEqual([]);
@@ -50,7 +50,7 @@ describe('npm run soak', () => {
     expect(grown((i) => (i > 350 ? 90 : 50))).toEqual([]);
   });
 
-  it('refuses flags that mean nothing', () => {
+  it('refuses wrong flags', () => {
     expect(readSoakOptions([])).toMatchObject({
       ...{ forMs: 600_000, memoryMib: 2048, smoke: false },
     });

@@ -36,19 +36,19 @@ const slower = (judged: ReturnType<typeof verdicts>) =>
   judged.filter(({ verdict }) => verdict === 'slower').length;
 
 describe('verdicts', () => {
-  it('find nothing in two runs of one build, whatever the machine does', () => {
+  it('find no difference between two runs of one build, whatever the machine does', () => {
     for (const noise of [0.005, 0.03, 0.1]) {
       expect(slower(verdicts(80, 1, noise)), `noise ${noise}`).toBe(0);
     }
   });
 
-  it('find most builds that are slower by a fourth, or faster, in turns as noisy as these', () => {
+  it('find most builds that are slower or faster by a quarter', () => {
     expect(slower(verdicts(60, 1.25, 0.02))).toBeGreaterThanOrEqual(50);
     const faster = verdicts(60, 1 / 1.25, 0.02).filter(({ verdict }) => verdict === 'faster');
     expect(faster.length).toBeGreaterThanOrEqual(50);
   });
 
-  it('let a change below the threshold pass, shown as it may be', () => {
+  it('let a change below the threshold pass, however clear it is', () => {
     for (const judged of verdicts(50, 1.03, 0.002)) {
       expect(judged.verdict).toBe('same');
       expect(judged.ratio).toBeGreaterThan(1.01);
@@ -63,7 +63,7 @@ describe('verdicts', () => {
     expect(many.high).toBeGreaterThanOrEqual(one.high);
   });
 
-  it('hold their ratio within their interval, and turn it over with the builds', () => {
+  it('have their ratio within their interval, and invert it when the builds change places', () => {
     fc.assert(
       fc.property(fc.integer(), fc.double({ min: 0.5, max: 2, noNaN: true }), (seed, factor) => {
         const { base, head } = noisyTurns(seed, factor, 0.05);
@@ -77,7 +77,7 @@ describe('verdicts', () => {
     );
   });
 
-  it('are not given on a handful of turns', () => {
+  it('need more than a handful of turns', () => {
     const few = {
       base: new Array<number>(MIN_PAIRS - 1).fill(1),
       head: new Array<number>(99).fill(2),
@@ -94,7 +94,7 @@ describe('verdicts', () => {
     expect(grownCounters({ counters })).toEqual([{ name: 'bytesOut', base: 100, head: 101 }]);
   });
 
-  it('rest on the middle', () => {
+  it('rest on the median', () => {
     expect(median([9, 1, 5])).toBe(5);
     expect(median([4, 1, 9, 2])).toBe(3);
   });

@@ -49,7 +49,7 @@ describe('fathom demo', () => {
     expect(await fathom(['ingest', 'tokens', file, '--data', data])).toMatchObject({ status: 0 });
     for (const live of [[], ['--live']]) {
       const ended = await fathom(['demo', ...live, '--data', data, '--json']);
-      const error = `${data} is not empty: the demo market goes into an empty data directory alone`;
+      const error = `${data} is not empty: the demo market needs an empty data directory`;
       expect([ended.status, ended.stderr]).toEqual([1, `${error}\n`]);
       expect(JSON.parse(ended.stdout)).toMatchObject({ error });
       expect(existsSync(path.join(data, 'demo.json'))).toBe(false);

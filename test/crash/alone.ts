@@ -1,7 +1,8 @@
 /**
- * Kills of one process at a time. Each begins with a store as the one before left it, does some operations whose
- * success is acknowledged, and kills a process in the middle of another one; then what is stored is compared with
- * what was acknowledged. The operation that was cut short has to be in as a whole or not at all.
+ * Kills one process at a time. Each kill begins with the store that the last one left, performs
+ * some operations to their acknowledgement, and kills a process in the middle of another one. Then
+ * it compares the store with what was acknowledged: the interrupted operation must be there as a
+ * whole or not at all.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,10 +16,10 @@ import { ONE_THREAD } from './one-thread.js';
 import type { Operation } from './operations.js';
 import { perform } from './perform.js';
 import { contentsAt, contentsOfCopy, type State, ViolationError } from './state.js';
-import { type DurableLog, durableLog, hurtTail } from './torn-log.js';
+import { damageTail, type DurableLog, durableLog } from './torn-log.js';
 import { COLLECTING, MAIN, Victim, VICTIM } from './victims.js';
 
-/** Which process is killed; the numbers are its share of the kills. */
+/** The processes to kill, and their shares of the kills. */
 const PHASES = {
   'the holder of the store': 0.4,
   'fathom serve': 0.08,
@@ -28,11 +29,11 @@ const PHASES = {
   retention: 0.1,
 } as const;
 type Phase = keyof typeof PHASES;
-/** A kill comes within this many times what the operation usually takes. */
+/** A kill comes within this multiple of the operation's usual time. */
 const LATEST_KILL = 1.3;
 const GUESS_MS = 200;
 const MOST_ACKNOWLEDGED = 4;
-const HURT_SHARE = 0.6;
+const DAMAGE_SHARE = 0.6;
 const SHOWN_DIFFERENCES = 5;
 
 /** Kills one process, and compares. @throws ViolationError */
@@ -47,9 +48,9 @@ class Kill {
   private readonly phase: Phase;
   private readonly directory: string;
   private durable: DurableLog;
-  /** What was cut short. */
+  /** The interrupted operation. */
   private pending: Operation | null = null;
-  /** Raw depth before this time was going, and may have gone in part. */
+  /** Retention was removing raw depth before this time, and may have removed part of it. */
   private retiringBeforeS: number | null = null;
 
   constructor(private readonly state: State) {
@@ -79,8 +80,8 @@ class Kill {
     }
     this.state.killed(`${this.phase}, alone`);
     const { random } = this.state;
-    if (random() < HURT_SHARE && hurtTail(this.directory, this.durable, random) !== null) {
-      this.state.count('logs hurt');
+    if (random() < DAMAGE_SHARE && damageTail(this.directory, this.durable, random) !== null) {
+      this.state.count('logs damaged');
     }
   }
 
@@ -89,7 +90,7 @@ class Kill {
     const { state, pending, retiringBeforeS } = this;
     const { rows: found } = await contentsOfCopy(this.directory);
     if (retiringBeforeS !== null) {
-      // As far as it came; that whatever it did stays, the next comparison shows.
+      // Accepts how far it came; the next comparison shows whether that stays.
       const reached = afterRetention(state.rows, retiringBeforeS, found);
       this.count(differences(reached, state.rows).length > 0);
       state.rows = reached;
@@ -114,7 +115,10 @@ class Kill {
     );
   }
 
-  /** Does operations through a process that holds the store, and kills it, or a command beside it first. */
+  /**
+   * Performs operations through a process that holds the store, and kills it; with `besideFirst`
+   * after a command beside it.
+   */
   private async killHolder(besideFirst: boolean): Promise<void> {
     const { random } = this.state;
     const holder = await this.holder();
@@ -156,11 +160,11 @@ class Kill {
     const command = Victim.start([COLLECTING, VICTIM, 'commands', this.directory, file]);
     await command.line(/^begin /);
     const done = command.sees(/^done /);
-    // The store may still be being closed then.
+    // The store may still be closing.
     if (await this.cut('command', done)) await sleep(this.state.random() * 20);
     await command.kill();
     if (await done) await this.acknowledge(operation);
-    else if (command.has(/^failed /)) throw new ViolationError('refused', command.told());
+    else if (command.has(/^failed /)) throw new ViolationError('refused', command.describe());
   }
 
   private async killMigration(): Promise<void> {
@@ -169,7 +173,7 @@ class Kill {
     await holder.line(/^opening$/);
     await this.cut('migration', holder.sees(/^ready$/));
     await holder.kill();
-    if (holder.has(/^failed /)) throw new ViolationError('refused', holder.told());
+    if (holder.has(/^failed /)) throw new ViolationError('refused', holder.describe());
   }
 
   private async killRetention(): Promise<void> {
@@ -187,7 +191,7 @@ class Kill {
     this.retiringBeforeS = null;
   }
 
-  /** Waits for a random part of what a step usually takes. @returns whether it was done before */
+  /** Waits for a random part of what a step usually takes. @returns whether the step was done first */
   private async cut(step: string, done: Promise<boolean>): Promise<boolean> {
     const { state } = this;
     const startMs = performance.now();
@@ -205,7 +209,7 @@ class Kill {
         : [VICTIM, 'hold', this.directory];
     const holder = Victim.start([COLLECTING, ...words]);
     if (!(await holder.sees(/^ready$|listening/))) {
-      throw new ViolationError('refused', `a start alone: ${holder.told()}`);
+      throw new ViolationError('refused', `a start alone: ${holder.describe()}`);
     }
     return holder;
   }
@@ -228,7 +232,7 @@ class Kill {
     if (operation.kind === 'revoke') state.keys = state.keys.filter((id) => id !== operation.id);
   }
 
-  /** @throws ViolationError for what is wrong with a backup whose database has its name */
+  /** @throws ViolationError if a backup whose database has its final name is wrong */
   private async compareBackup(out: string): Promise<void> {
     if (existsSync(path.join(out, DATABASE_FILE))) {
       const wrong = differences(this.state.rows, (await contentsAt(out)).rows);

@@ -1,4 +1,4 @@
-/** What a store holds, by the names of its rows, and how that differs from what it should. */
+/** Reads a store's rows by name, and compares them with the expected ones. */
 import { decodeHolderBlock } from '../../compute/holders/block-decoder.js';
 import { type Market, type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
@@ -15,7 +15,7 @@ import {
   TOKENS,
 } from './operations.js';
 
-/** A row whose parts are of several files. */
+/** A row whose parts come from several files. */
 const MIXED = NaN;
 
 /** Every row that is stored, read as readers do. */
@@ -80,7 +80,7 @@ async function addDepth(rows: Map<string, number>, store: Store, tokenId: number
       }
       return;
     } catch (error) {
-      // Joined in the background meanwhile.
+      // Segments were joined in the background meanwhile.
       if (!(error instanceof SegmentGoneError)) throw error;
     }
   }
@@ -121,9 +121,9 @@ export function after(rows: Rows, { brings }: Operation): Map<string, number> {
 }
 
 /**
- * The rows once raw depth before a time is gone, of which retention has made coarser snapshots. Where it was cut
- * short, each token is at some step.
- * @param found where it was cut short: the rows that are there
+ * The rows after retention removed raw depth before a time, and made coarser snapshots of it. If it
+ * was interrupted, each token is at some step.
+ * @param found the stored rows, if it was interrupted
  */
 export function afterRetention(rows: Rows, beforeS: number, found?: Rows): Map<string, number> {
   return TOKENS.reduce<Map<string, number>>((left, address) => {
@@ -132,7 +132,7 @@ export function afterRetention(rows: Rows, beforeS: number, found?: Rows): Map<s
   }, new Map(rows));
 }
 
-/** The rows once a token's raw depth before a time is gone, of which coarser snapshots were made. */
+/** The rows after a token's raw depth before a time was replaced by coarser snapshots. */
 export function retired(
   rows: Rows,
   address: string,
@@ -165,7 +165,7 @@ function rawTimes(rows: Rows, address: string): number[] {
     .sort((a, b) => a - b);
 }
 
-/** The first rows that differ, in words. */
+/** Descriptions of the rows that differ. */
 export function differences(expected: Rows, found: Rows): string[] {
   const names = new Set([...expected.keys(), ...found.keys()]);
   return [...names]

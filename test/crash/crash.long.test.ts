@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { runKills } from './run.js';
 
-it('Kills at random moments, of rivals too, lose nothing that was acknowledged', async () => {
+it('Kills at random moments, also among rivals, lose nothing that was acknowledged', async () => {
   const said: string[] = [];
   const outcome = await runKills({ kills: 12, seed: 8, minutes: 5 }, (line) => said.push(line));
   expect([said.join('\n'), outcome.violation]).toEqual([

@@ -1,4 +1,4 @@
-/** What `npm run test:crash` would say of a store that lost something. */
+/** Checks that `npm run test:crash` notices a store that lost something. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -8,7 +8,7 @@ import { after, afterRetention, differences } from './contents.js';
 import { depthRow, HOUR, Operations, type Rows, TOKENS } from './operations.js';
 import { readCrashOptions } from './options.js';
 import { type Act, explain } from './history.js';
-import { durableLog, hurtTail } from './torn-log.js';
+import { damageTail, durableLog } from './torn-log.js';
 import { seededRandom } from '../../bench/compare/random.js';
 import { BenchUsageError } from '../../bench/errors.js';
 
@@ -17,7 +17,7 @@ const NO_BYTES = createHash('sha256').digest('hex');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fathom-crash-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A file that brings rows of its number, from one time to another. */
+/** An ingest of a file whose rows have its number, with its begin and end. */
 function act(number: number, names: string, begin: number, end: number): Act {
   const brings = new Map(names.split(',').map((name) => [name, number]));
   return { operation: { kind: 'check', number, brings }, begin, end };
@@ -26,7 +26,7 @@ function act(number: number, names: string, begin: number, end: number): Act {
 const rowsOf = (rows: Record<string, number>): Rows => new Map(Object.entries(rows));
 
 describe('What rivals leave', () => {
-  it('is what was acknowledged, in any order of those that were at work together', () => {
+  it('is what was acknowledged, in any order of concurrent operations', () => {
     const acts = [act(1, 'a,b', 0, 5), act(2, 'b,c', 3, 8)];
     for (const b of [1, 2]) {
       expect(explain(rowsOf({ d: 9 }), acts, rowsOf({ a: 1, b, c: 2, d: 9 })).faults).toEqual([]);
@@ -37,13 +37,13 @@ describe('What rivals leave', () => {
     expect([stranger.faults.length, stranger.isPartial]).toEqual([1, false]);
   });
 
-  it('is not what was acknowledged before another file that brought the same rows began', () => {
+  it('does not come from a file that was acknowledged before another with the same rows began', () => {
     const acts = [act(1, 'a,b', 0, 2), act(2, 'b', 3, 8)];
     expect(explain(new Map(), acts, rowsOf({ a: 1, b: 2 })).faults).toEqual([]);
     expect(explain(new Map(), acts, rowsOf({ a: 1, b: 1 })).faults).toHaveLength(1);
   });
 
-  it('holds a file that nobody acknowledged as a whole or not at all', () => {
+  it('holds an unacknowledged file as a whole or not at all', () => {
     const acts = [act(1, 'a,b', 0, Infinity), act(2, 'b', 3, 8)];
     const whole = explain(new Map(), acts, rowsOf({ a: 1, b: 2 }));
     expect([whole.faults, whole.whole, whole.absent]).toEqual([[], 1, 0]);
@@ -80,7 +80,7 @@ describe('What rivals leave', () => {
 });
 
 describe('The reference', () => {
-  it('tells a row that is missing, or of another file, from what was acknowledged', () => {
+  it('notices a row that is missing, or that comes from another file', () => {
     const operations = new Operations(folder, seededRandom(1));
     const operation = operations.next(new Map(), []);
     const rows = after(new Map(), operation);
@@ -105,43 +105,43 @@ describe('The reference', () => {
       [row(45, '15m'), 31],
     ] as const;
     expect(differences(new Map(all), afterRetention(rows, hourS + 50 * 60))).toEqual([]);
-    // Minute 16 is where it was stopped.
+    // It was stopped at minute 16.
     const some = new Map([...rows, [row(15, '15m'), 15] as const]);
     some.delete(row(1));
     some.delete(row(15));
     expect(differences(some, afterRetention(rows, hourS + 50 * 60, some))).toEqual([]);
-    // With the last one of the hour goes what stands for it.
+    // When the last raw snapshot of the hour goes, an hourly one stands for it.
     expect(afterRetention(rows, hourS + 3600).get(row(60, '1h'))).toBe(50);
   });
 
-  it('lets only bytes be hurt that no acknowledgement is for', () => {
+  it('damages only bytes that no acknowledgement covers', () => {
     const log = path.join(folder, 'fathom.duckdb.wal');
     writeFileSync(log, Buffer.alloc(1000, 7));
     const durable = durableLog(folder);
-    expect(hurtTail(folder, durable, seededRandom(1))).toBeNull();
+    expect(damageTail(folder, durable, seededRandom(1))).toBeNull();
     for (let seed = 0; seed < 8; seed++) {
       writeFileSync(log, Buffer.alloc(3000, 7));
-      expect(hurtTail(folder, durable, seededRandom(seed))).not.toBeNull();
-      const hurt = readFileSync(log);
-      expect(hurt.equals(Buffer.alloc(3000, 7))).toBe(false);
-      expect(hurt.subarray(0, 1000).equals(Buffer.alloc(1000, 7))).toBe(true);
+      expect(damageTail(folder, durable, seededRandom(seed))).not.toBeNull();
+      const damaged = readFileSync(log);
+      expect(damaged.equals(Buffer.alloc(3000, 7))).toBe(false);
+      expect(damaged.subarray(0, 1000).equals(Buffer.alloc(1000, 7))).toBe(true);
     }
-    // A log that was begun anew.
+    // A log that was started over.
     writeFileSync(log, Buffer.alloc(3000, 8));
-    expect(hurtTail(folder, durable, seededRandom(1))).toBeNull();
+    expect(damageTail(folder, durable, seededRandom(1))).toBeNull();
     // One of a database that has had seven checkpoints.
     const header = Buffer.from('640062' + '650002' + '670007' + 'ffff', 'hex');
     writeFileSync(log, Buffer.concat([header, Buffer.alloc(3000, 7)]));
     const heads = Buffer.alloc(3 * 4096);
     heads.writeBigUInt64LE(6n, 4096 + 8);
-    for (const [checkpoints, isHurt] of [
+    for (const [checkpoints, isDamaged] of [
       [8n, false],
       [7n, true],
     ] as const) {
       heads.writeBigUInt64LE(checkpoints, 2 * 4096 + 8);
       writeFileSync(path.join(folder, 'fathom.duckdb'), heads);
-      const hurt = hurtTail(folder, { bytes: 0, digest: NO_BYTES }, seededRandom(1));
-      expect(hurt !== null).toBe(isHurt);
+      const damaged = damageTail(folder, { bytes: 0, digest: NO_BYTES }, seededRandom(1));
+      expect(damaged !== null).toBe(isDamaged);
     }
   });
 });

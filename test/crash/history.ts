@@ -1,8 +1,11 @@
-/** Whether what a store holds can come from operations that several processes did at once. */
+/** Checks whether concurrent operations of several processes explain what a store holds. */
 import { differences } from './contents.js';
 import { isDepthBefore, mergedRow, type Operation, type Rows } from './operations.js';
 
-/** An operation as it went. Times are of one clock; what was not acknowledged may come at any time from its begin. */
+/**
+ * An operation with its times, all on one clock. Without acknowledgement, it may take effect at any
+ * time after its begin.
+ */
 export interface Act {
   operation: Operation;
   begin: number;
@@ -11,16 +14,19 @@ export interface Act {
 }
 
 export interface Explained {
-  /** What cannot be, in words. */
+  /** Descriptions of rows that no order of the operations explains. */
   faults: string[];
-  /** Whether all faults are of operations that nobody acknowledged. */
+  /** Whether only unacknowledged operations are at fault. */
   isPartial: boolean;
-  /** Operations that were not acknowledged, and are there. */
+  /** How many unacknowledged operations are there, and how many are not. */
   whole: number;
   absent: number;
 }
 
-/** What an operation makes of a row: a number, null where the row goes, undefined where it leaves it as it is. */
+/**
+ * What an operation makes of a row: a number, null if it deletes the row, undefined if it does not
+ * touch it.
+ */
 function madeOf({ operation }: Act, name: string): number | null | undefined {
   const brought = operation.brings.get(name);
   if (brought !== undefined) return brought;
@@ -36,9 +42,9 @@ function madeOf({ operation }: Act, name: string): number | null | undefined {
 }
 
 /**
- * Compares what is found with what each order of the operations that is possible would leave: each is in as a whole
- * or, unless it was acknowledged, not at all; one that was acknowledged before another began comes before it. No row
- * is deleted by two of them.
+ * Compares the stored rows with what the possible orders of the operations would leave. Each
+ * operation is there as a whole or, unless it was acknowledged, not at all; one that was
+ * acknowledged before another began comes first. No two of them delete the same row.
  */
 export function explain(base: Rows, acts: readonly Act[], found: Rows): Explained {
   const names = new Set([...base.keys(), ...found.keys()]);
@@ -49,7 +55,7 @@ export function explain(base: Rows, acts: readonly Act[], found: Rows): Explaine
   const whole = ins.filter(({ end }) => end === Infinity).length;
   const faults: string[] = [];
   let isPartial = true;
-  /** Of two operations, the one that comes later. */
+  /** For each operation, those that must come later. */
   const later = new Map<Act, Set<Act>>(ins.map((act) => [act, new Set()]));
   for (const first of ins) {
     for (const second of ins) if (first.end < second.begin) later.get(first)?.add(second);
@@ -70,9 +76,11 @@ export function explain(base: Rows, acts: readonly Act[], found: Rows): Explaine
       for (const writer of writers) if (writer !== last) later.get(writer)?.add(last);
       continue;
     }
-    const told = writers.map((act) => `${act.operation.number} ${act.operation.kind}`).join(', ');
+    const writtenBy = writers
+      .map((act) => `${act.operation.number} ${act.operation.kind}`)
+      .join(', ');
     faults.push(
-      `${name}: found ${value ?? 'none'}, before it was ${base.get(name) ?? 'none'}, and written by ${told}`,
+      `${name}: found ${value ?? 'none'}, before it was ${base.get(name) ?? 'none'}, and written by ${writtenBy}`,
     );
     if (writers.some(({ end }) => end !== Infinity)) isPartial = false;
   }
@@ -107,7 +115,7 @@ function leftTrace(
   return false;
 }
 
-/** Whether no operation comes, by way of others, later than itself. */
+/** Whether the operations can be put in order: none has to come later than itself. */
 function isOrder(later: ReadonlyMap<Act, ReadonlySet<Act>>): boolean {
   const left = new Map(Array.from(later, ([act, those]) => [act, new Set(those)]));
   for (;;) {

@@ -1,9 +1,9 @@
-/** Looks at the system's locks from outside: nothing is opened, so nothing is disturbed. */
+/** Reads the system's list of locks. It opens no file, which could disturb a lock. */
 import { readFileSync, statSync } from 'node:fs';
 
 /**
- * Whether the process keeps all others from locking the file; null where this system does not tell, or there is
- * no file.
+ * Whether the process keeps all others from locking the file; null without the file, or without
+ * /proc/locks.
  */
 export function holdsLock(pid: number, file: string): boolean | null {
   const inode = statSync(file, { throwIfNoEntry: false })?.ino;
@@ -22,11 +22,12 @@ export function holdsLock(pid: number, file: string): boolean | null {
   });
 }
 
-/** The system's list may lack a line while others come and go. */
-const LOOKS = 5;
+/** /proc/locks may lack a line while others come and go. */
+const READINGS = 5;
 
 /** Whether another process than this one could lock the file. */
 export function isLockFree(pid: number, file: string): boolean {
-  for (let look = 0; look < LOOKS; look++) if (holdsLock(pid, file) !== false) return false;
+  for (let reading = 0; reading < READINGS; reading++)
+    if (holdsLock(pid, file) !== false) return false;
   return true;
 }

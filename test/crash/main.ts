@@ -1,4 +1,7 @@
-/** `npm run test:crash`: kills processes at random moments, and looks for what was acknowledged. */
+/**
+ * `npm run test:crash`: kills processes at random moments, and checks that everything acknowledged
+ * is there.
+ */
 import { runProgram } from '../../bench/program.js';
 import { readCrashOptions, USAGE } from './options.js';
 import { runKills } from './run.js';

@@ -5,9 +5,9 @@ import { Database } from '../../storage/duckdb/database.js';
 import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { openStore } from '../../bench/store.js';
 
-/** Takes a store, which nobody has open, back to the schema before this build's. */
+/** Takes a closed store back to the schema before this build's. */
 export async function makeOlder(directory: string): Promise<void> {
-  // Takes over the log.
+  // Moves the log's contents into the database.
   await (await openStore(directory)).close();
   const options = { memoryLimitMiB: 128, threads: 1 };
   const database = await Database.openFile(path.join(directory, DATABASE_FILE), options);

@@ -1,4 +1,4 @@
-/** A pool's tasks in this thread: a process that is to be killed soon need not start another one. */
+/** Runs a pool's tasks in this thread: a process that is killed soon need not start others. */
 import { valueSymbol } from 'piscina';
 import { type Outcome, valueOf } from '../../compute/outcome.js';
 import type { ComputePool, TaskInput, TaskName, TaskResult } from '../../compute/pool.js';
@@ -11,7 +11,7 @@ export const ONE_THREAD: ComputePool = Object.assign(Object.create(null) as Comp
     const outcome = task(input) as Outcome<TaskResult<K>> & {
       [valueSymbol]?: Outcome<TaskResult<K>>;
     };
-    // What a thread moves to its caller, it wraps.
+    // Tasks wrap results that a thread would move to its caller.
     return Promise.resolve(outcome[valueSymbol] ?? outcome).then(valueOf);
   },
 });

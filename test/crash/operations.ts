@@ -1,4 +1,4 @@
-/** What is done to a store before its process is killed: files of every dataset, and what commands do besides. */
+/** Operations on a store: ingesting files of every dataset, and what other commands do. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Tier } from '../../compute/market.js';
@@ -6,7 +6,7 @@ import { type Dataset, DATASETS } from '../../storage/ingest/datasets.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import { botAddress } from '../../bench/data/bots.js';
 
-/** By the name of a stored row, the number of the file that brought it. */
+/** Stored rows by name, each with the number of the file that brought it. */
 export type Rows = ReadonlyMap<string, number>;
 
 /** `null` in `brings`: the row is gone. */
@@ -20,7 +20,7 @@ export type Operation = { number: number; brings: ReadonlyMap<string, number | n
   | { kind: 'check' }
 );
 
-/** The hour that has begun: of data that is older, retention and boards leave out much. */
+/** The current hour: retention and boards leave out much of older data. */
 export const HOUR = Math.floor(wallMs() / 3_600_000);
 const HOUR_S = 3600;
 export const TOKENS = Array.from({ length: 4 }, (_, i) => botAddress(i));
@@ -29,7 +29,7 @@ export const MERGED = botAddress(4);
 /** Times of a token's snapshots, a minute apart. */
 export const SLOTS = 400;
 const MOST_SNAPSHOTS = 40;
-/** Enough that DuckDB writes out rows ahead of their commit. */
+/** Enough for DuckDB to write rows before their commit. */
 const MANY_SNAPSHOTS = 300;
 const LARGE_SHARE = 0.06;
 const CELLS = 24;
@@ -63,7 +63,7 @@ export class Operations {
     private readonly random: () => number,
   ) {}
 
-  /** Has a file removed with those of the operations. */
+  /** Adds a file to those that removeFiles() removes. */
   removeLater(file: string): void {
     this.files.push(file);
   }
@@ -95,7 +95,7 @@ export class Operations {
     return this.ingest(number, DATASETS[this.below(DATASETS.length)]);
   }
 
-  /** Raw depth before it goes. */
+  /** A time before which retention removes raw depth. */
   retentionLimit(): number {
     return timeOf(this.below(SLOTS / 2));
   }
@@ -109,7 +109,7 @@ export class Operations {
 
   /**
    * A file of a dataset.
-   * @param firstSlot where its snapshots begin at the earliest
+   * @param firstSlot the first slot that its snapshots may use
    */
   ingest(number: number, dataset: Dataset, firstSlot = 0): Operation {
     const rows =

@@ -3,8 +3,8 @@ import { readBenchFlags, wholeFlag } from '../../bench/flags.js';
 
 export const USAGE = `npm run test:crash -- [--kills N] [--seed S] [--minutes M]
   --kills N    processes to kill; default 100
-  --seed S     repeats the operations of an earlier run; what is killed when depends on the machine, too; default: another one
-  --minutes M  ends after this time, however many were killed; default 240`;
+  --seed S     repeats the operations of an earlier run; the moments of the kills also depend on the machine; default: random
+  --minutes M  ends after this time, even with fewer kills; default 240`;
 
 export interface CrashOptions {
   kills: number;

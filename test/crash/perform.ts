@@ -1,4 +1,4 @@
-/** Does an operation: as the command of its name does, or by that command itself. */
+/** Performs operations in this process, or as words for the `fathom` command. */
 import type { ComputePool } from '../../compute/pool.js';
 import { backupStore } from '../../storage/backup.js';
 import { checkStore } from '../../storage/check/check.js';
@@ -6,16 +6,16 @@ import { deleteDepth, pruneDepth, shrinkStore } from '../../storage/delete.js';
 import { ingestFiles, type UseStore } from '../../storage/ingest/ingest.js';
 import { MARKET_SOURCE, type Operation } from './operations.js';
 
-/** Of keys that are made. */
+/** Options of the keys that are created. */
 export const KEY = { tier: 'premium', requestsPerMinute: null, monthlyQuota: null } as const;
 
-/** An operation as a process is given it: what it brings, only the harness knows. */
+/** An operation as a process gets it: only the harness knows what it brings. */
 export type Order<O extends Operation = Operation> = O extends Operation
   ? Omit<O, 'brings'>
   : never;
 
 /**
- * Resolves when the command of the same name would have reported success.
+ * Resolves when the command of the same name would report success.
  * @throws Error as that command would fail
  */
 export async function perform(

@@ -1,4 +1,7 @@
-/** What rivals do to one store: what operations.ts has, merges, keys, checks and deletions, none of a row twice. */
+/**
+ * Operations of rivals on one store: those of operations.ts, merges, keys, checks, and deletions,
+ * each row at most once.
+ */
 import path from 'node:path';
 import { DATASETS } from '../../storage/ingest/datasets.js';
 import {
@@ -18,10 +21,10 @@ import type { State } from './state.js';
 const MERGED_SNAPSHOTS = 60;
 const MERGED_MARKETS = 4;
 const MERGED_AT_ONCE = 12;
-/** Half of the slots are those that retention may empty; an hour behind them is made coarser with them. */
+/** Retention may empty half of the slots, and makes the hour behind them coarser, too. */
 export const SLOTS_BEHIND_RETENTION = SLOTS / 2 + 60;
 
-/** What one of the rivals alone may do in a round. */
+/** What only this rival may do in a round. */
 export interface Share {
   /** Keys that it revokes, and tokens that it prunes, each once. */
   keys: string[];
@@ -33,7 +36,7 @@ export interface Share {
 export interface Course {
   /** Whether there is a store when it begins: without one nothing can be checked, copied or pruned. */
   hasStore: boolean;
-  /** Where snapshots begin at the earliest. */
+  /** The first slot that snapshots may use. */
   firstSlot: number;
 }
 
@@ -83,7 +86,7 @@ export function rivalOperation(
   return operations.ingest(number, DATASETS[below(DATASETS.length)], firstSlot);
 }
 
-/** The rivals' shares: what is there, dealt out. */
+/** Deals keys, tokens and deletions out to the rivals. */
 export function sharesOf(keys: readonly string[], rivals: number, deletes: boolean): Share[] {
   return Array.from({ length: rivals }, (_, i) => ({
     keys: keys.filter((_id, k) => k % rivals === i),
@@ -92,7 +95,7 @@ export function sharesOf(keys: readonly string[], rivals: number, deletes: boole
   }));
 }
 
-/** Merges one market into some snapshots; every amount is as many cents as the file's number, and ten dollars. */
+/** Merges one market into some snapshots; every amount is the file's number in cents, plus ten dollars. */
 function merge(operations: Operations, n: number, random: () => number): Operation {
   const below = (end: number): number => Math.floor(random() * end);
   const market = `m${below(MERGED_MARKETS)}`;

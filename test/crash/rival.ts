@@ -1,4 +1,4 @@
-/** One process among rivals: what it is to do, when it is stopped and killed, and how it may end. */
+/** One process among rivals: its work, when it is stopped and killed, and how it may end. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,21 +13,21 @@ import { COLLECTING, MAIN, Victim, VICTIM } from './victims.js';
 /** Shares of the processes. */
 const REAL_SERVER_SHARE = 0.1;
 const REAL_COMMAND_SHARE = 0.15;
-/** In part of the processes, what nobody refers to is collected at once, in the others as it comes. */
+/** The share of the processes that collect garbage early. */
 const COLLECTING_SHARE = 0.6;
-/** Of the kills, so many come before the store is opened, so many while a server opens it. */
+/** Shares of the kills that come before the store is opened, and while a server opens it. */
 const EARLY_SHARE = 0.05;
 const OPENING_SHARE = 0.4;
 const STOPPED_SHARE = 0.2;
 const CONTINUED_SHARE = 0.5;
 const MOST_OPERATIONS = 8;
-/** A server that listens is killed, and one that is stopped continued, within the time of so many operations. */
+/** A listening server is killed, and a stopped process continued, within the time of this many operations. */
 const SERVING_OPERATIONS = 6;
 const STOPPED_OPERATIONS = 2;
 const LATEST_KILL = 1.3;
 const GUESS_MS = 200;
 
-/** What may be told to a command whose server goes. */
+/** What a command may report when its server goes away. */
 const SERVER_GONE = /the server went away before it answered/;
 const IN_USE = /is in use by another Fathom process/;
 const SERVER_THERE = /a Fathom server already runs on/;
@@ -98,17 +98,17 @@ export class Rival {
     return this.victim.pid;
   }
 
-  /** Whether it has said that it listens, and nobody has ended it since. */
+  /** Whether it has reported that it listens, and still runs. */
   get listens(): boolean {
     const { victim, isServer } = this;
     return isServer && !victim.isKilled && !victim.isOver && victim.has(/^ready$|listening/);
   }
 
-  told(): string {
-    return this.victim.told();
+  describe(): string {
+    return this.victim.describe();
   }
 
-  /** Lives until it is killed, or ends by itself before. */
+  /** Runs until it is killed, or ends by itself. */
   async live(): Promise<void> {
     const { victim, state, random } = this;
     const kind = await this.untilKill();
@@ -137,7 +137,7 @@ export class Rival {
     const isReal = role === 'fathom serve' || role === 'a fathom command';
     const step = (name: string): string => `${role}: ${name}`;
     if (isReal || random() < EARLY_SHARE) {
-      // A command that is not cut short ends by itself.
+      // A command that is not interrupted ends by itself.
       const name = step('all');
       const isCut = !(await this.cut(
         name,
@@ -185,7 +185,7 @@ export class Rival {
     return this.role === 'a server' || this.role === 'fathom serve';
   }
 
-  /** What it began, and what of it was acknowledged. */
+  /** Its operations, with the times at which they began and were acknowledged. */
   acts(): Act[] {
     if (this.role === 'a fathom command') {
       const end = this.victim.status === 0 ? this.endedUs : Infinity;
@@ -209,15 +209,15 @@ export class Rival {
     });
   }
 
-  /** What it reported, or how it ended, that must not be; null: nothing. */
+  /** A report or an end that must not happen; null: none. */
   fault(): string | null {
     const { victim } = this;
     for (const failure of this.failures()) {
-      if (!this.isDefined(failure)) return `${failure.message}: ${victim.told()}`;
+      if (!this.isAllowed(failure)) return `${failure.message}: ${victim.describe()}`;
     }
     const ended = victim.isKilled && victim.status === null;
     if (ended || victim.status === 0 || this.failures().length > 0) return null;
-    return `it ended with status ${victim.status}: ${victim.told()}`;
+    return `it ended with status ${victim.status}: ${victim.describe()}`;
   }
 
   private failures(): Failure[] {
@@ -232,8 +232,8 @@ export class Rival {
     );
   }
 
-  /** Whether it is an outcome that is defined, for rivals and for a server's end. */
-  private isDefined({ n, message }: Failure): boolean {
+  /** Whether rivals, or the end of a server, may cause this failure. */
+  private isAllowed({ n, message }: Failure): boolean {
     const operation = this.operations.find(({ number }) => number === n);
     if (this.isServer && SERVER_THERE.test(message)) return true;
     if (IN_USE.test(message)) return this.endedUs - this.startedUs >= LOCK_WAIT_MS * 1000;

@@ -1,7 +1,8 @@
 /**
- * A round of rivals: processes that want one directory at once, servers and commands, which are killed, or stopped for
- * a while and then continued or killed, at random moments, their starts included. At its end all are dead, and what
- * is stored has to come from what was acknowledged, with each other operation in as a whole or not at all.
+ * A round of rivals: servers and commands that compete for one directory. At random moments, also
+ * during their start, they are killed, or stopped for a while and then continued or killed. In the
+ * end all are dead; the store must hold everything acknowledged, and every other operation as a
+ * whole or not at all.
  */
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -22,12 +23,12 @@ const MOST_SLOTS = 5;
 const LEAST_LIVES = 3;
 const MOST_LIVES = 5;
 const SERVER_SHARE = 0.25;
-/** Rounds in a directory without a store; on a store of an earlier version; while depth goes by its age. */
+/** Shares of the rounds: in a directory without a store; on a store of an earlier version; with retention. */
 const FRESH_SHARE = 0.12;
 const OLDER_SHARE = 0.06;
 const RETENTION_SHARE = 0.1;
 const PROBE_EVERY_MS = 20;
-/** What a server that listens keeps others from. */
+/** Files that a listening server keeps locked. */
 const LOCKED_FILES = ['fathom.lock', DATABASE_FILE];
 const SHOWN_FAULTS = 5;
 
@@ -68,7 +69,7 @@ class Round {
     const shares = sharesOf(this.isFresh ? [] : this.state.keys, slots, deletes);
     const probing = setInterval(() => this.probe(), PROBE_EVERY_MS);
     try {
-      // Each has random numbers of its own: which of them is first depends on the machine.
+      // Each slot has its own random numbers: the order of the slots depends on the machine.
       await Promise.all(
         shares.map((share, i) => this.slot(i, share, seededRandom(Math.floor(random() * 2 ** 32)))),
       );
@@ -92,7 +93,7 @@ class Round {
       this.alive.add(rival);
       try {
         await rival.live();
-        // Others may have been killed meanwhile, but this one saw nothing else.
+        // Kills of others do not excuse it.
         const fault = rival.fault();
         if (fault !== null) throw new ViolationError('refused', fault);
       } catch (error) {
@@ -104,19 +105,19 @@ class Round {
     }
   }
 
-  /** Looks from outside whether each server that listens keeps others from its store. */
+  /** Checks from outside that each listening server holds the locks on its store. */
   private probe(): void {
     for (const rival of this.alive) {
       if (!rival.listens || this.violation !== null) continue;
-      this.state.count('looks at the locks');
+      this.state.count('lock checks');
       const free = LOCKED_FILES.find(
         (name) => isLockFree(rival.pid, path.join(this.directory, name)) && rival.listens,
       );
-      // It may have ended by itself: that is told elsewhere.
+      // It may have ended by itself, which is reported elsewhere.
       if (free === undefined || !existsSync(`/proc/${rival.pid}/exe`)) continue;
       this.violation = new ViolationError(
         'unlocked',
-        `a server that listens does not hold the lock on ${free}: ${rival.told()}`,
+        `a server that listens does not hold the lock on ${free}: ${rival.describe()}`,
       );
     }
   }
@@ -126,7 +127,7 @@ class Round {
     const found = await contentsOfCopy(this.directory);
     let base = this.isFresh ? new Map<string, number>() : state.rows;
     if (this.retiringBeforeS !== null) {
-      // The round's other operations leave alone what is so old.
+      // The round's other operations do not touch data that old.
       base = afterRetention(base, this.retiringBeforeS, found.rows);
     }
     const { faults, isPartial, whole, absent } = explain(base, this.acts, found.rows);
@@ -143,7 +144,7 @@ class Round {
     }
   }
 
-  /** Each copy holds what was acknowledged before it was begun, and nothing that came after. */
+  /** Each backup holds everything acknowledged before it began, and nothing that began after its end. */
   private async compareBackups(): Promise<void> {
     for (const { operation, begin, end } of this.acts) {
       if (operation.kind !== 'backup') continue;
@@ -163,13 +164,13 @@ class Round {
   }
 
   private wrong(isPartial: boolean, what: string, faults: readonly string[]): ViolationError {
-    const told = faults.slice(0, SHOWN_FAULTS).join('\n  ');
+    const shown = faults.slice(0, SHOWN_FAULTS).join('\n  ');
     const acts = this.acts.map(
       ({ operation, begin, end }) => `${operation.number} ${operation.kind} ${begin} ${end}`,
     );
     return new ViolationError(
       isPartial ? 'partial' : 'lost',
-      `${what} holds ${faults.length} rows that cannot be:\n  ${told}\n  operations (number, kind, begin and end in µs):\n  ${acts.join('\n  ')}`,
+      `${what} holds ${faults.length} rows that cannot be:\n  ${shown}\n  operations (number, kind, begin and end in µs):\n  ${acts.join('\n  ')}`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Kills of one process at a time and rounds of rivals, until enough were killed or one violation is found. */
+/** Kills single processes and runs rounds of rivals, until enough were killed or a violation is found. */
 import { renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { seededRandom } from '../../bench/compare/random.js';
@@ -14,7 +14,7 @@ import { rivalRound } from './rivals.js';
 import { State, type Violation, ViolationError } from './state.js';
 
 const KEYS = 40;
-/** Of the rounds, those of rivals; each has some ten kills, the others one. */
+/** The share of rounds of rivals; each has some ten kills, the others one. */
 const RIVALS_SHARE = 0.3;
 const SAY_EVERY_KILLS = 100;
 const MINUTE_MS = 60_000;
@@ -26,7 +26,7 @@ export interface Outcome {
 }
 
 /**
- * @param say takes lines of progress and the summary
+ * @param say called with lines of progress and the summary
  * @throws Error for a fault of the harness
  */
 export async function runKills(
@@ -37,7 +37,7 @@ export async function runKills(
   const random = seededRandom(seed);
   const state = new State(folder.path, new Operations(folder.path, random), random);
   const startMs = performance.now();
-  const told = (): string => {
+  const progress = (): string => {
     const seconds = (performance.now() - startMs) / 1000;
     const rate = (state.kills / seconds).toFixed(1);
     return `${state.kills} kills in ${seconds.toFixed(0)} s (${rate}/s), ${state.acknowledged} acknowledged, seed ${seed}`;
@@ -51,7 +51,7 @@ export async function runKills(
       if (random() < RIVALS_SHARE) await rivalRound(state, round);
       else await killAlone(state);
       if (state.kills < next) continue;
-      say(told());
+      say(progress());
       next = (Math.floor(state.kills / SAY_EVERY_KILLS) + 1) * SAY_EVERY_KILLS;
     }
     await folder.remove();
@@ -59,13 +59,13 @@ export async function runKills(
     const kept = `${folder.path}-kept`;
     renameSync(folder.path, kept);
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    writeFileSync(path.join(kept, 'violation.txt'), `${told()}\nround ${round}\n${text}\n`);
-    say(`round ${round}, after ${told()}; kept in ${kept}: ${text}`);
+    writeFileSync(path.join(kept, 'violation.txt'), `${progress()}\nround ${round}\n${text}\n`);
+    say(`round ${round}, after ${progress()}; kept in ${kept}: ${text}`);
     if (!(error instanceof ViolationError)) throw error;
     violation = error.kind;
   }
   for (const [what, count] of [...state.counts].sort()) say(`  ${what}: ${count}`);
-  say(told());
+  say(progress());
   say(summaryOf(state, violation));
   return { kills: state.kills, acknowledged: state.acknowledged, violation };
 }
@@ -81,9 +81,7 @@ async function prepare(state: State, say: (line: string) => void): Promise<void>
     state.keys.push((await store.createKey({ ...KEY, name: null })).id);
   }
   if (holdsLock(process.pid, path.join(state.directory, DATABASE_FILE)) !== true) {
-    say(
-      'this system does not list locks in /proc/locks: whether a server holds its store is not seen',
-    );
+    say('this system has no /proc/locks: the locks of servers are not checked');
   }
   await store.close();
 }

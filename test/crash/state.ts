@@ -1,4 +1,4 @@
-/** What kills share: the store under test, what it should hold, and what has been counted. */
+/** The state that kills share: the store under test, what it should hold, and counts. */
 import { cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { CheckCursor } from '../../storage/contract.js';
@@ -9,7 +9,7 @@ import type { Operations, Rows } from './operations.js';
 /** Kinds of violations, as the summary names them. */
 export type Violation = 'lost' | 'partial' | 'refused' | 'unlocked';
 
-/** What must not happen, with what is known of it. */
+/** An outcome that must not happen. */
 export class ViolationError extends Error {
   constructor(
     readonly kind: Violation,
@@ -25,19 +25,18 @@ export class State {
   keys: string[] = [];
   kills = 0;
   acknowledged = 0;
-  stops = 0;
-  /** What each kind of step usually takes. */
+  /** The usual time of each kind of step. */
   private readonly usualMs = new Map<string, number>();
   private readonly counted = new Map<string, number>();
 
   constructor(
-    /** Everything of a run lies in it. */
+    /** Holds all files of the run. */
     readonly folder: string,
     readonly operations: Operations,
     readonly random: () => number,
   ) {}
 
-  /** The store that one kill after another goes on with. */
+  /** The store that all kills share. */
   get directory(): string {
     return path.join(this.folder, 'data');
   }
@@ -65,7 +64,7 @@ export class State {
     this.usualMs.set(step, (this.usual(step, ms) + ms) / 2);
   }
 
-  /** A step was cut short by its kill: it may take longer than was thought. */
+  /** A kill interrupted a step: it may take longer than was assumed. */
   tookLonger(step: string, guessMs: number): void {
     this.usualMs.set(step, this.usual(step, guessMs) * 1.1);
   }
@@ -77,13 +76,14 @@ export interface Contents {
 }
 
 /**
- * What a store holds that nobody has open. It is read from a copy, so that the next process mends the log again.
+ * The contents of a closed store. They are read from a copy: the next process has to mend the log,
+ * too.
  * @throws ViolationError if it cannot be read, or `fathom check` would find something
  */
 export async function contentsOfCopy(directory: string): Promise<Contents> {
   const copy = `${directory}-copy`;
   rmSync(copy, { recursive: true, force: true });
-  // A socket, and a second name of the database that a copy would not be.
+  // Leaves out the socket, and the database's second name, which a copy would not be.
   const isFile = (name: string): boolean => !/\.(sock|lock)$/.test(name);
   cpSync(directory, copy, { recursive: true, filter: isFile });
   const contents = await contentsAt(copy);

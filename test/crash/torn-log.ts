@@ -1,4 +1,4 @@
-/** What a loss of power does to DuckDB's log: only to bytes that no commit has been acknowledged for. */
+/** Damages DuckDB's log as a loss of power does: only bytes that no acknowledged commit needs. */
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
@@ -6,13 +6,13 @@ import { DATABASE_FILE, LOG_FILE } from '../../storage/data-directory.js';
 import { logMark } from '../../storage/duckdb/holder-file.js';
 import { checkpointsBefore } from '../../storage/duckdb/log-frames.js';
 
-const HURTS = ['cut', 'zeros', 'noise', 'longer'] as const;
+const DAMAGES = ['cut', 'zeros', 'noise', 'longer'] as const;
 /** Where DuckDB keeps its two heads, each of which begins with a checksum and a number. */
 const HEADS_AT = [4096, 8192];
 const HEADS_BYTES = 3 * 4096;
 const MOST_APPENDED_BYTES = 64 * 1024;
 
-/** The log as of an acknowledgement: from then on it is on the disk. */
+/** The log at an acknowledgement: this much is on the disk. */
 export interface DurableLog {
   bytes: number;
   digest: string;
@@ -33,8 +33,8 @@ export function durableLog(directory: string): DurableLog {
   return { bytes: bytes.length, digest: digestOf(bytes) };
 }
 
-/** Hurts what stands in the log behind the durable part. @returns how, null where there is nothing */
-export function hurtTail(
+/** Damages the log behind its durable part. @returns how; null: there was nothing to damage */
+export function damageTail(
   directory: string,
   durable: DurableLog,
   random: () => number,
@@ -46,12 +46,12 @@ export function hurtTail(
   // A checkpoint syncs the whole log, with its own entry, before it writes the database's head.
   const before = checkpointsBefore(bytes);
   if (before !== null && before !== checkpointsOf(directory)) return null;
-  // The log's mark tells that a commit in it was synced.
+  // The log's mark says that a commit in it was synced.
   const mark = logMark(path.join(directory, DATABASE_FILE));
   if (durable.bytes === 0 && mark !== null && mark === String(before)) return null;
   // A checkpoint has begun another log.
   if (digestOf(bytes.subarray(0, durable.bytes)) !== durable.digest) return null;
-  const how = HURTS[Math.floor(random() * HURTS.length)];
+  const how = DAMAGES[Math.floor(random() * DAMAGES.length)];
   const from = durable.bytes + Math.floor(random() * (bytes.length - durable.bytes));
   const noise = (length: number): Buffer =>
     Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)));

@@ -1,8 +1,9 @@
 /**
- * A process to be killed. `hold DIR [TIME]` keeps a store open for commands, as a server does, and lets raw depth
- * before a time go; `commands DIR FILE` does the operations of a file one after the other, each as a command of its
- * own would. Prints a line for each step: `opening`, `ready`, `begin N AT`, `done N AT`; of what fails, `failed
- * JSON`. AT is the system's monotonic clock in microseconds, so that processes' times compare.
+ * A process to be killed. `hold DIR [TIME]` keeps a store open for commands, as a server does, and
+ * has retention remove raw depth before a time; `commands DIR FILE` performs the operations of a
+ * file one after the other, each like a separate command. Prints a line for each step: `opening`,
+ * `ready`, `begin N AT`, `done N AT`; for each failure, `failed JSON`. AT is the system's monotonic
+ * clock in microseconds, which processes share.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +22,7 @@ import { type Order, perform } from './perform.js';
 /** For how long raw depth is kept. */
 const KEPT_S = 3600;
 
-/** A server that finds another one is started again within this. */
+/** A server that finds another one running tries again within this. */
 const BUSY_MS = 100;
 
 const [role, directory, text] = process.argv.slice(2);
@@ -32,7 +33,7 @@ const failed = (error: unknown, n: number | null = null): void => {
   print(`failed ${JSON.stringify({ n, name, message, stack })}`);
 };
 
-/** Opens the store as a server does; as one that its supervisor starts again while another one runs. */
+/** Opens the store as a server does, and tries again while another one runs, as a supervisor would. */
 async function opened(options: StoreOptions): Promise<Store> {
   for (;;) {
     try {

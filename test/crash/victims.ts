@@ -1,26 +1,24 @@
-/** Processes that end by kill -9. None outlives this one. */
+/** Processes that are killed with SIGKILL. None outlives this one. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { onEnd } from '../../bench/clean-up.js';
 import { builtPath } from '../../compute/built.js';
 
-/** What is waited for and comes later hangs. */
+/** A process that prints nothing for this long hangs. */
 const HANGS_MS = 90_000;
 
 export const VICTIM = builtPath('test/crash/victim.js');
 export const MAIN = builtPath('server/cli/main.js');
-/** Objects that nobody refers to are collected soon, and what they hold in the system is closed. */
+/** Makes V8 collect garbage early, which closes what unreachable objects hold open. */
 export const COLLECTING = '--max-semi-space-size=1';
 
 export class Victim {
   readonly lines: string[] = [];
-  readonly startedMs = performance.now();
   /** Exit status; null while it runs, and where a signal ended it. */
   status: number | null = null;
   isOver = false;
-  /** A signal to end it was sent. */
+  /** Whether it was sent SIGKILL. */
   isKilled = false;
-  isStopped = false;
   readonly exited: Promise<void>;
   private wake: (() => void)[] = [];
   private readonly forget: () => void;
@@ -75,7 +73,7 @@ export class Victim {
       for (;;) {
         if (this.has(pattern)) return true;
         if (this.isOver) return false;
-        if (performance.now() - startMs >= HANGS_MS) throw new Error(`hangs: ${this.told()}`);
+        if (performance.now() - startMs >= HANGS_MS) throw new Error(`hangs: ${this.describe()}`);
         await new Promise<void>((resolve) => this.wake.push(resolve));
       }
     } finally {
@@ -85,7 +83,7 @@ export class Victim {
 
   /** @throws Error if it ends before */
   async line(pattern: RegExp): Promise<void> {
-    if (!(await this.sees(pattern))) throw new Error(`a process ended early: ${this.told()}`);
+    if (!(await this.sees(pattern))) throw new Error(`a process ended early: ${this.describe()}`);
   }
 
   /** @returns whether it still ran */
@@ -98,17 +96,15 @@ export class Victim {
   }
 
   stop(): void {
-    this.isStopped = true;
     this.child.kill('SIGSTOP');
   }
 
   continue(): void {
-    this.isStopped = false;
     this.child.kill('SIGCONT');
   }
 
-  /** What it was and what it printed, for a report. */
-  told(): string {
+  /** Its command line and output, for a report. */
+  describe(): string {
     return `${this.pid} ${this.words.join(' ')}: ${this.lines.join(' | ') || 'printed nothing'}`;
   }
 
