@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { freePorts } from '../../bench/cluster/nats.js';
+import { freePorts } from '../../bench/programs.js';
 import { cleanUp, temporaryDirectory } from '../support/cli.js';
 import { MAIN } from '../support/processes.js';
 import { MINT } from '../support/stores.js';

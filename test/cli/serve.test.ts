@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePorts } from '../../bench/cluster/nats.js';
+import { freePorts } from '../../bench/programs.js';
 import { THREAD_NICENESS } from '../../compute/pool.js';
 import { defaultThreads } from '../../server/memory.js';
 import { settingsOf } from '../support/settings.js';

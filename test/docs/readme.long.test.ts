@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePorts } from '../../bench/cluster/nats.js';
+import { freePorts } from '../../bench/programs.js';
 import { type Document, documentNamed } from './documents.js';
 import { hasProgram } from '../support/programs.js';
 
