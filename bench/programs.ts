@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcess } from './processes.js';
 
 /** A program has to be ready within this. */
-const START_DEADLINE_MS = 30_000;
+const START_DEADLINE_MS = 120_000;
 /** It has to end within this after it was asked to. */
 const STOP_DEADLINE_MS = 10_000;
 const POLL_MS = 50;

@@ -6,9 +6,9 @@ import type { LoopDelay } from '../load/loop-probe.js';
 import { endProcess, processCpuMs, residentMegabytes } from '../processes.js';
 
 /** Time to begin to listen. */
-const START_DEADLINE_MS = 20_000;
+const START_DEADLINE_MS = 120_000;
 /** Time to end after SIGTERM. */
-const STOP_DEADLINE_MS = 15_000;
+const STOP_DEADLINE_MS = 60_000;
 /** The end of its log that is kept, to say why it did not start. */
 const MAX_LOG_CHARS = 4096;
 

@@ -35,32 +35,30 @@ export async function flood(order: FloodOrder): Promise<FloodReport> {
   const statuses: Record<string, number> = {};
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  const opened: Connection[] = [];
+  const connections = await Promise.all(
+    Array.from({ length: order.connections }, () => Connection.open(order.port, fail)),
+  );
   const began = performance.now();
-  const client = async (): Promise<void> => {
-    let pending = 0;
-    let done: () => void = () => undefined;
-    const onReply = (status: number): void => {
-      pending--;
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      if (pending === 0) next();
-    };
-    const connection = await Connection.open(order.port, fail);
-    opened.push(connection);
-    const next = (): void => {
-      if (performance.now() - began >= order.forMs) return done();
-      pending = order.depth;
-      connection.ask(requests(order.depth), onReply);
-    };
-    return new Promise((resolve) => {
-      done = resolve;
-      next();
+  const client = (connection: Connection): Promise<void> =>
+    new Promise((resolve) => {
+      let pending = 0;
+      const onReply = (status: number): void => {
+        pending--;
+        statuses[status] = (statuses[status] ?? 0) + 1;
+        if (pending > 0) return;
+        if (performance.now() - began >= order.forMs) resolve();
+        else ask();
+      };
+      const ask = (): void => {
+        pending = order.depth;
+        connection.ask(requests(order.depth), onReply);
+      };
+      ask();
     });
-  };
   try {
-    await Promise.race([Promise.all(Array.from({ length: order.connections }, client)), failed]);
+    await Promise.race([Promise.all(connections.map(client)), failed]);
   } finally {
-    for (const connection of opened) connection.close();
+    for (const connection of connections) connection.close();
   }
   const replies = Object.values(statuses).reduce((sum, count) => sum + count, 0);
   return { requests: replies, statuses, elapsedMs: performance.now() - began };
