@@ -1,4 +1,4 @@
-/** Applies a log's entries to the store of a node, several in one transaction where they have come together. */
+/** Applies a log's entries to the store of a node; several small ones that wait share a transaction. */
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -20,7 +20,7 @@ import type { LogMark } from './mark.js';
 import type { Publisher } from './publisher.js';
 import type { SharedEntry } from './target.js';
 
-/** What is applied in one transaction: entries, and their bytes. */
+/** Bounds of a transaction that entries share. */
 export const MAX_ENTRIES_AT_ONCE = 64;
 export const MAX_ENTRY_BYTES_AT_ONCE = 4 * 1024 * 1024;
 
@@ -29,17 +29,17 @@ const NO_ORIGIN = 'the log does not begin with its origin: make it anew';
 export interface ApplierOptions {
   store: Store;
   log: JetStreamLog;
-  /** Of this node. */
+  /** The name of this node. */
   name: string;
   publisher: Publisher;
   onApplied?: ((tookMs: number) => void) | undefined;
-  /** Told of entries that no version of Fathom writes: every node passes over them. */
+  /** Called with an entry that no version of Fathom writes: every node passes over it. */
   onMalformed?: ((position: number, why: string) => void) | undefined;
 }
 
-/** The node cannot follow the log any more, and says why. */
+/** Why the node no longer follows the log. */
 export class StoppedError extends Error {
-  /** @param mayPass whether the node looks again: what it lacks may come back */
+  /** @param mayPass whether the node should look again: what the log lacks may come back */
   constructor(
     message: string,
     readonly mayPass = false,
@@ -49,34 +49,34 @@ export class StoppedError extends Error {
 }
 
 export class Applier {
-  /** Entries up to this position could not be applied together. */
-  private aloneTo = 0;
+  /** Entries up to this position are applied one by one: together they failed. */
+  private separateUpTo = 0;
 
   constructor(private readonly options: ApplierOptions) {}
 
   /**
-   * Applies the first of entries that follow one another, or the first few in one transaction.
-   * @returns how many
-   * @throws StoppedError | Error where it may succeed when it is tried again
+   * Applies the first of some consecutive entries, or the first few in one transaction.
+   * @returns how many it applied
+   * @throws StoppedError, or any other error where another attempt may succeed
    */
   async apply(messages: readonly LogMessage[]): Promise<number> {
     const beganMs = performance.now();
-    const together = await this.firstShared(messages);
-    const isShared = together.length > 1 && (await this.applyShared(messages, together));
-    const count = isShared ? together.length : 1;
-    if (!isShared) await this.applyAlone(messages[0]);
+    const batch = await this.batchOf(messages);
+    const isDone = batch.length > 1 && (await this.applyTogether(messages, batch));
+    const count = isDone ? batch.length : 1;
+    if (!isDone) await this.applyOne(messages[0]);
     const tookMs = (performance.now() - beganMs) / count;
     for (let i = 0; i < count; i++) this.options.onApplied?.(tookMs);
     return count;
   }
 
-  /** The first entries, as far as they may share a transaction. */
-  private async firstShared(messages: readonly LogMessage[]): Promise<SharedEntry[]> {
+  /** The first entries, up to one that needs a transaction of its own. */
+  private async batchOf(messages: readonly LogMessage[]): Promise<SharedEntry[]> {
     const shared: SharedEntry[] = [];
     if (this.options.store.mark === null) return shared;
     let bytes = 0;
     for (const { position, id, data } of messages.slice(0, MAX_ENTRIES_AT_ONCE)) {
-      if (position <= this.aloneTo) break;
+      if (position <= this.separateUpTo) break;
       bytes += data.length;
       if (bytes > MAX_ENTRY_BYTES_AT_ONCE || this.options.publisher.awaits(id)) break;
       const entry = await sharedEntry(data);
@@ -86,8 +86,8 @@ export class Applier {
     return shared;
   }
 
-  /** @returns whether it could: else one of them was refused, or failed, and nothing of any is kept */
-  private async applyShared(
+  /** @returns false if one of them was refused or failed: then none is applied */
+  private async applyTogether(
     messages: readonly LogMessage[],
     entries: readonly SharedEntry[],
   ): Promise<boolean> {
@@ -96,17 +96,16 @@ export class Applier {
       await this.options.store.log.several(entries, mark);
       return true;
     } catch {
-      // It says so again when it is alone.
-      this.aloneTo = mark.position;
+      // The entry that failed fails again by itself, and is dealt with then.
+      this.separateUpTo = mark.position;
       return false;
     }
   }
 
-  private async applyAlone(message: LogMessage): Promise<void> {
+  private async applyOne(message: LogMessage): Promise<void> {
     const { store, publisher } = this.options;
     const { position, id, data } = message;
     const mark = await this.markOf(message);
-    publisher.inHand = id;
     try {
       publisher.resolve(id, await this.applied(unpackEntry(data), mark));
     } catch (error) {
@@ -122,8 +121,6 @@ export class Applier {
       await store.log.pass(mark);
       if (error instanceof MalformedError) this.options.onMalformed?.(position, error.message);
       publisher.reject(id, error);
-    } finally {
-      publisher.inHand = null;
     }
   }
 
@@ -158,7 +155,7 @@ export class Applier {
     }
   }
 
-  /** @throws StoppedError where this store is not what the log begins with */
+  /** @throws StoppedError where the log begins with data that this store does not have, or the other way round */
   private async checkOrigin(entry: Extract<Entry, { kind: 'origin' }>): Promise<void> {
     const { store, name } = this.options;
     const isOurs = entry.node === name && Buffer.compare(entry.pepper, store.keys.secret) === 0;
@@ -184,7 +181,7 @@ export class Applier {
   ): Promise<T> {
     const { store, log, publisher } = this.options;
     const file = bundleFile(store.directory, name);
-    // The command that waits for it has put it there.
+    // The waiting command has written it there.
     const isThere = publisher.awaits(id);
     try {
       if (!isThere) {
@@ -193,7 +190,7 @@ export class Applier {
         await pipeline(content, createWriteStream(file, { mode: 0o600 }));
       }
       const { size } = await stat(file);
-      // What is wrong with it from here on is wrong with the entry, on every node.
+      // From here on, a fault of the bundle is a fault of the entry, on every node.
       if (size !== bytes || Buffer.compare(await digestOf(file), sha256) !== 0) {
         throw new Error(`the log's bundle ${name} is damaged`);
       }
@@ -204,22 +201,22 @@ export class Applier {
   }
 }
 
-/** An entry that may share its transaction with others; null: not so. */
+/** An entry that may share a transaction with others; null: it needs its own. */
 async function sharedEntry(data: Uint8Array): Promise<SharedEntry | null> {
   try {
     const entry = unpackEntry(data);
     if (entry.kind === 'retirement') return entry;
     if (entry.kind !== 'bundle') return null;
     const { value: header } = await framesOf(entry.bundle).next();
-    // What it would lose is counted against the store as it is before the transaction.
+    // Its losses are counted against the store as it was before the transaction.
     return header?.kind !== 'header' || header.refusesLoss === true ? null : entry;
   } catch {
-    // What is wrong with it shows when its turn comes.
+    // applyOne() reports what is wrong with it.
     return null;
   }
 }
 
-/** Why a node stops before a bundle. */
+/** Why a node stops before a bundle that it cannot read. */
 function stopOf({ what, isNewer }: BundleVersionError): string {
   const advice = isNewer
     ? 'run a newer Fathom on this node'
@@ -227,7 +224,7 @@ function stopOf({ what, isNewer }: BundleVersionError): string {
   return `the log's next entry has ${what}: ${advice}`;
 }
 
-/** Whether every node refuses the entry. Of any other failure nobody knows that: it is tried again. */
+/** Whether every node refuses the entry. Any other failure may be this node's alone. */
 function isRefused(error: unknown): boolean {
   return error instanceof RefusalError || error instanceof StoreChangedError;
 }

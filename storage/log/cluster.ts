@@ -1,64 +1,33 @@
-/** What operators ask of a cluster: how its nodes stand, what they lack, and to free what they need no longer. */
-import { Packr, Unpackr } from 'msgpackr';
-import { isoOf } from '../../compute/time.js';
+/** What operators ask of a cluster: the state of its nodes, the tokens that wait for data, and to free old entries. */
 import type { QueuedToken } from '../contract.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import { byRequest } from '../queue.js';
 import { largeBundleOf } from './entry.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
+import { answeringNodes, type NodeStatus } from './presence.js';
+import type { NodeReport } from './reports.js';
 
-export const STATUS_TOPIC = 'status';
-export const QUEUE_TOPIC = 'queue';
-/** Tokens of one answer, the most requested ones: it stays below what NATS takes. */
-const MAX_TOLD_TOKENS = 5000;
-/** How long nodes are waited for. */
-const ANSWER_MS = 1000;
+const QUEUE_TOPIC = 'queue';
+/** Tokens in one answer, the most requested ones: the message stays below the limit of NATS. */
+const MAX_QUEUED_TOKENS = 5000;
 const CONNECT_MS = 5000;
-/** Clocks of nodes that are further apart do not agree. */
-export const MAX_CLOCK_DIFFERENCE_S = 60;
-
-export interface NodeStatus {
-  node: string;
-  /** Tells two processes apart that have one name. */
-  process: string;
-  /** The number of this process's first report; null: it has made none. Who began earlier has the lesser one. */
-  joined: number | null;
-  version: string;
-  position: number;
-  /** null: not known. */
-  lagS: number | null;
-  /** Why it follows the log no longer. */
-  stopped: string | null;
-  /** Settings in which the log differs from what it serves with. */
-  otherSettings: readonly string[];
-  /** What its clock said, epoch seconds; nodes of earlier versions do not say. */
-  clockS?: number;
-}
 
 export interface ClusterStatus {
-  /** null: JetStream has none, or has it no longer. */
+  /** null: JetStream has none, or no longer has it. */
   log: LogState | null;
-  /** Nodes that answered, by name. */
+  /** Nodes that answered, sorted by name. */
   nodes: NodeStatus[];
-  /** Those that do not, and did, by name. */
+  /** Nodes that have reported before and did not answer, sorted by name. */
   silent: SilentNode[];
 }
 
-/** What a node reports, for the time when it is silent. */
-type NodeReport = Pick<NodeStatus, 'version' | 'position'>;
-
 export interface SilentNode extends NodeReport {
   node: string;
-  /** When it reported last, in epoch seconds by JetStream's clock. Its position is that of then. */
+  /** When it made this report, in epoch seconds of JetStream's clock. */
   sinceS: number;
 }
 
 const NO_LOG = 'there is no log: no node has made one yet';
-
-const packr = new Packr({ useRecords: false });
-const unpackr = new Unpackr({ useRecords: false });
-
-export const packStatus = (status: NodeStatus): Uint8Array => packr.pack(status);
 
 /** @throws StoreUnavailableError if JetStream does not answer | InputError if there is neither log nor node */
 export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
@@ -68,38 +37,24 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
     );
   });
   const state = await log.state();
-  const nodes = await nodesOf(log);
+  const nodes = await answeringNodes(log);
   if (state === null && nodes.length === 0) throw new InputError(NO_LOG);
   const bytes = (state?.bytes ?? 0) + (await log.bundles.bytes());
-  return { log: state && { ...state, bytes }, nodes, silent: await silentBeside(log, nodes) };
+  return { log: state && { ...state, bytes }, nodes, silent: await silentNodes(log, nodes) };
 }
 
-/** A node tells who asks when it is silent how it stood. @returns the report's number */
-export function report(
+async function silentNodes(
   log: JetStreamLog,
-  node: string,
-  said: NodeReport,
-  copies: number,
-): Promise<number> {
-  return log.reports.put(node, packr.pack(said), copies);
-}
-
-async function silentBeside(
-  log: JetStreamLog,
-  nodes: readonly NodeStatus[],
+  answering: readonly NodeStatus[],
 ): Promise<SilentNode[]> {
-  const silent = (await log.reports.all()).filter(
-    (one) => !nodes.some(({ node }) => node === one.node),
-  );
-  return silent
-    .map(({ node, data, timeMs }) => {
-      const { version, position } = unpackr.unpack(data) as NodeReport;
-      return { node, version, position, sinceS: Math.floor(timeMs / 1000) };
-    })
+  const names = new Set(answering.map(({ node }) => node));
+  return (await log.reports.all())
+    .filter(({ node }) => !names.has(node))
+    .map(({ node, report, timeMs }) => ({ node, ...report, sinceS: Math.floor(timeMs / 1000) }))
     .sort((a, b) => (a.node < b.node ? -1 : 1));
 }
 
-/** Lets a node that is silent be known no longer. @throws InputError if it answers, or is not known */
+/** Removes a silent node from the list of nodes. @throws InputError if it answers, or is not known */
 export async function forgetNode(log: JetStreamLog, name: string): Promise<void> {
   const { nodes, silent } = await clusterStatus(log);
   if (nodes.some(({ node }) => node === name)) {
@@ -112,62 +67,34 @@ export async function forgetNode(log: JetStreamLog, name: string): Promise<void>
   await log.reports.forget(name);
 }
 
-/** The nodes that answer, by name. */
-async function nodesOf(log: JetStreamLog): Promise<NodeStatus[]> {
-  const answers = await log.ask(STATUS_TOPIC, ANSWER_MS);
-  const nodes = answers.map((answer) => unpackr.unpack(answer) as NodeStatus);
-  return nodes.sort((a, b) => (a.node < b.node ? -1 : 1));
+/** A node's answer to those who ask which tokens wait for data. */
+interface QueueAnswer {
+  node: string;
+  tokens: QueuedToken[];
 }
 
-/** Whether a process that began earlier, as JetStream has numbered them, follows the log under the same name. */
-export async function hasOlderTwin(
+/** Answers with a node's queue whenever a node asks for it. */
+export function answerWithQueue(
   log: JetStreamLog,
-  { node, process, joined }: Pick<NodeStatus, 'node' | 'process'> & { joined: number },
-): Promise<boolean> {
-  return (await nodesOf(log)).some(
-    (one) =>
-      one.node === node &&
-      one.process !== process &&
-      one.stopped === null &&
-      (one.joined ?? Infinity) < joined,
-  );
+  node: string,
+  queue: () => readonly QueuedToken[],
+): void {
+  const answer = (): QueueAnswer => {
+    const mostRequested = [...queue()].sort((a, b) => b.requests - a.requests);
+    return { node, tokens: mostRequested.slice(0, MAX_QUEUED_TOKENS) };
+  };
+  log.listen(QUEUE_TOPIC, answer).catch(() => undefined);
 }
 
-/**
- * What speaks against this node's clock: that it does not agree with those of most nodes that answer, itself
- * counted; null: nothing does.
- */
-export async function clockDoubt(
-  log: JetStreamLog,
-  nowS: () => number,
-  difference = MAX_CLOCK_DIFFERENCE_S,
-): Promise<string | null> {
-  const fromS = nowS() - difference;
-  const clocks = (await nodesOf(log)).flatMap(({ clockS }) => clockS ?? []);
-  // After the answers: they may have come while this process stood still.
-  const toS = nowS() + difference;
-  const agreeing = clocks.filter((clockS) => clockS >= fromS && clockS <= toS).length;
-  if (2 * agreeing > clocks.length) return null;
-  return `this node's clock says ${isoOf(nowS())}, and with ${difference} s of tolerance ${agreeing} of the ${clocks.length} nodes that answer agree: set the clocks right`;
-}
-
-export function packQueue(node: string, queue: readonly QueuedToken[]): Uint8Array {
-  const told = [...queue].sort((a, b) => b.requests - a.requests).slice(0, MAX_TOLD_TOKENS);
-  return packr.pack({ node, told });
-}
-
-/** A node's queue with those of the others that answer: the same token once, its requests added up. */
+/** A node's queue together with those of the others that answer: each token once, with the sum of its requests. */
 export async function clusterQueue(
   log: JetStreamLog,
   node: string,
   own: readonly QueuedToken[],
 ): Promise<QueuedToken[]> {
-  const answers = await log.ask(QUEUE_TOPIC, ANSWER_MS);
-  const lists = answers.map(
-    (answer) => unpackr.unpack(answer) as { node: string; told: QueuedToken[] },
-  );
+  const answers = await log.ask<QueueAnswer>(QUEUE_TOPIC);
+  const others = answers.filter((answer) => answer.node !== node).flatMap(({ tokens }) => tokens);
   const all = new Map<string, QueuedToken>();
-  const others = lists.filter((list) => list.node !== node).flatMap(({ told }) => told);
   for (const token of [...own, ...others]) {
     const known = all.get(token.address);
     all.set(token.address, {
@@ -180,9 +107,9 @@ export async function clusterQueue(
 }
 
 /**
- * Removes the entries up to a position, and the bundles beside them.
- * @returns how many
- * @throws InputError if a node that answers, or the log, has not come so far
+ * Removes the entries up to a position, with their large bundles.
+ * @returns how many entries
+ * @throws InputError if a node that answers, or the log itself, is not there yet
  */
 export async function trimLog(log: JetStreamLog, to: number): Promise<number> {
   const { log: state, nodes } = await clusterStatus(log);

@@ -24,6 +24,7 @@ import {
   WRONG_LAST_SEQUENCE,
 } from './jetstream-errors.js';
 import { LargeBundles } from './large-bundles.js';
+import { packMessage, unpackMessage } from './messages.js';
 import { NodeReports } from './reports.js';
 
 const STREAM = 'FATHOM';
@@ -34,6 +35,8 @@ export const LARGE_SUBJECT = 'large';
 const BESIDE = 'fathom-nodes.';
 /** A message that is published again within this time is one entry. */
 const DUPLICATE_WINDOW_MS = 10 * 60_000;
+/** How long nodes may take to answer. */
+const ANSWER_MS = 1000;
 /** One attempt to publish, or to ask for the state of the log. */
 const ATTEMPT_MS = 2500;
 /** After this time a publisher is told that there was no acknowledgement. */
@@ -81,17 +84,13 @@ interface Opened {
 }
 
 export class JetStreamLog {
-  readonly reports = new NodeReports(() => this.open());
+  /** Bundles that are too large for an entry. */
+  readonly bundles = new LargeBundles(() => this.openBeside());
+  /** What each node reported last. */
+  readonly reports = new NodeReports(() => this.openBeside());
   private readonly link: NatsLink;
   private opened: Opened | null = null;
-  /** Bundles that are too large for an entry. */
-  readonly bundles = new LargeBundles(async () => {
-    const opened = await this.open();
-    const copies = async (): Promise<number> =>
-      (await opened.manager.streams.info(STREAM)).config.num_replicas;
-    return { ...opened, copies };
-  });
-  /** The consumer that was given up last. */
+  /** Resolves when the last consumer is deleted. */
   private deleting = Promise.resolve();
 
   /** @throws InputError if the credentials are none */
@@ -271,36 +270,40 @@ export class JetStreamLog {
     }
   }
 
-  /** Sends every other node a message, which may be lost. */
-  tell(topic: string, data: Uint8Array): void {
-    this.link.standing?.publish(`${BESIDE}${topic}`, data);
+  /** Sends every node a message, which may be lost. */
+  tell(topic: string, message: unknown): void {
+    this.link.standing?.publish(`${BESIDE}${topic}`, packMessage(message));
   }
 
-  /** Calls `listener` with what nodes tell, this one too; what it returns is the answer to those who ask. */
-  async listen(topic: string, listener: (data: Uint8Array) => Uint8Array | void): Promise<void> {
+  /**
+   * Calls `listener` with each message that a node sends, this one included. What it returns goes to the node that
+   * asks.
+   */
+  async listen<T>(topic: string, listener: (message: T) => unknown): Promise<void> {
     const connection = await this.link.connecting;
     connection.subscribe(`${BESIDE}${topic}`, {
       callback: (error, message) => {
         if (error !== null) return;
         try {
-          const answer = listener(message.data);
-          if (answer !== undefined) message.respond(answer);
+          const answer = listener(unpackMessage<T>(message.data) as T);
+          if (answer !== undefined) message.respond(packMessage(answer));
         } catch {
-          // No message of a node that this version understands: it would end the connection.
+          // An error here would end the connection, and a later version may send what this one does not understand.
         }
       },
     });
   }
 
-  /** What nodes answer within a time. */
-  async ask(topic: string, waitMs: number): Promise<Uint8Array[]> {
+  /** The answers of the nodes. @throws LogAwayError */
+  async ask<T>(topic: string): Promise<T[]> {
     const connection = this.link.standing;
     if (connection === null) throw new LogAwayError(`JetStream is away${this.reason}`);
-    const answers: Uint8Array[] = [];
-    const options = { strategy: 'timer' as const, maxWait: waitMs };
+    const answers: T[] = [];
+    const options = { strategy: 'timer' as const, maxWait: ANSWER_MS };
     try {
       for await (const message of await connection.requestMany(`${BESIDE}${topic}`, '', options)) {
-        answers.push(message.data);
+        const answer = unpackMessage<T>(message.data);
+        if (answer !== null) answers.push(answer);
       }
     } catch (error) {
       if (!isNoResponders(error)) throw error;
@@ -316,6 +319,14 @@ export class JetStreamLog {
   private async consumer(reading: Omit<Reading, 'stream'>): Promise<LogConsumer> {
     const { manager, client } = await this.open();
     return LogConsumer.make(manager, client, { ...reading, stream: STREAM });
+  }
+
+  /** For the streams beside the log, which have as many copies as the log. */
+  private async openBeside(): Promise<Opened & { copies: () => Promise<number> }> {
+    const opened = await this.open();
+    const copies = async (): Promise<number> =>
+      (await opened.manager.streams.info(STREAM)).config.num_replicas;
+    return { ...opened, copies };
   }
 
   private async open(): Promise<Opened> {

@@ -1,133 +1,134 @@
-/** A node of a cluster: follows the log, says how it stands, and stops where it cannot go on. */
+/** A node of a cluster: it follows the log, answers for how it stands, and stops where it cannot go on. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
+import { ABANDONED_AFTER_MS } from '../bundle.js';
 import type { QueuedToken, StoreOperations, TokenName } from '../contract.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { wallS } from '../wall-clock.js';
 import { Applier, StoppedError } from './applier.js';
-import {
-  clockDoubt,
-  clusterQueue,
-  hasOlderTwin,
-  report,
-  packQueue,
-  packStatus,
-  QUEUE_TOPIC,
-  STATUS_TOPIC,
-} from './cluster.js';
 import { BundleSweep } from './bundle-sweep.js';
-import { type Entry, packEntry } from './entry.js';
+import { answerWithQueue, clusterQueue } from './cluster.js';
 import type { LogMessage } from './consumer.js';
+import type { JetStreamLog, LogState } from './jetstream.js';
 import { Lag } from './lag.js';
-import { type JetStreamLog, LogMovedError, type LogState } from './jetstream.js';
+import { positionToFollow, ShortLogError } from './log-check.js';
+import { clockDoubt, Presence } from './presence.js';
 import { Publisher } from './publisher.js';
 import type { SharedSettings } from './settings.js';
 
 /** How often a node asks where the log ends. */
 const POLL_MS = 1000;
-/** Rest after a failure; it grows to the second one. */
+/** Pause after a failure; it doubles up to the second value. */
 const RETRY_MS = [250, 1000] as const;
-/** A node is ready where no entry has waited longer. One that the log owes an entry for so long asks anew. */
-const MAX_LAG_MS = 5000;
-/** A command whose change the log has had for so long is told that this node has not applied it. */
-const COMMAND_WAIT_MS = 30_000;
-/** JetStream that has not answered for so long is away. */
-export const AWAY_AFTER_MS = 10_000;
-/** A server that has just started may know less of the log than it will: so long a node waits. */
-const SHORT_FOR_MS = 10_000;
-/** Every so many polls it reports how it stands, and asks whether another node has its name. */
-const REPORT_EVERY_TURNS = 30;
+/** JetStream is away when it has not answered for this long. */
+const AWAY_AFTER_MS = 10_000;
+/** How often a node reports how it stands, and looks for another one of its name. */
+const REPORT_EVERY_MS = 30_000;
+/** How long a node waits, in milliseconds. */
+const TIMES = {
+  /** A node with an entry that has waited for longer is not ready, and makes a new consumer. */
+  maxLagMs: 5000,
+  /** For a command's entry to be applied, once the log has it. */
+  waitMs: 30_000,
+  /** For a log that is shorter than it was. */
+  shortForMs: 10_000,
+  /** For the log's origin, before a change is published. */
+  beginWithinMs: 10_000,
+  /** Before it removes a large bundle that no entry refers to. */
+  abandonedAfterMs: ABANDONED_AFTER_MS,
+};
 
 export interface NodeOptions {
   store: Store;
   log: JetStreamLog;
   name: string;
-  /** Of this program. */
+  /** The version of this program. */
   version: string;
-  /** Told why it follows no longer, once. */
+  /** Called with the reason when the node stops following the log. */
   onStopped: (why: string) => void;
-  /** Told of failures that it tries again. */
+  /** Called once with each failure after which the node tries again. */
   onError: (error: unknown) => void;
   onPublished?: (tookMs: number) => void;
   onApplied?: (tookMs: number) => void;
-  /** Told of an entry that no version of Fathom writes, and that every node passes over. */
+  /** Called with an entry that no version of Fathom writes: every node passes over it. */
   onMalformed?: (position: number, why: string) => void;
-  /** What nodes have in common beside the data. */
+  /** The settings that nodes share. */
   settings?: SharedSettings;
-  /** The clock that retention goes by, which nodes compare; by default the system's. */
+  /** The clock that retention goes by, in epoch seconds; by default the system's. */
   nowS?: () => number;
-  /** How long a log may be shorter than it was. */
-  shortForMs?: number;
-  /** How long a change waits until the node has begun to follow. */
-  beginWithinMs?: number;
-  /** How long a large bundle lies beside the log before it goes, where no entry refers to it. */
-  abandonedAfterMs?: number;
-  /** How long a command waits for this node to apply its change. */
-  waitMs?: number;
-  /** How long a node waits for an entry before it asks with a new consumer. */
-  maxLagMs?: number;
+  times?: Partial<typeof TIMES>;
+}
+
+/** What a node does with its log. Only become() changes it. */
+type NodeState =
+  /** It compares its store's mark with the log. `shortSinceMs`: since when the log lacks what the store has. */
+  | { does: 'look'; failure: Error | null; shortSinceMs: number | null }
+  /** It applies entries. `applying`: the one that it is at; null: it waits for the next one. */
+  | { does: 'follow'; failure: Error | null; applying: LogMessage | null }
+  /** It cannot go on; where the error may pass, it looks again from time to time. */
+  | { does: 'stop'; error: StoppedError };
+
+/** Another process with this node's name joined before it. */
+class TwinError extends StoppedError {
+  constructor(name: string) {
+    super(`another node is called ${name}: start this one with a name (--node) that no other has`);
+  }
 }
 
 export class LogNode {
+  private state: NodeState = { does: 'look', failure: null, shortSinceMs: null };
+  private readonly times: typeof TIMES;
   private readonly ending = new AbortController();
-  private readonly working: Promise<void>;
-  private readonly lag = new Lag(() => this.position);
-  /** What went wrong last. */
-  private failure = '';
-  /** Of each entry of the log, as of the last poll. */
-  private copies = 1;
-  private shortSinceMs: number | null = null;
-  private why: string | null = null;
-  private readonly process = crypto.randomUUID();
-  private joined: number | null = null;
-  private hasTwin = false;
+  private readonly lag = new Lag(
+    () => this.position,
+    () => this.applying?.timeMs ?? null,
+  );
   private readonly publisher: Publisher;
   private readonly applier: Applier;
   private readonly sweep: BundleSweep;
+  private readonly presence: Presence;
+  private readonly working: Promise<void>;
 
   constructor(private readonly options: NodeOptions) {
     const { store, log, name, version, onApplied, onMalformed } = options;
+    this.times = { ...TIMES, ...options.times };
     this.publisher = new Publisher({
-      ...{ store, log, beginWithinMs: options.beginWithinMs },
+      ...{ store, log, ...this.times },
       checkFollows: () => this.checkFollows(),
-      waitMs: options.waitMs ?? COMMAND_WAIT_MS,
+      isApplying: (id) => this.applying?.id === id,
       whyWaiting: () => `${this.lag.text}${this.reason}`,
       onPublished: (position, tookMs) => {
         options.onPublished?.(tookMs);
-        this.lag.sawEnd(position);
+        this.lag.reaches(position);
       },
     });
     this.applier = new Applier({
       ...{ store, log, name, onApplied, onMalformed },
       publisher: this.publisher,
     });
-    this.sweep = new BundleSweep(log, options.onError, options.abandonedAfterMs);
+    this.sweep = new BundleSweep(log, options.onError, this.times.abandonedAfterMs);
+    this.presence = new Presence(log, name, version, () => ({
+      position: this.position,
+      lagS: Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null,
+      stopped: this.stoppedBy,
+      otherSettings: options.settings?.others ?? [],
+      clockS: this.nowS(),
+    }));
+    answerWithQueue(log, name, () => store.queue.list());
     this.working = this.work();
-    const answer = (): Uint8Array => {
-      const lagS = Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null;
-      return packStatus({
-        ...{ node: name, process: this.process, joined: this.joined, version },
-        ...{ position: this.position, lagS, stopped: this.why },
-        otherSettings: options.settings?.others ?? [],
-        clockS: this.nowS(),
-      });
-    };
-    log.listen(STATUS_TOPIC, answer).catch(() => undefined);
-    const queue = (): Uint8Array => packQueue(name, store.queue.list());
-    log.listen(QUEUE_TOPIC, queue).catch(() => undefined);
   }
 
-  /** The last entry that is applied. */
+  /** Position of the last entry that is applied. */
   get position(): number {
     return this.options.store.mark?.position ?? 0;
   }
 
-  /** Why it follows no longer; null: it follows. */
+  /** Why the node no longer follows the log; null: it does. */
   get stoppedBy(): string | null {
-    return this.why;
+    return this.state.does === 'stop' ? this.state.error.message : null;
   }
 
   /** Infinity where it is not known. */
@@ -135,28 +136,24 @@ export class LogNode {
     return this.lag.ms;
   }
 
-  /** @throws Error where an entry waits too long, or may: what for */
+  /** Rejects while an entry has waited too long, or may have, and names it. */
   checkLag(): Promise<void> {
-    return this.lagMs < MAX_LAG_MS
-      ? Promise.resolve()
-      : Promise.reject(new Error(`${this.lag.text}${this.reason}`));
+    return check(this.lagMs < this.times.maxLagMs ? null : `${this.lag.text}${this.reason}`);
   }
 
-  /** @throws Error where JetStream is away */
+  /** Rejects while JetStream is away, unless the node has stopped: then it does not ask. */
   checkLog(): Promise<void> {
-    // A node that follows no longer does not ask.
-    if (this.lag.sincePollMs < AWAY_AFTER_MS || this.why !== null) return Promise.resolve();
-    return Promise.reject(
-      new Error(`JetStream has not answered for ${AWAY_AFTER_MS / 1000} s${this.reason}`),
-    );
+    const isAway = this.lag.sincePollMs >= AWAY_AFTER_MS && this.state.does !== 'stop';
+    const seconds = AWAY_AFTER_MS / 1000;
+    return check(isAway ? `JetStream has not answered for ${seconds} s${this.reason}` : null);
   }
 
-  /** @throws Error where it follows no longer */
+  /** Rejects where the node no longer follows the log. */
   checkFollowing(): Promise<void> {
-    return this.why === null ? Promise.resolve() : Promise.reject(new Error(this.why));
+    return check(this.stoppedBy);
   }
 
-  /** What commands ask of the store: changes go through the log. */
+  /** The store's operations for commands: changes go through the log. */
   get operations(): Omit<StoreOperations, 'holdFile'> & Pick<Store, 'holdFile'> {
     const { store } = this.options;
     const { publisher } = this;
@@ -181,158 +178,177 @@ export class LogNode {
     };
   }
 
-  /** As the store does it: a step, which the log decides. */
+  /** Takes the step of retention that is due for a token, through the log. */
   retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
     return this.publisher.retire(token, cutoffs, made);
   }
 
-  /** What speaks against this node's clock, by which retention goes; null: nothing. @throws LogAwayError */
+  /** Why retention should not trust this node's clock; null: it may. @throws LogAwayError */
   clockDoubt(): Promise<string | null> {
     return clockDoubt(this.options.log, () => this.nowS());
+  }
+
+  /** Finishes the entry that is being applied, and follows no more. */
+  async close(): Promise<void> {
+    this.ending.abort();
+    await this.working;
+    const { log } = this.options;
+    const isTwin = this.state.does === 'stop' && this.state.error instanceof TwinError;
+    if (log.reason === '' && !isTwin) await this.presence.report().catch(() => undefined);
+    await log.close();
+    this.publisher.fail('the node was stopped before it applied it');
   }
 
   private nowS(): number {
     return (this.options.nowS ?? wallS)();
   }
 
-  /** Waits for the running entry, and follows no more. */
-  async close(): Promise<void> {
-    this.ending.abort();
-    await this.working;
-    const { log } = this.options;
-    if (log.reason === '' && !this.hasTwin) await this.report().catch(() => undefined);
-    await log.close();
-    this.publisher.fail('the node was stopped before it applied it');
-  }
-
-  /** Tokens that wait for data at any node that answers; of this one alone while JetStream is away. */
+  /** The tokens that wait for data at any node that answers; only this node's while JetStream is away. */
   private async listQueue(): Promise<QueuedToken[]> {
     const { store, log, name } = this.options;
     const own = store.queue.list();
     return clusterQueue(log, name, own).catch(() => own);
   }
 
-  /** What went wrong last, as ` (...)`. */
+  private get applying(): LogMessage | null {
+    return this.state.does === 'follow' ? this.state.applying : null;
+  }
+
+  /** The last failure, which may still be why entries do not come, as ` (...)`. */
   private get reason(): string {
-    return this.options.log.reason || (this.failure && ` (${this.failure})`);
+    const failure = this.state.does === 'stop' ? null : this.state.failure;
+    return this.options.log.reason || (failure === null ? '' : ` (${failure.message})`);
   }
 
   private checkFollows(): void {
     if (this.ending.signal.aborted) throw new StoreUnavailableError('this node is being stopped');
-    if (this.why !== null) {
-      throw new StoreUnavailableError(`this node follows its log no longer: ${this.why}`);
+    if (this.state.does === 'stop') throw new StoreUnavailableError(this.refusal(this.state.error));
+  }
+
+  private refusal(error: StoppedError): string {
+    return `this node follows its log no longer: ${error.message}`;
+  }
+
+  /** Changes the state, and tells of a stop or a failure that was not told yet. */
+  private become(next: NodeState): void {
+    const before = this.state;
+    this.state = next;
+    if (next.does === 'stop') {
+      if (before.does === 'stop' && before.error.message === next.error.message) return;
+      this.options.onStopped(next.error.message);
+      this.publisher.fail(this.refusal(next.error));
+    } else if (next.failure !== null) {
+      const told = before.does === 'stop' ? null : before.failure;
+      if (told?.message !== next.failure.message) this.options.onError(next.failure);
     }
   }
 
   private async work(): Promise<void> {
     const { signal } = this.ending;
-    let restMs: number = RETRY_MS[0];
+    let pauseMs: number = RETRY_MS[0];
     while (!signal.aborted) {
       const before = this.position;
       try {
-        await this.session();
+        await this.follow(await this.look());
+        this.lookAgain(this.state.does === 'follow' ? this.state.failure : null);
       } catch (error) {
-        if (error instanceof StoppedError) {
-          this.stop(error.message);
-          if (!error.mayPass) return;
-        } else this.failed(error);
+        if (!signal.aborted || error instanceof StoppedError) this.lookAgain(asError(error));
       }
-      restMs = this.position > before ? RETRY_MS[0] : Math.min(2 * restMs, RETRY_MS[1]);
-      await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (this.state.does === 'stop' && !this.state.error.mayPass) return;
+      pauseMs = this.position > before ? RETRY_MS[0] : Math.min(2 * pauseMs, RETRY_MS[1]);
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
-  private failed(error: unknown): void {
-    if (this.ending.signal.aborted) return;
-    const before = this.failure;
-    this.failure = error instanceof Error ? error.message : String(error);
-    // What fails again and again is told once.
-    if (this.failure !== before) this.options.onError(error);
+  private lookAgain(failure: Error | null): void {
+    if (failure instanceof StoppedError) this.become({ does: 'stop', error: failure });
+    // A node that has stopped looks again by itself: why it stopped still holds.
+    else if (this.state.does !== 'stop') {
+      const shortSinceMs = this.state.does === 'look' ? this.state.shortSinceMs : null;
+      this.become({ does: 'look', failure, shortSinceMs });
+    }
   }
 
-  private stop(why: string): void {
-    if (this.why === why) return;
-    this.why = why;
-    this.options.onStopped(why);
-    this.publisher.fail(`this node follows its log no longer: ${why}`);
-  }
-
-  /** Follows the log until the connection, or the log itself, is in doubt. */
-  private async session(): Promise<void> {
-    const from = await this.start(await this.poll());
-    this.why = null;
-    this.lag.asksAnew();
+  /** Applies the log's entries until the connection, or the log itself, is in doubt. */
+  private async follow(from: number): Promise<void> {
+    const failure = this.state.does === 'look' ? this.state.failure : null;
+    this.become({ does: 'follow', failure, applying: null });
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.ending.signal]);
-    const polling = this.pollUntil(signal).finally(() => stop.abort());
+    const failures: Error[] = [];
+    // Not awaited: it takes as long as JetStream, or the other nodes, may take to answer.
+    for (const watching of [this.watchEnd(signal), this.watchName(signal)]) {
+      void watching
+        .catch((error: unknown) => signal.aborted || failures.push(asError(error)))
+        .finally(() => stop.abort());
+    }
     try {
       for await (const messages of this.options.log.follow(from, signal)) {
-        if (!(await this.take(messages, signal))) break;
+        if (!(await this.apply(messages, signal))) break;
       }
     } finally {
-      this.lag.inHand(null);
       stop.abort();
-      await polling;
     }
-    if (this.hasTwin) {
-      const { name } = this.options;
-      throw new StoppedError(
-        `another node is called ${name}: start this one with a name (--node) that no other has`,
-      );
-    }
+    for (const failure of failures) throw failure;
   }
 
-  /** Applies entries as they came. @returns false where one is missing, or it is to end */
-  private async take(messages: readonly LogMessage[], signal: AbortSignal): Promise<boolean> {
+  /** @returns false where an entry is missing, or the node should no longer follow */
+  private async apply(messages: readonly LogMessage[], signal: AbortSignal): Promise<boolean> {
     let left = messages.filter(({ position }) => position > this.position);
     if (left.some(({ position }, i) => position !== this.position + 1 + i)) return false;
     while (left.length > 0) {
-      this.lag.inHand(left[0].timeMs);
-      left = left.slice(await this.applier.apply(left));
-      this.lag.inHand(null);
+      this.setApplying(left[0]);
+      try {
+        left = left.slice(await this.applier.apply(left));
+      } finally {
+        this.setApplying(null);
+      }
       if (signal.aborted) return false;
     }
     return true;
   }
 
-  private async pollUntil(signal: AbortSignal): Promise<void> {
-    const { maxLagMs = MAX_LAG_MS } = this.options;
-    try {
-      for (let turn = 0; !signal.aborted; turn++) {
-        // Not awaited: it takes as long as nodes may take to answer.
-        if (turn % REPORT_EVERY_TURNS === 0) void this.checkName().catch(() => undefined);
-        await sleep(POLL_MS, undefined, { signal, ref: false });
-        if (this.hasTwin) return;
-        const state = await this.poll();
-        if (state === null || state.last < this.position || state.fault !== null) return;
-        if (this.position >= state.last) this.failure = '';
-        if (this.lag.owedMs >= maxLagMs) {
-          throw new Error(
-            `the log has entry ${state.last}, and this node got none behind ${this.position} for ${maxLagMs / 1000} s: it asks with a new consumer`,
-          );
-        }
-        // Not awaited: what is published is applied by the session, which waits for the end of this.
-        const isNear = this.options.store.settings.log !== null && this.lagMs < POLL_MS;
-        if (isNear || this.position >= state.last) void this.shareSettings();
-        this.sweep.look();
+  private setApplying(applying: LogMessage | null): void {
+    if (this.state.does === 'follow') this.become({ ...this.state, applying });
+  }
+
+  /**
+   * Watches where the log ends, until it is not the one that is being followed.
+   * @throws Error where JetStream does not answer, or owes the node an entry for too long
+   */
+  private async watchEnd(signal: AbortSignal): Promise<void> {
+    const { maxLagMs } = this.times;
+    let idle = { position: -1, sinceMs: 0 };
+    for (;;) {
+      await sleep(POLL_MS, undefined, { signal, ref: false });
+      const state = await this.poll();
+      if (signal.aborted || this.state.does !== 'follow') return;
+      const { position } = this;
+      if (state === null || state.last < position || state.fault !== null) return;
+      const hasAll = position >= state.last;
+      if (hasAll) this.become({ ...this.state, failure: null });
+      if (hasAll || this.applying !== null || position !== idle.position) {
+        idle = { position, sinceMs: performance.now() };
+      } else if (performance.now() - idle.sinceMs >= maxLagMs) {
+        throw new Error(
+          `the log has entry ${state.last}, and this node got none behind ${position} for ${maxLagMs / 1000} s: it asks with a new consumer`,
+        );
       }
-    } catch (error) {
-      if (!signal.aborted) this.failed(error);
+      const isNear = this.options.store.settings.log !== null && this.lagMs < POLL_MS;
+      // Not awaited: follow() applies what it publishes.
+      if (isNear || hasAll) void this.shareSettings();
+      this.sweep.look();
     }
   }
 
-  /** Says how it stands to those who ask when it is silent. */
-  private async report(): Promise<number> {
-    const { log, name, version } = this.options;
-    const number = await report(log, name, { version, position: this.position }, this.copies);
-    this.joined ??= number;
-    return this.joined;
-  }
-
-  private async checkName(): Promise<void> {
-    const joined = await this.report();
-    const { log, name: node } = this.options;
-    this.hasTwin ||= await hasOlderTwin(log, { node, process: this.process, joined });
+  /** Reports how the node stands. @throws TwinError where a process that began earlier has its name */
+  private async watchName(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      // Where JetStream is away, watchEnd() says so.
+      const hasTwin = await this.presence.hasOlderTwin().catch(() => false);
+      if (hasTwin) throw new TwinError(this.options.name);
+      await sleep(REPORT_EVERY_MS, undefined, { signal, ref: false });
+    }
   }
 
   private async shareSettings(): Promise<void> {
@@ -340,72 +356,42 @@ export class LogNode {
     await settings?.share((own) => this.publisher.changeSettings(own)).catch(onError);
   }
 
-  /** The state of the log, which a node makes that has followed none. */
+  /** The state of the log, which is made if this store has followed none. */
   private async poll(): Promise<LogState | null> {
     const { log, store } = this.options;
     const state = await log.state(store.mark === null);
     this.lag.polled(state?.last ?? 0);
-    this.copies = state?.replicas ?? 1;
     return state;
   }
 
-  /**
-   * Where to follow the log from, once it is known to be the one that this node has followed.
-   * @throws StoppedError
-   */
-  private async start(state: LogState | null): Promise<number> {
-    const { log, store, shortForMs = SHORT_FOR_MS } = this.options;
-    const { mark } = store;
-    if (state !== null && state.fault !== null) throw new StoppedError(state.fault, true);
-    const { id, first, last } = state ?? { id: mark?.logId ?? '', first: 1, last: 0 };
-    if (mark === null) {
-      if (last === 0) await this.begin();
-      if (first > 1)
-        throw new StoppedError(`the log begins at entry ${first}: begin with a backup of a node`);
-      return 1;
+  /** Finds where to follow the log from. @throws StoppedError where the store cannot follow it */
+  private async look(): Promise<number> {
+    const { log, store } = this.options;
+    const state = await this.poll();
+    if (store.mark === null && state?.last === 0 && state.fault === null) {
+      await this.publisher.publishOrigin(this.options.name, this.ending.signal);
     }
-    const { position, entryId } = mark;
-    if (mark.logId !== id) {
-      throw new StoppedError('this is another log than the one that the store has followed');
+    try {
+      return await positionToFollow(log, state, store.mark);
+    } catch (error) {
+      throw error instanceof ShortLogError ? this.shortLog(error) : error;
     }
-    const found = first <= position && last >= position ? await log.idAt(position) : entryId;
-    // A server that lags behind the others may answer, and lack what it is asked for.
-    if (last < position || found === null) {
-      this.shortSinceMs ??= performance.now();
-      const text = `the log ends at entry ${Math.min(last, position - 1)}, and this node has applied ${position}`;
-      if (performance.now() - this.shortSinceMs < shortForMs) throw new Error(text);
-      throw new StoppedError(`${text}: docs/cluster.md has the way back`, true);
-    }
-    this.shortSinceMs = null;
-    if (first > position + 1) {
-      throw new StoppedError(
-        `the log begins at entry ${first}, and this node has applied ${position}: begin with a newer backup`,
-      );
-    }
-    if (found !== entryId) {
-      throw new StoppedError(
-        `the log's entry ${position} is another one than this node has applied`,
-      );
-    }
-    return position + 1;
   }
 
-  /** Publishes the first entry, unless another node is faster. */
-  private async begin(): Promise<void> {
-    const { log, store, name } = this.options;
-    // The others begin with copies.
-    await store.completeDigests(this.ending.signal);
-    if (this.ending.signal.aborted) return;
-    const entry: Entry = {
-      kind: 'origin',
-      node: name,
-      pepper: store.keys.secret,
-      hasData: !store.log.isEmpty(),
-    };
-    try {
-      await log.publish('origin', packEntry(entry), `origin of ${name}`, { after: 0 });
-    } catch (error) {
-      if (!(error instanceof LogMovedError)) throw error;
+  /** A server that has just started may lack entries: the node stops only where the log stays short. */
+  private shortLog(error: ShortLogError): Error {
+    if (this.state.does === 'look') {
+      const nowMs = performance.now();
+      const shortSinceMs = this.state.shortSinceMs ?? nowMs;
+      this.become({ ...this.state, shortSinceMs });
+      if (nowMs - shortSinceMs < this.times.shortForMs) return error;
     }
+    return new StoppedError(`${error.message}: docs/cluster.md has the way back`, true);
   }
 }
+
+const check = (fault: string | null): Promise<void> =>
+  fault === null ? Promise.resolve() : Promise.reject(new Error(fault));
+
+const asError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(String(thrown));

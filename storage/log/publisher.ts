@@ -1,4 +1,4 @@
-/** Brings what commands ask of a node into the log, and tells them what came of it. */
+/** Publishes what commands ask of a node, and returns to them what applying it gave. */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -8,48 +8,45 @@ import { DeadlineError, withDeadline } from '../../compute/running-time.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import { bundleFile, type Frame, readBundle } from '../bundle.js';
 import type { CommitReport, IssuedKey, KeyRecord, KeyRequest, TokenName } from '../contract.js';
-import { PendingError } from '../errors.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
-import { StoreUnavailableError } from '../errors.js';
+import { PendingError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { digestOf, type Entry, packEntry, subjectOf, tokenSubject } from './entry.js';
+import { type JetStreamLog, LARGE_SUBJECT, LogAwayError, LogMovedError } from './jetstream.js';
 import type { Settings } from './settings.js';
-import { type JetStreamLog, LARGE_SUBJECT, LogAwayError } from './jetstream.js';
 
 /** Larger bundles lie beside the log. */
 export const MAX_ENTRY_BUNDLE_BYTES = 512 * 1024;
+/** How often a change looks whether the node has applied the log's origin. */
+const BEGIN_POLL_MS = 50;
 
 export interface PublisherOptions {
   store: Store;
   log: JetStreamLog;
-  /** @throws StoreUnavailableError where the node applies no entries any more */
+  /** @throws StoreUnavailableError where the node no longer applies entries */
   checkFollows: () => void;
-  /** How long a command waits once the log has its entry. */
+  /** How long a command waits for its entry to be applied once the log has it. */
   waitMs: number;
+  /** Whether the node is applying the entry of an id. */
+  isApplying: (id: string) => boolean;
   /** What keeps the node from applying the next entry. */
   whyWaiting: () => string;
   onPublished: (position: number, tookMs: number) => void;
-  /** How long a change waits until the node has begun to follow. */
-  beginWithinMs?: number | undefined;
+  /** How long a change waits for the node to apply the log's origin. */
+  beginWithinMs: number;
 }
-
-/** How long a change waits for the node to apply the log's origin, and how often it looks. */
-const BEGIN_WITHIN_MS = 10_000;
-const BEGIN_POLL_MS = 50;
 
 interface Waiting {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
-  /** Where the log has it; null: that is not known yet. */
+  /** Position of its entry in the log; null: not known yet. */
   position: number | null;
 }
 
 export class Publisher {
-  /** Changes that this node has published, by the id of their entries. */
+  /** Commands that wait for this node to apply an entry, by the entry's id. */
   private readonly waiting = new Map<string, Waiting>();
-  /** The id of the entry that the node is applying. */
-  inHand: string | null = null;
 
   constructor(private readonly options: PublisherOptions) {}
 
@@ -58,28 +55,43 @@ export class Publisher {
     return this.waiting.has(id);
   }
 
-  /** Tells the command that waits for an entry what applying it gave. */
+  /** Gives the command that waits for an entry, if any, the result of applying it. */
   resolve(id: string, result: unknown): void {
     this.waiting.get(id)?.resolve(result);
   }
 
-  /** The same where it was refused. */
+  /** Ends the command that waits for an entry, if any, with the error of applying it. */
   reject(id: string, error: unknown): void {
     this.waiting.get(id)?.reject(error);
   }
 
-  /** Ends all waiting. */
+  /** Ends every waiting command with a PendingError. */
   fail(why: string): void {
     for (const { reject, position } of this.waiting.values()) reject(pendingError(position, why));
     this.waiting.clear();
   }
 
+  /** Publishes the log's first entry, unless another node already has. */
+  async publishOrigin(node: string, stop: AbortSignal): Promise<void> {
+    const { log, store } = this.options;
+    // The other nodes begin with copies of this store.
+    await store.completeDigests(stop);
+    if (stop.aborted) return;
+    const hasData = !store.log.isEmpty();
+    const entry: Entry = { kind: 'origin', node, pepper: store.keys.secret, hasData };
+    try {
+      await log.publish('origin', packEntry(entry), `origin of ${node}`, { after: 0 });
+    } catch (error) {
+      if (!(error instanceof LogMovedError)) throw error;
+    }
+  }
+
   async commit(bundle: string): Promise<CommitReport> {
     const { store, log } = this.options;
-    await this.begun();
+    await this.untilBegun();
     const file = bundleFile(store.directory, bundle);
     const { size } = await stat(file);
-    // What no node could apply must not get into the log.
+    // Read to its end: the log must not get what no node could apply.
     const frames: Frame[] = [];
     for await (const frame of readBundle(store.directory, bundle)) {
       if (size <= MAX_ENTRY_BUNDLE_BYTES) frames.push(frame);
@@ -103,7 +115,10 @@ export class Publisher {
     }
   }
 
-  /** As the store does it: a step, which the log decides. */
+  /**
+   * Publishes the step of retention that is due for a token.
+   * @returns what it deleted; null if none is due, or another node's step was applied before
+   */
   async retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
     const { store } = this.options;
     // What is due is known once the log's origin is applied.
@@ -115,43 +130,43 @@ export class Publisher {
       ...{ kind: 'retirement' as const, token, made },
       cutoffs: { ...cutoffs, [step.tier]: step.toS },
     };
-    // Every node finds it due: the first of them is the one.
+    // Each node publishes the step when it is due: with one id, the log takes only the first.
     const id = `retire ${name} ${Object.values(entry.cutoffs).join(' ')}`;
     return this.submit<Removed>(tokenSubject(name), entry, id);
   }
 
   async createKey(request: KeyRequest): Promise<IssuedKey> {
-    await this.begun();
+    await this.untilBegun();
     const { issued, stored } = this.options.store.keys.draft(request);
     await this.submit('keys', { kind: 'key', stored, isNew: true });
     return issued;
   }
 
   async rotateKey(id: string): Promise<IssuedKey> {
-    await this.begun();
+    await this.untilBegun();
     const { issued, stored } = this.options.store.keys.draft({ id });
     await this.submit('keys', { kind: 'key', stored, isNew: false });
     return issued;
   }
 
   async revokeKey(id: string): Promise<KeyRecord> {
-    await this.begun();
+    await this.untilBegun();
     const revocation = this.options.store.keys.draftRevocation(id);
     return (await this.submit<KeyRecord>('keys', { kind: 'revocation', revocation })) as KeyRecord;
   }
 
   async changeSettings(settings: Settings): Promise<unknown> {
-    await this.begun();
+    await this.untilBegun();
     return this.submit('settings', { kind: 'settings', settings });
   }
 
   /**
-   * Resolves once the node has applied the log's origin. An entry that came before would take its place, and keys
-   * would be made with another secret than the cluster's.
-   * @throws StoreUnavailableError if it has not in time
+   * Waits until the node has applied the log's origin: an earlier entry would take the origin's place, and an earlier
+   * key would be made with another secret than the cluster's.
+   * @throws StoreUnavailableError if the node does not in time
    */
-  private async begun(): Promise<void> {
-    const { store, log, checkFollows, beginWithinMs = BEGIN_WITHIN_MS } = this.options;
+  private async untilBegun(): Promise<void> {
+    const { store, log, checkFollows, beginWithinMs } = this.options;
     const deadlineMs = performance.now() + beginWithinMs;
     for (;;) {
       checkFollows();
@@ -165,9 +180,9 @@ export class Publisher {
   }
 
   /**
-   * Publishes an entry, and waits until this node has applied it. Call once the node has begun.
-   * @returns what applying it gave; null where it was published, and applied, before
-   * @throws what applying it threw | LogAwayError | PendingError
+   * Publishes an entry, and waits until this node has applied it. Call it after untilBegun().
+   * @returns the result of applying it; null if it was published and applied before
+   * @throws the error of applying it | LogAwayError | PendingError
    */
   private async submit<T>(
     subject: string,
@@ -180,7 +195,7 @@ export class Publisher {
     const applied = new Promise<unknown>((resolve, reject) => {
       this.waiting.set(id, Object.assign(waiting, { resolve, reject }));
     });
-    // It may fail while the entry is still being published.
+    // It may be rejected while nobody awaits it, before publish() is done.
     applied.catch(() => undefined);
     const beganMs = performance.now();
     const published = log
@@ -191,21 +206,21 @@ export class Publisher {
         if (isDuplicate && position <= (store.mark?.position ?? 0)) return null;
         return this.untilApplied(id, position, applied);
       });
-    // Applied, it is in the log, whether its acknowledgement came or not.
+    // An entry that was applied is in the log, even where the acknowledgement is lost.
     return Promise.race([applied, published]).finally(() =>
       this.waiting.delete(id),
     ) as Promise<T | null>;
   }
 
   private async untilApplied<T>(id: string, position: number, applied: Promise<T>): Promise<T> {
-    const { waitMs, whyWaiting } = this.options;
+    const { waitMs, isApplying, whyWaiting } = this.options;
     for (;;) {
       try {
         return await withDeadline(applied, waitMs, `entry ${position}`);
       } catch (error) {
         if (!(error instanceof DeadlineError)) throw error;
-        // Once its turn has come it takes what it takes.
-        if (this.inHand !== id) throw pendingError(position, whyWaiting());
+        // A large entry may take longer than that to apply.
+        if (!isApplying(id)) throw pendingError(position, whyWaiting());
       }
     }
   }

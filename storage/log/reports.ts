@@ -1,4 +1,4 @@
-/** What each node last reported of itself: JetStream keeps it, so that a node that is silent is known, too. */
+/** The last report of each node: JetStream keeps it, so that a silent node is known, too. */
 import {
   DiscardPolicy,
   type JetStreamClient,
@@ -8,6 +8,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { isNoResponders, NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
+import { packMessage, unpackMessage } from './messages.js';
 
 const STREAM = 'FATHOM_NODES';
 const SUBJECTS = 'fathom-nodes.known.';
@@ -16,65 +17,70 @@ const MAX_KNOWN = 256;
 /** A node that has been silent for so long is forgotten. */
 const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
 
-interface Opened {
-  manager: JetStreamManager;
-  client: JetStreamClient;
+export interface NodeReport {
+  version: string;
+  /** The last entry that the node had applied. */
+  position: number;
 }
 
-/** The latest report of a node. */
 export interface StoredReport {
   node: string;
-  data: Uint8Array;
-  /** When JetStream took it, by the clock of its server. */
+  report: NodeReport;
+  /** When JetStream took it, in epoch milliseconds of its server's clock. */
   timeMs: number;
 }
 
 export class NodeReports {
-  constructor(private readonly open: () => Promise<Opened>) {}
+  /** @param open the connection, and how many copies the log has */
+  constructor(
+    private readonly open: () => Promise<{
+      manager: JetStreamManager;
+      client: JetStreamClient;
+      copies: () => Promise<number>;
+    }>,
+  ) {}
 
   /**
-   * Puts a node's report in the place of its last one.
-   * @param copies of it, where no report was made before
+   * Replaces a node's last report.
    * @returns its number: later reports of any node have greater ones
    */
-  async put(node: string, data: Uint8Array, copies: number): Promise<number> {
-    const { manager, client } = await this.open();
-    const publish = () => client.publish(`${SUBJECTS}${node}`, data, { retries: 1 });
-    const taken = publish().catch(async (error: unknown) => {
+  async put(node: string, report: NodeReport): Promise<number> {
+    const { manager, client, copies } = await this.open();
+    const publish = () => client.publish(`${SUBJECTS}${node}`, packMessage(report), { retries: 1 });
+    const published = publish().catch(async (error: unknown) => {
       if (!isNoResponders(error)) throw error;
-      await make(manager, copies);
+      await makeStream(manager, await copies());
       return publish();
     });
-    return (await taken).seq;
+    return (await published).seq;
   }
 
-  /** Of every node that is known. */
+  /** The last report of every known node. */
   async all(): Promise<StoredReport[]> {
     const { manager } = await this.open();
-    const asked = { subjects_filter: `${SUBJECTS}*` };
-    const info = await manager.streams.info(STREAM, asked).catch(nullWith(NO_STREAM));
+    const query = { subjects_filter: `${SUBJECTS}*` };
+    const info = await manager.streams.info(STREAM, query).catch(nullWith(NO_STREAM));
     const subjects = Object.keys(info?.state.subjects ?? {});
     const found = await Promise.all(
       subjects.map(async (subject): Promise<StoredReport[]> => {
-        const query = { last_by_subj: subject };
-        const found = manager.streams.getMessage(STREAM, query);
-        const message = await found.catch(nullWith(NO_MESSAGE));
-        if (message === null) return [];
+        const last = manager.streams.getMessage(STREAM, { last_by_subj: subject });
+        const message = await last.catch(nullWith(NO_MESSAGE));
+        const report = message && unpackMessage<NodeReport>(message.data);
         const node = subject.slice(SUBJECTS.length);
-        return [{ node, data: message.data, timeMs: message.time.getTime() }];
+        return message && report ? [{ node, report, timeMs: message.time.getTime() }] : [];
       }),
     );
     return found.flat();
   }
 
-  /** A node is known no longer, until it reports again. */
+  /** Forgets a node until it reports again. */
   async forget(node: string): Promise<void> {
     const { manager } = await this.open();
     await manager.streams.purge(STREAM, { filter: `${SUBJECTS}${node}` });
   }
 }
 
-async function make(manager: JetStreamManager, copies: number): Promise<void> {
+async function makeStream(manager: JetStreamManager, copies: number): Promise<void> {
   const settings = {
     name: STREAM,
     subjects: [`${SUBJECTS}*`],
@@ -86,6 +92,6 @@ async function make(manager: JetStreamManager, copies: number): Promise<void> {
     max_age: nanos(FORGOTTEN_AFTER_MS),
     num_replicas: copies,
   };
-  // Another node may have been faster.
+  // Another node may have made it in the meantime.
   await manager.streams.add(settings).catch(() => manager.streams.info(STREAM));
 }

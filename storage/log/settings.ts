@@ -1,14 +1,14 @@
-/** The settings that change replies, alike on all nodes: the log has them, and a node that is changed changes it. */
+/** The settings that change replies: all nodes take them from the log, and a node with a new configuration changes them there. */
 import type { Statements } from '../duckdb/statements.js';
 
-/** Values by setting, as JSON has them. */
+/** JSON values by the setting's name. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** What a store knows of them; null: nothing yet. */
+/** What a store knows of them. */
 export interface KnownSettings {
-  /** Those of the log, as of the store's mark. */
+  /** The log's, as of the store's mark; null: it has none yet. */
   log: Settings | null;
-  /** Those that a node was configured with when it last followed the log. */
+  /** The configuration of the node that last followed the log with this store; null: none has. */
   own: { node: string; settings: Settings } | null;
 }
 
@@ -36,25 +36,26 @@ export async function writeSettings<K extends keyof KnownSettings>(
 }
 
 export interface SharedSettingsOptions {
+  /** Keeps them. */
   store: {
     readonly settings: KnownSettings;
     saveOwnSettings(own: KnownSettings['own']): Promise<void>;
   };
   node: string;
-  /** What this node is configured with. */
+  /** The node's configuration. */
   own: Settings;
-  /** Told the names of settings in which the log differs from what the node serves with, when they change. */
+  /** Called with the names of settings in which the log differs from what the node serves with, when they change. */
   onOther: (names: readonly string[]) => void;
 }
 
 export class SharedSettings {
-  /** What the node serves with while it runs. */
+  /** What the node serves with as long as it runs. */
   readonly serving: Settings;
-  /** Whether the node was configured anew since it last followed the log. */
+  /** Whether the configuration was changed since the node last followed the log. */
   private readonly isChanged: boolean;
-  private isShared = false;
-  private isSharing = false;
-  private told = '';
+  private sharing: 'to do' | 'running' | 'done' = 'to do';
+  /** The names that onOther was last called with. */
+  private reported = '';
 
   constructor(private readonly options: SharedSettingsOptions) {
     const { store, node, own } = options;
@@ -64,49 +65,52 @@ export class SharedSettings {
     this.serving = this.isChanged || known.log === null ? own : { ...own, ...known.log };
   }
 
-  /** Names of those in which the log differs from what the node serves with. */
+  /** Names of settings in which the log differs from what the node serves with. */
   get others(): readonly string[] {
     const { log } = this.options.store.settings;
     return log === null ? [] : differing(this.serving, log);
   }
 
-  /** Names of those in which the node is configured otherwise than it serves. */
+  /** Names of settings in which the node's configuration differs from what it serves with. */
   get overruled(): readonly string[] {
     return differing(this.options.own, this.serving);
   }
 
   /**
-   * Call again and again while the node has applied all of the log, or nearly all where that has settings: the log gets
-   * this node's where it has none, or where they are new.
+   * Publishes this node's settings where the log has none, or where they were changed. Call it repeatedly once the node
+   * has applied all of the log, or nearly all where the log has settings.
    */
   async share(publish: (settings: Settings) => Promise<unknown>): Promise<void> {
-    if (!this.isShared && !this.isSharing) {
-      this.isSharing = true;
-      await this.hand(publish).finally(() => (this.isSharing = false));
+    if (this.sharing === 'to do') {
+      this.sharing = 'running';
+      try {
+        await this.publishOwn(publish);
+        this.sharing = 'done';
+      } finally {
+        if (this.sharing === 'running') this.sharing = 'to do';
+      }
     }
     const others = this.others;
-    if (others.join() === this.told) return;
-    this.told = others.join();
+    if (others.join() === this.reported) return;
+    this.reported = others.join();
     this.options.onOther(others);
   }
 
-  private async hand(publish: (settings: Settings) => Promise<unknown>): Promise<void> {
+  private async publishOwn(publish: (settings: Settings) => Promise<unknown>): Promise<void> {
     const { store, node, own } = this.options;
-    const known = store.settings;
-    const holds = this.isChanged || known.log === null;
-    if (holds && (known.log === null || differing(own, known.log).length > 0)) await publish(own);
+    const { log } = store.settings;
+    if (log === null || (this.isChanged && differing(own, log).length > 0)) await publish(own);
     const latest = { node, settings: own };
-    if (textOf(known.own) !== textOf(latest)) await store.saveOwnSettings(latest);
-    this.isShared = true;
+    if (textOf(store.settings.own) !== textOf(latest)) await store.saveOwnSettings(latest);
   }
 }
 
-/** Names of the settings of `a` that `b` has with another value. */
+/** Names of settings that have different values in `a` and `b`. */
 function differing(a: Settings, b: Settings): string[] {
   return Object.keys(a).filter((name) => name in b && textOf(a[name]) !== textOf(b[name]));
 }
 
-/** One text for one value, whatever the order of its keys. */
+/** The JSON of a value with its keys in order: equal values have equal texts. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

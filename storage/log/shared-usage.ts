@@ -1,5 +1,4 @@
 /** Tells the other nodes of a cluster what this one has counted, and counts what they tell. */
-import { Packr, Unpackr } from 'msgpackr';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyUsage, UsageBook } from '../keys/usage.js';
 import { wallMs } from '../wall-clock.js';
@@ -25,9 +24,6 @@ interface Report {
   /** The first UTC day of those counts; null: they are for the node itself, which has asked. */
   sinceDay: number | null;
 }
-
-const packr = new Packr({ useRecords: false });
-const unpackr = new Unpackr({ useRecords: false });
 
 export class SharedUsage {
   private readonly ending = new AbortController();
@@ -56,7 +52,7 @@ export class SharedUsage {
   private async work(): Promise<void> {
     const { signal } = this.ending;
     const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
-    await Promise.race([ended, this.log.listen(TOPIC, (data) => this.take(data))]);
+    await Promise.race([ended, this.log.listen<Report>(TOPIC, (report) => this.take(report))]);
     for (let turn = 0; !signal.aborted; turn++) {
       if (this.asks) this.send({ node: this.node, usage: [], asks: true, sinceDay: null });
       this.asks = false;
@@ -82,11 +78,10 @@ export class SharedUsage {
   }
 
   private send(report: Report): void {
-    this.log.tell(TOPIC, packr.pack(report));
+    this.log.tell(TOPIC, report);
   }
 
-  private take(data: Uint8Array): void {
-    const { node, usage, asks, sinceDay } = unpackr.unpack(data) as Report;
+  private take({ node, usage, asks, sinceDay }: Report): void {
     const isOwn = node === this.node;
     if (asks && !isOwn) {
       this.isAsked = true;

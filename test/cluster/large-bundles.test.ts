@@ -55,7 +55,9 @@ describe.skipIf(!hasNats)('Bundles beside the log', () => {
     await a.reached(1);
     await put(a.log, 'lost.bundle');
     await commitRows(a.commands, [snapshot(T0)]);
-    const b = await open('b', undefined, undefined, { abandonedAfterMs: 0 });
+    const b = await open('b', undefined, undefined, {
+      times: { abandonedAfterMs: 0 },
+    });
     for (;;) if ((await b.log.bundles.contents()).length === 0) break;
     await expectSame(a, b);
   });

@@ -79,11 +79,12 @@ export class Node {
       store,
       log,
       new LogNode({
-        ...{ store, log, name, version: '1', shortForMs: 500 },
+        ...{ store, log, name, version: '1' },
         ...(settings && { settings }),
         onStopped: (why) => (made.stopped = why),
         onError: () => undefined,
         ...more,
+        times: { shortForMs: 500, ...more.times },
       }),
       settings,
     );

@@ -76,7 +76,7 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
   });
 
   it('is waited for no longer than commands have time', async () => {
-    const { node: a, release } = await founding({ beginWithinMs: 20 });
+    const { node: a, release } = await founding({ times: { beginWithinMs: 20 } });
     for (const change of [
       () => a.commands.createKey(KEY),
       () => commitRows(a.commands, [snapshot(T0 + 60)]),

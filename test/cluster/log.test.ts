@@ -188,7 +188,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   it('do not share a name: the one that began later stops', async () => {
     const [a, b] = await pair();
     await b.reached(a.node.position);
-    await a.until(() => a.node['joined'] !== null);
+    await a.until(() => a.node['presence']['joined'] !== null);
     // Its clock says that it began before the other.
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
     const late = await open('a').finally(() => clock.mockRestore());
@@ -207,7 +207,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
       throw new Error('not understood');
     });
     for (const times of [1, 2]) {
-      a.log.tell('stray', Buffer.from('hello'));
+      a.log.tell('stray', 'hello');
       await a.until(() => heard === times);
     }
     await commitRows(a.commands, [snapshot(T0)]);
@@ -567,8 +567,8 @@ describe.skipIf(!hasNats || findProgram('openssl') === null)('Servers that ask w
     }
     await log.putBundle('large', new Blob([data]).stream());
     for await (const bytes of await log.bundles.get('large')) expect([...bytes]).toEqual([7]);
-    await log.listen('status', () => data);
-    expect((await log.ask('status', 300)).map((answer) => [...answer])).toEqual([[7]]);
+    await log.listen('status', () => 7);
+    expect(await log.ask('status')).toEqual([7]);
     expect(await log.trim(1)).toBe(1);
     const byToken = await serve('authorization { token: "of-all" }');
     await makes({ servers: byToken, credentials: fileOf('token', 'of-all') });

@@ -43,7 +43,9 @@ describe.skipIf(!hasNats)('A node that gets nothing from its log', () => {
     await a.reached(1);
     const said: string[] = [];
     const onError = (error: unknown): unknown => said.push((error as Error).message);
-    const b = await ours.open('b', undefined, undefined, { maxLagMs: 500, onError });
+    const b = await ours.open('b', undefined, undefined, {
+      ...{ times: { maxLagMs: 500 }, onError },
+    });
     const consumers = hushing(b);
     consumers.hush();
     await b.until(() => said.length > 0);
@@ -63,7 +65,9 @@ describe.skipIf(!hasNats)('A node that gets nothing from its log', () => {
   it('tells a command that its change is in the log, and applies it when it comes', async () => {
     const a = await ours.open('a');
     await a.reached(1);
-    const b = await ours.open('b', undefined, undefined, { maxLagMs: Infinity, waitMs: 100 });
+    const b = await ours.open('b', undefined, undefined, {
+      times: { maxLagMs: Infinity, waitMs: 100 },
+    });
     const consumers = hushing(b);
     await b.reached(1);
     consumers.hush();

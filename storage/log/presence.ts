@@ -1,0 +1,94 @@
+/** What a node tells about itself: its status to everybody who asks, and reports that JetStream keeps. */
+import { randomUUID } from 'node:crypto';
+import { isoOf } from '../../compute/time.js';
+import type { JetStreamLog } from './jetstream.js';
+import type { NodeReport } from './reports.js';
+
+const STATUS_TOPIC = 'status';
+/** Clocks that differ by more do not agree. */
+export const MAX_CLOCK_DIFFERENCE_S = 60;
+
+/** How a node follows the log. */
+export interface Standing {
+  /** The last entry that it has applied. */
+  position: number;
+  /** null: not known. */
+  lagS: number | null;
+  /** Why it no longer follows the log; null: it follows. */
+  stopped: string | null;
+  /** Settings in which the log differs from what the node serves with. */
+  otherSettings: readonly string[];
+  /** Its clock, in epoch seconds. */
+  clockS: number;
+}
+
+export interface NodeStatus extends Standing {
+  node: string;
+  version: string;
+  /** Distinguishes two processes of one name. */
+  process: string;
+  /** The number of the process's first report; null: it has made none. The process that began earlier has the lower. */
+  joined: number | null;
+}
+
+export class Presence {
+  private readonly process = randomUUID();
+  private joined: number | null = null;
+
+  /** @param standing asked whenever the node answers or reports */
+  constructor(
+    private readonly log: JetStreamLog,
+    private readonly node: string,
+    private readonly version: string,
+    private readonly standing: () => Standing,
+  ) {
+    log.listen(STATUS_TOPIC, () => this.status).catch(() => undefined);
+  }
+
+  private get status(): NodeStatus {
+    const { node, version, process, joined } = this;
+    return { ...{ node, version, process, joined }, ...this.standing() };
+  }
+
+  /** Leaves a report for those who ask when the node no longer answers. */
+  async report(): Promise<void> {
+    const { node, version } = this;
+    const report: NodeReport = { version, position: this.standing().position };
+    const number = await this.log.reports.put(node, report);
+    this.joined ??= number;
+  }
+
+  /** Reports, and tells whether a process that began earlier follows the log under the same name. */
+  async hasOlderTwin(): Promise<boolean> {
+    await this.report();
+    const joined = this.joined ?? Infinity;
+    return (await answeringNodes(this.log)).some(
+      (other) =>
+        other.node === this.node &&
+        other.process !== this.process &&
+        other.stopped === null &&
+        (other.joined ?? Infinity) < joined,
+    );
+  }
+}
+
+/** The status of each node that answers, sorted by name. @throws LogAwayError */
+export async function answeringNodes(log: JetStreamLog): Promise<NodeStatus[]> {
+  const nodes = await log.ask<NodeStatus>(STATUS_TOPIC);
+  return nodes.sort((a, b) => (a.node < b.node ? -1 : 1));
+}
+
+/**
+ * Why this node's clock should not be trusted: fewer than half of the nodes that answer, this one included, agree with
+ * it. null: more do.
+ * @throws LogAwayError
+ */
+export async function clockDoubt(log: JetStreamLog, nowS: () => number): Promise<string | null> {
+  const fromS = nowS() - MAX_CLOCK_DIFFERENCE_S;
+  const clocks = (await answeringNodes(log)).map(({ clockS }) => clockS);
+  // Read again: the answers may have come while this process was paused.
+  const toS = nowS() + MAX_CLOCK_DIFFERENCE_S;
+  const agreeing = clocks.filter((clockS) => clockS >= fromS && clockS <= toS).length;
+  if (2 * agreeing > clocks.length) return null;
+  return `this node's clock says ${isoOf(nowS())}, and with ${MAX_CLOCK_DIFFERENCE_S} s of tolerance ${agreeing} of the ${clocks.length} nodes that answer agree: set the clocks right`;
+}
