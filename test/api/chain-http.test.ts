@@ -7,6 +7,7 @@ import {
   LEG,
   MINT,
   expectedOfChain,
+  kindsOf,
   type AddressKind,
 } from '../reference/chain-rules.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -35,15 +36,17 @@ function request(id: Id, kind: AddressKind, chain: string | null): Promise<Respo
   }
   const query = new URLSearchParams();
   if (chain !== null) query.set('chain', chain);
-  if ('at' in rule && rule.at.in === 'query' && address !== null) query.set(rule.at.name, address);
+  const inQuery = 'at' in rule && rule.at.in === 'query' ? rule.at.name : undefined;
+  const name = inQuery ?? ('scope' in rule ? rule.scope : undefined);
+  if (name !== undefined && address !== null) query.set(name, address);
   return service.get(`${path.replace(':address', encodeURIComponent(address ?? ''))}?${query}`);
 }
 
 const ids = Object.keys(ENDPOINTS).filter((id): id is Id => id !== 'getUsage');
 const cases = ids.flatMap((id) => {
-  const kinds: AddressKind[] =
-    ENDPOINTS[id].chain.kind === 'list' ? ['none'] : ['mint', 'leg', 'invalid'];
-  return kinds.flatMap((kind) => CHAIN_VALUES.map((chain) => [id, kind, chain] as const));
+  return kindsOf(ENDPOINTS[id].chain).flatMap((kind) =>
+    CHAIN_VALUES.map((chain) => [id, kind, chain] as const),
+  );
 });
 
 describe('the chain parameter over HTTP', () => {

@@ -11,6 +11,7 @@ import {
   MINT,
   TABLE,
   expectedOfChain,
+  kindsOf,
   type AddressKind,
 } from '../reference/chain-rules.js';
 
@@ -41,12 +42,6 @@ const ABOUT_TOKENS = Object.fromEntries(
     ([, { chain }]) => chain.kind !== 'absent',
   ),
 );
-
-/** Kinds of address that an endpoint may be sent. */
-function kindsOf(rule: ChainRule): AddressKind[] {
-  if (rule.kind !== 'list') return ['mint', 'leg', 'invalid'];
-  return rule.scope === undefined ? ['none'] : ['none', 'mint', 'leg', 'invalid'];
-}
 
 describe('the chain parameter', () => {
   it('has a rule for every endpoint of the table', () => {

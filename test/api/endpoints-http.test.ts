@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RATE_BUCKETS, type EndpointSpec } from '../../server/api/endpoint.js';
 import { isRequired } from '../../server/api/query.js';
-import { ENDPOINTS } from '../../server/endpoints.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
+import { addressOf, bodyOf, EVERY, pathOf, type Schema } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryUsage } from '../support/memory-sources.js';
 import {
@@ -15,25 +15,11 @@ import {
   startTestService,
   steadyStore,
   type TestService,
+  WIDE_MINT,
 } from '../support/service.js';
-
-/** The keywords of parameters' schemas. */
-interface Schema {
-  type?: string;
-  format?: string;
-  enum?: readonly (string | number)[];
-  minimum?: number;
-  maximum?: number;
-  maxLength?: number;
-  maxItems?: number;
-  items?: Schema;
-  required?: readonly string[];
-  properties?: Record<string, Schema>;
-}
 
 const NEVER = '1e999';
 const NO_NUMBERS = ['x', 'NaN', 'Infinity', NEVER, '0x10', '%2B5', '5.', '1e', 'e-3'];
-const EVERY: EndpointSpec[] = Object.values(ENDPOINTS);
 const each = EVERY.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const);
 const gets = each.filter(([, { method }]) => method === 'GET');
 const posts = each.filter(([, { method }]) => method === 'POST');
@@ -85,20 +71,6 @@ beforeAll(async () => {
   });
 });
 afterAll(() => Promise.all([service.stop(), limited.stop()]));
-
-/** Where the address stands, of endpoints that are asked for one. */
-const addressOf = ({ chain }: EndpointSpec) => ('at' in chain ? chain.at : null);
-
-/** A path with a query that is right, but for `query`. */
-function pathOf(endpoint: EndpointSpec, query = ''): string {
-  const at = addressOf(endpoint);
-  const own = at?.in === 'query' ? `${at.name}=${MINT}&` : '';
-  return `${endpoint.path.replace(':address', MINT)}?${own}${query}`;
-}
-
-/** A body that is right. */
-const bodyOf = ({ chain }: EndpointSpec): Json | null =>
-  chain.kind === 'batch' ? { [chain.name]: [MINT] } : null;
 
 function ask(to: TestService, endpoint: EndpointSpec, headers = {}, path = pathOf(endpoint)) {
   const { method } = endpoint;
@@ -203,6 +175,18 @@ it.each(gets)('%s answers HEAD with the head of GET', async (_, endpoint) => {
     expect(names[1]).toEqual(names[0]);
   }
 });
+
+it.each(gets.filter(([, { errors }]) => errors.includes('token_not_found')))(
+  '%s answers 404 for a token without a record, which it does not queue',
+  async (_, endpoint) => {
+    const reply = await service.get(pathOf(endpoint).replace(MINT, WIDE_MINT));
+    expect([reply.status, await reply.json()]).toEqual([
+      404,
+      expect.objectContaining({ error_code: 'token_not_found' }),
+    ]);
+    expect(service.queue.list().map(({ address }) => address)).not.toContain(WIDE_MINT);
+  },
+);
 
 /** Values that a parameter refuses, percent-encoded. */
 function badValues(schema: Schema): string[] {

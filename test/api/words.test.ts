@@ -1,15 +1,8 @@
 /** Words of queries and bodies over HTTP: every endpoint takes them in any case. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EndpointSpec } from '../../server/api/endpoint.js';
-import { ENDPOINTS } from '../../server/endpoints.js';
+import { bodyOf, EVERY, pathOf, type Schema } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
-
-interface Schema {
-  type?: string;
-  enum?: readonly (string | number)[];
-  items?: Schema;
-}
 
 let service: TestService;
 
@@ -38,44 +31,27 @@ interface Ask {
   as: (word: string) => Promise<Response>;
 }
 
-const asks = Object.values<EndpointSpec>(ENDPOINTS).flatMap(
-  ({ operationId, method, path, query, chain, body }): Ask[] => {
-    const target = path.replace(':address', MINT);
-    const address = 'at' in chain && chain.at.in === 'query' ? `${chain.at.name}=${MINT}&` : '';
-    const chains =
-      chain.kind === 'absent' || chain.kind === 'none' ? [] : [...chain.supported, 'all'];
-    const ofQuery = Object.entries(query.properties as Record<string, Schema>);
-    const inQuery = ofQuery.flatMap(([name, schema]) =>
-      wordsOf(schema).map((word) => [name, word] as const),
-    );
-    if (operationId === 'getMarketDepth') inQuery.push(['currency', 'USD'], ['currency', 'SOL']);
-    if (method === 'GET') {
-      return [...chains.map((word) => ['chain', word] as const), ...inQuery].map(
-        ([name, word]) => ({
-          endpoint: operationId,
-          name,
-          word,
-          as: (spelled) => service.get(`${target}?${address}${name}=${spelled}`),
-        }),
-      );
-    }
-    const batch = 'name' in chain ? { [chain.name]: [MINT] } : {};
-    const lists = Object.entries((body?.properties ?? {}) as Record<string, Schema>);
-    return [
-      ...chains.map((word) => ['chain', word, (spelled: string): unknown => spelled] as const),
-      ...lists.flatMap(([name, schema]) =>
-        wordsOf(schema).map(
-          (word) => [name, word, (spelled: string): unknown => [spelled]] as const,
-        ),
-      ),
-    ].map(([name, word, valueOf]) => ({
-      endpoint: operationId,
-      name,
-      word,
-      as: (spelled) => service.post(target, { ...batch, [name]: valueOf(spelled) }),
-    }));
-  },
-);
+const asks = EVERY.flatMap((endpoint): Ask[] => {
+  const { operationId, path, query, chain, body } = endpoint;
+  const fields = Object.entries((body ?? query).properties as Record<string, Schema>);
+  const words = [
+    ...('supported' in chain ? [...chain.supported, 'all'] : []).map((word) => ['chain', word]),
+    ...fields.flatMap(([name, schema]) => wordsOf(schema).map((word) => [name, word])),
+    ...(operationId === 'getMarketDepth' ? ['USD', 'SOL'] : []).map((word) => ['currency', word]),
+  ];
+  return words.map(([name, word]) => ({
+    endpoint: operationId,
+    name,
+    word,
+    as: (spelled) =>
+      body === null
+        ? service.get(pathOf(endpoint, `${name}=${spelled}`))
+        : service.post(path, {
+            ...bodyOf(endpoint),
+            [name]: name === 'chain' ? spelled : [spelled],
+          }),
+  }));
+});
 
 const replyTo = async (asked: Promise<Response>): Promise<[number, string]> => {
   const response = await asked;

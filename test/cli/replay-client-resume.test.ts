@@ -1,53 +1,22 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
-import { hangUp, startProxy, type Proxy } from '../support/replay-proxy.js';
+import { describe, expect, it } from 'vitest';
+import { hangUp } from '../support/replay-proxy.js';
 import {
   killedRun,
-  WHOLE,
-  MINT,
-  replayHere,
+  ProxiedMarket,
   serveMarket,
-  startMarket,
   startReplay,
-  type Market,
+  WHOLE,
 } from './replay-client-support.js';
 import { eventually } from '../support/waiting.js';
 
-let market: Market;
-let directory: string;
-let proxy: Proxy;
-
-beforeAll(async () => {
-  market = await startMarket();
-});
-afterAll(cleanUp);
-beforeEach(async () => {
-  directory = temporaryDirectory();
-  proxy = await startProxy(market.server.url);
-});
-afterEach(() => proxy.close());
-
-const inDirectory = (name: string) => path.join(directory, name);
-
-/** The command to its end, in this process. */
-function run(out: string, words: readonly string[] = WHOLE) {
-  const env = { FATHOM_KEY: market.key, FATHOM_URL: proxy.url };
-  return replayHere([MINT, '--out', out, ...words], env);
-}
-
-/** The file as a run without any interruption writes it. */
-async function uninterrupted(name: string): Promise<Buffer> {
-  expect(await run(inDirectory(name))).toMatchObject({ error: null });
-  return readFileSync(inDirectory(name));
-}
+const ours = new ProxiedMarket();
 
 it('no page is asked for twice, and the window stays the first one’s', async () => {
-  const out = inDirectory('day.json');
+  const out = ours.at('day.json');
   const words = ['--from', WHOLE[1], '--ahead', '1'];
-  proxy.script = (n) => (n >= 4 ? hangUp : null);
-  const child = startReplay(market.key, proxy.url, ['--out', out, ...words]);
+  ours.proxy.script = (n) => (n >= 4 ? hangUp : null);
+  const child = startReplay(ours.market.key, ours.proxy.url, ['--out', out, ...words]);
   const said: Buffer[] = [];
   child.stderr?.on('data', (chunk: Buffer) => said.push(chunk));
   await eventually('it waits', () => Buffer.concat(said).includes('no reply'));
@@ -57,10 +26,10 @@ it('no page is asked for twice, and the window stays the first one’s', async (
   expect(Buffer.concat(said).toString()).toMatch(
     /interrupted; 3 pages are kept, the same command goes on from 20\d\d-/,
   );
-  const before = proxy.requests.length;
-  proxy.script = () => null;
-  expect(await run(out, words)).toMatchObject({ error: null });
-  const asked = proxy.requests.map((request) => new URL(request, proxy.url).searchParams);
+  const before = ours.proxy.requests.length;
+  ours.proxy.script = () => null;
+  expect(await ours.run(out, words)).toMatchObject({ error: null });
+  const asked = ours.proxy.requests.map((request) => new URL(request, ours.proxy.url).searchParams);
   const { to } = JSON.parse(readFileSync(out, 'utf8')).window;
   expect(asked.slice(1).map((query) => query.get('to'))).toEqual(
     asked.slice(1).map(() => String(to)),
@@ -71,29 +40,29 @@ it('no page is asked for twice, and the window stays the first one’s', async (
 });
 
 it('goes on after a restart of the server', async () => {
-  const expected = await uninterrupted('whole.csv');
-  const before = proxy.requests.length;
-  proxy.script = (n) => {
+  const expected = await ours.uninterrupted('whole.csv');
+  const before = ours.proxy.requests.length;
+  ours.proxy.script = (n) => {
     if (n !== before + 4) return null;
     return (_, pass) => {
-      void market.server.stop().then(async () => {
+      void ours.market.server.stop().then(async () => {
         // This one is lost; the next tries find nobody until the server is back.
         pass();
-        market.server = await serveMarket(market.data);
-        proxy.upstream = market.server.url;
+        ours.market.server = await serveMarket(ours.market.data);
+        ours.proxy.upstream = ours.market.server.url;
       });
     };
   };
-  const out = inDirectory('restart.csv');
-  const ended = await run(out);
+  const out = ours.at('restart.csv');
+  const ended = await ours.run(out);
   expect(ended.stderr).toMatch(/no reply from .*; trying again/);
   expect(ended.error).toBeNull();
   expect(readFileSync(out).equals(expected)).toBe(true);
 });
 
 describe('what an earlier run left', () => {
-  const out = (): string => inDirectory('left.csv');
-  const leave = (): Promise<void> => killedRun(market, proxy, out(), 3);
+  const out = (): string => ours.at('left.csv');
+  const leave = (): Promise<void> => killedRun(ours.market, ours.proxy, out(), 3);
 
   it('of another request is refused, unless --restart drops it', async () => {
     await leave();
@@ -103,38 +72,38 @@ describe('what an earlier run left', () => {
       [['--from', WHOLE[1]], /another request: to \(was \d+, is not given\)/],
       [[...WHOLE, '--format', 'ndjson'], /another request: format \(was csv, is ndjson\)/],
     ] as const) {
-      expect((await run(out(), words)).error?.message).toMatch(told);
+      expect((await ours.run(out(), words)).error?.message).toMatch(told);
     }
     expect(readFileSync(`${out()}.part`).equals(kept)).toBe(true);
-    expect(await run(out(), [...WHOLE, '--group', 'all', '--restart'])).toMatchObject({
+    expect(await ours.run(out(), [...WHOLE, '--group', 'all', '--restart'])).toMatchObject({
       error: null,
     });
     expect(readFileSync(out(), 'utf8').split('\n')[0]).toBe(
       'chain,address,t,tier,price_usd,bin,support_usd,resistance_usd',
     );
-    expect(readdirSync(directory)).toEqual(['left.csv']);
+    expect(readdirSync(ours.directory)).toEqual(['left.csv']);
   });
 
   it('damaged is refused', async () => {
     await leave();
     writeFileSync(`${out()}.part`, 'chain');
-    expect((await run(out())).error?.message).toMatch(
+    expect((await ours.run(out())).error?.message).toMatch(
       /has 5 bytes where .* counts \d+; use --restart/,
     );
     writeFileSync(`${out()}.part.state`, 'nonsense');
-    expect((await run(out())).error?.message).toMatch(/no state of this version/);
-    expect(await run(out(), [...WHOLE, '--restart'])).toMatchObject({ error: null });
+    expect((await ours.run(out())).error?.message).toMatch(/no state of this version/);
+    expect(await ours.run(out(), [...WHOLE, '--restart'])).toMatchObject({ error: null });
   });
 
   it('is not touched while its process lives', async () => {
-    proxy.script = (n) => (n === 3 ? () => undefined : null);
-    const child = startReplay(market.key, proxy.url, ['--out', out(), ...WHOLE]);
-    await eventually('it asks', () => proxy.requests.length >= 3);
-    const second = await run(out());
+    ours.proxy.script = (n) => (n === 3 ? () => undefined : null);
+    const child = startReplay(ours.market.key, ours.proxy.url, ['--out', out(), ...WHOLE]);
+    await eventually('it asks', () => ours.proxy.requests.length >= 3);
+    const second = await ours.run(out());
     expect(second.error?.message).toMatch(new RegExp(`process ${child.pid} is writing this file`));
     const closed = new Promise((resolve) => child.once('close', resolve));
     child.kill('SIGKILL');
     await closed;
-    expect(await run(out())).toMatchObject({ error: null });
+    expect(await ours.run(out())).toMatchObject({ error: null });
   });
 });

@@ -1,66 +1,50 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FathomError } from '../../client/index.js';
 import { Retries, RETRY_LIMITS, retryAfterMs } from '../../client/retries.js';
 import type { RemotePage } from '../../server/download/page.js';
 import { ReplayError } from '../../server/download/request.js';
-import { cleanUp, temporaryDirectory } from '../support/cli.js';
-import {
-  answer,
-  cutShort,
-  hangUp,
-  type Instead,
-  type Proxy,
-  startProxy,
-} from '../support/replay-proxy.js';
-import { type Market, MINT, replayHere, startMarket, WHOLE } from './replay-client-support.js';
+import { temporaryDirectory } from '../support/cli.js';
+import { answer, cutShort, hangUp, type Instead } from '../support/replay-proxy.js';
+import { MINT, ProxiedMarket, replayHere, WHOLE } from './replay-client-support.js';
 
 const BUSY = { error: 'Service Unavailable', message: 'busy', error_code: 'replay_busy' };
 
-let market: Market;
-let proxy: Proxy;
+const ours = new ProxiedMarket();
 let out: string;
 let expected: Buffer;
 
 beforeAll(async () => {
-  market = await startMarket();
   const file = path.join(temporaryDirectory(), 'expected.csv');
-  await run(file, market.server.url);
+  const { key, server } = ours.market;
+  await replayHere([MINT, '--out', file, ...WHOLE], { FATHOM_KEY: key, FATHOM_URL: server.url });
   expected = readFileSync(file);
 });
-afterAll(cleanUp);
-beforeEach(async () => {
-  proxy = await startProxy(market.server.url);
-  out = path.join(temporaryDirectory(), 'out.csv');
+beforeEach(() => {
+  out = ours.at('out.csv');
 });
-afterEach(() => proxy.close());
 
-function run(file = out, url = proxy.url, words: readonly string[] = []) {
-  return replayHere([MINT, '--out', file, ...WHOLE, '--ahead', '1', ...words], {
-    FATHOM_KEY: market.key,
-    FATHOM_URL: url,
-  });
-}
+const run = (words: readonly string[] = []) => ours.run(out, [...WHOLE, '--ahead', '1', ...words]);
 
 /** Answers the requests of these numbers in the server's place. */
 function script(instead: Record<number, Instead>): void {
-  proxy.script = (n) => instead[n] ?? null;
+  ours.proxy.script = (n) => instead[n] ?? null;
 }
 
 describe('a page is asked for again', () => {
   it('while replay is busy, as late as Retry-After says', async () => {
     const asked: number[] = [];
-    proxy.script = (n) => {
+    ours.proxy.script = (n) => {
       asked.push(performance.now());
       return [2, 3, 5].includes(n) ? answer(503, BUSY, { 'retry-after': '1' }) : null;
     };
     expect(await run()).toMatchObject({ error: null });
     expect(readFileSync(out).equals(expected)).toBe(true);
     for (const busy of [1, 2, 4]) expect(asked[busy + 1] - asked[busy]).toBeGreaterThan(950);
-    expect(proxy.requests[1]).toBe(proxy.requests[2]);
-    expect(proxy.requests[4]).toBe(proxy.requests[5]);
-    expect(proxy.lastHeaders['accept-encoding']).toBe('br, gzip');
+    expect(ours.proxy.requests[1]).toBe(ours.proxy.requests[2]);
+    expect(ours.proxy.requests[4]).toBe(ours.proxy.requests[5]);
+    expect(ours.proxy.lastHeaders['accept-encoding']).toBe('br, gzip');
   });
 
   it('when the rate limit allows', async () => {
@@ -112,7 +96,7 @@ describe('a page is given up', () => {
     expect(error).toBeInstanceOf(ReplayError);
     expect(error?.message).toMatch(told);
     expect(existsSync(out)).toBe(false);
-    proxy.script = () => null;
+    ours.proxy.script = () => null;
     expect(await run()).toMatchObject({ error: null });
     expect(readFileSync(out).equals(expected)).toBe(true);
   });
@@ -121,12 +105,14 @@ describe('a page is given up', () => {
     const changed =
       (change: (page: RemotePage) => void): Instead =>
       (res) => {
-        const [, , , path4] = proxy.requests;
-        void market.server.get(path4.replace('/api/v1', ''), market.key).then(async (reply) => {
-          const page = (await reply.json()) as RemotePage;
-          change(page);
-          res.end(JSON.stringify(page));
-        });
+        const [, , , path4] = ours.proxy.requests;
+        void ours.market.server
+          .get(path4.replace('/api/v1', ''), ours.market.key)
+          .then(async (reply) => {
+            const page = (await reply.json()) as RemotePage;
+            change(page);
+            res.end(JSON.stringify(page));
+          });
       };
     for (const [change, told] of [
       [(page) => (page.markets[0].source = 'Else'), /data changed between two pages: its list/],
@@ -139,9 +125,9 @@ describe('a page is given up', () => {
         /market_idx: expected \d+ indexes below/,
       ],
     ] as [(page: RemotePage) => void, RegExp][]) {
-      proxy.requests.length = 0;
+      ours.proxy.requests.length = 0;
       script({ 4: changed(change) });
-      const { error } = await run(out, proxy.url, ['--restart']);
+      const { error } = await run(['--restart']);
       expect(error?.message).toMatch(told);
     }
   });

@@ -2,9 +2,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 import { command } from '../../server/cli/commands/replay.js';
 import {
+  cleanUp,
   fathom,
   fathomProcess,
   newKey,
@@ -13,7 +14,7 @@ import {
   type Service,
 } from '../support/cli.js';
 import { preparedFolder } from '../support/prepared.js';
-import type { Proxy } from '../support/replay-proxy.js';
+import { startProxy, type Proxy } from '../support/replay-proxy.js';
 import { eventually } from '../support/waiting.js';
 import { MAIN, type Ended } from '../support/processes.js';
 
@@ -225,6 +226,41 @@ export async function replayHere(
     vi.unstubAllEnvs();
     stderr.mockRestore();
     stdout.mockRestore();
+  }
+}
+
+/** A market for the tests of a file; each of them has a new proxy before it, and a new directory. */
+export class ProxiedMarket {
+  market!: Market;
+  proxy!: Proxy;
+  directory = '';
+
+  constructor() {
+    beforeAll(async () => {
+      this.market = await startMarket();
+    });
+    beforeEach(async () => {
+      this.directory = temporaryDirectory();
+      this.proxy = await startProxy(this.market.server.url);
+    });
+    afterEach(() => this.proxy.close());
+    afterAll(cleanUp);
+  }
+
+  at(name: string): string {
+    return path.join(this.directory, name);
+  }
+
+  /** The command to its end, in this process, through the proxy. */
+  run(out: string, words: readonly string[] = WHOLE): Promise<Told> {
+    const env = { FATHOM_KEY: this.market.key, FATHOM_URL: this.proxy.url };
+    return replayHere([MINT, '--out', out, ...words], env);
+  }
+
+  /** The file as a run without any interruption writes it. */
+  async uninterrupted(name: string): Promise<Buffer> {
+    expect(await this.run(this.at(name))).toMatchObject({ error: null });
+    return readFileSync(this.at(name));
   }
 }
 

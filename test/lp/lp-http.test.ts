@@ -76,20 +76,6 @@ describe('the LP tools', () => {
     return { status: response.status, ...((await response.json()) as Json) };
   };
 
-  it('say what is wrong with the mint of a board', async () => {
-    await start(new MemoryLp());
-    const evm = `0x${'a'.repeat(40)}`;
-    for (const [mint, code] of [
-      ['short', 'invalid_address'],
-      [evm, 'chain_not_supported'],
-    ]) {
-      expect(await ask(`/dlmm-pools?mint=${mint}`)).toMatchObject({
-        status: 400,
-        error_code: code,
-      });
-    }
-  });
-
   it('cost nothing and have nothing where there is nothing', async () => {
     const source = new MemoryLp();
     await start(source);

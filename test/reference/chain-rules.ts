@@ -1,4 +1,5 @@
 /** A plain second implementation of the chain parameter (docs/definitions.md#chain-rules). */
+import type { ChainRule } from '../../server/api/chain.js';
 
 export const MINT = 'So11111111111111111111111111111111111111112';
 export const LEG = '0xABCDEF0000000000000000000000000000000aBc';
@@ -27,6 +28,12 @@ export const TABLE = {
 
 export const ADDRESSES = { none: null, mint: MINT, leg: LEG, invalid: 'no address' } as const;
 export type AddressKind = keyof typeof ADDRESSES;
+
+/** Kinds of address that an endpoint may be sent. */
+export function kindsOf(rule: ChainRule): AddressKind[] {
+  if (rule.kind !== 'list') return ['mint', 'leg', 'invalid'];
+  return rule.scope === undefined ? ['none'] : ['none', 'mint', 'leg', 'invalid'];
+}
 
 /** Values that a request may send, known and not. */
 export const CHAIN_VALUES = [
