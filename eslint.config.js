@@ -9,7 +9,7 @@ const wrapped = {
   '@nats-io/jetstream':
     'storage/log/{consumer,jetstream,jetstream-errors,large-bundles,reports}.ts',
   '@nats-io/obj': 'storage/log/large-bundles.ts',
-  piscina: 'compute/{pool,moving}.ts',
+  piscina: 'compute/{pool,outcome}.ts',
   pino: 'server/log.ts',
   'pino-pretty': 'server/log.ts',
 };

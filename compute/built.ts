@@ -1,4 +1,4 @@
-/** Where the built program lies. */
+/** Finds files of the built program. */
 import { fileURLToPath } from 'node:url';
 
 /**

@@ -1,4 +1,4 @@
-/** Stored data that are not as they were written. */
+/** Thrown where stored data are not as they were written. */
 export class DamageError extends Error {
   override readonly name: string = 'DamageError';
 }

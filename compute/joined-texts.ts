@@ -1,9 +1,9 @@
 /**
- * Lists of texts on their way to another thread. A message with 100,000 strings holds its sender up for 40 ms, the
- * same characters in long strings for less than one.
+ * Lists of texts to send to another thread. A message with 100,000 strings blocks its sender for 40 ms; the same
+ * characters in long strings block it for less than one.
  */
 
-/** A list of texts, none of which holds a line feed, as the lines of fewer, longer ones. */
+/** A list of texts without line feeds, joined as the lines of fewer, longer texts. */
 export interface JoinedTexts {
   parts: string[];
 }
@@ -12,7 +12,7 @@ export interface JoinedTexts {
 export type Joined<T> = { [K in keyof T]: T[K] extends readonly string[] ? JoinedTexts : T[K] };
 
 const SEPARATOR = '\n';
-/** Texts of a part: joining them takes a fraction of a millisecond. */
+/** Texts joined into one part: that takes a fraction of a millisecond. */
 const TEXTS_A_PART = 1024;
 
 /** The parts one by one, so that the caller can pause in between. */

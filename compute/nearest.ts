@@ -1,6 +1,6 @@
-/** Which known word was meant: for 'did you mean' where a command, a flag or a parameter is mistyped. */
+/** Finds the known word that a mistyped command, flag or parameter was meant to be ('did you mean'). */
 
-/** Of a longer word only this much is compared: no known word comes near it. */
+/** A longer word is compared up to here: no known word is near that length. */
 const MAX_COMPARED_CHARS = 64;
 
 /** A word of n characters may differ from what was meant in this many edits. */

@@ -1,9 +1,10 @@
-/** What came of a task, on its way between threads, where errors lose their class. */
+/** How a thread's task hands its result, or its error, to the caller: on the way, errors lose their class. */
+import { Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { DamageError, isDamage } from './damage.js';
 
 export type Outcome<T> = { value: T } | { error: unknown; isDamage: boolean };
 
-export function outcomeOf<T>(work: () => T): Outcome<T> {
+function outcomeOf<T>(work: () => T): Outcome<T> {
   try {
     return { value: work() };
   } catch (error) {
@@ -11,7 +12,7 @@ export function outcomeOf<T>(work: () => T): Outcome<T> {
   }
 }
 
-/** @throws what the task threw: a DamageError, or an Error of no class of ours */
+/** @throws what the task threw: a DamageError, or another error without its class */
 export function valueOf<T>(outcome: Outcome<T>): T {
   if ('value' in outcome) return outcome.value;
   const { error } = outcome;
@@ -19,4 +20,27 @@ export function valueOf<T>(outcome: Outcome<T>): T {
     throw new DamageError(error.message, { cause: error });
   }
   throw error;
+}
+
+/** Makes a task of a kernel. Its result is copied to the caller. */
+export function copying<I, O>(kernel: (input: I) => O): (input: I) => Outcome<O> {
+  return (input) => outcomeOf(() => kernel(input));
+}
+
+/** Makes a task of a kernel. The columns of its result are moved to the caller, not copied. */
+export function moving<I, O>(kernel: (input: I) => O): (input: I) => Outcome<O> {
+  return (input) => {
+    const outcome = outcomeOf(() => kernel(input));
+    const wrapped = { [transferableSymbol]: [...buffersIn(outcome)], [valueSymbol]: outcome };
+    return Piscina.move(wrapped) as unknown as Outcome<O>;
+  };
+}
+
+/** The buffers of all columns in an outcome, at any depth. */
+function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
+  if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
+  else if (typeof value === 'object' && value !== null) {
+    for (const inner of Object.values(value)) buffersIn(inner, found);
+  }
+  return found;
 }

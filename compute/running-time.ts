@@ -3,9 +3,9 @@
  * it, and nothing that it measures takes longer for it.
  */
 
-/** How often the time is looked at where nobody asks for it. */
+/** Interval between looks at the clock while nobody asks for the time. */
 const TICK_MS = 500;
-/** Looks that lie further apart show that the process stood still between them. */
+/** Two looks further apart than this show that the process was paused between them. */
 const PAUSE_MS = 4 * TICK_MS;
 
 /** A clock that stops while nobody looks at it. */

@@ -18,7 +18,7 @@ export function firstIndex(
 
 /**
  * The first index in `[from, to)` of the ascending values whose value is not below `least`; `to` if none.
- * A loop of its own: with a function called at each step, searches took half as long again.
+ * It has its own loop: calling a function at each step made searches take half as long again.
  */
 export function firstFrom(
   values: Uint32Array | Float64Array,

@@ -9,7 +9,7 @@ import * as dlmm from './lp/dlmm-board.js';
 import * as density from './lp/fee-density.js';
 import * as range from './lp/pool-range.js';
 import * as prices from './lp/price-range.js';
-import { copying, moving } from './moving.js';
+import { copying, moving } from './outcome.js';
 import * as pressure from './orders/pressure.js';
 import * as fragments from './replay/fragment-maker.js';
 import * as replay from './replay/render.js';

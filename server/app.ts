@@ -62,7 +62,7 @@ export interface ServerOptions {
 export interface Operations {
   metrics: Metrics;
   checks: Checks;
-  /** A port of their own; null: the API's. */
+  /** A separate port; null: the API's port. */
   admin: { host: string; port: number } | null;
 }
 

@@ -1,7 +1,7 @@
-/** Keys that wait for a follower: as many as there are tokens. */
+/** Keys that wait for a follower: up to one for each token. */
 import { LargeMap } from '../compute/large-map.js';
 
-/** Keys that were taken are cut off when there are so many, and as many as others. */
+/** Taken keys are removed from the queue once there are this many, and at least as many as the others. */
 const TAKEN_AT_ONCE = 1024;
 
 /**
@@ -10,7 +10,7 @@ const TAKEN_AT_ONCE = 1024;
  */
 export class DueKeys<K extends string | number> {
   private readonly known = new LargeMap<K, true>();
-  /** Known keys that come before the others, wherever they are in the queue. */
+  /** Known keys that come before the others, at any place of the queue. */
   private readonly first = new Set<K>();
   /** The known keys from `at` on, and between them keys that were deleted. */
   private queue: K[] = [];
@@ -39,7 +39,7 @@ export class DueKeys<K extends string | number> {
   delete(key: K): boolean {
     this.first.delete(key);
     const isDeleted = this.known.delete(key);
-    // Nobody takes from an empty queue: what was deleted would stay in it.
+    // Nobody takes from an empty queue, so deleted keys would stay in it.
     if (isDeleted && this.known.size === 0) this.clear();
     return isDeleted;
   }
@@ -51,7 +51,7 @@ export class DueKeys<K extends string | number> {
     this.at = 0;
   }
 
-  /** Takes the first keys out. What comes before the others does not wait for them either. */
+  /** Takes the first keys out. Keys that come before the others are taken alone, so that they do not wait for them. */
   take(count: number): K[] {
     const taken = [...this.first].slice(0, count);
     for (const key of taken) this.delete(key);

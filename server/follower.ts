@@ -16,7 +16,7 @@ const BURST = 3;
 /** Default for the time before a failed key is retried. */
 const RETRY_AFTER_MS = 5_000;
 
-/** Batches between two looks at the clock where none of them waits for anything. */
+/** Batches between two looks at the clock, for work that waits for nothing. */
 const BATCHES_A_LOOK = 4;
 
 export interface FollowerOptions<K> {
@@ -49,7 +49,7 @@ export class Follower<K extends string | number> {
   private readonly failed = new Set<K>();
   /** Keys of the current call of `work`. */
   private readonly working = new Set<K>();
-  /** Who waits for a key. */
+  /** Callbacks of callers that wait for a key. */
   private readonly waiting = new Map<K, (() => void)[]>();
   private retryTimer: NodeJS.Timeout | null = null;
   private running: Promise<void> | null = null;
@@ -168,7 +168,7 @@ export class Follower<K extends string | number> {
       const batch = this.dueKeys.take(batchKeys);
       await this.workOn(batch);
       this.release(batch);
-      // Work that reads nothing never lets go of the event loop by itself.
+      // Work that reads nothing would never release the event loop.
       if (++batches % BATCHES_A_LOOK === 0) await turns.take();
     }
   }

@@ -61,7 +61,7 @@ function leastOf(name: ShareName, given: Partial<Shares>): number {
 
 /**
  * The shares of a process; `memoryMib` is at least leastMemoryMib().
- * @param given shares that are settings of their own: the others divide what these leave
+ * @param given shares that are configured separately: the others divide the rest
  */
 export function divideMemory(
   memoryMib: number,

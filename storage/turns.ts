@@ -1,4 +1,5 @@
 /** Cuts long work on the event loop into turns, between which the server answers requests. */
+import { type JoinedTexts, partsOf } from '../compute/joined-texts.js';
 
 const TURN_MS = 1.5;
 
@@ -38,6 +39,11 @@ export async function listInTurns<T>(items: Iterable<T>): Promise<T[]> {
     await turns.take();
   }
   return list;
+}
+
+/** Joins the texts of a task's input in turns. */
+export async function joinTexts(texts: readonly string[]): Promise<JoinedTexts> {
+  return { parts: await listInTurns(partsOf(texts)) };
 }
 
 /** Items sorted or merged between two looks at the clock: less than a millisecond's work. */

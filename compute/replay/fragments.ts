@@ -1,6 +1,6 @@
 /**
  * The fragments of a segment: each of its snapshots, compressed in advance as pages of one grouping in the
- * default band show it. A page is put together from fragments; only its head is made anew.
+ * default band show it. A page is assembled from fragments; only its head is encoded for each page.
  */
 import zlib from 'node:zlib';
 import { BrotliEncoder } from '../deflate/brotli-encoder.js';

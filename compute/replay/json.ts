@@ -33,7 +33,7 @@ export type SnapshotColumns = Pick<
  * them. Above 2^46 USD, where cents are finer than doubles, the text is still exact and so longer than a
  * double's shortest form.
  *
- * @param follower is told where the text's parts begin
+ * @param follower is called where each part of the text begins
  * @returns a view of the buffer that the next page is written to
  */
 export function writeJson(

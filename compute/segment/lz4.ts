@@ -150,7 +150,7 @@ const ALIGNMENT = 8;
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reused memory for the segments of each page. The LZ4 library allocates anew and reports memory pressure to V8
+ * Reused memory for the segments of each page. The LZ4 library allocates each time and reports memory pressure to V8
  * with every block, which costs a full collection every dozen pages.
  */
 export class PlainMemory {

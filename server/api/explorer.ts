@@ -12,7 +12,7 @@ export const EXPLORER_PATH = '/';
 const FOLDER = builtPath('explorer');
 const INDEX = 'index.html';
 
-/** The page loads from and calls this server only, and runs nothing that stands in it. */
+/** The page loads from and calls this server only, and runs no inline script. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -12,14 +12,13 @@ import {
   type ErrorCode,
 } from './errors.js';
 import { EXAMPLES, EXAMPLES_OF } from './generated/examples.js';
-import { takeNamedSchemas } from './named-schemas.js';
 import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';
 import { damagedData, internalError, replayBusy } from '../http/errors.js';
 import { VERSION } from '../version.js';
-import { askedAddress } from './schemas.js';
+import { askedAddress, takeNamedSchemas } from './schemas.js';
 
-/** Version of the API; every addition raises it. The program has a version of its own. */
+/** Version of the API, raised with every addition. The program is versioned separately. */
 export const API_VERSION = '1.5.0';
 
 const INTRODUCTION = [

@@ -127,7 +127,7 @@ export class KeptReply<T = unknown> {
 
   /**
    * @param document must not change afterwards
-   * @param isPermanent whether it is kept as long as the process runs: its replies take no memory of their own
+   * @param isPermanent whether it is kept as long as the process runs: its replies take no further memory
    */
   constructor(
     readonly document: T,
@@ -171,7 +171,7 @@ export class KeptReplies<T> {
   }
 }
 
-/** Has a reply name the time of the snapshot that it rests on; null: it rests on none. */
+/** Names the time of the snapshot that a reply is based on in its headers; null: it is based on none. */
 export function nameDataTime(exchange: Exchange, t: number | null): void {
   if (t !== null) exchange.addHeader('X-Data-Time', String(t));
 }

@@ -24,7 +24,7 @@ import type { Clock } from '../clock.js';
 export const MAX_GAPS = 1000;
 
 const tier = word(TIERS, { description: 'Density at which snapshots are kept.' });
-/** Of a gap, also in a replay plan. */
+/** Schema of a gap, also in a replay plan. */
 export const historyGap = document('HistoryGap', {
   tier,
   from: epochSeconds('Time of the snapshot before the gap'),

@@ -5,9 +5,9 @@ import { ApiError, replayBusy } from './errors.js';
 /** Longer bodies are refused, whatever their route allows. */
 const MAX_READ_AHEAD_BYTES = 64 * 1024;
 
-/** Reads a body from the engine, which hands it over as the request comes or never, and drops it where nobody reads. */
+/** Reads a body from the engine, which delivers it only as it arrives, and drops a body that nobody reads. */
 export class RequestBody {
-  /** What was read for a handler that comes later; null: nothing was. */
+  /** The body read for a handler that is called later; null: it is not read. */
   private ahead: Promise<Uint8Array> | null = null;
   private isPostponed = false;
 
@@ -22,7 +22,7 @@ export class RequestBody {
     return this.ahead?.then((body) => checked(body, maxBytes)) ?? Promise.reject(replayBusy());
   }
 
-  /** The handler comes later. @param readsAhead whether to keep the body until then */
+  /** Prepares for a handler that is called later. @param readsAhead whether to keep the body until then */
   postpone(readsAhead: boolean): void {
     this.isPostponed = true;
     if (!readsAhead) return;

@@ -33,7 +33,7 @@ export interface BytesInFlightLimits {
 
 /**
  * Bytes of replies that clients have yet to read, bounded in total and per key, so that a client that
- * requests a lot and reads nothing does not starve the others. Clients without a key have a budget of their own.
+ * requests a lot and reads nothing does not starve the others. Clients without a key share a separate budget.
  */
 export class BytesInFlight {
   private readonly keyed: Budget;

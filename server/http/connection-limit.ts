@@ -8,7 +8,7 @@ import type { Log } from '../log.js';
 
 /** Half of the descriptors that are free at the start are kept for other things, at most this many. */
 const MAX_SPARE_DESCRIPTORS = 256;
-/** Starting opens about 220 files for a moment: the modules of the program are read side by side. */
+/** A start briefly opens about 220 files, because the program's modules are read in parallel. */
 const LEAST_DESCRIPTORS = 256;
 /** Connections to the operators' port come out of those. */
 const MAX_ADMIN_CONNECTIONS = 64;
@@ -67,7 +67,7 @@ export function checkDescriptors(): void {
   );
 }
 
-/** As Linux tells; elsewhere nothing is known, and nothing bounded. */
+/** The limit on Linux. Infinity on other systems, where connections are not bounded. */
 function descriptorLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

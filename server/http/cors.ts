@@ -1,11 +1,11 @@
 /**
  * Cross-origin requests of browsers (CORS, Fetch standard 3.3): a page of another origin may read replies
- * only where they say so, and asks beforehand, in a preflight, whether it may send a key.
+ * only if their headers allow it, and first asks in a preflight whether it may send a key.
  */
 import type { Headers } from './errors.js';
 import type { Exchange } from './exchange.js';
 
-/** The origin that stands for every one. */
+/** Means every origin. */
 export const ANY_ORIGIN = '*';
 
 export interface CorsOptions {
@@ -17,11 +17,11 @@ export interface CorsOptions {
   exposedHeaders: readonly string[];
 }
 
-/** What is asked and may be sent: the headers of an API request that browsers do not let through unasked. */
+/** Replies to preflights: the methods, and the headers of an API request that browsers send only if allowed. */
 const PREFLIGHT: Headers = [
   ['Access-Control-Allow-Methods', 'GET, HEAD, POST'],
   ['Access-Control-Allow-Headers', 'x-api-key, content-type, if-none-match, want-repr-digest'],
-  // Two hours: more than that Chromium does not keep.
+  // Two hours, the longest that Chromium accepts.
   ['Access-Control-Max-Age', '7200'],
 ];
 

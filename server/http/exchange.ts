@@ -137,7 +137,7 @@ export class Exchange {
     return this.isAborted;
   }
 
-  /** Whether a reply has been handed over, or the client has disconnected. */
+  /** Whether a reply has been sent to the engine, or the client has disconnected. */
   get answered(): boolean {
     return this.state !== 'open';
   }
@@ -194,7 +194,7 @@ export class Exchange {
   }
 
   /**
-   * Takes from the engine what it hands over now or never, for a handler that is called later.
+   * Prepares for a handler that is called later: takes from the engine what it provides only now.
    * @param readsAhead whether to keep the body until then
    */
   postpone(readsAhead: boolean): void {
@@ -217,8 +217,8 @@ export class Exchange {
    * bytes are in flight, cuts the slowest reader, or replies 503.
    *
    * @param body must not change afterwards; null if the status has none (304)
-   * @param isPermanent whether the body is in memory as long as the process runs, whoever reads it: it does not
-   * count as bytes in flight
+   * @param isPermanent whether the body stays in memory as long as the process runs: it does not count as bytes
+   * in flight
    */
   reply(status: number, headers: Headers, body: Uint8Array | null, isPermanent = false): void {
     if (this.answered) return;

@@ -1,8 +1,16 @@
-/** Which engine the server gets. */
+/**
+ * Chooses the server's HTTP engine, and checks it for a known fault: builds of uWebSockets.js for Node 20 reply 505 to
+ * a request line that arrives in two pieces, and hang on invalid header characters.
+ */
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../log.js';
 import type { EngineName, HttpEngine } from './engine.js';
 
-/** Loads an engine; where uWebSockets.js does not load, Node's own takes its place. */
+/** Deadline of the check. */
+const DEADLINE_MS = 2_000;
+
+/** Loads an engine. If uWebSockets.js does not load, Node's own HTTP takes its place. */
 export async function loadEngine(name: EngineName, log: Log): Promise<HttpEngine> {
   if (name === 'uws') {
     try {
@@ -20,4 +28,48 @@ export async function loadEngine(name: EngineName, log: Log): Promise<HttpEngine
 
 function lastLine(error: unknown): string {
   return String(error).trimEnd().split('\n').at(-1) ?? '';
+}
+
+/** Logs a warning if the engine has the fault. Never rejects: a check that cannot run finds no fault. */
+export async function warnOfFault(engine: HttpEngine, log: Log): Promise<void> {
+  if (await takesSplitRequestLine(engine).catch(() => true)) return;
+  log.warn(
+    'this build of the HTTP engine refuses requests that arrive in pieces: run Node 24, or --http-engine node',
+    { http_engine: engine.name, node: process.version },
+  );
+}
+
+/** Whether the engine accepts a request line that arrives in two pieces; asks a listener made for the check. */
+export async function takesSplitRequestLine(engine: HttpEngine): Promise<boolean> {
+  const listener = await engine.listen({
+    host: '127.0.0.1',
+    port: 0,
+    onRequest(request) {
+      request.onGone(() => undefined);
+      const head = { status: 200, reason: 'OK', headers: [], isLast: false };
+      request.reply(head, Buffer.from('ok'), () => undefined);
+    },
+  });
+  const socket = connect({ port: listener.port, host: '127.0.0.1', noDelay: true });
+  try {
+    const reply = new Promise<string>((resolve, reject) => {
+      socket.setTimeout(DEADLINE_MS, () => reject(new Error('no reply')));
+      socket.once('data', (data) => resolve(data.toString('latin1')));
+      socket.once('error', reject);
+      socket.once('close', () => reject(new Error('no reply')));
+    });
+    reply.catch(() => undefined);
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    socket.write('GET / HT');
+    // The engine reads between turns of the event loop: what is written later is another piece.
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+    socket.write('TP/1.1\r\nHost: fathom\r\n\r\n');
+    return (await reply).startsWith('HTTP/1.1 200 ');
+  } finally {
+    socket.destroy();
+    listener.close();
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * What clients say of a reply beforehand: content negotiation by Accept and Accept-Encoding (RFC 9110, 12.5),
- * and the tags that they know. Parameters of an accepted media type, such as `charset`, do not exclude an offer
+ * Request headers that decide the form of a reply: Accept and Accept-Encoding (RFC 9110, 12.5), and the entity tags
+ * that a client knows. Parameters of an accepted media type, such as `charset`, do not exclude an offer
  * without them.
  */
 

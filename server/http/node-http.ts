@@ -1,4 +1,4 @@
-/** The engine on Node's own HTTP: for machines where uWebSockets.js does not load, and for HTTP/1.0. */
+/** The engine that uses Node's own HTTP, for HTTP/1.0 and for machines where uWebSockets.js does not load. */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
@@ -16,7 +16,7 @@ import {
 } from './engine.js';
 import { ApiError, reasonPhrase } from './errors.js';
 
-/** As uWebSockets.js has it: for a request to arrive, and between two of them. */
+/** The longest time for a request to arrive, and between two requests; uWebSockets.js has the same. */
 const IDLE_LIMIT_MS = 10_000;
 const CHECK_INTERVAL_MS = 1_000;
 /** A body goes out in pieces of this size, so that a slow client's progress shows. */
@@ -97,7 +97,7 @@ class Connection {
     return bytes <= MAX_UNREAD_BYTES;
   }
 
-  /** The listeners of its requests hear of it before this returns. */
+  /** Closes the connection, and calls the listeners of its requests before it returns. */
   cut(): void {
     this.socket.destroy();
     for (const request of this.unread) request.gone();
@@ -114,9 +114,9 @@ class NodeRequest implements EngineRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Whether Node has the whole reply. */
+  /** Whether Node has been given the whole reply. */
   isHandedOver = false;
-  /** Bytes of the reply, as far as Node has it. */
+  /** Bytes of the reply that Node has been given. */
   replyBytes = 0;
   private readonly headers = new Map<string, string>();
   private listener: (() => void) | null = null;
@@ -182,7 +182,7 @@ class NodeRequest implements EngineRequest {
     const fields = headers.flat();
     if (isLast || declaresLongBody(this)) fields.push('Connection', 'close');
     if (body !== null) fields.push('Content-Length', String(body.byteLength));
-    // HTTP/1.1 keeps connections without a word, HTTP/1.0 does not.
+    // HTTP/1.1 keeps connections open by default, HTTP/1.0 does not.
     if (req.httpVersion === '1.1') res.removeHeader('Connection');
     res.writeHead(status, reason, fields);
     for (const field of fields) this.replyBytes += field.length;
@@ -214,7 +214,7 @@ class NodeRequest implements EngineRequest {
     this.isHandedOver = true;
     if (body === null) res.end();
     else res.end(body);
-    // Behind another reply of its connection it has no socket yet.
+    // A reply that waits behind another one of its connection has no socket yet.
     if (before === 0 && res.socket !== null && res.socket.writableLength === 0) {
       connection.unread.delete(this);
       return true;
@@ -245,14 +245,14 @@ class NodeRequest implements EngineRequest {
   }
 }
 
-/** Answers what is no request, unless another reply is on its way, and closes the connection. */
+/** Replies to bytes that are not a valid request, unless another reply is being sent, and closes the connection. */
 function refuse(connection: Connection, fault: ApiError): void {
   const { socket, unread } = connection;
   if (!socket.writable || [...unread].some((request) => request.isAnswered)) {
     connection.cut();
     return;
   }
-  // Its body is what cannot be read.
+  // The bytes belong to the body of one of them.
   for (const request of unread) request.gone();
   const body = JSON.stringify(fault.body);
   const head = [
@@ -271,7 +271,7 @@ function hostFault({ httpVersion, rawHeaders }: IncomingMessage): ApiError | nul
   return badRequest(`Host: expected one, not ${hosts}`);
 }
 
-/** The reply to what Node's parser refuses; null: none, as for clients that are gone or late. */
+/** The reply to a request that Node's parser refuses; null: none, if the client has gone or is too slow. */
 function parseFault(code: string): ApiError | null {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -289,7 +289,7 @@ function parseFault(code: string): ApiError | null {
   }
 }
 
-/** Node reads a head as Latin-1, what is sent is UTF-8. */
+/** Node decodes a request's head as Latin-1, but clients send UTF-8. */
 function fromUtf8(text: string): string {
   return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString() : text;
 }

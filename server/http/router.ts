@@ -13,8 +13,8 @@ interface RequestContext {
   /** The path's `:name` segments, percent-decoded; as sent if they cannot be decoded. */
   params: Readonly<Record<string, string>>;
   /**
-   * Reads the body; before the handler first awaits anything, and not before it knows whose it is: what is not read
-   * is never held. Rejects with ApiError 413.
+   * Reads the body. Call it before the handler first awaits anything, but after the key is checked: a body that is not
+   * read takes no memory. Rejects with ApiError 413.
    */
   readBody: () => Promise<Uint8Array>;
 }
@@ -112,7 +112,7 @@ function methodNotAllowed(allowed: readonly string[]): ApiError {
   });
 }
 
-/** How often it is logged that requests cannot be answered for now. */
+/** Interval between log lines about requests that cannot be answered for now. */
 const BUSY_LOG_MS = 10_000;
 
 /** Turns failures into replies. */

@@ -15,7 +15,7 @@ export interface HttpLimits extends BytesInFlightLimits {
   drainLimitMs: number;
 }
 
-/** The limits where replies that clients have yet to take may have so much memory. */
+/** The limits of a server whose unread replies may take `replyBytes` of memory. */
 export function httpLimits(replyBytes: number): HttpLimits {
   const keyless = Math.floor(replyBytes / 8);
   return {
@@ -31,7 +31,7 @@ export function httpLimits(replyBytes: number): HttpLimits {
 
 export const HTTP_LIMITS: Readonly<HttpLimits> = httpLimits(DEFAULT_SHARES.replies);
 
-/** A reader that stood still for less is not cut to make room for others. */
+/** A client that has stalled for less is not cut off to make room for others. */
 const MIN_STALL_MS = 1000;
 
 /**

@@ -1,4 +1,4 @@
-/** Files that come with the program and need no key: compressed once, known again by their ETag. */
+/** Files of the program, served without a key: compressed once, and revalidated by ETag. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
   '.woff2': 'font/woff2',
 };
-/** Types that are compressed in themselves. */
+/** Types whose files are already compressed. */
 const COMPRESSED = ['.png', '.woff2'];
 const ENCODINGS = ['br', 'gzip'] as const;
 /** Beyond this the time of brotli grows faster than the file shrinks. */
@@ -27,7 +27,7 @@ const gzip = promisify<Buffer, Buffer>(zlib.gzip);
 
 interface Loaded {
   plain: Buffer;
-  /** Null: the type is compressed in itself. */
+  /** Null: files of this type are already compressed. */
   compressed: Readonly<Record<(typeof ENCODINGS)[number], Buffer>> | null;
   tag: string;
 }
@@ -75,7 +75,7 @@ export class StaticFile {
     }
   }
 
-  /** What is read once is kept; a failure is not, since the file or a descriptor may be there the next time. */
+  /** Keeps a file that was read, but not a failure: the file, or a free descriptor, may be there the next time. */
   private whenLoaded(): Promise<Loaded> {
     this.loaded ??= this.load().catch((error: unknown) => {
       this.loaded = null;

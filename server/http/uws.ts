@@ -1,4 +1,4 @@
-/** The engine on uWebSockets.js, which this module alone knows. Importing it fails where the library does not load. */
+/** The engine that uses uWebSockets.js, which only this module imports. Importing it fails where the library does not load. */
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type * as Uws from 'uWebSockets.js';
@@ -24,7 +24,7 @@ const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
  * large socket buffers is still reading. Resetting its timer this often leaves the decision to the server.
  */
 const REWIND_MS = 4_000;
-/** What the kernel does not take of a last reply of this size is copied, for the library to end the connection. */
+/** A last reply up to this size is left to the library, which copies what the kernel does not take and then closes. */
 const MAX_COPIED_BYTES = 16 * 1024;
 const LINE_BREAK = '\r\n';
 
@@ -95,7 +95,7 @@ function whyNot(host: string, port: number): Promise<Error> {
   });
 }
 
-/** What the library lets pass, and a proxy in front may read otherwise. */
+/** A fault that the library accepts but a proxy in front may interpret differently. */
 function framingFault(names: readonly string[], values: readonly string[]): ApiError | null {
   let hosts = 0;
   let codings = 0;
@@ -121,12 +121,12 @@ function framingFault(names: readonly string[], values: readonly string[]): ApiE
   return isEmptyLength ? badRequest('Content-Length: expected a number') : null;
 }
 
-/** Nothing else touches the library's `res`, and this does not after the reply or the client's end. */
+/** Alone uses the library's `res`, which is invalid after the reply and once the client has disconnected. */
 class UwsRequest implements EngineRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Of its headers, in lower case and in their order: the library forgets them when the handler returns. */
+  /** Header names in lower case, in order. They are copied because the library frees them when the handler returns. */
   readonly names: string[] = [];
   readonly values: string[] = [];
   private gone: (() => void) | null = null;
@@ -177,7 +177,7 @@ class UwsRequest implements EngineRequest {
     if (this.hasOpenEndedBody) this.countBody();
   }
 
-  /** Hears of the connection's end. A reply that is sent in full as the handler runs does without. */
+  /** Listens for the end of the connection. A reply that is sent in full while the handler runs does not need it. */
   private watch(): void {
     if (this.isWatched) return;
     this.isWatched = true;
@@ -250,7 +250,7 @@ class UwsRequest implements EngineRequest {
     this.sendLast(head, Buffer.byteLength(text) + LINE_BREAK.length, LINE_BREAK + text);
   }
 
-  /** Writes status and headers in one call: for the library all of it is a status, which it ends with a line break. */
+  /** Writes status and headers in one call. The library takes the whole text for the status, and adds a line break. */
   private writeHead({ status, reason, headers, isLast }: ReplyHead): void {
     let head = `${status} ${reason}`;
     for (const [name, value] of headers) head += `${LINE_BREAK}${name}: ${value}`;
@@ -271,8 +271,8 @@ class UwsRequest implements EngineRequest {
   }
 
   /**
-   * Replies and ends the connection. The library cannot do so: for it this is a status, which it ends with a
-   * line break, of a reply that never comes.
+   * Replies and ends the connection, for which the library has no call. It takes the whole text for the status of a
+   * reply that never comes, and adds a line break.
    * @param text what follows the headers, but for that line break
    */
   private sendLast(head: ReplyHead, length: number | null, text = ''): void {

@@ -1,11 +1,11 @@
-/** A limit by client address, whatever the key: drawn on before the key is looked at. */
+/** A limit by client address, applied before the key is checked. */
 import { isIPv4, isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../http/exchange.js';
 import { Bucket, type LimitClock, systemLimitClock } from './buckets.js';
 import { tooMany } from './limiter.js';
 
-/** Addresses that are remembered; the least recently seen are forgotten beyond. */
+/** Addresses that are remembered; beyond this, the least recently seen ones are forgotten. */
 const MAX_ADDRESSES = 65_536;
 /** Requests a second that an address may be allowed. */
 export const MAX_ADDRESS_RATE = 1_000_000;
@@ -27,7 +27,7 @@ export interface AddressLimitOptions {
   maxAddresses?: number;
 }
 
-/** Answers 429 where an address sends more requests than it may, and hands the others to `handle`. */
+/** Replies 429 if an address sends more requests than allowed, and passes the others to `handle`. */
 export function withAddressLimit(
   handle: (exchange: Exchange) => void,
   options: AddressLimitOptions,
@@ -56,7 +56,7 @@ export function withAddressLimit(
   };
 }
 
-/** Each proxy appends the address that it was called from: the last `hops` of the list can be believed. */
+/** Each proxy appends the address that it was called from: the last `hops` entries can be trusted. */
 function clientOf(exchange: Exchange, hops: number): string {
   const { address, forwardedFor } = exchange.origin;
   const listed = hops === 0 ? [] : forwardedFor.split(',');
@@ -64,7 +64,7 @@ function clientOf(exchange: Exchange, hops: number): string {
   return named ?? networkOf(address) ?? '';
 }
 
-/** What stands for a client: its IPv4 address, or the /64 of its IPv6 address; null: no address. */
+/** What identifies a client: its IPv4 address, or the /64 of its IPv6 address; null: no address. */
 export function networkOf(text: string): string | null {
   // Some proxies append the port.
   const bare = text
@@ -75,7 +75,7 @@ export function networkOf(text: string): string | null {
   if (isIPv4(bare)) return bare;
   if (!isIPv6(bare)) return null;
   const groups = groupsOf(bare);
-  // An IPv4 client of a socket for both.
+  // An IPv4 client of a socket that listens for both versions.
   if (groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {
     return groups
       .slice(6)

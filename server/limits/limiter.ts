@@ -13,7 +13,7 @@ import {
 } from './buckets.js';
 import { DEFAULT_PLANS, type Plans } from './plans.js';
 
-/** Keys whose limits are in memory; the least recently used are dropped beyond. */
+/** Keys whose limits are in memory; beyond this, the least recently used are dropped. */
 const MAX_LIMITED_KEYS = 100_000;
 const US_PER_S = 1_000_000;
 /** Retry-After of a call that exceeds the quota only because of calls in progress. */

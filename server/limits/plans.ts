@@ -1,4 +1,4 @@
-/** The limits of each tier (docs/definitions.md#plans), and of a key with limits of its own. */
+/** The limits of each tier (docs/definitions.md#plans), and of keys with individual limits. */
 import { allOf, UsageError } from '../../storage/errors.js';
 import { KEY_TIERS, type KeyRecord, type KeyTier } from '../../storage/contract.js';
 import { RATE_BUCKETS, type RateBucket } from '../api/endpoint.js';
@@ -10,7 +10,7 @@ interface RateRule {
   readonly periodS: number;
 }
 
-/** Requests of a bucket without a rule of its own draw on this one. */
+/** Requests of a bucket without a rule draw on this one. */
 export const SHARED_BUCKET = 'general' satisfies RateBucket;
 type BucketRule = RateRule | typeof SHARED_BUCKET;
 

@@ -1,4 +1,4 @@
-/** GET /usage: what the key that asks has used of its plan this month. */
+/** GET /usage: how much of its plan the requesting key has used this month. */
 import Type from 'typebox';
 import { KEY_TIERS } from '../../storage/contract.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';

@@ -12,9 +12,8 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { LpSource, TokenHourColumns } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import type { NewestSnapshot, TokenTable } from '../tokens/token-table.js';
-import { Turns } from '../../storage/turns.js';
+import { joinTexts, Turns } from '../../storage/turns.js';
 import { HoursInSight } from './hours-in-sight.js';
-import { joinTexts } from './joined.js';
 import type { RangeBook } from './range-book.js';
 
 export const MAX_DENSITY_ROWS = 100;

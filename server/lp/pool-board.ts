@@ -7,9 +7,8 @@ import { joinRanges } from '../../compute/lp/pool-range.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { DlmmHourColumns, LpSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
-import { sortInTurns, Turns } from '../../storage/turns.js';
+import { joinTexts, sortInTurns, Turns } from '../../storage/turns.js';
 import { HoursInSight } from './hours-in-sight.js';
-import { joinTexts } from './joined.js';
 import type { RangeBook } from './range-book.js';
 
 /** A pool on the board: row `row` of a period. */

@@ -44,7 +44,7 @@ export function figuresOf({ period, row }: BoardRow) {
   };
 }
 
-/** null for NaN, which stands for null in columns, and for infinity. */
+/** null for NaN, which columns use for null, and for infinity. */
 export function orNull(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }

@@ -1,4 +1,4 @@
-/** What the server says of the store's disk: lines of the log, and metrics. */
+/** Log lines and metrics about the store's disk. */
 import type { DiskFigures, RoomListener, WaitsForRoom } from '../../storage/duckdb/disk-room.js';
 import type { Log } from '../log.js';
 import type { Gauges } from './metrics.js';
@@ -11,7 +11,7 @@ const LINES: Readonly<Record<WaitsForRoom, { began: string; over: string }>> = {
   commits: { began: 'commits are refused: the disk is full', over: 'commits are taken again' },
 };
 
-/** Tells once that checkpoints or commits find no room, and once that they do. */
+/** Logs once that checkpoints or commits find no room, and once that they find it again. */
 export function shortageLines(log: Log): NonNullable<RoomListener['onShortage']> {
   return (what, shortage) => {
     const { began, over } = LINES[what];

@@ -1,4 +1,4 @@
-/** The server's metrics in Prometheus' text format (docs/operating.md). This module alone knows prom-client. */
+/** The server's metrics in Prometheus' text format (docs/operating.md). Only this module imports prom-client. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { isDamage } from '../../compute/damage.js';
@@ -10,7 +10,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
 const OTHER_METHOD = 'other';
 /** The route of a request that no route takes. */
 const NO_ROUTE = 'none';
-/** The status of a request whose client went before the reply. */
+/** The status of a request whose client disconnected before the reply. */
 export const CLIENT_GONE = 499;
 /** Upper bounds, in seconds. */
 const REQUEST_BUCKETS_S = [
@@ -27,9 +27,9 @@ export type PageSource = 'fragments' | 'pool' | 'not_modified';
 /** What the rows of a commit belong to: a dataset's name, `snapshots` for depth in either form. */
 export type RowsByDataset = Readonly<Record<string, number>>;
 
-/** What is read when the metrics are: gauges, and counts that others keep. */
+/** Gauges, and counts kept elsewhere, that are read together with the metrics. */
 export interface Gauges {
-  /** 1 where /readyz says so, else 0. */
+  /** 1 if /readyz reports ready, else 0. */
   isReady: () => Promise<number>;
   requestsInFlight: () => number;
   replyBytesInFlight: () => number;
@@ -44,7 +44,7 @@ export interface Gauges {
   /** Seconds since the newest snapshot of all tokens; null without one. */
   newestSnapshotAgeS: () => number | null;
   staleTokens: () => number;
-  /** 1 where retention waits for an operator, else 0. */
+  /** 1 if retention waits for an operator, else 0. */
   retentionWaits: () => number;
   logPosition: () => number;
   logLagS: () => number;
@@ -102,7 +102,7 @@ const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> =
 /** The label of a method. */
 const methodOf = (method: string): string => (METHODS.has(method) ? method : OTHER_METHOD);
 
-/** What prom-client is told of a route's requests when the metrics are read: it takes 3 us to count one. */
+/** A route's requests, passed to prom-client only when the metrics are read: it takes 3 µs to count one. */
 class RouteRequests {
   totalS = 0;
   /** Durations up to each of REQUEST_BUCKETS_S and above the one before it, and those above all. */
@@ -263,7 +263,7 @@ export class Metrics {
     this.registry.registerMetric(durations as unknown as Histogram);
   }
 
-  /** A counter of what somebody else counts. */
+  /** A counter whose count is kept elsewhere. */
   private count(name: string, help: string, read: () => Promise<number>): void {
     new Counter({
       ...{ name, help, registers: [this.registry] },

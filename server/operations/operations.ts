@@ -7,13 +7,13 @@ import type { Metrics } from './metrics.js';
 
 /** A check that takes longer has failed. */
 const CHECK_DEADLINE_MS = 2000;
-/** Checks are run this often at most, however often somebody asks. */
+/** Least time between two runs of the checks, however many requests come. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** The metrics are read this often at most: whoever asks earlier waits, together with all others. */
+/** Least time between two readings of the metrics: earlier requests wait, and share the next one. */
 export const SCRAPE_INTERVAL_MS = 100;
 
-/** What has to hold for the server to be ready; each rejects, or says false, where it does not. */
+/** Conditions for the server to be ready; a check that fails rejects, or returns false. */
 export type Checks = Readonly<Record<string, () => boolean | Promise<void>>>;
 
 /** @param position of a node in its cluster's log */
@@ -58,7 +58,7 @@ export function operationsRoutes(
 
 const NOT_STORED = [['Cache-Control', 'no-store']] as const;
 
-/** Reads the metrics for all who ask at a time: anybody can ask, and a reading takes the event loop milliseconds. */
+/** Reads the metrics once for all waiting requests: anybody can ask, and a reading blocks the event loop for milliseconds. */
 class Scrapes {
   /** The next reading; null: nobody has asked for one. */
   private next: Promise<Buffer> | null = null;
@@ -78,7 +78,7 @@ class Scrapes {
     const waitMs = this.beganMs + SCRAPE_INTERVAL_MS - performance.now();
     if (waitMs > 0) await sleep(waitMs);
     this.beganMs = performance.now();
-    // Who asks from here on asks for later values.
+    // Requests from here on get later values.
     this.next = null;
     const reading = this.metrics.text();
     this.latest = reading.catch(() => undefined);
@@ -100,7 +100,7 @@ class Readiness {
     });
   }
 
-  /** Why the server is not ready, empty where it is; at most CHECK_INTERVAL_MS old. */
+  /** Why the server is not ready, empty if it is; at most CHECK_INTERVAL_MS old. */
   reasons(): Promise<string[]> {
     const nowMs = performance.now();
     if (this.latest === null || nowMs - this.latest.atMs >= CHECK_INTERVAL_MS) {
@@ -128,7 +128,7 @@ class Readiness {
   }
 }
 
-/** Why a check fails, '' where it says just that it does; null if it holds. */
+/** Why a check fails, '' if it gives no reason; null if it holds. */
 async function faultOf(check: () => boolean | Promise<void>): Promise<string | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {

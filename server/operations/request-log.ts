@@ -1,9 +1,9 @@
-/** What the log has of requests: a line for each, and sums of failed authentications (docs/operating.md). */
+/** The log's lines about requests: one for each, and sums of failed authentications (docs/operating.md). */
 import type { Exchange } from '../http/exchange.js';
 import type { Log } from '../log.js';
 import { CLIENT_GONE } from './metrics.js';
 
-/** Anybody can ask without a key: the log has lines of this many such requests a period, and the count of the rest. */
+/** Anybody can send requests without a key: each period, this many of them are logged, and the rest counted. */
 export const MAX_KEYLESS_LINES = 100;
 const KEYLESS_PERIOD_MS = 10_000;
 const UNAUTHORIZED = 401;

@@ -14,9 +14,14 @@ import { PoolUnavailableError } from '../../compute/scheduler.js';
 import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
-import type { PageIdentity } from './caching.js';
-import { isDefaultView, type PlanSpan, spansOfPlan, startOfPlan } from './page-plan.js';
-import type { MadePage } from './rendering.js';
+import {
+  isDefaultView,
+  type MadePage,
+  type PlanSpan,
+  spansOfPlan,
+  startOfPlan,
+} from './page-plan.js';
+import type { PageIdentity } from './representation.js';
 
 /** Memory of a segment's fragments besides their columns: objects, key. */
 const ENTRY_BYTES = 2048;

@@ -1,8 +1,13 @@
-/** A page's plan: which stored snapshots it may show, how many of them fit, and what comes after. */
+/**
+ * A page's plan: which stored snapshots it may show, how many of them fit, and what comes after; and the page that
+ * the pool makes of it, reading as much of the plan as it needs.
+ */
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import { MARKET_TYPES } from '../../compute/market.js';
+import type { RunTask } from '../../compute/pool.js';
 import { PAGE_LIMITS, type Selection } from '../../compute/replay/page.js';
 import { hasFilter, type ReplayQuery } from '../../compute/replay/query.js';
+import type { CountResult, PageSource, RenderResult } from '../../compute/replay/render.js';
 import {
   type DepthSource,
   type PagePlan,
@@ -10,6 +15,9 @@ import {
   type TokenRecord,
 } from '../../storage/contract.js';
 import { replayBusy } from '../http/errors.js';
+import type { Exchange } from '../http/exchange.js';
+import type { PageIdentity } from './representation.js';
+import type { SegmentColumns } from './segment-columns.js';
 
 /** Plans made for one page: compaction may replace its segments before they are read. */
 export const MAX_PLANS = 3;
@@ -170,6 +178,82 @@ function locate(plan: PagePlan, length: number): Pick<PageRead, 'segmentIds' | '
  * The expected cells to read in the next attempt, after `budget` gave only `rowCount` cells as served: twice
  * as many, or more in proportion where filter and grouping keep few.
  */
-export function enlargedBudget(budget: number, rowCount: number): number {
+function enlargedBudget(budget: number, rowCount: number): number {
   return budget * Math.max(2, PAGE_LIMITS.maxCells / rowCount);
+}
+
+/** A page as it was made. */
+export interface MadePage {
+  body: Uint8Array;
+  /** `t` of the first snapshot that did not fit; null on the last page. */
+  nextFrom: number | null;
+}
+
+/**
+ * The page; null where the client went. Reads as much of the plan as the page is expected to need, and
+ * more while that is too little.
+ * @throws SegmentGoneError
+ */
+export async function renderPlan(
+  columns: SegmentColumns,
+  exchange: Exchange,
+  page: PageIdentity,
+  plan: PagePlan,
+  runTask: RunTask,
+): Promise<MadePage | null> {
+  return readPlan(columns, exchange, page.query, plan, (source, transfer) =>
+    runTask('renderPage', { ...page, ...source }, transfer),
+  );
+}
+
+type Counts = Extract<CountResult, { status: 'done' }>;
+
+/**
+ * What the page holds, without making it; null where the client went.
+ * @throws SegmentGoneError
+ */
+export async function countPlan(
+  columns: SegmentColumns,
+  exchange: Exchange,
+  query: ReplayQuery,
+  plan: PagePlan,
+  runTask: RunTask,
+): Promise<Counts | null> {
+  return readPlan(columns, exchange, query, plan, (source, transfer) =>
+    runTask('countPage', { ...source, query }, transfer),
+  );
+}
+
+type Done<R> = Extract<R, { status: 'done' }>;
+
+async function readPlan<R extends CountResult | RenderResult>(
+  columns: SegmentColumns,
+  exchange: Exchange,
+  query: ReplayQuery,
+  plan: PagePlan,
+  task: (source: Omit<PageSource, 'query'>, transfer: ArrayBuffer[]) => Promise<R>,
+): Promise<Done<R> | null> {
+  let budget: number = PAGE_LIMITS.maxCells;
+  for (;;) {
+    if (exchange.aborted) return null;
+    const { segmentIds, ...read } = readOfPlan(plan, query, budget);
+    const { markets } = plan;
+    const result = await columns.use(segmentIds, async (segments, transfer) => {
+      if (exchange.aborted) return null;
+      const { cancel } = exchange;
+      return task({ segments, ...read, markets, cancel }, transfer);
+    });
+    if (result === null) return null;
+    switch (result.status) {
+      case 'done':
+        return result as Done<R>;
+      case 'cancelled':
+        return null;
+      case 'more':
+        if (read.selection.run.length === plan.snapshots.length) {
+          throw new Error('a page needs more snapshots than its plan has');
+        }
+        budget = enlargedBudget(budget, result.rowCount);
+    }
+  }
 }

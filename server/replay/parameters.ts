@@ -27,9 +27,9 @@ const NOW: AskedTime = { s: 0, fromNow: true };
 /** Length of the window where `from` is not sent. */
 const DEFAULT_WINDOW_S = 86_400;
 
-/** What `onchain=true` stands for. */
+/** What `onchain=true` means. */
 const ONCHAIN_TYPES: readonly MarketType[] = ['onchain_pool', 'onchain_limit_order'];
-/** What the deprecated `markets` stands for. */
+/** What the deprecated `markets` means. */
 const GROUP_OF_MARKETS = { split: 'market', aggregate: 'all' } as const;
 
 /** A valid replay request. */
@@ -145,7 +145,7 @@ function windowOf(parameters: ReplayParameters, nowS: number) {
   return { fromS, toS: Math.ceil(to), clamped: from < oldestS, moves };
 }
 
-/** Nearly every request has the default band, which is worked out already. */
+/** Nearly every request has the default band, which is already computed. */
 function bandOf(minPct: number, maxPct: number): BinRange {
   const isDefault = minPct === DEFAULT_MIN_PCT && maxPct === DEFAULT_MAX_PCT;
   return isDefault ? DEFAULT_BAND : binsOfBand(minPct, maxPct);

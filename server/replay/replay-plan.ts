@@ -20,9 +20,8 @@ import { historyGap, MAX_GAPS, resolvedToken, sourceOf } from '../depth/coverage
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { Turns } from '../../storage/turns.js';
-import { isDefaultView, makePlan, startOfPlan, withPlan } from './page-plan.js';
+import { countPlan, isDefaultView, makePlan, startOfPlan, withPlan } from './page-plan.js';
 import { replayParameters, replayRequest } from './parameters.js';
-import { countPlan } from './rendering.js';
 import { type ReplayServices, window } from './replay.js';
 
 const MAX_PAGES = 500;
@@ -140,7 +139,7 @@ async function planPages(services: ReplayServices, job: PlanJob, fromS: number) 
   return { pages, nextFrom: pages.length === MAX_PAGES ? next : null };
 }
 
-/** Counts the page that begins at `fromS`, in the pool if need be; null: the client went. */
+/** Counts the page that begins at `fromS`, in the pool if necessary; null: the client has disconnected. */
 async function countFrom(
   { depth, columns, pool }: ReplayServices,
   { exchange, keyId, query, ...job }: PlanJob,

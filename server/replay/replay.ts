@@ -24,14 +24,15 @@ import type { Budget } from '../http/budget.js';
 import { type Headers, replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { namesTag } from '../http/negotiation.js';
-import { cacheHeaders, entityTag, type PageIdentity } from './caching.js';
 import type { Fragments } from './fragments.js';
-import { makePlan, type PlanRequest, withPlan } from './page-plan.js';
+import { type MadePage, makePlan, type PlanRequest, renderPlan, withPlan } from './page-plan.js';
 import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
-import { type MadePage, renderPlan } from './rendering.js';
 import {
   ARROW_STREAM,
+  cacheHeaders,
+  entityTag,
   negotiate,
+  type PageIdentity,
   reprDigestHeaders,
   type Representation,
   representationHeaders,
@@ -47,7 +48,7 @@ const indexes = (of: string) =>
     }),
   );
 
-/** Of a page and of a plan. */
+/** Fields of `window`, in a page and in a plan. */
 export const window = {
   from: epochSeconds('Start, after clamping to the last 365 days'),
   to: epochSeconds('End'),
@@ -171,7 +172,7 @@ export interface ReplayServices {
   inPreparation: Budget;
   /** Without it the pool makes every page. */
   fragments?: Fragments;
-  /** Gets what answered a page. */
+  /** Called with what answered a page. */
   onAnswered?: (source: PageSource) => void;
 }
 
@@ -222,7 +223,7 @@ function planRequest({ source, request: { fromS, toS }, nowS }: PageJob): PlanRe
   return { source, fromS, toS, nowS };
 }
 
-/** Plans the page, and answers where that needs no thread: 304, fragments, HEAD. */
+/** Plans the page, and replies at once if that needs no thread: 304, fragments, HEAD. */
 async function prepare(
   services: ReplayServices,
   job: PageJob,
@@ -252,7 +253,7 @@ async function replyWithoutPool(
   return exchange.method === 'HEAD' ? pageReply(job, tag, null) : null;
 }
 
-/** Renders in the pool; null where the client went. */
+/** Renders in the pool; null if the client has disconnected. */
 function renderPage(
   { depth, columns }: ReplayServices,
   job: PageJob,
@@ -270,7 +271,7 @@ function tagOf({ request, page, nowS }: PageJob, plan: PagePlan): string | null 
   return request.toS < nowS ? entityTag(page, plan) : null;
 }
 
-/** A page's reply: where the next page begins, and a digest of its body where the client wants one. */
+/** A page's reply, with the start of the next page, and a digest of its body if the client wants one. */
 async function fullReply(
   job: PageJob,
   tag: string | null,

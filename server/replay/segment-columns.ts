@@ -180,7 +180,7 @@ export class SegmentColumns {
   }
 }
 
-/** What a task is told of a slice. */
+/** A slice as a task's input. */
 function sharedSlice({ memory, offset, bytes }: RingSlice): SharedSlice {
   return { memory, offset, bytes };
 }

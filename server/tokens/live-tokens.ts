@@ -34,7 +34,7 @@ import { type LiveToken, TokenTable } from './token-table.js';
 const TOKENS_AT_ONCE = 16;
 /** Concurrent loads at the start. */
 const LOADS_AT_START = 4;
-/** A request waits so long for a token that is not in memory yet. */
+/** Longest wait of a request for a token that is not in memory yet. */
 export const MAX_LOAD_WAIT_MS = 2_000;
 /** Interval between looks at the clock. */
 const TICK_MS = 1000;
@@ -137,7 +137,7 @@ export class LiveTokens {
   }
 
   /**
-   * The token of a request: at once if it is in memory, else as soon as it is loaded, which it is before others.
+   * The token of a request: at once if it is in memory, else as soon as it is loaded, before all others.
    * @throws ApiError 404 token_not_found, at once; 503 replay_busy after MAX_LOAD_WAIT_MS
    * @throws Error if its newest snapshot is damaged
    */
@@ -199,7 +199,7 @@ export class LiveTokens {
     return this.table.newestT;
   }
 
-  /** Logs when the last token has become stale, as where no collector works, and when that is over. */
+  /** Logs when the last token has become stale, for example because no collector runs, and when that is over. */
   private noteAge(): void {
     const { snapshotCount, staleCount } = this.table;
     const allStale = snapshotCount > 0 && staleCount === snapshotCount;
@@ -269,7 +269,7 @@ export class LiveTokens {
   private put(token: LoadedToken, nowS: number): void {
     const { details, held, nextChangeS, isPartial = false } = token;
     if (held !== null && !isPartial) {
-      // A token without depth takes no place of those that have some.
+      // A token without depth does not displace those with depth.
       if (held.newest === null) this.held.delete(details.tokenId);
       else this.held.set(details.tokenId, held);
     }

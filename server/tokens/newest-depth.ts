@@ -71,7 +71,7 @@ export interface LoadedToken {
   nextChangeS: number | null;
   /** Not all of `held` could be read: it is not to be held. */
   isPartial?: boolean;
-  /** Why its newest snapshot cannot be read, as nothing but other data will change. */
+  /** Why its newest snapshot cannot be read; only other data will change that. */
   damage?: Error;
 }
 
@@ -89,7 +89,7 @@ interface LoadOptions {
   snapshots?: ReadonlyMap<number, NewestSnapshots>;
   /** Reads a token that is not held even if its newest snapshot is unchanged. */
   always?: boolean;
-  /** Does without delayed snapshots. */
+  /** Leaves out delayed snapshots. */
   onlyNewest?: boolean;
 }
 

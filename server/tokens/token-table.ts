@@ -48,7 +48,7 @@ export interface AssetScore {
   legs: readonly ScoredLeg[];
   /** Time of the newest of its legs' snapshots. */
   newestT: number;
-  /** Whether that time lies too far back (docs/definitions.md#age). */
+  /** Whether that time is too long ago (docs/definitions.md#age). */
   isStale: boolean;
 }
 
@@ -154,7 +154,7 @@ export class TokenTable {
   private revisions = 0;
   private withSnapshot = 0;
   private stale = 0;
-  /** No snapshot is newer than `t`, and so many tokens' newest ones are as new. */
+  /** The time of the newest snapshot of all, and the number of tokens that have one of that time. */
   private readonly newest = { t: 0, tokens: 0 };
 
   /** @param staleAfterS greatest age of a snapshot that is not stale */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { takeNamedSchemas } from '../../server/api/named-schemas.js';
+import { takeNamedSchemas } from '../../server/api/schemas.js';
 import { document, text } from '../../server/api/schemas.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 import { checkReply, type Json } from '../support/conformance.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { splitTexts } from '../../compute/joined-texts.js';
 import { densityTokens, feeDensityBoards } from '../../compute/lp/fee-density.js';
-import { joinTexts } from '../../server/lp/joined.js';
+import { joinTexts } from '../../storage/turns.js';
 import { joinRanges, poolRanges } from '../../compute/lp/pool-range.js';
 import { priceHours } from '../../compute/lp/price-range.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';

@@ -6,9 +6,8 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENGINE_NAMES, type EngineName } from '../../server/http/engine.js';
-import { loadEngine } from '../../server/http/load-engine.js';
+import { loadEngine, takesSplitRequestLine, warnOfFault } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
-import { takesSplitRequestLine, warnOfFault } from '../../server/http/self-check.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { logInto } from '../support/log.js';
 import { RawClient } from '../support/raw-client.js';

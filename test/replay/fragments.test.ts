@@ -4,7 +4,7 @@ import { type ComputePool, startPool } from '../../compute/pool.js';
 import { renderPage } from '../../compute/replay/render.js';
 import { settingsOf } from '../support/settings.js';
 import { logInto } from '../support/log.js';
-import type { PageIdentity } from '../../server/replay/caching.js';
+import type { PageIdentity } from '../../server/replay/representation.js';
 import { DEFAULT_SHARES } from '../../server/memory.js';
 import { Fragments } from '../../server/replay/fragments.js';
 import { readOfPlan, spansOfPlan, startOfPlan } from '../../server/replay/page-plan.js';

@@ -1,6 +1,7 @@
-/** Gives the event loop priority over the other threads of the process. */
+/** Keeps the event loop responsive: its priority over other threads, and when V8 collects garbage. */
 import { readdirSync } from 'node:fs';
 import os from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 import { THREAD_NICENESS } from '../compute/pool.js';
 
 /** Linux lists the threads here; their ids work like process ids. */
@@ -31,4 +32,12 @@ function threadIds(): number[] {
   } catch {
     return [];
   }
+}
+
+/**
+ * Leaves the marking of old objects to V8's own threads, and to short steps as memory is asked for. The steps that
+ * V8 takes as tasks of the event loop last 30 to 50 ms each where some hundred thousand tokens are in memory.
+ */
+export function markOutsideLoop(): void {
+  setFlagsFromString('--no-incremental-marking-task');
 }
