@@ -6,9 +6,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcess } from './processes.js';
 
-/** A program has to be ready within this. */
+/** Time for a program to be ready. */
 const START_DEADLINE_MS = 120_000;
-/** It has to end within this after it was asked to. */
+/** Time for a program to end after its signal. */
 const STOP_DEADLINE_MS = 10_000;
 const POLL_MS = 50;
 /** The end of its log that is kept, to say why it did not start. */

@@ -44,7 +44,7 @@ interface Findings {
 }
 
 /**
- * Measures the groups that were asked for.
+ * Measures the groups that were requested.
  * @param onGroup called with the name of each group as it begins
  * @throws Error where a case fails, or gives two answers
  */

@@ -30,7 +30,7 @@ export {
   type ReplayParameters,
 } from './replay.js';
 
-/** One method an operation, and depth history as iterators. All throw FathomError. */
+/** One method per operation, and depth history as iterators. All throw FathomError. */
 export interface FathomClient extends Methods {
   /**
    * Pages of a window, in order, fetched side by side. To continue after an interruption, pass the last

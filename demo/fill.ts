@@ -41,7 +41,7 @@ export interface DemoMarker {
   untilS: number;
   /** Whether the history is complete. */
   filled: boolean;
-  /** Up to when orders, holders and the other flat datasets were collected after the fill. */
+  /** The time up to which orders, holders and the other flat datasets were collected after the fill. */
   collectedS?: number;
 }
 

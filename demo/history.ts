@@ -1,7 +1,7 @@
 /**
  * The depth of the simulated market behind `fathom demo`: about sixty tokens on both chains, a pure
- * function of a seed and the time. Any span of it can be made in any order, on any thread, and
- * carried on by a live collector from where the history ends.
+ * function of a seed and the time. Any span of it can be made in any order, on any thread, and a
+ * live collector can continue where the history ends.
  */
 import type { BinnedChunk } from '../compute/ingest/binned-chunk.js';
 import { binSnapshotRows } from '../compute/ingest/snapshots.js';

@@ -11,7 +11,7 @@ import { digestOfBatch } from '../digest.js';
 const SNAPSHOTS = 32;
 const OPTIONS = { firstLine: 1, mode: 'replace' } as const;
 
-/** @param page packCellColumns packs its cells as flat rows */
+/** @param page the history whose cells packCellColumns packs, as flat rows */
 export function binningCases(page: TokenHistory): BenchCase[] {
   const bodies = BODY_KINDS.map((kind) => {
     const rows = bodyRows(kind, SNAPSHOTS);

@@ -1,10 +1,10 @@
-/** The growth bench's stores, and the pages that it asks of them. */
+/** The growth bench's stores, and the pages that it requests from them. */
 import { hash, keyOf } from '../../demo/hash.js';
 import { BENCH_SEED, EVERY_S, START_S, benchAddress } from '../data/pages.js';
 import { databaseBytes, openStore, unlimitedKey } from '../store.js';
 import type { Store } from '../../storage/store.js';
 
-/** A closed store, and the size of the pages that are asked of it. */
+/** A closed store, and the size of the pages that are requested from it. */
 export interface GrowthStore {
   name: string;
   directory: string;

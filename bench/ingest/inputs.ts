@@ -52,7 +52,7 @@ export interface Input {
 /** Text formats get this share of the cells: they take ten times the bytes per cell. */
 const TEXT_SHARE = 1 / 4;
 const FLAT_SHARE = 1 / 40;
-/** A ladder has some hundred cells. */
+/** A ladder has two hundred cells. */
 const LADDER_SHARE = 1 / 200;
 
 /** Writes one file of the wanted size into a folder. */

@@ -47,7 +47,10 @@ export class Connection {
     });
   }
 
-  /** Sends whole requests in one piece. Only once earlier ones are answered: `onReply` gets all replies. */
+  /**
+   * Sends whole requests in one piece, once all earlier ones are answered. @param onReply called
+   * for each reply
+   */
   ask(requests: string, onReply: OnReply): void {
     this.onReply = onReply;
     this.socket.write(requests);

@@ -22,7 +22,7 @@ export class Splits {
     private readonly parameters: ReplayParameters,
   ) {}
 
-  /** Whether the snapshot has been asked for. */
+  /** Whether the snapshot has been requested. */
   has(t: number): boolean {
     return this.kept.has(t);
   }
