@@ -58,7 +58,7 @@ export function defaultMarketType(exchangeType: ExchangeType): MarketType {
 
 /**
  * A venue's key: its name in lower case, with a dash for every sequence of characters other than a-z0-9, and
- * none at either end. Empty where the name has no letter or digit.
+ * none at either end. Empty if the name has no letter or digit.
  */
 export function venueKey(source: string): string {
   return source
@@ -79,7 +79,7 @@ export const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqr
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const EVM = /^0x[0-9a-fA-F]{40}$/;
 
-/** The chain that an address is on, by its form; null where it is neither base58 nor `0x`. */
+/** The chain that an address is on, by its form; null if it is neither base58 nor `0x`. */
 export function chainOfAddress(address: string): Chain | null {
   if (BASE58.test(address)) return 'mainchain';
   return EVM.test(address) ? 'evmchain' : null;
@@ -95,7 +95,7 @@ for (let value = 0; value < BASE58_DIGITS.length; value++) {
 const LIMB_BITS = 26;
 const LIMBS = new Uint32Array(10);
 
-/** Whether an address of mainchain, which has the form of one, stands for exactly 32 bytes as every mint does. */
+/** Whether an address in mainchain's form decodes to exactly 32 bytes, as every mint does. */
 export function canBeMint(base58: string): boolean {
   LIMBS.fill(0);
   for (let i = 0; i < base58.length; i++) {

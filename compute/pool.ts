@@ -69,7 +69,7 @@ export interface PoolOptions {
   pageLimits?: Partial<WorkLimits>;
   /** Receives faults that belong to no task, such as the death of an idle thread. */
   onError: (error: Error) => void;
-  /** Gets how long a page waited before it began. */
+  /** Called with the time that a page waited before it began. */
   onPageBegan?: (waitedMs: number) => void;
   /** Bounds of each thread's heap, in MiB. */
   heaps?: { maxYoungGenerationSizeMb: number; maxOldGenerationSizeMb: number };
@@ -113,7 +113,7 @@ export class ComputePool {
   private readonly scheduler: Scheduler;
   private pending = 0;
   private posted = 0;
-  /** Threads without a task, and who waits for one. */
+  /** Idle threads, and callers that wait for one. */
   private freeThreads: number;
   private readonly waiters: (() => void)[] = [];
   private lost = false;
@@ -195,8 +195,8 @@ export class ComputePool {
    *
    * @param job runs its tasks with the function that it is given; they wait only for a thread. It changes
    *   nothing outside: if the thread of a task dies or hangs, it is run once more
-   * @param client if it goes before the job begins, the result is null
-   * @throws PoolBusyError at once where too many jobs wait or the wait would be too long; TaskLostError,
+   * @param client if it disconnects before the job begins, the result is null
+   * @throws PoolBusyError at once if too many jobs wait or the wait would be too long; TaskLostError,
    *   TaskStuckError, PoolClosedError; what the job throws
    */
   schedule<T>(work: Work, key: string, job: (run: RunTask) => Promise<T>): Promise<T>;

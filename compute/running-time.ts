@@ -1,6 +1,6 @@
 /**
- * Time while this process ran. A process that stands still (SIGSTOP, a paused container) misses no deadline by
- * it, and nothing that it measures takes longer for it.
+ * Time while this process ran. A pause of the process (SIGSTOP, a paused container) makes it miss no deadline, and
+ * lengthens nothing that it measures.
  */
 
 /** Interval between looks at the clock while nobody asks for the time. */
@@ -35,13 +35,13 @@ export function runningMs(): number {
   return clock.nowMs();
 }
 
-/** Something took longer than it may. */
+/** Thrown if work takes longer than its deadline. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
 /**
- * The promise's result, where it comes while the process has run for `deadlineMs`.
+ * The promise's result, if it comes before the process has run for `deadlineMs`.
  * @param what names the work in the error
  * @throws DeadlineError
  */

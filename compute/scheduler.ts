@@ -55,7 +55,7 @@ export function workLimits(threads: number): Record<Work, WorkLimits> {
 /** The client that waits for a job. */
 export interface Client {
   readonly aborted: boolean;
-  /** Calls the listener when the client goes. */
+  /** Calls the listener when the client disconnects. */
   onGone(listener: () => void): void;
 }
 
@@ -89,10 +89,10 @@ export class Scheduler {
   }
 
   /**
-   * Runs a job: at once where its class has a free slot, else when its key is next.
+   * Runs a job: at once if its class has a free slot, else when its key is next.
    *
-   * @returns the job's result; null where the client went before the job began
-   * @throws PoolBusyError at once where the class's queue is full or the wait would be too long
+   * @returns the job's result; null if the client disconnected before the job began
+   * @throws PoolBusyError at once if the class's queue is full or the wait would be too long
    */
   async run<T>(
     work: Work,
@@ -211,7 +211,7 @@ export class JobQueue {
     return Math.max(waitMs, this.nowMs() - this.beganMs);
   }
 
-  /** Resolves when the key's job may begin; to null if its client goes first. */
+  /** Resolves when the key's job may begin; to null if its client disconnects first. */
   private wait(key: string, client: Client | null): Promise<Begun | null> {
     const { maxWaiting, maxWaitingPerKey, maxExpectedWaitMs } = this.limits;
     const own = this.lines.get(key)?.waiting.size ?? 0;

@@ -1,4 +1,4 @@
-/** Binary search in what ascends. */
+/** Binary search in ascending sequences. */
 
 /** The first index in `[from, to)` for which `isReached` holds, as it does for all later ones; `to` if none. */
 export function firstIndex(

@@ -1,11 +1,11 @@
-/** The log, by pino: a JSON object a line, or lines for people. This module alone knows pino. */
+/** The log, by pino: a JSON object a line, or lines for people. Only this module imports pino. */
 import { createRequire } from 'node:module';
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
 import type * as Pretty from 'pino-pretty';
 import { wallMs } from '../storage/wall-clock.js';
 
-/** What each is for is in docs/operating.md. */
+/** docs/operating.md says what each is for. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export const LOG_FORMATS = ['json', 'pretty'] as const;
@@ -14,7 +14,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Log {
-  /** The process ends of it. */
+  /** The process ends because of it. */
   fatal(message: string, error: unknown): void;
   /** Something was not done; the line has the stack of `error`. */
   error(message: string, fields?: LogFields, error?: unknown): void;
@@ -22,11 +22,11 @@ export interface Log {
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
-  /** Logs at `info`, whatever the level: what starts the server waits for it. */
+  /** Logs at `info` at any level: programs that start the server wait for this line. */
   always(message: string, fields: LogFields): void;
   /**
-   * Logs at `info` what comes often: a line waits up to GATHER_MS for others.
-   * @param fields as JSON, without the braces around them: who logs often knows how to write them cheaply
+   * Logs frequent events at `info`: a line waits up to GATHER_MS for others.
+   * @param fields as JSON, without the braces around them: frequent callers can write them cheaply
    */
   often(message: string, fields: string): void;
 }
@@ -38,14 +38,14 @@ export interface LogOptions {
   stream?: LogStream;
 }
 
-/** Where the log goes: a stream that may be read slowly, by nobody, or cannot be written at all. */
+/** The log's destination: a stream that may be read slowly or not at all, or may not be writable. */
 export type LogStream = Pick<Writable, 'writableLength'> & { write(text: string): unknown };
 
 /** Longer texts of a line are cut off. */
 const MAX_VALUE_CHARS = 4096;
 /** Bytes of lines that wait for a reader of the log; further lines are dropped. */
 export const MAX_UNREAD_LOG_BYTES = 2 ** 20;
-/** Lines that come often are written after this time, or once they have this length. */
+/** Frequent lines are written after this time, or once they have this length. */
 const GATHER_MS = 10;
 const GATHERED_CHARS = 16 * 1024;
 
@@ -100,9 +100,9 @@ export function createLog(options: LogOptions = {}): Log {
 }
 
 /**
- * Gathers lines and writes them to a stream. Beyond MAX_UNREAD_LOG_BYTES that wait there, lines are
- * dropped, which is said once there is room. pino's own asynchronous destination would hold a thread of
- * Node's in the write to a pipe that nobody reads, and with it the end of the process.
+ * Gathers lines and writes them to a stream. Beyond MAX_UNREAD_LOG_BYTES that wait there, lines are dropped, and their
+ * number is logged once there is room. pino's own asynchronous destination would block one of Node's threads in a write
+ * to a pipe that nobody reads, and with it the end of the process.
  */
 class LineWriter {
   private gathered = '';
@@ -137,7 +137,7 @@ class LineWriter {
   }
 }
 
-/** pino-pretty is loaded where it is asked for: it takes as long to load as pino does. */
+/** Loads pino-pretty, only if it is needed: it takes as long to load as pino. */
 function prettyLines(stream: LogStream): (line: string) => string {
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof Pretty;
   const colorize = 'isTTY' in stream && stream.isTTY === true;
@@ -156,7 +156,7 @@ function timestamps(): () => string {
   };
 }
 
-/** Errors may carry any field, and some carry what does not belong into a log. */
+/** Errors may carry any field, including some that do not belong in a log. */
 function errorFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return bounded({ message: String(error) });
   const { type, message, stack } = pino.stdSerializers.err(error);

@@ -1,6 +1,6 @@
 /**
- * Divides the memory of the process (`--memory-mib`) among what takes it. Whatever the server caches or holds
- * back has a share here; what grows with the stored data alone has none (docs/operating.md#memory).
+ * Divides the memory of the process (`--memory-mib`) into shares. Everything that the server caches or
+ * buffers has one; memory that grows only with the stored data has none (docs/operating.md#memory).
  */
 import { availableParallelism } from 'node:os';
 
@@ -12,10 +12,10 @@ export const DEFAULT_MEMORY_MIB = 2048;
 export const PROCESS_MIB = 256;
 /** A worker thread: its heap, and the page that it works on. */
 export const THREAD_MIB = 56;
-/** Heaps of a worker thread. It works on columns, which lie outside: little is ever in them. */
+/** Heaps of a worker thread. They stay small, since the columns that it works on lie outside. */
 export const THREAD_HEAPS = { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: 256 } as const;
 
-/** Each share: the least that it can do with, and its part, in percent, of what is left above that of all. */
+/** Each share: its minimum, and its percentage of the memory that remains after all minimums. */
 export const SHARES = {
   /** DuckDB's own bound. */
   database: { leastMib: 128, percent: 30 },
@@ -33,7 +33,7 @@ export const SHARES = {
   directories: { leastMib: 8, percent: 7 },
   /** Entries of the newest segments. */
   newestSegments: { leastMib: 4, percent: 4 },
-  /** Owners of holder histories that were changed last, and holder flows that were asked for. */
+  /** Owners of recently changed holder histories, and requested holder flows. */
   holders: { leastMib: 4, percent: 3 },
 } as const;
 
@@ -43,13 +43,13 @@ export type Shares = Readonly<Record<ShareName, number>>;
 
 const NAMES = Object.keys(SHARES) as ShareName[];
 
-/** Worker threads where nobody says how many: one a core, but no more than take half of what could be cached. */
+/** The default number of worker threads: one per core, as long as they take at most half of the memory for caches. */
 export function defaultThreads(memoryMib: number, given: Partial<Shares> = {}): number {
   const left = memoryMib - leastMemoryMib(0, given);
   return Math.max(1, Math.min(availableParallelism(), Math.floor(left / 2 / THREAD_MIB)));
 }
 
-/** The least memory that does for so many threads and the shares that are given. */
+/** The least memory for this many threads and the given shares. */
 export function leastMemoryMib(threads: number, given: Partial<Shares> = {}): number {
   const least = NAMES.map((name) => Math.ceil((given[name] ?? 0) / MIB) || leastOf(name, given));
   return PROCESS_MIB + threads * THREAD_MIB + least.reduce((sum, mib) => sum + mib, 0);
@@ -83,5 +83,5 @@ export function divideMemory(
   >;
 }
 
-/** What caches take that are made without a server's settings. */
+/** The shares of caches that are created without a server's settings. */
 export const DEFAULT_SHARES = divideMemory(DEFAULT_MEMORY_MIB, 2);

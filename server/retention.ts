@@ -1,4 +1,4 @@
-/** Retention as a server runs it: what it says in the log, and which clock it goes by. */
+/** Runs retention in a server: with its clock, and its lines in the log. */
 import { isoOf } from '../compute/time.js';
 import type { Retention } from '../storage/depth/retention-steps.js';
 import type { LogNode } from '../storage/log/node.js';
@@ -8,7 +8,7 @@ import type { Clock } from './clock.js';
 import type { Log } from './log.js';
 import type { LiveTokens } from './tokens/live-tokens.js';
 
-/** Lets depth go by its age; the log says when that waits, and what an operator may do. */
+/** Starts deleting depth by age. The log says when retention waits, and what an operator can do. */
 export function startRetention({
   retention,
   store,
@@ -19,7 +19,7 @@ export function startRetention({
 }: {
   retention: Retention;
   store: Store;
-  /** Where the server is a node of a cluster. */
+  /** The node of a server in a cluster; null: the server is alone. */
   node: LogNode | null;
   tokens: Pick<LiveTokens, 'newestT'>;
   clock: Clock;

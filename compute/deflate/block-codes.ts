@@ -1,4 +1,4 @@
-/** Deflate's alphabets (RFC 1951, 3.2.5): which symbol stands for a length or a distance. */
+/** Deflate's alphabets (RFC 1951, 3.2.5): which symbol encodes a length or a distance. */
 import {
   BitWriter,
   canonicalCodes,
@@ -94,7 +94,7 @@ const MAX_DISTANCE_CODE_BITS = 11;
 const MAX_PUT_BITS = 24;
 /** Everything before a block's tokens. */
 export const MAX_BLOCK_HEAD_BYTES = 512;
-/** In an entry of a table the number of bits stands above the bits. */
+/** An entry of a table has the bits in its low part, and their number above. */
 export const BITS_SHIFT = 24;
 export const BITS_MASK = 0xff_ffff;
 
@@ -155,7 +155,7 @@ export class BlockCodes {
     writer.put(head.bits, head.count);
   }
 
-  /** Makes the entry of a literal token; 0 where its codes together are too long. */
+  /** Makes the entry of a literal token; 0 if its codes together are too long. */
   newEntry(token: number): number {
     const entry = this.literalEntry(token);
     this.literalEntries[token] = entry;

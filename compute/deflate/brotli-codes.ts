@@ -38,7 +38,7 @@ export const INSERTS = lengthCodes(0, [0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4,
 // prettier-ignore
 export const COPIES = lengthCodes(2, [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 24]);
 
-/** Codes of lengths below this stand in a table. */
+/** Lengths below this have their codes in a table. */
 const TABLED_LENGTHS = 1024;
 
 function codeTable({ base }: LengthCodes): Uint8Array {

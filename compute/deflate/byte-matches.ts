@@ -1,4 +1,4 @@
-/** Finds matches of any bytes by a hash of four, for text of which nothing else is known. */
+/** Finds matches in any bytes by a hash of four, for text of unknown structure. */
 import type { MatchTaker } from './encoder.js';
 
 const HASH_BITS = 13;

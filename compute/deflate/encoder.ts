@@ -46,7 +46,7 @@ export interface MatchTaker {
 export interface FragmentEncoder extends MatchTaker {
   /** Takes the text up to `to` as literals. */
   plain(to: number): void;
-  /** Leaves out the text up to `to`, as far as it is in no fragment yet. */
+  /** Skips the text up to `to` that is in no fragment yet. */
   skip(to: number): void;
   /**
    * Ends a fragment of the text.

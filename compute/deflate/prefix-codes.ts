@@ -1,4 +1,4 @@
-/** What deflate and brotli share: a writer of bits, Huffman codes of limited length, and how a header states them. */
+/** Shared by deflate and brotli: a writer of bits, Huffman codes of limited length, and their form in a header. */
 
 /** Bytes that a writer may touch after the end of its output. */
 export const DEFLATE_SLACK_BYTES = 8;
@@ -68,7 +68,7 @@ const nodeDepth = new Uint16Array(MAX_SYMBOLS);
 const lengthCounts = new Uint32Array(MAX_SYMBOLS);
 
 /**
- * Works out a code: `lengths[symbol]` in bits, 0 where a symbol does not occur. Two symbols at least
+ * Works out a code: `lengths[symbol]` in bits, 0 if a symbol does not occur. Two symbols at least
  * get a code, as decoders want none that is incomplete.
  *
  * @param counts how often each symbol occurs, below 2^32 in all

@@ -1,7 +1,7 @@
-/** How densely a token's history lies, and where it has gaps (docs/definitions.md#coverage). */
+/** The density and the gaps of a token's history (docs/definitions.md#coverage). */
 import { type Tier, TIERS } from '../market.js';
 
-/** The newest intervals of a tier that its median is of. */
+/** How many of a tier's newest intervals its median is computed from. */
 export const MEDIAN_INTERVALS = 1000;
 /** A gap is longer than this many medians. */
 export const GAP_MEDIANS = 3;

@@ -51,7 +51,7 @@ const isConstantProduct = (market: Market): boolean =>
 const isKept = (market: Market, filter: DepthFilter): boolean =>
   filter === 'ALL' || market.exchangeType === filter;
 
-/** The exchange type with all of the depth where the filter keeps none of it; null: there is none such. */
+/** The exchange type that has all of the depth, if the filter keeps none of it; else null. */
 export function otherExchangeType(
   cells: SnapshotCells,
   markets: readonly Market[],

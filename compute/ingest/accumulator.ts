@@ -19,7 +19,7 @@ export class LadderAccumulator {
   /** First and last index that may hold an amount; `first > last` while none may. */
   firstIndex = BIN_COUNT;
   lastIndex = -1;
-  /** Price of the snapshot that the bins stand around. */
+  /** Price of the snapshot, which is the centre of the bins. */
   priceUsd = 1;
   /** Index of the last level's bin, and the prices surely in it: the next level often is. */
   private lastLevelIndex = 0;

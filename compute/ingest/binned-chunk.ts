@@ -9,7 +9,7 @@ import { type KeyedMarket, type MarketFieldNames, MarketParser } from './market-
 
 /** A chunk of a file, binned. */
 export interface BinnedChunk {
-  /** In order of first arrival of the (chain, address, tier); empty where there are faults. */
+  /** In order of first arrival of the (chain, address, tier); empty if there are faults. */
   runs: BinnedRun[];
   /** Rows read, faulty ones included. */
   rows: number;
@@ -88,7 +88,7 @@ export class ChunkBuilder {
 
   /**
    * The price of the snapshot that a row merges into: that of an earlier row of the chunk, else
-   * `basePriceUsd`. NaN where there is none or nothing is merged.
+   * `basePriceUsd`. NaN if there is none or nothing is merged.
    */
   standingPrice(run: RunBuilder, t: number, basePriceUsd: number): number {
     if (this.mode === 'replace') return NaN;
@@ -105,7 +105,7 @@ export class ChunkBuilder {
   }
 
   /**
-   * Index of a market in its run; -1 and a fault where the token has too many. Another fault where
+   * Index of a market in its run; -1 and a fault if the token has too many. Another fault where
    * an earlier row of the chunk gives the market another type.
    */
   arrive(run: RunBuilder, keyed: KeyedMarket, names: MarketFieldNames): number {
@@ -205,7 +205,7 @@ export class RunBuilder {
     return this.indexes.get(key);
   }
 
-  /** Index of a market that arrives now; -1 where the list is full. */
+  /** Index of a market that arrives now; -1 if the list is full. */
   add({ market, key }: KeyedMarket, arrival: number, line: number, prefix: string): number {
     if (this.markets.length >= MAX_MARKETS_PER_TOKEN) return -1;
     this.indexes.set(key, this.markets.length);

@@ -17,7 +17,7 @@ export type CellText = (typeof CELL_TEXTS)[number];
 export const CELL_NUMBERS = ['t', 'price_usd', 'bin', 'support_usd', 'resistance_usd'] as const;
 export type CellNumber = (typeof CELL_NUMBERS)[number];
 
-/** One entry for each row; NaN where a value is missing or not a number. */
+/** One entry for each row; NaN if a value is missing or not a number. */
 type CellNumbers = Record<CellNumber, Float64Array>;
 
 /** Entry `i` is `values[codes[i]]`; equal entries have equal codes. */

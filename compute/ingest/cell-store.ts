@@ -53,7 +53,7 @@ export class CellStore {
 
   /**
    * Rounds amounts to cents and keeps the cell unless it is under 1.00 USD (docs/definitions.md#cells).
-   * @returns the cell's cents, 0 where it is omitted
+   * @returns the cell's cents, 0 if it is omitted
    */
   push(bin: number, supportUsd: number, resistanceUsd: number): number {
     const support = centsOfUsd(supportUsd);
@@ -124,7 +124,7 @@ export class ScratchCells {
     this.rows[this.length++] = row;
   }
 
-  /** Notes a cell outside the ladder; false where its market had that bin before. */
+  /** Notes a cell outside the ladder; false if its market had that bin before. */
   pushDropped(market: number, bin: number): boolean {
     const size = this.dropped.size;
     this.droppedMarkets.add(market);

@@ -59,7 +59,7 @@ export class FaultLog {
 /** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The numbers that a field takes, and how a fault says so. */
+/** The numbers that a field accepts, and how a fault describes them. */
 interface NumberRule {
   holds(value: number): boolean;
   expected: string;

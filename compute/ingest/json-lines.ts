@@ -39,7 +39,7 @@ export function eachJsonLine(
   return rows;
 }
 
-/** Decodes bytes from `start` to `end`. Throws where they are not UTF-8. */
+/** Decodes bytes from `start` to `end`. Throws if they are not UTF-8. */
 type TextReader = (start: number, end: number) => string;
 
 function textReader(bytes: Buffer): TextReader {
@@ -49,7 +49,7 @@ function textReader(bytes: Buffer): TextReader {
   return (start, end) => utf8.decode(bytes.subarray(start, end));
 }
 
-/** The line's value; undefined and a fault where it has none. */
+/** The line's value; undefined and a fault if it has none. */
 function parseLine(textOf: TextReader, start: number, end: number, faults: FaultLog): unknown {
   let text: string;
   try {

@@ -67,7 +67,7 @@ export class MarketParser {
 
   /**
    * The market of a body that is not a constant-product pool: named `constant-product` it is that
-   * market, summed already. Null and a fault where its other fields do not fit.
+   * market, summed already. Null and a fault if its other fields do not fit.
    */
   withOwnBody(keyed: KeyedMarket, names: MarketFieldNames): KeyedMarket | null {
     const { market } = keyed;
@@ -146,7 +146,7 @@ export class MarketParser {
   }
 }
 
-/** A text that is unique to some texts and nulls; null where a value is neither. */
+/** A text that is unique to some texts and nulls; null if a value is neither. */
 function textOf(...values: unknown[]): string | null {
   let lengths = '';
   let texts = '';

@@ -30,7 +30,7 @@ export interface ChunkOptions {
   mode: JoinMode;
   /**
    * For `merge`: for each line of the chunk, blank ones included, the price in USD to bin around: the
-   * stored snapshot's, else that of the snapshot's first row in the file, NaN where neither is known.
+   * stored snapshot's, else that of the snapshot's first row in the file, NaN if neither is known.
    */
   basePrices?: Float64Array;
 }
@@ -117,7 +117,7 @@ class RowReading {
     private readonly chunk: ChunkBuilder,
     private readonly ladder: LadderAccumulator,
     private readonly poolsLadder: LadderAccumulator,
-    /** Null where the row's head is wrong: its markets are only checked. */
+    /** Null if the row's head is wrong: its markets are only checked. */
     private readonly run: RunBuilder | null,
     private readonly priceUsd: number,
   ) {}

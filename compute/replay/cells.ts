@@ -1,4 +1,4 @@
-/** The cells of a snapshot that a band keeps, market by market, and how a page takes them: copied or summed. */
+/** The cells of a snapshot that a band keeps, market by market, and how a page adds them: copied or summed. */
 import { BIN_COUNT, type BinRange, MIN_BIN } from '../ladder.js';
 import type { RunColumns } from '../segment/run.js';
 import type { ReplayGroup } from './query.js';
@@ -103,7 +103,7 @@ export type AppendCells = (cells: ServedCells, run: RunColumns, ranges: MarketRa
 /**
  * How a grouping appends cells: as they are with group=market, else summed by slot.
  *
- * @param slot by market: the index that its cells get, -1 where they are dropped
+ * @param slot by market: the index that its cells get, -1 if they are dropped
  * @param slotCount slots in use
  */
 export function cellAppender(group: ReplayGroup, slot: Int32Array, slotCount: number): AppendCells {
@@ -144,7 +144,7 @@ function appendRange(
 
 /** What sums are worked out in: one ladder, and each group's ranges as a linked list. */
 interface GroupScratch {
-  /** First range of each group, -1 where it has none in the snapshot. */
+  /** First range of each group, -1 if it has none in the snapshot. */
   head: Int32Array;
   /** Next range of the same group, -1 at the last. */
   next: Int32Array;

@@ -47,7 +47,7 @@ export interface SegmentFragments extends FragmentForm {
   crcs: Uint32Array;
   /** Each snapshot in the form that can follow anything. */
   alone: CompressedTexts;
-  /** Each snapshot in the form that can follow the one before it in the segment; empty where it has none. */
+  /** Each snapshot in the form that can follow the one before it in the segment; empty if it has none. */
   linked: CompressedTexts;
   /** Snapshot `s` has the sums `sumOffsets[s] <= i < sumOffsets[s + 1]`: none with group=all. */
   sumOffsets: Uint32Array;
@@ -134,7 +134,7 @@ export interface FragmentPage {
   markets: readonly Market[];
   query: ReplayQuery;
   envelope: ReplayEnvelope;
-  /** `t` of the first snapshot not served; null where the window ends with the page. */
+  /** `t` of the first snapshot not served; null if the window ends with the page. */
   nextFrom: number | null;
 }
 
@@ -145,7 +145,7 @@ const TAIL_BLOCKS = { gzip: CODING_BLOCKS.gzip.end(TAIL), br: CODING_BLOCKS.br.e
 /**
  * A page's compressed body. Unpacked, it is byte for byte what renderPage makes of the same page.
  *
- * @returns null where a market's sum is too large to be exact
+ * @returns null if a market's sum is too large to be exact
  */
 export function assemblePage(page: FragmentPage): Uint8Array | null {
   const summary = summaryOf(page);

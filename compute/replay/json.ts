@@ -91,7 +91,7 @@ function snapshotBytes({ t, bin }: SnapshotColumns): number {
   return t.length * MAX_SNAPSHOT_BYTES + bin.length * MAX_CELL_BYTES;
 }
 
-/** Returns what writes snapshot `s` at a position; snapshots are written in order. */
+/** Returns a function that writes snapshot `s` at a position; snapshots are written in order. */
 function snapshotWriter(
   buffer: TextBuffer,
   columns: SnapshotColumns,

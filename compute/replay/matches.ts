@@ -1,6 +1,6 @@
 /**
  * Where a page's text repeats itself. Consecutive snapshots have the same names and mostly the same cells, so
- * the columns tell which earlier digits an amount repeats. The text itself is searched only where cells have
+ * the columns tell which earlier digits an amount repeats. The text itself is searched only if cells have
  * come or gone.
  */
 import { ByteMatcher } from '../deflate/byte-matches.js';
@@ -207,7 +207,7 @@ export function takeMatch(
  * Takes a snapshot's amounts of one column up to its last match.
  *
  * @param last the last snapshot's amounts; empty for the first
- * @param earlier by cell: its number in `last`, -1 for none; null where the numbers are the same
+ * @param earlier by cell: its number in `last`, -1 for none; null if the numbers are the same
  * @param limit end of the text written so far
  */
 export function takeAmounts(
@@ -259,7 +259,7 @@ export function takeAmounts(
   }
 }
 
-/** How far back the amount last occurred, 0 where unknown; remembers where it occurs now. */
+/** How far back the amount last occurred, 0 if unknown; remembers where it occurs now. */
 function distanceOfSeen(
   seen: SeenAmounts,
   amount: number,

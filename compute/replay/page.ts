@@ -78,11 +78,11 @@ export interface Page {
   snapshotCount: number;
   rowCount: number;
   end: PageEnd;
-  /** `t` of the first snapshot not served; null where `end` is window or more. */
+  /** `t` of the first snapshot not served; null if `end` is window or more. */
   nextFrom: number | null;
 }
 
-/** The client went while its page was being built. */
+/** Thrown if the client disconnects while its page is built. */
 export class ReplayCancelled extends Error {
   override readonly name = 'ReplayCancelled';
 }
@@ -195,7 +195,7 @@ function accept(
   }
 }
 
-/** `t` of the snapshot after the first `served` ones; null where there is none or it is unknown. */
+/** `t` of the snapshot after the first `served` ones; null if there is none or it is unknown. */
 function nextT({ runs, selection, nextT }: PageInput, served: number): number | null {
   if (served === selection.run.length) return nextT ?? null;
   return runs[selection.run[served]].t[selection.row[served]];
@@ -252,7 +252,7 @@ function finishPage(
   };
 }
 
-/** What a reply says of its request. */
+/** The fields of a reply that repeat its request. */
 export interface ReplayEnvelope {
   /** The address in the request. */
   token: string;

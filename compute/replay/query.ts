@@ -8,7 +8,7 @@ import { type Market, MARKET_TYPE_LABELS, type MarketType, venueKey } from '../m
 export const REPLAY_GROUPS = ['market', 'venue', 'type', 'all'] as const;
 export type ReplayGroup = (typeof REPLAY_GROUPS)[number];
 
-/** Which markets count, by type and by venue key; null where the request does not say. */
+/** Which markets count, by type and by venue key; null if the request does not say. */
 export interface ReplayFilter {
   types: readonly MarketType[] | null;
   excludeTypes: readonly MarketType[] | null;
@@ -58,7 +58,7 @@ export interface MarketSlots {
   venueKeys: string[];
   /**
    * By market: its index in the page's list of markets (group=market), the index of its group
-   * (venue, type), 0 (all); -1 where the filter drops it.
+   * (venue, type), 0 (all); -1 if the filter drops it.
    */
   slot: Int32Array;
   /** Number of slots in use. */

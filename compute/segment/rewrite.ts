@@ -39,7 +39,7 @@ export interface AddedBlock {
   block: Uint8Array;
   fromRow: number;
   toRow: number;
-  /** The block's market index -> the token's; null where they are the same. */
+  /** The block's market index -> the token's; null if they are the same. */
   marketMap: Uint16Array | null;
 }
 
@@ -63,7 +63,7 @@ export interface RewriteInput {
 }
 
 /**
- * `replaced` is null where nothing was added. `unchanged`: the stored blocks already hold all of it.
+ * `replaced` is null if nothing was added. `unchanged`: the stored blocks already hold all of it.
  * `price-conflict`: a snapshot to be merged has another price in the store than the one it was binned at.
  * `too-large`: a merged snapshot would exceed a limit. These are results because errors lose their class
  * between threads.

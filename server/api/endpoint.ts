@@ -141,7 +141,7 @@ export type Handlers<Table extends Readonly<Record<string, EndpointSpec>>> = {
  */
 export type PlanCheck = (key: KeyRecord, endpoint: LimitedEndpoint) => PlanGrant;
 
-/** What plans see of an endpoint. */
+/** The part of an endpoint that plans need. */
 export type LimitedEndpoint = Pick<
   EndpointSpec,
   'tier' | 'quotaCost' | 'rateBuckets' | 'method' | 'path'

@@ -31,7 +31,7 @@ const PAGE_HEADERS: Headers = [
   ['Referrer-Policy', 'no-referrer'],
   ['Cache-Control', 'no-cache'],
 ];
-/** The folder is read so often at most, however often somebody asks for what is not there. */
+/** Least time between two readings of the folder, however many requests ask for missing files. */
 const LOOK_AGAIN_MS = 200;
 /** A file's name has a hash of its content. */
 const ASSET_HEADERS: Headers = [['Cache-Control', 'public, max-age=31536000, immutable']];
@@ -58,7 +58,7 @@ export function explorerRoutes(folder = FOLDER): Route[] {
 
 /** The files of the build, which may be made, or made again, while the server runs. */
 class Build {
-  /** By name; none where there is no build. */
+  /** By name; none if there is no build. */
   private files: ReadonlyMap<string, StaticFile> = new Map();
   private lookedMs = -Infinity;
 
@@ -70,7 +70,7 @@ class Build {
     const file = this.files.get(name);
     if (file === undefined) throw name === INDEX ? notBuilt() : noSuchFile();
     return file.reply(exchange).catch((error: unknown) => {
-      // It was in the folder: where it went, the page that names it may be another by now.
+      // The file was listed and is gone: a new build may have replaced the page that names it.
       this.files = new Map();
       throw error;
     });

@@ -12,7 +12,7 @@ import { compileQuery, QueryParameters, wordFinder } from './query.js';
 
 type Parameters<E extends EndpointSpec> = Omit<Call<E>, 'key' | 'exchange'>;
 
-/** How requests are read, besides what their endpoint says. */
+/** Settings for reading requests of every endpoint. */
 export interface ReadingOptions {
   /** The EVM chain's numeric id. */
   evmChainId?: number;

@@ -47,7 +47,7 @@ export class QueryParameters {
 
   /**
    * A parameter's text, possibly empty; null if it was not sent.
-   * @param expected what to say to who sent it more than once
+   * @param expected what the error expects of a client that sent it more than once
    * @throws ApiError 400 if it was sent more than once or with malformed encoding
    */
   getText(name: string, expected = 'expected once'): string | null {
@@ -107,7 +107,7 @@ type ValueReader = (text: string) => unknown;
 interface CompiledParameter {
   name: string;
   read: ValueReader;
-  /** What to say to who sent it more than once. */
+  /** What the error expects of a client that sent it more than once. */
   once: string;
   /** The value if it was not sent; undefined if it is optional. */
   fallback: unknown;

@@ -119,7 +119,7 @@ export function coverageHandler({ depth, clock }: CoverageServices): Handler<typ
 }
 
 /**
- * The token whose snapshots answer for `asked`, null where it is unknown; `leg` if that is its mainchain
+ * The token whose snapshots answer for `asked`, null if it is unknown; `leg` if that is its mainchain
  * mint instead.
  */
 export function sourceOf(

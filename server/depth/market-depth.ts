@@ -136,7 +136,7 @@ export const getMarketDepth = defineEndpoint({
   errors: ['token_not_found'],
 });
 
-/** A kept reply, encoded forms included. */
+/** Bytes of a kept reply, encoded forms included. */
 const LEVEL_BYTES = 300;
 const REPLY_BYTES = 3000;
 

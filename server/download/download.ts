@@ -53,7 +53,7 @@ interface Download {
   restart: boolean;
   /** The pages of the request, or of its rest, in order. */
   pages: (rest: Rest | null) => AsyncIterable<RemotePage>;
-  /** What the server has of the token, where the window holds nothing; '' where it does not say. */
+  /** What the server has of the token, where the window holds nothing; '' if it does not say. */
   coverage: (totals: Totals) => Promise<string>;
   onProgress: (state: ReplayState) => void;
 }

@@ -54,7 +54,7 @@ async function isPlaced(draft: string, lock: string): Promise<boolean> {
 /**
  * Puts the draft in the place of a stale lock. To replace one, a process needs a lock whose name says which: so no
  * process takes away what another has just put there.
- * @returns false where the lock is another one by now, or gone
+ * @returns false if the lock is another one by now, or gone
  * @throws ReplayError where it is not stale
  */
 async function replacesStale(draft: string, lock: string): Promise<boolean> {

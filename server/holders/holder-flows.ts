@@ -9,7 +9,7 @@ import { Follower } from '../follower.js';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
 
-/** A kept flow. */
+/** Bytes of a kept flow. */
 const FLOW_BYTES = 100 * 1024;
 /** After an ingest, flows requested within this time are recomputed without a request. */
 const RECENT_REQUEST_MS = 15 * 60_000;

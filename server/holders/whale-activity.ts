@@ -151,9 +151,9 @@ export const postWhaleActivity = defineEndpoint({
   errors: [],
 });
 
-/** A day of a wallet in a kept reply, encoded forms included. */
+/** Bytes of a wallet's day in a kept reply, encoded forms included. */
 const ITEM_BYTES = 300;
-/** Size of a wallet beside its days, in days: its changes are five times as long. */
+/** Size of a wallet without its days, in days: its changes take as much as five. */
 const WALLET_ITEMS = 5;
 
 export function holderHandlers(

@@ -97,7 +97,7 @@ export class Exchange {
     request.onGone(() => this.onAborted());
   }
 
-  /** The reply's status; null before the reply, and where the client went first. */
+  /** The reply's status; null before the reply, and where the client has disconnected first. */
   get status(): number | null {
     return this.sentStatus;
   }
@@ -127,7 +127,7 @@ export class Exchange {
     return this.countedBytes > 0;
   }
 
-  /** How long the client has read less than the least rate; 0 where nothing waits for it. */
+  /** How long the client has read less than the least rate; 0 if nothing waits for it. */
   get stalledMs(): number {
     return this.stallWatch?.stalledMs ?? 0;
   }

@@ -1,4 +1,4 @@
-/** The engine that uses uWebSockets.js, which only this module imports. Importing it fails where the library does not load. */
+/** The engine that uses uWebSockets.js, which only this module imports. Importing it fails if the library does not load. */
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type * as Uws from 'uWebSockets.js';

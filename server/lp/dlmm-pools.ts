@@ -25,7 +25,7 @@ import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.j
 
 const MAX_BOARD_ROWS = 500;
 const MAX_MIN_TVL_USD = 10_000_000;
-/** Default floor of a board that is not of one token. */
+/** Default of `minTvl` without `mint`. */
 const DEFAULT_MIN_TVL_USD = 10_000;
 
 const { fees, volume, tvl, ...ratios } = poolFigures;
@@ -110,7 +110,7 @@ export const getDlmmPools = defineEndpoint({
   errors: [],
 });
 
-/** A row in a kept reply, and the reply beside its rows, encoded forms included. */
+/** Bytes of a row in a kept reply, and of the reply without its rows, encoded forms included. */
 const ROW_BYTES = 2048;
 const REPLY_BYTES = 2048;
 

@@ -21,7 +21,7 @@ import type { LpTools } from './lp-tools.js';
 import type { PoolBoard } from './pool-board.js';
 import { POOL_FRESHNESS, figuresOf, orNull, poolFigures } from './pool-figures.js';
 
-/** Pools of a reply beside the leaders; there are no pages. */
+/** Pools of a reply besides the leaders; replies have no pages. */
 const MAX_TOKEN_POOLS = 2000;
 
 const icon = nullable(Type.String(), 'URL of its icon; null where none is known.');
@@ -134,7 +134,7 @@ const CHIP_DEFINITIONS: readonly { key: ChipKey; label: string; tip: string }[] 
   { key: 'fees', label: 'Most fees', tip: "The most fees this hour, of this token's pools." },
 ];
 
-/** A pool in a kept reply, and the reply beside its pools, encoded forms included. */
+/** Bytes of a pool in a kept reply, and of the reply without its pools, encoded forms included. */
 const POOL_BYTES = 4096;
 const REPLY_BYTES = 4096;
 /** Replies with more pools than this are kept for MANY_POOLS_EVERY_MS. */

@@ -76,7 +76,7 @@ export const getLpCheatSheet = defineEndpoint({
   errors: [],
 });
 
-/** A row in a kept reply, and the reply beside its rows, encoded forms included. */
+/** Bytes of a row in a kept reply, and of the reply without its rows, encoded forms included. */
 const ROW_BYTES = 1024;
 const REPLY_BYTES = 2048;
 

@@ -14,7 +14,7 @@ import { PoolBoardBuilder, type PoolBoard } from './pool-board.js';
 import { RangeBook } from './range-book.js';
 import type { RangeRequest } from './token-depth.js';
 
-/** What the boards show of a token. */
+/** Fields of a token that the boards show. */
 const LABEL = ['symbol', 'name', 'icon'] as const;
 
 interface LpOptions {
@@ -36,7 +36,7 @@ export class LpTools {
   private readonly feeDensityBuilder: FeeDensityBuilder;
   /** Ids of committed tokens that are not loaded yet. */
   private readonly committed = new LargeMap<number, true>();
-  /** What each token was when it was last loaded: its symbol, name and icon count. */
+  /** Each token's details when it was last loaded; only its symbol, name and icon matter. */
   private readonly labels = new LargeMap<string, TokenDetails>();
   /** Grows with every change of a token's symbol, name or icon. */
   labelRevision = 0;

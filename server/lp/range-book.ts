@@ -200,7 +200,7 @@ export class RangeBook {
     try {
       await this.read(address);
     } catch (error) {
-      // Boards do without it.
+      // The boards are built without it.
       this.lacking.delete(address);
       throw error;
     } finally {

@@ -81,7 +81,7 @@ export class Fragments {
   }
 
   /**
-   * A page from fragments. Null where the page is of another kind, or fragments are missing: those are
+   * A page from fragments. Null if the page is of another kind, or fragments are missing: those are
    * made when they are missed a second time.
    */
   page(plan: PagePlan, { query, envelope, ...page }: PageIdentity): MadePage | null {
@@ -108,7 +108,7 @@ export class Fragments {
     await this.idle();
   }
 
-  /** The plan's spans with their fragments; null where any is missing. */
+  /** The plan's spans with their fragments; null if any is missing. */
   private find(
     plan: PagePlan,
     form: FragmentForm,
@@ -191,7 +191,7 @@ export class Fragments {
   }
 }
 
-/** The form of fragments that a page needs; null where only the pool makes it. */
+/** The form of fragments that a page needs; null if only the pool makes it. */
 function formOf({ query, format, encoding }: Omit<PageIdentity, 'envelope'>): FragmentForm | null {
   const { group } = query;
   if (format !== 'json' || (encoding !== 'gzip' && encoding !== 'br')) return null;

@@ -24,7 +24,7 @@ export const MAX_PLANS = 3;
 
 /** What a page is planned from. */
 export interface PlanRequest {
-  /** The token whose snapshots the page shows; null where the token is unknown: its plan is empty. */
+  /** The token whose snapshots the page shows; null if the token is unknown: its plan is empty. */
   source: TokenRecord | null;
   fromS: number;
   toS: number;
@@ -190,7 +190,7 @@ export interface MadePage {
 }
 
 /**
- * The page; null where the client went. Reads as much of the plan as the page is expected to need, and
+ * The page; null if the client has disconnected. Reads as much of the plan as the page is expected to need, and
  * more while that is too little.
  * @throws SegmentGoneError
  */
@@ -209,7 +209,7 @@ export async function renderPlan(
 type Counts = Extract<CountResult, { status: 'done' }>;
 
 /**
- * What the page holds, without making it; null where the client went.
+ * What the page holds, without making it; null if the client has disconnected.
  * @throws SegmentGoneError
  */
 export async function countPlan(

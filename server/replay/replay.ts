@@ -200,7 +200,7 @@ export function replayHandler(services: ReplayServices): Handler<typeof getRepla
 interface PageJob {
   exchange: Exchange;
   request: ReplayRequest;
-  /** The token whose snapshots the page shows; null where the token is unknown. */
+  /** The token whose snapshots the page shows; null if the token is unknown. */
   source: TokenRecord | null;
   page: PageIdentity;
   representation: Representation;

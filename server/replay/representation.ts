@@ -57,8 +57,8 @@ type Algorithm = keyof typeof ALGORITHMS;
  * The supported algorithm that a Want-Repr-Digest header (`sha-256=1, sha-512=3`) prefers. Malformed members
  * are ignored.
  *
- * @param wanted the header, '' where there is none
- * @returns null where it wants none
+ * @param wanted the header, '' if there is none
+ * @returns null if it wants none
  */
 function wantedAlgorithm(wanted: string): Algorithm | null {
   const preferences = new Map<string, number>();
@@ -88,7 +88,7 @@ export async function reprDigestHeaders(wanted: string, body: Uint8Array): Promi
 
 /** Collectors deliver late: a window that ended less than this ago may still get snapshots. */
 const SETTLED_AFTER_S = 3600;
-/** A settled window changes only where an operator loads or corrects history. */
+/** A settled window changes only if an operator loads or corrects history. */
 const SETTLED_MAX_AGE_S = 300;
 /** Characters of a tag: 160 bits. */
 const TAG_CHARS = 27;

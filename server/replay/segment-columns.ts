@@ -48,7 +48,7 @@ export class SliceRing<K> {
     this.slices.delete(key);
   }
 
-  /** A slice for a key that has none; null where it is too large, or tasks work on slices in its way. */
+  /** A slice for a key that has none; null if it is too large, or tasks work on slices in its way. */
   add(key: K, bytes: number): RingSlice | null {
     const length = Math.ceil(bytes / SLICE_ALIGNMENT) * SLICE_ALIGNMENT;
     const capacity = this.memory.byteLength;
