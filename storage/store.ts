@@ -142,6 +142,7 @@ export class Store implements StoreOperations {
   /** @throws Error if the store cannot be read, or nothing can be written to it or beside it */
   async probe(): Promise<void> {
     this.parts.database.checkFile();
+    await this.parts.database.guardLog();
     await this.parts.database.rows('SELECT count(*) FROM meta');
     const file = path.join(this.directory, PROBE_FILE);
     await writeFile(file, new Uint8Array(PROBE_BYTES)).finally(() => rm(file, { force: true }));

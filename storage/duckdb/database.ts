@@ -1,5 +1,6 @@
 /** A DuckDB instance over one file, with a fixed set of connections. */
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DamagedDataError, DiskFullError, StoreUnavailableError } from '../errors.js';
 import type { Connection } from './connection.js';
@@ -7,6 +8,7 @@ import { DiskRoom, type RoomListener } from './disk-room.js';
 import { DuckDBError } from './duckdb-error.js';
 import { Lanes } from './lanes.js';
 import { logOf, type LogOptions, markLog, unmarkLog } from './log-mending.js';
+import { LogWatch } from './log-watch.js';
 import {
   closeOpened,
   openAttached,
@@ -59,6 +61,8 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private isLost = false;
   /** Null in memory. */
   readonly room: DiskRoom | null;
+  /** Null in memory. */
+  private readonly logWatch: LogWatch | null;
 
   private constructor(
     /** Null in memory. */
@@ -70,6 +74,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     this.file = lock?.file ?? null;
     this.identity = this.file === null ? null : identityOf(this.file);
     this.room = this.file === null ? null : new DiskRoom(this.file, listeners);
+    this.logWatch = this.file === null ? null : new LogWatch(this.file);
   }
 
   /**
@@ -222,9 +227,13 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       this.opened.aside.use(async () => {
         this.checkLock();
         await connection.run(`SET experimental_metadata_reuse = ${!movesMetadata}`);
+        const isIntact = this.logWatch?.isIntact !== false;
         await connection.run('FORCE CHECKPOINT store');
+        // DuckDB would go on with a foreign file of that name.
+        if (!isIntact && this.file !== null) await rm(logOf(this.file), { force: true });
         this.room?.checkpointed();
         this.isLogMarked = false;
+        this.logWatch?.note();
       }),
     );
   }
@@ -309,6 +318,20 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     );
   }
 
+  /**
+   * Writes into the file what a log held that somebody else has removed, shortened or replaced: DuckDB has it all
+   * in memory, and would go on with a log that no start can read.
+   * @throws DiskFullError where there is no room for that
+   */
+  async guardLog(): Promise<void> {
+    // Not while a checkpoint empties the log itself.
+    if (await this.use('aside', () => Promise.resolve(this.logWatch?.isIntact !== false))) return;
+    await this.checkpointIfRoom();
+    this.listeners.onLogNotice?.(
+      `${logOf(this.file ?? '')} was removed, shortened or replaced while it was open: what it held has been written into the database`,
+    );
+  }
+
   private checkLock(): void {
     try {
       this.lock?.check();
@@ -334,6 +357,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     this.isLogMarked = false;
     await body();
     this.opened = await this.reopenFile();
+    this.logWatch?.note();
   }
 
   /** Waits for running statements, writes the log into the file, and closes it. */
@@ -411,15 +435,21 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     body: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     try {
-      return await this.use(lanes, async (connection) => {
+      await this.guardLog();
+      let isLogged = true;
+      const result = await this.use(lanes, async (connection) => {
         this.checkFile();
         const result = await body(connection);
         // Of a store that was lost meanwhile, nothing is acknowledged.
         this.checkLock();
         this.reopenings = 0;
         if (this.file !== null && !this.isLogMarked) this.isLogMarked = await markLog(this.file);
+        isLogged = this.logWatch?.isIntact !== false;
+        if (isLogged) this.logWatch?.note();
         return result;
       });
+      if (!isLogged) await this.guardLog();
+      return result;
     } catch (error) {
       if (error instanceof DiskFullError) await this.room?.refused();
       throw error;
@@ -471,6 +501,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
       const stored = this.commits === null ? null : await reopened.readers.use(storedCommits);
       reopened.invalidated = stored !== this.commits;
       this.opened = reopened;
+      this.logWatch?.note();
       if (!reopened.invalidated) return;
       throw new Error(
         `the database holds commit ${stored}, and the last one that succeeded is ${this.commits}: a new start reads it`,

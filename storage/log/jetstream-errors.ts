@@ -1,5 +1,6 @@
 /** What JetStream answers where it refuses something. */
 import { JetStreamApiError } from '@nats-io/jetstream';
+import { errors } from '@nats-io/transport-node';
 
 export const WRONG_LAST_SEQUENCE = 10071;
 export const NO_CONSUMER = 10014;
@@ -19,7 +20,11 @@ export const nullWith =
 
 /** Whether nobody listens who could answer. */
 export function isNoResponders(error: unknown): boolean {
-  const names = ['NoRespondersError', 'JetStreamNotEnabled'];
   const cause: unknown = (error as Error).cause;
-  return [error, cause].some((one) => one instanceof Error && names.includes(one.name));
+  return [error, cause].some(
+    (one) =>
+      one instanceof errors.NoRespondersError ||
+      // The library does not export its class.
+      (one instanceof Error && one.name === 'JetStreamNotEnabled'),
+  );
 }

@@ -49,4 +49,19 @@ describe.skipIf(!hasNats)('A node that is silent', () => {
     expect(await forget('b')).toMatchObject({ status: 0, stdout: 'node b is forgotten\n' });
     expect((await clusterStatus(a.log)).silent).toEqual([]);
   });
+
+  it('is listed where no node answers, and the log can be trimmed', async () => {
+    const [a, b] = await ours.pair();
+    await b.reached(1);
+    await ours.close(a);
+    await ours.close(b);
+    const cluster = ['--cluster', ours.servers.urls.join()];
+    const told = await fathom(['cluster', 'status', ...cluster, '--json']);
+    const { nodes, silent } = JSON.parse(told.stdout);
+    expect(nodes).toEqual([]);
+    expect(silent.map(({ node }: { node: string }) => node)).toEqual(['a', 'b']);
+    expect(await fathom(['cluster', 'trim', '--to', '1', ...cluster])).toMatchObject({
+      stderr: '',
+    });
+  });
 });
