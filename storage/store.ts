@@ -50,6 +50,7 @@ import {
 import { allDcaOrders, dcaOrdersOf } from './orders/dca-orders.js';
 import { allLimitOrders, limitOrdersOf } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
+import { isDiskFull } from './errors.js';
 import { readAllowance, writeAllowance } from './retention-allowance.js';
 
 /** What probe() writes: a block of a disk. */
@@ -139,13 +140,21 @@ export class Store implements StoreOperations {
     return room;
   }
 
-  /** @throws Error if the store cannot be read, or nothing can be written to it or beside it */
+  /**
+   * A full disk is no fault of the store: checkCommits() then fails.
+   * @throws Error if the store cannot be read, or nothing can be written to it or beside it
+   */
   async probe(): Promise<void> {
     this.parts.database.checkFile();
     await this.parts.database.guardLog();
     await this.parts.database.rows('SELECT count(*) FROM meta');
     const file = path.join(this.directory, PROBE_FILE);
-    await writeFile(file, new Uint8Array(PROBE_BYTES)).finally(() => rm(file, { force: true }));
+    await writeFile(file, new Uint8Array(PROBE_BYTES))
+      .finally(() => rm(file, { force: true }))
+      .catch(async (error: unknown) => {
+        if (!isDiskFull(error)) throw error;
+        await this.room.isFull();
+      });
   }
 
   async commit(bundle: string): Promise<CommitReport> {

@@ -89,6 +89,11 @@ export class DiskRoom {
   /** A commit, or another write, found no room. */
   async refused(): Promise<void> {
     this.commitsRefused++;
+    await this.isFull();
+  }
+
+  /** Nothing fits: a commit would be refused. */
+  async isFull(): Promise<void> {
     const shortage = await this.look();
     this.freeWhenRefused = shortage.freeBytes;
     this.commits.began('full', shortage);

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Database } from '../../storage/duckdb/database.js';
 import type { Shortage } from '../../storage/duckdb/disk-room.js';
 import { DiskFullError } from '../../storage/errors.js';
+import { openStore } from '../support/stores.js';
 import { hasSmallDisks, SmallDisk } from '../support/small-disk.js';
 
 const MIB = 2 ** 20;
@@ -13,10 +14,11 @@ const MIB = 2 ** 20;
 describe.runIf(hasSmallDisks)('On a disk with little room', () => {
   let disk: SmallDisk;
   let database: Database;
+  const opened: { close: () => Promise<void> }[] = [];
   let said: string[] = [];
   let shortages: Shortage[] = [];
   afterEach(async () => {
-    await database.close();
+    for (const one of opened.splice(0)) await one.close();
     disk.remove();
     [said, shortages] = [[], []];
   });
@@ -30,6 +32,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
         if (shortage !== null) shortages.push(shortage);
       },
     });
+    opened.push(database);
     await database.run('CREATE TABLE filled (data BLOB)');
     return database.room as NonNullable<Database['room']>;
   }
@@ -58,6 +61,21 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     await database.shortenLog();
     expect(said).toEqual(['checkpoints wait', 'checkpoints go on']);
     expect((await room.figures()).logBytes).toBe(0);
+  });
+
+  it('the store is whole and commits are refused where not a byte is left, before anybody tries', async () => {
+    disk = SmallDisk.make(40) as SmallDisk;
+    const store = await openStore(path.join(disk.path, 'data'), {
+      onShortage: (what) => said.push(what),
+    });
+    opened.push(store);
+    const other = path.join(disk.path, 'other');
+    expect(() => writeFileSync(other, new Uint8Array(64 * MIB))).toThrow('ENOSPC');
+    await store.probe();
+    await expect(store.checkCommits()).rejects.toThrow('commits are refused');
+    expect([said, (await store.disk()).commitsRefused]).toEqual([['commits'], 0]);
+    rmSync(other);
+    await store.checkCommits();
   });
 
   it('commits that are refused are told once, and taken again once a file has gone', async () => {

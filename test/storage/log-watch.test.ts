@@ -1,5 +1,5 @@
 /** Somebody removes, shortens or replaces the log of an open store: what it held is written into the database. */
-import { cpSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
@@ -51,8 +51,9 @@ const harms: Record<string, (directory: string) => void> = {
   emptied: (directory) => truncateSync(log(directory)),
   'cut short': (directory) => truncateSync(log(directory), 100),
   'replaced by another file': (directory) => {
-    rmSync(log(directory));
-    writeFileSync(log(directory), 'no log '.repeat(100_000));
+    const other = path.join(directory, 'other');
+    writeFileSync(other, 'no log '.repeat(100_000));
+    renameSync(other, log(directory));
   },
 };
 
