@@ -9,7 +9,7 @@ import type { NodeReport } from './reports.js';
 
 const QUEUE_TOPIC = 'queue';
 /** Tokens in one answer, the most requested ones: the message stays below the limit of NATS. */
-const MAX_QUEUED_TOKENS = 5000;
+const MAX_ANSWERED_TOKENS = 5000;
 const CONNECT_MS = 5000;
 
 export interface ClusterStatus {
@@ -81,7 +81,7 @@ export function answerWithQueue(
 ): void {
   const answer = (): QueueAnswer => {
     const mostRequested = [...queue()].sort((a, b) => b.requests - a.requests);
-    return { node, tokens: mostRequested.slice(0, MAX_QUEUED_TOKENS) };
+    return { node, tokens: mostRequested.slice(0, MAX_ANSWERED_TOKENS) };
   };
   log.listen(QUEUE_TOPIC, answer).catch(() => undefined);
 }
