@@ -1,6 +1,7 @@
 /** The simulated market of a data directory: chooses it, extends it, and makes its key. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { IssuedKey, StoreOperations } from '../storage/contract.js';
+import type { IssuedKey } from '../storage/contract.js';
+import type { StoreOperations } from '../storage/operations.js';
 import { InputError } from '../storage/errors.js';
 import { wallS } from '../storage/wall-clock.js';
 import { carryOn, collectFlat, type DemoMarker, type DemoRequest, readMarker } from './fill.js';

@@ -9,7 +9,7 @@ import { connectToServer } from './control.js';
 import { DATABASE_FILE, holdsStore } from './data-directory.js';
 import type { Database } from './duckdb/database.js';
 import { InputError, StoreBusyError } from './errors.js';
-import type { StoreOperations } from './contract.js';
+import type { StoreOperations } from './operations.js';
 import type { StoreOptions } from './opening.js';
 import type { Store } from './store.js';
 

@@ -1,13 +1,12 @@
 /**
- * The contract of `storage`: everything that the server and the commands may ask of it, and the
- * records that they exchange. Nothing of DuckDB shows through it.
+ * What the server reads from `storage`, and the records that it gets; operations.ts has what commands do with a
+ * store. Nothing of DuckDB shows through them.
  */
 import type { OwnerNames } from '../compute/holders/owners.js';
 import type { DlmmPool } from '../compute/lp/dlmm-pool.js';
 import type { Chain, Market, Tier } from '../compute/market.js';
 import type { DcaOrder } from '../compute/orders/dca-orders.js';
 import type { LimitOrder } from '../compute/orders/limit-orders.js';
-import type { Removed } from '../compute/segment/remove.js';
 import type { StoredBlock } from '../compute/segment/segment.js';
 
 export const COVERAGES = ['full', 'depth_only', 'excluded'] as const;
@@ -28,24 +27,6 @@ export interface TokenRow {
   liquidity_usd: number | null;
   /** Epoch seconds. */
   last_refresh: number | null;
-}
-
-/** The row of a token known from snapshots alone: its coverage is `full`. */
-export function bareTokenRow(chain: Chain, address: string): TokenRow {
-  return {
-    chain,
-    address,
-    symbol: null,
-    name: null,
-    icon: null,
-    decimals: null,
-    asset: null,
-    coverage: 'full',
-    price_usd: null,
-    mcap: null,
-    liquidity_usd: null,
-    last_refresh: null,
-  };
 }
 
 /** A token known from a row of `tokens` or from a snapshot. */
@@ -357,100 +338,4 @@ export interface TierKey extends TokenName {
 /** Names one snapshot. */
 export interface SnapshotKey extends TierKey {
   t: number;
-}
-
-/** Stored snapshots that a commit replaced, and their cells (docs/definitions.md#replaced). */
-export interface Replaced {
-  snapshots: number;
-  cellsBefore: number;
-  cellsAfter: number;
-}
-
-/** What committing a bundle changed. */
-export interface CommitReport {
-  tokens: number;
-  segments: number;
-  replaced: Replaced;
-  deleted: Removed;
-}
-
-/** What a command may ask of a store, opened by itself or by a running server. */
-export interface StoreOperations {
-  /** Commits a finished bundle of the staging folder in one transaction. */
-  commit(bundle: string): Promise<CommitReport>;
-  /** Does all that commit() does, with the same report and errors, and leaves the store unchanged. */
-  rehearse(bundle: string): Promise<CommitReport>;
-  /** Price of each snapshot, NaN if it is not stored. */
-  snapshotPrices(keys: readonly SnapshotKey[]): Promise<Float64Array>;
-  /** Times of the stored snapshots of one token and tier, ascending. */
-  snapshotTimes(key: TierKey): Promise<Uint32Array>;
-  /** Tokens with snapshots of a tier before its time. */
-  tokensBefore(times: Readonly<Record<Tier, number>>): Promise<TokenName[]>;
-  /** Bytes of the database and of its log. */
-  bytes(): Promise<number>;
-  /**
-   * Writes all that is committed into the database's file, and leaves what it wrote as it is for as long as the
-   * caller has the store, unless the log gets too long. One caller at a time.
-   * @returns the position in its cluster's log of what the file holds; null: it is in none
-   */
-  holdFile(): Promise<number | null>;
-  /** Takes a step of a check of all that is stored; null: the first one. */
-  checkStep(cursor: CheckCursor | null): Promise<CheckStep>;
-  /** Takes a step to give the database's free space back to the disk. */
-  shrink(): Promise<Shrunk>;
-  summary(): Promise<StoreSummary>;
-  createKey(request: KeyRequest): Promise<IssuedKey>;
-  listKeys(): Promise<KeyRecord[]>;
-  rotateKey(id: string): Promise<IssuedKey>;
-  revokeKey(id: string): Promise<KeyRecord>;
-  /** Makes a store that has followed a log one that follows none. @returns the position that it had; null: none */
-  leaveLog(): Promise<number | null>;
-  /** Lets retention take all that is due by then (epoch seconds), however much that is. */
-  allowRetention(toS: number): Promise<void>;
-  /** The tokens in the queue, oldest first. */
-  listQueue(): Promise<QueuedToken[]>;
-}
-
-/** The database's file after a step of shrinking it. */
-export interface Shrunk {
-  /** Bytes of the file. */
-  bytes: number;
-  /** Bytes of it that hold nothing. */
-  freeBytes: number;
-  /** Whether another step can make it smaller. */
-  isDone: boolean;
-}
-
-/** Something that is wrong in a store. */
-export interface Damage {
-  dataset: string;
-  /** CHAIN:ADDRESS; null: of no token, or of one that is not known. */
-  token: string | null;
-  /** First and last time of what is damaged. */
-  from: number | null;
-  to: number | null;
-  what: string;
-}
-
-/** Where a check goes on. */
-export interface CheckCursor {
-  part: number;
-  after: number;
-}
-
-export interface CheckStep {
-  damages: Damage[];
-  /** Segments that it read. */
-  segments: number;
-  /** The share of the check that is done, 0 to 1. */
-  done: number;
-  /** null: it was the last one. */
-  next: CheckCursor | null;
-}
-
-export interface StoreSummary {
-  schemaVersion: number;
-  tokens: number;
-  segments: number;
-  cells: number;
 }

@@ -3,7 +3,12 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { FrameReader, MAX_FRAME_BYTES, packFrame, unpackBody } from './bundle.js';
-import type { StoreOperations } from './contract.js';
+import {
+  isOperation,
+  type OperationName,
+  operationsBy,
+  type StoreOperations,
+} from './operations.js';
 import {
   InputError,
   LossError,
@@ -23,82 +28,43 @@ const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
 /** When the server ends, a command that has its reply gets this long to hang up. */
 const HANG_UP_MS = 1000;
 
-/** The operations of a store that commands may call over the socket. */
-const OPERATIONS = [
-  'commit',
-  'rehearse',
-  'snapshotPrices',
-  'snapshotTimes',
-  'tokensBefore',
-  'bytes',
-  'holdFile',
-  'checkStep',
-  'shrink',
-  'summary',
-  'createKey',
-  'listKeys',
-  'rotateKey',
-  'revokeKey',
-  'leaveLog',
-  'allowRetention',
-  'listQueue',
-] as const satisfies readonly (keyof StoreOperations)[];
-type Operation = (typeof OPERATIONS)[number];
-
 interface Request {
-  operation: Operation;
+  operation: OperationName;
   args: unknown[];
 }
 
 type Response =
-  | { ok: true; result: unknown }
-  | {
-      ok: false;
-      kind: 'input' | 'loss' | 'changed' | 'unavailable' | 'pending' | 'internal';
-      message: string;
-      t: number;
-    };
+  { ok: true; result: unknown } | { ok: false; kind: FailureKind; message: string; t: number };
+type Failure = Extract<Response, { ok: false }>;
+
+/** The errors that a command gets as they are; the first class that fits counts. */
+const FAILURES = {
+  loss: { type: LossError, again: ({ message }: Failure) => new LossError(message.split('\n')) },
+  input: { type: InputError, again: ({ message }: Failure) => new InputError(message) },
+  changed: { type: StoreChangedError, again: ({ t }: Failure) => new StoreChangedError(t) },
+  pending: { type: PendingError, again: ({ message }: Failure) => new PendingError(message) },
+  unavailable: {
+    type: StoreUnavailableError,
+    again: ({ message }: Failure) => new StoreUnavailableError(message),
+  },
+};
+type FailureKind = keyof typeof FAILURES | 'internal';
 
 /** An error as the command gets it; the text of an internal one stays in the server's log. */
-function failure(error: unknown): Response {
-  if (error instanceof LossError) {
-    return { ok: false, kind: 'loss', message: error.message, t: 0 };
+function failure(error: unknown): Failure {
+  for (const [kind, { type }] of Object.entries(FAILURES)) {
+    if (!(error instanceof type)) continue;
+    const t = error instanceof StoreChangedError ? error.t : 0;
+    return { ok: false, kind: kind as FailureKind, message: error.message, t };
   }
-  if (error instanceof InputError)
-    return { ok: false, kind: 'input', message: error.message, t: 0 };
-  if (error instanceof StoreChangedError) {
-    return { ok: false, kind: 'changed', message: error.message, t: error.t };
-  }
-  if (error instanceof PendingError) {
-    return { ok: false, kind: 'pending', message: error.message, t: 0 };
-  }
-  if (error instanceof StoreUnavailableError) {
-    return { ok: false, kind: 'unavailable', message: error.message, t: 0 };
-  }
-  return {
-    ok: false,
-    kind: 'internal',
-    message: 'the server could not do it; its log says why',
-    t: 0,
-  };
+  const message = 'the server could not do it; its log says why';
+  return { ok: false, kind: 'internal', message, t: 0 };
 }
 
 /** The error of a failed response. */
-function errorOf(response: Extract<Response, { ok: false }>): Error {
-  switch (response.kind) {
-    case 'input':
-      return new InputError(response.message);
-    case 'loss':
-      return new LossError(response.message.split('\n'));
-    case 'changed':
-      return new StoreChangedError(response.t);
-    case 'unavailable':
-      return new StoreUnavailableError(response.message);
-    case 'pending':
-      return new PendingError(response.message);
-    case 'internal':
-      return new Error(response.message);
-  }
+function errorOf(response: Failure): Error {
+  const { kind, message } = response;
+  return kind === 'internal' ? new Error(message) : FAILURES[kind].again(response);
 }
 
 /**
@@ -143,12 +109,12 @@ function connect(file: string): Promise<Socket | null> {
 }
 
 function remoteStore(caller: Caller): RemoteStore {
-  const operations = OPERATIONS.map((operation) => [
-    operation,
-    (...args: unknown[]) => caller.call(operation, args),
-  ]);
   return {
-    ...(Object.fromEntries(operations) as StoreOperations),
+    ...operationsBy(
+      (name) =>
+        (...args: unknown[]) =>
+          caller.call(name, args),
+    ),
     close: () => caller.close(),
   };
 }
@@ -165,7 +131,7 @@ class Caller {
     socket.on('close', () => this.fail());
   }
 
-  call(operation: Operation, args: unknown[]): Promise<unknown> {
+  call(operation: OperationName, args: unknown[]): Promise<unknown> {
     if (this.waiting !== null) throw new Error('one request at a time');
     return new Promise((resolve, reject) => {
       this.waiting = { resolve, reject };
@@ -201,11 +167,6 @@ class Caller {
   }
 }
 
-/** The store of this process; it holds its file until the caller has gone. */
-type ServedStore = Omit<StoreOperations, 'holdFile'> & {
-  holdFile(released: AbortSignal): Promise<number | null>;
-};
-
 interface ControlServer {
   /** Stops accepting connections, waits for running requests, removes the socket. */
   close(): Promise<void>;
@@ -217,7 +178,7 @@ interface ControlServer {
  */
 export async function listenForCommands(
   directory: string,
-  store: ServedStore,
+  store: StoreOperations,
   onError: (error: unknown) => void,
 ): Promise<ControlServer> {
   const file = path.join(directory, SOCKET_FILE);
@@ -323,23 +284,20 @@ class Conversation {
 }
 
 async function answer(
-  store: ServedStore,
+  store: StoreOperations,
   request: Request,
   onError: (error: unknown) => void,
   gone: AbortSignal,
 ): Promise<Response> {
   try {
-    if (request.operation === 'holdFile') {
-      return { ok: true, result: await store.holdFile(gone) };
-    }
-    if (!OPERATIONS.includes(request.operation)) throw new Error('an unknown operation');
-    const operation = store[request.operation].bind(store) as (
-      ...args: unknown[]
-    ) => Promise<unknown>;
-    return { ok: true, result: await operation(...request.args) };
+    const { operation, args } = request;
+    if (!isOperation(operation)) throw new Error('an unknown operation');
+    const run = store[operation].bind(store) as (...args: unknown[]) => Promise<unknown>;
+    // The file is held until the caller has gone.
+    return { ok: true, result: await run(...(operation === 'holdFile' ? [gone] : args)) };
   } catch (error) {
     const response = failure(error);
-    if (!response.ok && response.kind === 'internal') onError(error);
+    if (response.kind === 'internal') onError(error);
     return response;
   }
 }

@@ -7,23 +7,25 @@ import { readBundle } from './bundle.js';
 import { Changes } from './changes.js';
 import { Checker } from './check/checker.js';
 import type {
-  CheckCursor,
-  CheckStep,
-  CommitReport,
   IssuedKey,
   KeyRecord,
   KeyRequest,
   LpSource,
   OrderSource,
   QueuedToken,
-  Shrunk,
   SnapshotKey,
   StoreChange,
-  StoreOperations,
-  StoreSummary,
   TierKey,
   TokenName,
 } from './contract.js';
+import type {
+  CheckCursor,
+  CheckStep,
+  CommitReport,
+  Shrunk,
+  StoreOperations,
+  StoreSummary,
+} from './operations.js';
 import { DATABASE_FILE, LOG_FILE, PROBE_FILE, removeMadeDirectories } from './data-directory.js';
 import { DepthReader } from './depth/depth-reader.js';
 import type { Cutoffs, RetentionStep } from './depth/retention-steps.js';

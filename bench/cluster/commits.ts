@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 import { describeSegment } from '../../compute/segment/segment.js';
-import type { CommitReport } from '../../storage/contract.js';
+import type { CommitReport } from '../../storage/operations.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { LogNode } from '../../storage/log/node.js';
 import type { Store } from '../../storage/store.js';

@@ -13,7 +13,7 @@ import {
   digestsOf,
   marketRows,
 } from '../../compute/segment/segment.js';
-import { bareTokenRow } from '../../storage/contract.js';
+import { bareTokenRow } from '../../storage/depth/catalog.js';
 import { Database } from '../../storage/duckdb/database.js';
 import type { SqlValue } from '../../storage/duckdb/statements.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';

@@ -1,5 +1,5 @@
 /** What ingest and import say of the stored snapshots that they replaced. */
-import type { Replaced } from '../../storage/contract.js';
+import type { Replaced } from '../../storage/operations.js';
 import { count } from './output.js';
 
 /** Empty where nothing was replaced. */

@@ -5,7 +5,7 @@ import { LOCK_WAIT_MS, withRehearsalDirectory, withStore } from '../../storage/a
 import { holdsStore } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
 import type { UseStore } from '../../storage/ingest/ingest.js';
-import type { StoreOperations } from '../../storage/contract.js';
+import type { StoreOperations } from '../../storage/operations.js';
 import type { StoreOptions } from '../../storage/opening.js';
 import { tell } from './output.js';
 import { dataDirectory } from './flags.js';

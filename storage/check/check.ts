@@ -1,6 +1,6 @@
 /** Checks a store, through the server that has it open or by opening it for reading. */
 import { withReading } from '../access.js';
-import type { CheckCursor, CheckStep, Damage } from '../contract.js';
+import type { CheckCursor, CheckStep, Damage } from '../operations.js';
 import { InputError } from '../errors.js';
 import { oldSchema } from '../migrations.js';
 import { Checker, stagingLeftovers } from './checker.js';

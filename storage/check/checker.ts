@@ -9,7 +9,7 @@ import { type BlockOutline, outlineOfBlock } from '../../compute/holders/block-d
 import { type Chain, TIERS } from '../../compute/market.js';
 import { isAscending, segmentFault } from '../../compute/segment/verify.js';
 import { STAGING } from '../bundle.js';
-import type { CheckCursor, CheckStep, Damage } from '../contract.js';
+import type { CheckCursor, CheckStep, Damage } from '../operations.js';
 import { PEPPER_FILE } from '../data-directory.js';
 import { ENTRY_COLUMNS, refOfColumns, unpackRefs } from '../depth/segment-lists.js';
 import { firstT, lastT, type SegmentRef } from '../depth/directory.js';

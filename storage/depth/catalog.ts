@@ -12,6 +12,24 @@ import type { Database } from '../duckdb/database.js';
 import type { SqlRow } from '../duckdb/statements.js';
 import { LargeMap } from '../../compute/large-map.js';
 
+/** The row of a token known from snapshots alone: its coverage is `full`. */
+export function bareTokenRow(chain: Chain, address: string): TokenRow {
+  return {
+    chain,
+    address,
+    symbol: null,
+    name: null,
+    icon: null,
+    decimals: null,
+    asset: null,
+    coverage: 'full',
+    price_usd: null,
+    mcap: null,
+    liquidity_usd: null,
+    last_refresh: null,
+  };
+}
+
 /** Tokens of a store; a commit that would exceed them is refused. */
 export const MAX_TOKENS = 1_000_000;
 

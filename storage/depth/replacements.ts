@@ -1,7 +1,7 @@
 /** Counts which stored snapshots a transaction replaces, and compares their cells by market. */
 import type { Market, Tier } from '../../compute/market.js';
 import type { ReplacedSnapshots } from '../../compute/segment/replaced.js';
-import type { Replaced } from '../contract.js';
+import type { Replaced } from '../operations.js';
 import { LossError } from '../errors.js';
 import { rowAt } from './directory.js';
 import { marketName } from './market-names.js';

@@ -8,12 +8,19 @@ import {
   type Tier,
   venueKey,
 } from '../../compute/market.js';
-import { bareTokenRow, type TokenRow } from '../contract.js';
+import type { TokenRow } from '../contract.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { RefusalError } from '../errors.js';
 import { LargeMap } from '../../compute/large-map.js';
 import { Turns } from '../turns.js';
-import { type Catalog, MAX_TOKENS, TOKEN_COLUMNS, type TokenEntry, tokenKey } from './catalog.js';
+import {
+  bareTokenRow,
+  type Catalog,
+  MAX_TOKENS,
+  TOKEN_COLUMNS,
+  type TokenEntry,
+  tokenKey,
+} from './catalog.js';
 import { type Directories, sizedDirectory, type SizedDirectory } from './directories.js';
 import { marketName } from './market-names.js';
 import { EMPTY_DIRECTORY, type Directory, type SegmentRef } from './directory.js';

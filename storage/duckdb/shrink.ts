@@ -4,7 +4,7 @@
  * again, into the gaps.
  */
 import { stat } from 'node:fs/promises';
-import type { Shrunk } from '../contract.js';
+import type { Shrunk } from '../operations.js';
 import type { Database } from './database.js';
 import type { Statements } from './statements.js';
 

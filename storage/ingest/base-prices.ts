@@ -1,7 +1,8 @@
 /** For --merge: the prices of the snapshots that a file's rows merge into. */
 import type { CellColumns } from '../../compute/ingest/cell-columns.js';
 import { type HeadFields, isFields } from '../../compute/ingest/fields.js';
-import type { SnapshotKey, StoreOperations } from '../contract.js';
+import type { SnapshotKey } from '../contract.js';
+import type { StoreOperations } from '../operations.js';
 import { InputError } from '../errors.js';
 import { type Chunk, nameOfKey, snapshotKey } from './chunks.js';
 

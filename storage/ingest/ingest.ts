@@ -4,7 +4,7 @@ import { FaultLog } from '../../compute/ingest/fields.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { checkDirectory } from '../access.js';
 import { sweepStaging } from '../bundle.js';
-import type { CommitReport, StoreOperations } from '../contract.js';
+import type { CommitReport, StoreOperations } from '../operations.js';
 import { InputError, StoreChangedError, UsageError } from '../errors.js';
 import { wallMs } from '../wall-clock.js';
 import { withBasePrices } from './base-prices.js';

@@ -2,7 +2,7 @@
 import { type Fault, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import type { JoinMode } from '../../compute/segment/merge.js';
 import { BUNDLE_VERSION, BundleWriter } from '../bundle.js';
-import type { Replaced } from '../contract.js';
+import type { Replaced } from '../operations.js';
 import { DiskFullError, type FaultCount, FaultyFileError, isDiskFull } from '../errors.js';
 
 /** Counts of one file. */

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import { ABANDONED_AFTER_MS } from '../bundle.js';
-import type { QueuedToken, StoreOperations, TokenName } from '../contract.js';
+import type { QueuedToken, TokenName } from '../contract.js';
+import { operationsOfNode, type StoreOperations } from '../operations.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
@@ -154,28 +155,16 @@ export class LogNode {
   }
 
   /** The store's operations for commands: changes go through the log. */
-  get operations(): Omit<StoreOperations, 'holdFile'> & Pick<Store, 'holdFile'> {
-    const { store } = this.options;
+  get operations(): StoreOperations {
     const { publisher } = this;
-    return {
+    return operationsOfNode(this.options.store, {
       commit: (bundle) => publisher.commit(bundle),
       createKey: (request) => publisher.createKey(request),
       rotateKey: (id) => publisher.rotateKey(id),
       revokeKey: (id) => publisher.revokeKey(id),
-      rehearse: (bundle) => store.rehearse(bundle),
-      snapshotPrices: (keys) => store.snapshotPrices(keys),
-      snapshotTimes: (key) => store.snapshotTimes(key),
-      tokensBefore: (times) => store.tokensBefore(times),
-      bytes: () => store.bytes(),
-      holdFile: (released) => store.holdFile(released),
-      checkStep: (cursor) => store.checkStep(cursor),
-      shrink: () => store.shrink(),
-      summary: () => store.summary(),
-      listKeys: () => store.listKeys(),
       leaveLog: () => Promise.reject(new InputError('this node runs: stop it first')),
-      allowRetention: (toS) => store.allowRetention(toS),
       listQueue: () => this.listQueue(),
-    };
+    });
   }
 
   /** Takes the step of retention that is due for a token, through the log. */

@@ -1,7 +1,8 @@
 /** What the entries of a log are applied to. */
 import type { Removed } from '../../compute/segment/remove.js';
 import type { Frame } from '../bundle.js';
-import type { CommitReport, KeyRecord } from '../contract.js';
+import type { KeyRecord } from '../contract.js';
+import type { CommitReport } from '../operations.js';
 import type { StoredKey } from '../keys/key-ring.js';
 import type { Revocation } from '../keys/revocations.js';
 import type { Entry } from './entry.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bundleFile } from '../../storage/bundle.js';
-import type { CommitReport } from '../../storage/contract.js';
+import type { CommitReport } from '../../storage/operations.js';
 import { Applier } from '../../storage/log/applier.js';
 import type { LogMessage } from '../../storage/log/consumer.js';
 import { packEntry } from '../../storage/log/entry.js';

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { backupStore } from '../../storage/backup.js';
 import { BUNDLE_VERSION, BundleWriter, type Frame } from '../../storage/bundle.js';
-import { bareTokenRow } from '../../storage/contract.js';
+import { bareTokenRow } from '../../storage/depth/catalog.js';
 import type { NatsAccess } from '../../storage/log/connection.js';
 import { clusterStatus, trimLog } from '../../storage/log/cluster.js';
 import { packEntry, subjectOf, tokenSubject } from '../../storage/log/entry.js';

@@ -1,7 +1,7 @@
 /** The state that kills share: the store under test, what it should hold, and counts. */
 import { cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { CheckCursor } from '../../storage/contract.js';
+import type { CheckCursor } from '../../storage/operations.js';
 import { openStore } from '../../bench/store.js';
 import { contentsOf } from './contents.js';
 import type { Operations, Rows } from './operations.js';

@@ -1,6 +1,6 @@
 /** A plain store (docs/definitions.md#datasets): snapshots in a map, markets in a list. */
 import type { Removed } from '../../compute/segment/remove.js';
-import type { Replaced } from '../../storage/contract.js';
+import type { Replaced } from '../../storage/operations.js';
 import type { SnapshotRow, StoredSnapshot } from '../support/stores.js';
 
 interface PlainSnapshot {

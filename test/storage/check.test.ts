@@ -11,7 +11,7 @@ import {
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ComputePool } from '../../compute/pool.js';
-import type { CheckCursor, CheckStep } from '../../storage/contract.js';
+import type { CheckCursor, CheckStep } from '../../storage/operations.js';
 import { Database } from '../../storage/duckdb/database.js';
 import type { SqlRow } from '../../storage/duckdb/statements.js';
 import type { Ended } from '../support/processes.js';

@@ -18,7 +18,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { withReading, withStore } from '../../storage/access.js';
 import { backupStore } from '../../storage/backup.js';
 import { DATABASE_FILE, LOG_FILE } from '../../storage/data-directory.js';
-import type { CheckCursor, StoreOperations } from '../../storage/contract.js';
+import type { CheckCursor, StoreOperations } from '../../storage/operations.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { StoreBusyError, StoreUnavailableError } from '../../storage/errors.js';

@@ -1,7 +1,7 @@
 /** Nodes of a cluster as processes that a test kills, stops and brings back. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoreOperations } from '../../storage/contract.js';
+import type { StoreOperations } from '../../storage/operations.js';
 import { connectToServer } from '../../storage/control.js';
 import type { Store } from '../../storage/store.js';
 import { freePorts } from '../../bench/programs.js';

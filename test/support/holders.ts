@@ -5,7 +5,8 @@ import { encodeHolderBlock } from '../../compute/holders/block-encoder.js';
 import type { HolderSnapshot } from '../../compute/holders/block-format.js';
 import type { OwnerNames } from '../../compute/holders/owners.js';
 import { BUNDLE_VERSION, type HoldersFrame, type Frame } from '../../storage/bundle.js';
-import type { CommitReport, HolderSource } from '../../storage/contract.js';
+import type { HolderSource } from '../../storage/contract.js';
+import type { CommitReport } from '../../storage/operations.js';
 import type { Store } from '../../storage/store.js';
 import { commitFrames } from './stores.js';
 

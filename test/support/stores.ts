@@ -16,12 +16,9 @@ import {
   type DeleteFrame,
   type Frame,
 } from '../../storage/bundle.js';
-import {
-  bareTokenRow,
-  type CommitReport,
-  SegmentGoneError,
-  type TokenRow,
-} from '../../storage/contract.js';
+import { SegmentGoneError, type TokenRow } from '../../storage/contract.js';
+import { bareTokenRow } from '../../storage/depth/catalog.js';
+import type { CommitReport } from '../../storage/operations.js';
 import type { Directories } from '../../storage/depth/directories.js';
 import type { Directory } from '../../storage/depth/directory.js';
 import { Database } from '../../storage/duckdb/database.js';

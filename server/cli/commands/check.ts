@@ -1,7 +1,7 @@
 /** `fathom check` */
 import { isoOf } from '../../../compute/time.js';
 import { checkStore } from '../../../storage/check/check.js';
-import type { Damage } from '../../../storage/contract.js';
+import type { Damage } from '../../../storage/operations.js';
 import { InputError } from '../../../storage/errors.js';
 import { defineCommand } from '../command.js';
 import { DATA, type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';

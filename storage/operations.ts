@@ -1,0 +1,153 @@
+/**
+ * What a command may do with a store. The table below has each operation once: the contract that stores fulfil, the
+ * control socket of a running server and the operations of a cluster's node follow from it.
+ */
+import type { Tier } from '../compute/market.js';
+import type { Removed } from '../compute/segment/remove.js';
+import type {
+  IssuedKey,
+  KeyRecord,
+  KeyRequest,
+  QueuedToken,
+  SnapshotKey,
+  TierKey,
+  TokenName,
+} from './contract.js';
+
+/** An operation that a node leaves to its store. `F` is the operation's signature. */
+interface OfStore<F> {
+  readonly by: 'store';
+  readonly signature?: F;
+}
+/** An operation that a node does itself, because other nodes take part in it. */
+interface OfNode<F> {
+  readonly by: 'node';
+  readonly signature?: F;
+}
+const ofStore = <F>(): OfStore<F> => ({ by: 'store' });
+const ofNode = <F>(): OfNode<F> => ({ by: 'node' });
+
+const OPERATIONS = {
+  /** Commits a finished bundle of the staging folder in one transaction. */
+  commit: ofNode<(bundle: string) => Promise<CommitReport>>(),
+  /** Does all that commit() does, with the same report and errors, and leaves the store unchanged. */
+  rehearse: ofStore<(bundle: string) => Promise<CommitReport>>(),
+  /** Price of each snapshot, NaN if it is not stored. */
+  snapshotPrices: ofStore<(keys: readonly SnapshotKey[]) => Promise<Float64Array>>(),
+  /** Times of the stored snapshots of one token and tier, ascending. */
+  snapshotTimes: ofStore<(key: TierKey) => Promise<Uint32Array>>(),
+  /** Tokens with snapshots of a tier before its time. */
+  tokensBefore: ofStore<(times: Readonly<Record<Tier, number>>) => Promise<TokenName[]>>(),
+  /** Bytes of the database and of its log. */
+  bytes: ofStore<() => Promise<number>>(),
+  /**
+   * Writes all commits into the database's file, which then stays as it is until `released` aborts or the caller
+   * hangs up, unless the log gets too long. One caller at a time.
+   * @returns the position in its cluster's log up to which the file holds all; null: it is in no cluster
+   */
+  holdFile: ofStore<(released?: AbortSignal) => Promise<number | null>>(),
+  /** Takes a step of a check of all that is stored; null: the first one. */
+  checkStep: ofStore<(cursor: CheckCursor | null) => Promise<CheckStep>>(),
+  /** Takes a step to give the database's free space back to the disk. */
+  shrink: ofStore<() => Promise<Shrunk>>(),
+  summary: ofStore<() => Promise<StoreSummary>>(),
+  createKey: ofNode<(request: KeyRequest) => Promise<IssuedKey>>(),
+  listKeys: ofStore<() => Promise<KeyRecord[]>>(),
+  rotateKey: ofNode<(id: string) => Promise<IssuedKey>>(),
+  revokeKey: ofNode<(id: string) => Promise<KeyRecord>>(),
+  /** Makes a store that has followed a log one that follows none. @returns the position that it had; null: none */
+  leaveLog: ofNode<() => Promise<number | null>>(),
+  /** Lets retention take all that is due by then (epoch seconds), however much that is. */
+  allowRetention: ofStore<(toS: number) => Promise<void>>(),
+  /** The tokens in the queue, oldest first. */
+  listQueue: ofNode<() => Promise<QueuedToken[]>>(),
+};
+
+type Operations = typeof OPERATIONS;
+export type OperationName = keyof Operations;
+
+/** What a command may do with a store, opened by itself or by a running server. */
+export type StoreOperations = {
+  [N in OperationName]: Operations[N] extends OfStore<infer F> | OfNode<infer F> ? F : never;
+};
+
+/** What a node of a cluster does itself. */
+export type NodeOperations = {
+  [N in OperationName as Operations[N] extends { by: 'node' } ? N : never]: StoreOperations[N];
+};
+
+export function isOperation(name: string): name is OperationName {
+  return Object.hasOwn(OPERATIONS, name);
+}
+
+/** All operations, each made by its name. */
+export function operationsBy(make: (name: OperationName) => unknown): StoreOperations {
+  const names = Object.keys(OPERATIONS) as OperationName[];
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as StoreOperations;
+}
+
+/** The operations of a node: its own, and for the rest those of its store. */
+export function operationsOfNode(store: StoreOperations, own: NodeOperations): StoreOperations {
+  return operationsBy((name) =>
+    OPERATIONS[name].by === 'node' ? own[name as keyof NodeOperations] : store[name].bind(store),
+  );
+}
+
+/** Stored snapshots that a commit replaced, and their cells (docs/definitions.md#replaced). */
+export interface Replaced {
+  snapshots: number;
+  cellsBefore: number;
+  cellsAfter: number;
+}
+
+/** What committing a bundle changed. */
+export interface CommitReport {
+  tokens: number;
+  segments: number;
+  replaced: Replaced;
+  deleted: Removed;
+}
+
+/** The database's file after a step of shrinking it. */
+export interface Shrunk {
+  /** Bytes of the file. */
+  bytes: number;
+  /** Bytes of it that hold nothing. */
+  freeBytes: number;
+  /** Whether another step can make it smaller. */
+  isDone: boolean;
+}
+
+/** Something that is wrong in a store. */
+export interface Damage {
+  dataset: string;
+  /** CHAIN:ADDRESS; null: of no token, or of one that is not known. */
+  token: string | null;
+  /** First and last time of what is damaged. */
+  from: number | null;
+  to: number | null;
+  what: string;
+}
+
+/** Where a check goes on. */
+export interface CheckCursor {
+  part: number;
+  after: number;
+}
+
+export interface CheckStep {
+  damages: Damage[];
+  /** Segments that it read. */
+  segments: number;
+  /** The share of the check that is done, 0 to 1. */
+  done: number;
+  /** null: it was the last one. */
+  next: CheckCursor | null;
+}
+
+export interface StoreSummary {
+  schemaVersion: number;
+  tokens: number;
+  segments: number;
+  cells: number;
+}
