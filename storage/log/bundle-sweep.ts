@@ -1,12 +1,12 @@
-/** Removes large bundles that nobody refers to from beside the log. */
+/** Removes large bundles that no entry refers to. */
 import { ABANDONED_AFTER_MS } from '../bundle.js';
 import { wallMs } from '../wall-clock.js';
 import { largeBundleOf } from './entry.js';
 import type { JetStreamLog } from './jetstream.js';
 
-/** How often a node looks. */
+/** How often a node looks for them. */
 const EVERY_MS = 6 * 3_600_000;
-/** How long a sweep reads the entries of large bundles, which may be trimmed meanwhile. */
+/** Limit of reading the entries with large bundles: they may be trimmed meanwhile, and then never come. */
 const READING_MS = 60_000;
 
 export class BundleSweep {
@@ -18,7 +18,7 @@ export class BundleSweep {
     private readonly afterMs?: number,
   ) {}
 
-  /** Call again and again while the node follows: now and then it looks, in the background. */
+  /** Starts a sweep in the background if one is due; call it often. */
   look(): void {
     if (performance.now() - this.lookedAtMs < EVERY_MS) return;
     this.lookedAtMs = performance.now();
@@ -27,10 +27,10 @@ export class BundleSweep {
 }
 
 /**
- * Removes large bundles that no entry refers to, nor will: whoever put them ended before the entry was published. Who
- * still means to publish it looks for the bundle first.
- * @param afterMs how long they have lain there, by the clock of this machine and by the times of the log
- * @returns how many
+ * Removes large bundles that no entry refers to: whoever stored one ended before publishing its entry. Whoever is about
+ * to publish an entry checks first that the bundle is still there.
+ * @param afterMs the least age of a bundle, by the clock of this machine and by the times of the log
+ * @returns how many it removed
  */
 export async function sweepBundles(
   log: JetStreamLog,
@@ -50,7 +50,7 @@ export async function sweepBundles(
       seen = position;
     }
   }
-  // A server that lags behind the others does not know them all.
+  // A server that lags behind the others may not have all entries.
   if (seen < last) return 0;
   const beforeMs = Math.min(wallMs(), state.lastMs) - afterMs;
   let removed = 0;

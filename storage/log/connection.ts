@@ -1,4 +1,4 @@
-/** The connection to the servers of NATS: made again and again, with what they ask for. */
+/** The connection to the servers of NATS: it is made again whenever it is lost, with the credentials that they require. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
@@ -15,56 +15,56 @@ import {
 } from '@nats-io/transport-node';
 import { InputError } from '../errors.js';
 
-/** Rest before another attempt. */
+/** Pause before another attempt. */
 export const RECONNECT_MS = 250;
-/** One attempt at one server. */
+/** Limit of one attempt at one server. */
 const DIAL_MS = 5000;
 const CREDS = '-----BEGIN NATS USER JWT-----';
 const NKEY_SEED = /^SU[A-Z2-7]{56}$/;
 
-/** How the servers of NATS are reached. */
+/** How to reach the servers of NATS. */
 export interface NatsAccess {
-  /** As `nats://host:port`; as `tls://host:port` they have to speak TLS. */
+  /** As `nats://host:port`, or as `tls://host:port` where TLS is required. */
   servers: readonly string[];
-  /** File with what they ask for: see credentialsOf(). */
+  /** File of credentials: see credentialsOf(). */
   credentials?: string | null;
-  /** Files in PEM: whose certificates are trusted, and this side's own with its key. */
+  /** PEM files: the trusted authorities, and this client's certificate and key. */
   ca?: string | null;
   cert?: string | null;
   key?: string | null;
 }
 
 export class NatsLink {
-  /** The first connection, which is kept, and made again whenever it is lost. */
+  /** Resolves to the connection, which stays the same object when it is lost and made again. */
   readonly connecting: Promise<NatsConnection>;
   private readonly ending = new AbortController();
   private connection: NatsConnection | null = null;
-  /** Why there is no connection; null: there is one. */
+  /** Why the connection does not stand; null: it does. */
   private why: string | null = 'not connected yet';
   private losing = new AbortController();
 
   /**
    * Connects in the background.
-   * @throws InputError if the credentials are none
+   * @throws InputError if the file of credentials is malformed
    */
   constructor(access: NatsAccess, name: string) {
     const { servers, credentials, ca, cert, key } = access;
     const isTls = servers.some((server) => server.startsWith('tls:'));
-    /** Host of the server that is being connected to. */
-    let asked = '';
+    /** Host of the server that the client connects to. */
+    let serverHost = '';
     const tls = {
       ...(ca ? { caFile: ca } : {}),
       ...(cert ? { certFile: cert } : {}),
       ...(key ? { keyFile: key } : {}),
-      // The client compares an address with the name localhost.
+      // For a server named by address, the client would compare its certificate with localhost.
       checkServerIdentity: (_: string, certificate: PeerCertificate) =>
-        checkServerIdentity(asked, certificate),
+        checkServerIdentity(serverHost, certificate),
     };
     const options = {
       ...{ servers: [...servers], name },
       timeout: DIAL_MS,
       maxReconnectAttempts: -1,
-      // Credentials may be renewed on one side first.
+      // While credentials are renewed, the two sides may differ for a moment.
       ignoreAuthErrorAbort: true,
       reconnectTimeWait: RECONNECT_MS,
       reconnectJitter: RECONNECT_MS,
@@ -72,10 +72,10 @@ export class NatsLink {
       pingInterval: 5000,
       maxPingOut: 2,
       ...(credentials ? { authenticator: authenticatorOf(credentials) } : {}),
-      // Servers that others tell of have addresses, which their certificates need not name.
+      // The servers announce each other by addresses that their certificates need not name.
       ...(isTls ? { tls, ignoreClusterUpdates: true } : {}),
       reconnectToServer: ([next]: readonly Server[]) => {
-        asked = next.hostname;
+        serverHost = next.hostname;
         return null;
       },
     };
@@ -88,12 +88,12 @@ export class NatsLink {
     return this.why === null ? this.connection : null;
   }
 
-  /** Why there is none, as ` (...)`; empty where there is one. */
+  /** Why it does not stand, as ` (...)`; empty if it does. */
   get reason(): string {
     return this.why === null ? '' : ` (${this.why})`;
   }
 
-  /** Aborts when the connection that stands is lost. */
+  /** Aborts when the current connection is lost. */
   get lost(): AbortSignal {
     return this.losing.signal;
   }
@@ -138,22 +138,22 @@ export class NatsLink {
   }
 }
 
-/** Reads the file again for each connection, so that renewed credentials are taken. @throws InputError */
+/** Reads the file again for each connection: credentials may be renewed. @throws InputError */
 function authenticatorOf(file: string): Authenticator {
   let latest = credentialsOf(file);
   return (nonce) => {
     try {
       latest = credentialsOf(file);
     } catch {
-      // It is being written, or wrong by now: what is known may still do.
+      // The file is being written, or wrong by now: the last credentials may still be valid.
     }
     return latest(nonce);
   };
 }
 
 /**
- * What a file of credentials says: a .creds file of NATS, the seed of a user's NKEY, a user and a password with
- * a colon between, or a token.
+ * The credentials in a file: a .creds file of NATS, the seed of a user's NKEY, a user and a password separated by a
+ * colon, or a token.
  * @throws InputError
  */
 function credentialsOf(file: string): Authenticator {
@@ -176,7 +176,7 @@ function credentialsOf(file: string): Authenticator {
         ? usernamePasswordAuthenticator(text.slice(0, colon), text.slice(colon + 1))
         : tokenAuthenticator(text);
   try {
-    // The client would give up for good where it cannot be read.
+    // With malformed credentials the client would give up for good.
     made('nonce');
   } catch {
     throw new InputError(expected);

@@ -1,4 +1,4 @@
-/** A consumer of the log: what JetStream keeps of one who reads it. It is made, read and deleted here. */
+/** A consumer: what JetStream keeps for a reader of the log. This module makes, reads and deletes consumers. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -15,17 +15,17 @@ import {
 import { nanos } from '@nats-io/transport-node';
 import { hasCode, NO_CONSUMER, NO_STREAM } from './jetstream-errors.js';
 
-/** Entries on their way to this node. */
+/** Entries that JetStream sends ahead of their being applied. */
 export const MAX_FETCHED = 100;
-/** After two of these without a sign of life the consumer is given up. */
+/** A consumer that misses two heartbeats is given up. */
 const HEARTBEAT_MS = 1000;
 const FETCH_MS = 5000;
-/** JetStream deletes a consumer by itself where nobody has asked it for messages for so long. */
+/** JetStream deletes a consumer that nobody has asked for messages for this long. */
 const INACTIVE_MS = 30_000;
-/** A consumer that is not made so soon may have been given to a dead server: another one is asked for. */
+/** A consumer that is not made within this time may be assigned to a dead server: the node asks for another one. */
 const NEXT_ATTEMPT_MS = 500;
 const MAX_ATTEMPTS = 5;
-/** Rest before a consumer is deleted again that may not be gone. */
+/** Pause before deleting a consumer again that may still exist. */
 const DELETE_AGAIN_MS = 5000;
 const MAX_DELETIONS = 60;
 
@@ -37,7 +37,7 @@ export interface LogMessage {
   data: Uint8Array;
 }
 
-/** What is read: entries from a position on, those of one subject where it is named. */
+/** What to read: the entries from a position on, of one subject or of all. */
 export interface Reading {
   stream: string;
   from: number;
@@ -52,9 +52,9 @@ export class LogConsumer {
   ) {}
 
   /**
-   * A consumer has one copy: it lives on one server, and dies with it. JetStream goes on giving new ones to a server
-   * that was killed for a minute or more, so that it takes several attempts.
-   * @throws Error why the first attempt failed, where all did
+   * Makes a consumer. It has one copy, on one server, and is lost with that server. JetStream assigns new consumers to
+   * a killed server for a minute or more, so it may take several attempts.
+   * @throws the error of the first attempt if all of them fail
    */
   static async make(
     manager: JetStreamManager,
@@ -71,7 +71,7 @@ export class LogConsumer {
     });
     try {
       const made = await Promise.any(attempts);
-      // Those that come too late.
+      // Deletes those that are made too late.
       for (const other of attempts) {
         void other.then((late) => (late === made ? undefined : remove(manager, late)), ignore);
       }
@@ -83,14 +83,14 @@ export class LogConsumer {
     }
   }
 
-  /** How many entries it has yet to give. */
+  /** How many entries it had yet to deliver when it was made. */
   get left(): number {
     return this.made.num_pending;
   }
 
   /**
-   * Entries, as many as have come by then, until `stop`.
-   * @throws Error where it gives no sign of life
+   * Entries until `stop`, each time those that have arrived.
+   * @throws Error where the consumer sends no heartbeats
    */
   async *batches(stop: AbortSignal): AsyncGenerator<LogMessage[]> {
     const messages = await this.consumer.consume({
@@ -111,13 +111,13 @@ export class LogConsumer {
     }
   }
 
-  /** Deletes it, which goes on behind this where its server is dead. */
+  /** Deletes it; where its server is dead, the attempts go on in the background. */
   delete(): Promise<void> {
     return remove(this.manager, this.made);
   }
 }
 
-/** Asks for a consumer; where none is made, none stays either. */
+/** Makes a consumer; one that is made after a timeout is deleted. */
 async function attempt(
   manager: JetStreamManager,
   stream: string,
@@ -131,15 +131,15 @@ async function attempt(
       ...reading,
     });
   } catch (error) {
-    // Its server may make it when it is back.
+    // Its server may still make it when it is back.
     void remove(manager, { stream_name: stream, name });
     throw error;
   }
 }
 
 /**
- * Deletes a consumer, once more in the background until JetStream says that it is gone: one of a dead server is
- * deleted when JetStream has a leader again, and would else stay for ever.
+ * Deletes a consumer, and tries again in the background until JetStream says that it is gone. That of a dead server can
+ * be deleted only once JetStream has a leader again, and would otherwise stay for ever.
  */
 async function remove(
   manager: JetStreamManager,
@@ -168,7 +168,7 @@ async function isGone(
 
 const ignore = (): void => undefined;
 
-/** Ends the messages of a consumer that is not heard from, which its client would ask for ever. */
+/** Ends the messages of a silent consumer: its client would wait for ever. */
 async function endWhenSilent(messages: ConsumerMessages, { cluster }: ConsumerInfo): Promise<void> {
   for await (const { type } of messages.status()) {
     if (type !== 'heartbeats_missed') continue;
@@ -178,36 +178,36 @@ async function endWhenSilent(messages: ConsumerMessages, { cluster }: ConsumerIn
   }
 }
 
-/** What an iterable gives, those together that have arrived. */
+/** The messages of an iterable in batches of those that have arrived. */
 async function* inBatches(messages: AsyncIterable<JsMsg>): AsyncGenerator<LogMessage[]> {
   const iterator = messages[Symbol.asyncIterator]();
-  const ask = (): Promise<IteratorResult<JsMsg, unknown>> => {
+  const request = (): Promise<IteratorResult<JsMsg, unknown>> => {
     const next = iterator.next();
-    // It may fail while a batch is being applied: who asks for the next one is told.
+    // It may fail while a batch is being applied: whoever awaits the next one gets the error.
     next.catch(() => undefined);
     return next;
   };
-  for (let next = ask(); ;) {
+  for (let next = request(); ;) {
     const first = await next;
     if (first.done === true) return;
     const batch = [logMessage(first.value)];
-    next = ask();
-    while (batch.length < MAX_FETCHED && (await hasCome(next))) {
+    next = request();
+    while (batch.length < MAX_FETCHED && (await isSettled(next))) {
       const more = await next;
       if (more.done === true) break;
       batch.push(logMessage(more.value));
-      next = ask();
+      next = request();
     }
     yield batch;
   }
 }
 
-function hasCome(promise: Promise<unknown>): Promise<boolean> {
-  const come = promise.then(
+function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const settled = promise.then(
     () => true,
     () => true,
   );
-  return Promise.race([come, setImmediate(false)]);
+  return Promise.race([settled, setImmediate(false)]);
 }
 
 function logMessage({ seq, headers, time, data }: JsMsg): LogMessage {

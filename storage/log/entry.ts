@@ -17,7 +17,7 @@ import type { Settings } from './settings.js';
 export const ENTRY_FORMAT = 2;
 /** No version will have a greater format, so that text is not taken for an entry of a later version. */
 const MAX_ENTRY_FORMAT = 31;
-/** Parts into which a later version may divide tokens among nodes. */
+/** Shards by which a later version may distribute tokens over nodes. */
 const SHARDS = 256;
 
 /** The first entry. */
@@ -25,9 +25,9 @@ export interface OriginEntry {
   kind: 'origin';
   /** The node that began the log. */
   node: string;
-  /** What all nodes make keys' digests with. */
+  /** The secret with which all nodes make keys' digests. */
   pepper: Uint8Array;
-  /** Whether the store that began the log held anything: others then begin with a copy of it. */
+  /** Whether the store that began the log held data: other nodes then begin with a copy of it. */
   hasData: boolean;
 }
 
@@ -35,7 +35,7 @@ export type Entry =
   | OriginEntry
   /** A small bundle. */
   | { kind: 'bundle'; bundle: Uint8Array }
-  /** One that lies beside the log, under its name. */
+  /** A large bundle, which is stored beside the log under this name. */
   | { kind: 'large-bundle'; name: string; bytes: number; sha256: Uint8Array }
   | { kind: 'retirement'; token: TokenName; cutoffs: Cutoffs; made: readonly Tier[] }
   | { kind: 'key'; stored: StoredKey; isNew: boolean }
@@ -112,7 +112,7 @@ export class UnknownEntryError extends Error {}
 const packr = new Packr({ useRecords: false, moreTypes: true });
 const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
 
-/** In the oldest format that has its kind, so that nodes of earlier versions go on as long as they can. */
+/** Writes the oldest format that has the entry's kind: nodes of earlier versions can follow for as long as possible. */
 export function packEntry(entry: Entry): Uint8Array {
   return Buffer.concat([Uint8Array.of(KINDS[entry.kind].format), packr.pack(entry)]);
 }
@@ -174,7 +174,7 @@ export function subjectOf(frames: readonly Frame[]): string {
   return tokenSubject(token);
 }
 
-/** Rows of the flat datasets are of many tokens, or of none. */
+/** The tokens that a frame names. Rows of the flat datasets count as none. */
 function tokensOf(frame: Frame): string[] {
   if (frame.kind === 'tokens') return frame.rows.map(({ row }) => tokenKey(row.chain, row.address));
   if (frame.kind === 'holders') return [tokenKey('mainchain', frame.tokenAddress)];
@@ -185,7 +185,7 @@ export function tokenSubject(token: string): string {
   return `data.${token.split(':')[0]}.${crc32(token) % SHARDS}`;
 }
 
-/** What an entry of a large bundle says of its file. */
+/** SHA-256 of a large bundle's file, as its entry has it. */
 export async function digestOf(file: string): Promise<Uint8Array> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);

@@ -1,4 +1,4 @@
-/** What JetStream answers where it refuses something. */
+/** Error codes of JetStream. */
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { errors } from '@nats-io/transport-node';
 
@@ -10,7 +10,7 @@ export const NO_STREAM = 10059;
 export const hasCode = (error: unknown, code: number): boolean =>
   error instanceof JetStreamApiError && error.code === code;
 
-/** For a catch: null where JetStream's answer has one of the codes; any other error is thrown on. */
+/** A handler for catch(): null for an error with one of the codes; rethrows any other error. */
 export const nullWith =
   (...codes: readonly number[]) =>
   (error: unknown): null => {
@@ -18,7 +18,7 @@ export const nullWith =
     throw error;
   };
 
-/** Whether nobody listens who could answer. */
+/** Whether no server or stream listens to the subject. */
 export function isNoResponders(error: unknown): boolean {
   const cause: unknown = (error as Error).cause;
   return [error, cause].some(

@@ -1,4 +1,4 @@
-/** The log in NATS JetStream; beside it, connection.ts, consumer.ts and large-bundles.ts, no module knows NATS. */
+/** The log in NATS JetStream. Only this module, connection.ts, consumer.ts, large-bundles.ts and reports.ts know NATS. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -29,28 +29,28 @@ import { NodeReports } from './reports.js';
 
 const STREAM = 'FATHOM';
 const SUBJECTS = 'fathom.v1.';
-/** Subject of the entries of large bundles. */
+/** Subject of entries with a large bundle. */
 export const LARGE_SUBJECT = 'large';
-/** Subjects of messages between nodes that are no entries. */
+/** Subjects of messages between nodes, which are no entries. */
 const BESIDE = 'fathom-nodes.';
-/** A message that is published again within this time is one entry. */
+/** A message that is published again within this time is not a second entry. */
 const DUPLICATE_WINDOW_MS = 10 * 60_000;
 /** How long nodes may take to answer. */
 const ANSWER_MS = 1000;
-/** One attempt to publish, or to ask for the state of the log. */
+/** Limit of one attempt to publish, or to ask for the log's state. */
 const ATTEMPT_MS = 2500;
-/** After this time a publisher is told that there was no acknowledgement. */
+/** After this time publish() gives up. */
 const PUBLISH_DEADLINE_MS = 10_000;
 
 export interface LogOptions extends NatsAccess {
-  /** Of the connection, for operators of NATS. */
+  /** The connection's name, for operators of NATS. */
   name: string;
   /** Copies of each entry. */
   replicas: number;
 }
 
 export interface LogState {
-  /** Tells this log from another one of the same name. */
+  /** Distinguishes this log from an earlier or later one of the same name. */
   id: string;
   /** Positions of its first and last entries; the last is 0 in an empty log. */
   first: number;
@@ -59,20 +59,20 @@ export interface LogState {
   lastMs: number;
   bytes: number;
   replicas: number;
-  /** What keeps nodes from following a log as somebody else has made or changed it; null: nothing. */
+  /** Why nodes cannot follow a log that somebody else has made or changed; null: they can. */
   fault: string | null;
 }
 
-/** Where an entry came to stand; one that was published before keeps its place. */
+/** The place of an entry in the log; one that was published before keeps its place. */
 export interface Published {
   position: number;
   isDuplicate: boolean;
 }
 
-/** The log holds another last entry than the one expected. */
+/** The log's last entry is not the expected one. */
 export class LogMovedError extends Error {}
 
-/** A large bundle is no longer there: no entry referred to it for a day. */
+/** A large bundle was removed, because no entry referred to it for a day. */
 export class BundleGoneError extends StoreUnavailableError {}
 
 /** Nothing was published. */
@@ -93,12 +93,12 @@ export class JetStreamLog {
   /** Resolves when the last consumer is deleted. */
   private deleting = Promise.resolve();
 
-  /** @throws InputError if the credentials are none */
+  /** @throws InputError if the file of credentials is malformed */
   constructor(private readonly options: LogOptions) {
     this.link = new NatsLink(options, options.name);
   }
 
-  /** Why there is no connection, as ` (...)`; empty where there is one. */
+  /** Why there is no connection, as ` (...)`; empty if there is one. */
   get reason(): string {
     return this.link.reason;
   }
@@ -113,8 +113,8 @@ export class JetStreamLog {
 
   /**
    * The state of the log; null: there is none.
-   * @param makes whether it is made where it is missing
-   * @throws Error where no server answers
+   * @param makes whether to make a missing log
+   * @throws Error if no server answers
    */
   async state(makes = false): Promise<LogState | null> {
     const { manager } = await this.open();
@@ -138,7 +138,7 @@ export class JetStreamLog {
       duplicate_window: nanos(DUPLICATE_WINDOW_MS),
     };
     return manager.streams.add(settings).catch((error: unknown) =>
-      // Another node may have been faster.
+      // Another node may have made it in the meantime.
       manager.streams.info(STREAM).catch(() => {
         const copies = this.options.replicas;
         throw new Error(
@@ -149,11 +149,11 @@ export class JetStreamLog {
   }
 
   /**
-   * Publishes an entry, again and again within a deadline.
-   * @param id the same entry has the same one, and is in the log once
-   * @param after the last position that the log may have by then
-   * @param bundle which it refers to: without it the entry is not published
-   * @throws LogMovedError | BundleGoneError | LogAwayError | PendingError if nobody knows whether the log took it
+   * Publishes an entry; retries until a deadline.
+   * @param id of the entry: the log takes only one entry of an id
+   * @param after the position of the last entry that the log may have
+   * @param bundle the large bundle that the entry refers to; the entry is published only if the bundle is there
+   * @throws LogMovedError | BundleGoneError | LogAwayError | PendingError if it is unknown whether the log took it
    */
   async publish(
     subject: string,
@@ -167,7 +167,7 @@ export class JetStreamLog {
       if (this.link.standing === null && !isUnknown) break;
       try {
         const { client } = await this.open();
-        // Just before, on the same connection: however long this process stood still, nobody has removed it since.
+        // Checked just before publishing: this process may have been paused for so long that the bundle was removed.
         if (bundle !== undefined && !(await this.bundles.has(bundle))) {
           throw new BundleGoneError('it was put too long ago: nothing was stored; do it again');
         }
@@ -179,7 +179,7 @@ export class JetStreamLog {
         if (error instanceof BundleGoneError && !isUnknown) throw error;
         if (error instanceof JetStreamApiError) {
           if (error.code === WRONG_LAST_SEQUENCE) throw new LogMovedError(error.message);
-          // An attempt before, whose answer was lost, may have been taken.
+          // The log may have taken an earlier attempt whose answer was lost.
           if (!isUnknown)
             throw new LogAwayError(`JetStream refused it: ${error.message}; nothing was stored`);
         }
@@ -199,8 +199,8 @@ export class JetStreamLog {
   }
 
   /**
-   * Entries from a position on, as many as have come by then, until `stop`; ends where the connection is lost.
-   * @throws Error where JetStream makes no consumer, or that gives no sign of life
+   * Entries from a position on, each time those that have arrived, until `stop` or until the connection is lost.
+   * @throws Error if JetStream makes no consumer, or the consumer sends no heartbeats
    */
   async *follow(from: number, stop: AbortSignal): AsyncGenerator<LogMessage[]> {
     const ending = AbortSignal.any([stop, this.link.lost]);
@@ -208,12 +208,12 @@ export class JetStreamLog {
     try {
       yield* consumer.batches(ending);
     } finally {
-      // Not awaited: it takes as long as its server may take to answer.
+      // Not awaited: its server may take long to answer.
       this.deleting = consumer.delete();
     }
   }
 
-  /** The id of the entry at a position; null: the log does not have it. */
+  /** The id of the entry at a position; null: the log does not have that entry. */
   async idAt(position: number): Promise<string | null> {
     const { manager } = await this.open();
     const at = { seq: position };
@@ -221,7 +221,7 @@ export class JetStreamLog {
     return message?.header.get('Nats-Msg-Id') ?? null;
   }
 
-  /** Puts a large bundle beside the log. @throws LogAwayError */
+  /** Stores a large bundle beside the log. @throws LogAwayError */
   async putBundle(name: string, content: ReadableStream<Uint8Array>): Promise<void> {
     if (this.link.standing === null) {
       throw new LogAwayError(`JetStream is away: nothing was stored${this.reason}`);
@@ -233,14 +233,14 @@ export class JetStreamLog {
     }
   }
 
-  /** Removes the entries up to a position. @returns how many */
+  /** Removes the entries up to a position. @returns their number */
   async trim(position: number): Promise<number> {
     const { manager } = await this.open();
     const { purged } = await manager.streams.purge(STREAM, { seq: position + 1 });
     return purged;
   }
 
-  /** The position of the last entry of a large bundle, as the leader of the log's servers knows it; 0: there is none. */
+  /** The position of the last entry with a large bundle, as the log's leader knows it; 0: there is none. */
   async lastLarge(): Promise<number> {
     const { manager } = await this.open();
     const of = { last_by_subj: `${SUBJECTS}${LARGE_SUBJECT}` };
@@ -248,7 +248,7 @@ export class JetStreamLog {
     return found?.seq ?? 0;
   }
 
-  /** The entries of large bundles among those of two positions, until `stop`. */
+  /** The entries with large bundles from one position to another, until `stop`. */
   async *largeEntries(
     from: number,
     to: number,
@@ -352,7 +352,7 @@ function stateOf({ config, state }: StreamInfo): LogState {
   };
 }
 
-/** What is wrong with a log that was not made, or not left, as nodes make it. */
+/** How a log differs from one that a node makes; null: not in what matters. */
 function faultOf(config: StreamInfo['config']): string | null {
   const isWhole =
     config.subjects?.includes(`${SUBJECTS}>`) === true &&

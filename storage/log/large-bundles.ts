@@ -1,4 +1,4 @@
-/** Bundles that are too large for an entry: they lie in a bucket beside the log, under the names that entries give. */
+/** Bundles that are too large for an entry: a bucket beside the log has them, under the names in the entries. */
 import {
   type JetStreamClient,
   type JetStreamManager,
@@ -9,22 +9,22 @@ import { Objm, type ObjectStore } from '@nats-io/obj';
 import { NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
 
 const BUCKET = 'FATHOM_BUNDLES';
-/** JetStream keeps a bucket as a stream: a message says what a bundle is called, others have its content. */
+/** A bucket is a stream: one message has a bundle's name, others its content. */
 const STREAM = `OBJ_${BUCKET}`;
 const NAMES = `$O.${BUCKET}.M.`;
 const CONTENTS = `$O.${BUCKET}.C.`;
 
-/** What the bucket holds of one bundle. */
+/** A bundle in the bucket, or a part of one. */
 export interface Content {
   id: string;
-  /** null: it was never put as a whole. */
+  /** null: it was not stored completely. */
   name: string | null;
 }
 
 export class LargeBundles {
   private objects: ObjectStore | null = null;
 
-  /** @param open the connection, and how many copies the log has */
+  /** @param open gives the connection, and the number of copies that the log has */
   constructor(
     private readonly open: () => Promise<{
       manager: JetStreamManager;
@@ -38,7 +38,7 @@ export class LargeBundles {
     await objects.put({ name }, content, { timeout: timeoutMs });
   }
 
-  /** @throws Error where the bucket does not have it */
+  /** @throws Error if the bucket does not have it */
   async get(name: string): Promise<ReadableStream<Uint8Array>> {
     const found = await (await this.bucket()).get(name);
     if (found === null) throw new Error(`the log's bundle ${name} is missing`);
@@ -54,7 +54,7 @@ export class LargeBundles {
     if (found !== null) await this.remove({ id: found.json<{ nuid: string }>().nuid, name });
   }
 
-  /** Its content first: half removed, it is found again. Neither needs room. */
+  /** Removes the content first: what is left of a removal that was broken off is found again. Neither step needs free space. */
   async remove({ id, name }: Content): Promise<void> {
     const { manager } = await this.open();
     await manager.streams.purge(STREAM, { filter: CONTENTS + id });
@@ -65,7 +65,7 @@ export class LargeBundles {
     return (await this.info())?.state.bytes ?? 0;
   }
 
-  /** All that the bucket holds, as the leader of its servers knows it. */
+  /** All that the bucket holds, as its leader knows it. */
   async contents(): Promise<Content[]> {
     const subjects = Object.keys((await this.info(`$O.${BUCKET}.>`))?.state.subjects ?? {});
     const names = new Map<string, string>();
@@ -83,7 +83,7 @@ export class LargeBundles {
     }));
   }
 
-  /** When JetStream took the last part, in epoch milliseconds; null: it is gone. */
+  /** When JetStream stored the last part, in epoch milliseconds; null: it is gone. */
   async lastPutMs({ id, name }: Content): Promise<number | null> {
     const subjects = [CONTENTS + id, ...(name === null ? [] : [subjectOf(name)])];
     const found = await Promise.all(subjects.map((subject) => this.messageOf(subject)));
@@ -104,7 +104,7 @@ export class LargeBundles {
     return manager.streams.info(STREAM, options).catch(nullWith(NO_STREAM));
   }
 
-  /** The bucket, which is made with as many copies as the log has. */
+  /** The bucket; it is made, where it is missing, with as many copies as the log. */
   private async bucket(): Promise<ObjectStore> {
     if (this.objects !== null) return this.objects;
     const { client, copies } = await this.open();

@@ -1,9 +1,9 @@
-/** Where a store stands in a log: written with what an entry changes, in one transaction. */
+/** Which entries of its log a store has applied: written in the same transaction as an entry's changes. */
 import type { Statements } from '../duckdb/statements.js';
 
 export interface LogMark {
   logId: string;
-  /** Of the last entry that was applied. */
+  /** Position of the last entry that was applied. */
   position: number;
   entryId: string;
 }

@@ -1,4 +1,4 @@
-/** Tells the other nodes of a cluster what this one has counted, and counts what they tell. */
+/** Counts calls over all nodes of a cluster: each reports its counts to the others, and adds theirs to its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyUsage, UsageBook } from '../keys/usage.js';
 import { wallMs } from '../wall-clock.js';
@@ -6,33 +6,33 @@ import type { JetStreamLog } from './jetstream.js';
 
 const TOPIC = 'usage';
 const EVERY_MS = 1000;
-/** Every so many turns all of the month is told, and of the month before for its first days: what was lost is made up for. */
+/** Every 30th report has the whole month, and in the month's first days the month before: this makes up for lost messages. */
 const ALL_EVERY_TURNS = 30;
 const ALL_AFTER_DAYS = 7;
-/** Who begins is told of the month before, too, however long it was away. */
+/** A node that asks gets the counts of this many days, from the first day of their first month on. */
 const ASKED_DAYS = 31;
-/** Counts of one message, about: it stays well below what NATS takes. */
+/** Approximate number of counts in a message, which stays well below the limit of NATS. */
 const COUNTS_AT_ONCE = 1000;
 const DAY_MS = 86_400_000;
 
 interface Report {
-  /** Whose counts they are: the sender's, or what it knows of a node that asks. */
+  /** The node that counted them: the sender, or the node that asked. */
   node: string;
   usage: KeyUsage[];
-  /** Asks for all that the others have counted. */
+  /** Whether the others should send all of their counts. */
   asks: boolean;
-  /** The first UTC day of those counts; null: they are for the node itself, which has asked. */
+  /** The first UTC day of those counts; null: they answer the node itself, and no other node takes them. */
   sinceDay: number | null;
 }
 
 export class SharedUsage {
   private readonly ending = new AbortController();
   private readonly working: Promise<void>;
-  /** Whether another node has asked for all. */
+  /** Whether another node has asked for all counts. */
   private isAsked = false;
-  /** Whether to ask the others for all: at the beginning, and where reports of a node were missed. */
+  /** Whether to ask the others for all counts: at the beginning, and after missing reports of a node. */
   private asks = true;
-  /** The UTC day on which each node was last heard. */
+  /** The UTC day of each node's last report that was taken. */
   private readonly heard = new Map<string, number>();
 
   constructor(
@@ -56,14 +56,14 @@ export class SharedUsage {
     for (let turn = 0; !signal.aborted; turn++) {
       if (this.asks) this.send({ node: this.node, usage: [], asks: true, sinceDay: null });
       this.asks = false;
-      // The others' answers come first: they tell what this node had counted before its process began.
+      // The others answer first with what they know of this node's earlier processes.
       if (turn > 0) await this.tell(turn % ALL_EVERY_TURNS === 1).catch(this.onError);
       await sleep(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
     await this.tell(false).catch(this.onError);
   }
 
-  /** @param isAll whether keys are told that were not counted since the last report, too */
+  /** @param isAll whether to include keys without calls since the last report */
   private async tell(isAll: boolean): Promise<void> {
     const { isAsked } = this;
     this.isAsked = false;
@@ -94,7 +94,7 @@ export class SharedUsage {
       if (isOwn) this.usage.regain(usage).catch(this.onError);
     } else if (!isOwn) {
       const knownUntil = Math.max(this.heard.get(node) ?? 0, monthStart(ASKED_DAYS));
-      // With the month's total, days before the report would never be asked for.
+      // Taking the month's total now would hide that earlier days are missing.
       if (sinceDay > knownUntil) {
         this.asks = true;
         return;

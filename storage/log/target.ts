@@ -1,4 +1,4 @@
-/** What the entries of a log are applied to. */
+/** How a store applies the entries of a log. */
 import type { Removed } from '../../compute/segment/remove.js';
 import type { Frame } from '../bundle.js';
 import type { KeyRecord } from '../contract.js';
@@ -9,20 +9,20 @@ import type { Entry } from './entry.js';
 import type { LogMark } from './mark.js';
 import type { Settings } from './settings.js';
 
-/** Entries that may share a transaction. */
+/** An entry that may share a transaction with others. */
 export type SharedEntry = Extract<Entry, { kind: 'bundle' | 'retirement' }>;
 
-/** Each change is written with its mark in one transaction; where it fails, nothing is. */
+/** Each change is written together with its mark in one transaction. */
 export interface LogTarget {
   /** Whether it holds neither tokens nor keys. */
   isEmpty(): boolean;
   bundle(frames: () => AsyncIterable<Frame>, mark: LogMark): Promise<CommitReport>;
   retirement(entry: Extract<Entry, { kind: 'retirement' }>, mark: LogMark): Promise<Removed>;
-  /** Several entries in one transaction, as if each had one of its own; one that fails undoes all. */
+  /** Applies several entries in one transaction, with the result of applying one by one; if one fails, none is applied. */
   several(entries: readonly SharedEntry[], mark: LogMark): Promise<void>;
   key(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void>;
   revocation(revocation: Revocation, mark: LogMark): Promise<KeyRecord>;
   settings(settings: Settings, mark: LogMark): Promise<void>;
-  /** The entry changes nothing. */
+  /** Writes the mark alone: the entry changes nothing. */
   pass(mark: LogMark): Promise<void>;
 }

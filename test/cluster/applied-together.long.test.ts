@@ -1,4 +1,4 @@
-/** Random entries, applied one by one and together: `FATHOM_SEED=7` has those of that seed again. */
+/** Random entries, applied one by one and together. `FATHOM_SEED=7` repeats the run of that seed. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bundleFile } from '../../storage/bundle.js';
@@ -35,7 +35,7 @@ describe('Entries applied together', () => {
   const upTo = (end: number): number => Math.floor(random() * end);
   const pick = <T>(list: readonly T[]): T => list[upTo(list.length)];
 
-  /** Does something to the store that `commands` reach; some of it is refused. */
+  /** Makes a random change; some are refused. */
   async function change(commands: Store): Promise<void> {
     const address = pick(TOKENS);
     const { chain } = deleteFrame({ address });
@@ -94,7 +94,7 @@ describe('Entries applied together', () => {
     };
   }
 
-  it(`leave what they leave one by one, refused ones among them (seed ${seed})`, async () => {
+  it(`have the same result as one by one, refused ones included (seed ${seed})`, async () => {
     const directories = [new DataDirectory(), new DataDirectory()];
     const stores = await Promise.all(directories.map(({ path }) => openStore(path)));
     const refused: string[][] = [[], []];

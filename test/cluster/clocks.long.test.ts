@@ -25,14 +25,14 @@ describe.skipIf(!hasNats)('A node whose clock is ahead by ten years', () => {
     return node;
   };
 
-  it('deletes nothing, on no node, and says so', async () => {
+  it('deletes nothing on any node, and says why', async () => {
     const a = await start('a', RETENTION);
     await a.ready();
     const rows = [snapshot(T), snapshot(T + 60, [orca([[1, 2, 3]])])];
     await a.command((store) => commitRows(store, rows));
     const late = await start('late', { ...RETENTION, FATHOM_AS_OF: String(T + 10 * 365 * 86_400) });
     const position = await late.ready(await a.ready());
-    // It looks at its start, and once a minute: now that it has the data.
+    // Retention looks at the start and once a minute: restarted, the node looks now that it has the data.
     await late.kill('SIGTERM');
     late.start();
     await eventually(

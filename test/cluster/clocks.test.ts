@@ -1,4 +1,4 @@
-/** Nodes compare their clocks before retention goes by one. */
+/** Nodes compare their clocks before retention deletes anything. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { LogNodes, type Node, T0 } from './log-nodes.js';
@@ -19,7 +19,7 @@ describe.skipIf(!hasNats)("A node's clock", () => {
   it('is in doubt unless most of the nodes that answer agree with it', async () => {
     const a = await withClock('a', T0);
     const c = await withClock('c', T0 + 10 * 365 * 86_400);
-    // Of two that disagree nobody knows which one is right.
+    // If two clocks disagree, either may be wrong.
     for (const doubt of await doubts(a, c)) expect(doubt).toMatch(/1 of the 2 nodes/);
     const b = await withClock('b', T0 + 59);
     expect(await doubts(a, b, c)).toEqual([

@@ -18,18 +18,18 @@ import { Reference } from './reference.js';
 import { expectSameReplies } from './same-replies.js';
 import { ServerKills } from './kills.js';
 
-/** Changes of the model test; for a longer run: FATHOM_CLUSTER_STEPS=500. */
+/** Number of changes in the model test; FATHOM_CLUSTER_STEPS=500 makes a longer run. */
 const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 40);
-/** Servers of JetStream that are killed; for a longer run: FATHOM_KILLS=50. */
+/** Number of JetStream servers to kill; FATHOM_KILLS=50 makes a longer run. */
 const KILLS = Number(process.env.FATHOM_KILLS ?? 1);
-/** All nodes acknowledge again so soon after any server's end. */
+/** All nodes acknowledge changes again within this time after a server is killed. */
 const RECOVERY_MS = 15_000;
 const SEED = Number(process.env.FATHOM_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** Who makes changes at once. */
+/** How many actors make changes at the same time. */
 const ACTORS = 3;
 const HAPROXY = findProgram('haproxy');
 const KEY = { name: null, requestsPerMinute: Infinity, monthlyQuota: null };
-/** Retention and prunes meet the same snapshots. */
+/** Retention deletes some of the snapshots that are pruned, too. */
 const ENVIRONMENT = { FATHOM_RETENTION: '{"raw":"5h"}' };
 
 if (!hasNats) console.warn('nats-server is not installed: tests of several nodes are skipped');
@@ -60,7 +60,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
     return position;
   };
 
-  /** What can be away: how it goes, and how it comes back. */
+  /** Each way to lose a node or a server, with the way to bring it back. */
   const absences = (which: number): [go: () => void | Promise<void>, back: () => void][] => [
     [() => nodes[which].kill(), () => nodes[which].start()],
     [() => nodes[which].pause(true), () => nodes[which].pause(false)],
@@ -69,14 +69,14 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
   ];
 
   it(
-    'lose nothing that was acknowledged, apply nothing twice, and show the same, whatever is killed',
+    'lose no acknowledged change, apply none twice, and reply the same, whatever is killed',
     { timeout: 120_000 + STEPS * 2000 },
     async () => {
       const changes = new RandomChanges(SEED, await sharedPool(2));
       let isDisturbed = true;
       const goesOn = (): boolean => changes.made < STEPS || isDisturbed;
       const acting = Promise.all(Array.from({ length: ACTORS }, () => changes.act(nodes, goesOn)));
-      // Each kind once; a longer run goes on, and takes two at once: JetStream has no quorum meanwhile.
+      // Once for each kind. A longer run goes on, and takes two at once, which leaves JetStream without its quorum.
       for (let round = 0; round < 4 || changes.made < STEPS; round++) {
         const which = changes.below(3);
         const gone = [absences(which)[round % 4]];
@@ -111,7 +111,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
         const logMs = Math.round(kill.logMs);
         if (KILLS > 1) console.info(`${kill.server} (${kill.role}): log ${logMs}, ${tookMs} ms`);
       });
-      // Of a single kill a busy machine may say anything.
+      // On a busy machine a single kill proves nothing.
       const longest = Math.max(...kills.flatMap(({ tookMs }) => tookMs));
       if (KILLS > 1) expect(longest, `seed ${SEED}`).toBeLessThan(RECOVERY_MS);
     },
@@ -156,7 +156,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
       const haproxy = spawn(HAPROXY ?? '', ['-db', '-f', file], { stdio: 'ignore' });
       try {
         const url = `http://127.0.0.1:${port}`;
-        // Two pages, which retention leaves alone.
+        // Two pages of snapshots that retention keeps.
         const [t0, count] = [(HOUR - 3) * 3600, 360];
         const rows = Array.from({ length: count }, (_, i) => snapshot(t0 + 30 * i));
         await nodes[0].command((store) => commitRows(store, rows));
@@ -213,7 +213,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
   );
 });
 
-/** Replies of the API that a node has given. */
+/** The number of replies that a node has given. */
 async function servedBy(node: NodeProcess): Promise<number> {
   const metrics = await (await fetch(`${node.url}/metrics`)).text();
   const counts = metrics.matchAll(/^fathom_http_requests_total\{.*\} (\d+)$/gm);

@@ -1,4 +1,4 @@
-/** Compares what was acknowledged with the log, and what each node stores with what the log says. */
+/** Compares the acknowledged changes with the log, and the contents of each node with the log. */
 import { expect } from 'vitest';
 import { contentsOf, differences } from '../crash/contents.js';
 import type { NodeProcess } from '../support/cluster.js';
@@ -7,7 +7,7 @@ import type { Outcome, RandomChanges } from './random-changes.js';
 import { LADDER_TOKEN, Reference } from './reference.js';
 import { LADDERS_QUERY } from './same-replies.js';
 
-/** How often what ended so may be in the log and count: at least, and at most. */
+/** By outcome: how often a change may be in the log and take effect, at least and at most. */
 const TIMES: Record<Outcome, [number, number]> = {
   done: [1, 1],
   refused: [0, 0],
@@ -15,7 +15,7 @@ const TIMES: Record<Outcome, [number, number]> = {
   unknown: [0, 1],
 };
 
-/** Every change is in the log as its command was told, and once. */
+/** Expects each change in the log once, or not at all, as its command was told. */
 export async function expectAcknowledged(
   { outcomes, prunes, keys, unexpected }: RandomChanges,
   { counts }: Reference,
@@ -31,7 +31,7 @@ export async function expectAcknowledged(
   const pruned = new Map<string, [number, number]>();
   for (const { name, outcome } of prunes) {
     const [least, most] = pruned.get(name) ?? [0, 0];
-    // An entry that all nodes refused, as of a token that none knows yet, is counted as well.
+    // Entries that all nodes refused count as well, such as one for a token that none knows yet.
     const [own, ownMost] = outcome === 'decided' ? [0, 1] : TIMES[outcome];
     pruned.set(name, [least + own, most + ownMost]);
   }
@@ -51,7 +51,7 @@ export async function expectAcknowledged(
   }
 }
 
-/** The merged markets, as a node shows them. */
+/** Compares the merged markets in a node's replies with the reference. */
 export async function expectLadders({ last }: Reference, node: NodeProcess, key: string) {
   const reply = await node.get(LADDERS_QUERY, key);
   const page = (await reply.json()) as {
@@ -70,7 +70,7 @@ export async function expectLadders({ last }: Reference, node: NodeProcess, key:
   expect(found).toEqual(expected.sort((a, b) => a.t - b.t));
 }
 
-/** Each node, killed, stores row by row what the log says up to the node's position; so does each backup. */
+/** Kills each node, and compares every row in its store and in each backup with the log up to its position. */
 export async function expectStored(
   { backups, files }: RandomChanges,
   urls: string[],
@@ -93,7 +93,7 @@ export async function expectStored(
   for (const node of nodes) node.start();
 }
 
-/** Markets that were merged have a comparison of their own; keys, too. */
+/** Merged markets and keys are compared elsewhere. */
 function isCompared(name: string): boolean {
   return !name.startsWith(`depth ${LADDER_TOKEN} `) && !name.startsWith('revoked ');
 }

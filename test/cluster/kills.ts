@@ -10,16 +10,16 @@ import { commitRows, snapshot } from '../support/stores.js';
 const STREAM = 'FATHOM';
 const REST_MS = 100;
 const LISTED_MS = 15_000;
-/** Of each node in turn: no two of its changes are alike. */
+/** Time of the first change; each change has its own. */
 const T0 = 1_790_000_000;
 
 export interface Kill {
   server: string;
-  /** What it did: `stream` where it led the log's stream, `consumers` of how many nodes it held. */
+  /** Its role: `stream` if it led the log's stream, and the number of nodes whose `consumers` it had. */
   role: string;
-  /** From the server's end until the log has a leader, as one who asks its servers every 100 ms sees it. */
+  /** From the kill until the log has a leader, asked every 100 ms. */
   logMs: number;
-  /** From the server's end to the acknowledgement of a change that each node was given after it. */
+  /** By node: from the kill until the node acknowledges a change that it was given after the kill. */
   tookMs: number[];
 }
 
@@ -39,7 +39,7 @@ export class ServerKills {
 
   /**
    * Kills servers, in turn one that holds a node's consumer but does not lead the stream, and any of them.
-   * @param onKill told of each once all nodes have acknowledged a change
+   * @param onKill called after each kill, once all nodes have acknowledged a change
    */
   async run(kills: number, onKill: (kill: Kill) => void): Promise<Kill[]> {
     const connection = await connect({ servers: this.servers.urls, maxReconnectAttempts: -1 });
@@ -52,7 +52,7 @@ export class ServerKills {
         onKill(kill);
         made.push(kill);
       }
-      // Consumers that nobody uses go.
+      // Unused consumers are deleted.
       while ((await consumersOf(manager).catch(() => NONE)).others > 0) await sleep(REST_MS);
       return made;
     } finally {
@@ -101,7 +101,7 @@ export class ServerKills {
     }
   }
 
-  /** Gives each node changes until one is acknowledged. @returns how long that took */
+  /** Gives each node changes until it acknowledges one. @returns the time that each node took */
   private async acknowledged(): Promise<number[]> {
     const beganMs = performance.now();
     return Promise.all(
@@ -129,7 +129,7 @@ async function consumersOf(manager: JetStreamManager): Promise<typeof NONE> {
   return { servers, others };
 }
 
-/** The server that leads the log's stream, once all of its servers have all of it. */
+/** The leader of the log's stream, once all servers have the whole stream. */
 async function leaderOnceWhole(manager: JetStreamManager): Promise<string> {
   for (;;) {
     const info = await manager.streams.info(STREAM).catch(() => null);

@@ -23,10 +23,10 @@ describe.skipIf(!hasNats)('Bundles beside the log', () => {
   const names = async (log: JetStreamLog): Promise<(string | null)[]> =>
     (await log.bundles.contents()).map(({ name }) => name).sort();
 
-  it('go where no entry refers to them, once they have lain there long enough', async () => {
+  it('are removed when they are old enough and no entry refers to them', async () => {
     const [a] = await pair();
     await put(a.log, 'lost.bundle');
-    // One that was never put as a whole has no name.
+    // A bundle that was not stored completely has no name.
     await put(a.log, 'torn.bundle');
     const connection = await connect({ servers: ours.servers.urls });
     const { streams } = await jetstreamManager(connection);
@@ -39,7 +39,7 @@ describe.skipIf(!hasNats)('Bundles beside the log', () => {
     expect(await sweepBundles(a.log)).toBe(0);
     expect(await names(a.log)).toHaveLength(4);
     expect(await sweepBundles(a.log, 0)).toBe(2);
-    // Nothing came behind the new one: somebody may be about to refer to it.
+    // The log has no later entry than the new bundle: somebody may be about to refer to it.
     expect(await names(a.log)).toEqual([large, 'new.bundle']);
     const c = await open('c');
     await expectSame(a, c);
@@ -50,7 +50,7 @@ describe.skipIf(!hasNats)('Bundles beside the log', () => {
     await connection.close();
   });
 
-  it('go by themselves while a node follows', async () => {
+  it('are removed by a node that follows the log', async () => {
     const a = await open('a');
     await a.reached(1);
     await put(a.log, 'lost.bundle');
@@ -62,22 +62,22 @@ describe.skipIf(!hasNats)('Bundles beside the log', () => {
     await expectSame(a, b);
   });
 
-  it('stay where a server does not know all entries', async () => {
+  it('stay when a server does not have all entries', async () => {
     const [a] = await pair();
     await put(a.log, 'lost.bundle');
     await commitRows(a.commands, largeRows());
     const known = await a.log.lastLarge();
-    // As a consumer reads whose server lags behind.
+    // Like a consumer on a server that lags behind.
     const entries = a.log.largeEntries.bind(a.log);
     a.log.largeEntries = (from) => entries(from, known - 1);
     expect(await sweepBundles(a.log, 0)).toBe(0);
     expect(await a.log.bundles.contents()).toHaveLength(2);
   });
 
-  it('are looked for before an entry refers to them', async () => {
+  it('must still be there when an entry that refers to them is published', async () => {
     const [a, b] = await pair();
     const putBundle = a.log.putBundle.bind(a.log);
-    // As where the process stood still for a day behind this.
+    // As if the process had been paused for a day after this.
     a.log.putBundle = async (name, content) => {
       await putBundle(name, content);
       await a.log.bundles.delete(name);

@@ -1,4 +1,4 @@
-/** A node whose log is full over a damaged block, as long as logs get. */
+/** A node whose database log is full, and cannot be written into a file with a damaged block. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { commitRows, OTHER_MINT } from '../support/stores.js';
@@ -10,12 +10,12 @@ describe.skipIf(!hasNats)('A node whose data are damaged', () => {
   afterEach(() => ours.clear());
   afterAll(() => ours.end());
 
-  it('passes over nothing because its log is full and cannot be written into its file', async () => {
+  it('stops when its log is full and cannot be written into the file, and passes over no entry', async () => {
     const [a, b] = await ours.oneDamaged();
     const another = (first: number) => commitRows(a.commands, noisy(first, OTHER_MINT));
     await another(T0);
     await b.reached(a.node.position);
-    // Its log is as long as it may get, and a checkpoint meets the damaged block.
+    // The log reaches its limit, and the checkpoint fails at the damaged block.
     const long = "INSERT INTO meta SELECT 'long ' || range, repeat('x', 60000) FROM range(1200)";
     for (let i = 0; i < 2; i++) await b.store['parts'].database.run(long);
     const { position } = b.node;

@@ -1,4 +1,4 @@
-/** A node passes over an entry only where every node refuses it: what is wrong with itself alone holds it up. */
+/** A node passes over an entry only if every node refuses it. Its own failures make it try again, or stop. */
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
@@ -42,7 +42,7 @@ describe.skipIf(!hasNats)('A node whose data are damaged', () => {
   afterEach(() => ours.clear());
   afterAll(() => ours.end());
 
-  it('stops before an entry that needs them, and says why', async () => {
+  it('stops before an entry that needs the damaged data, and says why', async () => {
     const [a, b] = await ours.oneDamaged();
     const before = await seen(b.store, MINT).catch(() => null);
     const { position } = b.node;
@@ -59,14 +59,14 @@ describe.skipIf(!hasNats)('A node whose data are damaged', () => {
     expect(before).toBeNull();
   });
 
-  it('follows the log as long as no entry needs them', async () => {
+  it('follows the log as long as no entry needs the damaged data', async () => {
     const [a, b] = await ours.oneDamaged();
     await commitRows(a.commands, [snapshot(T0 + 60, [orca()], { address: OTHER_MINT })]);
     await expect(commitDelete(b.commands, { address: EVM_TOKEN })).rejects.toThrow(/does not know/);
     await expectSame(a, b, [OTHER_MINT]);
   });
 
-  it('follows the log where every node lacks the same', async () => {
+  it('follows the log if every node lacks the same data', async () => {
     const directory = new DataDirectory();
     let store = await openStore(directory.path);
     await commitRows(store, noisy(T0));
@@ -107,7 +107,7 @@ describe('A failure of one node alone', () => {
     ['whatever a command is told in words', () => new InputError('the pepper cannot be read')],
   ];
 
-  it('stops it where its store takes nothing more', async () => {
+  it('stops the node if its store takes no more changes', async () => {
     const directory = new DataDirectory();
     const store = await openStore(directory.path);
     const reject = vi.fn();
@@ -131,7 +131,7 @@ describe('A failure of one node alone', () => {
     directory.remove();
   });
 
-  it.each(failures)('is tried again, and no entry passed over: %s', async (_, failure) => {
+  it.each(failures)('makes the node try again, and pass over no entry: %s', async (_, failure) => {
     const directory = new DataDirectory();
     let failing: Error | null = null;
     const store = await openStore(directory.path, {

@@ -91,14 +91,14 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     await a.log.publish('settings', known, 'behind it');
     await expectStopped(a, why);
     await expect(a.commands.commit('none')).rejects.toThrow(/follows its log no longer/);
-    // Started again it stands where it stood, and does not try again and again.
+    // After a restart it stops at the same entry, and does not keep trying.
     await close(a);
     const again = await open('a', directories[0]);
     await expectStopped(again, why);
     await again.node['working'];
   });
 
-  it('are passed over by every node where no version writes them', async () => {
+  it('are passed over by every node if no version writes them', async () => {
     const malformed: [number, string][] = [];
     const onMalformed = (position: number, why: string): unknown => malformed.push([position, why]);
     const [a, b] = [await open('a'), await open('b', undefined, undefined, { onMalformed })];
@@ -129,7 +129,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
       [of(Uint8Array.of(0, 0, 0, 1, 0xc1)), 'the bundle has a frame that cannot be decoded'],
     ];
     for (const [i, [data]] of cases.entries()) await a.log.publish('data.many', data, `stray ${i}`);
-    // One that lies beside the log, and is what its entry says.
+    // A malformed bundle beside the log, with the size and digest that its entry names.
     const bundle = await bundleOf(a.store, [headOf(BUNDLE_VERSION), LARGE]);
     const file = bundleFile(a.store.directory, bundle.name);
     truncateSync(file, MAX_ENTRY_BUNDLE_BYTES);
@@ -181,7 +181,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     await expect(a.commands.commit(bundle.name)).rejects.toThrow(why);
     await expect(a.commands.rehearse(bundle.name)).rejects.toThrow(why);
     await bundle.discard();
-    // Nothing of it is in the log: the next change is its second entry.
+    // Nothing of it is in the log: the next change is the log's second entry.
     await commitRows(a.commands, [snapshot(T0)]);
     expect(a.node.position).toBe(2);
     expect(await a.log.bundles.bytes()).toBe(0);

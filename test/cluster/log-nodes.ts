@@ -1,4 +1,4 @@
-/** Stores that follow a log of a real server of NATS, as nodes have them but for HTTP. */
+/** Nodes without HTTP: stores that follow a log on a real server of NATS. */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { randomFillSync } from 'node:crypto';
@@ -30,12 +30,12 @@ import {
 /** Time of the first snapshots, in epoch seconds. */
 export const T0 = 1_794_000_000;
 
-/** Of DuckDB: a log may get 128 MiB long, and a checkpoint takes as much again. */
+/** DuckDB's memory: a log may grow to 128 MiB, and a checkpoint takes as much again. */
 const MEMORY_BYTES = 2 ** 30;
 
 export const STREAM = 'FATHOM';
 
-/** Runs `body` with what JetStream has, as an administrator sees it. */
+/** Runs `body` with an administrator's access to JetStream. */
 export async function asAdministrator<T>(
   servers: NatsServers,
   body: (manager: JetStreamManager, ask: (subject: string) => Promise<unknown>) => Promise<T>,
@@ -49,10 +49,10 @@ export async function asAdministrator<T>(
   }
 }
 
-/** A store that follows the log, as a server has it but for HTTP. */
+/** A node without HTTP. */
 export class Node {
   stopped: string | null = null;
-  /** Settings that the log has otherwise, as it was told. */
+  /** Names of settings in which the log differs, as onOther was called with them. */
   others = '';
 
   private constructor(
@@ -91,7 +91,7 @@ export class Node {
     return made;
   }
 
-  /** The store as commands have it. */
+  /** The store as commands see it. */
   get commands(): Store {
     return Object.assign(Object.create(this.store) as Store, this.node.operations);
   }
@@ -110,7 +110,7 @@ export class Node {
   }
 }
 
-/** Rows whose bundle lies beside the log. */
+/** Rows whose bundle is too large for an entry. */
 export function largeRows(): SnapshotRow[] {
   const cells = Array.from({ length: 200 }, (_, i): [number, number, number] => [
     i - 100,
@@ -149,7 +149,7 @@ export async function damage(directory: string): Promise<void> {
   writeFileSync(file, bytes);
 }
 
-/** All that clients can see of a token's depth. */
+/** Everything that clients can see of a token's depth. */
 export async function seen(store: Store, address: string) {
   await store.settled();
   const tokenId = tokenOf(store, address);
@@ -163,7 +163,7 @@ export async function seen(store: Store, address: string) {
   };
 }
 
-/** Nodes of one log, which is gone with them: the next test has a log that no node knows. */
+/** Nodes of one log. clear() removes the log with them, so each test has a new one. */
 export class LogNodes {
   readonly directories: DataDirectory[] = [];
   private started: NatsServers | null = null;
@@ -214,7 +214,7 @@ export class LogNodes {
     await node.close();
   };
 
-  /** Nodes that hold the same; a block of the file of the second one is damaged. */
+  /** Two nodes with the same data; the second one's file has a damaged block. */
   async oneDamaged(): Promise<[Node, Node]> {
     const [a, b] = await this.pair();
     await commitRows(a.commands, noisy(T0));
@@ -232,7 +232,7 @@ export class LogNodes {
   };
 }
 
-/** Both nodes, once they have come equally far, show the same of each token. */
+/** Waits until both nodes are at the same position, and expects the same depth of each token from both. */
 export async function expectSame(a: Node, b: Node, addresses = [MINT]): Promise<void> {
   const position = Math.max(a.node.position, b.node.position);
   await Promise.all([a, b].map((node) => node.reached(position)));

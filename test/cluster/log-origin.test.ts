@@ -11,7 +11,7 @@ const CUTOFFS = { raw: T0 + 60, '15m': 0, '1h': 0 };
 
 const gates: (() => void)[] = [];
 
-/** Holds what awaits `opened`, until `open` is called or the test ends. */
+/** A promise that resolves when `open` is called or the test ends. */
 function gate(): { opened: Promise<void>; open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -19,7 +19,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-/** As long as the log takes to answer several times: what was published before has come there by then. */
+/** Waits until the log has answered several times: by then it has everything that was published before. */
 async function untilHeard(log: JetStreamLog): Promise<void> {
   for (let i = 0; i < 20; i++) await log.state();
 }
@@ -34,7 +34,7 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
   });
   afterAll(() => ours.end());
 
-  /** A node with a store of an earlier version, which is being completed until the gate is opened. */
+  /** A node that is completing a store of an earlier version until it is released. */
   const founding = async (more = {}): Promise<{ node: Node; release: () => void }> => {
     const directory = new DataDirectory();
     const filled = await openStore(directory.path);
@@ -54,7 +54,7 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
     return { node, release };
   };
 
-  it('is its first entry, whatever comes while the store that founds it is completed', async () => {
+  it('is its first entry, whatever is asked for while its first store is being completed', async () => {
     const { node: a, release } = await founding();
     const { store } = a;
     const [issued, , removed] = [
@@ -75,7 +75,7 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
     }
   });
 
-  it('is waited for no longer than commands have time', async () => {
+  it('makes a command wait for a limited time', async () => {
     const { node: a, release } = await founding({ times: { beginWithinMs: 20 } });
     for (const change of [
       () => a.commands.createKey(KEY),
@@ -91,7 +91,7 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
     expect(a.node.position).toBe(2);
   });
 
-  it('brings a joining node what keys are made with before it makes any', async () => {
+  it('gives a joining node the secret for keys before it makes any', async () => {
     const [a] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     const c = await open('c');
@@ -118,7 +118,7 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
   it.each([
     ['another entry', packEntry({ kind: 'settings', settings: {} })],
     ['what no version writes', Buffer.from('hello')],
-  ])('is missed where the log begins with %s', async (_, data) => {
+  ])('is missing if the log begins with %s', async (_, data) => {
     const log = new JetStreamLog({ servers: ours.servers.urls, name: 'test', replicas: 1 });
     await log.state(true);
     await log.publish('settings', data, 'one');

@@ -47,7 +47,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   afterEach(() => ours.clear());
   afterAll(() => ours.end());
 
-  it('hold the same after the same entries, however each has joined its segments', async () => {
+  it('hold the same data after the same entries, however each joins its segments', async () => {
     const [a, b] = await pair();
     for (let i = 0; i < 18; i++) {
       const node = i % 3 === 0 ? b : a;
@@ -64,14 +64,14 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect((await storedSnapshots(a.store, tokenOf(a.store))).length).toBe(13);
   });
 
-  it('hand large bundles over beside the log', async () => {
+  it('exchange large bundles beside the log', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, largeRows());
     expect((await a.log.state())?.bytes).toBeLessThan(10_000);
     await expectSame(a, b);
   });
 
-  it('are told what the log decides of a merge whose base has changed', async () => {
+  it('refuse a merge whose base has changed, and tell the command', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     await b.reached(a.node.position);
@@ -103,7 +103,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(await b.store.listKeys()).toEqual(await a.store.listKeys());
   });
 
-  it('let old depth go by entries, each once, with the coarse snapshots made of it', async () => {
+  it('delete old depth by one entry for each step, and make coarse snapshots of it', async () => {
     const [a, b] = await pair();
     const rows = Array.from({ length: 40 }, (_, i) => snapshot(T0 + i * 300, [orca([[0, i, 1]])]));
     await commitRows(a.commands, rows);
@@ -119,7 +119,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(tiers.filter((tier) => tier === '15m').length).toBeGreaterThan(5);
   });
 
-  it('go on where they stood, and refuse changes beside the log', async () => {
+  it('resume at their position, and refuse changes outside the log', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     await b.reached(a.node.position);
@@ -137,7 +137,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(again.node.lagMs).toBe(0);
   });
 
-  it('serve on and take nothing while JetStream is away, and go on when it is back', async () => {
+  it('keep serving and refuse changes while JetStream is away, and resume when it is back', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     await ours.servers.kill(0);
@@ -156,7 +156,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(await storedSnapshots(b.store, tokenOf(b.store))).toHaveLength(2);
   });
 
-  it('stop where the log is another one, or lacks what they need', async () => {
+  it('stop if the log is another one, or lacks entries that they need', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     const { position } = a.node;
@@ -168,7 +168,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const late = await open('b', directory);
     await late.until(() => late.stopped !== null);
     expect(late.stopped).toMatch(/log begins at entry 4, and this node has applied 2/);
-    // Of JetStream it knows nothing bad.
+    // A stopped node does not report JetStream as away.
     late.node['lag']['polledAtMs'] = -1e6;
     await late.node.checkLog();
     const empty = await open('c');
@@ -189,7 +189,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const [a, b] = await pair();
     await b.reached(a.node.position);
     await a.until(() => a.node['presence']['joined'] !== null);
-    // Its clock says that it began before the other.
+    // By its clock, it began before the other.
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
     const late = await open('a').finally(() => clock.mockRestore());
     await late.until(() => late.stopped !== null);
@@ -198,7 +198,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect([a.stopped, b.stopped]).toEqual([null, null]);
   });
 
-  it('stay connected when somebody tells them what they do not understand', async () => {
+  it('stay connected when they get messages that they do not understand', async () => {
     const a = await open('a');
     await a.reached(1);
     let heard = 0;
@@ -213,7 +213,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await commitRows(a.commands, [snapshot(T0)]);
   });
 
-  it('follow no log that an operator made otherwise', async () => {
+  it('do not follow a log that an operator made with other settings', async () => {
     const connection = await connect({ servers: ours.servers.urls, waitOnFirstConnect: true });
     const manager = await jetstreamManager(connection);
     await manager.streams.add({ name: 'FATHOM', subjects: ['fathom.*'] });
@@ -228,11 +228,11 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await connection.close();
   });
 
-  it('say why the log is not made, and hold a log without a leader for one that is away', async () => {
+  it('say why the log is not made, and treat a log without a leader as away', async () => {
     const log = new JetStreamLog({ servers: ours.servers.urls, name: 'test', replicas: 3 });
     await expect(log.state(true)).rejects.toThrow(/does not make the log with 3 copies .*: \S/);
     await log.connected(5000);
-    // As a server answers that has lost the others.
+    // The answer of a server that has lost the others.
     const config = { subjects: ['fathom.v1.>'], retention: 'limits', description: 'x' };
     const cluster = { name: 'test', replicas: [{ name: 'n1', current: false }] };
     const streams = { info: () => Promise.resolve({ config, cluster, state: { last_seq: 39 } }) };
@@ -241,12 +241,12 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await log.close();
   });
 
-  it('have a log that can be trimmed when JetStream has no room', async () => {
+  it('can trim the log when JetStream has no space left', async () => {
     const a = await open('a');
     await a.reached(1);
     const connection = await connect({ servers: ours.servers.urls, waitOnFirstConnect: true });
     const { streams } = await jetstreamManager(connection);
-    // What asks how the cluster stands makes nothing.
+    // Asking for the status makes no streams.
     await clusterStatus(a.log);
     await expect(streams.info('OBJ_FATHOM_BUNDLES')).rejects.toThrow(/not found/);
     await commitRows(a.commands, largeRows());
@@ -259,7 +259,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await connection.close();
   });
 
-  it('wait for a log that lacks what they have applied, and go on when it is whole again', async () => {
+  it('wait for a log that lacks what they have applied, and resume when it is whole again', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     await b.reached(2);
@@ -267,7 +267,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await close(b);
     const again = await open('b', directory);
     const idAt = again.log.idAt.bind(again.log);
-    // As a server that lags behind the others answers.
+    // The answer of a server that lags behind the others.
     again.log.idAt = () => Promise.resolve(null);
     await again.until(() => again.stopped !== null);
     expect(again.stopped).toMatch(/the log ends at entry 1, and this node has applied 2/);
@@ -279,7 +279,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(await seen(again.store, MINT)).toEqual(await seen(a.store, MINT));
   });
 
-  it('do not call refused what an attempt before may have brought into the log', async () => {
+  it('do not report a change as refused if an earlier attempt may have reached the log', async () => {
     const [a] = await pair();
     const { client, manager } = await a.log['open']();
     const publish = client.publish.bind(client);
@@ -298,7 +298,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect([attempts, published]).toEqual([3, { position: 2, isDuplicate: true }]);
   });
 
-  it('take no store whose data the log does not know, and none that misses what it began with', async () => {
+  it('reject a store with data that the log does not have, and a store without the data that it began with', async () => {
     const directory = new DataDirectory();
     const filled = await openStore(directory.path);
     await commitRows(filled, [snapshot(T0)]);
@@ -341,7 +341,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     ours.servers.start(0);
   });
 
-  it('begin with segments of an earlier version, whose tags then are those of any node', async () => {
+  it('complete segments of an earlier version first, so that all nodes give the same tags', async () => {
     const [directory, other] = [new DataDirectory(), new DataDirectory()];
     const [filled, fresh] = [await openStore(directory.path), await openStore(other.path)];
     for (const store of [filled, fresh]) {
@@ -364,7 +364,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     other.remove();
   });
 
-  it('begin a new log with the store that had come farthest, when the log is lost', async () => {
+  it('begin a new log with the store at the highest position after the log is lost', async () => {
     const [a, b] = await pair();
     await commitRows(a.commands, [snapshot(T0)]);
     const issued = await a.commands.createKey(KEY);
@@ -412,14 +412,14 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     for (const frames of many) expect(subjectOf(frames)).toBe('data.many');
   });
 
-  it('serve with the settings of the log, which a node that is configured anew changes', async () => {
+  it('serve with the settings of the log, which a node with a new configuration changes', async () => {
     const [of1, of2] = [new DataDirectory(), new DataDirectory()];
     const three = { plans: { a: 1, b: 2 }, stale: 3 };
     const shared = ({ store }: Node): boolean => store.settings.own !== null;
     const a = await open('a', of1, { plans: 1, stale: 3 });
     await a.until(() => shared(a));
     expect(a.node.position).toBe(2);
-    // One that is new to the log has no say.
+    // A node that is new to the log does not change its settings.
     const b = await open('b', of2, { plans: 2, stale: 3 });
     await b.until(() => b.others === 'plans');
     expect(b.settings?.serving).toEqual({ plans: 2, stale: 3 });
@@ -429,7 +429,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(again.settings?.overruled).toEqual(['plans']);
     await again.until(() => again.node.lagMs === 0);
     await close(again);
-    // The operator changes one after the other.
+    // The operator changes the nodes one by one.
     const changed = await open('b', of2, three);
     expect(changed.settings?.serving).toEqual(three);
     await a.until(() => a.others === 'plans');
@@ -458,133 +458,136 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
   });
 });
 
-describe.skipIf(!hasNats || findProgram('openssl') === null)('Servers that ask who comes', () => {
-  let folder = '';
-  beforeAll(() => {
-    folder = mkdtempSync(path.join(tmpdir(), 'fathom-nats-access-'));
-    openssl('-x509', '-subj', '/CN=ca', ...filesOf('ca'));
-  });
-  const openssl = (...words: string[]) =>
-    execFileSync('openssl', ['req', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...words], {
-      ...{ stdio: 'ignore', cwd: folder },
+describe.skipIf(!hasNats || findProgram('openssl') === null)(
+  'Servers that authenticate nodes',
+  () => {
+    let folder = '';
+    beforeAll(() => {
+      folder = mkdtempSync(path.join(tmpdir(), 'fathom-nats-access-'));
+      openssl('-x509', '-subj', '/CN=ca', ...filesOf('ca'));
     });
-  const filesOf = (name: string) => ['-keyout', `${name}.key`, '-out', `${name}.pem`];
-  const fileOf = (name: string, text?: string): string => {
-    const file = path.join(folder, name);
-    if (text !== undefined) writeFileSync(file, text);
-    return file;
-  };
-  const opened: { close: () => Promise<void> }[] = [];
-  afterAll(async () => {
-    for (const one of opened.reverse()) await one.close();
-    rmSync(folder, { recursive: true });
-  });
-
-  const serve = async (config: string): Promise<string[]> => {
-    const servers = await NatsServers.start(1, config);
-    opened.push(servers);
-    return servers.urls;
-  };
-  const reach = (access: NatsAccess): JetStreamLog => {
-    const log = new JetStreamLog({ ...access, name: 'test', replicas: 1 });
-    opened.push(log);
-    return log;
-  };
-  const makes = async (access: NatsAccess): Promise<void> => {
-    expect(await reach(access).state(true)).toMatchObject({ last: 0 });
-  };
-  const until = async (log: JetStreamLog, reason: RegExp): Promise<void> => {
-    while (!reason.test(log.reason)) await sleep(10);
-  };
-
-  it('are given the certificate and the password that the sample of docs/deploy asks for', async () => {
-    const signed = ['-x509', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', '/CN=fathom'];
-    const name = ['-addext', 'subjectAltName=IP:127.0.0.1'];
-    openssl(...signed, ...name, ...filesOf('server'));
-    openssl(...signed, ...filesOf('node'));
-    const sample = readFileSync('docs/deploy/nats-server.conf', 'utf8');
-    const [url] = await serve(
-      sample
-        .replace(/^(listen|server_name): .*$/gm, '')
-        .replace(/^cluster \{[^]*$/m, '')
-        .replace(/^ *store_dir: .*$/m, '')
-        .replaceAll('/etc/nats', folder)
-        .replace('"$2a$..."', '"s:e cret"'),
-    );
-    const servers = [url.replace('nats:', 'tls:')];
-    const own = { ca: fileOf('ca.pem'), cert: fileOf('node.pem'), key: fileOf('node.key') };
-    const credentials = fileOf('password', 'fathom:wrong');
-    const log = reach({ servers, credentials, ...own });
-    await until(log, /Authorization Violation/);
-    await expect(log.publish('keys', new Uint8Array(1), 'x')).rejects.toThrow(
-      /^JetStream is away: nothing was stored.*\(.*Authorization Violation.*\)$/,
-    );
-    // It is mended while the node runs.
-    fileOf('password', 'fathom:s:e cret\n');
-    await log.connected(10_000);
-    expect(await log.state(true)).toMatchObject({ last: 0 });
-    await until(reach({ servers, credentials }), /certificate/);
-    await until(reach({ servers: [url], credentials }), /certificate/);
-  });
-
-  it('are each known by the host that it is reached under', async () => {
-    const certificate = (name: string, alternative: string): string => {
-      const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${alternative}`];
-      openssl('-x509', '-CA', 'ca.pem', '-CAkey', 'ca.key', ...names, ...filesOf(name));
-      const [cert_file, key_file] = [fileOf(`${name}.pem`), fileOf(`${name}.key`)];
-      return `tls: ${JSON.stringify({ cert_file, key_file })}`;
+    const openssl = (...words: string[]) =>
+      execFileSync('openssl', ['req', '-newkey', 'rsa:2048', '-nodes', '-days', '1', ...words], {
+        ...{ stdio: 'ignore', cwd: folder },
+      });
+    const filesOf = (name: string) => ['-keyout', `${name}.key`, '-out', `${name}.pem`];
+    const fileOf = (name: string, text?: string): string => {
+      const file = path.join(folder, name);
+      if (text !== undefined) writeFileSync(file, text);
+      return file;
     };
-    const [byAddress] = await serve(certificate('address', 'IP:127.0.0.1'));
-    const [byName] = await serve(certificate('named', 'DNS:localhost'));
-    const urls = (url: string) =>
-      ['127.0.0.1', 'localhost'].map((host) => `tls://${host}:${new URL(url).port}`);
-    const [right, wrongName] = urls(byAddress);
-    const [wrongAddress, rightName] = urls(byName);
-    const ca = fileOf('ca.pem');
-    await makes({ servers: [right], ca });
-    await makes({ servers: [rightName], ca });
-    // Each has the certificate of the other's host.
-    await until(reach({ servers: [wrongName, wrongAddress], ca }), /does not match certificate/);
-  });
+    const opened: { close: () => Promise<void> }[] = [];
+    afterAll(async () => {
+      for (const one of opened.reverse()) await one.close();
+      rmSync(folder, { recursive: true });
+    });
 
-  it('take the seed of an NKEY, a token, and a .creds file', async () => {
-    const user = nkey('user');
-    const [, named] = /publish and subscribe to (.+)\.$/m.exec(
-      readFileSync('docs/cluster.md', 'utf8'),
-    ) as RegExpExecArray;
-    const subjects = JSON.stringify(Array.from(named.matchAll(/`([^`]+)`/g), ([, one]) => one));
-    const permissions = `{ publish: ${subjects}, subscribe: ${subjects} }`;
-    const byNkey = await serve(
-      `authorization { users = [{ nkey: ${user.publicKey}, permissions: ${permissions} }] }`,
-    );
-    const log = reach({ servers: byNkey, credentials: fileOf('seed', `${user.seed}\n`) });
-    await log.state(true);
-    const data = new Uint8Array([7]);
-    await log.publish('data.many', data, 'one');
-    for await (const [first] of log.follow(1, AbortSignal.timeout(PATIENCE_MS))) {
-      expect([...first.data]).toEqual([7]);
-      break;
-    }
-    await log.putBundle('large', new Blob([data]).stream());
-    for await (const bytes of await log.bundles.get('large')) expect([...bytes]).toEqual([7]);
-    await log.listen('status', () => 7);
-    expect(await log.ask('status')).toEqual([7]);
-    expect(await log.trim(1)).toBe(1);
-    const byToken = await serve('authorization { token: "of-all" }');
-    await makes({ servers: byToken, credentials: fileOf('token', 'of-all') });
-    const { config, creds } = operatorMode();
-    const byCreds = await serve(config);
-    await makes({ servers: byCreds, credentials: fileOf('user.creds', creds) });
-    await until(reach({ servers: byCreds }), /Authorization Violation/);
-    await until(reach({ servers: byToken.map((url) => url.replace('nats:', 'tls:')) }), /tls/);
-  });
+    const serve = async (config: string): Promise<string[]> => {
+      const servers = await NatsServers.start(1, config);
+      opened.push(servers);
+      return servers.urls;
+    };
+    const reach = (access: NatsAccess): JetStreamLog => {
+      const log = new JetStreamLog({ ...access, name: 'test', replicas: 1 });
+      opened.push(log);
+      return log;
+    };
+    const makes = async (access: NatsAccess): Promise<void> => {
+      expect(await reach(access).state(true)).toMatchObject({ last: 0 });
+    };
+    const until = async (log: JetStreamLog, reason: RegExp): Promise<void> => {
+      while (!reason.test(log.reason)) await sleep(10);
+    };
 
-  it('are not asked with a file that holds no credentials', () => {
-    for (const text of ['', 'two words\nand lines', operatorMode().creds.slice(0, 200)]) {
-      const credentials = fileOf('none', text);
-      expect(() => reach({ servers: ['nats://127.0.0.1:1'], credentials })).toThrow(
-        /none: expected a \.creds file of NATS, an NKEY seed, USER:PASSWORD or a token$/,
+    it('accept the certificate and the password that the sample in docs/deploy requires', async () => {
+      const signed = ['-x509', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', '/CN=fathom'];
+      const name = ['-addext', 'subjectAltName=IP:127.0.0.1'];
+      openssl(...signed, ...name, ...filesOf('server'));
+      openssl(...signed, ...filesOf('node'));
+      const sample = readFileSync('docs/deploy/nats-server.conf', 'utf8');
+      const [url] = await serve(
+        sample
+          .replace(/^(listen|server_name): .*$/gm, '')
+          .replace(/^cluster \{[^]*$/m, '')
+          .replace(/^ *store_dir: .*$/m, '')
+          .replaceAll('/etc/nats', folder)
+          .replace('"$2a$..."', '"s:e cret"'),
       );
-    }
-  });
-});
+      const servers = [url.replace('nats:', 'tls:')];
+      const own = { ca: fileOf('ca.pem'), cert: fileOf('node.pem'), key: fileOf('node.key') };
+      const credentials = fileOf('password', 'fathom:wrong');
+      const log = reach({ servers, credentials, ...own });
+      await until(log, /Authorization Violation/);
+      await expect(log.publish('keys', new Uint8Array(1), 'x')).rejects.toThrow(
+        /^JetStream is away: nothing was stored.*\(.*Authorization Violation.*\)$/,
+      );
+      // The password is corrected while the node runs.
+      fileOf('password', 'fathom:s:e cret\n');
+      await log.connected(10_000);
+      expect(await log.state(true)).toMatchObject({ last: 0 });
+      await until(reach({ servers, credentials }), /certificate/);
+      await until(reach({ servers: [url], credentials }), /certificate/);
+    });
+
+    it('are each verified by the host name in --cluster', async () => {
+      const certificate = (name: string, alternative: string): string => {
+        const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${alternative}`];
+        openssl('-x509', '-CA', 'ca.pem', '-CAkey', 'ca.key', ...names, ...filesOf(name));
+        const [cert_file, key_file] = [fileOf(`${name}.pem`), fileOf(`${name}.key`)];
+        return `tls: ${JSON.stringify({ cert_file, key_file })}`;
+      };
+      const [byAddress] = await serve(certificate('address', 'IP:127.0.0.1'));
+      const [byName] = await serve(certificate('named', 'DNS:localhost'));
+      const urls = (url: string) =>
+        ['127.0.0.1', 'localhost'].map((host) => `tls://${host}:${new URL(url).port}`);
+      const [right, wrongName] = urls(byAddress);
+      const [wrongAddress, rightName] = urls(byName);
+      const ca = fileOf('ca.pem');
+      await makes({ servers: [right], ca });
+      await makes({ servers: [rightName], ca });
+      // Each server has a certificate for the other host name.
+      await until(reach({ servers: [wrongName, wrongAddress], ca }), /does not match certificate/);
+    });
+
+    it('take the seed of an NKEY, a token, and a .creds file', async () => {
+      const user = nkey('user');
+      const [, named] = /publish and subscribe to (.+)\.$/m.exec(
+        readFileSync('docs/cluster.md', 'utf8'),
+      ) as RegExpExecArray;
+      const subjects = JSON.stringify(Array.from(named.matchAll(/`([^`]+)`/g), ([, one]) => one));
+      const permissions = `{ publish: ${subjects}, subscribe: ${subjects} }`;
+      const byNkey = await serve(
+        `authorization { users = [{ nkey: ${user.publicKey}, permissions: ${permissions} }] }`,
+      );
+      const log = reach({ servers: byNkey, credentials: fileOf('seed', `${user.seed}\n`) });
+      await log.state(true);
+      const data = new Uint8Array([7]);
+      await log.publish('data.many', data, 'one');
+      for await (const [first] of log.follow(1, AbortSignal.timeout(PATIENCE_MS))) {
+        expect([...first.data]).toEqual([7]);
+        break;
+      }
+      await log.putBundle('large', new Blob([data]).stream());
+      for await (const bytes of await log.bundles.get('large')) expect([...bytes]).toEqual([7]);
+      await log.listen('status', () => 7);
+      expect(await log.ask('status')).toEqual([7]);
+      expect(await log.trim(1)).toBe(1);
+      const byToken = await serve('authorization { token: "of-all" }');
+      await makes({ servers: byToken, credentials: fileOf('token', 'of-all') });
+      const { config, creds } = operatorMode();
+      const byCreds = await serve(config);
+      await makes({ servers: byCreds, credentials: fileOf('user.creds', creds) });
+      await until(reach({ servers: byCreds }), /Authorization Violation/);
+      await until(reach({ servers: byToken.map((url) => url.replace('nats:', 'tls:')) }), /tls/);
+    });
+
+    it('are not contacted with a malformed file of credentials', () => {
+      for (const text of ['', 'two words\nand lines', operatorMode().creds.slice(0, 200)]) {
+        const credentials = fileOf('none', text);
+        expect(() => reach({ servers: ['nats://127.0.0.1:1'], credentials })).toThrow(
+          /none: expected a \.creds file of NATS, an NKEY seed, USER:PASSWORD or a token$/,
+        );
+      }
+    });
+  },
+);

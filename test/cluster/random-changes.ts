@@ -24,12 +24,12 @@ const KEY = { tier: 'premium', name: null, requestsPerMinute: null, monthlyQuota
 /** Snapshots of the token whose markets are merged. */
 const LADDERS = 30;
 const MARKETS = 4;
-/** Less than a dollar is left out. */
+/** Ingest leaves out less than a dollar. */
 const LEAST_CENTS = 100;
 
 /**
- * `refused`: JetStream or the node was away, so that nothing of it may be anywhere; `decided`: the log's nodes
- * refused it; `unknown`: it may be in or not.
+ * `refused`: JetStream or the node was away, and the change must not be stored anywhere; `decided`: all nodes refused
+ * the entry; `unknown`: the change may be stored or not.
  */
 export type Outcome = 'done' | 'refused' | 'decided' | 'unknown';
 
@@ -38,7 +38,7 @@ export interface Backup {
   position: number;
 }
 
-/** The text of a key, and whether it has to be taken: null where nobody was told. */
+/** A key, and whether servers must accept it; null: its command did not learn the outcome. */
 interface KeyText {
   text: string;
   isLive: boolean | null;
@@ -52,12 +52,12 @@ export class RandomChanges {
   readonly keys = new Map<string, KeyText[]>();
   readonly backups: Backup[] = [];
   readonly unexpected: unknown[] = [];
-  /** Changes that a node took up. */
+  /** Number of changes that a node has taken up. */
   made = 0;
   private readonly folder = mkdtempSync(path.join(tmpdir(), 'fathom-changes-'));
   private readonly random: () => number;
   private readonly operations: Operations;
-  /** What was acknowledged, about: it only decides what is tried. */
+  /** Roughly what was acknowledged: it only decides what is tried next. */
   private rows: Rows = new Map();
   private lastLadder = 0;
 
@@ -86,7 +86,7 @@ export class RandomChanges {
     }
   }
 
-  /** How many changes ended how. */
+  /** The number of changes by outcome. */
   tally(): Record<string, number> {
     const tally: Record<string, number> = { backups: this.backups.length };
     for (const outcome of [...this.outcomes.values(), ...this.prunes.map((one) => one.outcome)]) {
@@ -181,7 +181,7 @@ export class RandomChanges {
     }
     const texts = this.keys.get(id) ?? [];
     const before = texts.map(({ isLive }) => isLive);
-    // Until it is told otherwise.
+    // Until the command ends.
     const doubt = (): void => {
       texts.forEach((one, i) => (one.isLive = before[i] === false ? false : null));
     };
@@ -197,7 +197,7 @@ export class RandomChanges {
       }
     });
     if (outcome === 'refused') texts.forEach((one, i) => (one.isLive = before[i]));
-    // What may still come would meet what comes next.
+    // The change may still be applied, after the next one to this key.
     if (outcome === 'unknown' || kind === 1) own.splice(own.indexOf(id), 1);
   }
 
@@ -226,7 +226,7 @@ export class RandomChanges {
   }
 }
 
-/** The store as commands beside a node have it: a connection for each request. */
+/** The store as commands reach it through a node, with a connection for each request. */
 function throughNode(node: NodeProcess): UseStore {
   return (body) => node.command(body);
 }

@@ -1,4 +1,4 @@
-/** What has to be stored, as the log's entries say: worked out from what was sent, by plain maps. */
+/** The expected contents after each entry of the log, computed from the changes with plain maps. */
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
@@ -10,7 +10,7 @@ import { type Frame, framesOf } from '../../storage/bundle.js';
 import { type Entry, unpackEntry } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 
-/** Of this token markets are merged and deleted; all times lie within what retention keeps. */
+/** The token whose markets are merged and deleted; retention keeps all of its times. */
 export const LADDER_TOKEN = botAddress(9);
 export const LADDER_T = HOUR * 3600;
 
@@ -24,7 +24,7 @@ export interface Expected {
 }
 
 export class Reference {
-  /** What stands at each position; the first is that of the empty log. */
+  /** The expected contents by position; the first are those of the empty log. */
   readonly states: Expected[] = [{ rows: new Map(), ladders: new Map() }];
   /** How often each file, prune or change of a key is in the log; merges that were refused left out. */
   readonly counts = new Map<string, number>();
@@ -44,7 +44,8 @@ export class Reference {
       const last = (await log.state())?.last ?? 0;
       for await (const messages of log.follow(1, stop.signal)) {
         for (const { position, data } of messages) {
-          if (position !== reference.states.length) throw new Error(`entry ${position} comes late`);
+          if (position !== reference.states.length)
+            throw new Error(`entry ${position} is out of order`);
           const entry = unpackEntry(data);
           const frames = await framesIn(log, entry);
           reference.kinds[entry.kind] = (reference.kinds[entry.kind] ?? 0) + 1;
@@ -102,7 +103,7 @@ export class Reference {
     return { rows, ladders: merged ?? new Map([...ladders, ...change.ladders]) };
   }
 
-  /** null: it was binned against a price that stands no longer. */
+  /** null: the merge was binned against a price that has changed since. */
   private merged({ ladders: given }: LadderChange, frames: readonly Frame[]): Ladders | null {
     const { ladders } = this.last;
     const prices = new Map<number, number>();

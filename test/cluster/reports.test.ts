@@ -13,7 +13,7 @@ describe.skipIf(!hasNats)('A node that is silent', () => {
   afterEach(() => ours.clear());
   afterAll(() => ours.end());
 
-  it('is listed with where it stood and since when, until it is back or forgotten', async () => {
+  it('is listed with its last position and time, until it is back or forgotten', async () => {
     const [a, b] = await ours.pair();
     const [, directory] = ours.directories;
     expect((await clusterStatus(a.log)).silent).toEqual([]);

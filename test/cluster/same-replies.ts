@@ -1,4 +1,4 @@
-/** What every node has to answer alike: each endpoint, in every format and encoding. */
+/** Every node must reply the same, at each endpoint and in every format and encoding. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -8,7 +8,7 @@ import { LADDER_TOKEN } from './reference.js';
 
 const ARROW = 'application/vnd.apache.arrow.stream';
 const MSGPACK = 'application/msgpack';
-/** Boards follow the data within this, on a busy machine. */
+/** Boards follow the data within this time, even on a busy machine. */
 const DEADLINE_MS = 60_000;
 
 interface Query {
@@ -71,7 +71,7 @@ interface Reply {
   status: number;
   tag: string | null;
   dataTime: string | null;
-  /** Text, so that a difference can be read; of other formats a digest. */
+  /** The text, in which a difference can be read; a digest for binary formats. */
   body: string;
 }
 
@@ -99,7 +99,7 @@ async function ask(
   };
 }
 
-/** Asks all nodes for the same until they answer alike. */
+/** Asks all nodes until their replies are the same. */
 export async function expectSameReplies(nodes: readonly NodeProcess[], key: string): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS;
   let tags = 0;
@@ -107,7 +107,7 @@ export async function expectSameReplies(nodes: readonly NodeProcess[], key: stri
     for (;;) {
       const [first, ...others] = await Promise.all(nodes.map((node) => ask(node, query, key)));
       const isSame = others.every((other) => JSON.stringify(other) === JSON.stringify(first));
-      // Some endpoints have rates that no key goes beyond.
+      // Some endpoints have rate limits that hold for every key.
       if ((!isSame || first.status === 429) && performance.now() < deadline) {
         await sleep(200);
         continue;

@@ -18,7 +18,7 @@ describe.skipIf(!hasNats)('A node whose consumer’s server is killed', () => {
       await node.reached(1);
       const holder = await asAdministrator(servers, async (manager, ask) => {
         let name = '';
-        // Neither the node's connection nor the stream's leader goes with it: nothing but the consumer is away.
+        // Only the consumer is lost with this server: it has neither the node's connection nor the stream's leader.
         await eventually('the consumer has another server', async () => {
           const made = await manager.consumers.list(STREAM).next();
           const used = made.find(({ num_waiting: waiting }) => waiting > 0);

@@ -10,7 +10,7 @@ import { eventually } from '../support/waiting.js';
 
 if (!hasNats) console.warn('nats-server is not installed: tests of a stalled cluster are skipped');
 
-/** Lets a node's consumers give nothing for a while. Call it before the node follows. */
+/** Makes a node's consumers silent for a while. Call it before the node follows. */
 function hushing({ log }: Node): { hush: () => void; goOn: () => void; asked: () => number } {
   let [hushed, goingOn] = [new AbortController(), new AbortController()];
   let asked = 0;
@@ -38,7 +38,7 @@ describe.skipIf(!hasNats)('A node that gets nothing from its log', () => {
   afterEach(() => ours.clear());
   afterAll(() => ours.end());
 
-  it('asks with a new consumer, and says so and why', async () => {
+  it('makes a new consumer, and says why', async () => {
     const a = await ours.open('a');
     await a.reached(1);
     const said: string[] = [];
@@ -94,7 +94,7 @@ describe.skipIf(!hasNats)('A node that gets nothing from its log', () => {
       const names = async () =>
         (await manager.consumers.list(STREAM).next()).map(({ name }) => name);
       const [first] = await names();
-      // Somebody else deletes it: the node makes another one.
+      // The node makes another consumer when somebody deletes the first.
       await manager.consumers.delete(STREAM, first);
       await eventually('there is another', async () =>
         (await names()).some((name) => name !== first),

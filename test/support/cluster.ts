@@ -1,4 +1,4 @@
-/** Nodes of a cluster as processes that a test kills, stops and brings back. */
+/** Nodes of a cluster as processes that a test kills, stops and starts again. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreOperations } from '../../storage/operations.js';
@@ -68,13 +68,13 @@ export class NodeProcess {
     await gone;
   }
 
-  /** What /readyz says; null: nothing. */
+  /** The answer of /readyz; null: there is none. */
   async readiness(): Promise<{ status: string; position: number; reasons?: string[] } | null> {
     const asked = fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(3000) });
     return asked.then((reply) => reply.json() as never).catch(() => null);
   }
 
-  /** Waits until it is ready, at a position or behind it. */
+  /** Waits until the node is ready, at this position or a later one. */
   async ready(position = 0): Promise<number> {
     let said: Awaited<ReturnType<NodeProcess['readiness']>> = null;
     for (let i = 0; i < 600; i++) {
@@ -87,7 +87,7 @@ export class NodeProcess {
     );
   }
 
-  /** Runs `body` with the store as a command has it. */
+  /** Runs `body` with the store as a command sees it. */
   async command<T>(body: (store: Store) => Promise<T>): Promise<T> {
     const remote = await connectToServer(this.directory.path);
     if (remote === null) throw new Error(`${this.name} takes no commands`);

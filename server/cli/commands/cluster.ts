@@ -9,7 +9,7 @@ import { accessOf, checkAccess, CLUSTER_FLAGS } from '../cluster-settings.js';
 
 export const status = defineCommand({
   about:
-    'Lists the nodes of a cluster, how far each has come in the log and by how much it lags, those that do not answer any more, and what the log holds.',
+    'Lists the nodes of a cluster with their positions in the log and their lags, the nodes that no longer answer, and the size of the log.',
   words: {},
   flags: { ...CLUSTER_FLAGS, json: JSON_OUTPUT },
   examples: [
@@ -57,7 +57,7 @@ export const status = defineCommand({
 
 export const trim = defineCommand({
   about:
-    "Frees the entries of a cluster's log up to a position that a backup covers: nodes that have not come so far need a newer backup then.",
+    "Frees the entries of a cluster's log up to a position that a backup covers. A node that has not reached that position then needs a newer backup.",
   words: {},
   flags: {
     ...CLUSTER_FLAGS,
@@ -85,7 +85,7 @@ export const trim = defineCommand({
 
 export const forget = defineCommand({
   about:
-    'Lets a node that does not answer any more be listed no longer. JetStream forgets one by itself that has been silent for 30 days.',
+    'Removes a node that no longer answers from the list. JetStream forgets a node by itself after 30 silent days.',
   words: { node: {} },
   flags: { ...CLUSTER_FLAGS, json: JSON_OUTPUT },
   examples: [
@@ -102,7 +102,7 @@ export const forget = defineCommand({
 
 export const leave = defineCommand({
   about:
-    'Makes the data directory of a stopped node that of a single server: it keeps its data and follows no log any more. A new cluster can begin with it.',
+    'Turns the data directory of a stopped node into that of a single server: it keeps its data and no longer follows a log. A new cluster can begin with it.',
   words: {},
   flags: { data: DATA, json: JSON_OUTPUT },
   examples: ['fathom cluster leave --data data', 'fathom cluster leave --data data --json'],

@@ -297,7 +297,7 @@ function sharedSettings(
   return settings;
 }
 
-/** Begins to follow the cluster's log. What it needs is loaded only here. */
+/** Starts to follow the cluster's log. The modules for that are loaded only here. */
 async function startNode({
   access,
   node: name,
@@ -351,7 +351,7 @@ async function startNode({
   return node;
 }
 
-/** What has to hold for a node of a cluster to be ready. */
+/** The conditions for a node of a cluster to be ready. */
 function checksOf(node: LogNode): Checks {
   return {
     log: () => node.checkLog(),
