@@ -32,7 +32,7 @@ import { writeWhole } from './whole-file.js';
 const HEAD_BYTES = 3 * 4096;
 /** Bytes copied at once. */
 const COPIED_AT_ONCE = 4 * 1024 * 1024;
-/** How often the copying begins anew because the log had grown too long meanwhile. */
+/** How often the copying starts over because the log had grown too long meanwhile. */
 const MAX_ATTEMPTS = 3;
 /** Free bytes to leave on the disk. */
 const SPARE_BYTES = 16 * 1024 * 1024;
@@ -44,7 +44,7 @@ const LEFT_OVERS = [
   // Last: without it the others are not known to be left over.
   PARTIAL_FILE,
 ];
-/** What a file system has in its root: a disk of its own counts as empty. */
+/** What a file system has in its root: a separate disk counts as empty. */
 const DISK_ROOT = 'lost+found';
 
 interface Copied {

@@ -156,7 +156,7 @@ export class Changes {
     }
   }
 
-  /** Runs `body` in a transaction of its own; listeners hear what it changed before this resolves. */
+  /** Runs `body` in one transaction; listeners hear what it changed before this resolves. */
   private async run<T>(
     body: (tools: CommitTools) => Promise<T>,
     mark?: LogMark,

@@ -97,7 +97,7 @@ export interface DepthSource {
   /** Later snapshots than `nowS` are not visible. */
   history(tokenId: number, nowS: number): Promise<StoredHistory>;
   /**
-   * The segments' LZ4 blocks in the order of `ids`, each in an ArrayBuffer of its own.
+   * The segments' LZ4 blocks in the order of `ids`, each in a separate ArrayBuffer.
    * @throws SegmentGoneError
    */
   readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
@@ -234,7 +234,7 @@ export interface HolderSource {
 
 export interface HolderBlocks {
   names: OwnerNames;
-  /** Each in an ArrayBuffer of its own. */
+  /** Each in a separate ArrayBuffer. */
   blocks: Uint8Array[];
 }
 

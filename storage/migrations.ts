@@ -184,7 +184,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (key_id, day, endpoint)
      )`,
   ],
-  // Null in segments of earlier versions. The lists lack them: they are made anew.
+  // Null in segments of earlier versions. The lists lack them, so they are rebuilt.
   [
     'ALTER TABLE segments ADD COLUMN digests BLOB',
     'DELETE FROM segment_lists',

@@ -46,7 +46,7 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
 
 /**
  * Runs `body` on the store of a directory without a pool: it rewrites segments in this thread.
- * @throws InputError if the directory holds no store, lest a mistyped one be made
+ * @throws InputError if the directory holds no store: a mistyped name makes none
  */
 export async function onStore<T>(
   data: string | undefined,
@@ -91,7 +91,7 @@ function onAnyStore<T>(
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 
-/** Runs `body` with a pool of its own. */
+/** Runs `body` with a pool that ends with it. */
 export async function withPool<T>(
   body: (pool: ComputePool) => Promise<T>,
   threads?: number,

@@ -61,7 +61,7 @@ export class DepthCommit {
     const map = await this.stage.marketIndexes(token, frame.markets);
     const marketMap = map.some((index, i) => index !== i) ? map : null;
     const { times } = frame.segment;
-    await this.makeWay(token, frame.tier, times, (t) => {
+    await this.removeOverlapped(token, frame.tier, times, (t) => {
       if (!times.includes(t)) return true;
       if (mode === 'replace') return false;
       throw unmergeable({ ...frame, t });
@@ -128,7 +128,7 @@ export class DepthCommit {
   private async deleteOf(token: StagedToken, tier: Tier, removal: Removal): Promise<Removed> {
     const { fromS, toS, markets } = removal;
     const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
-    removed.snapshots += await this.makeWay(token, tier, [fromS, toS - 1], (t) => {
+    removed.snapshots += await this.removeOverlapped(token, tier, [fromS, toS - 1], (t) => {
       if (t < fromS || t >= toS) return true;
       if (markets === null) return false;
       const { chain, address } = token.row;
@@ -196,7 +196,7 @@ export class DepthCommit {
    * @param stays whether the snapshot at a time keeps an entry
    * @returns how many do not
    */
-  private async makeWay(
+  private async removeOverlapped(
     token: StagedToken,
     tier: Tier,
     times: ArrayLike<number>,

@@ -41,7 +41,7 @@ const HELD_PARTS = ROW_GROUP_ROWS / 4;
 
 /**
  * Blocks by segment id, not yet checked against their checksums; without those that are not stored.
- * Each is in an ArrayBuffer of its own.
+ * Each is in a separate ArrayBuffer.
  */
 export async function readStoredBlocks(
   statements: Pick<Statements, 'values'>,
@@ -184,7 +184,7 @@ export type PartRow = [segmentId: number, part: number, bytes: Uint8Array];
 /**
  * Cuts parts into smaller ones, so that the last row ends a row group, after `written` earlier rows of
  * the transaction. Returns them unchanged if that is not necessary, or not possible. DuckDB gives a long
- * addition row groups of its own, of which the last may be partly filled; a later checkpoint joins it
+ * addition separate row groups, of which the last may be partly filled; a later checkpoint joins it
  * with its neighbours, which rewrites megabytes, and the file keeps the space of the old ones: up to as
  * much again as is stored.
  * @param rows ascending by segment and part; earlier parts of the first segment may be written already

@@ -25,7 +25,7 @@ const LOG_BYTES = 16 * 1024 * 1024;
 /** Size of the log: DuckDB holds its rows in memory too. */
 const MAX_LOG_BYTES = 128 * 1024 * 1024;
 
-/** How often a database that failed is opened anew, until something could be written again. */
+/** How often a database that failed is opened again before something could be written. */
 export const MAX_REOPENINGS = 8;
 /** The pause before the second of them; each further one is twice as long. */
 const REOPEN_DELAY_MS = 250;
@@ -34,7 +34,7 @@ const REOPEN_DELAY_MS = 250;
 const COMMITS_KEY = 'commits';
 
 export interface FaultListeners extends RoomListener {
-  /** Called when the database failed, with the cause, before it is opened anew. */
+  /** Called when the database failed, with the cause, before it is opened again. */
   onFault?: ((error: unknown) => void) | undefined;
   /** Called when it cannot be opened any more, or holds something else than this process knows: end. */
   onLost?: ((error: unknown) => void) | undefined;
@@ -126,7 +126,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * Runs one small statement on a connection of its own: it does not wait for a long transaction, and
+   * Runs one small statement on a separate connection: it does not wait for a long transaction, and
    * must not touch the same rows.
    * @throws DiskFullError
    */
@@ -162,10 +162,10 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /**
-   * The same, while the statements of runAside() wait, too.
+   * The same, while statements of runAside() wait as well.
    * @throws DiskFullError
    */
-  async lonelyTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
+  async exclusiveTransaction<T>(body: (tx: Statements) => Promise<T>): Promise<T> {
     return this.write('writer', (connection) =>
       this.opened.aside.use(() => this.inTransaction(connection, body)),
     );
@@ -216,7 +216,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   /**
    * Writes the log into the file. DuckDB never does so by itself here: after a failed checkpoint it
    * refuses all work, and would lose the commit that triggered it.
-   * @param movesMetadata whether it writes anew what describes unchanged rows, too, which may lie at the
+   * @param movesMetadata whether it also rewrites what describes unchanged rows, which may lie at the
    *   file's end
    * @throws DiskFullError, and opens the database again with all that was committed
    */
@@ -276,7 +276,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
           await this.room?.putOff();
           await this.room?.refused();
         }
-        // Another one would fail, too, and the database have to be opened anew each time.
+        // Another one would fail, too, and the database would have to be opened again each time.
         const { cause } = error as Error;
         this.isDamaged = cause instanceof DuckDBError && cause.isOfDamage;
         throw error;

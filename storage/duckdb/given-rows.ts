@@ -1,6 +1,6 @@
 /**
  * Rows from JavaScript as a table of a statement. DuckDB asks for them a few at a time while it runs in a
- * thread of its own: an appender would compress and write row groups on the event loop.
+ * separate thread: an appender would compress and write row groups on the event loop.
  */
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBType } from '@duckdb/node-api';
 import { client } from './client.js';

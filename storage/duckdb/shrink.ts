@@ -10,7 +10,7 @@ import type { Statements } from './statements.js';
 
 /** Free blocks (of 256 KiB) that are not worth the work. */
 const SPARE_BLOCKS = 16;
-/** Row groups that one step moves, each in a transaction of its own: at most some 4 MB each. */
+/** Row groups that one step moves, each in a separate transaction: at most some 4 MB each. */
 const GROUPS_A_STEP = 4;
 
 /** Rows `first <= rowid <= last`. */
@@ -35,7 +35,7 @@ export async function shrinkStep(
   const { used, free } = await sizeOf(database);
   const groups = free > SPARE_BLOCKS ? await lastGroups(database, used) : [];
   for (const group of groups) {
-    await exclusive(() => database.lonelyTransaction((tx) => rewrite(tx, group)));
+    await exclusive(() => database.exclusiveTransaction((tx) => rewrite(tx, group)));
   }
   await exclusive(() => database.checkpoint(true));
   const after = await sizeOf(database);

@@ -27,7 +27,7 @@ export interface ResultChunk {
 
 /** A value kept in parts, and the checksum stored with its part 0. */
 export interface StoredValue {
-  /** In an ArrayBuffer of its own, which may be transferred. */
+  /** In a separate ArrayBuffer, which may be transferred. */
   bytes: Uint8Array<ArrayBuffer>;
   checksum: number;
 }

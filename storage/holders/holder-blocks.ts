@@ -62,7 +62,7 @@ const partsIn = (ids: readonly number[]): string =>
   `SELECT block_id, part, data, NULL::UINTEGER FROM holder_block_parts
    WHERE ${ids.length === 0 ? 'false' : isOneOf('block_id', ids)}`;
 
-/** The stored ones of the blocks by id, each in an ArrayBuffer of its own. */
+/** The stored ones of the blocks by id, each in a separate ArrayBuffer. */
 export async function readBlocks(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],

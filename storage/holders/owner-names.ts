@@ -86,7 +86,7 @@ export async function checkNames(
       isLast = chunks.length < CHUNKS_AT_ONCE;
     }
   } catch {
-    // A commit between two pieces may number the owners anew, so all of one commit decide.
+    // A commit between two pieces may renumber the owners, so all pieces have to be of one commit.
     await readNames(statements, holderId);
   }
 }

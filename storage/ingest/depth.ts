@@ -91,7 +91,7 @@ async function* binnedChunks(
 ): AsyncGenerator<BinnedChunk> {
   const running: { binned: Promise<BinnedChunk>; bytes: number }[] = [];
   let bytes = 0;
-  const mayReadOn = (): boolean => {
+  const hasRoomForMore = (): boolean => {
     const ahead = running.length - pool.threads;
     return ahead <= 1 || (ahead <= CHUNKS_AHEAD && bytes <= MAX_AHEAD_BYTES);
   };
@@ -103,7 +103,7 @@ async function* binnedChunks(
       // Awaited later; a failure until then must not count as unhandled.
       binned.catch(() => undefined);
       running.push({ binned, bytes: size });
-      while (!mayReadOn()) {
+      while (!hasRoomForMore()) {
         const next = running.shift()!;
         yield await next.binned;
         bytes -= next.bytes;

@@ -98,7 +98,7 @@ export class UsageBook implements UsageSource {
     const [owner] = await this.database.rows("SELECT value FROM meta WHERE key = 'usage_node'");
     const before = owner?.[0] as string | undefined;
     if (before !== node) {
-      await this.database.lonelyTransaction(async (tx) => {
+      await this.database.exclusiveTransaction(async (tx) => {
         if (before !== undefined) {
           for (const table of ['usage', 'usage_days']) {
             await tx.run(`INSERT OR IGNORE INTO other_${table} SELECT ?, * FROM ${table}`, [

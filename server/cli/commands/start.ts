@@ -72,7 +72,7 @@ export function greeting(url: string, key: string, filling: boolean): string[] {
   ];
 }
 
-/** Starts the collector as a process of its own, which reaches the store like any other collector. */
+/** Starts the collector as a separate process, which reaches the store like any other collector. */
 async function startCollector(directory: string): Promise<ChildProcess | null> {
   const summary = await onStore(directory, (store) => store.summary());
   if (summary.tokens > 0 && (await readMarker(directory)) === null) {
