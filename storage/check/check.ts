@@ -1,4 +1,5 @@
 /** Checks a store, through the server that has it open or by opening it for reading. */
+import { isDamage } from '../../compute/damage.js';
 import { withReading } from '../access.js';
 import type { CheckCursor, CheckStep, Damage } from '../operations.js';
 import { InputError } from '../errors.js';
@@ -46,7 +47,8 @@ export async function checkStore(
       }
     });
   } catch (error) {
-    if (isOpen || !(error instanceof InputError)) throw error;
+    // What says which version wrote the store may be damaged itself.
+    if (isOpen ? !isDamage(error) : !(error instanceof InputError)) throw error;
     checked.damages.push({
       dataset: 'database',
       token: null,

@@ -12,6 +12,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ComputePool } from '../../compute/pool.js';
 import type { CheckCursor, CheckStep } from '../../storage/operations.js';
+import { checkStore } from '../../storage/check/check.js';
 import { Database } from '../../storage/duckdb/database.js';
 import type { SqlRow } from '../../storage/duckdb/statements.js';
 import type { Ended } from '../support/processes.js';
@@ -31,6 +32,9 @@ import type { Json } from '../support/tables.js';
 
 const T = 1_794_000_000;
 const TOKEN = `mainchain:${MINT}`;
+/** DuckDB's file: three headers, then blocks. */
+const HEADER_BYTES = 3 * 4096;
+const BLOCK_BYTES = 2 ** 18;
 const root = temporaryDirectory();
 const whole = path.join(root, 'whole');
 const data = path.join(root, 'data');
@@ -189,7 +193,7 @@ describe('fathom check', () => {
         .rows(`SELECT min(block_id) FROM pragma_storage_info('segment_parts') WHERE block_id >= 0`)
         .then(([[block]]) => ({
           bytes: readFileSync(file),
-          at: 3 * 4096 + (block as number) * 2 ** 18 + 5000,
+          at: HEADER_BYTES + (block as number) * BLOCK_BYTES + 5000,
         }));
     });
     bytes[at] ^= 1;
@@ -198,6 +202,25 @@ describe('fathom check', () => {
     expect(ended.stderr).toMatch(/^snapshots: table segment_parts cannot be read: .*checksum/m);
     expect(ended.stderr.match(/^.*checksum/gm)).toHaveLength(1);
     expect(ended.status).toBe(1);
+  });
+});
+
+describe('A check of a file with one damaged block', () => {
+  it('names the database or a dataset, whichever block it is', async () => {
+    const bytes = readFileSync(file);
+    const blocks = Math.floor((bytes.length - HEADER_BYTES) / BLOCK_BYTES);
+    expect(blocks).toBeGreaterThan(2);
+    let damaged = 0;
+    for (let block = 0; block < blocks; block++) {
+      const harmed = Buffer.from(bytes);
+      harmed[HEADER_BYTES + block * BLOCK_BYTES + 100] ^= 1;
+      writeFileSync(file, harmed);
+      const { damages } = await checkStore(data);
+      if (damages.length > 0) damaged++;
+      for (const { what } of damages) expect(what).toMatch(/checksum|cannot be (read|opened)/);
+    }
+    // A block may be free.
+    expect(damaged).toBeGreaterThan(2);
   });
 });
 
