@@ -48,13 +48,13 @@ export async function checkStore(
     });
   } catch (error) {
     // What says which version wrote the store may be damaged itself.
-    if (isOpen ? !isDamage(error) : !(error instanceof InputError)) throw error;
+    if (!(isOpen ? isDamage(error) : error instanceof InputError)) throw error;
     checked.damages.push({
       dataset: 'database',
       token: null,
       from: null,
       to: null,
-      what: error.message,
+      what: (error as Error).message,
     });
   }
   return checked;

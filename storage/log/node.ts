@@ -52,6 +52,8 @@ export interface NodeOptions {
   onStopped: (why: string) => void;
   /** Called once with each failure after which the node tries again. */
   onError: (error: unknown) => void;
+  /** Called once a node that reported a failure has all entries again. */
+  onFollowing?: ((position: number) => void) | undefined;
   onPublished?: (tookMs: number) => void;
   onApplied?: (tookMs: number) => void;
   /** Called with an entry that no version of Fathom writes: every node passes over it. */
@@ -315,7 +317,10 @@ export class LogNode {
       const { position } = this;
       if (state === null || state.last < position || state.fault !== null) return;
       const hasAll = position >= state.last;
-      if (hasAll) this.become({ ...this.state, failure: null });
+      if (hasAll && this.state.failure !== null) {
+        this.become({ ...this.state, failure: null });
+        this.options.onFollowing?.(position);
+      }
       if (hasAll || this.applying !== null || position !== idle.position) {
         idle = { position, sinceMs: performance.now() };
       } else if (performance.now() - idle.sinceMs >= maxLagMs) {

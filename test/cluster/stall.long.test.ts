@@ -14,7 +14,10 @@ describe.skipIf(!hasNats)('A node whose consumer’s server is killed', () => {
     try {
       const said: string[] = [];
       const onError = (error: unknown): unknown => said.push((error as Error).message);
-      node = await Node.open(directory, 'a', [servers.urls[0]], undefined, { onError }, 3);
+      const followed: number[] = [];
+      const onFollowing = (position: number): unknown => followed.push(position);
+      const listeners = { onError, onFollowing };
+      node = await Node.open(directory, 'a', [servers.urls[0]], undefined, listeners, 3);
       await node.reached(1);
       const holder = await asAdministrator(servers, async (manager, ask) => {
         let name = '';
@@ -42,6 +45,7 @@ describe.skipIf(!hasNats)('A node whose consumer’s server is killed', () => {
         ),
       );
       expect(said).toContain(`the log's consumer on server ${holder} was silent for 2 s`);
+      await eventually('it says that it follows again', () => followed.length > 0);
     } finally {
       await node?.close();
       await servers.close();

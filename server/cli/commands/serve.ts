@@ -332,6 +332,7 @@ async function startNode({
       log.warn('the log cannot be followed', {
         cause: error instanceof Error ? error.message : String(error),
       }),
+    onFollowing: (position) => log.info('the log is followed again', { position }),
     onPublished: published,
     onApplied: applied,
     onMalformed: (position, why) =>
