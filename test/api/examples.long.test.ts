@@ -48,12 +48,14 @@ interface Request {
   headers: Record<string, string>;
 }
 
-const keys = { enterprise: '', premium: '', once: '' };
+/** `waiting`: requests whose number depends on the machine; the usage of `enterprise` is an example. */
+const keys = { enterprise: '', premium: '', once: '', waiting: '' };
 let url: string;
 
 beforeAll(async () => {
   const directory = await demoMarket();
   keys.enterprise = await newKey(directory);
+  keys.waiting = await newKey(directory);
   await withStoreOf(directory, async (store) => {
     const limits = { name: null, requestsPerMinute: null, monthlyQuota: null };
     keys.premium = (await store.createKey({ tier: 'premium', ...limits })).key;
@@ -64,7 +66,7 @@ beforeAll(async () => {
   // The first boards of pools stand before the depth in their price ranges is read.
   const pools = operations.find(({ id }) => id === 'getDlmm') as Operation;
   await eventually('price ranges have their depth', async () => {
-    const { body } = await ask(pools, requestOf(pools));
+    const { body } = await ask(pools, requestOf(pools, keys.waiting));
     return 'rangeYield' in body.chips.leaders;
   });
 });

@@ -19,7 +19,7 @@ import { rewriteSegments } from '../../dist/compute/segment/rewrite.js';
 import { withReading, withStore } from '../../dist/storage/access.js';
 import { backupStore } from '../../dist/storage/backup.js';
 import { BUNDLE_VERSION, BundleWriter, readBundle } from '../../dist/storage/bundle.js';
-import { bareTokenRow } from '../../dist/storage/contract.js';
+import { bareTokenRow } from '../../dist/storage/depth/catalog.js';
 import { connectToServer, listenForCommands } from '../../dist/storage/control.js';
 import { Database } from '../../dist/storage/duckdb/database.js';
 import { parquetRows } from '../../dist/storage/ingest/parquet.js';
