@@ -55,7 +55,8 @@ export async function prepare() {
   if (stamped !== lock) writeFileSync(stamp, lock);
   console.error('Building...');
   const steps = [
-    ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
+    // `npm run typecheck` checks types; it takes three times as long as the rest of the build.
+    ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
     ['node_modules/vite/bin/vite.js', 'build', 'explorer'],
   ];
   const built = await Promise.all(steps.map(succeeds));

@@ -196,13 +196,13 @@ describe('npm run bench:compare', () => {
       symlinkSync(path.join(root, 'node_modules/typescript'), path.join(modules, 'typescript'));
       const installed = '.package-lock.json';
       cpSync(path.join(root, 'node_modules', installed), path.join(modules, installed));
-      writeFileSync(path.join(tree, 'wrong.ts'), "export const one: number = 'one';\n");
+      writeFileSync(path.join(tree, 'wrong.ts'), 'export const = 1;\n');
       const compilerOptions = { outDir: 'dist', types: [], lib: ['es5'], skipLibCheck: true };
       const config = { compilerOptions, files: ['wrong.ts'] };
       writeFileSync(path.join(tree, 'tsconfig.build.json'), JSON.stringify(config));
       const words = ['server/bootstrap/bench.mjs', 'compare/main.js', 'HEAD'];
       const made = spawnSync(process.execPath, words, { cwd: tree, encoding: 'utf8' });
-      expect([made.status, made.stdout]).toEqual([1, expect.stringContaining('wrong.ts(1,14)')]);
+      expect([made.status, made.stdout]).toEqual([1, expect.stringContaining('wrong.ts(1,')]);
       expect(made.stderr).toContain('do not compile');
     } finally {
       rmSync(tree, { recursive: true, force: true });
