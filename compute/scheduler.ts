@@ -4,8 +4,11 @@
  */
 import { runningMs } from './running-time.js';
 
-/** Classes of work: replay pages; boards and other answers; commits to the store; fragments of segments. */
-export type Work = 'page' | 'board' | 'commit' | 'fragments';
+/**
+ * Classes of work: replay pages; boards and other answers; commits to the store; fragments that pages missed; work
+ * that nobody waits for.
+ */
+export type Work = 'page' | 'board' | 'commit' | 'fragments' | 'idle';
 
 export interface WorkLimits {
   /** Jobs in work at one time, each from its first read to its result. */
@@ -49,6 +52,7 @@ export function workLimits(threads: number): Record<Work, WorkLimits> {
     // The next one is ready when a thread has finished one.
     commit: { inWork: 2 * threads, ...patient },
     fragments: { inWork: 1, ...patient },
+    idle: { inWork: 1, ...patient },
   };
 }
 
@@ -69,7 +73,8 @@ export class PoolBusyError extends PoolUnavailableError {
 
 export class Scheduler {
   private readonly queues: Record<Work, JobQueue>;
-  private onLull: (() => void) | null = null;
+  /** Jobs that wait for free threads, called when a job ends; each leaves once it begins. */
+  private readonly patient = new Set<() => void>();
 
   constructor(
     private readonly threads: number,
@@ -80,6 +85,7 @@ export class Scheduler {
       board: new JobQueue(limits.board),
       commit: new JobQueue(limits.commit),
       fragments: new JobQueue(limits.fragments),
+      idle: new JobQueue(limits.idle),
     };
   }
 
@@ -101,36 +107,44 @@ export class Scheduler {
     client: Client | null,
   ): Promise<T | null> {
     try {
-      return await this.queues[work].run(
-        key,
-        work === 'fragments' ? this.inLull(job) : job,
-        client,
-      );
+      return await this.queues[work].run(key, this.inLull(work, job), client);
     } finally {
-      if (!this.isBusy()) this.onLull?.();
+      for (const look of [...this.patient]) look();
     }
   }
 
-  /** Delays a job until a thread is free, or by FRAGMENTS_WAIT_MS. */
-  private inLull<T>(job: () => Promise<T>): () => Promise<T> {
-    return async () => {
-      if (this.isBusy()) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, FRAGMENTS_WAIT_MS);
-          this.onLull = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-        this.onLull = null;
-      }
-      return job();
-    };
+  /**
+   * Delays fragments until a thread is free, or by FRAGMENTS_WAIT_MS; idle work until nothing else is in work,
+   * however long that takes.
+   */
+  private inLull<T>(work: Work, job: () => Promise<T>): () => Promise<T> {
+    if (work === 'fragments')
+      return () => this.whenFewer(this.threads, FRAGMENTS_WAIT_MS).then(job);
+    if (work === 'idle') return () => this.whenFewer(1, null).then(job);
+    return job;
   }
 
-  private isBusy(): boolean {
+  /** Resolves when fewer jobs than this wait or are in work, or after `maxWaitMs`. */
+  private async whenFewer(jobs: number, maxWaitMs: number | null): Promise<void> {
+    if (this.jobs < jobs) return;
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.patient.delete(look);
+        resolve();
+      };
+      const look = (): void => {
+        if (this.jobs < jobs) end();
+      };
+      const timer = maxWaitMs === null ? undefined : setTimeout(end, maxWaitMs);
+      this.patient.add(look);
+    });
+  }
+
+  /** Jobs that somebody waits for. */
+  private get jobs(): number {
     const { page, board, commit } = this.queues;
-    return page.jobs + board.jobs + commit.jobs >= this.threads;
+    return page.jobs + board.jobs + commit.jobs;
   }
 }
 

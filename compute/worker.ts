@@ -11,6 +11,7 @@ import * as range from './lp/pool-range.js';
 import * as prices from './lp/price-range.js';
 import { copying, moving } from './outcome.js';
 import * as pressure from './orders/pressure.js';
+import { packFragments } from './replay/fragment-file.js';
 import * as fragments from './replay/fragment-maker.js';
 import * as replay from './replay/render.js';
 import * as rewrite from './segment/rewrite.js';
@@ -25,8 +26,10 @@ export const ping = copying((_input: null) => threadId);
 
 export const renderPage = moving(replay.renderPage);
 export const countPage = copying(replay.countPage);
-export const makeFragments = moving((inputs: readonly fragments.FragmentsInput[]) =>
-  inputs.map(fragments.makeFragments),
+/** Each packed, so that one buffer crosses threads. */
+export const makeFragments = moving(
+  (inputs: readonly (fragments.FragmentsInput & { segmentId: number })[]) =>
+    inputs.map((input) => packFragments(input.segmentId, fragments.makeFragments(input))),
 );
 export const pickSnapshots = moving(segments.pickSnapshots);
 export const binSnapshotLines = moving(snapshots.binSnapshotLines);

@@ -50,6 +50,7 @@ const rewriteHere: RewriteHolders = (input) => Promise.resolve(rewriteHolderBloc
 /** Runs one transaction at a time; readers see each all at once. */
 export class Commits {
   private readonly lane = new Lanes([null]);
+  private readonly segmentListeners: ((removed: readonly number[]) => void)[] = [];
 
   constructor(
     private readonly database: Database,
@@ -58,6 +59,11 @@ export class Commits {
     private readonly holderTokens: HolderTokens,
     private readonly options: CommitOptions,
   ) {}
+
+  /** Calls `listener` after each commit, joins too, with the ids of the segments that it removed. */
+  onSegments(listener: (removed: readonly number[]) => void): void {
+    this.segmentListeners.push(listener);
+  }
 
   /**
    * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws,
@@ -94,6 +100,7 @@ export class Commits {
       });
       await stage.publish();
       holders.publish();
+      for (const listener of this.segmentListeners) listener(stage.removedSegments);
       return {
         result,
         change: { tokenIds: stage.touched, ...flat.change, holderTokens: holders.changedTokens },

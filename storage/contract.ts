@@ -108,6 +108,25 @@ export interface DepthSource {
   readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
 }
 
+/** Stored segments by their ids, which grow with every change. */
+export interface SegmentSource {
+  /** The last id that was handed out. */
+  readonly lastSegmentId: number;
+  /**
+   * Segments `above < id < below`, the newest first, at most `limit`; without the tiny ones, which are about to be
+   * joined.
+   */
+  segmentsBetween(above: number, below: number, limit: number): Promise<SegmentEntry[]>;
+  /** Those of the ids that are stored. */
+  storedSegments(ids: readonly number[]): Promise<ReadonlySet<number>>;
+}
+
+/** A stored segment, and the number of its token's markets. */
+export interface SegmentEntry {
+  segmentId: number;
+  marketCount: number;
+}
+
 /** All that is known of a token; unknown fields are null. */
 export interface TokenDetails extends TokenRecord {
   icon: string | null;

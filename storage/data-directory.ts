@@ -59,7 +59,7 @@ export async function makeDirectory(directory: string): Promise<void> {
 }
 
 /** Names within a data directory, and what a file system puts into its root. */
-const OWN_NAMES = /^(fathom\.|pepper$|staging$|demo\.json$|\.probe$|lost\+found$)/;
+const OWN_NAMES = /^(fathom\.|pepper$|staging$|fragments$|demo\.json$|\.probe$|lost\+found$)/;
 
 /**
  * Closes a data directory and what it holds to all but its owner, whoever made it. This process makes its

@@ -110,6 +110,11 @@ export class Store implements StoreOperations {
     this.changes.onChange(listener);
   }
 
+  /** Calls `listener` after each commit, joins too, with the ids of the segments that it removed. */
+  onSegments(listener: (removed: readonly number[]) => void): void {
+    this.parts.commits.onSegments(listener);
+  }
+
   /** Calls `listener` with what each bundle brought, and how long its commit took. */
   onCommit(...[listener]: Parameters<Changes['onCommit']>): void {
     this.changes.onCommit(listener);

@@ -5,7 +5,7 @@ import type { FragmentEncoder } from '../deflate/encoder.js';
 import { DEFAULT_BAND } from '../ladder.js';
 import { TIERS } from '../market.js';
 import type { SnapshotRun } from '../segment/run.js';
-import { decodeSegment } from '../segment/segment.js';
+import { decodeSegment, digestsOf } from '../segment/segment.js';
 import { cellAppender, emptyCells, emptyRanges, findRanges } from './cells.js';
 import {
   CODING_BLOCKS,
@@ -47,7 +47,8 @@ export function makeFragments({
   const { text, textEnds, ...columns } = writeRun(run, group, marketCount, compressor);
   const crcs = crcsOf(text, textEnds);
   const { comma } = CODING_BLOCKS[coding];
-  return { group, coding, ...columns, textEnds, crcs, ...compressor.texts(comma) };
+  const digests = digestsOf(run);
+  return { group, coding, ...columns, digests, textEnds, crcs, ...compressor.texts(comma) };
 }
 
 /** CRC-32 of the text before each end. */

@@ -16,7 +16,8 @@ import type { PageSummary, ReplayEnvelope } from './page.js';
 import { facetsOfMarkets, type ReplayQuery, slotsOfMarkets } from './query.js';
 
 /** The groupings that fragments are made for. */
-export type FragmentGroup = 'market' | 'all';
+export const FRAGMENT_GROUPS = ['market', 'all'] as const;
+export type FragmentGroup = (typeof FRAGMENT_GROUPS)[number];
 /** The content codings that fragments are made for. */
 export const FRAGMENT_CODINGS = ['gzip', 'br'] as const;
 export type FragmentCoding = (typeof FRAGMENT_CODINGS)[number];
@@ -40,6 +41,8 @@ export interface CompressedTexts {
 export interface SegmentFragments extends FragmentForm {
   /** Epoch seconds, one a snapshot. */
   t: Uint32Array;
+  /** What each snapshot holds, summed up as in the segment's entry. */
+  digests: Uint32Array;
   /** Cells as served of all snapshots before each; one entry more than snapshots. */
   cellEnds: Uint32Array;
   /** Length in bytes and CRC-32 of the text before each snapshot, commas included; likewise. */
@@ -58,8 +61,8 @@ export interface SegmentFragments extends FragmentForm {
 
 /** Bytes of the fragments' columns. */
 export function bytesOfFragments({ alone, linked, ...columns }: SegmentFragments): number {
-  const { t, cellEnds, textEnds, crcs, sumOffsets, sumMarket, sumCents } = columns;
-  const numbers = [t, cellEnds, textEnds, crcs, sumOffsets, sumMarket, sumCents];
+  const { t, digests, cellEnds, textEnds, crcs, sumOffsets, sumMarket, sumCents } = columns;
+  const numbers = [t, digests, cellEnds, textEnds, crcs, sumOffsets, sumMarket, sumCents];
   const texts = [alone.offsets, alone.bytes, linked.offsets, linked.bytes];
   return [...numbers, ...texts].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }

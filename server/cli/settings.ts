@@ -49,7 +49,12 @@ const MAX_THREADS = 256;
 const MAX_EVM_CHAIN_ID = 2 ** 48;
 const MAX_QUOTE_TOKENS = 100;
 const MIB = 2 ** 20;
+const GIB = 2 ** 30;
 const MAX_MEMORY_MIB = 2 ** 20;
+const DEFAULT_FRAGMENTS_GIB = 4;
+const MAX_FRAGMENTS_GIB = 1024;
+/** Whole numbers, or with up to three decimals. */
+const GIBIBYTES = /^[0-9]{1,4}(\.[0-9]{1,3})?$/;
 const DEFAULT_STALE_AFTER = '1h';
 const MAX_STALE_AFTER = '36500d';
 const MAX_RETENTION = '36500d';
@@ -205,6 +210,15 @@ const FLAGS = {
     'MiB of that for fragments of pages; 0 turns them off',
     MAX_MEMORY_MIB,
   ),
+  'fragments-disk-gib': {
+    kind: 'text',
+    placeholder: 'N',
+    meaning: `GiB of the store's disk that fragments of pages may take, such as 4 or 0.5, at most ${MAX_FRAGMENTS_GIB}; 0 keeps none there`,
+    default: String(DEFAULT_FRAGMENTS_GIB),
+    fallback: DEFAULT_FRAGMENTS_GIB * GIB,
+    read: gibibytes,
+    document: (bytes: number) => bytes / GIB,
+  },
   'columns-memory-mib': mebibytes(
     `MiB of that for decoded cells of segments, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
     MAX_COLUMNS_MIB,
@@ -309,6 +323,8 @@ export interface ServeOptions {
   evmChainId: number;
   /** Memory of each share. */
   memory: Shares;
+  /** Bytes that fragments may take on the store's disk; 0: none. */
+  fragmentsDiskBytes: number;
   /** Where /healthz, /readyz and /metrics are; null: with the API. */
   admin: { host: string; port: number } | null;
   log: { level: LogLevel; format: LogFormat };
@@ -426,6 +442,7 @@ export function serveOptions(flags: ServeFlags, maxDefaultThreads = Infinity): S
     evmChainId: valueOf('evm-chain-id'),
     threads,
     memory: divideMemory(memoryMib, threads, given),
+    fragmentsDiskBytes: valueOf('fragments-disk-gib'),
     admin: adminPort === null ? null : { host: valueOf('admin-host'), port: adminPort },
     log: {
       level: valueOf('log-level'),
@@ -459,6 +476,15 @@ function mebibytes(meaning: string, maxMib: number) {
   const read = (text: string, from: string) => MIB * wholeNumber(text, from, 0, maxMib);
   const shown = { placeholder: 'N', meaning, default: 'its share' };
   return { kind: 'text', ...shown, fallback: null, read } as const;
+}
+
+/** @returns bytes */
+function gibibytes(text: string, from: string): number {
+  const gib = GIBIBYTES.test(text) ? Number(text) : Infinity;
+  if (gib <= MAX_FRAGMENTS_GIB) return Math.floor(gib * GIB);
+  throw new UsageError(
+    `${from}: expected a number of GiB from 0 to ${MAX_FRAGMENTS_GIB}, such as 4 or 0.5, not ${text}`,
+  );
 }
 
 function currencyCode(code: string, from: string): string {

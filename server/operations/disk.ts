@@ -27,6 +27,17 @@ export function shortageLines(log: Log): NonNullable<RoomListener['onShortage']>
   };
 }
 
+/** Logs once that fragments can no longer be written to files, and once that they can again. */
+export function fragmentTroubleLines(log: Log): (error: unknown) => void {
+  return (error) => {
+    if (error === null) log.info('fragments are written to disk again');
+    else {
+      const cause = error instanceof Error ? error.message : 'unknown';
+      log.warn('fragments are no longer written to disk: pages are made without', { cause });
+    }
+  };
+}
+
 type DiskGauge =
   'diskFreeBytes' | 'diskBytes' | 'storeLogBytes' | 'checkpointsPutOff' | 'commitsRefused';
 

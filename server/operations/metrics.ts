@@ -41,6 +41,11 @@ export interface Gauges {
   storeLogBytes: () => Promise<number>;
   checkpointsPutOff: () => Promise<number>;
   commitsRefused: () => Promise<number>;
+  fragmentsMemoryBytes: () => number;
+  fragmentFiles: () => number;
+  fragmentFileBytes: () => number;
+  fragmentFileReads: () => number;
+  fragmentFileFailures: () => number;
   /** Seconds since the newest snapshot of all tokens; null without one. */
   newestSnapshotAgeS: () => number | null;
   staleTokens: () => number;
@@ -76,6 +81,26 @@ const GAUGES: Readonly<Record<keyof Gauges, { metric: string; help: string }>> =
   commitsRefused: {
     metric: 'fathom_commits_refused_total',
     help: 'Commits that found too little room on the disk',
+  },
+  fragmentsMemoryBytes: {
+    metric: 'fathom_fragments_memory_bytes',
+    help: 'Bytes of fragments of pages in memory',
+  },
+  fragmentFiles: {
+    metric: 'fathom_fragments_disk_files',
+    help: 'Files of fragments of pages, each of one segment',
+  },
+  fragmentFileBytes: {
+    metric: 'fathom_fragments_disk_bytes',
+    help: 'Bytes of fragments of pages on disk',
+  },
+  fragmentFileReads: {
+    metric: 'fathom_fragments_disk_reads_total',
+    help: 'Files of fragments that were read for pages',
+  },
+  fragmentFileFailures: {
+    metric: 'fathom_fragments_disk_failures_total',
+    help: 'Files of fragments that could not be written',
   },
   newestSnapshotAgeS: {
     metric: 'fathom_newest_snapshot_age_seconds',

@@ -1,6 +1,7 @@
-/** Pages from fragments: keeps the fragments in memory, orders missing ones, and puts pages together. */
+/** Pages from fragments: keeps the fragments in memory and in files, orders missing ones, and puts pages together. */
 import { LRUCache } from 'lru-cache';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
+import { type FragmentsKey, unpackFragments } from '../../compute/replay/fragment-file.js';
 import {
   assemblePage,
   bytesOfFragments,
@@ -10,13 +11,17 @@ import {
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
-import { PoolUnavailableError } from '../../compute/scheduler.js';
+import { PoolUnavailableError, type Work } from '../../compute/scheduler.js';
 import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
+import { type FragmentFiles, textOfKey } from '../../storage/fragment-files.js';
+import { Lanes } from '../../storage/duckdb/lanes.js';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
+import { FragmentsAdmission } from './fragments-admission.js';
 import {
   isDefaultView,
   type MadePage,
+  type PageStart,
   type PlanSpan,
   spansOfPlan,
   startOfPlan,
@@ -34,20 +39,28 @@ const MAX_WAITING_FRAGMENTS = 4096;
 const MAX_SEGMENTS_AT_ONCE = 8;
 /** Names of fragments that were missed once, and of those that could not be made. */
 const MAX_NAMES = 65_536;
-
-/** Which fragments of which segment. */
-interface FragmentsKey extends FragmentForm {
-  segmentId: number;
-}
+/** Pages whose fragments are read from files at one time: bounds the memory that they take. */
+const PAGES_READ_AT_ONCE = 8;
 
 /** Fragments to be made. */
-interface Order {
+export interface FragmentsOrder {
   key: FragmentsKey;
   marketCount: number;
 }
 
-function nameOf({ segmentId, group, coding }: FragmentsKey): string {
-  return `${segmentId}-${group}-${coding}`;
+interface Kept {
+  fragments: SegmentFragments;
+  /** Whether they were read: a file may be of another segment that had the id before. */
+  isRead: boolean;
+}
+
+/** A page to be put together. */
+interface Request {
+  plan: PagePlan;
+  form: FragmentForm;
+  start: PageStart;
+  spans: readonly PlanSpan[];
+  identity: PageIdentity;
 }
 
 export interface FragmentsOptions {
@@ -56,23 +69,31 @@ export interface FragmentsOptions {
   log: Log;
   /** Memory that fragments may take; 0: the pool makes every page. */
   memoryBytes?: number;
+  /** Where fragments stay; null: in memory alone. */
+  files?: FragmentFiles | null;
 }
 
 export class Fragments {
   /** By name; null: none are kept. */
-  private readonly kept: LRUCache<string, SegmentFragments> | null;
+  private readonly kept: LRUCache<string, Kept> | null;
+  private readonly files: FragmentFiles | null;
+  private readonly admission = new FragmentsAdmission();
+  private readonly reading = new Lanes(Array.from({ length: PAGES_READ_AT_ONCE }, () => null));
   /** Fragments to be made, by name. */
-  private readonly orders = new Map<string, Order>();
+  private readonly orders = new Map<string, FragmentsOrder>();
   private readonly missed = new LRUCache<string, true>({ max: MAX_NAMES });
   /** Fragments that could not be made: segments never change, so neither would another attempt. */
   private readonly givenUp = new LRUCache<string, true>({ max: MAX_NAMES });
+  /** Fragments whose file held other snapshots than planned. */
+  private readonly distrusted = new LRUCache<string, true>({ max: MAX_NAMES });
   private making: Promise<void> | null = null;
   private closing = false;
 
   constructor(private readonly options: FragmentsOptions) {
-    const { memoryBytes = DEFAULT_SHARES.fragments } = options;
-    const sizeCalculation = (one: SegmentFragments) => bytesOfFragments(one) + ENTRY_BYTES;
+    const { memoryBytes = DEFAULT_SHARES.fragments, files = null } = options;
+    const sizeCalculation = ({ fragments }: Kept) => bytesOfFragments(fragments) + ENTRY_BYTES;
     this.kept = memoryBytes === 0 ? null : new LRUCache({ maxSize: memoryBytes, sizeCalculation });
+    this.files = this.kept === null ? null : files;
   }
 
   /** Memory that fragments take. */
@@ -81,24 +102,28 @@ export class Fragments {
   }
 
   /**
-   * A page from fragments. Null if the page is of another kind, or fragments are missing: those are
-   * made when they are missed a second time.
+   * A page from fragments: at once if they are in memory. Null if the page is of another kind, or fragments are
+   * missing: those are made when they are missed a second time.
    */
-  page(plan: PagePlan, { query, envelope, ...page }: PageIdentity): MadePage | null {
-    const form = this.kept === null ? null : formOf({ query, ...page });
+  page(plan: PagePlan, identity: PageIdentity): MadePage | null | Promise<MadePage | null> {
+    const form = this.kept === null ? null : formOf(identity);
     if (form === null) return null;
-    const { length, nextT } = startOfPlan(plan, query);
-    if (length === 0) return null;
-    const spans = this.find(plan, form, spansOfPlan(plan, length));
-    if (spans === null || cellsOf(spans) > PAGE_LIMITS.maxCells) return null;
-    const { markets } = plan;
-    const body = assemblePage({ spans, markets, query, envelope, nextFrom: nextT });
-    return body && { body, nextFrom: nextT };
+    const start = startOfPlan(plan, identity.query);
+    if (start.length === 0) return null;
+    const request = { plan, form, start, identity, spans: spansOfPlan(plan, start.length) };
+    const found = new Map<number, SegmentFragments>();
+    const missing = this.find(request, found);
+    if (missing.length === 0) return this.assemble(request, found);
+    const lacking = missing.filter((segment) => this.files?.has(keyOf(request, segment)) !== true);
+    if (lacking.length === 0) return this.readAndAssemble(request, missing, found);
+    this.missAll(request, lacking);
+    return null;
   }
 
   /** Resolves when nothing is being made. */
   async idle(): Promise<void> {
     while (this.making !== null) await this.making;
+    await this.files?.settled();
   }
 
   /** Drops what waits and waits for the task in work. Idempotent. */
@@ -108,40 +133,126 @@ export class Fragments {
     await this.idle();
   }
 
-  /** The plan's spans with their fragments; null if any is missing. */
-  private find(
-    plan: PagePlan,
-    form: FragmentForm,
-    planned: readonly PlanSpan[],
-  ): FragmentSpan[] | null {
-    const spans: FragmentSpan[] = [];
+  /** Whether fragments need not be made: they are there, or cannot be made. */
+  isDone(key: FragmentsKey): boolean {
+    const name = textOfKey(key);
+    return this.files?.has(key) === true || this.orders.has(name) || this.givenUp.has(name);
+  }
+
+  /** Makes fragments that nobody asked for, and keeps them in files alone. */
+  async makeAhead(orders: readonly FragmentsOrder[]): Promise<void> {
+    await this.schedule('idle', async (run) => {
+      await this.makeAll(orders, run, true);
+    });
+  }
+
+  /** Indexes of the plan's segments whose fragments are not in memory. */
+  private find({ plan, form, spans }: Request, found: Map<number, SegmentFragments>): number[] {
     const missing = new Set<number>();
-    for (const { segment, first, end, t } of planned) {
-      const fragments = this.kept?.get(nameOf({ segmentId: plan.segmentIds[segment], ...form }));
-      const isThere =
-        fragments !== undefined && end <= fragments.t.length && fragments.t[first] === t;
-      if (isThere) spans.push({ fragments, first, end });
-      else missing.add(segment);
+    let at = 0;
+    for (const { segment, first, end } of spans) {
+      const key = { segmentId: plan.segmentIds[segment], ...form };
+      const kept = this.kept?.get(textOfKey(key));
+      if (kept !== undefined && fits(kept, plan, at, first, end)) {
+        found.set(segment, kept.fragments);
+        this.files?.touch(key);
+      } else missing.add(segment);
+      at += end - first;
     }
-    const marketCount = plan.markets.length;
-    for (const segment of missing) {
-      this.miss({ key: { segmentId: plan.segmentIds[segment], ...form }, marketCount });
+    return [...missing];
+  }
+
+  private async readAndAssemble(
+    request: Request,
+    missing: readonly number[],
+    found: Map<number, SegmentFragments>,
+  ): Promise<MadePage | null> {
+    await this.reading.use(() =>
+      Promise.all(
+        missing.map(async (segment) => {
+          const fragments = await this.read(request, segment);
+          if (fragments !== null) found.set(segment, fragments);
+        }),
+      ),
+    );
+    const lacking = missing.filter((segment) => !found.has(segment));
+    if (lacking.length === 0) return this.assemble(request, found);
+    this.missAll(request, lacking);
+    return null;
+  }
+
+  /** Fragments from their file; null if it is gone, or not whole, or another segment's: it goes then. */
+  private async read(request: Request, segment: number): Promise<SegmentFragments | null> {
+    const key = keyOf(request, segment);
+    const name = textOfKey(key);
+    const bytes = this.kept?.has(name) ? null : await this.files?.read(key);
+    // Another page may have read them meanwhile.
+    const known = this.kept?.get(name);
+    const fragments = known?.fragments ?? (bytes ? unpackFragments(bytes, key) : null);
+    if (fragments === null) {
+      this.files?.drop(key);
+      return null;
     }
-    return missing.size === 0 ? spans : null;
+    const kept = known ?? { fragments, isRead: true };
+    if (!this.fitsAll(kept, request, segment)) {
+      this.files?.drop(key);
+      this.kept?.delete(name);
+      // Those of segments of an earlier version, whose entries have no digests, always differ.
+      if (this.distrusted.has(name)) this.givenUp.set(name, true);
+      this.distrusted.set(name, true);
+      return null;
+    }
+    if (known === undefined) this.kept?.set(name, kept);
+    this.files?.touch(key);
+    return fragments;
+  }
+
+  private fitsAll(kept: Kept, { plan, spans }: Request, segment: number): boolean {
+    let at = 0;
+    for (const { segment: own, first, end } of spans) {
+      if (own === segment && !fits(kept, plan, at, first, end)) return false;
+      at += end - first;
+    }
+    return true;
+  }
+
+  private assemble(
+    { plan, start, identity: { query, envelope }, spans: planned }: Request,
+    found: ReadonlyMap<number, SegmentFragments>,
+  ): MadePage | null {
+    const spans: FragmentSpan[] = [];
+    for (const { segment, first, end } of planned) {
+      const fragments = found.get(segment);
+      if (fragments !== undefined) spans.push({ fragments, first, end });
+    }
+    if (cellsOf(spans) > PAGE_LIMITS.maxCells) return null;
+    const { markets } = plan;
+    const body = assemblePage({ spans, markets, query, envelope, nextFrom: start.nextT });
+    if (body === null) return null;
+    this.admission.served(found.size);
+    return { body, nextFrom: start.nextT };
+  }
+
+  private missAll(request: Request, segments: readonly number[]): void {
+    this.admission.missed(segments.length);
+    const marketCount = request.plan.markets.length;
+    for (const segment of segments) this.miss({ key: keyOf(request, segment), marketCount });
   }
 
   /**
    * Orders fragments that are missed for the second time: a client that reads a long history once, page by
    * page, orders nothing.
    */
-  private miss(order: Order): void {
-    const name = nameOf(order.key);
+  private miss(order: FragmentsOrder): void {
+    const name = textOfKey(order.key);
     if (this.closing || this.orders.has(name) || this.givenUp.has(name)) return;
-    if (!this.missed.delete(name)) {
+    if (!this.missed.has(name)) {
       this.missed.set(name, true);
       return;
     }
     if (this.orders.size >= MAX_WAITING_FRAGMENTS) return;
+    if (!this.admission.takes(this.hasRoom())) return;
+    this.missed.delete(name);
     this.orders.set(name, order);
     this.making ??= this.makeOrdered()
       // The pool has been closed.
@@ -149,50 +260,101 @@ export class Fragments {
       .finally(() => (this.making = null));
   }
 
+  /** Whether what is ordered can be kept without other fragments' going: on disk, or in memory. */
+  private hasRoom(): boolean {
+    const more = this.orders.size + 1;
+    if (this.files?.hasRoom(more)) return true;
+    const { calculatedSize = 0, maxSize = 0, size = 0 } = this.kept ?? {};
+    return calculatedSize + more * (calculatedSize / Math.max(1, size)) <= maxSize;
+  }
+
   private async makeOrdered(): Promise<void> {
     while (this.orders.size > 0) {
-      await this.options.pool.schedule('fragments', 'fragments', async (run) => {
+      await this.schedule('fragments', async (run) => {
         // Lets the page that made the first order add its others.
         await Promise.resolve();
         const orders = [...this.orders.values()].slice(0, MAX_SEGMENTS_AT_ONCE);
         await this.makeAll(orders, run);
-        for (const { key } of orders) this.orders.delete(nameOf(key));
+        for (const { key } of orders) this.orders.delete(textOfKey(key));
       });
     }
   }
 
-  /** Makes fragments in one task; where that fails, one segment at a time, since a single one may be at fault. */
-  private async makeAll(orders: readonly Order[], run: RunTask): Promise<void> {
+  private schedule(work: Work, job: (run: RunTask) => Promise<void>): Promise<void> {
+    return this.options.pool.schedule(work, 'fragments', job);
+  }
+
+  /**
+   * Makes fragments in one task; where that fails, one segment at a time, since a single one may be at fault.
+   * @param isAhead whether nobody has asked for them
+   */
+  private async makeAll(
+    orders: readonly FragmentsOrder[],
+    run: RunTask,
+    isAhead = false,
+  ): Promise<void> {
     if (this.closing) return;
     try {
       const made = await this.make(orders, run);
-      made.forEach((fragments, i) => this.kept?.set(nameOf(orders[i].key), fragments));
+      for (const [i, { key }] of orders.entries()) await this.keep(key, made[i], isAhead);
     } catch (error) {
-      if (orders.length > 1) for (const order of orders) await this.makeAll([order], run);
-      else if (orders.length === 1) this.giveUp(nameOf(orders[0].key), error);
+      if (orders.length > 1) {
+        for (const order of orders) await this.makeAll([order], run, isAhead);
+      } else if (orders.length === 1) this.giveUp(textOfKey(orders[0].key), error, isAhead);
     }
   }
 
-  private giveUp(name: string, error: unknown): void {
+  private async keep(key: FragmentsKey, packed: Uint8Array, isAhead: boolean): Promise<void> {
+    if (!isAhead) {
+      const fragments = unpackFragments(packed, key);
+      if (fragments === null) throw new Error('fragments were damaged between threads');
+      this.kept?.set(textOfKey(key), { fragments, isRead: false });
+    }
+    await this.files?.write(key, packed);
+    if (!isAhead) this.files?.touch(key);
+  }
+
+  private giveUp(name: string, error: unknown, isAhead: boolean): void {
     // The segment was replaced meanwhile, or a thread was lost: later pages may order them again.
     if (error instanceof SegmentGoneError || error instanceof PoolUnavailableError) return;
+    // A page that meets the fault is told of, and so is a check.
+    if (isAhead) return;
     this.givenUp.set(name, true);
     this.options.log.error('fragments', { fragments: name }, error);
   }
 
-  private async make(orders: readonly Order[], run: RunTask): Promise<SegmentFragments[]> {
+  private async make(orders: readonly FragmentsOrder[], run: RunTask): Promise<Uint8Array[]> {
     const ids = [...new Set(orders.map(({ key }) => key.segmentId))];
     const segments = await this.options.depth.readSegments(ids);
-    const inputs = orders.map(({ key: { segmentId, group, coding }, marketCount }) => {
-      return { segment: segments[ids.indexOf(segmentId)], group, coding, marketCount };
+    const inputs = orders.map(({ key, marketCount }) => {
+      return { ...key, segment: segments[ids.indexOf(key.segmentId)], marketCount };
     });
     const transfer = segments.map(({ buffer }) => buffer as ArrayBuffer);
     return run('makeFragments', inputs, transfer);
   }
 }
 
+function keyOf({ plan, form }: Request, segment: number): FragmentsKey {
+  return { segmentId: plan.segmentIds[segment], ...form };
+}
+
+/** Whether rows `first <= row < end` are the plan's snapshots from index `at` on. */
+function fits(
+  { fragments: { t, digests }, isRead }: Kept,
+  { snapshots }: PagePlan,
+  at: number,
+  first: number,
+  end: number,
+): boolean {
+  if (end > t.length || t[first] !== snapshots[at].t) return false;
+  for (let row = first, s = at; isRead && row < end; row++, s++) {
+    if (digests[row] !== snapshots[s].digest >>> 0 || t[row] !== snapshots[s].t) return false;
+  }
+  return true;
+}
+
 /** The form of fragments that a page needs; null if only the pool makes it. */
-function formOf({ query, format, encoding }: Omit<PageIdentity, 'envelope'>): FragmentForm | null {
+function formOf({ query, format, encoding }: PageIdentity): FragmentForm | null {
   const { group } = query;
   if (format !== 'json' || (encoding !== 'gzip' && encoding !== 'br')) return null;
   if (!isDefaultView(query) || (group !== 'market' && group !== 'all')) return null;

@@ -247,7 +247,7 @@ async function replyWithoutPool(
   if (tag !== null && namesTag(exchange.header('if-none-match'), tag)) {
     return { status: 304, headers: cacheHeaders(request, nowS, tag), body: null };
   }
-  const assembled = services.fragments?.page(plan, page);
+  const assembled = await services.fragments?.page(plan, page);
   if (assembled) return fullReply(job, tag, assembled);
   // HEAD without Content-Length, which would take as much work as the page (RFC 9110, 9.3.2 allows it).
   return exchange.method === 'HEAD' ? pageReply(job, tag, null) : null;

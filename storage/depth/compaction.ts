@@ -15,6 +15,9 @@ const MAX_JOINED = 64;
 const TINY_SHARES = [1 / 128, 1 / 16];
 /** Segments up to this share of a full one are small. */
 const SMALL_SHARE = 1 / 2;
+/** SQL that is true of tiny segments. */
+export const IS_TINY = `cells <= ${TINY_SHARES[1] * MAX_SEGMENT_CELLS}
+  AND octet_length(times) <= ${TINY_SHARES[1] * MAX_SEGMENT_SNAPSHOTS * Uint32Array.BYTES_PER_ELEMENT}`;
 
 /** Neighbouring small segments: `from <= i < to` of their tier. */
 interface SmallSegments {

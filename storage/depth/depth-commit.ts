@@ -300,6 +300,7 @@ export class DepthCommit {
     const old = idsOf(replaced);
     await this.stage.segments.settle(old);
     await deleteSegments(this.stage.tx, old);
+    this.stage.removedSegments.push(...old);
     await this.stage.unlist(token, replaced);
     const directory = await this.stage.directory(token);
     directory[tier].splice(at, replaced.length, ...refs);

@@ -8,6 +8,8 @@ import {
   type MarketSource,
   type NewestSnapshots,
   type PagePlan,
+  type SegmentEntry,
+  type SegmentSource,
   type PlanRequest,
   type StoredHistory,
   type SnapshotKey,
@@ -20,14 +22,15 @@ import type { Catalog, TokenEntry } from './catalog.js';
 import { directoriesAround, type Directories } from './directories.js';
 import { newestSnapshots, overlapping, planSnapshots } from './directory.js';
 import { storedHistory } from './history.js';
-import { readBlocks, readStoredBlocks, unmergeable } from './segments.js';
+import { IS_TINY } from './compaction.js';
+import { readBlocks, readStoredBlocks, storedSegments, unmergeable } from './segments.js';
 
 /** Tokens of one query in allNewestSnapshots(). */
 const TOKENS_AT_ONCE = 5000;
 /** Attempts to read segments that a commit or a join in the background may replace. */
 const MAX_READS = 10;
 
-export class DepthReader implements DepthSource, MarketSource {
+export class DepthReader implements DepthSource, MarketSource, SegmentSource {
   constructor(
     private readonly database: Database,
     private readonly catalog: Catalog,
@@ -72,6 +75,25 @@ export class DepthReader implements DepthSource, MarketSource {
 
   async readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]> {
     return inOrder(ids, await readStoredBlocks(this.database, ids));
+  }
+
+  get lastSegmentId(): number {
+    return this.directories.lastSegmentId;
+  }
+
+  async segmentsBetween(above: number, below: number, limit: number): Promise<SegmentEntry[]> {
+    const rows = await this.database.rows(
+      `SELECT segment_id, token_id FROM segments
+       WHERE segment_id > ${above} AND segment_id < ${below} AND NOT (${IS_TINY})
+       ORDER BY segment_id DESC LIMIT ${limit}`,
+    );
+    return (rows as [number, number][]).map(([segmentId, tokenId]) => {
+      return { segmentId, marketCount: this.markets(tokenId).length };
+    });
+  }
+
+  async storedSegments(ids: readonly number[]): Promise<ReadonlySet<number>> {
+    return storedSegments(this.database, ids);
   }
 
   *tokenIds(): Iterable<number> {

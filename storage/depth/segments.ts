@@ -97,6 +97,16 @@ export async function readBlocks(
   return new Map(Array.from(stored, ([id, one]) => [id, checkedBlock(one)]));
 }
 
+/** Those of the ids that are stored. */
+export async function storedSegments(
+  statements: Pick<Statements, 'rows'>,
+  ids: readonly number[],
+): Promise<ReadonlySet<number>> {
+  if (ids.length === 0) return new Set();
+  const rows = await statements.rows(`SELECT segment_id FROM segments WHERE ${areIn(ids)}`);
+  return new Set(rows.map(([id]) => id as number));
+}
+
 export async function deleteSegments(tx: Statements, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.run(`DELETE FROM segments WHERE ${areIn(ids)}`);

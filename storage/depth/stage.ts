@@ -57,6 +57,8 @@ export class Stage {
   private readonly venues = new Map<string, MarketType>();
   readonly segments: SegmentWriter;
   private marketRows: SqlValue[][] = [];
+  /** Ids of the stored segments that the transaction removes, and perhaps of some that it made itself. */
+  readonly removedSegments: number[] = [];
   private newTokens = 0;
   private readonly touchedIds: number[] = [];
   private prepared = new LargeMap<number, SizedDirectory>();

@@ -56,7 +56,7 @@ async function planOf(depth: DepthSource, from = NOW_S - 86_400) {
 async function pageOf(fragments: Fragments, depth: DepthSource, from?: number) {
   const page = identityOf('gzip', from);
   const plan = await planOf(depth, from);
-  const made = fragments.page(plan, page);
+  const made = await fragments.page(plan, page);
   if (made === null) return null;
   const text = zlib.gunzipSync(made.body).toString();
   const part = readOfPlan(plan, page.query, Infinity);
@@ -154,7 +154,7 @@ describe('fragments', () => {
     await fragments.idle();
     depth.reads.length = 0;
     expect(await pageOf(fragments, depth, late)).not.toBeNull();
-    expect(fragments.page(await planOf(depth), identityOf('gzip'))).toBeNull();
+    expect(await fragments.page(await planOf(depth), identityOf('gzip'))).toBeNull();
     await fragments.idle();
     expect(depth.reads.flat().length).toBe(3);
     expect(await pageOf(fragments, depth)).not.toBeNull();
@@ -199,7 +199,7 @@ describe('fragments', () => {
     depth.readSegments = (ids) => Promise.resolve(ids.map(() => Uint8Array.of(1, 2, 3)));
     const fragments = open(depth);
     for (let i = 0; i < 5; i++) {
-      expect(fragments.page(plan, identityOf('gzip'))).toBeNull();
+      expect(await fragments.page(plan, identityOf('gzip'))).toBeNull();
       await fragments.idle();
     }
     expect(logged.splice(0).length).toBe(plan.segmentIds.length);
@@ -214,7 +214,7 @@ describe('fragments', () => {
       (await read(ids)).map((block, i) => (ids[i] === damaged ? Uint8Array.of(1, 2) : block));
     const fragments = open(depth);
     for (let i = 0; i < 2; i++) {
-      expect(fragments.page(plan, identityOf('gzip'))).toBeNull();
+      expect(await fragments.page(plan, identityOf('gzip'))).toBeNull();
       await fragments.idle();
     }
     expect(logged.splice(0).length).toBe(1);

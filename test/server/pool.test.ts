@@ -115,7 +115,8 @@ describe('a thread that hangs', () => {
     });
     // Minutes of work.
     const segment = pageInput().segments[0] as Uint8Array;
-    const input = { segment, group: 'market', coding: 'br', marketCount: MARKETS.length } as const;
+    const form = { group: 'market', coding: 'br' } as const;
+    const input = { segmentId: 1, segment, ...form, marketCount: MARKETS.length };
     const endless = Array.from({ length: 10_000 }, () => input);
     await expect(pool.run('makeFragments', endless)).rejects.toThrow(TaskLostError);
     expect(lost.length).toBe(2);

@@ -6,7 +6,9 @@ import { startPool } from '../../../compute/pool.js';
 import { withDeadline } from '../../../compute/running-time.js';
 import { LOCK_WAIT_MS, openForServer } from '../../../storage/access.js';
 import { sweepStaging } from '../../../storage/bundle.js';
+import type { SegmentSource } from '../../../storage/contract.js';
 import { listenForCommands } from '../../../storage/control.js';
+import { FragmentFiles, FRAGMENTS_FOLDER } from '../../../storage/fragment-files.js';
 import { wallMs } from '../../../storage/wall-clock.js';
 import type { LogNode } from '../../../storage/log/node.js';
 import { SharedSettings } from '../../../storage/log/settings.js';
@@ -22,10 +24,11 @@ import { loadEngine, warnOfFault } from '../../http/load-engine.js';
 import { createLog, type Log } from '../../log.js';
 import { THREAD_HEAPS } from '../../memory.js';
 import { Metrics } from '../../operations/metrics.js';
-import { diskGauges, shortageLines } from '../../operations/disk.js';
+import { diskGauges, fragmentTroubleLines, shortageLines } from '../../operations/disk.js';
 import type { Checks } from '../../operations/operations.js';
 import { LpTools } from '../../lp/lp-tools.js';
 import { LiveOrders } from '../../orders/live-orders.js';
+import { FragmentFiller } from '../../replay/fragment-filler.js';
 import { Fragments } from '../../replay/fragments.js';
 import { SegmentColumns } from '../../replay/segment-columns.js';
 import { TopScores } from '../../scores/top-scores.js';
@@ -137,8 +140,6 @@ export async function startService(
     // A start that fails, as where the port is in use, leaves no store behind that it made itself.
     closing.push(() => (isServing ? store.close() : store.leave()));
     await sweepStaging(directory, wallMs());
-    // Earlier versions stored fragments on disk.
-    await rm(path.join(directory, 'fragments'), { recursive: true, force: true });
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
     const settings = given.cluster && sharedSettings(given, given.cluster.node, store, log);
     const options = settings === null ? given : withAnswers(given, settings.serving);
@@ -151,8 +152,15 @@ export async function startService(
     const topScores = new TopScores(tokens, log);
     closing.push(() => topScores.close());
     const { depth } = store;
-    const fragments = new Fragments({ pool, depth, log, memoryBytes: memory.fragments });
+    const files = await openFragmentFiles(given, depth, log);
+    const fragments = new Fragments({ pool, depth, log, memoryBytes: memory.fragments, files });
     closing.push(() => fragments.close());
+    const filler = files && new FragmentFiller({ source: depth, fragments, files, log });
+    closing.push(async () => filler?.close());
+    store.onSegments((removed) => {
+      files?.remove(removed);
+      filler?.look();
+    });
     const orders = new LiveOrders({ source: store.orders, tokens, pool, clock, log });
     closing.push(() => orders.close());
     const holderFlows = new HolderFlows({
@@ -177,6 +185,11 @@ export async function startService(
       busyThreads: () => pool.busyThreads,
       storeBytes: () => store.bytes(),
       ...diskGauges(() => store.disk()),
+      fragmentsMemoryBytes: () => fragments.memoryBytes,
+      fragmentFiles: () => files?.count ?? 0,
+      fragmentFileBytes: () => files?.bytes ?? 0,
+      fragmentFileReads: () => files?.reads ?? 0,
+      fragmentFileFailures: () => files?.failures ?? 0,
       newestSnapshotAgeS: () => {
         const newestT = tokens.newestT();
         return newestT === null ? null : clock.nowS() - newestT;
@@ -250,6 +263,7 @@ export async function startService(
     });
     closing.push(() => server.close());
     isServing = true;
+    filler?.look();
     void warnOfFault(engine, log);
     return {
       url: server.url,
@@ -270,6 +284,22 @@ export async function startService(
     await closeAll();
     throw error;
   }
+}
+
+/** Files of fragments; null if memory or disk has none of them: what an earlier start left there goes. */
+async function openFragmentFiles(
+  { directory, memory, fragmentsDiskBytes: maxBytes }: ServeOptions,
+  depth: SegmentSource,
+  log: Log,
+): Promise<FragmentFiles | null> {
+  if (maxBytes === 0 || memory.fragments === 0) {
+    await rm(path.join(directory, FRAGMENTS_FOLDER), { recursive: true, force: true });
+    return null;
+  }
+  return FragmentFiles.open({
+    ...{ directory, maxBytes, onTrouble: fragmentTroubleLines(log) },
+    stored: (ids) => depth.storedSegments(ids),
+  });
 }
 
 /** The settings that a node shares with the others of its cluster. */

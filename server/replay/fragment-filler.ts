@@ -1,0 +1,135 @@
+/** Makes fragments of stored segments before anyone asks for them, the newest first, while the pool has nothing else to do. */
+import type { FragmentCoding, FragmentGroup } from '../../compute/replay/fragments.js';
+import { FRAGMENT_GROUPS } from '../../compute/replay/fragments.js';
+import type { SegmentSource } from '../../storage/contract.js';
+import type { FragmentFiles } from '../../storage/fragment-files.js';
+import { Turns } from '../../storage/turns.js';
+import type { Log } from '../log.js';
+import type { Fragments, FragmentsOrder } from './fragments.js';
+
+/** The coding that clients ask for most; fragments of the other are made when pages miss them. */
+const CODING: FragmentCoding = 'gzip';
+/** Segments listed by one statement. */
+const LISTED_AT_ONCE = 64;
+/** Segments whose fragments one task makes: a page that comes meanwhile waits for no more. */
+const MADE_AT_ONCE = 2;
+/** After files could not be written. */
+const RETRY_AFTER_MS = 60_000;
+
+/** Ids of segments that are to be looked at: `above < id < below`. */
+interface Range {
+  above: number;
+  below: number;
+}
+
+export interface FragmentFillerOptions {
+  source: SegmentSource;
+  fragments: Fragments;
+  files: FragmentFiles;
+  log: Log;
+  retryAfterMs?: number;
+}
+
+export class FragmentFiller {
+  /** The newest last. */
+  private ranges: Range[] = [];
+  /** The newest segment's id at the last look. */
+  private newest = 0;
+  private working: Promise<void> | null = null;
+  private retry: NodeJS.Timeout | null = null;
+  private closing = false;
+
+  constructor(private readonly options: FragmentFillerOptions) {}
+
+  /** Looks at segments that were stored since the last call; at the first call, at all. */
+  look(): void {
+    const { lastSegmentId } = this.options.source;
+    if (lastSegmentId > this.newest) {
+      this.ranges.push({ above: this.newest, below: lastSegmentId + 1 });
+      this.newest = lastSegmentId;
+    }
+    this.run();
+  }
+
+  /** Resolves when there is nothing left to make. */
+  async idle(): Promise<void> {
+    while (this.working !== null) await this.working;
+  }
+
+  /** Waits for the task in work. Idempotent. */
+  async close(): Promise<void> {
+    this.closing = true;
+    if (this.retry !== null) clearTimeout(this.retry);
+    await this.idle();
+  }
+
+  private run(): void {
+    if (this.closing || this.working !== null || this.retry !== null) return;
+    if (this.ranges.length === 0) return;
+    this.working = this.work()
+      .catch((error: unknown) => this.failed(error))
+      .finally(() => {
+        this.working = null;
+        this.run();
+      });
+  }
+
+  private failed(error: unknown): void {
+    if (!this.closing) this.options.log.error('making fragments ahead failed', {}, error);
+    this.ranges = [];
+  }
+
+  private async work(): Promise<void> {
+    const turns = new Turns();
+    for (let range; (range = this.ranges.at(-1)) !== undefined && !this.closing;) {
+      const segments = await this.options.source.segmentsBetween(
+        range.above,
+        range.below,
+        LISTED_AT_ONCE,
+      );
+      if (segments.length === 0) this.ranges.splice(this.ranges.indexOf(range), 1);
+      let orders: FragmentsOrder[] = [];
+      for (const [i, { segmentId, marketCount }] of segments.entries()) {
+        orders.push(...this.missing(segmentId, marketCount));
+        const isLast = i + 1 === segments.length;
+        if (
+          orders.length >= MADE_AT_ONCE * FRAGMENT_GROUPS.length ||
+          (isLast && orders.length > 0)
+        ) {
+          if (!(await this.make(segmentId, orders))) return;
+          orders = [];
+        }
+        range.below = segmentId;
+        await turns.take();
+        if (this.closing) return;
+      }
+    }
+  }
+
+  private missing(segmentId: number, marketCount: number): FragmentsOrder[] {
+    const keys = FRAGMENT_GROUPS.map((group: FragmentGroup) => {
+      return { segmentId, group, coding: CODING };
+    });
+    return keys
+      .filter((key) => !this.options.fragments.isDone(key))
+      .map((key) => ({ key, marketCount }));
+  }
+
+  /** @returns whether it goes on */
+  private async make(segmentId: number, orders: readonly FragmentsOrder[]): Promise<boolean> {
+    const { files, fragments, retryAfterMs = RETRY_AFTER_MS } = this.options;
+    if (await files.takesUnasked(segmentId, orders.length)) {
+      await fragments.makeAhead(orders);
+    } else if (!files.inTrouble) {
+      // Only older ones are left.
+      this.ranges = [];
+      return false;
+    }
+    if (!files.inTrouble) return true;
+    this.retry = setTimeout(() => {
+      this.retry = null;
+      this.run();
+    }, retryAfterMs).unref();
+    return false;
+  }
+}

@@ -1,0 +1,346 @@
+/**
+ * Fragments of segments as files in a folder beside the store, within a bound: a cache, of which any file may go
+ * at any time. A file's name tells its segment, form and size, so that a start reads no file.
+ */
+import { close, open, read } from 'node:fs';
+import { mkdir, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { FragmentsKey } from '../compute/replay/fragment-file.js';
+import {
+  FRAGMENT_CODINGS,
+  FRAGMENT_GROUPS,
+  type FragmentCoding,
+  type FragmentGroup,
+} from '../compute/replay/fragments.js';
+import { LargeMap } from '../compute/large-map.js';
+import { isDiskFull } from './errors.js';
+import { Trouble } from './trouble.js';
+import { listInTurns, sortInTurns, Turns } from './turns.js';
+
+/** The folder's name within a data directory. */
+export const FRAGMENTS_FOLDER = 'fragments';
+const NAME = new RegExp(
+  `^([1-9][0-9]{0,15})-(${FRAGMENT_GROUPS.join('|')})-([1-9][0-9]{0,9})\\.(${FRAGMENT_CODINGS.join('|')})$`,
+);
+/** The end of a file's name while it is written. */
+const PARTIAL = '.new';
+/** Free bytes of the disk that are left to the store. */
+const KEPT_FREE_BYTES = 2 ** 30;
+/** Segments looked up in the store at once. */
+const IDS_AT_ONCE = 4096;
+/** Files that are next to go, found by one sort of all. */
+const VICTIMS_AT_ONCE = 1024;
+/** Ids of removed segments that are remembered: those whose fragments may be in the making. */
+const MAX_REMOVED = 65_536;
+
+/** What a file's name says. */
+export interface FragmentFile extends FragmentsKey {
+  bytes: number;
+}
+
+/** The file that a name names; null: none that this version writes. */
+export function fragmentFileOf(name: string): FragmentFile | null {
+  const found = NAME.exec(name);
+  if (found === null) return null;
+  const [, segmentId, group, bytes, coding] = found;
+  return {
+    segmentId: Number(segmentId),
+    group: group as FragmentGroup,
+    coding: coding as FragmentCoding,
+    bytes: Number(bytes),
+  };
+}
+
+function nameOf({ segmentId, group, bytes, coding }: FragmentFile): string {
+  return `${segmentId}-${group}-${bytes}.${coding}`;
+}
+
+/** A key as text; it ends with what differs most, as LargeMap wants it. */
+export function textOfKey({ segmentId, group, coding }: FragmentsKey): string {
+  return `${group}-${coding}-${segmentId}`;
+}
+
+interface Entry extends FragmentFile {
+  /** Grows with every page that was made of it; 0: none was since the start. */
+  asked: number;
+}
+
+export interface FragmentFilesOptions {
+  /** Of the data directory. */
+  directory: string;
+  maxBytes: number;
+  /** Those of the ids that the store has. */
+  stored: (ids: readonly number[]) => Promise<ReadonlySet<number>>;
+  /** Told once when files can no longer be written, and once when they can. */
+  onTrouble: (error: unknown) => void;
+  keptFreeBytes?: number;
+}
+
+export class FragmentFiles {
+  private readonly folder: string;
+  private readonly entries = new LargeMap<string, Entry>();
+  private totalBytes = 0;
+  private asked = 0;
+  /** Next to go, the first at the end; some may have been asked for since, or be gone. */
+  private victims: { entry: Entry; asked: number }[] = [];
+  private readonly removed = new Set<number>();
+  private written = 0;
+  private readsSoFar = 0;
+  private failedWrites = 0;
+  private readonly trouble: Trouble<unknown>;
+  /** Work on the folder that nobody waits for. */
+  private working: Promise<unknown> = Promise.resolve();
+
+  private constructor(private readonly options: FragmentFilesOptions) {
+    this.folder = path.join(options.directory, FRAGMENTS_FOLDER);
+    this.trouble = new Trouble({
+      onBegan: options.onTrouble,
+      onOver: () => options.onTrouble(null),
+    });
+  }
+
+  /** Opens the folder, and removes what is in it but belongs to no stored segment. */
+  static async open(options: FragmentFilesOptions): Promise<FragmentFiles> {
+    const files = new FragmentFiles(options);
+    await files.list();
+    return files;
+  }
+
+  /** Bytes of all files. */
+  get bytes(): number {
+    return this.totalBytes;
+  }
+
+  get count(): number {
+    return this.entries.size;
+  }
+
+  /** Files that were read since the start. */
+  get reads(): number {
+    return this.readsSoFar;
+  }
+
+  /** Files that could not be written since the start. */
+  get failures(): number {
+    return this.failedWrites;
+  }
+
+  /** Whether files can not be written at present. */
+  get inTrouble(): boolean {
+    return this.trouble.lasts;
+  }
+
+  has(key: FragmentsKey): boolean {
+    return this.entries.has(textOfKey(key));
+  }
+
+  /** Whether this many more files of the average size fit without another one's going. */
+  hasRoom(files: number): boolean {
+    const bytes = files * (this.totalBytes / Math.max(1, this.count));
+    return !this.trouble.lasts && this.totalBytes + bytes <= this.options.maxBytes;
+  }
+
+  /** Notes that a page was made of these fragments. */
+  touch(key: FragmentsKey): void {
+    const entry = this.entries.get(textOfKey(key));
+    if (entry !== undefined) entry.asked = ++this.asked;
+  }
+
+  /**
+   * A file's bytes, not yet checked, in a separate ArrayBuffer; null if there is none any more, or one of another
+   * length.
+   */
+  async read(key: FragmentsKey): Promise<Uint8Array | null> {
+    const entry = this.entries.get(textOfKey(key));
+    if (entry === undefined) return null;
+    const bytes = await readFile(path.join(this.folder, nameOf(entry)), entry.bytes);
+    if (bytes === null) this.drop(key);
+    else this.readsSoFar++;
+    return bytes;
+  }
+
+  /** Removes a file, such as a damaged one. */
+  drop(key: FragmentsKey): void {
+    const entry = this.entries.get(textOfKey(key));
+    if (entry === undefined) return;
+    this.forget(entry);
+    this.later(() => this.unlink(entry));
+  }
+
+  /** Removes the files of segments that the store has no longer. */
+  remove(segmentIds: readonly number[]): void {
+    for (const segmentId of segmentIds) {
+      this.removed.add(segmentId);
+      for (const group of FRAGMENT_GROUPS) {
+        for (const coding of FRAGMENT_CODINGS) this.drop({ segmentId, group, coding });
+      }
+    }
+    for (const oldest of this.removed) {
+      if (this.removed.size <= MAX_REMOVED) break;
+      this.removed.delete(oldest);
+    }
+  }
+
+  /**
+   * Whether fragments that nobody asked for are worth a file: there is room, or a file of an older segment goes that
+   * nobody has asked for since the start.
+   */
+  async takesUnasked(segmentId: number, files: number): Promise<boolean> {
+    if (this.hasRoom(files)) return true;
+    if (this.trouble.lasts) return false;
+    const victim = await this.nextVictim();
+    return victim !== null && victim.asked === 0 && victim.segmentId < segmentId;
+  }
+
+  /** Writes a file; where the bound asks for it, the files go that are oldest, or asked for longest ago. */
+  async write(key: FragmentsKey, content: Uint8Array): Promise<void> {
+    const entry = { ...key, bytes: content.length, asked: 0 };
+    if (content.length > this.options.maxBytes) return;
+    try {
+      await this.makeRoom(content.length);
+      await this.checkFree(content.length);
+      await this.writeWhole(entry, content);
+      this.trouble.over();
+    } catch (error) {
+      this.failedWrites++;
+      this.trouble.began(isDiskFull(error) ? 'full' : 'other', error);
+    }
+  }
+
+  /** Resolves when what was dropped so far is gone. */
+  async settled(): Promise<void> {
+    await this.working;
+  }
+
+  private async list(): Promise<void> {
+    const names = await readdir(this.folder).catch(() => []);
+    const found: Entry[] = [];
+    const strays: string[] = [];
+    const turns = new Turns();
+    for (const name of names) {
+      const file = fragmentFileOf(name);
+      if (file === null) strays.push(name);
+      else found.push({ ...file, asked: 0 });
+      await turns.take();
+    }
+    for (let from = 0; from < found.length; from += IDS_AT_ONCE) {
+      const part = found.slice(from, from + IDS_AT_ONCE);
+      const ids = [...new Set(part.map(({ segmentId }) => segmentId))];
+      const stored = await this.options.stored(ids);
+      for (const file of part) {
+        if (stored.has(file.segmentId) && !this.has(file)) this.add(file);
+        else strays.push(nameOf(file));
+      }
+    }
+    this.later(async () => {
+      for (const name of strays) await this.removeName(name);
+    });
+  }
+
+  private add(entry: Entry): void {
+    this.entries.set(textOfKey(entry), entry);
+    this.totalBytes += entry.bytes;
+  }
+
+  private forget(entry: Entry): void {
+    this.entries.delete(textOfKey(entry));
+    this.totalBytes -= entry.bytes;
+  }
+
+  private async writeWhole(entry: Entry, content: Uint8Array): Promise<void> {
+    const name = path.join(this.folder, nameOf(entry));
+    const partial = `${name}.${++this.written}${PARTIAL}`;
+    try {
+      // Not synced: a file that a crash cuts short is dropped by its checksum.
+      await writeFile(partial, content, { mode: 0o600 }).catch(async (error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        await mkdir(this.folder, { recursive: true, mode: 0o700 });
+        await writeFile(partial, content, { mode: 0o600 });
+      });
+      await rename(partial, name);
+    } catch (error) {
+      await rm(partial, { force: true }).catch(() => undefined);
+      throw error;
+    }
+    // The segment may have been removed meanwhile.
+    if (this.removed.has(entry.segmentId)) return this.unlink(entry);
+    const old = this.entries.get(textOfKey(entry));
+    if (old !== undefined) {
+      this.forget(old);
+      if (old.bytes !== entry.bytes) await this.unlink(old);
+    }
+    this.add(entry);
+  }
+
+  /** @throws where the disk has too little room, as the system does where it has none */
+  private async checkFree(bytes: number): Promise<void> {
+    const { keptFreeBytes = KEPT_FREE_BYTES, directory } = this.options;
+    const { bavail, bsize } = await statfs(directory);
+    if (bavail * bsize >= bytes + keptFreeBytes) return;
+    const text = `the disk has ${bavail * bsize} bytes free: ${keptFreeBytes} are left to the store`;
+    throw Object.assign(new Error(text), { code: 'ENOSPC' });
+  }
+
+  private async makeRoom(bytes: number): Promise<void> {
+    while (this.totalBytes + bytes > this.options.maxBytes) {
+      const victim = await this.nextVictim();
+      if (victim === null) return;
+      this.victims.pop();
+      this.forget(victim);
+      await this.unlink(victim);
+    }
+  }
+
+  /** The next file to go: of those that nobody asked for, one of the oldest segment; else the one longest not asked for. */
+  private async nextVictim(): Promise<Entry | null> {
+    for (let sorts = 0; ; sorts++) {
+      for (let last; (last = this.victims.at(-1)) !== undefined; this.victims.pop()) {
+        const { entry, asked } = last;
+        if (entry.asked === asked && this.entries.get(textOfKey(entry)) === entry) return entry;
+      }
+      if (sorts === 2 || this.entries.size === 0) return null;
+      const turns = new Turns();
+      const all = await listInTurns(this.entries.values());
+      const order = (a: Entry, b: Entry) => a.asked - b.asked || a.segmentId - b.segmentId;
+      const sorted = await sortInTurns(all, order, turns);
+      // Those that somebody asked for are looked at when no others are left.
+      this.victims = sorted
+        .slice(0, VICTIMS_AT_ONCE)
+        .filter(({ asked }) => asked === 0 || sorted[0].asked > 0)
+        .map((entry) => ({ entry, asked: entry.asked }))
+        .reverse();
+    }
+  }
+
+  private unlink(entry: FragmentFile): Promise<void> {
+    return this.removeName(nameOf(entry));
+  }
+
+  /** What cannot be removed now is removed at the next start. */
+  private removeName(name: string): Promise<void> {
+    return rm(path.join(this.folder, name), { recursive: true, force: true }).catch(
+      () => undefined,
+    );
+  }
+
+  private later(work: () => Promise<void>): void {
+    this.working = this.working.then(work);
+  }
+}
+
+/** A whole file of this many bytes; null if it has another number, or cannot be read. Cheaper than node:fs/promises. */
+function readFile(name: string, bytes: number): Promise<Uint8Array | null> {
+  return new Promise((resolve) => {
+    open(name, 'r', (error, file) => {
+      if (error !== null) return resolve(null);
+      // One byte more than it has: a longer file is another one.
+      const content = Buffer.allocUnsafeSlow(bytes + 1);
+      read(file, content, 0, bytes + 1, 0, (failure, length) => {
+        close(file);
+        resolve(
+          failure === null && length === bytes ? new Uint8Array(content.buffer, 0, bytes) : null,
+        );
+      });
+    });
+  });
+}
