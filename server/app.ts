@@ -1,15 +1,12 @@
-/** The HTTP service: the API's routes over one store, one pool and one clock. */
-import type { ComputePool } from '../compute/pool.js';
-import type { DepthSource, KeySource } from '../storage/contract.js';
+/** The HTTP side of a server: routes of the API, the explorer and operators, and the ports that serve them. */
+import type { KeySource } from '../storage/contract.js';
 import { docsRoutes } from './api/docs.js';
-import { BASE_PATH, type PlanCheck, unlimited } from './api/endpoint.js';
+import { BASE_PATH, type Handlers, type PlanCheck, unlimited } from './api/endpoint.js';
 import { explorerRoutes } from './api/explorer.js';
 import { POSITION_HEADER, RESPONSE_HEADER_NAMES } from './api/openapi.js';
 import type { ReadingOptions } from './api/parameters.js';
 import { admitUnanswered, apiRoutes, keyOf } from './api/routes.js';
-import type { Clock } from './clock.js';
-import { ENDPOINTS, type LiveHandlers } from './endpoints.js';
-import { Budget } from './http/budget.js';
+import { ENDPOINTS } from './endpoints.js';
 import { withCors } from './http/cors.js';
 import { connectionLimits } from './http/connection-limit.js';
 import type { HttpEngine } from './http/engine.js';
@@ -19,18 +16,13 @@ import { createRouter, type Route } from './http/router.js';
 import { HTTP_LIMITS, type HttpLimits, startHttpServer } from './http/server.js';
 import { type AddressLimitOptions, withAddressLimit } from './limits/addresses.js';
 import type { Log } from './log.js';
-import type { Fragments } from './replay/fragments.js';
-import type { Metrics, PageSource } from './operations/metrics.js';
+import type { Metrics } from './operations/metrics.js';
 import { type Checks, operationsRoutes } from './operations/operations.js';
 import { RequestLog } from './operations/request-log.js';
-import { replayPlanHandler } from './replay/replay-plan.js';
-import { MAX_PAGES_IN_PREPARATION, replayHandler } from './replay/replay.js';
-import { SegmentColumns } from './replay/segment-columns.js';
 
 export interface ServerOptions {
-  depth: DepthSource;
   keys: KeySource;
-  handlers: LiveHandlers;
+  handlers: Handlers<typeof ENDPOINTS>;
   /** Default: nothing is limited. */
   checkPlan?: PlanCheck;
   reading?: ReadingOptions;
@@ -38,13 +30,6 @@ export interface ServerOptions {
   addressLimit?: Omit<AddressLimitOptions, 'below'> | null;
   /** Origins of the pages that may read replies; default: none. */
   corsOrigins?: readonly string[];
-  /** The caller closes it, not the server. */
-  pool: ComputePool;
-  /** The caller closes it, too. Without it, the pool makes every page. */
-  fragments?: Fragments;
-  /** Cached columns of segments; default: a cache of the default size. */
-  columns?: SegmentColumns;
-  clock: Clock;
   /** An address or name of this machine. */
   host: string;
   /** 0 for any free one. */
@@ -161,14 +146,7 @@ function withPosition(
   };
 }
 
-function routesOf({ depth, keys, pool, clock, operations, ...options }: ServerOptions): Route[] {
-  const { handlers, checkPlan = unlimited, reading = {} } = options;
-  const { fragments, columns = new SegmentColumns(depth) } = options;
-  const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
-  // Another process can serve another store at the same address.
-  const onAnswered = (source: PageSource) => operations?.metrics.pageAnswered(source);
-  const replay = { depth, columns, pool, clock, inPreparation, fragments, onAnswered };
-  const ofReplay = { getReplay: replayHandler(replay), getReplayPlan: replayPlanHandler(replay) };
-  const api = apiRoutes(ENDPOINTS, { ...handlers, ...ofReplay }, { keys, checkPlan, reading });
+function routesOf({ keys, handlers, checkPlan = unlimited, reading = {} }: ServerOptions): Route[] {
+  const api = apiRoutes(ENDPOINTS, handlers, { keys, checkPlan, reading });
   return [...api, ...docsRoutes(Object.values(ENDPOINTS)), ...explorerRoutes()];
 }

@@ -1,32 +1,31 @@
 /** Every endpoint of the API, and their handlers. An endpoint that is not listed here is not served. */
-import type { DepthSource, TokenQueue } from '../storage/contract.js';
+import type { KeyRecord, TokenQueue } from '../storage/contract.js';
 import type { Handlers } from './api/endpoint.js';
 import { replyMemory } from './api/replies.js';
-import type { Clock } from './clock.js';
 import { coverageHandler, getCoverage } from './depth/coverage.js';
-import {
-  getMarketDepth,
-  marketDepthHandler,
-  type MarketDepthServices,
-} from './depth/market-depth.js';
-import type { HolderFlows } from './holders/holder-flows.js';
+import { getMarketDepth, marketDepthHandler, type NativeCurrency } from './depth/market-depth.js';
 import { getWhaleActivity, holderHandlers, postWhaleActivity } from './holders/whale-activity.js';
+import { Budget } from './http/budget.js';
+import type { LiveParts } from './live-parts.js';
 import type { Log } from './log.js';
 import { dlmmPoolsHandler, getDlmmPools } from './lp/dlmm-pools.js';
 import { dlmmHandler, getDlmm } from './lp/dlmm.js';
 import { getLpCheatSheet, lpCheatSheetHandler } from './lp/lp-cheat-sheet.js';
-import type { LpTools } from './lp/lp-tools.js';
 import { DEFAULT_SHARES } from './memory.js';
 import { dcaOrdersHandler, getDcaOrders } from './orders/dca-orders.js';
 import { dcaPressureHandler, getDcaPressure } from './orders/dca-pressure.js';
 import { getLimitOrders, limitOrdersHandler } from './orders/limit-orders.js';
 import type { Limiter } from './limits/limiter.js';
 import { getUsage, usageHandler } from './limits/usage.js';
-import type { LiveOrders } from './orders/live-orders.js';
-import { getReplayPlan } from './replay/replay-plan.js';
-import { getReplay } from './replay/replay.js';
+import { getReplayPlan, replayPlanHandler } from './replay/replay-plan.js';
+import {
+  getReplay,
+  MAX_PAGES_IN_PREPARATION,
+  replayHandler,
+  type ReplayServices,
+} from './replay/replay.js';
 import { batchScoreHandler, getScore, postScore, scoreHandler } from './scores/score.js';
-import { getTopScores, type TopScores } from './scores/top-scores.js';
+import { getTopScores } from './scores/top-scores.js';
 import { getTokens, tokensHandler } from './tokens/tokens.js';
 
 export const ENDPOINTS = {
@@ -49,30 +48,29 @@ export const ENDPOINTS = {
   getUsage,
 } as const;
 
-interface LiveServices extends Omit<MarketDepthServices, 'kept'> {
-  depth: DepthSource;
+interface Services extends Omit<ReplayServices, 'inPreparation'> {
+  live: LiveParts;
   limiter: Limiter;
-  topScores: TopScores;
-  orders: LiveOrders;
-  holderFlows: HolderFlows;
-  lp: LpTools;
   /** Mints that count as the quote side of a pool, by priority. */
   quotes: readonly string[];
+  native: NativeCurrency;
   queue: TokenQueue;
+  log: Log;
+  /** Whether a key only gets delayed depth. */
+  isDelayed?: (key: KeyRecord) => boolean;
   /** Memory for kept replies. */
   keptReplyBytes?: number;
-  clock: Clock;
-  log: Log;
 }
 
-export type LiveHandlers = Omit<Handlers<typeof ENDPOINTS>, 'getReplay' | 'getReplayPlan'>;
-
-/** All handlers but those of replay, which are made with the server. */
-export function liveHandlers(live: LiveServices): LiveHandlers {
-  const { tokens, topScores, holderFlows, lp, quotes } = live;
-  const kept = replyMemory(live.keptReplyBytes ?? DEFAULT_SHARES.keptReplies);
-  const services = { ...live, kept };
+/** The handlers of all endpoints. */
+export function handlersOf({ live, ...options }: Services): Handlers<typeof ENDPOINTS> {
+  const { quotes } = options;
+  const { tokens, topScores, orders, holderFlows, lp } = live;
+  const kept = replyMemory(options.keptReplyBytes ?? DEFAULT_SHARES.keptReplies);
+  const services = { ...options, tokens, orders, kept };
   const lpServices = { lp, tokens: tokens.table, quotes, kept };
+  const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
+  const replay = { ...options, inPreparation };
   return {
     getScore: scoreHandler(services),
     postScore: batchScoreHandler(services),
@@ -85,6 +83,8 @@ export function liveHandlers(live: LiveServices): LiveHandlers {
     getDlmm: dlmmHandler(lpServices),
     getDlmmPools: dlmmPoolsHandler(lpServices),
     getLpCheatSheet: lpCheatSheetHandler(lpServices),
+    getReplay: replayHandler(replay),
+    getReplayPlan: replayPlanHandler(replay),
     getCoverage: coverageHandler(services),
     getTokens: tokensHandler(services),
     getUsage: usageHandler(services.limiter),

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { COMMAND_NAMES, loadCommand } from '../../server/cli/commands.js';
 import { flagRow } from '../../server/cli/help.js';
 import { settingsOf } from '../support/settings.js';
-import { STOP_DEADLINE_MS } from '../../server/cli/commands/serve.js';
+import { STOP_DEADLINE_MS } from '../../server/service.js';
 import {
   DEFAULT_MEMORY_MIB,
   divideMemory,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningServer } from '../../server/app.js';
-import { startService } from '../../server/cli/commands/serve.js';
+import { startService } from '../../server/service.js';
 import { onStore } from '../../server/cli/runtime.js';
 import { NO_LOG } from '../support/log.js';
 import { settingsOf } from '../support/settings.js';

@@ -12,7 +12,6 @@ import { RawClient, requestText } from '../support/raw-client.js';
 import {
   KEY,
   MINT,
-  NOW_S,
   WIDE_MINT,
   startTestService,
   steadyStore,
@@ -258,8 +257,11 @@ async function freePort(): Promise<number> {
 }
 
 async function startAt(service: TestService, host: string, port: number) {
-  const { pool, depth, handlers } = service;
-  const clock = frozenClock(NOW_S);
-  const keys = new MemoryKeys();
-  return startServer({ depth, keys, handlers, pool, clock, host, port, log: NO_LOG });
+  return startServer({
+    keys: new MemoryKeys(),
+    handlers: service.handlers,
+    host,
+    port,
+    log: NO_LOG,
+  });
 }

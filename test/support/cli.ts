@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { vi } from 'vitest';
 import { runCommand } from '../../server/cli/commands.js';
-import { startService } from '../../server/cli/commands/serve.js';
+import { startService } from '../../server/service.js';
 import { settingsOf } from './settings.js';
 import { logInto } from './log.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';

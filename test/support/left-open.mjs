@@ -9,7 +9,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readWords } from '../../dist/server/cli/flags.js';
 import { serveOptions, SERVE_FLAGS } from '../../dist/server/cli/settings.js';
-import { startService } from '../../dist/server/cli/commands/serve.js';
+import { startService } from '../../dist/server/service.js';
 import { arrowWriter } from '../../dist/server/download/arrow-file.js';
 import { takeLock } from '../../dist/server/download/lock.js';
 import { parquetWriter } from '../../dist/server/download/parquet-file.js';

@@ -3,24 +3,23 @@ import { Metrics } from '../../server/operations/metrics.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import type { WorkLimits } from '../../compute/scheduler.js';
-import { RATE_BUCKETS } from '../../server/api/endpoint.js';
+import { type Handlers, RATE_BUCKETS } from '../../server/api/endpoint.js';
 import { startServer, type RunningServer } from '../../server/app.js';
 import { type Clock, frozenClock } from '../../server/clock.js';
 import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
-import { liveHandlers, type LiveHandlers } from '../../server/endpoints.js';
-import { TopScores } from '../../server/scores/top-scores.js';
-import { HolderFlows } from '../../server/holders/holder-flows.js';
+import { type ENDPOINTS, handlersOf } from '../../server/endpoints.js';
+import type { HolderFlows } from '../../server/holders/holder-flows.js';
 import type { EngineName, HttpEngine } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan } from '../../server/limits/plans.js';
 import { logInto } from './log.js';
-import { LpTools } from '../../server/lp/lp-tools.js';
-import { LiveOrders } from '../../server/orders/live-orders.js';
+import { LiveParts } from '../../server/live-parts.js';
+import type { LpTools } from '../../server/lp/lp-tools.js';
+import type { LiveOrders } from '../../server/orders/live-orders.js';
 import { Fragments } from '../../server/replay/fragments.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
-import { LiveTokens } from '../../server/tokens/live-tokens.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { sharedPool } from './pool.js';
 import { checkedFetch } from './conformance.js';
@@ -100,7 +99,7 @@ export interface TestService {
   depth: MemoryDepth;
   keys: MemoryKeys;
   queue: MemoryQueue;
-  handlers: LiveHandlers;
+  handlers: Handlers<typeof ENDPOINTS>;
   /** Told by `change`. */
   lpTools: LpTools;
   /** What holders' flows are made of; they are told by `holderFlows.touch`. */
@@ -161,60 +160,39 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const clock = options.clock ?? frozenClock(NOW_S);
   const queue = new MemoryQueue();
   const source = new MemoryMarket(depth, options.details);
-  const tokens = new LiveTokens({ source, pool, clock, log, staleAfterS: STALE_AFTER_S });
-  const topScores = new TopScores(tokens, log);
-  await tokens.start();
-  depth.reads.length = 0;
   const orderSource = options.orderSource ?? new MemoryOrders();
-  const orders = new LiveOrders({ source: orderSource, tokens, pool, clock, log });
-  await orders.start();
   const holderSource = options.holderSource ?? new MemoryHolders();
-  const holderFlows = new HolderFlows({ source: holderSource, pool, clock, log });
   const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
-  const lpSource = options.lpSource ?? new MemoryLp();
-  const lpTools = new LpTools({
-    source: lpSource,
-    depth,
-    tokens,
-    workers: pool,
-    clock,
-    log,
-    quotes,
+  const live = new LiveParts({
+    sources: {
+      ...{ market: source, depth, orders: orderSource, holders: holderSource },
+      lp: options.lpSource ?? new MemoryLp(),
+    },
+    ...{ pool, clock, log, staleAfterS: STALE_AFTER_S, quotes },
   });
-  lpTools.start();
+  await live.start();
+  depth.reads.length = 0;
   const fragments = options.fragments ? new Fragments({ pool, depth, log }) : undefined;
   const limiter = options.limiter ?? noLimits();
-  const handlers = liveHandlers({
-    depth,
-    limiter,
-    tokens,
-    topScores,
-    orders,
-    holderFlows,
-    lp: lpTools,
-    quotes,
-    queue,
-    clock,
-    log,
+  const metrics = new Metrics();
+  const handlers = handlersOf({
+    ...{ depth, live, pool, fragments, limiter, clock, log, quotes, queue },
+    columns: new SegmentColumns(depth, options.columnBytes),
     native: DEFAULT_NATIVE,
+    onAnswered: (source) => metrics.pageAnswered(source),
   });
   const server = await startServer({
-    depth,
     keys,
     handlers,
     checkPlan: limiter.check,
-    pool,
-    fragments,
-    clock,
     host: '127.0.0.1',
     port: 0,
     log,
     limits: { ...HTTP_LIMITS, ...limits },
-    columns: new SegmentColumns(depth, options.columnBytes),
     corsOrigins: options.corsOrigins,
     addressLimit: options.addressLimit,
     operations: options.isReady && {
-      ...{ metrics: new Metrics(), checks: { store: options.isReady }, admin: null },
+      ...{ metrics, checks: { store: options.isReady }, admin: null },
     },
     ...(typeof options.engine === 'string'
       ? { engine: await loadEngine(options.engine, log) }
@@ -228,11 +206,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     depth,
     keys,
     queue,
-    lpTools,
+    lpTools: live.lp,
     holderSource,
-    holderFlows,
+    holderFlows: live.holderFlows,
     orderSource,
-    orders,
+    orders: live.orders,
     logged,
     get: (path, init = {}) =>
       checkedFetch(`${server.url}/api/v1${path}`, {
@@ -253,11 +231,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     async stop() {
       await server.close();
       await fragments?.close();
-      await tokens.close();
-      await topScores.close();
-      await orders.close();
-      await holderFlows.close();
-      await lpTools.close();
+      await live.close();
       if (pageLimits !== undefined) await pool.close();
     },
   };

@@ -3,16 +3,16 @@ import type { ComputePool } from '../../compute/pool.js';
 import { type RunningServer, startServer } from '../../server/app.js';
 import type { Clock } from '../../server/clock.js';
 import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
-import { liveHandlers } from '../../server/endpoints.js';
-import { TopScores } from '../../server/scores/top-scores.js';
-import { HolderFlows } from '../../server/holders/holder-flows.js';
+import { handlersOf } from '../../server/endpoints.js';
 import { logInto } from '../support/log.js';
 import { Limiter } from '../../server/limits/limiter.js';
-import { LpTools } from '../../server/lp/lp-tools.js';
+import { LiveParts } from '../../server/live-parts.js';
+import { DEFAULT_SHARES } from '../../server/memory.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
-import { LiveOrders } from '../../server/orders/live-orders.js';
-import { LiveTokens } from '../../server/tokens/live-tokens.js';
-import type { KeyRecord, KeyTier } from '../../storage/contract.js';
+import type { LiveOrders } from '../../server/orders/live-orders.js';
+import { SegmentColumns } from '../../server/replay/segment-columns.js';
+import type { LiveTokens } from '../../server/tokens/live-tokens.js';
+import type { KeyTier } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { MemoryKeys } from '../support/memory-depth.js';
@@ -41,11 +41,7 @@ export class MarketService {
     readonly directory: DataDirectory,
     readonly store: Store,
     readonly pool: ComputePool,
-    readonly tokens: LiveTokens,
-    private readonly topScores: TopScores,
-    readonly orders: LiveOrders,
-    readonly holderFlows: HolderFlows,
-    readonly lp: LpTools,
+    private readonly live: LiveParts,
     readonly server: RunningServer,
     /** What the service logged, line by line. */
     readonly logged: readonly string[],
@@ -72,74 +68,36 @@ export class MarketService {
     const clock: Clock = { nowS: () => time.nowS };
     const logged: string[] = [];
     const log = logInto(logged);
-    const tokens = new LiveTokens({
-      source: store.depth,
-      pool,
-      clock,
-      log,
-      staleAfterS: STALE_AFTER_S,
-      maxHeldBytes,
-    });
-    const topScores = new TopScores(tokens, log);
-    const orders = new LiveOrders({ source: store.orders, tokens, pool, clock, log });
     const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
-    const lp = new LpTools({
-      source: store.lp,
-      depth: store.depth,
-      tokens,
-      workers: pool,
-      clock,
-      log,
-      quotes,
+    const { depth, orders, holders, lp, queue } = store;
+    const live = new LiveParts({
+      sources: { market: depth, depth, orders, holders, lp },
+      ...{ pool, clock, log, staleAfterS: STALE_AFTER_S, quotes },
+      memory: { ...DEFAULT_SHARES, ...(maxHeldBytes !== undefined && { ladders: maxHeldBytes }) },
     });
-    const holderFlows = new HolderFlows({ source: store.holders, pool, clock, log });
-    store.onChange((change) => {
-      tokens.touch(change.tokenIds);
-      lp.change(change);
-      orders.touch(change);
-      holderFlows.touch(change.holderTokens);
-    });
-    await tokens.start();
-    await orders.start();
-    lp.start();
-    const isDelayed = ({ id }: KeyRecord): boolean => id === delayedId;
+    store.onChange((change) => live.touch(change));
+    await live.start();
     const server = await startServer({
-      depth: store.depth,
       keys,
-      handlers: liveHandlers({
-        depth: store.depth,
+      handlers: handlersOf({
+        ...{ depth, live, pool, clock, log, quotes, queue, native: DEFAULT_NATIVE },
+        columns: new SegmentColumns(depth),
         limiter: new Limiter({ usage: store.usage }),
-        tokens,
-        topScores,
-        orders,
-        holderFlows,
-        lp,
-        quotes,
-        queue: store.queue,
-        clock,
-        log,
-        native: DEFAULT_NATIVE,
-        isDelayed,
+        isDelayed: ({ id }) => id === delayedId,
       }),
-      pool,
-      clock,
       host: '127.0.0.1',
       port: 0,
       log,
     });
-    return new MarketService(
-      directory,
-      store,
-      pool,
-      tokens,
-      topScores,
-      orders,
-      holderFlows,
-      lp,
-      server,
-      logged,
-      time,
-    );
+    return new MarketService(directory, store, pool, live, server, logged, time);
+  }
+
+  get tokens(): LiveTokens {
+    return this.live.tokens;
+  }
+
+  get orders(): LiveOrders {
+    return this.live.orders;
   }
 
   async get(path: string, key = KEY): Promise<ServiceReply> {
@@ -164,29 +122,25 @@ export class MarketService {
 
   /** Resolves when tokens and the boards of scores have followed all commits. */
   async settled(): Promise<void> {
-    await this.tokens.settled();
-    await this.topScores.settled();
+    await this.live.tokens.settled();
+    await this.live.topScores.settled();
   }
 
   /** Turns the clock, and waits until all that follows it has followed. */
   async turnTo(nowS: number): Promise<void> {
     this.time.nowS = nowS;
-    this.tokens.tick();
+    this.live.tokens.tick();
     await this.settled();
-    this.orders.pressure.board.tick();
-    await this.orders.settled();
-    this.lp.poolBoard.tick();
-    this.lp.feeDensity.tick();
-    await this.lp.settled();
+    this.live.orders.pressure.board.tick();
+    await this.live.orders.settled();
+    this.live.lp.poolBoard.tick();
+    this.live.lp.feeDensity.tick();
+    await this.live.lp.settled();
   }
 
   async stop({ keepDirectory = false } = {}): Promise<void> {
     await this.server.close();
-    await this.tokens.close();
-    await this.topScores.close();
-    await this.orders.close();
-    await this.holderFlows.close();
-    await this.lp.close();
+    await this.live.close();
     await this.store.close();
     if (!keepDirectory) this.directory.remove();
   }

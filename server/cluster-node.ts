@@ -1,0 +1,100 @@
+/** A server as a node of a cluster: the settings that it shares, and the log that it follows. */
+import type { LogNode } from '../storage/log/node.js';
+import { SharedSettings } from '../storage/log/settings.js';
+import type { Store } from '../storage/store.js';
+import { answersOf } from './cli/answers.js';
+import type { ServeOptions } from './cli/settings.js';
+import type { Clock } from './clock.js';
+import type { Log } from './log.js';
+import type { Metrics } from './operations/metrics.js';
+import type { Checks } from './operations/operations.js';
+import { VERSION } from './version.js';
+
+/** The settings that a node shares with the others of its cluster. */
+export function sharedSettings(
+  options: ServeOptions,
+  node: string,
+  store: Store,
+  log: Log,
+): SharedSettings {
+  const settings = new SharedSettings({
+    ...{ store, node, own: answersOf(options) },
+    onOther: (names) =>
+      names.length === 0
+        ? log.info("the cluster's settings are those of this node again")
+        : log.warn("the cluster's settings were changed: restart this node to serve with them", {
+            settings: names.join(', '),
+          }),
+  });
+  const { overruled } = settings;
+  if (overruled.length > 0) {
+    log.warn("the cluster's settings hold: this node is configured otherwise", {
+      settings: overruled.join(', '),
+    });
+  }
+  return settings;
+}
+
+/** Starts to follow the cluster's log. The modules for that are loaded only here. */
+export async function startNode({
+  access,
+  node: name,
+  replicas,
+  settings,
+  store,
+  clock,
+  metrics,
+  log,
+  closing,
+}: NonNullable<ServeOptions['cluster']> & {
+  settings: SharedSettings | null;
+  store: Store;
+  clock: Clock;
+  metrics: Metrics;
+  log: Log;
+  closing: (() => Promise<void>)[];
+}): Promise<LogNode> {
+  const [{ JetStreamLog }, { LogNode }, { SharedUsage }] = await Promise.all([
+    import('../storage/log/jetstream.js'),
+    import('../storage/log/node.js'),
+    import('../storage/log/shared-usage.js'),
+  ]);
+  await store.usage.countAs(name);
+  const { published, applied } = metrics.logTimes();
+  const journal = new JetStreamLog({ ...access, replicas, name: `fathom ${name}` });
+  const node = new LogNode({
+    ...{ store, name, version: VERSION, nowS: () => clock.nowS() },
+    log: journal,
+    onStopped: (why) => log.error('the node follows the log no longer', { why }),
+    onError: (error) =>
+      log.warn('the log cannot be followed', {
+        cause: error instanceof Error ? error.message : String(error),
+      }),
+    onFollowing: (position) => log.info('the log is followed again', { position }),
+    onPublished: published,
+    onApplied: applied,
+    onMalformed: (position, why) =>
+      log.warn('an entry of the log was not written by Fathom: every node passes over it', {
+        ...{ position, why },
+      }),
+    ...(settings === null ? {} : { settings }),
+  });
+  const usage = new SharedUsage(store.usage, journal, name, (error) =>
+    log.error('counting calls over all nodes failed', {}, error),
+  );
+  closing.push(
+    () => node.close(),
+    () => usage.close(),
+  );
+  metrics.follow({ logPosition: () => node.position, logLagS: () => node.lagMs / 1000 });
+  return node;
+}
+
+/** The conditions for a node of a cluster to be ready. */
+export function checksOf(node: LogNode): Checks {
+  return {
+    log: () => node.checkLog(),
+    following: () => node.checkFollowing(),
+    lag: () => node.checkLag(),
+  };
+}

@@ -1,0 +1,81 @@
+/** The parts of a server that keep data in memory, ready for requests, and follow the store's changes. */
+import type { ComputePool } from '../compute/pool.js';
+import type {
+  DepthSource,
+  HolderSource,
+  LpSource,
+  MarketSource,
+  OrderSource,
+  StoreChange,
+} from '../storage/contract.js';
+import type { Clock } from './clock.js';
+import { HolderFlows } from './holders/holder-flows.js';
+import type { Log } from './log.js';
+import { LpTools } from './lp/lp-tools.js';
+import { DEFAULT_SHARES, type Shares } from './memory.js';
+import { LiveOrders } from './orders/live-orders.js';
+import { TopScores } from './scores/top-scores.js';
+import { LiveTokens } from './tokens/live-tokens.js';
+
+interface LivePartsOptions {
+  sources: {
+    market: MarketSource;
+    depth: DepthSource;
+    orders: OrderSource;
+    holders: HolderSource;
+    lp: LpSource;
+  };
+  pool: ComputePool;
+  clock: Clock;
+  log: Log;
+  /** Greatest age of a snapshot that is not stale. */
+  staleAfterS: number;
+  /** Mints of quote tokens, highest rank first. */
+  quotes: readonly string[];
+  memory?: Pick<Shares, 'ladders' | 'holders'>;
+}
+
+export class LiveParts {
+  readonly tokens: LiveTokens;
+  readonly topScores: TopScores;
+  readonly orders: LiveOrders;
+  readonly holderFlows: HolderFlows;
+  readonly lp: LpTools;
+
+  constructor(options: LivePartsOptions) {
+    const { sources, pool, clock, log, staleAfterS, quotes, memory = DEFAULT_SHARES } = options;
+    this.tokens = new LiveTokens({
+      ...{ source: sources.market, pool, clock, log, staleAfterS },
+      maxHeldBytes: memory.ladders,
+    });
+    const { tokens } = this;
+    this.topScores = new TopScores(tokens, log);
+    this.orders = new LiveOrders({ source: sources.orders, tokens, pool, clock, log });
+    this.holderFlows = new HolderFlows({
+      ...{ source: sources.holders, pool, clock, log },
+      maxKeptBytes: memory.holders / 2,
+    });
+    const { lp: source, depth } = sources;
+    this.lp = new LpTools({ source, depth, tokens, workers: pool, clock, log, quotes });
+  }
+
+  /** Rereads what a commit changed. */
+  touch(change: StoreChange): void {
+    this.tokens.touch(change.tokenIds);
+    this.lp.change(change);
+    this.orders.touch(change);
+    this.holderFlows.touch(change.holderTokens);
+  }
+
+  /** Resolves when tokens and orders can answer. Requests for the first boards of `lp` wait for them. */
+  async start(): Promise<void> {
+    await this.tokens.start();
+    await this.orders.start();
+    this.lp.start();
+  }
+
+  async close(): Promise<void> {
+    const { lp, holderFlows, orders, topScores, tokens } = this;
+    for (const part of [lp, holderFlows, orders, topScores, tokens]) await part.close();
+  }
+}

@@ -1,0 +1,213 @@
+/** Puts a server together: store, pool, the parts that follow the store, handlers, HTTP, and a cluster's node. */
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startPool } from '../compute/pool.js';
+import { withDeadline } from '../compute/running-time.js';
+import { LOCK_WAIT_MS, openForServer } from '../storage/access.js';
+import { sweepStaging } from '../storage/bundle.js';
+import type { SegmentSource } from '../storage/contract.js';
+import { listenForCommands } from '../storage/control.js';
+import { FragmentFiles, FRAGMENTS_FOLDER } from '../storage/fragment-files.js';
+import { wallMs } from '../storage/wall-clock.js';
+import { type RunningServer, startServer } from './app.js';
+import { withAnswers } from './cli/answers.js';
+import { storeOptions } from './cli/runtime.js';
+import type { ServeOptions } from './cli/settings.js';
+import { frozenClock, systemClock } from './clock.js';
+import { checksOf, sharedSettings, startNode } from './cluster-node.js';
+import { handlersOf } from './endpoints.js';
+import { markOutsideLoop, putLoopFirst } from './event-loop.js';
+import { loadEngine, warnOfFault } from './http/load-engine.js';
+import { httpLimits } from './http/server.js';
+import { Limiter } from './limits/limiter.js';
+import { LiveParts } from './live-parts.js';
+import type { Log } from './log.js';
+import { THREAD_HEAPS } from './memory.js';
+import { diskGauges, fragmentTroubleLines, shortageLines } from './operations/disk.js';
+import { Metrics } from './operations/metrics.js';
+import { FragmentFiller } from './replay/fragment-filler.js';
+import { Fragments } from './replay/fragments.js';
+import { SegmentColumns } from './replay/segment-columns.js';
+import { startRetention } from './retention.js';
+
+/** A server that has not stopped by then, its `--stop-delay` aside, ends at once. */
+export const STOP_DEADLINE_MS = 60_000;
+
+/**
+ * Opens the store, starts the pool and the server, and listens for commands.
+ * @param stop aborts the wait for the store
+ * @throws InputError | StoreBusyError | Error if the port is in use
+ */
+export async function startService(
+  given: ServeOptions,
+  plainLog: Log,
+  stop?: AbortSignal,
+): Promise<RunningServer> {
+  const { directory, host, port, asOfS, threads, memory } = given;
+  const metrics = new Metrics();
+  const log = metrics.countingDamage(plainLog);
+  const onError = (message: string) => (error: unknown) => log.error(message, {}, error);
+  const closing: (() => Promise<void>)[] = [];
+  const closeAll = async (): Promise<void> => {
+    for (const close of closing.splice(0).reverse()) await close().catch(onError('closing failed'));
+  };
+  markOutsideLoop();
+  let isServing = false;
+  let isStopping = false;
+  try {
+    const pool = await startPool({
+      onError: onError('a worker failed'),
+      onPageBegan: (waitedMs) => metrics.pageBegan(waitedMs),
+      threads,
+      heaps: THREAD_HEAPS,
+    });
+    closing.push(() => pool.close());
+    const opening = {
+      ...storeOptions(pool),
+      onBackgroundError: (error: unknown, work: string) => onError(`${work} failed`)(error),
+      acceptDamagedLog: given.acceptDamagedLog,
+      onMigration: (text: string) => log.warn(text),
+      onLogNotice: (text: string) => log.warn(text),
+      onFault: onError('the database failed, and is opened anew'),
+      onShortage: shortageLines(log),
+      onLost: (error: unknown) => {
+        log.fatal('ended: the database cannot be used any more', error);
+        process.exit(1);
+      },
+      memory: { ...memory, owners: memory.holders / 2 },
+    };
+    const store = await openForServer(directory, opening, LOCK_WAIT_MS, stop);
+    // A start that fails, as where the port is in use, leaves no store behind that it made itself.
+    closing.push(() => (isServing ? store.close() : store.leave()));
+    await sweepStaging(directory, wallMs());
+    const clock = asOfS === null ? systemClock : frozenClock(asOfS);
+    const settings = given.cluster && sharedSettings(given, given.cluster.node, store, log);
+    const options = settings === null ? given : withAnswers(given, settings.serving);
+    const { staleAfterS, plans, native, quotes, evmChainId } = options;
+    const { depth } = store;
+    const files = await openFragmentFiles(given, depth, log);
+    const fragments = new Fragments({ pool, depth, log, memoryBytes: memory.fragments, files });
+    closing.push(() => fragments.close());
+    const filler = files && new FragmentFiller({ source: depth, fragments, files, log });
+    closing.push(async () => filler?.close());
+    store.onSegments((removed) => {
+      files?.remove(removed);
+      filler?.look();
+    });
+    const live = new LiveParts({
+      sources: { market: depth, depth, orders: store.orders, holders: store.holders, lp: store.lp },
+      ...{ pool, clock, log, staleAfterS, quotes, memory },
+    });
+    const { tokens, lp } = live;
+    closing.push(() => live.close());
+    store.onChange((change) => live.touch(change));
+    store.keys.onChange((change, { id, tier }) =>
+      log.info(`key ${change}`, { key_id: id, key_tier: tier }),
+    );
+    store.onCommit(({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
+    metrics.follow({
+      pagesWaiting: () => pool.waiting('page'),
+      busyThreads: () => pool.busyThreads,
+      storeBytes: () => store.bytes(),
+      ...diskGauges(() => store.disk()),
+      fragmentsMemoryBytes: () => fragments.memoryBytes,
+      fragmentFiles: () => files?.count ?? 0,
+      fragmentFileBytes: () => files?.bytes ?? 0,
+      fragmentFileReads: () => files?.reads ?? 0,
+      fragmentFileFailures: () => files?.failures ?? 0,
+      newestSnapshotAgeS: () => {
+        const newestT = tokens.newestT();
+        return newestT === null ? null : clock.nowS() - newestT;
+      },
+      staleTokens: () => tokens.table.staleCount,
+    });
+    const node =
+      options.cluster &&
+      (await startNode({ ...options.cluster, settings, store, clock, metrics, log, closing }));
+    const operations = node?.operations ?? store;
+    const control = await listenForCommands(directory, operations, onError('a command failed'));
+    closing.push(() => control.close());
+    await live.start();
+    const retaining =
+      Object.keys(options.retention).length > 0
+        ? startRetention({ retention: options.retention, store, node, tokens, clock, log })
+        : null;
+    if (retaining !== null) closing.push(() => retaining.close());
+    metrics.follow({ retentionWaits: () => (retaining?.waits === true ? 1 : 0) });
+    putLoopFirst();
+    const limiter = new Limiter({ usage: store.usage, plans });
+    const engine = await loadEngine(options.engine, log);
+    const server = await startServer({
+      keys: store.keys,
+      handlers: handlersOf({
+        ...{ depth, live, pool, fragments, limiter, clock, log, quotes, native },
+        columns: new SegmentColumns(depth, memory.columns),
+        queue: store.queue,
+        keptReplyBytes: memory.keptReplies,
+        isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
+        onAnswered: (source) => metrics.pageAnswered(source),
+      }),
+      reading: { evmChainId, lenientParameters: options.lenientParameters },
+      addressLimit: options.addressLimit,
+      corsOrigins: options.corsOrigins,
+      checkPlan: limiter.check,
+      host,
+      port,
+      log,
+      limits: httpLimits(memory.replies),
+      engine,
+      operations: {
+        metrics,
+        checks: {
+          stopping: () => !isStopping,
+          store: () => store.probe(),
+          disk: () => store.checkCommits(),
+          pool: () => pool.probe(),
+          boards: () => lp.isReady,
+          ...(node === null ? {} : checksOf(node)),
+        },
+        admin: options.admin,
+      },
+      ...(node === null ? {} : { position: () => node.position }),
+    });
+    closing.push(() => server.close());
+    isServing = true;
+    filler?.look();
+    void warnOfFault(engine, log);
+    return {
+      url: server.url,
+      port: server.port,
+      close: async () => {
+        isStopping = true;
+        log.info('stopping', { stop_delay_s: options.stopDelayS });
+        await sleep(1000 * options.stopDelayS);
+        await withDeadline(closeAll(), STOP_DEADLINE_MS, 'stopping').catch((error: unknown) => {
+          // What was committed is in the log of the store.
+          log.error('ended before everything was closed', {}, error);
+          process.exit(1);
+        });
+        log.info('stopped');
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+/** Files of fragments; null if memory or disk has none of them: what an earlier start left there goes. */
+async function openFragmentFiles(
+  { directory, memory, fragmentsDiskBytes: maxBytes }: ServeOptions,
+  depth: SegmentSource,
+  log: Log,
+): Promise<FragmentFiles | null> {
+  if (maxBytes === 0 || memory.fragments === 0) {
+    await rm(path.join(directory, FRAGMENTS_FOLDER), { recursive: true, force: true });
+    return null;
+  }
+  return FragmentFiles.open({
+    ...{ directory, maxBytes, onTrouble: fragmentTroubleLines(log) },
+    stored: (ids) => depth.storedSegments(ids),
+  });
+}
