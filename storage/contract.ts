@@ -57,7 +57,7 @@ export interface PagePlan {
   /** Ids in the order that `PlannedSnapshot.segment` indexes. */
   segmentIds: number[];
   snapshots: PlannedSnapshot[];
-  /** `t` of the first visible snapshot after the planned ones within the window, or null. */
+  /** `t` of the snapshot that would come after the planned ones within the window, or null. */
   nextT: number | null;
   /** The token's markets in order of first arrival; segments' market columns index it. */
   markets: readonly Market[];
@@ -71,6 +71,8 @@ export interface PlanRequest {
   /** The service's now: later snapshots are not visible. */
   nowS: number;
   maxSnapshots: number;
+  /** Only the newest snapshot of each step of this length is planned (docs/definitions.md#steps). */
+  stepS?: number;
 }
 
 /** What history a token has, up to a moment. */

@@ -2295,6 +2295,11 @@ export interface operations {
          */
         exclude_venues?: string[];
         /**
+         * @description Only the newest snapshot of each step stays: of each interval that ends at a multiple of this length (inclusive) since the Unix epoch. Default: every snapshot.
+         * @example 1m
+         */
+        step?: '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
+        /**
          * @description Lower end of the band around each snapshot's price, percent.
          * @example -50
          */
@@ -2380,6 +2385,11 @@ export interface operations {
          *     ]
          */
         exclude_venues?: string[];
+        /**
+         * @description Only the newest snapshot of each step stays: of each interval that ends at a multiple of this length (inclusive) since the Unix epoch. Default: every snapshot.
+         * @example 1m
+         */
+        step?: '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
         /**
          * @description Lower end of the band around each snapshot's price, percent.
          * @example -50

@@ -29,15 +29,16 @@ export interface PlanRequest {
   fromS: number;
   toS: number;
   nowS: number;
+  stepS?: number;
 }
 
 export async function makePlan(
   depth: DepthSource,
-  { source, fromS, toS, nowS }: PlanRequest,
+  { source, ...window }: PlanRequest,
 ): Promise<PagePlan> {
   if (source === null) return { segmentIds: [], snapshots: [], nextT: null, markets: [] };
   const { maxSnapshots } = PAGE_LIMITS;
-  return depth.plan({ tokenId: source.tokenId, fromS, toS, nowS, maxSnapshots });
+  return depth.plan({ tokenId: source.tokenId, ...window, maxSnapshots });
 }
 
 /**

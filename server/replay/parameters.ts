@@ -43,6 +43,8 @@ export interface ReplayRequest {
   clamped: boolean;
   /** Whether the same parameters mean another window later. */
   moves: boolean;
+  /** Only the newest snapshot of each step of this length counts; undefined: all do. */
+  stepS?: number;
   query: ReplayQuery;
 }
 
@@ -60,6 +62,18 @@ const types = (description: string, example: readonly MarketType[]) =>
 const venues = (description: string, example: readonly string[]) =>
   list(venue, MAX_LIST_ITEMS, `${description} Matched whatever their case.`, example);
 
+/** What `step` may be, and its length in seconds. */
+export const STEPS = {
+  '1m': 60,
+  '5m': 300,
+  '15m': 900,
+  '1h': 3600,
+  '4h': 14_400,
+  '1d': 86_400,
+} as const;
+export type Step = keyof typeof STEPS;
+export const STEP_NAMES = Object.keys(STEPS) as [Step, ...Step[]];
+
 /** The endpoint's parameters, each checked by itself. */
 export const replayParameters = Type.Object({
   from: instant('Start of the window (inclusive). Default: 24 hours before `to`.', '-1h'),
@@ -74,6 +88,13 @@ export const replayParameters = Type.Object({
   venues: venues('Venues to include, by key or by name.', ['binance', 'okx']),
   exclude_types: types('Market types to exclude; not together with `types`.', ['cex_perp']),
   exclude_venues: venues('Venues to leave out; not together with `venues`.', ['Binance Futures']),
+  step: Type.Optional(
+    word(STEP_NAMES, {
+      description:
+        'Only the newest snapshot of each step stays: of each interval that ends at a multiple of this ' +
+        'length (inclusive) since the Unix epoch. Default: every snapshot.',
+    }),
+  ),
   markets: Type.Optional(
     word(['split', 'aggregate'], {
       deprecated: true,
@@ -102,7 +123,7 @@ export function replayRequest(
   parameters: ReplayParameters,
   nowS: number,
 ): ReplayRequest {
-  const { min_pct: minPct, max_pct: maxPct } = parameters;
+  const { min_pct: minPct, max_pct: maxPct, step } = parameters;
   const window = windowOf(parameters, nowS);
   if (minPct >= maxPct) {
     throw invalidParameter(
@@ -114,6 +135,7 @@ export function replayRequest(
     address: token.address,
     chain: token.chain,
     ...window,
+    ...(step === undefined ? {} : { stepS: STEPS[step] }),
     query: {
       group: groupOf(parameters),
       ...filterOf(parameters),

@@ -75,9 +75,10 @@ export const getReplayPlan = defineEndpoint({
 export function replayPlanHandler(services: ReplayServices): Handler<typeof getReplayPlan> {
   return async ({ exchange, key, token, query: parameters }) => {
     const nowS = services.clock.nowS();
-    const { address, chain, fromS, toS, clamped, query } = replayRequest(token, parameters, nowS);
+    const request = replayRequest(token, parameters, nowS);
+    const { address, chain, fromS, toS, stepS, clamped, query } = request;
     const { source, leg } = sourceOf(services.depth, { chain, address });
-    const job = { exchange, keyId: key.id, source, query, toS, nowS };
+    const job = { exchange, keyId: key.id, source, query, toS, stepS, nowS };
     if (!services.inPreparation.take(1)) throw replayBusy();
     try {
       const { pages, nextFrom } = await planPages(services, job, fromS);
@@ -110,6 +111,7 @@ interface PlanJob {
   source: TokenRecord | null;
   query: ReplayQuery;
   toS: number;
+  stepS?: number;
   nowS: number;
 }
 

@@ -219,8 +219,8 @@ function jobOf(
   return { exchange, request, source, page, representation, nowS };
 }
 
-function planRequest({ source, request: { fromS, toS }, nowS }: PageJob): PlanRequest {
-  return { source, fromS, toS, nowS };
+function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob): PlanRequest {
+  return { source, fromS, toS, stepS, nowS };
 }
 
 /** Plans the page, and replies at once if that needs no thread: 304, fragments, HEAD. */
@@ -247,7 +247,9 @@ async function replyWithoutPool(
   if (tag !== null && namesTag(exchange.header('if-none-match'), tag)) {
     return { status: 304, headers: cacheHeaders(request, nowS, tag), body: null };
   }
-  const assembled = await services.fragments?.page(plan, page);
+  // A fragment is of a whole segment: it does not pay where pages take a few of its snapshots.
+  const fragments = request.stepS === undefined ? services.fragments : undefined;
+  const assembled = await fragments?.page(plan, page);
   if (assembled) return fullReply(job, tag, assembled);
   // HEAD without Content-Length, which would take as much work as the page (RFC 9110, 9.3.2 allows it).
   return exchange.method === 'HEAD' ? pageReply(job, tag, null) : null;

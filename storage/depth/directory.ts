@@ -15,6 +15,12 @@ export interface SegmentRef {
   digests: Uint32Array;
 }
 
+/** One snapshot of a directory. */
+export interface Place {
+  ref: SegmentRef;
+  row: number;
+}
+
 /** Memory of an entry with the views of its columns, and of each of its snapshots. */
 export const ENTRY_BYTES = 320;
 export const SNAPSHOT_BYTES = 12;
@@ -38,7 +44,7 @@ export function firstSegmentFrom(segments: TierDirectory, t: number): number {
 }
 
 /** The snapshot at `t`, or null if there is none. */
-export function rowAt(segments: TierDirectory, t: number): { ref: SegmentRef; row: number } | null {
+export function rowAt(segments: TierDirectory, t: number): Place | null {
   const index = firstSegmentFrom(segments, t);
   if (index === segments.length) return null;
   const ref = segments[index];
@@ -92,7 +98,7 @@ class Cursor {
       : Infinity;
   }
 
-  get snapshot(): { ref: SegmentRef; row: number } {
+  get snapshot(): Place {
     return { ref: this.segments[this.segment], row: this.row };
   }
 
@@ -111,48 +117,128 @@ function timeFrom(segments: TierDirectory, t: number): number {
     : segments[index].times[firstFrom(segments[index].times, t)];
 }
 
+/** The window of a plan: `fromS <= t < toS`; a snapshot later than `nowS` is not visible. */
+interface VisibleWindow {
+  fromS: number;
+  toS: number;
+  nowS: number;
+}
+
 /**
- * The next visible snapshots with `fromS <= t < toS`, at most `maxSnapshots`. A snapshot later than
- * `nowS` is not visible; a coarse one is hidden behind a finer visible one in `[t, t + its length)`,
- * inside the window or not (docs/definitions.md#replay-tiers).
+ * The next visible snapshots of the window, at most `maxSnapshots`; with `stepS` only the newest of each step
+ * (docs/definitions.md#steps).
  */
 export function planSnapshots(
   directory: Directory,
-  window: { fromS: number; toS: number; nowS: number; maxSnapshots: number },
+  { stepS, maxSnapshots, ...window }: VisibleWindow & { stepS?: number; maxSnapshots: number },
 ): Omit<PagePlan, 'markets'> {
-  const end = Math.min(window.toS, window.nowS + 1);
-  const cursors = TIERS.map((tier) => new Cursor(tier, directory[tier], window.fromS));
+  const places =
+    stepS === undefined
+      ? visibleSnapshots(directory, window)
+      : newestOfSteps(directory, window, stepS);
   const segmentIds: number[] = [];
   const indexes = new Map<number, number>();
   const snapshots: PlannedSnapshot[] = [];
+  for (const { ref, row } of places) {
+    const t = ref.times[row];
+    if (snapshots.length === maxSnapshots) return { segmentIds, snapshots, nextT: t };
+    let segment = indexes.get(ref.segmentId);
+    if (segment === undefined) {
+      segment = segmentIds.push(ref.segmentId) - 1;
+      indexes.set(ref.segmentId, segment);
+    }
+    const [bandCells, digest] = [ref.bandCells[row], ref.digests[row]];
+    snapshots.push({ segment, row, t, tier: ref.tier, bandCells, digest });
+  }
+  return { segmentIds, snapshots, nextT: null };
+}
+
+/**
+ * A coarse snapshot is hidden behind a finer visible one in `[t, t + its length)`, inside the window or not
+ * (docs/definitions.md#replay-tiers).
+ */
+function* visibleSnapshots(
+  directory: Directory,
+  { fromS, toS, nowS }: VisibleWindow,
+): Generator<Place> {
+  const end = Math.min(toS, nowS + 1);
+  const cursors = TIERS.map((tier) => new Cursor(tier, directory[tier], fromS));
   for (;;) {
     // Finest first: at the same time the finer tier comes first, and then hides the coarser.
     let cursor = cursors[0];
     for (const other of cursors) if (other.t < cursor.t) cursor = other;
-    const t = cursor.t;
-    if (t >= end) return { segmentIds, snapshots, nextT: null };
-    if (!isHidden(directory, cursor.tier, t, window.nowS)) {
-      if (snapshots.length === window.maxSnapshots) return { segmentIds, snapshots, nextT: t };
-      const { ref, row } = cursor.snapshot;
-      let segment = indexes.get(ref.segmentId);
-      if (segment === undefined) {
-        segment = segmentIds.push(ref.segmentId) - 1;
-        indexes.set(ref.segmentId, segment);
-      }
-      const [bandCells, digest] = [ref.bandCells[row], ref.digests[row]];
-      snapshots.push({ segment, row, t, tier: cursor.tier, bandCells, digest });
-    }
+    if (cursor.t >= end) return;
+    if (hiderOf(directory, cursor.tier, cursor.t, nowS) === null) yield cursor.snapshot;
     cursor.next();
   }
 }
 
-function isHidden(directory: Directory, tier: Tier, t: number, nowS: number): boolean {
-  const end = t + TIER_LENGTH_S[tier];
-  for (const finer of TIERS.slice(0, TIERS.indexOf(tier))) {
-    const found = timeFrom(directory[finer], t);
-    if (found < end && found <= nowS) return true;
+/**
+ * The newest visible snapshot of each interval `(k * stepS - stepS, k * stepS]`. Each takes a few binary
+ * searches, however many snapshots lie between.
+ */
+function* newestOfSteps(
+  directory: Directory,
+  { fromS, toS, nowS }: VisibleWindow,
+  stepS: number,
+): Generator<Place> {
+  const end = Math.min(toS, nowS + 1);
+  for (let t = firstVisible(directory, fromS, nowS); t < end;) {
+    const last = Math.min(Math.ceil(t / stepS) * stepS, end - 1);
+    const newest = newestVisible(directory, last, nowS);
+    if (newest !== null) yield newest;
+    t = firstVisible(directory, last + 1, nowS);
   }
-  return false;
+}
+
+/** Time of the first visible snapshot at or after `fromS`, Infinity if there is none. */
+function firstVisible(directory: Directory, fromS: number, nowS: number): number {
+  for (let from = fromS; ;) {
+    const times = TIERS.map((tier) => timeFrom(directory[tier], from));
+    const t = Math.min(...times);
+    if (t > nowS) return Infinity;
+    const hider = hiderOf(directory, TIERS[times.indexOf(t)], t, nowS);
+    if (hider === null) return t;
+    // It also hides all that lies between.
+    from = hider;
+  }
+}
+
+/** The newest visible snapshot at or before `lastS`, or null. */
+function newestVisible(directory: Directory, lastS: number, nowS: number): Place | null {
+  let newest: Place | null = null;
+  let newestT = -Infinity;
+  // Finest first: a coarser one counts only if it is later.
+  for (const tier of TIERS) {
+    let place = lastBy(directory[tier], lastS);
+    while (place !== null && place.ref.times[place.row] > newestT) {
+      const t = place.ref.times[place.row];
+      const hider = hiderOf(directory, tier, t, nowS);
+      if (hider === null) [newest, newestT] = [place, t];
+      // It also hides all that lies less than a length before it.
+      else place = lastBy(directory[tier], hider - TIER_LENGTH_S[tier]);
+    }
+  }
+  return newest;
+}
+
+/** Time of the first finer snapshot that hides one of `tier` at `t`; null if none does. */
+function hiderOf(directory: Directory, tier: Tier, t: number, nowS: number): number | null {
+  let first = Infinity;
+  for (const finer of TIERS) {
+    if (finer === tier) break;
+    first = Math.min(first, timeFrom(directory[finer], t));
+  }
+  return first < t + TIER_LENGTH_S[tier] && first <= nowS ? first : null;
+}
+
+/** The last snapshot at or before `atS`, or null. */
+function lastBy(segments: TierDirectory, atS: number): Place | null {
+  let index = firstSegmentFrom(segments, atS + 1);
+  if (index === segments.length || firstT(segments[index]) > atS) index--;
+  if (index < 0) return null;
+  const ref = segments[index];
+  return { ref, row: firstFrom(ref.times, atS + 1) - 1 };
 }
 
 /**
@@ -176,12 +262,10 @@ function newestBy(directory: Directory, atS: number): SnapshotRef | null {
   let newest: SnapshotRef | null = null;
   // Finest first: a coarser one replaces it only if it is later.
   for (const tier of TIERS) {
-    const segments = directory[tier];
-    let index = firstSegmentFrom(segments, atS + 1);
-    if (index === segments.length || firstT(segments[index]) > atS) index--;
-    if (index < 0) continue;
-    const { segmentId, times } = segments[index];
-    const row = firstFrom(times, atS + 1) - 1;
+    const place = lastBy(directory[tier], atS);
+    if (place === null) continue;
+    const { row, ref } = place;
+    const { segmentId, times } = ref;
     if (newest === null || times[row] > newest.t) newest = { segmentId, row, t: times[row], tier };
   }
   return newest;

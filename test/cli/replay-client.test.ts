@@ -250,6 +250,7 @@ describe('groupings and filters are the server’s', () => {
       'group=all&types=cex_perp,onchain_pool',
       ['--group', 'all', '--types', 'cex_perp,onchain_pool'],
     ],
+    ['group=all&step=1h', ['--group', 'all', '--step', '1h']],
     ['group=venue&venues=orca,nowhere', ['--group', 'venue', '--venues', 'orca,nowhere']],
     ['group=type&exclude_venues=orca', ['--group', 'type', '--exclude-venues', 'orca']],
     ['group=venue&exclude_types=cex_perp', ['--group', 'venue', '--exclude-types', 'cex_perp']],

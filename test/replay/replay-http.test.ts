@@ -160,6 +160,38 @@ describe('GET /replay/:address', () => {
     expect(service.depth.reads.length).toBe(reads);
   });
 
+  it.each(['5m', '1h', '1d'] as const)(
+    'with step=%s serves the newest snapshot of each step, and reads no other segment',
+    async (step) => {
+      const stepS = { '5m': 300, '1h': 3600, '1d': 86_400 }[step];
+      const from = NOW_S - 20_000;
+      const request = dayOf({ from, venues: ['orca'], group: 'venue' });
+      const inWindow = wide.snapshots.filter(({ t }) => t >= from && t < NOW_S);
+      const stepOf = (one: PlainSnapshot) => Math.ceil(one.t / stepS);
+      const snapshots = inWindow.filter((one, i) => {
+        const next = inWindow.at(i + 1);
+        return next === undefined || stepOf(next) > stepOf(one);
+      });
+      const store = { ...wide, snapshots };
+      const asked = { ...asMint, token: WIDE_MINT };
+      const served = [];
+      service.depth.reads.length = 0;
+      for (let next: number | null = from; next !== null;) {
+        const path = `/replay/${WIDE_MINT}?${queryText({ ...request, from: next })}&step=${step}`;
+        const page = (await (await service.get(path)).json()) as Json;
+        const expected = referencePage(store, { ...request, from: next }, LIMITS, asked).reply;
+        expect(page).toEqual(expected);
+        served.push(...(page.snapshots as { t: number }[]));
+        next = page.next_from as number | null;
+      }
+      expect(served.map(({ t }) => t)).toEqual(snapshots.map(({ t }) => t));
+      // 24 snapshots to a segment.
+      const segmentOf = (one: PlainSnapshot) => Math.floor(wide.snapshots.indexOf(one) / 24);
+      const read = new Set(service.depth.reads.flat());
+      expect(read.size).toBe(new Set(snapshots.map(segmentOf)).size);
+    },
+  );
+
   it('answers a bridged leg from its mint', async () => {
     const response = await service.get(`/replay/${EVM_LEG.toUpperCase().replace('0X', '0x')}`);
     const { reply } = referencePage(small, dayOf(), LIMITS, {
@@ -348,6 +380,7 @@ describe('caching', () => {
       settled,
       `${past}&group=all`,
       `${past}&min_pct=-49`,
+      `${past}&step=1h`,
       `${past}&venues=orca`,
     ];
     const asked = [

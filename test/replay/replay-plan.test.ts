@@ -85,6 +85,17 @@ describe('GET /replay/:address/plan', () => {
     }
   });
 
+  it('counts what a step leaves', async () => {
+    const query = `from=${NOW_S - 30_000}&to=${NOW_S}&step=5m`;
+    const page = await json<Page>(`/replay/${WIDE_MINT}?${query}`);
+    const { snapshot_count, row_count } = page;
+    expect(snapshot_count).toBe(101);
+    expect(await json<Plan>(`/replay/${WIDE_MINT}/plan?${query}`)).toMatchObject({
+      pages: [{ from: NOW_S - 30_000, snapshot_count, row_count }],
+      next_from: null,
+    });
+  });
+
   it('ends after 500 pages, and goes on from there', async () => {
     // One snapshot a minute, as large as a page can be.
     const first = NOW_S - 60 * (MAX_PAGES + 2);

@@ -88,6 +88,69 @@ describe('planSnapshots', () => {
     );
   });
 
+  it('with a step plans the newest of each, page by page', () => {
+    fc.assert(
+      fc.property(
+        stored,
+        stored,
+        time,
+        fc.integer({ min: 0, max: 40_000 }),
+        fc.oneof(time, fc.constant(END)),
+        fc.integer({ min: 1, max: 5 }),
+        fc.constantFrom(60, 300, 900, 3600, 14_400, 86_400),
+        (all, late, fromS, length, nowS, maxSnapshots, stepS) => {
+          const toS = fromS + length;
+          const inWindow = visible(all, nowS).filter(({ t }) => t >= fromS && t < toS);
+          const stepOf = ({ t }: Stored) => Math.ceil(t / stepS);
+          const expected = inWindow.filter(
+            (one) => !inWindow.some((other) => other.t > one.t && stepOf(other) === stepOf(one)),
+          );
+          const before = directoryOf(all, 3);
+          const pagesOf = (directories: readonly Directory[]) => {
+            const pages: Stored[][] = [];
+            for (let from: number | null = fromS; from !== null;) {
+              const directory = directories[Math.min(pages.length, directories.length - 1)];
+              const asked = { fromS: from, toS, nowS, maxSnapshots, stepS };
+              const { snapshots, segmentIds, nextT } = planSnapshots(directory, asked);
+              expect(new Set(snapshots.map(({ segment }) => segment)).size).toBe(segmentIds.length);
+              pages.push(snapshots.map(({ tier, t }) => ({ tier, t })));
+              from = nextT;
+            }
+            return pages;
+          };
+          const pages = pagesOf([before]);
+          expect(pages.flat()).toEqual(expected);
+          expect(pages.slice(0, -1).every((page) => page.length === maxSnapshots)).toBe(true);
+          // Data that come after the first page: no step twice, and the later pages show them.
+          const has = ({ tier, t }: Stored) => all.some((one) => one.tier === tier && one.t === t);
+          const after = directoryOf([...all, ...late.filter((one) => !has(one))], 3);
+          const steps = pagesOf([before, after]).flat().map(stepOf);
+          expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('with a step looks up few of the snapshots that do not stay', () => {
+    let looked = 0;
+    const counted = new Proxy(
+      Uint32Array.from({ length: 100_000 }, (_, i) => T0 + 60 * i),
+      {
+        get: (times, name) => {
+          looked++;
+          return Reflect.get(times, name, times) as unknown;
+        },
+      },
+    );
+    const columns = { bandCells: new Uint32Array(100_000), digests: new Uint32Array(100_000) };
+    const ref = { segmentId: 1, tier: 'raw' as const, cells: 1, times: counted, ...columns };
+    const directory = { raw: [ref], '15m': [], '1h': [] };
+    const asked = { fromS: T0, toS: END, nowS: END, maxSnapshots: 288, stepS: 86_400 };
+    expect(planSnapshots(directory, asked).snapshots).toHaveLength(71);
+    expect(looked).toBeLessThan(100_000 / 10);
+  });
+
   it.each([
     ['a finer one behind the end of the window hides it', 'raw', T0 + 3599, END, []],
     ['a finer one at the end of its length does not', 'raw', T0 + 3600, END, ['1h']],

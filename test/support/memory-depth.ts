@@ -116,11 +116,10 @@ export class MemoryDepth implements DepthSource {
     });
   }
 
-  private ownPlan({ tokenId, fromS, toS, nowS, maxSnapshots }: PlanRequest): PagePlan {
+  private ownPlan({ tokenId, fromS, toS, nowS, stepS, maxSnapshots }: PlanRequest): PagePlan {
     const { store, places } = this.ownTokens[tokenId - 1];
-    const visible = visibleSnapshots(store.snapshots, nowS).filter(
-      ({ t }) => t >= fromS && t < toS,
-    );
+    const window = visibleSnapshots(store.snapshots, nowS).filter(({ t }) => t >= fromS && t < toS);
+    const visible = stepS === undefined ? window : newestOfSteps(window, stepS);
     const planned = visible.slice(0, maxSnapshots);
     const placeOf = (snapshot: PlainSnapshot) => places.get(snapshot) as Place;
     const segmentIds = [...new Set(planned.map((snapshot) => placeOf(snapshot).segmentId))];
@@ -210,6 +209,13 @@ export function visibleSnapshots(all: readonly PlainSnapshot[], nowS: number): P
         ),
     )
     .sort((a, b) => a.t - b.t);
+}
+
+/** The newest snapshot of each step (docs/definitions.md#steps). @param all ascending */
+export function newestOfSteps<T extends { t: number }>(all: readonly T[], stepS: number): T[] {
+  const newest = new Map<number, T>();
+  for (const one of all) newest.set(Math.ceil(one.t / stepS), one);
+  return [...newest.values()];
 }
 
 /** Keys in memory, by their text. */

@@ -25,6 +25,7 @@ import {
   type ReplayRequest,
   type Rest,
 } from '../../download/request.js';
+import { STEP_NAMES } from '../../replay/parameters.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { count, counted, printJson, Progress, tell } from '../output.js';
@@ -48,6 +49,13 @@ const PASSED_ON = {
     default: 'a day before its end',
   },
   to: { kind: 'text', placeholder: 'TIME', meaning: 'end of the window', default: 'now' },
+  step: {
+    kind: 'text',
+    placeholder: 'STEP',
+    meaning: 'only the newest snapshot of each step',
+    default: 'every snapshot',
+    values: STEP_NAMES,
+  },
   types: {
     kind: 'text',
     placeholder: 'LIST',
