@@ -39,21 +39,28 @@ export async function pagesFromFragments(url: string): Promise<number> {
 
 /**
  * Runs `clients` clients for `forMs`; each sends its next request as soon as its reply is complete.
+ * @param requests if given, they send this many in all, however long that takes
  * @throws Error where a reply has another status than expected, or fails
  */
-export async function load(target: Target, clients: number, forMs: number): Promise<LoadResult> {
+export async function load(
+  target: Target,
+  clients: number,
+  forMs: number,
+  requests = Infinity,
+): Promise<LoadResult> {
   const agent = new http.Agent({ keepAlive: true, maxSockets: clients });
   const times: number[] = [];
   let bytes = 0;
   let next = 0;
   const began = performance.now();
   const client = async (): Promise<void> => {
-    do {
+    while (requests === Infinity || next < requests) {
       const before = performance.now();
       const { body } = await getPatiently(agent, target, next++);
       times.push(performance.now() - before);
       bytes += body.length;
-    } while (performance.now() - began < forMs);
+      if (requests === Infinity && performance.now() - began >= forMs) break;
+    }
   };
   try {
     await Promise.all(Array.from({ length: clients }, client));
