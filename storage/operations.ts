@@ -139,6 +139,8 @@ export interface CheckStep {
   damages: Damage[];
   /** Segments that it read. */
   segments: number;
+  /** Files that belong to nothing; they do no harm. */
+  strays: string[];
   /** The share of the check that is done, 0 to 1. */
   done: number;
   /** null: it was the last one. */

@@ -14,6 +14,8 @@ interface Checked {
   segments: number;
   /** Files in staging/: left-overs of killed commands, or of those at work. */
   leftovers: number;
+  /** Files in fragments/ that belong to no stored segment: a killed server's, or foreign ones. */
+  strays: string[];
 }
 
 /** @param onProgress gets the share of the check that is done, 0 to 1 */
@@ -22,7 +24,7 @@ export async function checkStore(
   onProgress?: (share: number) => void,
 ): Promise<Checked> {
   const checked: Checked = {
-    ...{ damages: [], segments: 0 },
+    ...{ damages: [], segments: 0, strays: [] },
     leftovers: await stagingLeftovers(directory),
   };
   let isOpen = false as boolean;
@@ -39,6 +41,7 @@ export async function checkStore(
             ? await reading.server.checkStep(cursor)
             : await new Checker(reading.database, directory).step(cursor);
         checked.segments += step.segments;
+        checked.strays.push(...step.strays);
         const found = step.damages.filter((damage) => !isTold(damage, checked.damages));
         checked.damages.push(...found.slice(0, MAX_DAMAGES - checked.damages.length));
         onProgress?.(step.done);

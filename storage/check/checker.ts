@@ -20,6 +20,7 @@ import { readBlockAndOwners, readRefs } from '../holders/holder-blocks.js';
 import { checkNames } from '../holders/owner-names.js';
 import { InputError } from '../errors.js';
 import { SCHEMA_VERSION } from '../migrations.js';
+import { checkFragments } from './fragments.js';
 import { RULES, SCANNED, UNIQUE } from './rules.js';
 
 /** Rows, or segments, that one step reads. */
@@ -37,6 +38,7 @@ interface Found {
   damages: Damage[];
   next: number | null;
   segments?: number;
+  strays?: string[];
 }
 type Part = (after: number) => Promise<Found>;
 /** compute's outlineOfBlock, in a thread where that would hold the event loop up. */
@@ -76,6 +78,7 @@ export class Checker {
       (after) => this.segments(after),
       (after) => this.directories(after),
       (after) => this.holders(after),
+      (after) => this.fragments(after),
     ];
   }
 
@@ -86,11 +89,12 @@ export class Checker {
       if (error instanceof InputError) throw error;
       return { damages: [damage('database', reasonOf(error))], next: null };
     });
-    const { damages, next, segments = 0 } = await found;
+    const { damages, next, segments = 0, strays = [] } = await found;
     const isLast = next === null && part + 1 === this.parts.length;
     return {
       damages: damages.slice(0, MAX_DAMAGES_A_STEP),
       segments,
+      strays,
       done: (part + 1) / this.parts.length,
       next: isLast ? null : next === null ? { part: part + 1, after: -1 } : { part, after: next },
     };
@@ -222,6 +226,15 @@ export class Checker {
       damages.push(...directoryDamages(name, own));
     }
     return { damages, next: last };
+  }
+
+  private async fragments(after: number): Promise<Found> {
+    const { faults, strays, next } = await checkFragments(
+      this.database,
+      this.directory,
+      Math.max(0, after),
+    );
+    return { damages: faults.map((what) => damage('fragments', what)), strays, next };
   }
 
   /** Holder blocks of a token and the names of its owners. */

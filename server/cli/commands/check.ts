@@ -29,11 +29,13 @@ async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
     progress.end(),
   );
   const { segments, leftovers } = found;
+  const strays = found.strays.slice(0, MAX_TOLD);
   const damaged = found.damages.slice(0, MAX_TOLD);
   const document = {
     ok: damaged.length === 0,
     segments,
     leftovers,
+    strays,
     damage_count: found.damages.length,
     damaged,
   };
@@ -45,7 +47,8 @@ async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
     throw new PartlyDone(new InputError(lines.join('\n'), lines), document);
   }
   const rest = leftovers === 0 ? '' : `; ${counted(leftovers, 'left-over')} in staging/`;
-  const text = `${directory} is whole: ${counted(segments, 'segment')} and all rows read${rest}`;
+  const stray = strays.length === 0 ? '' : `; files of no stored segment: ${strays.join(', ')}`;
+  const text = `${directory} is whole: ${counted(segments, 'segment')} and all rows read${rest}${stray}`;
   if (flags.json) printJson(document);
   else printLine(text);
 }

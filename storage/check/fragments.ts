@@ -1,0 +1,79 @@
+/** Checks the files of fragments: each against its checksum, its name and its segment's entry. */
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type FragmentsKey, unpackFragments } from '../../compute/replay/fragment-file.js';
+import { isOneOf, type Statements } from '../duckdb/statements.js';
+import { type FragmentFile, fragmentFileOf, FRAGMENTS_FOLDER } from '../fragment-files.js';
+
+/** Files that one step reads. */
+const FILES_A_STEP = 64;
+
+export interface CheckedFragments {
+  /** What is wrong with files, in words. */
+  faults: string[];
+  /** Files that no stored segment has; a start of the server removes them. */
+  strays: string[];
+  /** The next file's number; null: all are done. */
+  next: number | null;
+}
+
+/** @param from the number of the first file, in the order of their names */
+export async function checkFragments(
+  database: Pick<Statements, 'rows'>,
+  directory: string,
+  from: number,
+): Promise<CheckedFragments> {
+  const folder = path.join(directory, FRAGMENTS_FOLDER);
+  const names = (await readdir(folder).catch(() => [])).sort();
+  const part = names.slice(from, from + FILES_A_STEP);
+  const files = part.map((name) => ({ name, file: fragmentFileOf(name) }));
+  const digests = await digestsOf(
+    database,
+    files.flatMap(({ file }) => file?.segmentId ?? []),
+  );
+  const checked: CheckedFragments = {
+    ...{ faults: [], strays: [] },
+    next: from + FILES_A_STEP < names.length ? from + FILES_A_STEP : null,
+  };
+  for (const { name, file } of files) {
+    const shown = `${FRAGMENTS_FOLDER}/${name}`;
+    const stored = file === null ? undefined : digests.get(file.segmentId);
+    // A file that is gone by now has been replaced meanwhile.
+    const bytes = await readFile(path.join(folder, name)).catch((error: unknown) => error);
+    if ((bytes as NodeJS.ErrnoException).code === 'ENOENT') continue;
+    if (file === null || stored === undefined) checked.strays.push(shown);
+    else {
+      const fault = faultOf(bytes, file, stored);
+      if (fault !== null) {
+        checked.faults.push(`${shown} ${fault}; delete it: the server makes it again`);
+      }
+    }
+  }
+  return checked;
+}
+
+/** What each snapshot of the segments holds, summed up, as stored. */
+async function digestsOf(
+  database: Pick<Statements, 'rows'>,
+  ids: readonly number[],
+): Promise<Map<number, Uint8Array | null>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.rows(
+    `SELECT segment_id, digests FROM segments WHERE ${isOneOf('segment_id', ids)}`,
+  );
+  return new Map(rows as [number, Uint8Array | null][]);
+}
+
+function faultOf(
+  read: unknown,
+  { bytes, ...key }: FragmentFile & FragmentsKey,
+  stored: Uint8Array | null,
+): string | null {
+  if (!(read instanceof Uint8Array)) return 'cannot be read';
+  if (read.length !== bytes) return `has ${read.length} bytes, not ${bytes}`;
+  const fragments = unpackFragments(new Uint8Array(read), key);
+  if (fragments === null) return 'is damaged, or of another segment or version';
+  const { buffer, byteOffset, byteLength } = fragments.digests;
+  const isOfSegment = stored === null || Buffer.from(buffer, byteOffset, byteLength).equals(stored);
+  return isOfSegment ? null : 'holds other snapshots than its segment';
+}

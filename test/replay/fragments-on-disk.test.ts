@@ -1,0 +1,167 @@
+/** Pages from fragments on disk: nothing that happens to the files makes them lie. */
+import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { unpackFragments } from '../../compute/replay/fragment-file.js';
+import { encodeSegment } from '../../compute/segment/segment.js';
+import { fragmentFileOf } from '../../storage/fragment-files.js';
+import { runOf, stores } from '../compute/replay-stores.js';
+import { depthOf, FragmentsFixture, GZIP, pageOf, warm } from '../support/fragments.js';
+import { MemoryDepth } from '../support/memory-depth.js';
+import { MINT, NOW_S, steadyStore } from '../support/service.js';
+
+const here = FragmentsFixture.forEach();
+
+describe('fragments on disk', () => {
+  it('serve the first page after a restart, without a thread and without a segment', async () => {
+    const depth = depthOf();
+    const before = here.open(depth, await here.openFiles());
+    await warm(before, depth);
+    const body = await pageOf(before, depth);
+    await here.closeAll();
+    const files = await here.openFiles();
+    const fragments = here.open(depth, files);
+    const posted = here.pool.postedTasks;
+    const again = await pageOf(fragments, depth);
+    expect(again).toEqual(body);
+    expect([here.pool.postedTasks - posted, files.count, files.reads]).toEqual([0, 3, 3]);
+    // From memory.
+    expect(await pageOf(fragments, depth)).toEqual(body);
+    expect(files.reads).toBe(3);
+  });
+
+  it('serve every page where memory holds a part of one', async () => {
+    const depth = depthOf();
+    const files = await here.openFiles();
+    const fragments = here.open(depth, files, 10_000);
+    await warm(fragments, depth);
+    const posted = here.pool.postedTasks;
+    for (let i = 0; i < 5; i++) expect(await pageOf(fragments, depth)).not.toBeNull();
+    expect(fragments.memoryBytes).toBeLessThanOrEqual(10_000);
+    expect([here.pool.postedTasks, files.reads >= 10]).toEqual([posted, true]);
+  });
+
+  const spoilers: [string, (file: string, others: string[]) => void][] = [
+    ['cut short', (file) => truncateSync(file, 100)],
+    ['emptied', (file) => truncateSync(file, 0)],
+    ['made longer', (file) => writeFileSync(file, 'x', { flag: 'a' })],
+    ['with a flipped byte', (file) => flip(file, 1000)],
+    ['with a flipped byte in its head', (file) => flip(file, 5)],
+    ['removed', (file) => rmSync(file)],
+    ["replaced by another segment's", (file, [other]) => replaceBy(file, other)],
+  ];
+  it.each(spoilers)('a file %s is not served, but made again', async (_, spoil) => {
+    const depth = depthOf();
+    const before = here.open(depth, await here.openFiles());
+    await warm(before, depth);
+    await here.closeAll();
+    const [first, ...others] = here.names().map((name) => path.join(here.folder, name));
+    spoil(first, others);
+    const fragments = here.open(depth, await here.openFiles());
+    await warm(fragments, depth);
+    expect(await pageOf(fragments, depth)).not.toBeNull();
+    await here.closeAll();
+    const posted = here.pool.postedTasks;
+    expect(await pageOf(here.open(depth, await here.openFiles()), depth)).not.toBeNull();
+    expect(here.pool.postedTasks).toBe(posted);
+  });
+
+  it('of an id that a segment had before are not served', async () => {
+    const before = depthOf();
+    await warm(here.open(before, await here.openFiles()), before);
+    await here.closeAll();
+    // Another store gives its segments the same ids.
+    const store = steadyStore(12, 20);
+    store.snapshots[5].cells[7].support += 1n;
+    const depth = depthOf(store);
+    const fragments = here.open(depth, await here.openFiles());
+    await warm(fragments, depth);
+    expect(await pageOf(fragments, depth)).not.toBeNull();
+    expect(await pageOf(here.open(depth, await here.openFiles()), depth)).not.toBeNull();
+  });
+
+  it('may lose their folder under a running server', async () => {
+    const depth = depthOf();
+    const fragments = here.open(depth, await here.openFiles(), 10_000);
+    await warm(fragments, depth);
+    rmSync(here.folder, { recursive: true });
+    // Twice for those that are not in memory, and twice for the others.
+    for (let i = 0; i < 4; i++) {
+      await pageOf(fragments, depth);
+      await fragments.idle();
+    }
+    expect(await pageOf(fragments, depth)).not.toBeNull();
+    expect(here.names().length).toBe(3);
+    expect(here.troubles).toEqual([]);
+  });
+
+  it('are whole after kill -9 in the middle of writing', async () => {
+    const segment = encodeSegment(runOf('raw', steadyStore(12, 20).snapshots));
+    const script = path.resolve('test/support/write-fragments.mjs');
+    const child = spawn(process.execPath, [
+      script,
+      here.data.path,
+      Buffer.from(segment).toString('base64'),
+    ]);
+    await once(child.stdout, 'data');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    writeFileSync(path.join(here.folder, '7-market-100.gzip.3.new'), 'x');
+    const files = await here.openFiles();
+    await files.settled();
+    expect(here.names().filter((name) => fragmentFileOf(name) === null)).toEqual([]);
+    expect(files.count).toBe(50);
+    for (let segmentId = 1; segmentId <= 50; segmentId++) {
+      const key = { segmentId, ...GZIP };
+      expect(unpackFragments((await files.read(key)) as Uint8Array, key)).not.toBeNull();
+    }
+  });
+
+  it('are the pages without them, whatever the history', async () => {
+    await fc.assert(
+      fc.asyncProperty(stores, fc.integer({ min: 1, max: 9 }), async (store, perSegment) => {
+        rmSync(here.folder, { recursive: true, force: true });
+        const depth = new MemoryDepth();
+        depth.add('mainchain', MINT, store, { perSegment });
+        const asked = store.snapshots.filter((_, s) => s % 5 === 0).map(({ t }) => t);
+        const bodies: (Uint8Array | null)[][] = [];
+        for (const files of [null, await here.openFiles(), await here.openFiles()]) {
+          const fragments = here.open(depth, files, files === null ? 2 ** 26 : 20_000);
+          const own: (Uint8Array | null)[] = [];
+          for (const group of ['market', 'all'] as const) {
+            for (const t of asked) {
+              const options = { from: Math.max(t, NOW_S - 9_000_000), group };
+              for (let i = 0; i < 3; i++) {
+                await pageOf(fragments, depth, options);
+                await fragments.idle();
+              }
+              own.push(await pageOf(fragments, depth, options));
+            }
+          }
+          bodies.push(own);
+          await fragments.close();
+        }
+        expect(bodies[1]).toEqual(bodies[0]);
+        expect(bodies[2]).toEqual(bodies[0]);
+      }),
+      { numRuns: 8 },
+    );
+  });
+});
+
+function flip(file: string, at: number): void {
+  const bytes = readFileSync(file);
+  bytes[at % bytes.length] ^= 1;
+  writeFileSync(file, bytes);
+}
+
+/** As a copy between folders would: the name tells the length of what it holds. */
+function replaceBy(file: string, other: string): void {
+  const bytes = Number(path.basename(other).split('-')[2].split('.')[0]);
+  const name = path.basename(file).replace(/-[0-9]+\./, `-${bytes}.`);
+  rmSync(file);
+  copyFileSync(other, path.join(path.dirname(file), name));
+}

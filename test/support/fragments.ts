@@ -1,0 +1,147 @@
+/** Fragments over files in a test's own data directory, and the pages that they must equal. */
+import { mkdirSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import zlib from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { type ComputePool, startPool } from '../../compute/pool.js';
+import { packFragments } from '../../compute/replay/fragment-file.js';
+import { makeFragments } from '../../compute/replay/fragment-maker.js';
+import { renderPage } from '../../compute/replay/render.js';
+import { encodeSegment } from '../../compute/segment/segment.js';
+import { Fragments } from '../../server/replay/fragments.js';
+import { readOfPlan } from '../../server/replay/page-plan.js';
+import type { PageIdentity } from '../../server/replay/representation.js';
+import type { DepthSource } from '../../storage/contract.js';
+import {
+  FragmentFiles,
+  type FragmentFilesOptions,
+  FRAGMENTS_FOLDER,
+} from '../../storage/fragment-files.js';
+import { envelopeOf, plainRequest, queryOf, runOf } from '../compute/replay-stores.js';
+import type { PlainStore } from '../reference/replay.js';
+import { logInto } from './log.js';
+import { MemoryDepth } from './memory-depth.js';
+import { MINT, NOW_S, steadyStore } from './service.js';
+import { DataDirectory } from './stores.js';
+
+/** The form of most tests' fragments. */
+export const GZIP = { group: 'market', coding: 'gzip' } as const;
+
+/** What a test uses; all that it opens is closed after it. */
+export class FragmentsFixture {
+  pool!: ComputePool;
+  data!: DataDirectory;
+  /** What onTrouble was told. */
+  troubles: unknown[] = [];
+  private readonly logged: string[] = [];
+  readonly log = logInto(this.logged);
+  private opened: Fragments[] = [];
+
+  /** Call at the top of a test file. */
+  static forEach(): FragmentsFixture {
+    const fixture = new FragmentsFixture();
+    const onError = (error: Error) => {
+      throw error;
+    };
+    beforeAll(async () => {
+      fixture.pool = await startPool({ threads: 1, onError });
+    });
+    afterAll(() => fixture.pool.close());
+    beforeEach(() => {
+      fixture.data = new DataDirectory();
+      mkdirSync(fixture.data.path);
+      fixture.troubles = [];
+    });
+    afterEach(async () => {
+      await fixture.closeAll();
+      fixture.data.remove();
+      expect(fixture.logged.splice(0)).toEqual([]);
+    });
+    return fixture;
+  }
+
+  get folder(): string {
+    return path.join(this.data.path, FRAGMENTS_FOLDER);
+  }
+
+  /** Names of the files, ascending. */
+  names(): string[] {
+    return readdirSync(this.folder).sort();
+  }
+
+  /** Opens the files as a start of the server does. */
+  openFiles(options: Partial<FragmentFilesOptions> = {}): Promise<FragmentFiles> {
+    return FragmentFiles.open({
+      directory: this.data.path,
+      maxBytes: 2 ** 30,
+      keptFreeBytes: 0,
+      stored: (ids) => Promise.resolve(new Set(ids)),
+      onTrouble: (error) => void this.troubles.push(error),
+      ...options,
+    });
+  }
+
+  open(depth: DepthSource, files: FragmentFiles | null, memoryBytes = 2 ** 26): Fragments {
+    const fragments = new Fragments({ pool: this.pool, depth, log: this.log, memoryBytes, files });
+    this.opened.push(fragments);
+    return fragments;
+  }
+
+  async closeAll(): Promise<void> {
+    for (const fragments of this.opened.splice(0)) await fragments.close();
+  }
+}
+
+/** A page from fragments, compared with the pool's; null if there is none. */
+export async function pageOf(
+  fragments: Fragments,
+  depth: DepthSource,
+  {
+    from = NOW_S - 86_400,
+    to = NOW_S + 1,
+    group = 'market',
+  }: { from?: number; to?: number; group?: 'market' | 'all' } = {},
+): Promise<Uint8Array | null> {
+  const request = plainRequest(from, to, { group });
+  const page: PageIdentity = {
+    ...{ query: queryOf(request), envelope: envelopeOf(request) },
+    ...{ format: 'json', encoding: 'gzip' },
+  };
+  const tokenId = depth.token('mainchain', MINT)?.tokenId as number;
+  const plan = await depth.plan({
+    ...{ tokenId, fromS: from, toS: to, nowS: NOW_S, maxSnapshots: 288 },
+  });
+  const made = await fragments.page(plan, page);
+  if (made === null) return null;
+  const part = readOfPlan(plan, page.query, Infinity);
+  const rendered = renderPage({
+    ...{ ...page, ...part, encoding: 'identity', markets: plan.markets },
+    segments: await depth.readSegments(part.segmentIds),
+  });
+  if (rendered.status !== 'done') throw new Error(rendered.status);
+  expect(zlib.gunzipSync(made.body).equals(rendered.body)).toBe(true);
+  return made.body;
+}
+
+/** Asks until fragments are there. */
+export async function warm(fragments: Fragments, depth: DepthSource): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    expect(await pageOf(fragments, depth)).toBeNull();
+    await fragments.idle();
+  }
+}
+
+/** A token's history in segments of four snapshots. */
+export function depthOf(store: PlainStore = steadyStore(12, 20)): MemoryDepth {
+  const depth = new MemoryDepth();
+  depth.add('mainchain', MINT, store, { perSegment: 4 });
+  return depth;
+}
+
+/** Fragments of some snapshots as a file has them. */
+export function packed(segmentId: number, snapshots = 3): Uint8Array {
+  const { snapshots: own, markets } = steadyStore(snapshots, 4);
+  const segment = encodeSegment(runOf('raw', own));
+  const made = makeFragments({ segment, ...GZIP, marketCount: markets.length });
+  return packFragments(segmentId, made);
+}
