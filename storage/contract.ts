@@ -114,13 +114,18 @@ export interface DepthSource {
 export interface SegmentSource {
   /** The last id that was handed out. */
   readonly lastSegmentId: number;
-  /**
-   * Segments `above < id < below`, the newest first, at most `limit`; without the tiny ones, which are about to be
-   * joined.
-   */
-  segmentsBetween(above: number, below: number, limit: number): Promise<SegmentEntry[]>;
+  /** The range's segments, the newest first, at most `limit`. */
+  segmentsBetween(range: SegmentRange, limit: number): Promise<SegmentEntry[]>;
   /** Those of the ids that are stored. */
   storedSegments(ids: readonly number[]): Promise<ReadonlySet<number>>;
+}
+
+/** Segments `above < id < below`. */
+export interface SegmentRange {
+  above: number;
+  below: number;
+  /** Whether tiny ones count, which may be about to be joined. */
+  tiny: boolean;
 }
 
 /** A stored segment, and the number of its token's markets. */

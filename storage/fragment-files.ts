@@ -26,6 +26,10 @@ const NAME = new RegExp(
 const PARTIAL = '.new';
 /** Free bytes of the disk that are left to the store. */
 const KEPT_FREE_BYTES = 2 ** 30;
+/** What disks give out, at least: a file takes a whole number of them. */
+const BLOCK_BYTES = 4096;
+/** Each takes some 250 bytes of memory. */
+const MAX_FILES = 2 ** 20;
 /** Segments looked up in the store at once. */
 const IDS_AT_ONCE = 4096;
 /** Files that are next to go, found by one sort of all. */
@@ -58,6 +62,11 @@ function nameOf({ segmentId, group, bytes, coding }: FragmentFile): string {
 /** A key as text; it ends with what differs most, as LargeMap wants it. */
 export function textOfKey({ segmentId, group, coding }: FragmentsKey): string {
   return `${group}-${coding}-${segmentId}`;
+}
+
+/** What a file takes on the disk. */
+function diskBytes({ bytes }: Pick<FragmentFile, 'bytes'>): number {
+  return Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES;
 }
 
 interface Entry extends FragmentFile {
@@ -106,7 +115,7 @@ export class FragmentFiles {
     return files;
   }
 
-  /** Bytes of all files. */
+  /** Bytes of the disk that all files take. */
   get bytes(): number {
     return this.totalBytes;
   }
@@ -137,7 +146,7 @@ export class FragmentFiles {
   /** Whether this many more files of the average size fit without another one's going. */
   hasRoom(files: number): boolean {
     const bytes = files * (this.totalBytes / Math.max(1, this.count));
-    return !this.trouble.lasts && this.totalBytes + bytes <= this.options.maxBytes;
+    return !this.trouble.lasts && this.fits(bytes, files);
   }
 
   /** Notes that a page was made of these fragments. */
@@ -195,9 +204,9 @@ export class FragmentFiles {
   /** Writes a file; where the bound asks for it, the files go that are oldest, or asked for longest ago. */
   async write(key: FragmentsKey, content: Uint8Array): Promise<void> {
     const entry = { ...key, bytes: content.length, asked: 0 };
-    if (content.length > this.options.maxBytes) return;
+    if (diskBytes(entry) > this.options.maxBytes) return;
     try {
-      await this.makeRoom(content.length);
+      await this.makeRoom(diskBytes(entry));
       await this.checkFree(content.length);
       await this.writeWhole(entry, content);
       this.trouble.over();
@@ -239,12 +248,12 @@ export class FragmentFiles {
 
   private add(entry: Entry): void {
     this.entries.set(textOfKey(entry), entry);
-    this.totalBytes += entry.bytes;
+    this.totalBytes += diskBytes(entry);
   }
 
   private forget(entry: Entry): void {
     this.entries.delete(textOfKey(entry));
-    this.totalBytes -= entry.bytes;
+    this.totalBytes -= diskBytes(entry);
   }
 
   private async writeWhole(entry: Entry, content: Uint8Array): Promise<void> {
@@ -281,8 +290,12 @@ export class FragmentFiles {
     throw Object.assign(new Error(text), { code: 'ENOSPC' });
   }
 
+  private fits(bytes: number, files: number): boolean {
+    return this.totalBytes + bytes <= this.options.maxBytes && this.count + files <= MAX_FILES;
+  }
+
   private async makeRoom(bytes: number): Promise<void> {
-    while (this.totalBytes + bytes > this.options.maxBytes) {
+    while (!this.fits(bytes, 1)) {
       const victim = await this.nextVictim();
       if (victim === null) return;
       this.victims.pop();

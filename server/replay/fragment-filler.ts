@@ -1,7 +1,7 @@
 /** Makes fragments of stored segments before anyone asks for them, the newest first, while the pool has nothing else to do. */
 import type { FragmentCoding, FragmentGroup } from '../../compute/replay/fragments.js';
 import { FRAGMENT_GROUPS } from '../../compute/replay/fragments.js';
-import type { SegmentSource } from '../../storage/contract.js';
+import type { SegmentRange, SegmentSource } from '../../storage/contract.js';
 import type { FragmentFiles } from '../../storage/fragment-files.js';
 import { Turns } from '../../storage/turns.js';
 import type { Log } from '../log.js';
@@ -16,11 +16,8 @@ const MADE_AT_ONCE = 2;
 /** After files could not be written. */
 const RETRY_AFTER_MS = 60_000;
 
-/** Ids of segments that are to be looked at: `above < id < below`. */
-interface Range {
-  above: number;
-  below: number;
-}
+/** A tiny segment is about to be joined, unless it has been there for this long, or since the start. */
+const JOINED_WITHIN_MS = 3_600_000;
 
 export interface FragmentFillerOptions {
   source: SegmentSource;
@@ -28,26 +25,47 @@ export interface FragmentFillerOptions {
   files: FragmentFiles;
   log: Log;
   retryAfterMs?: number;
+  joinedWithinMs?: number;
 }
 
 export class FragmentFiller {
   /** The newest last. */
-  private ranges: Range[] = [];
+  private ranges: SegmentRange[] = [];
   /** The newest segment's id at the last look. */
   private newest = 0;
+  /** Tiny ones up to this id have been looked at, or are about to be. */
+  private newestTiny = 0;
+  private readonly tinyTimer: NodeJS.Timeout;
   private working: Promise<void> | null = null;
   private retry: NodeJS.Timeout | null = null;
   private closing = false;
 
-  constructor(private readonly options: FragmentFillerOptions) {}
+  constructor(private readonly options: FragmentFillerOptions) {
+    const { joinedWithinMs = JOINED_WITHIN_MS } = options;
+    let before = 0;
+    this.tinyTimer = setInterval(() => {
+      this.lookAtTiny(before);
+      before = this.newest;
+    }, joinedWithinMs).unref();
+  }
 
   /** Looks at segments that were stored since the last call; at the first call, at all. */
   look(): void {
     const { lastSegmentId } = this.options.source;
     if (lastSegmentId > this.newest) {
-      this.ranges.push({ above: this.newest, below: lastSegmentId + 1 });
+      const isFirst = this.newest === 0;
+      this.ranges.push({ above: this.newest, below: lastSegmentId + 1, tiny: false });
       this.newest = lastSegmentId;
+      if (isFirst) this.lookAtTiny(lastSegmentId);
     }
+    this.run();
+  }
+
+  /** Looks at those up to an id, after all others. */
+  private lookAtTiny(upTo: number): void {
+    if (upTo <= this.newestTiny) return;
+    this.ranges.unshift({ above: this.newestTiny, below: upTo + 1, tiny: true });
+    this.newestTiny = upTo;
     this.run();
   }
 
@@ -59,6 +77,7 @@ export class FragmentFiller {
   /** Waits for the task in work. Idempotent. */
   async close(): Promise<void> {
     this.closing = true;
+    clearInterval(this.tinyTimer);
     if (this.retry !== null) clearTimeout(this.retry);
     await this.idle();
   }
@@ -82,11 +101,7 @@ export class FragmentFiller {
   private async work(): Promise<void> {
     const turns = new Turns();
     for (let range; (range = this.ranges.at(-1)) !== undefined && !this.closing;) {
-      const segments = await this.options.source.segmentsBetween(
-        range.above,
-        range.below,
-        LISTED_AT_ONCE,
-      );
+      const segments = await this.options.source.segmentsBetween(range, LISTED_AT_ONCE);
       if (segments.length === 0) this.ranges.splice(this.ranges.indexOf(range), 1);
       let orders: FragmentsOrder[] = [];
       for (const [i, { segmentId, marketCount }] of segments.entries()) {

@@ -9,6 +9,7 @@ import {
   type NewestSnapshots,
   type PagePlan,
   type SegmentEntry,
+  type SegmentRange,
   type SegmentSource,
   type PlanRequest,
   type StoredHistory,
@@ -81,10 +82,13 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource {
     return this.directories.lastSegmentId;
   }
 
-  async segmentsBetween(above: number, below: number, limit: number): Promise<SegmentEntry[]> {
+  async segmentsBetween(
+    { above, below, tiny }: SegmentRange,
+    limit: number,
+  ): Promise<SegmentEntry[]> {
     const rows = await this.database.rows(
       `SELECT segment_id, token_id FROM segments
-       WHERE segment_id > ${above} AND segment_id < ${below} AND NOT (${IS_TINY})
+       WHERE segment_id > ${above} AND segment_id < ${below} AND (${tiny} OR NOT (${IS_TINY}))
        ORDER BY segment_id DESC LIMIT ${limit}`,
     );
     return (rows as [number, number][]).map(([segmentId, tokenId]) => {

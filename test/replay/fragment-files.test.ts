@@ -62,7 +62,8 @@ describe('the folder', () => {
   const key = (segmentId: number): FragmentsKey => ({ segmentId, ...GZIP });
 
   it('keeps its bound: what nobody asked for goes first, the oldest segments before others', async () => {
-    const bytes = packed(1).length;
+    // A block of the disk each.
+    const bytes = 4096;
     const files = await here.openFiles({ maxBytes: 4 * bytes });
     for (const id of [3, 1, 4, 2]) await files.write(key(id), packed(id));
     files.touch(key(1));
@@ -73,12 +74,13 @@ describe('the folder', () => {
     expect([1, 2, 3, 4, 5, 6, 7].filter((id) => files.has(key(id)))).toEqual([1, 2, 6, 7]);
     expect([files.bytes, files.count]).toEqual([4 * bytes, 4]);
     expect(here.names().length).toBe(4);
-    await files.write(key(8), packed(8, 40));
+    await files.write(key(8), packed(8, 20));
     expect(files.bytes).toBeLessThanOrEqual(4 * bytes);
   });
 
   it('takes what nobody asked for only where something older goes that nobody asked for', async () => {
-    const bytes = packed(1).length;
+    // A block of the disk each.
+    const bytes = 4096;
     const files = await here.openFiles({ maxBytes: 2 * bytes });
     expect(await files.takesUnasked(1, 1)).toBe(true);
     for (const id of [3, 4]) await files.write(key(id), packed(id));

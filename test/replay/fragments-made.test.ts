@@ -9,6 +9,7 @@ import { fragmentFileOf } from '../../storage/fragment-files.js';
 import type { Store } from '../../storage/store.js';
 import { depthOf, FragmentsFixture, pageOf } from '../support/fragments.js';
 import { MINT, NOW_S, steadyStore } from '../support/service.js';
+import { eventually } from '../support/waiting.js';
 import { commitDelete, commitRows, openStore, orca, snapshot } from '../support/stores.js';
 
 const here = FragmentsFixture.forEach();
@@ -122,6 +123,34 @@ describe('fragments made ahead', () => {
       await settled();
       expect(here.names()).toEqual([]);
       await filler.close();
+    } finally {
+      await here.closeAll();
+      await store.close();
+    }
+  });
+
+  it('of tiny segments wait until those would have been joined', async () => {
+    const store = await openStore(here.data.path);
+    try {
+      await commitRows(store, rows(0, 1));
+      const { files, filler, settled } = await serve(store);
+      // It was there at the start.
+      expect(files.count).toBe(2);
+      await commitRows(store, rows(10, 1));
+      await settled();
+      expect(files.count).toBe(2);
+      await filler.close();
+      const later = new FragmentFiller({
+        ...{ source: store.depth, files, log: here.log, joinedWithinMs: 1 },
+        fragments: here.open(store.depth, files),
+      });
+      later.look();
+      await later.idle();
+      expect(files.count).toBe(4);
+      await commitRows(store, rows(20, 1));
+      later.look();
+      await eventually('fragments of a tiny segment', () => files.count === 6);
+      await later.close();
     } finally {
       await here.closeAll();
       await store.close();
