@@ -19,7 +19,7 @@ type BodyOf<K extends OperationId> = operations[K] extends {
 /** A time: epoch seconds, a Date, or text as the API takes it (`2026-11-20`, `-24h`, `now`). */
 export type Time = number | Date | string;
 
-type WithTimes<T> = { [Name in keyof T]: Name extends 'from' | 'to' ? Time : T[Name] };
+type WithTimes<T> = { [Name in keyof T]: Name extends 'from' | 'to' | 'at' ? Time : T[Name] };
 
 /** Parameters of the path, of the query and of the body, by name. */
 export type Parameters<K extends OperationId> = WithTimes<PartOf<K, 'path'> & PartOf<K, 'query'>> &

@@ -1,5 +1,6 @@
 /** The tasks of a pool thread: every export is one, called by name with one plain input, and returns an outcome. */
 import { threadId } from 'node:worker_threads';
+import * as slippages from './depth/slippage.js';
 import * as blocks from './holders/block-decoder.js';
 import * as flow from './holders/flow.js';
 import * as holders from './holders/rewrite.js';
@@ -32,6 +33,7 @@ export const makeFragments = moving(
     inputs.map((input) => packFragments(input.segmentId, fragments.makeFragments(input))),
 );
 export const pickSnapshots = moving(segments.pickSnapshots);
+export const slippage = copying(slippages.slippage);
 export const binSnapshotLines = moving(snapshots.binSnapshotLines);
 export const binSnapshotRows = moving(
   ({ rows, ...options }: snapshots.ChunkOptions & { rows: unknown[] }) =>

@@ -4,6 +4,7 @@ import type { Handlers } from './api/endpoint.js';
 import { replyMemory } from './api/replies.js';
 import { coverageHandler, getCoverage } from './depth/coverage.js';
 import { getMarketDepth, marketDepthHandler, type NativeCurrency } from './depth/market-depth.js';
+import { getSlippage, slippageHandler } from './depth/slippage.js';
 import { getWhaleActivity, holderHandlers, postWhaleActivity } from './holders/whale-activity.js';
 import { Budget } from './http/budget.js';
 import type { LiveParts } from './live-parts.js';
@@ -33,6 +34,7 @@ export const ENDPOINTS = {
   postScore,
   getTopScores,
   getMarketDepth,
+  getSlippage,
   getDcaPressure,
   getDcaOrders,
   getLimitOrders,
@@ -76,6 +78,7 @@ export function handlersOf({ live, ...options }: Services): Handlers<typeof ENDP
     postScore: batchScoreHandler(services),
     getTopScores: topScores.handler,
     getMarketDepth: marketDepthHandler(services),
+    getSlippage: slippageHandler(services),
     getDcaPressure: dcaPressureHandler(services),
     getDcaOrders: dcaOrdersHandler(services),
     getLimitOrders: limitOrdersHandler(services),

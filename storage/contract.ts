@@ -173,6 +173,8 @@ export interface MarketSource {
   /** The token's markets in order of first arrival; segments' market columns index it. */
   markets(tokenId: number): readonly Market[];
   newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots>;
+  /** The newest snapshot at or before `atS` of those that pages show at `nowS`; null: none. */
+  newestShownAt(tokenId: number, atS: number, nowS: number): Promise<SnapshotRef | null>;
   /** The same for every token that has a snapshot, some thousands at a time. */
   allNewestSnapshots(
     nowS: number,

@@ -89,6 +89,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/slippage/{address}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * What an order costs
+     * @description What an order of some USD costs, by venue, and how many USD move the price by some percent: computed on the ladder of one snapshot, added up over the chosen markets. Without a filter, perps are left out. Send `usd`, `move_pct` or both. A token without a snapshot has nulls and empty lists; it is never a 404. `X-Data-Time` is of the snapshot that is served.
+     *
+     *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
+     */
+    get: operations['getSlippage'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/dca-pressure': {
     parameters: {
       query?: never;
@@ -1483,6 +1505,67 @@ export interface components {
       /** @description Resistance of all legs in this bin, perps left out, USD */
       resistance: number;
     };
+    Slippage: {
+      /** @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits. */
+      token: string;
+      /**
+       * @description Chain key.
+       * @enum {string}
+       */
+      chain: 'mainchain' | 'evmchain';
+      /** @description The mainchain mint whose data answers for a bridged `0x` address. */
+      resolved_token?: string;
+      /** @description Time of the snapshot, Unix epoch seconds; null without one. */
+      t: number | null;
+      /** @description Price of the snapshot; null without one. */
+      price_usd: number | null;
+      /**
+       * @description `sell` takes support, `buy` takes resistance.
+       * @enum {string}
+       */
+      side: 'sell' | 'buy';
+      /** @description All that the chosen markets have on the side that the order takes, USD; null without a snapshot. */
+      fillable_usd: number | null;
+      /** @description One per item of `usd`. */
+      quotes: components['schemas']['SlippageQuote'][];
+      /** @description One per item of `move_pct`. */
+      moves: components['schemas']['SlippageMove'][];
+    };
+    SlippageMove: {
+      /** @description Move of the price, percent */
+      move_pct: number;
+      /** @description What stands between; all there is beyond the end of the ladder, USD */
+      usd: number;
+    };
+    SlippageQuote: {
+      /** @description Amount of the order, USD */
+      usd: number;
+      /** @description Whether it is at most `fillable_usd`; otherwise prices and percents are null. */
+      filled: boolean;
+      /** @description USD by tokens. */
+      average_price_usd: number | null;
+      /** @description Price at which the order ends, USD. */
+      end_price_usd: number | null;
+      /** @description The average price against the price, percent: negative for a sell, positive for a buy. */
+      slippage_pct: number | null;
+      /** @description The same if each bin had its amount at its near end. */
+      best_pct: number | null;
+      /** @description The same if each bin had its amount at its far end. */
+      worst_pct: number | null;
+      /** @description Venues that take part, largest first; of an order that is not filled, what there is. */
+      venues: components['schemas']['SlippageVenue'][];
+    };
+    SlippageVenue: {
+      key: string;
+      label: string;
+      /**
+       * @description Type of market.
+       * @enum {string}
+       */
+      type: 'onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp';
+      /** @description Its part of the order, USD */
+      usd: number;
+    };
     TierCoverage: {
       /**
        * @description Density at which snapshots are kept.
@@ -1862,6 +1945,94 @@ export interface operations {
         };
         content: {
           'application/json': components['schemas']['MarketDepth'];
+        };
+      };
+    };
+  };
+  getSlippage: {
+    parameters: {
+      query: {
+        /**
+         * @description `sell` takes support, `buy` takes resistance.
+         * @example sell
+         */
+        side: 'sell' | 'buy';
+        /**
+         * @description Amounts of the order, USD.
+         * @example [
+         *       50000,
+         *       500000
+         *     ]
+         */
+        usd?: number[];
+        /**
+         * @description Moves of the price, percent: down for a sell, up for a buy.
+         * @example [
+         *       1,
+         *       2,
+         *       5
+         *     ]
+         */
+        move_pct?: number[];
+        /**
+         * @description Answers from the newest snapshot at or before this time, within the last 365 days. Default: the newest. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @example -1h
+         */
+        at?: string;
+        /**
+         * @description Market types to include.
+         * @example [
+         *       "cex_spot",
+         *       "cex_perp"
+         *     ]
+         */
+        types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
+        /**
+         * @description `true` means `types=onchain_pool,onchain_limit_order`.
+         * @example true
+         */
+        onchain?: boolean;
+        /**
+         * @description Venues to include, by key or by name. Matched whatever their case.
+         * @example [
+         *       "binance",
+         *       "okx"
+         *     ]
+         */
+        venues?: string[];
+        /**
+         * @description Market types to exclude; not together with `types`.
+         * @example [
+         *       "cex_perp"
+         *     ]
+         */
+        exclude_types?: ('onchain_pool' | 'onchain_limit_order' | 'cex_spot' | 'cex_perp')[];
+        /**
+         * @description Venues to leave out; not together with `venues`. Matched whatever their case.
+         * @example [
+         *       "Binance Futures"
+         *     ]
+         */
+        exclude_venues?: string[];
+      };
+      header?: never;
+      path: {
+        /**
+         * @description Token address: a base58 mint of 32-44 characters, or `0x` and 40 hex digits.
+         * @example So11111111111111111111111111111111111111112
+         */
+        address: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Slippage'];
         };
       };
     };
@@ -2580,6 +2751,10 @@ export type ScoreComponents = components['schemas']['ScoreComponents'];
 export type ScoreExplanation = components['schemas']['ScoreExplanation'];
 export type ScoreLeg = components['schemas']['ScoreLeg'];
 export type ScoreWeight = components['schemas']['ScoreWeight'];
+export type Slippage = components['schemas']['Slippage'];
+export type SlippageMove = components['schemas']['SlippageMove'];
+export type SlippageQuote = components['schemas']['SlippageQuote'];
+export type SlippageVenue = components['schemas']['SlippageVenue'];
 export type TierCoverage = components['schemas']['TierCoverage'];
 export type TokenPressure = components['schemas']['TokenPressure'];
 export type Tokens = components['schemas']['Tokens'];
@@ -2602,6 +2777,7 @@ export const OPERATIONS = {
   postScore: { method: 'POST', path: '/score' },
   getTopScores: { method: 'GET', path: '/top-scores' },
   getMarketDepth: { method: 'GET', path: '/market-depth' },
+  getSlippage: { method: 'GET', path: '/slippage/{address}' },
   getDcaPressure: { method: 'GET', path: '/dca-pressure' },
   getDcaOrders: { method: 'GET', path: '/dca-orders' },
   getLimitOrders: { method: 'GET', path: '/limit-orders' },

@@ -68,7 +68,10 @@ export interface MarketSlots {
 }
 
 /** The slots of a token's markets, which are in order of first arrival. */
-export function slotsOfMarkets(markets: readonly Market[], query: ReplayQuery): MarketSlots {
+export function slotsOfMarkets(
+  markets: readonly Market[],
+  query: ReplayFilter & Pick<ReplayQuery, 'group'>,
+): MarketSlots {
   const venueKeys = markets.map((market) => venueKey(market.source));
   const labels = venueLabels(markets, venueKeys);
   const slot = new Int32Array(markets.length).fill(-1);

@@ -124,6 +124,7 @@ interface ParameterSchema extends TSchema {
   format?: string;
   enum?: readonly (string | number)[];
   minimum?: number;
+  exclusiveMinimum?: number;
   maximum?: number;
   'x-unit'?: 'fraction' | 'percent';
   maxLength?: number;
@@ -208,16 +209,24 @@ function wordReader(
 
 function numberReader(
   name: string,
-  { type, minimum = -Infinity, maximum = Infinity, 'x-unit': unit }: ParameterSchema,
+  {
+    type,
+    minimum = -Infinity,
+    exclusiveMinimum = -Infinity,
+    maximum = Infinity,
+    'x-unit': unit,
+  }: ParameterSchema,
 ): ValueReader {
   const shape = type === 'integer' ? WHOLE : DECIMAL;
   const kind = type === 'integer' ? 'a whole number' : 'a number';
-  const range = rangeText(minimum, maximum);
+  const above = exclusiveMinimum === -Infinity ? '' : ` above ${exclusiveMinimum}`;
+  const range = above + rangeText(minimum, maximum);
   const expected = `expected ${unit === undefined ? kind + range : shareText(unit, range)}`;
   return (text) => {
     const value = shape.test(text) ? Number(text) : NaN;
     // Adding 0 turns -0 into 0.
-    if (Number.isFinite(value) && value >= minimum && value <= maximum) return value + 0;
+    const isWithin = value >= minimum && value > exclusiveMinimum && value <= maximum;
+    if (Number.isFinite(value) && isWithin) return value + 0;
     throw invalidParameter(name, `${expected}; was '${excerpt(text)}'`);
   };
 }
@@ -235,9 +244,7 @@ function rangeText(minimum: number, maximum: number): string {
 
 /** Comma-separated; a repeated item counts once. */
 function listReader(name: string, { maxItems = 0, items = {} }: ParameterSchema): ValueReader {
-  const read = items.enum
-    ? wordReader(name, items.enum, 'expected any of')
-    : textReader(name, items);
+  const read = itemReader(name, items);
   return (text) => {
     const texts = text.split(',');
     if (texts.length > maxItems) {
@@ -246,6 +253,11 @@ function listReader(name: string, { maxItems = 0, items = {} }: ParameterSchema)
     if (texts.includes('')) throw invalidParameter(name, 'expected no empty item between commas');
     return [...new Set(texts.map(read))];
   };
+}
+
+function itemReader(name: string, items: ParameterSchema): ValueReader {
+  if (items.enum) return wordReader(name, items.enum, 'expected any of');
+  return items.type === 'number' ? numberReader(name, items) : textReader(name, items);
 }
 
 function textReader(name: string, { maxLength = Infinity }: ParameterSchema): ValueReader {

@@ -91,6 +91,19 @@ export const list = <S extends TSchema>(
   description: string,
   example: readonly string[],
 ) => Type.Optional(Type.Array(items, { maxItems, description, examples: [example] }));
+/** Query list of positive numbers of at most `maximum`. */
+export const positives = (
+  maxItems: number,
+  description: string,
+  example: readonly number[],
+  maximum?: number,
+) =>
+  Type.Optional(
+    Type.Array(
+      Type.Number({ exclusiveMinimum: 0, ...(maximum === undefined ? {} : { maximum }) }),
+      { maxItems, description, examples: [example] },
+    ),
+  );
 /** Query time. */
 export const instant = (description: string, example: string) =>
   Type.Optional(

@@ -1,5 +1,5 @@
 /** The parameters of GET /replay/:address (docs/definitions.md#replay). */
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import {
   type BinRange,
   binsOfBand,
@@ -74,13 +74,8 @@ export const STEPS = {
 export type Step = keyof typeof STEPS;
 export const STEP_NAMES = Object.keys(STEPS) as [Step, ...Step[]];
 
-/** The endpoint's parameters, each checked by itself. */
-export const replayParameters = Type.Object({
-  from: instant('Start of the window (inclusive). Default: 24 hours before `to`.', '-1h'),
-  to: instant('End of the window (exclusive). Default: now.', 'now'),
-  group: Type.Optional(
-    word(REPLAY_GROUPS, { description: 'How cells are grouped. Default: `market`.' }),
-  ),
+/** Parameters that choose markets; filterOf() reads them. */
+export const filterParameters = {
   types: types('Market types to include.', ['cex_spot', 'cex_perp']),
   onchain: Type.Optional(
     Type.Boolean({ description: '`true` means `types=onchain_pool,onchain_limit_order`.' }),
@@ -88,6 +83,17 @@ export const replayParameters = Type.Object({
   venues: venues('Venues to include, by key or by name.', ['binance', 'okx']),
   exclude_types: types('Market types to exclude; not together with `types`.', ['cex_perp']),
   exclude_venues: venues('Venues to leave out; not together with `venues`.', ['Binance Futures']),
+};
+type FilterParameters = Static<TObject<typeof filterParameters>>;
+
+/** The endpoint's parameters, each checked by itself. */
+export const replayParameters = Type.Object({
+  from: instant('Start of the window (inclusive). Default: 24 hours before `to`.', '-1h'),
+  to: instant('End of the window (exclusive). Default: now.', 'now'),
+  group: Type.Optional(
+    word(REPLAY_GROUPS, { description: 'How cells are grouped. Default: `market`.' }),
+  ),
+  ...filterParameters,
   step: Type.Optional(
     word(STEP_NAMES, {
       description:
@@ -157,14 +163,35 @@ function windowOf(parameters: ReplayParameters, nowS: number) {
   if (from >= to) {
     throw invalidParameter('from', `expected a time before to (${isoOf(to)}); was ${isoOf(from)}`);
   }
+  checkAge('to', to, nowS);
   const oldestS = nowS - WINDOW_LIMIT_S;
-  if (to < oldestS) {
-    const message = `to: expected a time within the last 365 days; was ${isoOf(to)}`;
-    throw new ApiError(400, 'window_out_of_range', message);
-  }
   const fromS = Math.max(Math.ceil(from), oldestS);
   const moves = asked.to.fromNow || asked.from?.fromNow === true;
   return { fromS, toS: Math.ceil(to), clamped: from < oldestS, moves };
+}
+
+/** @throws ApiError 400 window_out_of_range for a time before the last 365 days */
+function checkAge(name: string, atS: number, nowS: number): void {
+  if (atS >= nowS - WINDOW_LIMIT_S) return;
+  const message = `${name}: expected a time within the last 365 days; was ${isoOf(atS)}`;
+  throw new ApiError(400, 'window_out_of_range', message);
+}
+
+/** The parameter `at` of endpoints that answer as of one time. */
+export const atParameter = instant(
+  'Answers from the newest snapshot at or before this time, within the last 365 days. Default: the newest.',
+  '-1h',
+);
+
+/**
+ * The time that `at` asks for, whole epoch seconds, at most now; null: it was not sent.
+ * @throws ApiError 400 window_out_of_range
+ */
+export function instantAt(at: AskedTime | undefined, nowS: number): number | null {
+  if (at === undefined) return null;
+  const atS = instantOf(at, nowS);
+  checkAge('at', atS, nowS);
+  return Math.min(Math.floor(atS), nowS);
 }
 
 /** Nearly every request has the default band, which is already computed. */
@@ -183,8 +210,11 @@ function groupOf({ group, markets }: ReplayParameters): ReplayGroup {
   return meant;
 }
 
-/** Venues are not checked: unknown ones come back in `venues_not_found`. */
-function filterOf(parameters: ReplayParameters): ReplayFilter {
+/**
+ * The markets that a request chooses. Venues are not checked: unknown ones have no depth.
+ * @throws ApiError 400
+ */
+export function filterOf(parameters: FilterParameters): ReplayFilter {
   const { exclude_types: excludeTypes } = parameters;
   const venues = venueKeysOf(parameters.venues);
   const excludeVenues = venueKeysOf(parameters.exclude_venues);
@@ -215,7 +245,7 @@ function venueKeysOf(names: readonly string[] | undefined): readonly string[] | 
 }
 
 /** `types`, or what `onchain=true` means; both may be sent where they mean the same. */
-function keptTypes({ types, onchain }: ReplayParameters): readonly MarketType[] | undefined {
+function keptTypes({ types, onchain }: FilterParameters): readonly MarketType[] | undefined {
   if (onchain !== true) return types;
   const same = types === undefined || sameMembers(types, ONCHAIN_TYPES);
   if (!same) throw invalidParameter('onchain', `true means types=${ONCHAIN_TYPES.join(',')}`);

@@ -4,7 +4,7 @@
  */
 import { isDamage } from '../../compute/damage.js';
 import type { Chain } from '../../compute/market.js';
-import type { ComputePool } from '../../compute/pool.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { withDeadline } from '../../compute/running-time.js';
 import type {
   MarketSource,
@@ -164,6 +164,19 @@ export class LiveTokens {
       this.reading.set(tokenId, reading);
     }
     return reading;
+  }
+
+  /**
+   * Tokens with the newest snapshot at or before `atS` of those that pages show at `nowS`, read in the pool unless
+   * it is held. Tokens whose records are gone are left out.
+   * @throws Error if a segment is damaged
+   */
+  depthAt(
+    tokenIds: readonly number[],
+    { atS, nowS }: { atS: number; nowS: number },
+    run: RunTask,
+  ): Promise<LoadedToken[]> {
+    return this.loader.load(tokenIds, { nowS, atS, run, always: true, onlyNewest: true });
   }
 
   /** Resolves when every touched token is loaded or has failed once. */

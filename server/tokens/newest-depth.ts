@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Market } from '../../compute/market.js';
-import type { ComputePool } from '../../compute/pool.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { bytesOfCells, type SnapshotCells } from '../../compute/segment/snapshots.js';
 import {
   type MarketSource,
@@ -91,6 +91,10 @@ interface LoadOptions {
   always?: boolean;
   /** Leaves out delayed snapshots. */
   onlyNewest?: boolean;
+  /** Takes the newest snapshot at or before this time in place of the newest, and no delayed one. */
+  atS?: number;
+  /** Runs the pool's task; by default it is a job by itself. */
+  run?: RunTask;
 }
 
 export class DepthLoader {
@@ -110,7 +114,10 @@ export class DepthLoader {
         tokenIds.map((id) => this.plan(id, { ...options, snapshots })),
       );
       try {
-        return await this.read(plans.filter((plan) => plan !== null));
+        return await this.read(
+          plans.filter((plan) => plan !== null),
+          options.run,
+        );
       } catch (error) {
         if (!(error instanceof SegmentGoneError) || reads === MAX_READS) throw error;
         snapshots = undefined;
@@ -127,11 +134,8 @@ export class DepthLoader {
   }
 
   private async plan(tokenId: number, options: LoadOptions): Promise<LoadPlan | null> {
-    const { nowS, always = false, onlyNewest = false } = options;
-    const found =
-      options.snapshots === undefined
-        ? await this.source.newestSnapshots(tokenId, nowS, DEPTH_DELAY_S)
-        : (options.snapshots.get(tokenId) ?? NO_SNAPSHOTS);
+    const { always = false, onlyNewest = false } = options;
+    const found = await this.find(tokenId, options);
     const snapshots = onlyNewest ? { ...found, delayed: null } : found;
     const details = this.source.tokenDetails(tokenId);
     if (details === null) return null;
@@ -149,7 +153,18 @@ export class DepthLoader {
     };
   }
 
-  private async read(plans: readonly LoadPlan[]): Promise<LoadedToken[]> {
+  private async find(
+    tokenId: number,
+    { nowS, atS, snapshots }: LoadOptions,
+  ): Promise<NewestSnapshots> {
+    if (atS !== undefined) {
+      return { ...NO_SNAPSHOTS, newest: await this.source.newestShownAt(tokenId, atS, nowS) };
+    }
+    if (snapshots !== undefined) return snapshots.get(tokenId) ?? NO_SNAPSHOTS;
+    return this.source.newestSnapshots(tokenId, nowS, DEPTH_DELAY_S);
+  }
+
+  private async read(plans: readonly LoadPlan[], run?: RunTask): Promise<LoadedToken[]> {
     const rows = new Map<number, Set<number>>();
     for (const plan of plans) {
       if (plan.skipped) continue;
@@ -158,7 +173,7 @@ export class DepthLoader {
         rows.set(ref.segmentId, (rows.get(ref.segmentId) ?? new Set()).add(ref.row));
       }
     }
-    const picked = await this.pick(rows);
+    const picked = await this.pick(rows, run);
     return plans.map((plan) => {
       const { details, nextChangeS, markets, snapshots, skipped } = plan;
       if (skipped) return { details, nextChangeS, held: null };
@@ -174,12 +189,13 @@ export class DepthLoader {
   /** Decodes the given rows; by segment and row. */
   private async pick(
     rows: ReadonlyMap<number, ReadonlySet<number>>,
+    run: RunTask = (name, input) => this.pool.run(name, input),
   ): Promise<Map<number, Map<number, SnapshotCells>>> {
     if (rows.size === 0) return new Map();
     const ids = [...rows.keys()];
     const wanted = Array.from(rows.values(), (set) => [...set]);
     const blocks = await this.source.readSegments(ids);
-    const picked = await this.pool.run(
+    const picked = await run(
       'pickSnapshots',
       blocks.map((block, i) => ({ block, rows: wanted[i] })),
     );

@@ -14,6 +14,7 @@ import {
   type PlanRequest,
   type StoredHistory,
   type SnapshotKey,
+  type SnapshotRef,
   type TierKey,
   type TokenDetails,
   type TokenRecord,
@@ -21,7 +22,7 @@ import {
 import type { Database } from '../duckdb/database.js';
 import type { Catalog, TokenEntry } from './catalog.js';
 import { directoriesAround, type Directories } from './directories.js';
-import { newestSnapshots, overlapping, planSnapshots } from './directory.js';
+import { newestShownAt, newestSnapshots, overlapping, planSnapshots } from './directory.js';
 import { storedHistory } from './history.js';
 import { IS_TINY } from './compaction.js';
 import { readBlocks, readStoredBlocks, storedSegments, unmergeable } from './segments.js';
@@ -129,6 +130,10 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource {
 
   async newestSnapshots(tokenId: number, nowS: number, delayS: number): Promise<NewestSnapshots> {
     return newestSnapshots(await this.directories.get(tokenId), nowS, delayS);
+  }
+
+  async newestShownAt(tokenId: number, atS: number, nowS: number): Promise<SnapshotRef | null> {
+    return newestShownAt(await this.directories.get(tokenId), atS, nowS);
   }
 
   async *allNewestSnapshots(

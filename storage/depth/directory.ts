@@ -258,18 +258,30 @@ export function newestSnapshots(
   };
 }
 
+/** The newest snapshot at or before `atS` of those that pages show at `nowS`; null: none. */
+export function newestShownAt(directory: Directory, atS: number, nowS: number): SnapshotRef | null {
+  const place = newestVisible(directory, Math.min(atS, nowS), nowS);
+  return place && snapshotRef(place);
+}
+
 function newestBy(directory: Directory, atS: number): SnapshotRef | null {
   let newest: SnapshotRef | null = null;
   // Finest first: a coarser one replaces it only if it is later.
   for (const tier of TIERS) {
     const place = lastBy(directory[tier], atS);
     if (place === null) continue;
-    const { row, ref } = place;
-    const { segmentId, times } = ref;
-    if (newest === null || times[row] > newest.t) newest = { segmentId, row, t: times[row], tier };
+    const found = snapshotRef(place);
+    if (newest === null || found.t > newest.t) newest = found;
   }
   return newest;
 }
+
+const snapshotRef = ({ ref: { segmentId, times, tier }, row }: Place): SnapshotRef => ({
+  segmentId,
+  row,
+  t: times[row],
+  tier,
+});
 
 /** Time of the first snapshot after `atS`, Infinity if there is none. */
 function timeAfter(directory: Directory, atS: number): number {

@@ -10,6 +10,7 @@ import {
   kindsOf,
   type AddressKind,
 } from '../reference/chain-rules.js';
+import { NEEDED } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { startTestService, steadyStore, type TestService } from '../support/service.js';
 
@@ -34,7 +35,7 @@ function request(id: Id, kind: AddressKind, chain: string | null): Promise<Respo
     const name = 'name' in rule ? rule.name : 'addresses';
     return service.post(path, { [name]: addresses, ...(chain === null ? {} : { chain }) });
   }
-  const query = new URLSearchParams();
+  const query = new URLSearchParams(NEEDED[id]);
   if (chain !== null) query.set('chain', chain);
   const inQuery = 'at' in rule && rule.at.in === 'query' ? rule.at.name : undefined;
   const name = inQuery ?? ('scope' in rule ? rule.scope : undefined);

@@ -24,10 +24,16 @@ const each = EVERY.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, end
 const gets = each.filter(([, { method }]) => method === 'GET');
 const posts = each.filter(([, { method }]) => method === 'POST');
 
+const OF_FILTER = {
+  ...{ types: [0, 100], exclude_types: [0, 100], venues: [0, 100], exclude_venues: [0, 100] },
+  ...{ 'an item of venues': [0, 200], 'an item of exclude_venues': [0, 200] },
+} satisfies Record<string, [number, number]>;
+
 /** What the API promises of numbers, lengths and counts: least and most. */
 const BOUNDS: Record<string, Record<string, [number, number | null]>> = {
   postScore: { addresses: [0, 50] },
   getMarketDepth: { currency: [0, 16], low_pct_change: [-0.9, 10], high_pct_change: [-0.9, 10] },
+  getSlippage: { ...{ usd: [0, 20], move_pct: [0, 20] }, ...OF_FILTER },
   getDcaPressure: {
     ...{ order_limit: [1, 20], limit: [1, 50] },
     ...{ min_mcap: [0, null], max_mcap: [0, null] },
@@ -45,8 +51,7 @@ const BOUNDS: Record<string, Record<string, [number, number | null]>> = {
   getTokens: { query: [0, 100], limit: [1, 100], cursor: [0, 400] },
 };
 const OF_REPLAY = {
-  ...{ types: [0, 100], exclude_types: [0, 100], venues: [0, 100], exclude_venues: [0, 100] },
-  ...{ 'an item of venues': [0, 200], 'an item of exclude_venues': [0, 200] },
+  ...OF_FILTER,
   ...{ min_pct: [-90, 1000], max_pct: [-90, 1000] },
 } satisfies (typeof BOUNDS)[string];
 
@@ -190,7 +195,7 @@ it.each(gets.filter(([, { errors }]) => errors.includes('token_not_found')))(
 
 /** Values that a parameter refuses, percent-encoded. */
 function badValues(schema: Schema): string[] {
-  const { minimum, maximum, maxItems = 0, items = {} } = schema;
+  const { minimum, exclusiveMinimum, maximum, maxItems = 0, items = {} } = schema;
   if (schema.enum) return ['nope', `${schema.enum[0]}x`, `%20${schema.enum[0]}`];
   switch (schema.type) {
     case 'boolean':
@@ -199,13 +204,14 @@ function badValues(schema: Schema): string[] {
     case 'number': {
       const beyond = [
         ...(minimum === undefined ? [] : [minimum - 0.01, minimum - 1]),
+        ...(exclusiveMinimum === undefined ? [] : [exclusiveMinimum, exclusiveMinimum - 0.01]),
         ...(maximum === undefined ? [] : [maximum + 0.01, maximum + 1]),
       ];
       const parts = schema.type === 'integer' ? ['1.5', '1e1'] : [];
       return [...NO_NUMBERS, ...parts, ...beyond.map(String)];
     }
     case 'array': {
-      const good = String(items.enum?.[0] ?? 'a');
+      const good = String(items.enum?.[0] ?? (items.type === 'number' ? 1 : 'a'));
       const many = Array.from({ length: maxItems + 1 }, () => good).join(',');
       const bad = items.enum ? ['nope', `${good},nope`, `${good},%20${good}`] : badValues(items);
       return [...bad, `${good},`, ',', `${good},,${good}`, many];

@@ -30,6 +30,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   getScore: 'explain=true',
   getTopScores: 'chain=all',
   getMarketDepth: 'low_pct_change=-0.01&high_pct_change=0.01&include_summary=true',
+  getSlippage: 'side=sell&usd=50000&move_pct=1,2',
   getDcaPressure: 'include_orders=true&order_limit=1&limit=1',
   getDcaOrders: 'limit=1',
   getLimitOrders: 'limit=2',
@@ -82,9 +83,11 @@ const operations = Object.entries<Json>(description.paths).flatMap(([path, item]
 );
 type Operation = (typeof operations)[number];
 
-/** A request of an operation that has every required parameter. */
-function requestOf({ path, operation }: Operation, key = keys.enterprise): Request {
-  const parameters = (operation.parameters as Json[]).filter(({ required }) => required);
+/** A request of an operation that has every parameter it needs: `/slippage` one of two. */
+function requestOf({ path, operation, id }: Operation, key = keys.enterprise): Request {
+  const parameters = (operation.parameters as Json[]).filter(
+    ({ required, name }) => required || (id === 'getSlippage' && name === 'usd'),
+  );
   const query = parameters.filter((parameter) => parameter.in === 'query');
   return {
     path: path.replace('{address}', MINT),
@@ -158,7 +161,10 @@ const PROVOKING: Readonly<
     ),
   invalid_group: (operation, good) =>
     ask(operation, withQuery(withQuery(good, 'group', 'all'), 'markets', 'split')),
-  window_out_of_range: (operation, good) => ask(operation, withQuery(good, 'to', '2020-01-01')),
+  window_out_of_range: (operation, good) => {
+    const names = (operation.operation.parameters as Json[]).map(({ name }) => name as string);
+    return ask(operation, withQuery(good, names.includes('to') ? 'to' : 'at', '2020-01-01'));
+  },
   invalid_body: (operation, good) => ask(operation, good, '{}'),
   payload_too_large: (operation, good) => ask(operation, good, '"'.padEnd(1 << 20)),
   unsupported_media_type: (operation, good) =>

@@ -144,6 +144,7 @@ describe('GET /api/v1/openapi.json', () => {
       'postScore ScoreBatch',
       'getTopScores TopScores',
       'getMarketDepth MarketDepth',
+      'getSlippage Slippage',
       'getDcaPressure DcaPressure',
       'getDcaOrders DcaOrders',
       'getLimitOrders LimitOrders',

@@ -43,6 +43,8 @@ const QUERIES: Query[] = [
     },
     { path: `/replay/${token}/plan?from=${FROM}&to=${TO}` },
     { path: `/coverage/${token}` },
+    { path: `/slippage/${token}?side=sell&usd=1000,1e9&move_pct=2` },
+    { path: `/slippage/${token}?side=buy&usd=1000&at=${TO - 7200}` },
     { path: `/score/${token}` },
     { path: `/market-depth?token_address=${token}` },
     { path: `/dca-orders?token_address=${token}` },

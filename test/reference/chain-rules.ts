@@ -23,6 +23,7 @@ export const TABLE = {
   getReplay: ['mainchain evmchain', 'no parameter'],
   getReplayPlan: ['mainchain evmchain', 'no parameter'],
   getCoverage: ['mainchain evmchain', 'no parameter'],
+  getSlippage: ['mainchain evmchain', 'no parameter'],
   getTokens: ['mainchain evmchain', 'mainchain'],
 } as const;
 

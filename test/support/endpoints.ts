@@ -12,6 +12,7 @@ export interface Schema {
   format?: string;
   enum?: readonly (string | number)[];
   minimum?: number;
+  exclusiveMinimum?: number;
   maximum?: number;
   maxLength?: number;
   maxItems?: number;
@@ -23,11 +24,22 @@ export interface Schema {
 /** Where the address stands, of endpoints that are asked for one. */
 export const addressOf = ({ chain }: EndpointSpec) => ('at' in chain ? chain.at : null);
 
-/** A path with a query that is right, but for `query`. */
+/** Parameters that a request has to have, besides an address. */
+export const NEEDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  getSlippage: { side: 'sell', usd: '1' },
+};
+
+/** A path with a query that is right, but for `query`, which replaces parameters of the same name. */
 export function pathOf(endpoint: EndpointSpec, query = ''): string {
   const at = addressOf(endpoint);
-  const own = at?.in === 'query' ? `${at.name}=${MINT}&` : '';
-  return `${endpoint.path.replace(':address', MINT)}?${own}${query}`;
+  const needed = {
+    ...(at?.in === 'query' && { [at.name]: MINT }),
+    ...NEEDED[endpoint.operationId],
+  };
+  const sent = new Set(query.split('&').map((pair) => pair.split('=')[0]));
+  const own = Object.entries(needed).filter(([name]) => !sent.has(name) || name === at?.name);
+  const pairs = own.map(([name, value]) => `${name}=${value}&`);
+  return `${endpoint.path.replace(':address', MINT)}?${pairs.join('')}${query}`;
 }
 
 /** A body that is right. */

@@ -297,6 +297,15 @@ export class MemoryMarket implements MarketSource {
     });
   }
 
+  newestShownAt(tokenId: number, atS: number, nowS: number): Promise<SnapshotRef | null> {
+    const { store, places } = this.depth.tokens()[tokenId - 1];
+    const shown = visibleSnapshots(store.snapshots, nowS).filter(({ t }) => t <= atS);
+    const newest = shown.at(-1);
+    if (newest === undefined) return Promise.resolve(null);
+    const place = places.get(newest) as Place;
+    return Promise.resolve({ ...place, t: newest.t, tier: newest.tier });
+  }
+
   async *allNewestSnapshots(nowS: number, delayS: number) {
     const all = new Map<number, NewestSnapshots>();
     for (const id of this.tokenIds()) all.set(id, await this.newestSnapshots(id, nowS, delayS));

@@ -268,6 +268,88 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       error_code: 'token_not_found',
     },
   },
+  getSlippage: {
+    summary:
+      'GET /slippage/So11111111111111111111111111111111111111112?side=sell&usd=50000,500000&move_pct=1,2',
+    value: {
+      token: 'So11111111111111111111111111111111111111112',
+      chain: 'mainchain',
+      t: 1794659613,
+      price_usd: 117.033298,
+      side: 'sell',
+      fillable_usd: 94606164.48,
+      quotes: [
+        {
+          usd: 50000,
+          filled: true,
+          average_price_usd: 117.02745018652904,
+          end_price_usd: 117.02160276264922,
+          slippage_pct: -0.0049967091168889866,
+          best_pct: 0,
+          worst_pct: -0.4962809790010736,
+          venues: [
+            {
+              key: 'meteora-dlmm',
+              label: 'Meteora DLMM',
+              type: 'onchain_pool',
+              usd: 17869.467313648238,
+            },
+            {
+              key: 'raydium-clmm',
+              label: 'Raydium CLMM',
+              type: 'onchain_pool',
+              usd: 12763.81643976192,
+            },
+            { key: 'orca', label: 'Orca', type: 'onchain_pool', usd: 9261.61816527823 },
+          ],
+        },
+        {
+          usd: 500000,
+          filled: true,
+          average_price_usd: 116.97482863152914,
+          end_price_usd: 116.91639820465711,
+          slippage_pct: -0.04995960078888473,
+          best_pct: 0,
+          worst_pct: -0.4962809790010736,
+          venues: [
+            {
+              key: 'meteora-dlmm',
+              label: 'Meteora DLMM',
+              type: 'onchain_pool',
+              usd: 178694.6731364824,
+            },
+            {
+              key: 'raydium-clmm',
+              label: 'Raydium CLMM',
+              type: 'onchain_pool',
+              usd: 127638.1643976192,
+            },
+            { key: 'orca', label: 'Orca', type: 'onchain_pool', usd: 92616.1816527823 },
+          ],
+        },
+      ],
+      moves: [
+        { move_pct: 1, usd: 5567139.410322773 },
+        { move_pct: 2, usd: 11204483.919382783 },
+      ],
+    },
+  },
+  'invalid_parameter.getSlippage': {
+    value: {
+      error: 'Bad Request',
+      message:
+        'limits: this endpoint has no such parameter; it has side, usd, move_pct, at, types, onchain, venues, exclude_types, exclude_venues',
+      error_code: 'invalid_parameter',
+      parameter: 'limits',
+    },
+  },
+  window_out_of_range: {
+    value: {
+      error: 'Bad Request',
+      message: 'at: expected a time within the last 365 days; was 2020-01-01T00:00:00Z',
+      error_code: 'window_out_of_range',
+    },
+  },
   getDcaPressure: {
     summary: 'GET /dca-pressure?include_orders=true&order_limit=1&limit=1',
     value: {
@@ -997,7 +1079,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
       error_code: 'invalid_group',
     },
   },
-  window_out_of_range: {
+  'window_out_of_range.getReplay': {
     value: {
       error: 'Bad Request',
       message: 'to: expected a time within the last 365 days; was 2020-01-01T00:00:00Z',
@@ -1114,11 +1196,11 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
     value: {
       tier: 'enterprise',
       month: '2026-11',
-      used: 17,
+      used: 18,
       limit: null,
       remaining: null,
       resets_at: 1796083200,
-      days: [{ date: '2026-11-22', requests: 17 }],
+      days: [{ date: '2026-11-23', requests: 18 }],
       endpoints: [
         { endpoint: 'POST /whale-activity', requests: 2 },
         { endpoint: 'GET /coverage/:address', requests: 1 },
@@ -1176,6 +1258,17 @@ export const EXAMPLES_OF: Readonly<
     },
     '401': { no_key: 'no_key' },
     '404': { token_not_found: 'token_not_found' },
+    '406': { not_acceptable: 'not_acceptable' },
+    '429': { rate_limit: 'rate_limit' },
+  },
+  getSlippage: {
+    '200': { reply: 'getSlippage' },
+    '400': {
+      invalid_parameter: 'invalid_parameter.getSlippage',
+      invalid_address: 'invalid_address',
+      window_out_of_range: 'window_out_of_range',
+    },
+    '401': { no_key: 'no_key' },
     '406': { not_acceptable: 'not_acceptable' },
     '429': { rate_limit: 'rate_limit' },
   },
@@ -1283,7 +1376,7 @@ export const EXAMPLES_OF: Readonly<
       invalid_parameter: 'invalid_parameter.getReplay',
       invalid_address: 'invalid_address',
       invalid_group: 'invalid_group',
-      window_out_of_range: 'window_out_of_range',
+      window_out_of_range: 'window_out_of_range.getReplay',
     },
     '401': { no_key: 'no_key' },
     '406': { not_acceptable: 'not_acceptable.getReplay' },
@@ -1295,7 +1388,7 @@ export const EXAMPLES_OF: Readonly<
       invalid_parameter: 'invalid_parameter.getReplay',
       invalid_address: 'invalid_address',
       invalid_group: 'invalid_group',
-      window_out_of_range: 'window_out_of_range',
+      window_out_of_range: 'window_out_of_range.getReplay',
     },
     '401': { no_key: 'no_key' },
     '406': { not_acceptable: 'not_acceptable' },

@@ -1,0 +1,250 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  costOfMove,
+  ORDER_SIDES,
+  orderCost,
+  type OrderLadder,
+  orderLadder,
+  type OrderSide,
+  slippage,
+} from '../../compute/depth/slippage.js';
+import type { PlainLadderMarket } from '../reference/score.js';
+import { referenceCost, referenceMove } from '../reference/slippage.js';
+import { cellsOf, plainMarkets } from '../scores/ladders.js';
+
+const PRICE = 2.5;
+const RUNS = { numRuns: 60 };
+const SLICES = 400;
+const side = fc.constantFrom(...ORDER_SIDES);
+/** From next to nothing to more than most ladders have. */
+const amount = fc.double({ min: -2, max: 11, noNaN: true }).map((power) => 10 ** power);
+const movePct = fc.double({ min: 0.01, max: 200, noNaN: true });
+
+const questionOf = (markets: readonly PlainLadderMarket[], of: OrderSide, kept = markets) => ({
+  cells: cellsOf(markets, PRICE),
+  side: of,
+  // Each market is a venue here.
+  venueOf: Int32Array.from(markets, (market, index) => (kept.includes(market) ? index : -1)),
+  venueCount: markets.length,
+});
+
+function ladderOf(
+  markets: readonly PlainLadderMarket[],
+  of: OrderSide,
+  kept = markets,
+): OrderLadder {
+  return orderLadder({ ...questionOf(markets, of, kept), usd: [], movePct: [] });
+}
+
+const sum = (values: Iterable<number>): number =>
+  [...values].reduce((total, one) => total + one, 0);
+
+/** Equal up to a relative error. */
+function expectNear(actual: number | null, expected: number, error = 1e-7): void {
+  expect(actual).not.toBeNull();
+  expect(Math.abs((actual as number) - expected)).toBeLessThanOrEqual(error * Math.abs(expected));
+}
+
+/** `a` is at most `b`, but for the last digits. */
+function expectAtMost(a: number, b: number): void {
+  expect(a - b).toBeLessThanOrEqual(1e-9 * Math.max(1, Math.abs(a), Math.abs(b)));
+}
+
+describe('an order', () => {
+  it('costs what numeric integration of the walk says', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, amount, (markets, of, usd) => {
+        const cost = orderCost(ladderOf(markets, of), usd);
+        const plain = referenceCost(markets, PRICE, of, usd, SLICES);
+        expect(cost.filled).toBe(plain.filled);
+        plain.taken.forEach((part, market) => {
+          expect(Math.abs(cost.venueUsd[market] - part)).toBeLessThanOrEqual(1e-6 * (1 + usd));
+        });
+        if (!cost.filled) {
+          expect([cost.averagePriceUsd, cost.endPriceUsd, cost.slippagePct]).toEqual([
+            null,
+            null,
+            null,
+          ]);
+          expect([cost.bestPct, cost.worstPct]).toEqual([null, null]);
+          return;
+        }
+        expectNear(cost.averagePriceUsd, plain.average);
+        expectNear(cost.endPriceUsd, plain.end);
+        const percent = (tokens: number) => 100 * (usd / tokens / PRICE - 1);
+        expect(cost.slippagePct).toBeCloseTo(percent(usd / plain.average), 4);
+        expect(cost.bestPct).toBeCloseTo(percent(plain.bestTokens), 4);
+        expect(cost.worstPct).toBeCloseTo(percent(plain.worstTokens), 4);
+      }),
+      RUNS,
+    );
+  });
+
+  it('of more USD never gets a better price', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, amount, amount, (markets, of, one, other) => {
+        const ladder = ladderOf(markets, of);
+        const [small, large] = [one, other]
+          .sort((a, b) => a - b)
+          .map((usd) => orderCost(ladder, usd));
+        if (!large.filled) return;
+        expect(small.filled).toBe(true);
+        const sign = of === 'sell' ? -1 : 1;
+        for (const price of ['averagePriceUsd', 'endPriceUsd', 'slippagePct', 'bestPct'] as const) {
+          expectAtMost(sign * (small[price] as number), sign * (large[price] as number));
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  it('gets a price between the best and the worst, on its side of the price', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, amount, (markets, of, usd) => {
+        const { filled, ...cost } = orderCost(ladderOf(markets, of), usd);
+        if (!filled) return;
+        const sign = of === 'sell' ? -1 : 1;
+        const percents = [cost.bestPct, cost.slippagePct, cost.worstPct] as number[];
+        const [best, average, worst] = percents.map((pct) => sign * pct);
+        expectAtMost(0, best);
+        expectAtMost(best, average);
+        expectAtMost(average, worst);
+        expectAtMost(sign * (cost.averagePriceUsd as number), sign * (cost.endPriceUsd as number));
+      }),
+      RUNS,
+    );
+  });
+
+  it('is the sum of its venues, or of all there is', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, amount, (markets, of, usd) => {
+        const ladder = ladderOf(markets, of);
+        const { filled, venueUsd } = orderCost(ladder, usd);
+        const fillable = ladder.totalCents / 100;
+        expect(filled).toBe(usd <= fillable);
+        expectNear(sum(venueUsd), Math.min(usd, fillable), 1e-9);
+      }),
+      RUNS,
+    );
+  });
+
+  it('of all there is, to the cent, is filled', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, (markets, of) => {
+        const question = { ...questionOf(markets, of), movePct: [1e6] };
+        const { fillableUsd } = slippage({ ...question, usd: [] });
+        if (fillableUsd === 0) return;
+        const { costs, moves } = slippage({ ...question, usd: [fillableUsd, fillableUsd + 0.01] });
+        expect(costs.map(({ filled }) => filled)).toEqual([true, false]);
+        expect(moves).toEqual([fillableUsd]);
+        expectNear(sum(costs[1].venueUsd), fillableUsd, 1e-9);
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('a move', () => {
+  it('costs what lies between, slice by slice', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, movePct, (markets, of, pct) => {
+        const ladder = ladderOf(markets, of);
+        const plain = referenceMove(markets, of, pct, SLICES);
+        // The slice in which the move ends counts whole or not at all.
+        const largest = Math.max(0, ...ladder.steps.map(({ cents }) => cents)) / 100;
+        const error = largest / SLICES + 1e-9 * plain;
+        expect(Math.abs(costOfMove(ladder, pct) - plain)).toBeLessThanOrEqual(error);
+      }),
+      RUNS,
+    );
+  });
+
+  it('and an order of what it costs end at the same price', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, movePct, (markets, of, pct) => {
+        const ladder = ladderOf(markets, of);
+        const usd = costOfMove(ladder, pct);
+        if (usd === 0) return;
+        const { endPriceUsd } = orderCost(ladder, Math.min(usd, ladder.totalCents / 100));
+        const reached = Math.abs((endPriceUsd as number) / PRICE - 1) * 100;
+        // An order stops where the ladder has a gap, before the price has moved as far.
+        expectAtMost(reached, pct);
+        const back = costOfMove(ladder, Math.max(reached * (1 + 1e-12), Number.MIN_VALUE));
+        expectNear(back, usd, 1e-6);
+        const target =
+          (of === 'sell' ? -1 : 1) * Math.log1p(((of === 'sell' ? -1 : 1) * pct) / 100);
+        const distance = target / Math.log(1.01);
+        const isWithin = ladder.steps.some(({ near, far }) => near < distance && distance < far);
+        if (isWithin) expectNear(reached, pct, 1e-6);
+      }),
+      RUNS,
+    );
+  });
+
+  it('of more percent never costs less', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, movePct, movePct, (markets, of, one, other) => {
+        const ladder = ladderOf(markets, of);
+        const [small, large] = [one, other].sort((a, b) => a - b);
+        expectAtMost(costOfMove(ladder, small), costOfMove(ladder, large));
+      }),
+      RUNS,
+    );
+  });
+});
+
+it('a filter never adds depth', () => {
+  fc.assert(
+    fc.property(plainMarkets(), side, amount, movePct, fc.nat(), (markets, of, usd, pct, bits) => {
+      const kept = markets.filter((_, index) => (bits >> index) % 2 === 1);
+      const [all, some] = [ladderOf(markets, of), ladderOf(markets, of, kept)];
+      expect(some.totalCents).toBeLessThanOrEqual(all.totalCents);
+      expectAtMost(costOfMove(some, pct), costOfMove(all, pct));
+      const [wide, narrow] = [orderCost(all, usd), orderCost(some, usd)];
+      if (!narrow.filled) return;
+      expect(wide.filled).toBe(true);
+      const sign = of === 'sell' ? -1 : 1;
+      expectAtMost(
+        sign * (wide.averagePriceUsd as number),
+        sign * (narrow.averagePriceUsd as number),
+      );
+      // What is left out gets nothing.
+      markets.forEach((market, index) => {
+        if (!kept.includes(market)) expect(narrow.venueUsd[index]).toBe(0);
+      });
+    }),
+    RUNS,
+  );
+});
+
+describe('one bin', () => {
+  const cost = (of: OrderSide, bin: number, usd: number) => {
+    const amounts = { support: 100_00, resistance: 100_00 };
+    const market = { source: 'A', exchangeType: 'DEX', type: 'onchain_pool' } as const;
+    return orderCost(ladderOf([{ ...market, cells: [{ bin, ...amounts }] }], of), usd);
+  };
+
+  it('on the wrong side of the price stands at the price', () => {
+    for (const [of, bin] of [
+      ['sell', 3],
+      ['buy', -3],
+    ] as const) {
+      expect(cost(of, bin, 60)).toEqual({
+        filled: true,
+        averagePriceUsd: PRICE,
+        endPriceUsd: PRICE,
+        slippagePct: 0,
+        bestPct: 0,
+        worstPct: 0,
+        venueUsd: Float64Array.of(60),
+      });
+    }
+  });
+
+  it('around the price begins there', () => {
+    expectNear(cost('sell', 0, 100).endPriceUsd, PRICE * 1.01 ** -0.5, 1e-12);
+    expectNear(cost('buy', 0, 50).endPriceUsd, PRICE * 1.01 ** 0.25, 1e-12);
+    expect(cost('buy', 0, 50).bestPct).toBe(0);
+  });
+});

@@ -1,0 +1,94 @@
+/**
+ * What an order costs (docs/definitions.md#slippage) by numeric integration: each bin is cut into thin slices, which
+ * are taken one after the other at the price of their middle. Shares no code with Fathom.
+ */
+import type { PlainLadderMarket } from './score.js';
+
+export interface PlainCost {
+  filled: boolean;
+  average: number;
+  end: number;
+  /** Tokens if each bin has its amount at its near end, and at its far end. */
+  bestTokens: number;
+  worstTokens: number;
+  /** USD by index of the market. */
+  taken: number[];
+}
+
+/** An amount of one market between two positions; where both are the same, at that position. */
+interface Piece {
+  market: number;
+  usd: number;
+  near: number;
+  far: number;
+}
+
+const cut = (side: 'sell' | 'buy', position: number): number =>
+  side === 'sell' ? Math.min(position, 0) : Math.max(position, 0);
+
+/** The pieces of each bin, the first to be taken first. */
+function binsOf(markets: readonly PlainLadderMarket[], side: 'sell' | 'buy'): Piece[][] {
+  const bins = new Map<number, Piece[]>();
+  markets.forEach(({ cells }, market) => {
+    for (const { bin, support, resistance } of cells) {
+      const usd = (side === 'sell' ? support : resistance) / 100;
+      if (usd === 0) continue;
+      const outward = side === 'sell' ? -0.5 : 0.5;
+      const [near, far] = [cut(side, bin - outward), cut(side, bin + outward)];
+      bins.set(bin, [...(bins.get(bin) ?? []), { market, usd, near, far }]);
+    }
+  });
+  const order = [...bins.keys()].sort((a, b) => (side === 'sell' ? b - a : a - b));
+  return order.map((bin) => bins.get(bin) as Piece[]);
+}
+
+/** @param slices that each bin is cut into */
+export function referenceCost(
+  markets: readonly PlainLadderMarket[],
+  price: number,
+  side: 'sell' | 'buy',
+  usd: number,
+  slices: number,
+): PlainCost {
+  const taken = markets.map(() => 0);
+  const priceAt = (position: number) => price * 1.01 ** position;
+  let left = usd;
+  let [tokens, bestTokens, worstTokens, end] = [0, 0, 0, price];
+  for (const pieces of binsOf(markets, side)) {
+    const [{ near, far }] = pieces;
+    const all = pieces.reduce((sum, piece) => sum + piece.usd, 0);
+    for (let slice = 0; slice < slices && left > 0; slice++) {
+      const part = Math.min(left, all / slices);
+      // The last slice may be taken in part.
+      const reach = slice + (part * slices) / all;
+      const position = near + ((far - near) * (slice + reach)) / (2 * slices);
+      tokens += part / priceAt(position);
+      bestTokens += part / priceAt(near);
+      worstTokens += part / priceAt(far);
+      for (const piece of pieces) taken[piece.market] += (part * piece.usd) / all;
+      end = priceAt(near + ((far - near) * reach) / slices);
+      left -= part;
+    }
+  }
+  const filled = left <= 1e-9 * usd;
+  return { filled, average: usd / tokens, end, bestTokens, worstTokens, taken };
+}
+
+/** USD between the price and the price `movePct` away. */
+export function referenceMove(
+  markets: readonly PlainLadderMarket[],
+  side: 'sell' | 'buy',
+  movePct: number,
+  slices: number,
+): number {
+  const target = side === 'sell' ? 1 - movePct / 100 : 1 + movePct / 100;
+  let usd = 0;
+  for (const piece of binsOf(markets, side).flat()) {
+    for (let slice = 0; slice < slices; slice++) {
+      const position = piece.near + ((piece.far - piece.near) * (slice + 0.5)) / slices;
+      const isBetween = side === 'sell' ? 1.01 ** position >= target : 1.01 ** position <= target;
+      if (isBetween) usd += piece.usd / slices;
+    }
+  }
+  return usd;
+}
