@@ -38,7 +38,7 @@ export function startRetention({
       const command = `fathom retention --data ${store.directory} --allow ${isoOf(allowToS ?? 0)}`;
       log.warn('retention waits', { why, ...(allowToS === null ? {} : { to_allow_it: command }) });
     },
-    onGoingOn: () => log.info('retention goes on'),
+    onResume: () => log.info('retention resumes'),
     onRemoved: ({ snapshots, cells }) => log.info('retention deleted', { snapshots, cells }),
     onError: (error, token) => log.error('retention failed', { ...token }, error),
   });

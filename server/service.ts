@@ -69,7 +69,7 @@ export async function startService(
       acceptDamagedLog: given.acceptDamagedLog,
       onMigration: (text: string) => log.warn(text),
       onLogNotice: (text: string) => log.warn(text),
-      onFault: onError('the database failed, and is opened anew'),
+      onFault: onError('the database failed and is being reopened'),
       onShortage: shortageLines(log),
       onLost: (error: unknown) => {
         log.fatal('ended: the database cannot be used any more', error);

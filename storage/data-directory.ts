@@ -45,7 +45,7 @@ export async function leftOfStore(directory: string): Promise<string | null> {
 const made = new Set<string>();
 
 /**
- * Makes a directory and those above it. mkdir's own `recursive` tries for ever where the system lets nobody
+ * Makes a directory and those above it. mkdir's own `recursive` tries forever where the system lets nobody
  * make one, as in /proc.
  * @throws InputError there
  */

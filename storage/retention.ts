@@ -49,7 +49,7 @@ interface RetentionOptions {
   onRemoved: (removed: Removed) => void;
   /** Called when retention begins to wait, once, and when it goes on. */
   onWaiting: (wait: RetentionWait) => void;
-  onGoingOn: () => void;
+  onResume: () => void;
   /** Called when it fails for a token; the others follow, and this one again at the next look. */
   onError: (error: unknown, token: TokenName | null) => void;
 }
@@ -60,7 +60,7 @@ export class Retaining {
   private readonly working: Promise<void>;
 
   constructor(private readonly options: RetentionOptions) {
-    const { onWaiting: onBegan, onGoingOn: onOver } = options;
+    const { onWaiting: onBegan, onResume: onOver } = options;
     this.waiting = new Trouble({ onBegan, onOver });
     this.working = this.work();
   }

@@ -11,23 +11,23 @@ const NODE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const MAX_REPLICAS = 5;
 /** Three of them agree while one is missing. */
 const USUAL_REPLICAS = 3;
-const SERVERS = 'nats://host:port, or tls://host:port, of the servers of NATS JetStream';
+const SERVERS = 'NATS JetStream servers: nats://host:port or tls://host:port, separated by commas';
 
 const FILES = {
   'cluster-credentials': file(
-    'what these servers ask for: a .creds file, the seed of an NKEY, USER:PASSWORD or a token',
+    'file with credentials for these servers: .creds, the seed of an NKEY, USER:PASSWORD or a token',
     'none given',
   ),
-  'cluster-ca': file('certificates that vouch for tls:// servers, in PEM', "those of Node's"),
-  'cluster-cert': file('the certificate that tls:// servers ask for, in PEM', 'none given'),
-  'cluster-key': file('the key of that certificate, in PEM', 'none given'),
+  'cluster-ca': file('CA certificates for tls:// servers, in PEM', "Node's own"),
+  'cluster-cert': file('client certificate for tls:// servers, in PEM', 'none given'),
+  'cluster-key': file('private key of the client certificate, in PEM', 'none given'),
 } as const;
 
 export const CLUSTER_SETTINGS = {
   cluster: {
     kind: 'text',
     placeholder: 'URLS',
-    meaning: `makes the server a node of a cluster: ${SERVERS} whose log it follows, with commas between`,
+    meaning: `makes the server a node of a cluster, which shares a log on ${SERVERS}`,
     default: 'off',
     fallback: null,
     read: natsServers,
@@ -35,7 +35,7 @@ export const CLUSTER_SETTINGS = {
   node: {
     kind: 'text',
     placeholder: 'NAME',
-    meaning: `the node's name, which no other node has; goes with --cluster`,
+    meaning: `the node's name, unique in the cluster; goes with --cluster`,
     default: 'none given',
     fallback: null,
     read: nodeName,
@@ -43,8 +43,8 @@ export const CLUSTER_SETTINGS = {
   'cluster-replicas': {
     kind: 'text',
     placeholder: 'N',
-    meaning: `servers that keep a copy of each entry of the log, 1 to ${MAX_REPLICAS}; counts where the node makes the log`,
-    default: '3 with three servers or more, else 1',
+    meaning: `number of servers that keep a copy of each entry of the log, 1 to ${MAX_REPLICAS}; used when this node creates the log`,
+    default: '3 with three or more servers, otherwise 1',
     fallback: null,
     read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_REPLICAS),
   },
@@ -56,7 +56,7 @@ export const CLUSTER_FLAGS = {
   cluster: {
     kind: 'text',
     placeholder: 'URLS',
-    meaning: `${SERVERS}, with commas between`,
+    meaning: SERVERS,
     needed: true,
     variable: variableOf('cluster'),
     read: natsServers,
@@ -131,7 +131,7 @@ function natsServers(text: string, from: string): readonly string[] {
   );
   if (wrong !== undefined) {
     throw new UsageError(
-      `${from}: expected servers as nats://host:port or tls://host:port with commas between, not '${wrong}'`,
+      `${from}: expected servers as nats://host:port or tls://host:port separated by commas, not '${wrong}'`,
     );
   }
   const [first] = servers;

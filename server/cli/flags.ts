@@ -76,7 +76,7 @@ export const DATA = {
 export const ACCEPT_DAMAGED_LOG = {
   kind: 'switch',
   meaning:
-    'opens a store whose log lost commits: cuts the log at its last whole commit before, and keeps what it cuts in a file beside it',
+    'opens a store whose log has lost commits: cuts the log after the last intact commit and saves the rest in a file beside it',
 } as const satisfies Flag;
 
 /** The flags of a command that opens the store where no server has it open. */
@@ -91,7 +91,7 @@ export const JSON_OUTPUT = {
 /** `--dry-run` of a command that changes a store. */
 export const DRY_RUN = {
   kind: 'switch',
-  meaning: 'does everything but commit: the same checks and the same report, nothing stored',
+  meaning: 'runs every check and prints the report, but stores nothing',
 } as const satisfies Flag;
 
 /**

@@ -7,7 +7,7 @@ import { count, counted } from './output.js';
 
 export const YES = {
   kind: 'switch',
-  meaning: 'does not ask; needed where there is no terminal',
+  meaning: 'does not ask for confirmation; needed without a terminal',
 } as const satisfies Flag;
 
 /**

@@ -118,7 +118,7 @@ const FLAGS = {
   'native-code': {
     kind: 'text',
     placeholder: 'C',
-    meaning: "what `currency` calls mainchain's native token",
+    meaning: "code of mainchain's native token in `currency`",
     default: DEFAULT_NATIVE.code,
     fallback: DEFAULT_NATIVE.code,
     read: currencyCode,
@@ -144,7 +144,7 @@ const FLAGS = {
     kind: 'text',
     placeholder: 'N',
     meaning:
-      'a port of its own for /healthz, /readyz and /metrics, which the API then lacks; 0 takes a free one',
+      'serves /healthz, /readyz and /metrics on a separate port and no longer on that of the API; 0 takes a free one',
     default: 'the port of the API',
     fallback: null,
     read: (text: string, from: string) => wholeNumber(text, from, 0, MAX_PORT),
@@ -160,7 +160,7 @@ const FLAGS = {
   'log-level': {
     kind: 'text',
     placeholder: 'LEVEL',
-    meaning: 'the least level of lines in the log',
+    meaning: 'lowest level that is logged',
     default: 'info',
     values: LOG_LEVELS,
     fallback: 'info',
@@ -169,8 +169,8 @@ const FLAGS = {
   'log-format': {
     kind: 'text',
     placeholder: 'FORMAT',
-    meaning: 'lines of the log: a JSON object each, or for people',
-    default: 'json, on a terminal pretty',
+    meaning: 'form of the log: one JSON object per line, or text for people',
+    default: 'pretty on a terminal, otherwise json',
     values: LOG_FORMATS,
     fallback: null,
     read: (text: string, from: string) => oneOf(text, from, LOG_FORMATS),
@@ -178,7 +178,7 @@ const FLAGS = {
   'http-engine': {
     kind: 'text',
     placeholder: 'E',
-    meaning: `what speaks HTTP: uws (uWebSockets.js), or node, Node's own, which also takes its place where uWebSockets.js does not load`,
+    meaning: `HTTP engine: uws (uWebSockets.js) or node (Node's own, which is also used if uWebSockets.js does not load)`,
     default: 'uws',
     fallback: 'uws',
     values: ENGINE_NAMES,
@@ -187,7 +187,7 @@ const FLAGS = {
   'stop-delay': {
     kind: 'text',
     placeholder: 'DURATION',
-    meaning: `how long a server that is told to stop takes requests while /readyz says that it stops, such as 10s, at most ${MAX_STOP_DELAY}: for balancers that ask /readyz`,
+    meaning: `how long a server that is told to stop still takes requests, while /readyz reports that it is stopping, such as 10s, at most ${MAX_STOP_DELAY}: for balancers that poll /readyz`,
     default: 'none',
     fallback: 0,
     read: (text: string, from: string) => duration(text, from, MAX_STOP_DELAY),
@@ -225,14 +225,14 @@ const FLAGS = {
   ),
   'lenient-parameters': {
     kind: 'switch',
-    meaning: 'ignores query parameters that an endpoint does not have, instead of refusing them',
+    meaning: 'ignores unknown query parameters instead of refusing them',
     default: 'off',
   },
   'address-rate': {
     kind: 'text',
     placeholder: 'N',
     meaning:
-      'requests a second that one client address (of IPv6 one /64) may send below /api/v1, whatever its key; more get 429',
+      'requests per second that one client address (for IPv6, one /64) may send below /api/v1, whatever its key; further ones get 429',
     default: 'no limit',
     fallback: null,
     read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_ADDRESS_RATE),
@@ -241,7 +241,7 @@ const FLAGS = {
     kind: 'text',
     placeholder: 'N',
     meaning:
-      "proxies in front that append to X-Forwarded-For: the client's address for --address-rate is the Nth from its end; none: that of the connection",
+      "number of proxies in front that append to X-Forwarded-For: --address-rate takes the Nth address from its end as the client's; none: the connection's address",
     default: 'none',
     fallback: 0,
     read: (text: string, from: string) =>
@@ -271,7 +271,7 @@ const PLANS = {
 const RETENTION = {
   kind: 'text',
   meaning: 'JSON with the time for which depth of each tier is kept, such as {"raw":"30d"}',
-  default: 'for ever',
+  default: 'forever',
   fallback: {},
   read: readRetention,
 } as const satisfies Setting;
@@ -533,7 +533,7 @@ function quoteMints(text: string, from: string): readonly string[] {
   const mints = text.split(',').map((item) => item.trim());
   const wrong = mints.find((item) => chainOfAddress(item) !== 'mainchain');
   if (wrong !== undefined) {
-    throw new UsageError(`${from}: expected base58 mints with commas between, not '${wrong}'`);
+    throw new UsageError(`${from}: expected base58 mints separated by commas, not '${wrong}'`);
   }
   if (new Set(mints).size < mints.length) throw new UsageError(`${from}: expected each mint once`);
   if (mints.length <= MAX_QUOTE_TOKENS) return mints;

@@ -208,7 +208,7 @@ function checkWindow({ window, next_from: nextFrom }: RemotePage, rest: Rest | n
     );
   }
   if (nextFrom !== null && (nextFrom <= window.from || nextFrom >= window.to)) {
-    throw new ReplayError(`the server goes on from ${nextFrom}, outside of the window`);
+    throw new ReplayError(`the server continues from ${nextFrom}, outside the window`);
   }
 }
 

@@ -2,7 +2,7 @@
  * Whether making fragments pays. It costs as much as some pages, and where no memory or disk is left for them, it
  * also costs the fragments that go for them. So what is made there is earned: by pages from fragments, each of
  * which has saved the pool a page, and a little by pages that missed theirs, without which old fragments would stay
- * for ever. At worst, pages cost as much as the pool's, and a small share more.
+ * forever. At worst, pages cost as much as the pool's, and a small share more.
  */
 
 /** Making a segment's fragments costs this many times what the pool needs for the segment's share of a page. */

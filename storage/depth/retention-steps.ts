@@ -4,7 +4,7 @@ import type { SnapshotCopy } from '../../compute/segment/rewrite.js';
 import { DAY_S, HOUR_S, MINUTE_S } from '../../compute/time.js';
 import { type Directory, firstT, rowAt, type SegmentRef } from './directory.js';
 
-/** Seconds for which snapshots of a tier are kept; those of a tier that is left out, for ever. */
+/** Seconds for which snapshots of a tier are kept; those of a tier that is left out, forever. */
 export type Retention = Readonly<Partial<Record<Tier, number>>>;
 
 /** By tier: snapshots before this time go; 0: none do. */

@@ -471,11 +471,11 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   private usable(): Opened {
     const { opened } = this;
     // Do not wait for it: the caller may hold a connection for which it waits.
-    if (opened.invalidated) throw new StoreUnavailableError('the database is being opened anew');
+    if (opened.invalidated) throw new StoreUnavailableError('the database is being reopened');
     return opened;
   }
 
-  /** The error to throw for a failure; opens the database anew if DuckDB refuses all work. */
+  /** The error to throw for a failure; reopens the database if DuckDB refuses all work. */
   private errorToThrow(error: unknown, opened: Opened): unknown {
     // Errors of others may quote what DuckDB says, or anything.
     if (!(error instanceof DuckDBError)) return error;
@@ -487,16 +487,15 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     }
     if (error.isDiskFull) return new DiskFullError(this.file ?? 'the database in memory');
     if (!error.isFatal) return error;
-    return new StoreUnavailableError(
-      `the database failed, and is being opened anew: ${error.reason}`,
-      { cause: error },
-    );
+    return new StoreUnavailableError(`the database failed and is being reopened: ${error.reason}`, {
+      cause: error,
+    });
   }
 
   private async reopen(cause: unknown): Promise<void> {
     try {
       await closeOpened(this.opened);
-      const reopened = await this.openedAnew(cause);
+      const reopened = await this.retryOpening(cause);
       if (reopened === null) return;
       const stored = this.commits === null ? null : await reopened.readers.use(storedCommits);
       reopened.invalidated = stored !== this.commits;
@@ -512,7 +511,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   /** Null if the database was closed meanwhile. @throws what the last try threw, or else the cause */
-  private async openedAnew(cause: unknown): Promise<Opened | null> {
+  private async retryOpening(cause: unknown): Promise<Opened | null> {
     this.isLogMarked = false;
     for (let latest = cause; !this.closed;) {
       if (this.reopenings >= MAX_REOPENINGS) throw latest;

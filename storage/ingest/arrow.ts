@@ -71,7 +71,7 @@ async function* readArrowBatches<T>(
   }
 }
 
-/** A file's batches are read by their place: one that names another message has the reader loop for ever. */
+/** A file's batches are read by their place: one that names another message has the reader loop forever. */
 async function* batchesOf(reader: RecordBatchReader): AsyncGenerator<RecordBatch> {
   if (!reader.isFile()) {
     yield* reader;

@@ -24,7 +24,7 @@ import type { SharedEntry } from './target.js';
 export const MAX_ENTRIES_AT_ONCE = 64;
 export const MAX_ENTRY_BYTES_AT_ONCE = 4 * 1024 * 1024;
 
-const NO_ORIGIN = 'the log does not begin with its origin: make it anew';
+const NO_ORIGIN = 'the log does not begin with its origin: create it again';
 
 export interface ApplierOptions {
   store: Store;

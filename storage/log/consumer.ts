@@ -139,7 +139,7 @@ async function attempt(
 
 /**
  * Deletes a consumer, and tries again in the background until JetStream says that it is gone. That of a dead server can
- * be deleted only once JetStream has a leader again, and would otherwise stay for ever.
+ * be deleted only once JetStream has a leader again, and would otherwise stay forever.
  */
 async function remove(
   manager: JetStreamManager,
@@ -168,7 +168,7 @@ async function isGone(
 
 const ignore = (): void => undefined;
 
-/** Ends the messages of a silent consumer: its client would wait for ever. */
+/** Ends the messages of a silent consumer: its client would wait forever. */
 async function endWhenSilent(messages: ConsumerMessages, { cluster }: ConsumerInfo): Promise<void> {
   for await (const { type } of messages.status()) {
     if (type !== 'heartbeats_missed') continue;

@@ -361,7 +361,7 @@ function faultOf(config: StreamInfo['config']): string | null {
     Boolean(config.description);
   return isWhole
     ? null
-    : `the stream ${STREAM} has other settings than a node gives it: delete it if it is empty, and a node makes it anew`;
+    : `the stream ${STREAM} has other settings than a node gives it: if it is empty, delete it, and a node creates it again`;
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -24,7 +24,7 @@ it('no page is asked for twice, and the window stays the first one’s', async (
   const status = await new Promise((resolve) => child.once('close', resolve));
   expect(status).toBe(1);
   expect(Buffer.concat(said).toString()).toMatch(
-    /interrupted; 3 pages are kept, the same command goes on from 20\d\d-/,
+    /interrupted; 3 pages are kept; the same command resumes from 20\d\d-/,
   );
   const before = ours.proxy.requests.length;
   ours.proxy.script = () => null;

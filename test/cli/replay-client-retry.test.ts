@@ -118,7 +118,7 @@ describe('a page is given up', () => {
       [(page) => (page.markets[0].source = 'Else'), /data changed between two pages: its list/],
       [(page) => (page.snapshots[0].t -= 86_400), /the snapshot at \d+ comes after/],
       [(page) => (page.window.from += 60), /no longer serves/],
-      [(page) => (page.next_from = page.window.from), /goes on from \d+, outside/],
+      [(page) => (page.next_from = page.window.from), /continues from \d+, outside/],
       [(page) => page.snapshots[3].bin.pop(), /snapshots\[3\]\.support_usd: expected \d+ numbers/],
       [
         (page) => ((page.snapshots[1].market_idx as number[])[0] = 99),

@@ -182,7 +182,7 @@ describe('retention', () => {
     return serveOptions(readWords([], { flags: SERVE_FLAGS, words: {} }).flags).retention;
   };
 
-  it('has a duration for each tier that is not kept for ever', () => {
+  it('has a duration for each tier that is not kept forever', () => {
     const kept = { raw: '30d', '15m': '26w', '1h': '9000h' };
     expect(retention(kept)).toEqual({ raw: 2_592_000, '15m': 15_724_800, '1h': 32_400_000 });
     expect(retention({ '1h': '90s' })).toEqual({ '1h': 90 });
@@ -257,7 +257,7 @@ describe('fathom config', () => {
 
     const text = await config('', settings);
     expect(text.stdout).toContain(`config file: ${file}\n`);
-    expect(text.stdout).toMatch(/^log-format +default +json, on a terminal pretty$/m);
+    expect(text.stdout).toMatch(/^log-format +default +pretty on a terminal, otherwise json$/m);
     expect(text.stdout).toMatch(/^host +\S+: host +::1$/m);
   });
 

@@ -101,7 +101,7 @@ describe('A failure of one node alone', () => {
   const failures: [string, () => Error][] = [
     ['a full disk', () => new DiskFullError('fathom.duckdb')],
     ['a file that cannot grow', () => Object.assign(new Error('write'), { code: 'ENOSPC' })],
-    ['a database that is opened anew', () => new StoreUnavailableError('the database is closed')],
+    ['a database that is reopened', () => new StoreUnavailableError('the database is closed')],
     ['memory', () => new DuckDBError(new Error('Out of Memory Error: failed to allocate'))],
     ['a thread', () => new PoolUnavailableError('task lost')],
     ['whatever a command is told in words', () => new InputError('the pepper cannot be read')],

@@ -125,7 +125,7 @@ describe.skipIf(!hasNats)('The origin of a log', () => {
     await log.close();
     const a = await open('a');
     await a.until(() => a.stopped !== null);
-    expect(a.stopped).toBe('the log does not begin with its origin: make it anew');
+    expect(a.stopped).toBe('the log does not begin with its origin: create it again');
     expect(a.store.mark).toBeNull();
   });
 });

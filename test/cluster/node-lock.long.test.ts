@@ -78,7 +78,7 @@ describe.skipIf(!hasNats)('Another process finds the store of a node held', () =
       const database = here.store['parts'].database;
       const fatal = new DuckDBError(new Error('FATAL Error: made up'));
       const failing = database.transaction(() => Promise.reject(fatal));
-      await expect(failing).rejects.toThrow('being opened anew');
+      await expect(failing).rejects.toThrow('being reopened');
       await eventually('it is open again', () =>
         database.rows('SELECT 1').then(
           () => true,

@@ -222,7 +222,7 @@ describe('classes of work', () => {
     expect(await scheduler.run('commit', 'c', done('commit'), null)).toBe('commit');
   });
 
-  it('leave fragments for when a thread has nothing to do, but not for ever', async () => {
+  it('leave fragments for when a thread has nothing to do, but not forever', async () => {
     const scheduler = new Scheduler(1);
     const began: string[] = [];
     const fragments = () => {

@@ -64,7 +64,7 @@ async function hold(beforeS: number | null): Promise<void> {
   new Retaining({
     ...{ store, retention: { raw: KEPT_S }, nowS: () => beforeS + KEPT_S, restShare: 0 },
     ...{ newestT: () => null, allowedToS: () => Promise.resolve(Infinity) },
-    ...{ onWaiting: () => undefined, onGoingOn: () => undefined, onRemoved: () => undefined },
+    ...{ onWaiting: () => undefined, onResume: () => undefined, onRemoved: () => undefined },
     onError: (error) => failed(error),
   });
   while ((await store.tokensBefore({ raw: beforeS, '15m': 0, '1h': 0 })).length > 0) await sleep(2);

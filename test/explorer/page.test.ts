@@ -126,7 +126,7 @@ describe('files that do not exist yet', () => {
 describe('the files of the explorer', () => {
   const names = readdirSync('dist/explorer').filter((name) => name !== 'index.html');
 
-  it('may be cached for ever, since their names change with their content', async () => {
+  it('may be cached forever, since their names change with their content', async () => {
     expect(names.some((name) => name.endsWith('.js'))).toBe(true);
     for (const name of names) {
       expect(name).toMatch(/-[\w-]{8}\.\w+$/);

@@ -183,7 +183,7 @@ describe('fathom replay', () => {
       await fc.assert(
         fc.asyncProperty(page, fc.constantFrom(...formats), async (text, format) => {
           try {
-            // A server that says the same for ever.
+            // A server that says the same forever.
             const forEver = async function* () {
               for (;;) yield await Promise.resolve().then(() => checkedPage(JSON.parse(text)));
             };

@@ -164,7 +164,7 @@ describe('Stored holder snapshots', () => {
     expect(await tableSizes(data)).toMatchObject({ tokens: 1, owners: 1, blocks: blocks.length });
   });
 
-  it('of wallets that come and go for ever hold no more names than they need', async () => {
+  it('of wallets that come and go forever hold no more names than they need', async () => {
     const data = directory();
     const store = await openStore(data);
     const latest = (i: number) => held(500, i, i * 400);

@@ -73,7 +73,7 @@ const routes: Route[] = [
     method: 'GET',
     path: '/unavailable',
     handle: () => {
-      throw new StoreUnavailableError('the database is being opened anew');
+      throw new StoreUnavailableError('the database is being reopened');
     },
   },
   { method: 'GET', path: '/nothing', handle: ({ exchange }) => exchange.reply(304, [], null) },
@@ -190,7 +190,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
         expect(await response.json()).toMatchObject({ error_code: 'replay_busy' });
       }
       const lines = logged.slice(before).filter((line) => line.includes('requests get 503'));
-      expect(lines).toEqual([expect.stringContaining('the database is being opened anew')]);
+      expect(lines).toEqual([expect.stringContaining('the database is being reopened')]);
     });
 
     it('give every request an id of its own', async () => {
@@ -264,7 +264,7 @@ describe.each(ENGINE_NAMES)('engine %s', (name) => {
       ['in work', 'GET /held'],
       ['answered at length', 'GET /big'],
       ['refused as too long', 'POST /body'],
-    ])('without an end are not received for ever: the request is %s', async (_, line) => {
+    ])('without an end are not received forever: the request is %s', async (_, line) => {
       const client = await RawClient.connect(server.port);
       client.send(requestText(line, CHUNKED));
       await sendUntilClosed(client, `4000\r\n${'x'.repeat(0x4000)}\r\n`);

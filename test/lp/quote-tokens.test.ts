@@ -22,7 +22,7 @@ describe('--quote-tokens', () => {
 
   it.each([
     ['', '--quote-tokens: expected a value, not an empty'],
-    [',', "--quote-tokens: expected base58 mints with commas between, not ''"],
+    [',', "--quote-tokens: expected base58 mints separated by commas, not ''"],
     [`${SOL},`, "not ''"],
     [`${SOL},0x${'a'.repeat(40)}`, `not '0x${'a'.repeat(40)}'`],
     [`${SOL},${SOL}`, '--quote-tokens: expected each mint once'],

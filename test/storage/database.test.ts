@@ -309,11 +309,11 @@ describe('A database that fails', () => {
     }
   }
 
-  it('says why, refuses what comes meanwhile, and is opened anew with every commit', async () => {
+  it('says why, refuses what comes meanwhile, and is reopened with every commit', async () => {
     failCommit('before');
     const failed = add(2);
     await expect(failed).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(failed).rejects.toThrow(/being opened anew: fsync failed$/);
+    await expect(failed).rejects.toThrow(/being reopened: fsync failed$/);
     await expect(ids()).rejects.toBeInstanceOf(StoreUnavailableError);
     await expect(add(3)).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await untilReopened()).toEqual([1]);

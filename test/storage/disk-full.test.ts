@@ -76,7 +76,7 @@ describe('On a full disk', () => {
     }
   });
 
-  it('a checkpoint that fails loses nothing: the database is opened anew', async () => {
+  it('a checkpoint that fails loses nothing: the database is reopened', async () => {
     const file = path.join(path.dirname(directory.path), 'full.duckdb');
     const script = path.resolve('test/support/fill-database.mjs');
     const { stdout, stderr, status } = await run(process.execPath, [script, file], 20_000);

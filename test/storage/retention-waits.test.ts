@@ -87,7 +87,7 @@ function begin(retire: Store['retire'] = (...step) => store.retire(...step)): vo
       said.push('waits');
       waits.push(wait);
     },
-    onGoingOn: () => said.push('goes on'),
+    onResume: () => said.push('goes on'),
     onRemoved: ({ snapshots }) => (removed += snapshots),
     onError: (error) => failures.push(error),
   });

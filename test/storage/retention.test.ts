@@ -192,7 +192,7 @@ describe('A store with retention', () => {
       const retaining = new Retaining({
         ...{ store, retention, nowS: () => NOW + 5 * HOUR, restShare: 0 },
         ...{ newestT: () => null, allowedToS: () => Promise.resolve(Infinity) },
-        ...{ onWaiting: reject, onGoingOn: reject, onRemoved: () => resolve() },
+        ...{ onWaiting: reject, onResume: reject, onRemoved: () => resolve() },
         onError: reject,
       });
       end = () => retaining.close();

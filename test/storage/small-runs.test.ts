@@ -39,7 +39,7 @@ function collect(commits: number, width: number) {
       if (run === null) break;
       const joined = segments.slice(run.from, run.to).reduce((sum, count) => sum + count, 0);
       const pieces = cut(joined, width);
-      // Otherwise it would join the same ones for ever.
+      // Otherwise it would join the same ones forever.
       expect(pieces.length).toBeLessThan(run.to - run.from);
       segments.splice(run.from, run.to - run.from, ...pieces);
       written += joined;

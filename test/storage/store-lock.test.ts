@@ -160,7 +160,7 @@ describe('Another process finds a store held', () => {
     await database.run('CREATE TABLE things (id INTEGER)');
     const fatal = new DuckDBError(new Error('FATAL Error: made up'));
     const failing = database.transaction(() => Promise.reject(fatal));
-    await expect(failing).rejects.toThrow('being opened anew: made up');
+    await expect(failing).rejects.toThrow('being reopened: made up');
     for (;;) {
       const isOpen = await database.rows('SELECT count(*) FROM things').then(
         () => true,

@@ -11,7 +11,7 @@ const FLAGS = {
   out: {
     kind: 'text',
     placeholder: 'DIR',
-    meaning: 'where to: a directory that is empty, or that does not exist',
+    meaning: 'destination: an empty directory, or one that does not exist yet',
     needed: true,
     names: 'directory',
     read: (text: string) => path.resolve(text),
@@ -21,7 +21,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Copies a store as of one moment, keys included, while a server serves it and takes in more, or without one. The copy is a data directory for serve, once all of it is on the disk.',
+    'Copies a store, keys included, as of one moment. A server that has it open keeps serving and committing. Once the copy is complete on disk, it is a data directory for serve.',
   words: {},
   flags: FLAGS,
   examples: [

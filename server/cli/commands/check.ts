@@ -14,7 +14,7 @@ const MAX_TOLD = 1000;
 
 export const command = defineCommand({
   about:
-    'Reads all of a store and compares it with its checksums and references, through a server that has it open or without one. It changes nothing. Exit status 0 if all is well, else 1, with what is damaged.',
+    'Reads a whole store, directly or through a server that has it open, and verifies its checksums and references. Changes nothing. Exits with 0 if all is well; otherwise lists what is damaged and exits with 1.',
   words: {},
   flags: FLAGS,
   examples: ['fathom check', 'fathom check --data backups/monday --json'],

@@ -7,7 +7,7 @@ import { effective, SERVE_ENVIRONMENT, SERVE_FLAGS, SETTINGS } from '../settings
 
 export const command = defineCommand({
   about:
-    'Prints every setting that serve would have with these flags, variables and config file, and where each comes from; or every fault of theirs.',
+    'Prints every setting that serve would use with these flags, variables and config file, and where each comes from, or every fault in them.',
   words: {},
   flags: { ...SERVE_FLAGS, json: JSON_OUTPUT },
   environment: SERVE_ENVIRONMENT,

@@ -30,7 +30,7 @@ const FLAGS = {
     kind: 'texts',
     placeholder: 'MARKET',
     meaning:
-      "SOURCE/ADDRESS of a pool, SOURCE/PAIR of an order book: deletes this market's cells alone",
+      "SOURCE/ADDRESS of a pool, SOURCE/PAIR of an order book: deletes only this market's cells",
     default: 'all markets',
   },
   from: {
@@ -54,7 +54,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    "Deletes a token's snapshots of all tiers in a window, or the cells of some of its markets, in one transaction; a running server follows at once. It says how many there are and asks first. Depth alone is deleted: the token, its orders, holders, pools and hours stay. There is no undo.",
+    "Deletes a token's snapshots of all tiers in a window, or the cells of some of its markets, in one transaction; a running server follows at once. It reports how many there are and asks first. Only depth is deleted: the token, its orders, holders, pools and hours stay. There is no undo.",
   words: {},
   flags: FLAGS,
   examples: [

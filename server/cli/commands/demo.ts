@@ -39,14 +39,14 @@ const FLAGS = {
   until: {
     kind: 'text',
     placeholder: 'TIME',
-    meaning: 'end of the history; seed and end fix everything',
+    meaning: 'end of the history; seed and end determine all data',
     default: 'now',
     read: instant,
   },
   live: {
     kind: 'switch',
     meaning:
-      'carries the market on until a signal comes; on a directory that holds the demo already it goes on with that one',
+      'keeps the market going until a signal comes; continues a demo that the directory already holds',
   },
   json: JSON_OUTPUT,
 } as const satisfies Flags;

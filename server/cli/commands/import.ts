@@ -49,7 +49,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Turns market data into rows of a dataset, straight into a store (all files together one transaction) or, with --out, into an NDJSON file for ingest. A flag that does not apply to the format is an error. docs/data.md has the formats and their rules.',
+    'Converts market data into rows of a dataset and stores them (all files in one transaction) or, with --out, writes them to an NDJSON file for ingest. A flag that does not apply to the format is an error. docs/data.md has the formats and their rules.',
   words: { format: { values: IMPORT_FORMATS }, file: { repeated: true, names: 'file' } },
   flags: FLAGS,
   examples: [

@@ -21,7 +21,7 @@ const FLAGS = {
   format: {
     kind: 'text',
     placeholder: 'FORMAT',
-    meaning: 'how to read the files, whatever their endings say',
+    meaning: 'format of the files, whatever their names end in',
     default: "by the file's ending",
     values: FILE_FORMATS,
   },

@@ -13,7 +13,7 @@ const MAX_NAME_CHARS = 100;
 const COMMON = { ...STORE_FLAGS, json: JSON_OUTPUT };
 
 export const create = defineCommand({
-  about: 'Makes an API key and prints it on stdout, only this once.',
+  about: 'Creates an API key and prints it on stdout. The key cannot be shown again.',
   words: {},
   flags: {
     tier: {
@@ -23,7 +23,12 @@ export const create = defineCommand({
       needed: true,
       values: KEY_TIERS,
     },
-    name: { kind: 'text', placeholder: 'NAME', meaning: 'a name to know it by', read: keyName },
+    name: {
+      kind: 'text',
+      placeholder: 'NAME',
+      meaning: 'a name to recognise it by',
+      read: keyName,
+    },
     rpm: {
       kind: 'text',
       placeholder: 'N',
@@ -75,7 +80,8 @@ export const list = defineCommand({
 });
 
 export const rotate = defineCommand({
-  about: 'Gives a key a new text, which it prints on stdout, only this once; the old text ends.',
+  about:
+    'Gives a key a new text and prints it on stdout. The text cannot be shown again, and the old one stops working.',
   words: { id: {} },
   flags: COMMON,
   examples: [
@@ -87,7 +93,7 @@ export const rotate = defineCommand({
 });
 
 export const revoke = defineCommand({
-  about: 'Ends a key for good.',
+  about: 'Revokes a key permanently.',
   words: { id: {} },
   flags: COMMON,
   examples: [

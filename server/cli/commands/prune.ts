@@ -29,14 +29,14 @@ const FLAGS = {
   tier: {
     kind: 'text',
     placeholder: 'T',
-    meaning: 'deletes snapshots of this tier alone',
+    meaning: 'deletes only snapshots of this tier',
     default: 'all tiers',
     values: TIERS,
   },
   token: {
     kind: 'text',
     placeholder: 'CHAIN:ADDRESS',
-    meaning: 'deletes snapshots of this token alone',
+    meaning: 'deletes only snapshots of this token',
     default: 'all tokens',
     read: token,
   },
@@ -47,7 +47,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Deletes depth history before a time, some tokens in a transaction, and makes the database as small as it gets; a running server follows at once. It says how much there is and asks first. Depth alone is deleted. There is no undo.',
+    'Deletes depth history before a time, a few tokens per transaction, and shrinks the database as far as possible; a running server follows at once. It reports how much there is and asks first. Only depth is deleted. There is no undo.',
   words: {},
   flags: FLAGS,
   examples: [

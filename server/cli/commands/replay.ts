@@ -85,11 +85,11 @@ const PASSED_ON = {
 } as const satisfies Flags;
 
 const FLAGS = {
-  out: { kind: 'text', placeholder: 'FILE', meaning: 'where to', needed: true, names: 'file' },
+  out: { kind: 'text', placeholder: 'FILE', meaning: 'file to write', needed: true, names: 'file' },
   format: {
     kind: 'text',
     placeholder: 'FORMAT',
-    meaning: 'form of the file',
+    meaning: 'format of the file',
     default: "by the file's ending",
     values: REPLAY_FORMATS,
   },
@@ -101,7 +101,7 @@ const FLAGS = {
     variable: 'FATHOM_URL',
   },
   ...PASSED_ON,
-  onchain: { kind: 'switch', meaning: 'markets on chains alone' },
+  onchain: { kind: 'switch', meaning: 'on-chain markets only' },
   ahead: {
     kind: 'text',
     placeholder: 'N',
@@ -109,8 +109,8 @@ const FLAGS = {
     default: String(DEFAULT_AHEAD),
     read: (text: string, from: string) => wholeNumber(text, from, 1, MAX_AHEAD),
   },
-  force: { kind: 'switch', meaning: 'replaces a file that is there' },
-  restart: { kind: 'switch', meaning: 'drops what an interrupted run left' },
+  force: { kind: 'switch', meaning: 'replaces an existing file' },
+  restart: { kind: 'switch', meaning: 'discards what an interrupted run left' },
   json: JSON_OUTPUT,
 } as const satisfies Flags;
 
@@ -227,7 +227,7 @@ function withResumeHint(error: ReplayError, state: ReplayState | null): ReplayEr
   const { totals, rest } = state ?? { totals: null, rest: null };
   if (totals === null || rest === null || !error.resumable) return error;
   return new ReplayError(
-    `${error.message}; ${counted(totals.pages, 'page')} ${totals.pages === 1 ? 'is' : 'are'} kept, the same command goes on from ${isoOf(rest.from)}`,
+    `${error.message}; ${counted(totals.pages, 'page')} ${totals.pages === 1 ? 'is' : 'are'} kept; the same command resumes from ${isoOf(rest.from)}`,
   );
 }
 

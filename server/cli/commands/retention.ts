@@ -11,7 +11,7 @@ const FLAGS = {
   allow: {
     kind: 'text',
     placeholder: 'TIME',
-    meaning: 'lets retention take all that is due at this time, however much',
+    meaning: 'lets retention delete everything due at this time, however much it is',
     needed: true,
     read: instant,
   },
@@ -20,7 +20,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Lets retention go on where it waits: because it would take more than usual, or the clock is far ahead of the newest snapshot. The log says when, and up to which time to allow it. A running server goes on within a minute. What retention deletes is gone.',
+    'Lets retention resume when it waits because it would delete more than usual, or because the clock is far ahead of the newest snapshot. The log says that it waits, and up to which time to allow it. A running server resumes within a minute. There is no undo.',
   words: {},
   flags: FLAGS,
   examples: [

@@ -20,7 +20,7 @@ const FLAGS = { ...SERVE_FLAGS, 'accept-damaged-log': ACCEPT_DAMAGED_LOG };
 
 export const command = defineCommand({
   about:
-    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it alive. Prints the address of the explorer, which brings a new key along (it replaces the key of the previous start), where the documentation is, the URL, the key and a command to try.',
+    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the explorer with a new key, which replaces the key of the previous start, the address of the documentation, the URL, the key and a command to try.',
   words: {},
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
