@@ -10,7 +10,7 @@ export interface paths {
     };
     /**
      * Score of one token
-     * @description The liquidity score of the token's asset. Never a 404: a mint without a record is `pending` and is queued for analysis. The `0x` address of a bridged asset is answered with its mainchain mint.
+     * @description The liquidity score of the token's asset. Never a 404: a mint without a record is `pending` and is queued for analysis. The `0x` address of a bridged asset is answered with its mainchain mint. With `at`, the reply is what it was at that time: each leg's newest snapshot is its newest one at or before it.
      *
      *     Premium and Enterprise. Costs one call of the monthly quota; draws on the rate limit `general`.
      */
@@ -1810,6 +1810,11 @@ export interface operations {
          * @example true
          */
         explain?: boolean;
+        /**
+         * @description Answers from the newest snapshot at or before this time, within the last 365 days. Default: the newest. Unix epoch seconds, RFC 3339 with a zone, a date (midnight UTC), `now`, or a time before now in s, m, h, d or w.
+         * @example -1h
+         */
+        at?: string;
       };
       header?: never;
       path: {

@@ -9,7 +9,6 @@ import {
 import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { hasFilter, type ReplayFilter, slotsOfMarkets } from '../../compute/replay/query.js';
-import { PoolBusyError } from '../../compute/scheduler.js';
 import type { DepthSource, TokenRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
@@ -26,7 +25,7 @@ import {
 } from '../api/schemas.js';
 import { whenReady } from '../board.js';
 import type { Clock } from '../clock.js';
-import { replayBusy } from '../http/errors.js';
+import { unlessBusy } from '../http/errors.js';
 import { atParameter, filterOf, filterParameters, instantAt } from '../replay/parameters.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
@@ -215,14 +214,6 @@ function reply(
   if (cells.bin.length * (1 + usd.length) <= MAX_CELLS_ON_LOOP) return make(slippage(input));
   const found = unlessBusy(pool.schedule('page', key.id, (run) => run('slippage', input)));
   return found.then(make);
-}
-
-async function unlessBusy<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw error instanceof PoolBusyError ? replayBusy() : error;
-  }
 }
 
 interface Answer {

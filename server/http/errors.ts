@@ -1,4 +1,5 @@
 /** Errors that clients get when a request fails (docs/definitions.md#errors). */
+import { PoolBusyError } from '../../compute/scheduler.js';
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
@@ -61,6 +62,15 @@ export function replayBusy(): ApiError {
   return new ApiError(503, 'replay_busy', 'Replay is temporarily busy, retry in 1 second', {
     headers: [['Retry-After', '1']],
   });
+}
+
+/** What work of the pool gives. @throws ApiError 503 replay_busy if the pool has no room for it */
+export async function unlessBusy<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof PoolBusyError ? replayBusy() : error;
+  }
 }
 
 export function damagedData(requestId: string): ApiError {

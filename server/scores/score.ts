@@ -9,6 +9,7 @@ import {
   SCORE_FORMULA,
   scoreWeight,
 } from '../../compute/scores/score.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
 import type { TokenQueue } from '../../storage/contract.js';
 import type { AskedToken } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
@@ -28,7 +29,10 @@ import {
   usd,
   word,
 } from '../api/schemas.js';
+import type { Clock } from '../clock.js';
+import { unlessBusy } from '../http/errors.js';
 import type { Log } from '../log.js';
+import { atParameter, instantAt } from '../replay/parameters.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import {
   isStaleScore,
@@ -47,6 +51,7 @@ import {
   NOT_INDEXED,
   QUEUED,
   type Standing,
+  type TokenTable,
 } from '../tokens/token-table.js';
 
 const component = (name: string, points: number, description: string) =>
@@ -117,7 +122,8 @@ export const getScore = defineEndpoint({
   summary: 'Score of one token',
   description:
     "The liquidity score of the token's asset. Never a 404: a mint without a record is `pending` and is " +
-    'queued for analysis. The `0x` address of a bridged asset is answered with its mainchain mint.',
+    'queued for analysis. The `0x` address of a bridged asset is answered with its mainchain mint. With `at`, the ' +
+    "reply is what it was at that time: each leg's newest snapshot is its newest one at or before it.",
   dataTime: true,
   tier: 'premium',
   quotaCost: 1,
@@ -130,6 +136,7 @@ export const getScore = defineEndpoint({
   },
   query: Type.Object({
     explain: flag('Adds `explain`: everything needed to recompute the score.'),
+    at: atParameter,
   }),
   body: null,
   response: document('Score', {
@@ -151,7 +158,7 @@ export const getScore = defineEndpoint({
       nullable(scoreExplanation, 'With `explain=true`; null if there is no score.'),
     ),
   }),
-  errors: [],
+  errors: ['window_out_of_range', 'replay_busy'],
 });
 
 /** Greatest number of tokens in one request. */
@@ -207,42 +214,66 @@ export const postScore = defineEndpoint({
   errors: [],
 });
 
-interface ScoreServices {
+interface QueueServices {
   tokens: LiveTokens;
   queue: TokenQueue;
   log: Log;
 }
 
+interface ScoreServices extends QueueServices {
+  /** Reads earlier snapshots. */
+  pool: Pick<ComputePool, 'schedule'>;
+  clock: Clock;
+}
+
 type ScoreDocument = Static<(typeof getScore)['response']>;
 
 export function scoreHandler(services: ScoreServices): Handler<typeof getScore> {
-  const { table } = services.tokens;
+  const { tokens, pool, clock } = services;
   // A token's reply is encoded once per revision.
   const kept = new WeakMap<LiveToken, { revision: number; reply: KeptReply<ScoreDocument> }>();
-  return ({ token: asked, query, exchange }) => {
-    const named = table.token(asked.address);
+  return ({ token: asked, query, exchange, key }) => {
+    const atS = instantAt(query.at, clock.nowS());
+    const named = tokens.table.token(asked.address);
     if (named === null) {
       const document = scoreDocument(asked, null, standingWithoutState(services, asked));
       return query.explain ? { ...document, explain: null } : document;
     }
-    // A bridged leg of an asset with a mainchain leg is answered as that mint.
-    const token = table.leg(named, 'mainchain') ?? named;
-    table.checkReadable(token);
-    nameDataTime(exchange, dataTime(token));
-    const { details, revision, standing } = token;
-    if (query.explain) {
-      const explanation = standing.asset && explain(standing.asset);
-      return { ...scoreDocument(details, token, standing), explain: explanation };
+    if (atS !== null) {
+      const read = (run: RunTask) => tokens.tableAt(named, atS, run);
+      return unlessBusy(pool.schedule('page', key.id, read, exchange)).then((table) => {
+        const token = table && answeringToken(table, table.token(asked.address) ?? named);
+        // Without a table the client has disconnected.
+        if (token === null) return scoreDocument(asked, null, BEING_LOADED);
+        nameDataTime(exchange, dataTime(token));
+        return query.explain ? explainedDocument(token) : tokenDocument(token);
+      });
     }
+    const token = answeringToken(tokens.table, named);
+    tokens.table.checkReadable(token);
+    nameDataTime(exchange, dataTime(token));
+    if (query.explain) return explainedDocument(token);
     const known = kept.get(token);
-    if (known?.revision === revision) return known.reply;
-    const reply = new KeptReply(scoreDocument(details, token, standing));
-    kept.set(token, { revision, reply });
+    if (known?.revision === token.revision) return known.reply;
+    const reply = new KeptReply(tokenDocument(token));
+    kept.set(token, { revision: token.revision, reply });
     return reply;
   };
 }
 
-export function batchScoreHandler(services: ScoreServices): Handler<typeof postScore> {
+/** A bridged leg of an asset with a mainchain leg is answered as that mint. */
+const answeringToken = (table: TokenTable, named: LiveToken): LiveToken =>
+  table.leg(named, 'mainchain') ?? named;
+
+const tokenDocument = (token: LiveToken): ScoreDocument =>
+  scoreDocument(token.details, token, token.standing);
+
+function explainedDocument(token: LiveToken): ScoreDocument {
+  const { asset } = token.standing;
+  return { ...tokenDocument(token), explain: asset && explain(asset) };
+}
+
+export function batchScoreHandler(services: QueueServices): Handler<typeof postScore> {
   const item = ({ address, chain }: AskedToken) => {
     const { table } = services.tokens;
     const token = table.token(address);
@@ -275,7 +306,7 @@ export function batchScoreHandler(services: ScoreServices): Handler<typeof postS
 
 /** The standing of a token that is not in memory; queues what can be a mint and has no record. */
 function standingWithoutState(
-  { tokens, queue, log }: ScoreServices,
+  { tokens, queue, log }: QueueServices,
   { chain, address }: AskedToken,
 ): Standing {
   if (tokens.hasRecord(chain, address)) return BEING_LOADED;

@@ -179,6 +179,24 @@ export class LiveTokens {
     return this.loader.load(tokenIds, { nowS, atS, run, always: true, onlyNewest: true });
   }
 
+  /**
+   * The token and the legs of its asset as a server would have them whose clock stood at `atS`.
+   * @throws Error if a segment is damaged
+   */
+  async tableAt(token: LiveToken, atS: number, run: RunTask): Promise<TokenTable> {
+    const legs = this.table.legs(token);
+    // Another token may have replaced it as a leg.
+    const tokens = legs.includes(token) ? legs : [token, ...legs];
+    const ids = tokens.map(({ details }) => details.tokenId);
+    const table = new TokenTable(this.options.staleAfterS);
+    const turns = new Turns();
+    for (const loaded of await this.depthAt(ids, { atS, nowS: atS }, run)) {
+      table.put(loaded, atS);
+      await turns.take();
+    }
+    return table;
+  }
+
   /** Resolves when every touched token is loaded or has failed once. */
   settled(): Promise<void> {
     return this.follower.settled();

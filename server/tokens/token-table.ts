@@ -175,11 +175,15 @@ export class TokenTable {
     return asset === null ? null : (this.assets.get(asset)?.get(chain) ?? null);
   }
 
+  /** The legs of the token's asset; the token alone if it has none. */
+  legs(token: LiveToken): LiveToken[] {
+    const { asset } = token.details;
+    return asset === null ? [token] : [...(this.assets.get(asset)?.values() ?? [token])];
+  }
+
   /** @throws Error if a newest snapshot of the token's asset is damaged */
   checkReadable(token: LiveToken): void {
-    const { asset } = token.details;
-    const legs = asset === null ? [token] : (this.assets.get(asset)?.values() ?? [token]);
-    for (const { damage } of legs) if (damage !== undefined) throw damage;
+    for (const { damage } of this.legs(token)) if (damage !== undefined) throw damage;
   }
 
   get tokenCount(): number {

@@ -71,7 +71,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
   invalid_parameter: {
     value: {
       error: 'Bad Request',
-      message: 'limits: this endpoint has no such parameter; it has chain, explain',
+      message: 'limits: this endpoint has no such parameter; it has chain, explain, at',
       error_code: 'invalid_parameter',
       parameter: 'limits',
     },
@@ -83,6 +83,13 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
         "address: expected a base58 mint of 32-44 characters or 0x and 40 hex digits; was 'nowhere'",
       error_code: 'invalid_address',
       parameter: 'address',
+    },
+  },
+  window_out_of_range: {
+    value: {
+      error: 'Bad Request',
+      message: 'at: expected a time within the last 365 days; was 2020-01-01T00:00:00Z',
+      error_code: 'window_out_of_range',
     },
   },
   no_key: {
@@ -341,13 +348,6 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
         'limits: this endpoint has no such parameter; it has side, usd, move_pct, at, types, onchain, venues, exclude_types, exclude_venues',
       error_code: 'invalid_parameter',
       parameter: 'limits',
-    },
-  },
-  window_out_of_range: {
-    value: {
-      error: 'Bad Request',
-      message: 'at: expected a time within the last 365 days; was 2020-01-01T00:00:00Z',
-      error_code: 'window_out_of_range',
     },
   },
   getDcaPressure: {
@@ -1067,7 +1067,7 @@ export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknow
     value: {
       error: 'Bad Request',
       message:
-        'limits: this endpoint has no such parameter; it has from, to, group, types, onchain, venues, exclude_types, exclude_venues, markets, min_pct, max_pct',
+        'limits: this endpoint has no such parameter; it has from, to, group, types, onchain, venues, exclude_types, exclude_venues, step, markets, min_pct, max_pct',
       error_code: 'invalid_parameter',
       parameter: 'limits',
     },
@@ -1221,6 +1221,7 @@ export const EXAMPLES_OF: Readonly<
       chain_mismatch: 'chain_mismatch',
       invalid_parameter: 'invalid_parameter',
       invalid_address: 'invalid_address',
+      window_out_of_range: 'window_out_of_range',
     },
     '401': { no_key: 'no_key' },
     '406': { not_acceptable: 'not_acceptable' },
