@@ -5,7 +5,7 @@ import { BASE_PATH, type Handlers, type PlanCheck, unlimited } from './api/endpo
 import { explorerRoutes } from './api/explorer.js';
 import { POSITION_HEADER, RESPONSE_HEADER_NAMES } from './api/openapi.js';
 import type { ReadingOptions } from './api/parameters.js';
-import { admitUnanswered, apiRoutes, keyOf } from './api/routes.js';
+import { admitUnanswered, apiRoutes, hasKey } from './api/routes.js';
 import { ENDPOINTS } from './endpoints.js';
 import { withCors } from './http/cors.js';
 import { connectionLimits } from './http/connection-limit.js';
@@ -85,7 +85,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const connections = connectionLimits(log);
   const server = await startHttpServer({
     ...{ engine, host, port: options.port, handle, log, limits, connections: connections.api },
-    keepsBody: (exchange) => keyOf(keys, exchange) !== null,
+    keepsBody: (exchange) => hasKey(keys, exchange),
     onRequestEnd: (exchange) => {
       operations?.metrics.requestEnded(exchange);
       requestLog.ended(exchange);

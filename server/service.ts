@@ -21,6 +21,7 @@ import { markOutsideLoop, putLoopFirst } from './event-loop.js';
 import { loadEngine, warnOfFault } from './http/load-engine.js';
 import { httpLimits } from './http/server.js';
 import { Limiter } from './limits/limiter.js';
+import { planOfKey } from './limits/plans.js';
 import { LiveParts } from './live-parts.js';
 import type { Log } from './log.js';
 import { THREAD_HEAPS } from './memory.js';
@@ -85,6 +86,7 @@ export async function startService(
     const settings = given.cluster && sharedSettings(given, given.cluster.node, store, log);
     const options = settings === null ? given : withAnswers(given, settings.serving);
     const { staleAfterS, plans, native, quotes, evmChainId } = options;
+    store.keys.offer(Object.keys(plans));
     const { depth } = store;
     const files = await openFragmentFiles(given, depth, log);
     const fragments = new Fragments({ pool, depth, log, memoryBytes: memory.fragments, files });
@@ -145,7 +147,7 @@ export async function startService(
         columns: new SegmentColumns(depth, memory.columns),
         queue: store.queue,
         keptReplyBytes: memory.keptReplies,
-        isDelayed: ({ tier }) => plans[tier].delayedDepth === true,
+        isDelayed: (key) => planOfKey(plans, key)?.delayedDepth === true,
         onAnswered: (source) => metrics.pageAnswered(source),
       }),
       reading: { evmChainId, lenientParameters: options.lenientParameters },

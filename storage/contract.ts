@@ -288,26 +288,37 @@ export interface TokenQueue {
 export const KEY_TIERS = ['premium', 'enterprise'] as const;
 export type KeyTier = (typeof KEY_TIERS)[number];
 
-/** A key without its text. */
-export interface KeyRecord {
-  id: string;
+/** What an operator chooses for a key, and may change later. */
+export interface KeyTerms {
+  /** The key's plan: a tier, or a plan that the operator has configured. */
+  tier: string;
   name: string | null;
-  tier: KeyTier;
-  /** Prefix and last four characters of the key. */
-  hint: string;
   /** Requests a minute: null = as in the plan, Infinity = unlimited. */
   requestsPerMinute: number | null;
   /** Calls a month: null = as in the plan, Infinity = unlimited. */
   monthlyQuota: number | null;
-  createdAtS: number;
-  revokedAtS: number | null;
+  /** The key is valid before this time; null: it does not expire. */
+  expiresAtS: number | null;
 }
 
-export interface KeyRequest {
-  tier: KeyTier;
-  name: string | null;
-  requestsPerMinute: number | null;
-  monthlyQuota: number | null;
+/** The terms of a new key; what is missing is null. */
+export type KeyRequest = Pick<KeyTerms, 'tier'> & Partial<KeyTerms>;
+
+/** A key without its text. */
+export interface KeyRecord extends KeyTerms {
+  id: string;
+  /** Prefix and last four characters of the key. */
+  hint: string;
+  createdAtS: number;
+  revokedAtS: number | null;
+  /** A rotated key's earlier text is valid before this time; null: it has none. */
+  earlierUntilS: number | null;
+}
+
+/** A key as `fathom keys list` shows it. */
+export interface ListedKey extends KeyRecord {
+  /** Start of the hour in which the key was last used; null: never, as far as is known. */
+  lastUsedS: number | null;
 }
 
 /** A new or rotated key: its text is known only now. */
@@ -316,7 +327,7 @@ export interface IssuedKey extends KeyRecord {
 }
 
 export interface KeySource {
-  /** The live key with this text; null if unknown, revoked or mistyped. */
+  /** The key with this text, even if it has expired; null if unknown, revoked or mistyped. */
   verify(key: string): KeyRecord | null;
 }
 
@@ -333,16 +344,23 @@ export interface UsageCounter extends CallCounter {
 export interface UsageSource {
   /** The count of a key in a month, as 202611; the same object for the same month. */
   counter(keyId: string, month: number): UsageCounter;
+  /** Notes that a key was used in the hour that begins then (epoch seconds). */
+  use(keyId: string, hourS: number): void;
   readonly days: DayUsageSource;
 }
 
-/** Calls of one key on one UTC day to one endpoint. */
+/** Calls on one UTC day to one endpoint. */
 export interface DayUsage {
   /** As 20261122. */
   day: number;
   /** Method and path. */
   endpoint: string;
   calls: number;
+}
+
+/** Calls of one key on one UTC day to one endpoint. */
+export interface KeyDayUsage extends DayUsage {
+  keyId: string;
 }
 
 export interface DayUsageSource {

@@ -15,6 +15,7 @@ import {
   PendingError,
   StoreChangedError,
   StoreUnavailableError,
+  UsageError,
 } from './errors.js';
 
 /** The socket's name within a data directory. */
@@ -40,6 +41,7 @@ type Failure = Extract<Response, { ok: false }>;
 /** The errors that a command gets as they are; the first class that fits counts. */
 const FAILURES = {
   loss: { type: LossError, again: ({ message }: Failure) => new LossError(message.split('\n')) },
+  usage: { type: UsageError, again: ({ message }: Failure) => new UsageError(message) },
   input: { type: InputError, again: ({ message }: Failure) => new InputError(message) },
   changed: { type: StoreChangedError, again: ({ t }: Failure) => new StoreChangedError(t) },
   pending: { type: PendingError, again: ({ message }: Failure) => new PendingError(message) },

@@ -37,6 +37,8 @@ export class FollowedLog {
     several: (entries, mark) => this.marked(mark, () => this.changes.applyEntries(entries, mark)),
     key: (stored, isNew, mark) =>
       this.marked(mark, () => this.exclusive(() => this.parts.keys.adopt(stored, isNew, mark))),
+    keyUpdate: (update, mark) =>
+      this.marked(mark, () => this.exclusive(() => this.parts.keys.adoptUpdate(update, mark))),
     revocation: (revocation, mark) =>
       this.marked(mark, () =>
         this.exclusive(() => this.parts.keys.adoptRevocation(revocation, mark)),

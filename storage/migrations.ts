@@ -208,6 +208,16 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (node, key_id, day, endpoint)
      )`,
   ],
+  // `earlier_digest` is that of a rotated key's earlier text.
+  [
+    'ALTER TABLE keys ADD COLUMN expires_at BIGINT',
+    'ALTER TABLE keys ADD COLUMN earlier_digest BLOB',
+    'ALTER TABLE keys ADD COLUMN earlier_until BIGINT',
+    `CREATE TABLE key_uses (
+       key_id VARCHAR PRIMARY KEY,
+       used_at BIGINT NOT NULL
+     )`,
+  ],
 ];
 
 /** The schema version of this build. */

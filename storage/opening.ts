@@ -38,6 +38,8 @@ export interface StoreOptions extends CommitOptions, LogOptions, FaultListeners 
   outlineBlock?: OutlineBlock;
   memory?: StoreMemory;
   threads?: number;
+  /** Plans that keys can be given; default: the tiers. */
+  plans?: readonly string[];
 }
 
 /** Bytes that a store may take. */
@@ -153,13 +155,18 @@ async function partsOf(
   const catalog = await Catalog.load(database);
   const directories = await Directories.load(database, failures('reading segments'), memory);
   const holderTokens = await HolderTokens.load(database, memory.owners);
+  const loadKeys = async (): Promise<KeyRing> => {
+    const keys = await KeyRing.load(database, directory, failures('writing a revocation'));
+    if (options.plans !== undefined) keys.offer(options.plans);
+    return keys;
+  };
   return {
     ...{ directory, database, catalog, directories, holderTokens, isNew },
     commits: new Commits(database, catalog, directories, holderTokens, {
       onDamage: failures('reading a segment'),
       ...options,
     }),
-    keys: await KeyRing.load(database, directory, failures('writing a revocation')),
+    keys: await loadKeys(),
     usage: await UsageBook.load(database, failures('writing counts of calls')),
     queue: await WaitingTokens.load(database, {
       hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,

@@ -6,8 +6,11 @@ import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import type {
   IssuedKey,
+  KeyDayUsage,
   KeyRecord,
   KeyRequest,
+  KeyTerms,
+  ListedKey,
   QueuedToken,
   SnapshotKey,
   TierKey,
@@ -52,9 +55,14 @@ const OPERATIONS = {
   shrink: ofStore<() => Promise<Shrunk>>(),
   summary: ofStore<() => Promise<StoreSummary>>(),
   createKey: ofNode<(request: KeyRequest) => Promise<IssuedKey>>(),
-  listKeys: ofStore<() => Promise<KeyRecord[]>>(),
-  rotateKey: ofNode<(id: string) => Promise<IssuedKey>>(),
-  revokeKey: ofNode<(id: string) => Promise<KeyRecord>>(),
+  listKeys: ofStore<() => Promise<ListedKey[]>>(),
+  /** Changes what is given of a key, by its id or its name. */
+  updateKey: ofNode<(key: string, changes: Partial<KeyTerms>) => Promise<KeyRecord>>(),
+  /** Gives a key a new text; the old one stays valid for `overlapS` seconds (default 0). */
+  rotateKey: ofNode<(key: string, overlapS?: number) => Promise<IssuedKey>>(),
+  revokeKey: ofNode<(key: string) => Promise<KeyRecord>>(),
+  /** Calls in a month, as 202611, of up to 1,000 keys whose ids come after `afterId`, in order of the ids. */
+  monthUsage: ofStore<(month: number, afterId: string) => Promise<KeyDayUsage[]>>(),
   /** Makes a store that has followed a log one that follows none. @returns the position that it had; null: none */
   leaveLog: ofNode<() => Promise<number | null>>(),
   /** Lets retention take all that is due by then (epoch seconds), however much that is. */

@@ -8,8 +8,11 @@ import { Changes } from './changes.js';
 import { Checker } from './check/checker.js';
 import type {
   IssuedKey,
+  KeyDayUsage,
   KeyRecord,
   KeyRequest,
+  KeyTerms,
+  ListedKey,
   LpSource,
   OrderSource,
   QueuedToken,
@@ -297,18 +300,30 @@ export class Store implements StoreOperations {
     return this.keys.create(request);
   }
 
-  listKeys(): Promise<KeyRecord[]> {
-    return Promise.resolve(this.keys.list());
+  listKeys(): Promise<ListedKey[]> {
+    const listed = this.keys.list();
+    return Promise.resolve(
+      listed.map((record) => ({ ...record, lastUsedS: this.usage.lastUsedS(record.id) })),
+    );
   }
 
-  async rotateKey(id: string): Promise<IssuedKey> {
+  async updateKey(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
     this.followed.refuseOtherChanges();
-    return this.keys.rotate(id);
+    return this.keys.update(key, changes);
   }
 
-  async revokeKey(id: string): Promise<KeyRecord> {
+  async rotateKey(key: string, overlapS?: number): Promise<IssuedKey> {
     this.followed.refuseOtherChanges();
-    return this.keys.revoke(id);
+    return this.keys.rotate(key, overlapS);
+  }
+
+  monthUsage(month: number, afterId: string): Promise<KeyDayUsage[]> {
+    return this.usage.days.ofKeys(month, afterId);
+  }
+
+  async revokeKey(key: string): Promise<KeyRecord> {
+    this.followed.refuseOtherChanges();
+    return this.keys.revoke(key);
   }
 
   listQueue(): Promise<QueuedToken[]> {

@@ -1671,6 +1671,15 @@ export interface components {
       /** @description Mean depth, USD */
       usd: number;
     };
+    /** @description Human-readable description of the error. */
+    UnauthorizedError: {
+      error: string;
+      /**
+       * @description The key has expired; otherwise missing.
+       * @constant
+       */
+      error_code?: 'key_expired';
+    };
     /** @description The body is not `application/json`. */
     UnsupportedMediaTypeError: {
       /** @constant */

@@ -157,10 +157,13 @@ export interface PlanGrant {
   /**
    * Called once, when the reply's head is written, or with null if the client disconnected before.
    * Charges a 2xx and releases the hold of any other call.
-   * @returns the plan's headers for this reply, without X-API-Tier
+   * @returns the plan's headers for this reply
    */
   settle(status: number | null): Headers;
 }
 
 /** Admits every call. */
-export const unlimited: PlanCheck = () => ({ costs() {}, settle: () => [] });
+export const unlimited: PlanCheck = ({ tier }) => ({
+  costs() {},
+  settle: () => [['X-API-Tier', tier]],
+});

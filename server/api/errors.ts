@@ -113,7 +113,19 @@ export const ERROR_SCHEMAS = Object.fromEntries<TSchema>(
   CODES.map((code) => [code, errorSchema(code, schemaName(code))]),
 ) as Readonly<Record<ErrorCode, TSchema>>;
 
-/** The body of 401, 403 and 429. */
+/** The body of 401. */
+export const UNAUTHORIZED_ERROR = document(
+  'UnauthorizedError',
+  {
+    error: Type.String(),
+    error_code: Type.Optional(
+      Type.Literal('key_expired', { description: 'The key has expired; otherwise missing.' }),
+    ),
+  },
+  { description: 'Human-readable description of the error.' },
+);
+
+/** The body of 403 and 429. */
 export const PLAIN_ERROR = document(
   'PlainError',
   { error: Type.String() },

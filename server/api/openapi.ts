@@ -9,6 +9,7 @@ import {
   ERROR_CODES,
   ERROR_SCHEMAS,
   PLAIN_ERROR,
+  UNAUTHORIZED_ERROR,
   type ErrorCode,
 } from './errors.js';
 import { EXAMPLES, EXAMPLES_OF } from './generated/examples.js';
@@ -287,7 +288,9 @@ function errorResponses(endpoint: EndpointSpec): Record<string, unknown> {
   const plain = (status: number, description: string) =>
     response(operationId, status, description, [PLAIN_ERROR]);
   const responses: Record<string, unknown> = {
-    401: plain(401, 'The API key is missing or invalid.'),
+    401: response(operationId, 401, 'The API key is missing, invalid or expired.', [
+      UNAUTHORIZED_ERROR,
+    ]),
     429: plain(429, 'The rate limit or the monthly quota is exceeded.'),
   };
   if (endpoint.tier === 'enterprise') {

@@ -1,5 +1,7 @@
 /** Turns endpoints into routes: what every request goes through, in order. */
 import type { KeyRecord, KeySource } from '../../storage/contract.js';
+import { isoOf } from '../../compute/time.js';
+import { wallS } from '../../storage/wall-clock.js';
 import { ApiError } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Route } from '../http/router.js';
@@ -110,7 +112,6 @@ function admit(
 ): { key: KeyRecord; grant: PlanGrant } {
   const key = authenticate(keys, exchange);
   exchange.belongsTo(key.id);
-  exchange.addHeader('X-API-Tier', key.tier);
   const grant = checkPlan(key, endpoint);
   exchange.settleWith((status) => grant.settle(status));
   return { key, grant };
@@ -141,10 +142,20 @@ const SOURCE = "The operator of this server makes keys with 'fathom keys create'
 /** Longer keys cannot be valid and are not hashed. */
 const MAX_KEY_CHARS = 256;
 
-/** The key of a request; null: it has none, or none that is valid. */
-export function keyOf(keys: KeySource, exchange: Exchange): KeyRecord | null {
+/** Whether a request has a key that is valid. */
+export function hasKey(keys: KeySource, exchange: Exchange): boolean {
+  const key = keyOf(keys, exchange);
+  return key !== null && !isExpired(key);
+}
+
+/** The key of a request, even if it has expired; null: it has none, or none that is valid. */
+function keyOf(keys: KeySource, exchange: Exchange): KeyRecord | null {
   const text = exchange.header('x-api-key');
   return text === '' || text.length > MAX_KEY_CHARS ? null : keys.verify(text);
+}
+
+function isExpired({ expiresAtS }: KeyRecord): boolean {
+  return expiresAtS !== null && wallS() >= expiresAtS;
 }
 
 /** @throws ApiError 401 */
@@ -157,9 +168,13 @@ function authenticate(keys: KeySource, exchange: Exchange): KeyRecord {
       `Invalid API key: the one in the x-api-key header is unknown, revoked or mistyped. ${SOURCE}`,
     );
   }
+  if (isExpired(key)) {
+    const at = isoOf(key.expiresAtS ?? 0);
+    throw unauthorized(`This API key expired at ${at}. ${SOURCE}`, { error_code: 'key_expired' });
+  }
   return key;
 }
 
-function unauthorized(message: string): ApiError {
-  return new ApiError(401, null, message, { headers: [['WWW-Authenticate', 'ApiKey']] });
+function unauthorized(message: string, fields: { error_code?: 'key_expired' } = {}): ApiError {
+  return new ApiError(401, null, message, { fields, headers: [['WWW-Authenticate', 'ApiKey']] });
 }

@@ -71,8 +71,16 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   'keys create': { summary: 'makes an API key', load: async () => (await keys()).create },
   'keys list': { summary: 'lists the API keys', load: async () => (await keys()).list },
+  'keys update': {
+    summary: "changes a key's name, plan, limits or expiry",
+    load: async () => (await keys()).update,
+  },
   'keys rotate': { summary: 'gives a key a new text', load: async () => (await keys()).rotate },
   'keys revoke': { summary: 'ends a key', load: async () => (await keys()).revoke },
+  usage: {
+    summary: 'prints the calls of every key in a month',
+    load: async () => (await import('./commands/usage.js')).command,
+  },
   queue: {
     summary: 'lists the tokens that wait for data',
     load: async () => (await import('./commands/queue.js')).command,

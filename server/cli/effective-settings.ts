@@ -1,6 +1,6 @@
 /** What each setting is and where it comes from: the flag, else the variable, else the config file, else the default. */
 import { allOf, UsageError } from '../../storage/errors.js';
-import { isJson, readConfig } from './config-file.js';
+import { type ConfigEntry, isJson, readConfig } from './config-file.js';
 import type { Flag } from './flags.js';
 
 /** A setting has a value at all times: a text's fallback, no texts, or a switch that is off. */
@@ -43,29 +43,44 @@ export function effectiveSettings<S extends Readonly<Record<string, Setting>>>(
 ): { file: string | null; settings: Record<keyof S, Effective> } {
   const { file, entries, faults } = readConfig(settings);
   const read: Record<string, Effective> = {};
-  const given = (name: string): Given | null => {
-    const texts = flagTexts(flags[name]);
-    if (texts.length > 0) return { texts, source: 'flag', from: `--${name}` };
-    const variable = variableOf(name);
-    const inherited = process.env[variable] ?? '';
-    if (inherited !== '') {
-      const isList = settings[name].kind === 'texts';
-      const items = isList ? inherited.split(',').map((item) => item.trim()) : [inherited];
-      return { texts: items, source: 'variable', from: variable };
-    }
-    return entries[name] === undefined ? null : { ...entries[name], source: 'file' };
-  };
   allOf([
     ...faults.map((fault) => () => {
       throw new UsageError(fault);
     }),
     ...Object.entries(settings).map(([name, setting]) => () => {
-      const found = given(name);
+      const found = givenTo(name, setting, flags[name], entries[name]);
       read[name] = { value: valueOf(setting, found), given: found };
     }),
     () => check(read as Partial<Record<keyof S, Effective>>),
   ]);
   return { file, settings: read as Record<keyof S, Effective> };
+}
+
+/** One setting alone, whatever is wrong with others. @throws UsageError */
+export function effectiveSetting(
+  settings: Readonly<Record<string, Setting>>,
+  name: string,
+): Effective {
+  const given = givenTo(name, settings[name], undefined, readConfig(settings).entries[name]);
+  return { value: valueOf(settings[name], given), given };
+}
+
+/** What a setting is given; null: nothing. */
+function givenTo(
+  name: string,
+  { kind }: Setting,
+  flag: unknown,
+  entry: ConfigEntry | undefined,
+): Given | null {
+  const texts = flagTexts(flag);
+  if (texts.length > 0) return { texts, source: 'flag', from: `--${name}` };
+  const variable = variableOf(name);
+  const inherited = process.env[variable] ?? '';
+  if (inherited !== '') {
+    const items = kind === 'texts' ? inherited.split(',').map((item) => item.trim()) : [inherited];
+    return { texts: items, source: 'variable', from: variable };
+  }
+  return entry === undefined ? null : { ...entry, source: 'file' };
 }
 
 /** A flag that is not given is undefined, false where it is a switch, empty where it may be repeated. */

@@ -24,6 +24,8 @@ export interface Flag {
   readonly needed?: true;
   /** The values that it may have. */
   readonly values?: readonly string[];
+  /** Whether it may have others: a configuration adds some. */
+  readonly isOpen?: true;
   /** Whether its value is the name of a file, or of a directory: completion offers them. */
   readonly names?: 'file' | 'directory';
   /** Reads one value; `from` names the flag. @throws UsageError */
@@ -42,7 +44,7 @@ export type Words = Readonly<Record<string, Word>>;
 
 type ValueOf<F> = F extends { read: (text: string, from: string) => infer T }
   ? T
-  : F extends { values: readonly (infer V)[] }
+  : F extends { values: readonly (infer V)[]; isOpen?: never }
     ? V
     : string;
 
@@ -143,7 +145,8 @@ function readValue(text: string, from: string, declared: Flag | Word): unknown {
   refuseEmpty(text, from);
   // The reader of a setting was taken away: all settings are read later, and their faults told at once.
   const isReadLater = 'read' in declared && declared.read === undefined;
-  if (values !== undefined && !isReadLater) oneOf(text, from, values);
+  const isOpen = 'isOpen' in declared && declared.isOpen === true;
+  if (values !== undefined && !isReadLater && !isOpen) oneOf(text, from, values);
   return 'read' in declared && declared.read !== undefined ? declared.read(text, from) : text;
 }
 

@@ -19,6 +19,17 @@ export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** Rows on stdout whose columns, except the last, are as wide as their widest text. */
+export function printTable(rows: readonly (readonly string[])[]): void {
+  const columns = rows[0]?.length ?? 0;
+  const widths = Array.from({ length: columns - 1 }, (_, i) =>
+    Math.max(...rows.map((row) => row[i].length)),
+  );
+  for (const row of rows) {
+    printLine(row.map((text, i) => text.padEnd(widths[i] ?? 0)).join('  '));
+  }
+}
+
 /** A message on stderr. */
 export function tell(text: string): void {
   process.stderr.write(`${text}\n`);

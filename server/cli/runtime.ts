@@ -44,6 +44,9 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
   };
 }
 
+/** What a command may say about how its store is opened; it does not concern the store of a running server. */
+type CommandStoreOptions = Pick<StoreOptions, 'acceptDamagedLog' | 'plans'>;
+
 /**
  * Runs `body` on the store of a directory without a pool: it rewrites segments in this thread.
  * @throws InputError if the directory holds no store: a mistyped name makes none
@@ -51,9 +54,9 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
 export async function onStore<T>(
   data: string | undefined,
   body: (store: StoreOperations) => Promise<T>,
-  acceptDamagedLog = false,
+  options: CommandStoreOptions = {},
 ): Promise<T> {
-  return onAnyStore(await storeDirectory(data), body, acceptDamagedLog);
+  return onAnyStore(await storeDirectory(data), body, options);
 }
 
 /** The data directory. @throws InputError if it holds no store */
@@ -69,11 +72,11 @@ export async function storeDirectory(data: string | undefined): Promise<string> 
 export async function onNewStore<T>(
   data: string | undefined,
   body: (store: StoreOperations) => Promise<T>,
-  acceptDamagedLog: boolean,
+  options: CommandStoreOptions = {},
 ): Promise<T> {
   const directory = dataDirectory(data);
   const isNew = !(await holdsStore(directory));
-  const result = await onAnyStore(directory, body, acceptDamagedLog);
+  const result = await onAnyStore(directory, body, options);
   if (isNew) tell(`${directory} held no store; it holds a new, empty one now`);
   return result;
 }
@@ -81,13 +84,13 @@ export async function onNewStore<T>(
 function onAnyStore<T>(
   directory: string,
   body: (store: StoreOperations) => Promise<T>,
-  acceptDamagedLog: boolean,
+  given: CommandStoreOptions,
 ): Promise<T> {
   const rewrite = async (input: RewriteInput) => {
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  const options = { rewrite, acceptDamagedLog, onLogNotice: tell, onMigration: tell };
+  const options = { ...given, rewrite, onLogNotice: tell, onMigration: tell };
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 

@@ -24,6 +24,7 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log.j
 import { checkAccess, CLUSTER_SETTINGS, clusterOf } from './cluster-settings.js';
 import {
   type Effective,
+  effectiveSetting,
   effectiveSettings,
   type Setting,
   variableOf,
@@ -343,6 +344,11 @@ export interface ServeOptions {
 }
 
 type ServeFlags = Partial<FlagValues<typeof SERVE_FLAGS>>;
+
+/** The plans that keys can be given: the tiers, and those of the setting `plans`. @throws UsageError */
+export function planNames(): string[] {
+  return Object.keys(effectiveSetting(SETTINGS, 'plans').value as Plans);
+}
 
 /** Every setting, and where it comes from. @throws UsageError with a line for each fault */
 export function effective(flags: ServeFlags) {

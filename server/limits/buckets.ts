@@ -2,7 +2,7 @@
 import type { CallCounter, KeyRecord, UsageCounter, UsageSource } from '../../storage/contract.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import type { LimitedEndpoint, RateBucket } from '../api/endpoint.js';
-import { SHARED_BUCKET, planOfKey, type Plan, type Plans } from './plans.js';
+import { SHARED_BUCKET, type Plan } from './plans.js';
 
 /**
  * Stands for 'unlimited' in headers, which hold numbers: above every limit that can be configured, and
@@ -10,7 +10,8 @@ import { SHARED_BUCKET, planOfKey, type Plan, type Plans } from './plans.js';
  */
 export const UNLIMITED = 2_147_483_647;
 const US_PER_S = 1_000_000;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** The clock of limits: always the system's, even with `--as-of`. */
 export interface LimitClock {
@@ -167,31 +168,32 @@ export class MonthAccount {
 
 /** A key's buckets, each created at its first use, and its account of the month. */
 export class KeyLimits {
-  private plan: Plan;
   private account: MonthAccount | null = null;
+  /** Start of the hour of the last call (epoch seconds). */
+  private usedHourS = 0;
   private buckets = new Map<RateBucket, Bucket>();
   /** Buckets by an endpoint's list of their names. */
   private drawn = new WeakMap<readonly RateBucket[], readonly Bucket[]>();
 
   constructor(
-    private record: KeyRecord,
-    private readonly plans: Plans,
+    public record: KeyRecord,
+    public plan: Plan,
     private readonly usage: UsageSource,
-  ) {
-    this.plan = planOfKey(plans, record);
-  }
+  ) {}
 
-  /** Calls a month; Infinity: unlimited. */
-  get monthlyQuota(): number {
-    return this.plan.monthlyQuota;
+  /** Notes that the key was used at a time. */
+  use(wallMs: number): void {
+    const hourS = Math.floor(wallMs / HOUR_MS) * (HOUR_MS / 1000);
+    if (hourS === this.usedHourS) return;
+    this.usedHourS = hourS;
+    this.usage.use(this.record.id, hourS);
   }
 
   /** Adopts a changed record of the key. If its limits changed, its buckets start full. */
-  adopt(record: KeyRecord): void {
+  adopt(record: KeyRecord, plan: Plan): void {
     const before = this.record;
-    if (record === before) return;
     this.record = record;
-    this.plan = planOfKey(this.plans, record);
+    this.plan = plan;
     const { tier, requestsPerMinute } = record;
     if (tier === before.tier && requestsPerMinute === before.requestsPerMinute) return;
     this.buckets = new Map();

@@ -11,7 +11,7 @@ import {
   type MonthAccount,
   systemLimitClock,
 } from './buckets.js';
-import { DEFAULT_PLANS, type Plans } from './plans.js';
+import { DEFAULT_PLANS, planOfKey, type Plans } from './plans.js';
 
 /** Keys whose limits are in memory; beyond this, the least recently used are dropped. */
 const MAX_LIMITED_KEYS = 100_000;
@@ -26,6 +26,18 @@ interface LimiterOptions {
   plans?: Plans;
   clock?: LimitClock;
   maxKeys?: number;
+}
+
+/** What a key has used in a UTC month. */
+interface MonthOfKey {
+  tier: KeyTier;
+  /** As 202611. */
+  month: number;
+  used: number;
+  /** Calls a month; Infinity: unlimited. */
+  limit: number;
+  /** When the next month begins. */
+  endMs: number;
 }
 
 export class Limiter {
@@ -54,24 +66,26 @@ export class Limiter {
   /**
    * Draws on all of the endpoint's rate buckets or on none, and holds the call's cost of the quota. A
    * call that exceeds a rate draws on nothing; a call of too low a tier does draw on the buckets.
-   * @throws ApiError 429, 403
+   * @throws ApiError 401, 403, 429
    */
   readonly check: PlanCheck = (key, endpoint) => {
     const { clock } = this;
     const nowUs = clock.steadyUs();
     const limits = this.limitsOf(key);
+    const { tier, monthlyQuota } = limits.plan;
     const drawn = limits.drawnBy(endpoint.rateBuckets);
     const wallMs = clock.wallMs();
+    limits.use(wallMs);
     const account = limits.accountAt(wallMs);
     const ofDay = account.ofDay(wallMs, endpoint);
-    const call = new LimitedCall(limits.monthlyQuota, drawn, account, ofDay, clock);
+    const call = new LimitedCall(tier, monthlyQuota, drawn, account, ofDay, clock);
     const waitUs = longestWaitUs(drawn, nowUs);
     if (waitUs > 0) {
       throw tooMany('Rate limit exceeded', Math.ceil(waitUs / US_PER_S), call.headers());
     }
     for (let i = 0; i < drawn.length; i++) drawn[i].draw(nowUs);
-    if (TIER_RANKS[key.tier] < TIER_RANKS[endpoint.tier]) {
-      const message = `This endpoint needs an ${endpoint.tier} key, this one is ${key.tier}`;
+    if (TIER_RANKS[tier] < TIER_RANKS[endpoint.tier]) {
+      const message = `This endpoint needs an ${endpoint.tier} key, this one is ${tier}`;
       throw new ApiError(403, null, message, { headers: call.headers() });
     }
     // A call charged by its tokens holds one call until they are counted.
@@ -79,22 +93,29 @@ export class Limiter {
     return call;
   };
 
-  /** The current month of a key. */
-  monthOf(key: KeyRecord): { month: number; used: number; limit: number; endMs: number } {
+  /** The current month of a key. @throws ApiError 401 */
+  monthOf(key: KeyRecord): MonthOfKey {
     const limits = this.limitsOf(key);
     const { month, used, endMs } = limits.accountAt(this.clock.wallMs());
-    return { month, used, limit: limits.monthlyQuota, endMs };
+    return { tier: limits.plan.tier, month, used, limit: limits.plan.monthlyQuota, endMs };
   }
 
+  /** @throws ApiError 401 where the key's plan is not configured */
   private limitsOf(key: KeyRecord): KeyLimits {
-    let limits = this.keys.get(key.id);
-    if (limits === undefined) {
-      limits = new KeyLimits(key, this.plans, this.usage);
-      this.keys.set(key.id, limits);
-    } else {
-      limits.adopt(key);
+    const limits = this.keys.get(key.id);
+    if (limits?.record === key) return limits;
+    const plan = planOfKey(this.plans, key);
+    if (plan === null) {
+      const message = `The plan of this key, ${key.tier}, is not configured on this server`;
+      throw new ApiError(401, null, message, { headers: [['WWW-Authenticate', 'ApiKey']] });
     }
-    return limits;
+    if (limits !== undefined) {
+      limits.adopt(key, plan);
+      return limits;
+    }
+    const added = new KeyLimits(key, plan, this.usage);
+    this.keys.set(key.id, added);
+    return added;
   }
 }
 
@@ -103,6 +124,7 @@ class LimitedCall implements PlanGrant {
   private held = 0;
 
   constructor(
+    private readonly tier: KeyTier,
     private readonly quota: number,
     private readonly drawn: readonly Bucket[],
     private readonly account: MonthAccount,
@@ -131,7 +153,7 @@ class LimitedCall implements PlanGrant {
   }
 
   /**
-   * X- headers of the tightest bucket, and the fields of draft-ietf-httpapi-ratelimit-headers-10,
+   * The plan's tier, X- headers of the tightest bucket, and the fields of draft-ietf-httpapi-ratelimit-headers-10,
    * which list every bucket that the call drew on. Resets are rounded up to whole seconds: a bucket's
    * is when it is full again, the quota's the start of the next UTC month.
    */
@@ -141,6 +163,7 @@ class LimitedCall implements PlanGrant {
     const bucket = tightest(drawn, nowUs);
     const fullAtMs = clock.wallMs() + bucket.fullInUs(nowUs) / 1000;
     return [
+      ['X-API-Tier', this.tier],
       ['X-RateLimit-Limit', bucket.limitText],
       ['X-RateLimit-Remaining', limitText(bucket.remaining(nowUs))],
       ['X-RateLimit-Reset', String(Math.ceil(fullAtMs / 1000))],

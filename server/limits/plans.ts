@@ -15,16 +15,21 @@ export const SHARED_BUCKET = 'general' satisfies RateBucket;
 type BucketRule = RateRule | typeof SHARED_BUCKET;
 
 export interface Plan {
+  /** What the plan's keys may request. */
+  readonly tier: KeyTier;
   /** Calls in a UTC month; Infinity: unlimited. */
   readonly monthlyQuota: number;
   /** Whether market depth is always delayed; default: it is live. */
   readonly delayedDepth?: boolean;
+  /** Live connections of a key at once; default: those of its tier. */
+  readonly connections?: number;
   readonly rates: Readonly<
     { general: RateRule } & Record<Exclude<RateBucket, typeof SHARED_BUCKET>, BucketRule>
   >;
 }
 
-export type Plans = Readonly<Record<KeyTier, Plan>>;
+/** By name: a plan for each tier, and the operator's own. */
+export type Plans = Readonly<Record<KeyTier, Plan>> & Readonly<Partial<Record<string, Plan>>>;
 
 const perMinute = (requests: number): RateRule => ({ requests, periodS: 60 });
 
@@ -33,6 +38,7 @@ const WHALE_RATES = { 'whale-get': { requests: 1, periodS: 1 }, 'whale-post': pe
 
 export const DEFAULT_PLANS: Plans = {
   premium: {
+    tier: 'premium',
     monthlyQuota: 100_000,
     rates: {
       general: perMinute(12),
@@ -42,6 +48,7 @@ export const DEFAULT_PLANS: Plans = {
     },
   },
   enterprise: {
+    tier: 'enterprise',
     monthlyQuota: 1_000_000,
     rates: {
       general: perMinute(600),
@@ -52,13 +59,20 @@ export const DEFAULT_PLANS: Plans = {
   },
 };
 
+/** A key's plan, with the key's own limits; null: the plan is not configured. */
+export function planOfKey(plans: Plans, key: KeyRecord): Plan | null {
+  const plan = Object.hasOwn(plans, key.tier) ? plans[key.tier] : undefined;
+  return plan === undefined ? null : withLimits(plan, key);
+}
+
 /**
- * A key's plan: its tier's, with the key's own limits. Its requests per minute replace the plan's rates,
- * including unlimited ones, except those of /whale-activity.
+ * A plan with other limits; null: those of the plan. Requests per minute replace the plan's rates, including unlimited
+ * ones, except those of /whale-activity.
  */
-export function planOfKey(plans: Plans, key: KeyRecord): Plan {
-  const plan = plans[key.tier];
-  const { requestsPerMinute, monthlyQuota } = key;
+function withLimits(
+  plan: Plan,
+  { requestsPerMinute, monthlyQuota }: Pick<KeyRecord, 'requestsPerMinute' | 'monthlyQuota'>,
+): Plan {
   const own = (rule: BucketRule): BucketRule =>
     requestsPerMinute === null || rule === SHARED_BUCKET ? rule : perMinute(requestsPerMinute);
   return {
@@ -77,62 +91,142 @@ const MAX_REQUESTS = 1_000_000_000;
 const MAX_PERIOD_S = 86_400;
 const DEFAULT_PERIOD_S = 60;
 const MAX_MONTHLY_QUOTA = 1_000_000_000;
+const MAX_CONNECTIONS = 1_000_000;
+/** An operator's own plans. */
+const MAX_OWN_PLANS = 100;
+const PLAN_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+const PLAN_FIELDS = ['monthly_quota', 'depth', 'rates'];
+const OWN_PLAN_FIELDS = ['tier', 'rpm', 'quota', 'connections', 'depth', 'rates'];
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the setting `plans`: a JSON object that overrides parts of the plans.
+ * Reads the setting `plans`: a JSON object that overrides parts of the tiers' plans and adds others.
  *
  *     {"premium": {"monthly_quota": 250000, "rates": {
  *        "general": {"requests": 30}, "whale-get": {"requests": 2, "seconds": 1},
  *        "dca-pressure": "general"}},
- *      "enterprise": {"monthly_quota": "unlimited", "rates": {"market-depth": {"requests": "unlimited"}}}}
+ *      "enterprise": {"monthly_quota": "unlimited", "rates": {"market-depth": {"requests": "unlimited"}}},
+ *      "gold": {"tier": "premium", "rpm": 300, "quota": 100000, "connections": 20}}
  *
  * `depth` is "live" or "delayed" (market depth at least 15 minutes old). `rates` has an entry per
- * bucket: `requests` per `seconds` (default 60), or "general" to draw on that bucket.
+ * bucket: `requests` per `seconds` (default 60), or "general" to draw on that bucket. A plan of another name begins
+ * with that of its `tier`; `rpm` and `quota` replace its figures like those of a key.
  *
  * @param from names the setting in errors
  * @throws UsageError that names the field and what was expected
  */
 export function parsePlans(text: string, from: string): Plans {
-  return readFields(parseJson(text, from), from, KEY_TIERS, (tiers) => {
-    const plan = (tier: KeyTier) => () =>
-      [tier, readPlan(tiers[tier], `${from}: ${tier}`, DEFAULT_PLANS[tier])] as const;
-    return Object.fromEntries(allOf(KEY_TIERS.map(plan))) as Plans;
-  });
+  const given = objectOf(parseJson(text, from), from, 'an object with plans by their names');
+  const names = Object.keys(given);
+  const own = names.filter((name) => !isTier(name));
+  if (own.length > MAX_OWN_PLANS) fail(from, `at most ${MAX_OWN_PLANS} plans`);
+  const tiers = Object.fromEntries(
+    allOf(
+      KEY_TIERS.map((tier) => () => [
+        tier,
+        readPlan(given[tier], `${from}: ${tier}`, DEFAULT_PLANS[tier]),
+      ]),
+    ),
+  ) as Record<KeyTier, Plan>;
+  const others = allOf(
+    own.map((name) => () => [name, readOwnPlan(name, given[name], from, tiers)] as const),
+  );
+  return { ...tiers, ...Object.fromEntries(others) };
 }
+
+const isTier = (name: string): name is KeyTier => KEY_TIERS.some((tier) => tier === name);
 
 /** Plans in the form that parsePlans() reads. */
 export function plansDocument(plans: Plans): object {
   const limit = (value: number) => (value === Infinity ? 'unlimited' : value);
   const rule = (of: BucketRule) =>
     of === SHARED_BUCKET ? of : { requests: limit(of.requests), seconds: of.periodS };
-  const plan = ({ monthlyQuota, delayedDepth = false, rates }: Plan) => ({
-    monthly_quota: limit(monthlyQuota),
-    depth: delayedDepth ? 'delayed' : 'live',
+  const plan = (name: string, { tier, monthlyQuota, connections, delayedDepth, rates }: Plan) => ({
+    ...(isTier(name)
+      ? { monthly_quota: limit(monthlyQuota) }
+      : { tier, quota: limit(monthlyQuota) }),
+    ...(connections === undefined ? {} : { connections }),
+    depth: delayedDepth === true ? 'delayed' : 'live',
     rates: Object.fromEntries(RATE_BUCKETS.map((bucket) => [bucket, rule(rates[bucket])])),
   });
-  return Object.fromEntries(KEY_TIERS.map((tier) => [tier, plan(plans[tier])]));
+  return Object.fromEntries(
+    Object.entries(plans).map(([name, each]) => [name, plan(name, each as Plan)]),
+  );
 }
 
 function readPlan(value: unknown, at: string, before: Plan): Plan {
   if (value === undefined) return before;
-  const plan = { ...before };
-  const read = ({ monthly_quota: quota, depth, rates }: Fields) =>
+  return readFields(value, at, PLAN_FIELDS, (given) => {
+    let plan = before;
     allOf([
       () => {
-        if (depth !== undefined) plan.delayedDepth = isDelayed(depth, `${at}.depth`);
+        const quota = limitAt(given.monthly_quota, `${at}.monthly_quota`, MAX_MONTHLY_QUOTA);
+        plan = { ...plan, monthlyQuota: quota ?? plan.monthlyQuota };
       },
-      () => {
-        const quotaAt = `${at}.monthly_quota`;
-        if (quota !== undefined) plan.monthlyQuota = limitOf(quota, quotaAt, MAX_MONTHLY_QUOTA);
-      },
-      () => {
-        if (rates !== undefined) plan.rates = readRates(rates, `${at}.rates`, before.rates);
-      },
+      ...commonReaders(given, at, (read) => (plan = read(plan))),
     ]);
-  readFields(value, at, ['monthly_quota', 'depth', 'rates'], read);
-  return plan;
+    return plan;
+  });
+}
+
+function readOwnPlan(
+  name: string,
+  value: unknown,
+  from: string,
+  tiers: Readonly<Record<KeyTier, Plan>>,
+): Plan {
+  const at = `${from}: ${name}`;
+  if (!PLAN_NAME.test(name)) {
+    fail(at, "a plan's name of 1 to 32 of a-z, 0-9, dash and underscore, a letter first");
+  }
+  return readFields(value, at, OWN_PLAN_FIELDS, (given) => {
+    const { tier, rpm, quota, connections } = given;
+    let plan = tiers.premium;
+    const limits: { requestsPerMinute: number | null; monthlyQuota: number | null } = {
+      ...{ requestsPerMinute: null, monthlyQuota: null },
+    };
+    allOf([
+      () => {
+        plan = tiers[KEY_TIERS.find((known) => known === tier) ?? fail(`${at}.tier`, ONE_OF_TIERS)];
+      },
+      () => (limits.requestsPerMinute = limitAt(rpm, `${at}.rpm`, MAX_REQUESTS)),
+      () => (limits.monthlyQuota = limitAt(quota, `${at}.quota`, MAX_MONTHLY_QUOTA)),
+    ]);
+    plan = withLimits(plan, limits);
+    allOf([
+      () => {
+        if (connections === undefined) return;
+        const most =
+          wholeOf(connections, MAX_CONNECTIONS) ??
+          fail(`${at}.connections`, wholeText(MAX_CONNECTIONS));
+        plan = { ...plan, connections: most };
+      },
+      ...commonReaders(given, at, (read) => (plan = read(plan))),
+    ]);
+    return plan;
+  });
+}
+
+const ONE_OF_TIERS = KEY_TIERS.map((tier) => JSON.stringify(tier)).join(' or ');
+
+/** Readers of what every plan may have. */
+function commonReaders(
+  { depth, rates }: Fields,
+  at: string,
+  change: (read: (plan: Plan) => Plan) => unknown,
+): (() => unknown)[] {
+  return [
+    () => {
+      if (depth === undefined) return;
+      const delayedDepth = isDelayed(depth, `${at}.depth`);
+      change((plan) => ({ ...plan, delayedDepth }));
+    },
+    () => {
+      if (rates === undefined) return;
+      change((plan) => ({ ...plan, rates: readRates(rates, `${at}.rates`, plan.rates) }));
+    },
+  ];
 }
 
 function isDelayed(value: unknown, at: string): boolean {
@@ -165,6 +259,11 @@ function readRule(value: unknown, at: string, bucket: RateBucket): BucketRule {
   });
 }
 
+/** The same where it may be missing. @returns null: it is */
+function limitAt(value: unknown, at: string, max: number): number | null {
+  return value === undefined ? null : limitOf(value, at, max);
+}
+
 /** A whole number, or Infinity for "unlimited". */
 function limitOf(value: unknown, at: string, max: number): number {
   if (value === 'unlimited') return Infinity;
@@ -185,12 +284,15 @@ export function readFields<T>(
   names: readonly string[],
   read: (fields: Fields) => T,
 ): T {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return fail(at, `an object with ${names.join(', ')}`);
-  }
-  const unknown = Object.keys(value).filter((name) => !names.includes(name));
+  const fields = objectOf(value, at, `an object with ${names.join(', ')}`);
+  const unknown = Object.keys(fields).filter((name) => !names.includes(name));
   const refusals = unknown.map((name) => () => fail(`${at}.${name}`, `one of ${names.join(', ')}`));
-  return allOf([() => read(value as Fields), ...refusals])[0];
+  return allOf([() => read(fields), ...refusals])[0];
+}
+
+function objectOf(value: unknown, at: string, expected: string): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  return fail(at, expected);
 }
 
 /** @throws UsageError */

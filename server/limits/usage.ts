@@ -47,12 +47,12 @@ export function usageHandler(
   limiter: Pick<Limiter, 'monthOf' | 'usage'>,
 ): Handler<typeof getUsage> {
   return async ({ key }) => {
-    const { month, used, limit, endMs } = limiter.monthOf(key);
+    const { tier, month, used, limit, endMs } = limiter.monthOf(key);
     const calls = await limiter.usage.days.ofMonth(key.id, month);
     const ofDays = sums(calls, ({ day }) => dateOf(day));
     const ofEndpoints = sums(calls, ({ endpoint }) => endpoint);
     return {
-      tier: key.tier,
+      tier,
       month: dateOf(month),
       used,
       limit: Number.isFinite(limit) ? limit : null,

@@ -1,14 +1,22 @@
-/** API keys: creates, lists, rotates, revokes and verifies them. Stores only their HMAC digests. */
+/** API keys: creates, lists, changes, rotates, revokes and verifies them. Stores only their HMAC digests. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
-import type { IssuedKey, KeyRecord, KeyRequest, KeySource, KeyTier } from '../contract.js';
+import {
+  type IssuedKey,
+  KEY_TIERS,
+  type KeyRecord,
+  type KeyRequest,
+  type KeySource,
+  type KeyTerms,
+} from '../contract.js';
+import { isoOf } from '../../compute/time.js';
 import { PEPPER_FILE } from '../data-directory.js';
 import type { Database } from '../duckdb/database.js';
 import { Lanes } from '../duckdb/lanes.js';
 import type { SqlRow } from '../duckdb/statements.js';
-import { InputError, RefusalError, UnwrittenError } from '../errors.js';
+import { InputError, RefusalError, UnwrittenError, UsageError } from '../errors.js';
 import { type LogMark, writeMark } from '../log/mark.js';
 import { wallS } from '../wall-clock.js';
 import { writeWhole } from '../whole-file.js';
@@ -21,11 +29,30 @@ const MAX_KEYS = 100_000;
 /** Live keys in the cache; others are hashed at each request. */
 const MAX_VERIFIED_KEYS = 10_000;
 
+/** Ids that an error names. */
+const MAX_NAMED_IDS = 5;
+
 const PEPPER_BYTES = 32;
+const NO_TERMS = { name: null, requestsPerMinute: null, monthlyQuota: null, expiresAtS: null };
 
 export interface StoredKey {
   record: KeyRecord;
   digest: Uint8Array;
+  /** The digest of a rotated key's earlier text, which is valid before `earlierUntilS`; null: it has none. */
+  earlierDigest: Uint8Array | null;
+}
+
+/** A change of what an operator chooses for a key. */
+export interface KeyUpdate {
+  id: string;
+  changes: Partial<KeyTerms>;
+}
+
+/** A key that was verified by its text. */
+interface VerifiedKey {
+  record: KeyRecord;
+  /** The text is valid before this time; Infinity: it is the latest text. */
+  untilS: number;
 }
 
 /** A key that is not stored yet. */
@@ -35,7 +62,7 @@ interface Draft {
 }
 
 type KeyListener = (
-  change: 'created' | 'rotated' | 'revoked',
+  change: 'created' | 'updated' | 'rotated' | 'revoked',
   key: Pick<KeyRecord, 'id' | 'tier'>,
 ) => void;
 
@@ -45,7 +72,8 @@ export class KeyRing implements KeySource {
   private readonly byDigest = new Map<string, StoredKey>();
   private readonly byId = new Map<string, StoredKey>();
   /** Live keys by their text, so that busy ones are not hashed at every request. Any change clears it. */
-  private readonly verified = new LRUCache<string, KeyRecord>({ max: MAX_VERIFIED_KEYS });
+  private readonly verified = new LRUCache<string, VerifiedKey>({ max: MAX_VERIFIED_KEYS });
+  private plans: readonly string[] = KEY_TIERS;
   /** One change at a time, each from the result of the one before; a revocation waits for none. */
   private readonly changes = new Lanes([null]);
   /** Revocations that the table lacks. */
@@ -77,7 +105,8 @@ export class KeyRing implements KeySource {
     nowS: () => number = wallS,
   ): Promise<KeyRing> {
     const rows = await database.rows(
-      `SELECT id, name, tier, hint, requests_per_minute, monthly_quota, created_at, revoked_at, digest
+      `SELECT id, name, tier, hint, requests_per_minute, monthly_quota, created_at, revoked_at, digest,
+         expires_at, earlier_digest, earlier_until
        FROM keys`,
     );
     const pepper = await loadPepper(directory, rows.length > 0);
@@ -100,29 +129,63 @@ export class KeyRing implements KeySource {
     for (const listener of this.listeners) listener(...change);
   }
 
+  /** Sets the plans that keys can be given. */
+  offer(plans: readonly string[]): void {
+    this.plans = plans;
+  }
+
   verify(key: string): KeyRecord | null {
-    const known = this.verified.get(key);
-    if (known !== undefined) return known;
+    const known = this.verified.get(key) ?? this.find(key);
+    if (known === null) return null;
+    return known.untilS === Infinity || this.nowS() < known.untilS ? known.record : null;
+  }
+
+  private find(key: string): VerifiedKey | null {
     if (!isWellFormedKey(key)) return null;
     const digest = this.digest(key);
     const stored = this.byDigest.get(digest.toString('hex'));
-    if (stored === undefined || !timingSafeEqual(stored.digest, digest)) return null;
-    if (stored.record.revokedAtS !== null) return null;
-    this.verified.set(key, stored.record);
-    return stored.record;
+    if (stored === undefined || stored.record.revokedAtS !== null) return null;
+    const { record, earlierDigest } = stored;
+    const isLatest = timingSafeEqual(stored.digest, digest);
+    if (!isLatest && (earlierDigest === null || !timingSafeEqual(earlierDigest, digest))) {
+      return null;
+    }
+    const found = { record, untilS: isLatest ? Infinity : (record.earlierUntilS ?? 0) };
+    this.verified.set(key, found);
+    return found;
   }
 
   /** Creates a key. Its text is in the result and nowhere else. */
   async create(request: KeyRequest): Promise<IssuedKey> {
     return this.changes.use(() => {
       if (this.byId.size >= MAX_KEYS) throw tooManyKeys();
-      return this.issue(this.template(request));
+      return this.issue(this.draft(request));
     });
   }
 
-  /** A new key, or a new text of a live one, that is not stored yet. */
-  draft(of: KeyRequest | { id: string }): Draft {
-    return this.drafted('id' in of ? this.stored(of.id).record : this.template(of));
+  /** A new key that is not stored yet. */
+  draft(request: KeyRequest): Draft {
+    return this.drafted(this.template(request), null);
+  }
+
+  /** A new text of a live key that is not stored yet. */
+  draftRotation(key: string, overlapS: number): Draft {
+    const { record, digest } = this.live(key);
+    const nowS = this.nowS();
+    const { earlierUntilS } = record;
+    if (overlapS > 0 && earlierUntilS !== null && nowS < earlierUntilS) {
+      throw new RefusalError(
+        `an earlier text of the key ${record.id} is still valid, until ${isoOf(earlierUntilS)}: rotate it after that, or without an overlap, which ends both texts`,
+      );
+    }
+    const untilS = overlapS > 0 ? nowS + overlapS : null;
+    return this.drafted({ ...record, earlierUntilS: untilS }, untilS === null ? null : digest);
+  }
+
+  /** A change of a live key that is not stored yet. */
+  draftUpdate(key: string, changes: Partial<KeyTerms>): KeyUpdate {
+    if (changes.tier !== undefined) this.checkPlan(changes.tier);
+    return { id: this.live(key).record.id, changes };
   }
 
   /**
@@ -131,30 +194,38 @@ export class KeyRing implements KeySource {
    */
   async adopt(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void> {
     await this.changes.use(async () => {
-      if (!isNew) this.stored(stored.record.id);
+      if (!isNew) this.live(stored.record.id);
       else if (this.byId.size >= MAX_KEYS) throw tooManyKeys();
-      await this.put(stored, mark);
+      // Nodes of earlier versions publish keys without these fields.
+      const record = { ...{ expiresAtS: null, earlierUntilS: null }, ...stored.record };
+      const { digest, earlierDigest = null } = stored;
+      await this.put({ record, digest, earlierDigest }, mark);
     });
+  }
+
+  /** Changes a key as a node of a cluster has asked for. @throws RefusalError where it is not live */
+  async adoptUpdate(update: KeyUpdate, mark: LogMark): Promise<KeyRecord> {
+    return this.changes.use(() => this.write(update, mark));
   }
 
   /** Ends a key as a node of a cluster has asked for. @throws RefusalError where it is not live */
   async adoptRevocation({ id, revokedAtS }: Revocation, mark: LogMark): Promise<KeyRecord> {
     return this.changes.use(async () => {
-      const { record, digest } = this.stored(id);
+      const stored = this.live(id);
       await this.database.transaction(async (tx) => {
         await tx.run('UPDATE keys SET revoked_at = ? WHERE id = ?', [revokedAtS, id]);
         await writeMark(tx, mark);
       });
-      const revoked = { ...record, revokedAtS };
-      this.remember({ record: revoked, digest });
+      const revoked = { ...stored.record, revokedAtS };
+      this.remember({ ...stored, record: revoked });
       this.tell('revoked', revoked);
       return revoked;
     });
   }
 
   /** What a new revocation of a key is. @throws InputError where it is not live */
-  draftRevocation(id: string): Revocation {
-    return { id: this.stored(id).record.id, revokedAtS: this.nowS() };
+  draftRevocation(key: string): Revocation {
+    return { id: this.live(key).record.id, revokedAtS: this.nowS() };
   }
 
   /** The secret that digests are made with. */
@@ -185,14 +256,19 @@ export class KeyRing implements KeySource {
       .sort((a, b) => a.createdAtS - b.createdAtS || (a.id < b.id ? -1 : 1));
   }
 
-  /** Gives a live key a new text; the old one stops working at once. */
-  async rotate(id: string): Promise<IssuedKey> {
+  /** Gives a live key a new text; the old one stays valid for `overlapS` seconds. */
+  async rotate(key: string, overlapS = 0): Promise<IssuedKey> {
     return this.changes.use(async () => {
-      const issued = await this.issue(this.stored(id).record);
+      const issued = await this.issue(this.draftRotation(key, overlapS));
       // It may have been revoked while its new text was being written.
-      this.stored(id);
+      this.live(issued.id);
       return issued;
     });
+  }
+
+  /** Changes what is given of a live key. */
+  async update(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
+    return this.changes.use(() => this.write(this.draftUpdate(key, changes)));
   }
 
   /**
@@ -200,10 +276,11 @@ export class KeyRing implements KeySource {
    * on the disk. Revoking a key again that could not be written writes it again.
    * @throws UnwrittenError where it could not be written: the key is revoked in this process
    */
-  async revoke(id: string): Promise<KeyRecord> {
+  async revoke(key: string): Promise<KeyRecord> {
+    const { id } = this.named(key).record;
     const again = this.undurable.has(id) ? this.unwritten.get(id) : undefined;
     const revocation = again ?? { id, revokedAtS: this.nowS() };
-    if (again === undefined) this.end(this.stored(id), revocation);
+    if (again === undefined) this.end(this.live(id), revocation);
     this.undurable.add(id);
     try {
       await this.revocations
@@ -224,8 +301,9 @@ export class KeyRing implements KeySource {
   }
 
   /** Revokes a key in memory; the table follows. */
-  private end({ record, digest }: StoredKey, revocation: Revocation): void {
-    this.remember({ record: { ...record, revokedAtS: revocation.revokedAtS }, digest });
+  private end(stored: StoredKey, revocation: Revocation): void {
+    const { record } = stored;
+    this.remember({ ...stored, record: { ...record, revokedAtS: revocation.revokedAtS } });
     this.unwritten.set(record.id, revocation);
     this.table.mark(revocation);
   }
@@ -243,37 +321,63 @@ export class KeyRing implements KeySource {
     }
   }
 
-  /** A live key. */
-  private stored(id: string): StoredKey {
-    const stored = this.byId.get(id);
-    if (stored === undefined) throw new RefusalError(`no key has the id ${id}`);
-    if (stored.record.revokedAtS !== null)
-      throw new RefusalError(`the key ${id} is revoked already`);
+  /** The key with an id, or with a name that no other key has. */
+  private named(word: string): StoredKey {
+    const byId = this.byId.get(word);
+    if (byId !== undefined) return byId;
+    const named = [...this.byId.values()].filter(({ record }) => record.name === word);
+    const live = named.filter(({ record }) => record.revokedAtS === null);
+    const found = live.length > 0 ? live : named;
+    if (found.length === 1) return found[0];
+    if (found.length === 0) throw new RefusalError(`no key has the id or the name ${word}`);
+    const ids = found.slice(0, MAX_NAMED_IDS).map(({ record }) => record.id);
+    const rest = found.length > ids.length ? ', ...' : '';
+    throw new RefusalError(
+      `${found.length} keys have the name ${word}: use an id (${ids.join(', ')}${rest})`,
+    );
+  }
+
+  /** The same of a key that is not revoked. */
+  private live(word: string): StoredKey {
+    const stored = this.named(word);
+    const { id, revokedAtS } = stored.record;
+    if (revokedAtS !== null) throw new RefusalError(`the key ${id} is revoked already`);
     return stored;
   }
 
-  private template(request: KeyRequest): KeyRecord {
-    const id = `key_${randomBytes(8).toString('hex')}`;
-    return { id, ...request, createdAtS: this.nowS(), revokedAtS: null, hint: '' };
+  private checkPlan(plan: string): void {
+    if (this.plans.includes(plan)) return;
+    const expected =
+      this.plans.length > 2 ? `one of ${this.plans.join(', ')}` : this.plans.join(' or ');
+    throw new UsageError(`--tier: expected ${expected}, not ${plan}`);
   }
 
-  private drafted(template: KeyRecord): Draft {
+  private template(request: KeyRequest): KeyRecord {
+    this.checkPlan(request.tier);
+    const id = `key_${randomBytes(8).toString('hex')}`;
+    const times = { createdAtS: this.nowS(), revokedAtS: null, earlierUntilS: null };
+    return { id, ...NO_TERMS, ...request, ...times, hint: '' };
+  }
+
+  private drafted(template: KeyRecord, earlierDigest: Uint8Array | null): Draft {
     const key = newKey();
     const record: KeyRecord = { ...template, hint: keyHint(key) };
-    return { issued: { ...record, key }, stored: { record, digest: this.digest(key) } };
+    const stored = { record, digest: this.digest(key), earlierDigest };
+    return { issued: { ...record, key }, stored };
   }
 
-  private async issue(template: KeyRecord): Promise<IssuedKey> {
-    const { issued, stored } = this.drafted(template);
+  private async issue({ issued, stored }: Draft): Promise<IssuedKey> {
     await this.put(stored);
     return issued;
   }
 
-  private async put({ record, digest }: StoredKey, mark?: LogMark): Promise<void> {
+  /** Stores a new key, or a new text of a stored one. */
+  private async put({ record, digest, earlierDigest }: StoredKey, mark?: LogMark): Promise<void> {
     await this.database.transaction(async (tx) => {
       await tx.run(
-        `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET hint = EXCLUDED.hint, digest = EXCLUDED.digest`,
+        `INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET hint = EXCLUDED.hint, digest = EXCLUDED.digest,
+         earlier_digest = EXCLUDED.earlier_digest, earlier_until = EXCLUDED.earlier_until`,
         [
           record.id,
           record.name,
@@ -284,21 +388,50 @@ export class KeyRing implements KeySource {
           record.monthlyQuota,
           record.createdAtS,
           record.revokedAtS,
+          record.expiresAtS,
+          earlierDigest,
+          record.earlierUntilS,
         ],
       );
       if (mark !== undefined) await writeMark(tx, mark);
     });
     const before = this.byId.get(record.id);
-    if (before !== undefined) this.byDigest.delete(Buffer.from(before.digest).toString('hex'));
-    const revokedAtS = before?.record.revokedAtS ?? null;
-    this.remember({ record: { ...record, revokedAtS }, digest: Buffer.from(digest) });
+    const { hint, earlierUntilS } = record;
+    this.remember({
+      // It may have been revoked meanwhile.
+      record: before === undefined ? record : { ...before.record, hint, earlierUntilS },
+      digest: Buffer.from(digest),
+      earlierDigest: earlierDigest === null ? null : Buffer.from(earlierDigest),
+    });
     this.tell(before === undefined ? 'created' : 'rotated', record);
+  }
+
+  private async write({ id, changes }: KeyUpdate, mark?: LogMark): Promise<KeyRecord> {
+    const { record } = this.live(id);
+    const { tier, name, requestsPerMinute, monthlyQuota, expiresAtS } = { ...record, ...changes };
+    const changed = { tier, name, requestsPerMinute, monthlyQuota, expiresAtS };
+    await this.database.transaction(async (tx) => {
+      await tx.run(
+        `UPDATE keys SET tier = ?, name = ?, requests_per_minute = ?, monthly_quota = ?, expires_at = ?
+         WHERE id = ?`,
+        [tier, name, requestsPerMinute, monthlyQuota, expiresAtS, id],
+      );
+      if (mark !== undefined) await writeMark(tx, mark);
+    });
+    // It may have been revoked meanwhile.
+    const now = this.byId.get(id) as StoredKey;
+    const updated = { ...now.record, ...changed };
+    this.remember({ ...now, record: updated });
+    this.tell('updated', updated);
+    return updated;
   }
 
   private remember(stored: StoredKey): void {
     this.verified.clear();
+    const before = this.byId.get(stored.record.id);
+    if (before !== undefined) for (const digest of digestsOf(before)) this.byDigest.delete(digest);
     this.byId.set(stored.record.id, stored);
-    this.byDigest.set(Buffer.from(stored.digest).toString('hex'), stored);
+    for (const digest of digestsOf(stored)) this.byDigest.set(digest, stored);
   }
 
   private digest(key: string): Buffer {
@@ -306,20 +439,30 @@ export class KeyRing implements KeySource {
   }
 }
 
+/** Under which a key is found. */
+function digestsOf({ digest, earlierDigest }: StoredKey): string[] {
+  const digests = earlierDigest === null ? [digest] : [digest, earlierDigest];
+  return digests.map((each) => Buffer.from(each).toString('hex'));
+}
+
 function storedKey(row: SqlRow): StoredKey {
   const [id, name, tier, hint, rpm, quota, createdAt, revokedAt, digest] = row;
+  const [expiresAt, earlierDigest, earlierUntil] = row.slice(9);
   return {
     record: {
       id: id as string,
       name: name as string | null,
-      tier: tier as KeyTier,
+      tier: tier as string,
       hint: hint as string,
       requestsPerMinute: rpm as number | null,
       monthlyQuota: quota as number | null,
       createdAtS: createdAt as number,
       revokedAtS: revokedAt as number | null,
+      expiresAtS: expiresAt as number | null,
+      earlierUntilS: earlierUntil as number | null,
     },
     digest: Buffer.from(digest as Uint8Array),
+    earlierDigest: earlierDigest === null ? null : Buffer.from(earlierDigest as Uint8Array),
   };
 }
 

@@ -1,23 +1,21 @@
 /** The table `usage_days`: calls by key, UTC day and endpoint, counted in memory and written with those by month. */
-import type { CallCounter, DayUsage, DayUsageSource } from '../contract.js';
+import type { CallCounter, DayUsage, DayUsageSource, KeyDayUsage } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { MAX_STATEMENT_ROWS } from '../write-behind.js';
 
-/** Calls that are not written yet. */
-interface Unwritten extends DayUsage {
-  keyId: string;
-}
-
 /** Calls that are being written: more may be counted meanwhile. */
 interface Taken {
-  row: Unwritten;
+  row: KeyDayUsage;
   calls: number;
 }
 
+/** Keys of one reply, with their days and endpoints. */
+const MAX_KEYS_AT_ONCE = 1000;
+
 export class UsageDays implements DayUsageSource {
   /** By key, then day and endpoint; empty once all are written. */
-  private readonly unwritten = new Map<string, Map<string, Unwritten>>();
+  private readonly unwritten = new Map<string, Map<string, KeyDayUsage>>();
 
   constructor(
     private readonly database: Database,
@@ -30,7 +28,7 @@ export class UsageDays implements DayUsageSource {
   counter(keyId: string, day: number, endpoint: string): CallCounter {
     const name = `${day} ${endpoint}`;
     const add = (calls: number): void => {
-      const rows = this.unwritten.get(keyId) ?? new Map<string, Unwritten>();
+      const rows = this.unwritten.get(keyId) ?? new Map<string, KeyDayUsage>();
       this.unwritten.set(keyId, rows);
       const row = rows.get(name) ?? { keyId, day, endpoint, calls: 0 };
       rows.set(name, row);
@@ -40,32 +38,57 @@ export class UsageDays implements DayUsageSource {
     return { add };
   }
 
-  /** What is written, and what is not yet: a full disk keeps nobody from asking. */
-  ofMonth(keyId: string, month: number): Promise<DayUsage[]> {
-    const [first, last] = [month * 100 + 1, month * 100 + 31];
+  async ofMonth(keyId: string, month: number): Promise<DayUsage[]> {
+    const found = await this.betweenWrites(() => this.of(month, [keyId]));
+    return found.map(({ day, endpoint, calls }) => ({ day, endpoint, calls }));
+  }
+
+  /** Calls in a month of the next keys whose ids come after `afterId`, by key, day, then endpoint. */
+  ofKeys(month: number, afterId: string): Promise<KeyDayUsage[]> {
+    const [first, last] = daysOf(month);
     return this.betweenWrites(async () => {
-      const rows = await this.database.rows(
-        `SELECT day, endpoint, sum(calls)::BIGINT FROM
-           (SELECT * FROM usage_days UNION ALL SELECT * EXCLUDE (node) FROM other_usage_days)
-         WHERE key_id = ? AND day BETWEEN ${first} AND ${last}
-         GROUP BY day, endpoint`,
-        [keyId],
+      const written = await this.database.rows(
+        `SELECT DISTINCT key_id FROM
+           (SELECT key_id, day FROM usage_days UNION ALL SELECT key_id, day FROM other_usage_days)
+         WHERE key_id > ? AND day BETWEEN ${first} AND ${last} ORDER BY key_id LIMIT ${MAX_KEYS_AT_ONCE}`,
+        [afterId],
       );
-      const found = new Map<string, DayUsage>();
-      const add = ({ day, endpoint, calls }: DayUsage): void => {
-        const name = `${day} ${endpoint}`;
-        found.set(name, { day, endpoint, calls: calls + (found.get(name)?.calls ?? 0) });
-      };
-      for (const [day, endpoint, calls] of rows as [number, string, number][]) {
-        add({ day, endpoint, calls });
-      }
-      for (const row of this.unwritten.get(keyId)?.values() ?? []) {
-        if (row.day >= first && row.day <= last) add(row);
-      }
-      return [...found.values()].sort(
-        (a, b) => a.day - b.day || (a.endpoint < b.endpoint ? -1 : 1),
-      );
+      const unwritten = [...this.unwritten.values()].flatMap((rows) => [...rows.values()]);
+      const counted = unwritten
+        .filter(({ keyId, day }) => keyId > afterId && day >= first && day <= last)
+        .map(({ keyId }) => keyId);
+      const keyIds = [...new Set([...(written.flat() as string[]), ...counted])].sort();
+      return this.of(month, keyIds.slice(0, MAX_KEYS_AT_ONCE));
     });
+  }
+
+  /** What is written, and what is not yet: a full disk keeps nobody from asking. */
+  private async of(month: number, keyIds: readonly string[]): Promise<KeyDayUsage[]> {
+    if (keyIds.length === 0) return [];
+    const [first, last] = daysOf(month);
+    const rows = await this.database.rows(
+      `SELECT key_id, day, endpoint, sum(calls)::BIGINT FROM
+         (SELECT * FROM usage_days UNION ALL SELECT * EXCLUDE (node) FROM other_usage_days)
+       WHERE key_id IN (${keyIds.map(() => '?').join(', ')}) AND day BETWEEN ${first} AND ${last}
+       GROUP BY key_id, day, endpoint`,
+      [...keyIds],
+    );
+    const found = new Map<string, KeyDayUsage>();
+    const add = ({ keyId, day, endpoint, calls }: KeyDayUsage): void => {
+      const name = `${keyId} ${day} ${endpoint}`;
+      const before = found.get(name)?.calls ?? 0;
+      found.set(name, { keyId, day, endpoint, calls: calls + before });
+    };
+    for (const [keyId, day, endpoint, calls] of rows as [string, number, string, number][]) {
+      add({ keyId, day, endpoint, calls });
+    }
+    for (const row of keyIds.flatMap((id) => [...(this.unwritten.get(id)?.values() ?? [])])) {
+      if (row.day >= first && row.day <= last) add(row);
+    }
+    return [...found.values()].sort(
+      (a, b) =>
+        compareTexts(a.keyId, b.keyId) || a.day - b.day || compareTexts(a.endpoint, b.endpoint),
+    );
   }
 
   /** What is to be written of some keys. */
@@ -131,3 +154,8 @@ export async function insertRows(
     await tx.run(`INSERT INTO ${table} VALUES ${marks} ON CONFLICT ${onConflict}`, some.flat());
   }
 }
+
+/** The first and last day of a month. */
+const daysOf = (month: number): [number, number] => [month * 100 + 1, month * 100 + 31];
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -6,6 +6,7 @@ import type { DayUsage, UsageCounter, UsageSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { WriteBehind } from '../write-behind.js';
+import { type KeyUse, KeyUses } from './key-uses.js';
 import { insertRows, UsageDays } from './usage-days.js';
 
 /** Months kept in memory: the clock may be set back by as many without losing counts. */
@@ -68,6 +69,7 @@ export class UsageBook implements UsageSource {
   /** Ids of keys whose calls are to be written. */
   private readonly rows: WriteBehind<string>;
   readonly days: UsageDays;
+  private uses = new KeyUses([]);
   /** Ids of keys that were counted since they were last reported; null: this is no node of a cluster. */
   private fresh: Set<string> | null = null;
   /** Whether other nodes may know what this process has counted. */
@@ -221,6 +223,8 @@ export class UsageBook implements UsageSource {
   }
 
   private async read(): Promise<void> {
+    const uses = await this.database.rows('SELECT key_id, used_at FROM key_uses');
+    this.uses = new KeyUses(uses as KeyUse[]);
     const rows = await this.database.rows(
       `WITH counts AS (SELECT '' AS node, * FROM usage UNION ALL SELECT * FROM other_usage)
        SELECT node, key_id, month, calls FROM counts
@@ -231,6 +235,20 @@ export class UsageBook implements UsageSource {
       if (node === '') counter.own = counter.written = counter.before = calls;
       else counter.merge(node, calls);
     }
+  }
+
+  use(keyId: string, hourS: number): void {
+    if (this.uses.take(keyId, hourS)) this.rows.mark(keyId);
+  }
+
+  /** Start of the hour in which a key was last used (epoch seconds); null: never, as far as is known. */
+  lastUsedS(keyId: string): number | null {
+    return this.uses.lastS(keyId);
+  }
+
+  /** Last uses to tell other nodes. @param isAll whether those told before are among them */
+  usesToTell(isAll: boolean): KeyUse[] {
+    return this.uses.toTell(isAll);
   }
 
   counter(keyId: string, month: number): UsageCounter {
@@ -275,13 +293,21 @@ export class UsageBook implements UsageSource {
         return { counter, keyId, month, calls };
       });
     const days = this.days.take(keyIds);
-    if (months.length === 0 && days.length === 0) return;
+    const uses = this.uses.unwritten(keyIds);
+    if (months.length === 0 && days.length === 0 && uses.length === 0) return;
     await this.database.transactionAside(async (tx) => {
       await insertMonths(tx, months, null);
       await this.days.write(tx, days);
+      await insertRows(
+        tx,
+        'key_uses',
+        uses,
+        '(key_id) DO UPDATE SET used_at = greatest(used_at, EXCLUDED.used_at)',
+      );
     });
     for (const { counter, calls } of months) counter.written = Math.max(counter.written, calls);
     this.days.written(days);
+    this.uses.written(uses);
   }
 
   private forgetOldMonths(): void {

@@ -148,6 +148,8 @@ export class Applier {
         return store.log.retirement(entry, mark);
       case 'key':
         return store.log.key(entry.stored, entry.isNew, mark);
+      case 'key-update':
+        return store.log.keyUpdate(entry.update, mark);
       case 'revocation':
         return store.log.revocation(entry.revocation, mark);
       case 'settings':

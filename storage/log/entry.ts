@@ -5,16 +5,16 @@ import { createReadStream } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { CHAINS, type Tier, TIERS } from '../../compute/market.js';
 import { type Frame, isBundleName } from '../bundle.js';
-import type { TokenName } from '../contract.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { MalformedError } from '../errors.js';
-import type { StoredKey } from '../keys/key-ring.js';
+import { KEY_TIERS, type TokenName } from '../contract.js';
+import type { KeyUpdate, StoredKey } from '../keys/key-ring.js';
 import type { Revocation } from '../keys/revocations.js';
 import type { Settings } from './settings.js';
 
 /** The latest format. An entry's own is its first byte; a node stops before one of a later format. */
-export const ENTRY_FORMAT = 2;
+export const ENTRY_FORMAT = 3;
 /** No version will have a greater format, so that text is not taken for an entry of a later version. */
 const MAX_ENTRY_FORMAT = 31;
 /** Shards by which a later version may distribute tokens over nodes. */
@@ -39,6 +39,7 @@ export type Entry =
   | { kind: 'large-bundle'; name: string; bytes: number; sha256: Uint8Array }
   | { kind: 'retirement'; token: TokenName; cutoffs: Cutoffs; made: readonly Tier[] }
   | { kind: 'key'; stored: StoredKey; isNew: boolean }
+  | { kind: 'key-update'; update: KeyUpdate }
   | { kind: 'revocation'; revocation: Revocation }
   | { kind: 'settings'; settings: Settings };
 
@@ -99,6 +100,10 @@ const KINDS: Readonly<Record<Entry['kind'], { format: number; isWhole: Check }>>
       isNew: isFlag,
     }),
   },
+  'key-update': {
+    format: 3,
+    isWhole: hasFields({ update: hasFields({ id: isText, changes: hasFields({}) }) }),
+  },
   revocation: {
     format: 1,
     isWhole: hasFields({ revocation: hasFields({ id: isText, revokedAtS: isNumber }) }),
@@ -112,9 +117,17 @@ export class UnknownEntryError extends Error {}
 const packr = new Packr({ useRecords: false, moreTypes: true });
 const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
 
-/** Writes the oldest format that has the entry's kind: nodes of earlier versions can follow for as long as possible. */
+/** Writes the oldest format that can say the entry: nodes of earlier versions can follow for as long as possible. */
 export function packEntry(entry: Entry): Uint8Array {
-  return Buffer.concat([Uint8Array.of(KINDS[entry.kind].format), packr.pack(entry)]);
+  return Buffer.concat([Uint8Array.of(formatOf(entry)), packr.pack(entry)]);
+}
+
+function formatOf(entry: Entry): number {
+  if (entry.kind !== 'key') return KINDS[entry.kind].format;
+  const { record, earlierDigest } = entry.stored;
+  const isPlain = KEY_TIERS.some((tier) => tier === record.tier);
+  // Earlier formats know neither an operator's plans, nor expiry, nor an overlap.
+  return isPlain && record.expiresAtS === null && earlierDigest === null ? KINDS.key.format : 3;
 }
 
 /**

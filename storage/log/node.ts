@@ -162,8 +162,9 @@ export class LogNode {
     return operationsOfNode(this.options.store, {
       commit: (bundle) => publisher.commit(bundle),
       createKey: (request) => publisher.createKey(request),
-      rotateKey: (id) => publisher.rotateKey(id),
-      revokeKey: (id) => publisher.revokeKey(id),
+      updateKey: (key, changes) => publisher.updateKey(key, changes),
+      rotateKey: (key, overlapS) => publisher.rotateKey(key, overlapS),
+      revokeKey: (key) => publisher.revokeKey(key),
       leaveLog: () => Promise.reject(new InputError('this node runs: stop it first')),
       listQueue: () => this.listQueue(),
     });

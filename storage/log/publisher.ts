@@ -7,7 +7,7 @@ import type { Tier } from '../../compute/market.js';
 import { DeadlineError, withDeadline } from '../../compute/running-time.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import { bundleFile, type Frame, readBundle } from '../bundle.js';
-import type { IssuedKey, KeyRecord, KeyRequest, TokenName } from '../contract.js';
+import type { IssuedKey, KeyRecord, KeyRequest, KeyTerms, TokenName } from '../contract.js';
 import type { CommitReport } from '../operations.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
@@ -143,16 +143,22 @@ export class Publisher {
     return issued;
   }
 
-  async rotateKey(id: string): Promise<IssuedKey> {
+  async updateKey(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
     await this.untilBegun();
-    const { issued, stored } = this.options.store.keys.draft({ id });
+    const update = this.options.store.keys.draftUpdate(key, changes);
+    return (await this.submit<KeyRecord>('keys', { kind: 'key-update', update })) as KeyRecord;
+  }
+
+  async rotateKey(key: string, overlapS = 0): Promise<IssuedKey> {
+    await this.untilBegun();
+    const { issued, stored } = this.options.store.keys.draftRotation(key, overlapS);
     await this.submit('keys', { kind: 'key', stored, isNew: false });
     return issued;
   }
 
-  async revokeKey(id: string): Promise<KeyRecord> {
+  async revokeKey(key: string): Promise<KeyRecord> {
     await this.untilBegun();
-    const revocation = this.options.store.keys.draftRevocation(id);
+    const revocation = this.options.store.keys.draftRevocation(key);
     return (await this.submit<KeyRecord>('keys', { kind: 'revocation', revocation })) as KeyRecord;
   }
 

@@ -1,5 +1,6 @@
 /** Counts calls over all nodes of a cluster: each reports its counts to the others, and adds theirs to its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { KeyUse } from '../keys/key-uses.js';
 import type { KeyUsage, UsageBook } from '../keys/usage.js';
 import { wallMs } from '../wall-clock.js';
 import type { JetStreamLog } from './jetstream.js';
@@ -19,6 +20,8 @@ interface Report {
   /** The node that counted them: the sender, or the node that asked. */
   node: string;
   usage: KeyUsage[];
+  /** When keys were last used, on any node. */
+  uses?: KeyUse[];
   /** Whether the others should send all of their counts. */
   asks: boolean;
   /** The first UTC day of those counts; null: they answer the node itself, and no other node takes them. */
@@ -70,6 +73,11 @@ export class SharedUsage {
     // What was counted around midnight belongs to the day before.
     const latest = isAll ? monthStart(ALL_AFTER_DAYS) : dayBefore(1);
     const sinceDay = isAsked ? monthStart(ASKED_DAYS) : latest;
+    const uses = this.usage.usesToTell(isAll || isAsked);
+    for (let from = 0; from < uses.length; from += COUNTS_AT_ONCE) {
+      const some = uses.slice(from, from + COUNTS_AT_ONCE);
+      this.send({ node: this.node, usage: [], uses: some, asks: false, sinceDay: null });
+    }
     this.sendAll(this.node, await this.usage.report(sinceDay, isAll || isAsked), sinceDay);
   }
 
@@ -81,8 +89,9 @@ export class SharedUsage {
     this.log.tell(TOPIC, report);
   }
 
-  private take({ node, usage, asks, sinceDay }: Report): void {
+  private take({ node, usage, uses = [], asks, sinceDay }: Report): void {
     const isOwn = node === this.node;
+    for (const [keyId, usedAtS] of uses) this.usage.use(keyId, usedAtS);
     if (asks && !isOwn) {
       this.isAsked = true;
       this.usage

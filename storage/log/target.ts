@@ -3,7 +3,7 @@ import type { Removed } from '../../compute/segment/remove.js';
 import type { Frame } from '../bundle.js';
 import type { KeyRecord } from '../contract.js';
 import type { CommitReport } from '../operations.js';
-import type { StoredKey } from '../keys/key-ring.js';
+import type { KeyUpdate, StoredKey } from '../keys/key-ring.js';
 import type { Revocation } from '../keys/revocations.js';
 import type { Entry } from './entry.js';
 import type { LogMark } from './mark.js';
@@ -21,6 +21,7 @@ export interface LogTarget {
   /** Applies several entries in one transaction, with the result of applying one by one; if one fails, none is applied. */
   several(entries: readonly SharedEntry[], mark: LogMark): Promise<void>;
   key(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void>;
+  keyUpdate(update: KeyUpdate, mark: LogMark): Promise<KeyRecord>;
   revocation(revocation: Revocation, mark: LogMark): Promise<KeyRecord>;
   settings(settings: Settings, mark: LogMark): Promise<void>;
   /** Writes the mark alone: the entry changes nothing. */

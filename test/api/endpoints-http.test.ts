@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RATE_BUCKETS, type EndpointSpec } from '../../server/api/endpoint.js';
 import { isRequired } from '../../server/api/query.js';
 import { Limiter } from '../../server/limits/limiter.js';
-import type { Plan } from '../../server/limits/plans.js';
+import type { Plan, Plans } from '../../server/limits/plans.js';
 import { checkedFetch, type Json } from '../support/conformance.js';
 import { addressOf, bodyOf, EVERY, pathOf, type Schema } from '../support/endpoints.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -67,8 +67,11 @@ beforeAll(async () => {
   const rates = Object.fromEntries(
     RATE_BUCKETS.map((bucket) => [bucket, { requests: 1, periodS: 60 }]),
   ) as Plan['rates'];
-  const plan: Plan = { monthlyQuota: Infinity, rates };
-  const plans = { premium: plan, enterprise: plan };
+  const plan = { monthlyQuota: Infinity, rates };
+  const plans: Plans = {
+    premium: { tier: 'premium', ...plan },
+    enterprise: { tier: 'enterprise', ...plan },
+  };
   service = await startTestService({ depth: depth() });
   limited = await startTestService({
     depth: depth(),

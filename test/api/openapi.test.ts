@@ -94,6 +94,7 @@ describe('GET /api/v1/openapi.json', () => {
     });
     expect([...new Set(optional)].sort()).toEqual([
       'activity',
+      'error_code',
       'explain',
       'facets',
       'fees',

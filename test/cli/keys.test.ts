@@ -82,6 +82,8 @@ describe('with the server stopped', () => {
       quota: null,
       created_at: expect.any(Number),
       revoked_at: null,
+      expires_at: null,
+      old_text_until: null,
     });
     expect(Math.abs(first.created_at - Date.now() / 1000)).toBeLessThan(300);
     expect(second).toMatchObject({ name: null, tier: 'enterprise', rpm: 'unlimited', quota: 5000 });
@@ -98,9 +100,8 @@ describe('with the server stopped', () => {
 
   it('list shows every key without its text, which is stored nowhere', async () => {
     const listed = (await json('list')) as Json[];
-    expect(listed).toHaveLength(3);
     const { key: text, ...shown } = first;
-    expect(listed.find(({ id }) => id === first.id)).toEqual(shown);
+    expect(listed.find(({ id }) => id === first.id)).toEqual({ ...shown, last_used_at: null });
     expect(JSON.stringify(listed)).not.toContain(text);
     for (const name of readdirSync(data)) {
       expect([name, readFileSync(path.join(data, name)).includes(text as string)]).toEqual([
@@ -110,14 +111,74 @@ describe('with the server stopped', () => {
     }
   });
 
+  it('list shows people the limits, expiry and last use', async () => {
+    const { stdout } = await keys('list');
+    const [headings, ...rows] = stdout.trim().split('\n');
+    expect(headings.split(/ {2,}/)).toEqual([
+      ...['ID', 'PLAN', 'KEY', 'STATE', 'A MINUTE', 'A MONTH'],
+      ...['CREATED', 'EXPIRES', 'LAST USED', 'NAME'],
+    ]);
+    const row = rows.find((line) => line.startsWith(second.id as string)) ?? '';
+    expect(row.split(/ {2,}/).slice(3)).toEqual([
+      ...['valid', 'unlimited', '5000', expect.stringMatching(/Z$/), 'never', '-', '-'],
+    ]);
+    expect(rows.find((line) => line.endsWith('Ann “A”'))).toMatch(/ 7 +plan's /);
+  });
+
+  it('a name is as good as an id where no other live key has it', async () => {
+    const made = await json('create', '--tier', 'premium', '--name', 'twin');
+    expect(await json('update', 'twin', '--rpm', '5')).toMatchObject({ id: made.id, rpm: 5 });
+    const other = await json('create', '--tier', 'premium', '--name', 'twin');
+    const { status, stderr } = await keys('rotate', 'twin');
+    expect(status).toBe(1);
+    expect(stderr).toContain('2 keys have the name twin: use an id (');
+    await json('revoke', made.id);
+    expect(await json('revoke', 'twin')).toMatchObject({ id: other.id });
+  });
+
+  it('update changes what is given, and leaves the rest', async () => {
+    const words = ['--rpm', '9', '--quota', '90', '--expires', '2100-01-01', '--name', 'before'];
+    const made = await json('create', '--tier', 'premium', ...words);
+    const { key, ...shown } = made;
+    expect(shown).toMatchObject({ rpm: 9, quota: 90, expires_at: Date.UTC(2100, 0) / 1000 });
+    expect(await json('update', made.id, '--name', 'after')).toEqual({ ...shown, name: 'after' });
+    const changed = await json(
+      ...['update', 'after', '--tier', 'enterprise', '--rpm', 'default', '--quota', 'none'],
+      ...['--expires', 'never'],
+    );
+    const now = { tier: 'enterprise', rpm: null, quota: 'unlimited', expires_at: null };
+    expect(changed).toEqual({ ...shown, name: 'after', ...now });
+    expect(await json('update', 'after', '--quota', 'default')).toMatchObject({ quota: null });
+    await withStoreOf(data, (store) => {
+      expect(store.keys.verify(key as string)).toMatchObject({ tier: 'enterprise', name: 'after' });
+      return Promise.resolve();
+    });
+    await json('revoke', 'after');
+    expect((await keys('update', 'after', '--rpm', '1')).status).toBe(1);
+  });
+
+  it("a key may have a plan of the operator's, which the configuration knows", async () => {
+    const plans = JSON.stringify({ gold: { tier: 'premium', rpm: 300 } });
+    const words = ['keys', 'create', '--tier', 'gold', '--json', '--data', data];
+    const made = await fathom(words, { FATHOM_PLANS: plans });
+    expect(JSON.parse(made.stdout)).toMatchObject({ tier: 'gold', rpm: null });
+    expect(await fathom(words)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--tier: expected premium or enterprise, not gold'),
+    });
+    // A fault elsewhere in the configuration is none of this command's.
+    const env = { FATHOM_PLANS: plans, FATHOM_PORT: 'none' };
+    expect((await fathom(words, env)).status).toBe(0);
+  });
+
   const wrong: [string[], RegExp][] = [
-    [[], /^keys: expected create, list, rotate or revoke$/],
-    [['sell'], /^keys: expected create, list, rotate or revoke, not sell$/],
+    [[], /^keys: expected create, list, update, rotate or revoke$/],
+    [['sell'], /^keys: expected create, list, update, rotate or revoke, not sell$/],
     [['create'], /^--tier: expected premium or enterprise$/],
     [['create', '--tier', 'gold'], /^--tier: expected premium or enterprise, not gold$/],
     [
       ['crate'],
-      /^keys: expected create, list, rotate or revoke, not crate; did you mean create\?$/,
+      /^keys: expected create, list, update, rotate or revoke, not crate; did you mean create\?$/,
     ],
     [
       ['create', '--tier', 'premium', '--rpm', '0'],
@@ -132,7 +193,14 @@ describe('with the server stopped', () => {
     [['list', '--data', ''], /^--data: expected a value, not an empty text$/],
     [['create', '--tier', 'premium', 'extra'], /^unexpected extra$/],
     [['list', 'extra'], /^unexpected extra$/],
-    [['revoke'], /^ID: expected one$/],
+    [['revoke'], /^KEY: expected one$/],
+    [['update', 'x'], /^expected at least one of --name, --tier, --rpm, --quota, --expires$/],
+    [['update', 'x', '--rpm', 'none'], /^--rpm: .*, default or unlimited, not none$/],
+    [['update', 'x', '--quota', '0'], /^--quota: .*, default or none, not 0$/],
+    [['update', 'x', '--expires', '-1h'], /^--expires: expected a time in the future, not -1h/],
+    [['create', '--tier', 'premium', '--expires', 'soon'], /^--expires: expected epoch seconds/],
+    [['create', '--tier', 'premium', '--expires', 'never'], /^--expires: expected epoch seconds/],
+    [['rotate', 'x', '--overlap', '91d'], /^--overlap: expected a duration from 1s to 90d/],
     [['rotate', 'a', 'b'], /^unexpected b$/],
     [['list', '--tier', 'premium'], /^unknown flag --tier$/],
   ];
@@ -150,8 +218,13 @@ describe('with the server stopped', () => {
       { error: '--tier: expected premium or enterprise' },
     ]);
     const unknown = await keys('revoke', 'key_none', '--json');
-    expect([unknown.status, unknown.stderr]).toEqual([1, 'no key has the id key_none\n']);
-    expect(JSON.parse(unknown.stdout)).toMatchObject({ error: 'no key has the id key_none' });
+    expect([unknown.status, unknown.stderr]).toEqual([
+      1,
+      'no key has the id or the name key_none\n',
+    ]);
+    expect(JSON.parse(unknown.stdout)).toMatchObject({
+      error: 'no key has the id or the name key_none',
+    });
   });
 });
 
@@ -182,6 +255,104 @@ describe('with the server running', () => {
     expect(rotated.key).not.toBe(first.key);
     await becomes(() => tierOf(first.key), null);
     expect(await tierOf(rotated.key)).toBe('premium');
+  });
+
+  it('rotate --overlap leaves the old text valid for so long', async () => {
+    const made = await json('create', '--tier', 'premium', '--name', 'slow client');
+    const rotated = await json('rotate', 'slow client', '--overlap', '24h');
+    const untilS = rotated.old_text_until as number;
+    expect(Math.abs(untilS - Date.now() / 1000 - 86_400)).toBeLessThan(300);
+    expect([await tierOf(made.key), await tierOf(rotated.key)]).toEqual(['premium', 'premium']);
+    const again = await keys('rotate', 'slow client', '--overlap', '1h');
+    expect([again.status, again.stderr]).toEqual([
+      1,
+      expect.stringContaining('an earlier text of the key'),
+    ]);
+    const last = await json('rotate', 'slow client');
+    expect(last.old_text_until).toBeNull();
+    const texts = [made.key, rotated.key, last.key] as string[];
+    expect(await Promise.all(texts.map(tierOf))).toEqual([null, null, 'premium']);
+    await json('rotate', 'slow client', '--overlap', '1h');
+    await json('revoke', 'slow client');
+    expect(await tierOf(last.key)).toBeNull();
+  });
+
+  it('an expired key is refused, in words and with a code, until it is given more time', async () => {
+    const atS = Math.ceil(Date.now() / 1000) + 1;
+    const made = await json('create', '--tier', 'premium', '--expires', String(atS));
+    await becomes(() => tierOf(made.key), null);
+    expect(Date.now() / 1000).toBeGreaterThanOrEqual(atS);
+    const refused = await server.get('/usage', made.key);
+    expect([refused.status, await refused.json()]).toEqual([
+      401,
+      { error: expect.stringContaining('expired at '), error_code: 'key_expired' },
+    ]);
+    expect((await keys('list')).stdout).toContain('expired');
+    await json('update', made.id, '--expires', 'never');
+    expect(await tierOf(made.key)).toBe('premium');
+  });
+
+  it('keys have plans of the operator, with the tier of the plan in every reply', async () => {
+    const gold = { tier: 'premium', rpm: 77, quota: 1000 };
+    const other = path.join(temporaryDirectory(), 'gold');
+    const config = { FATHOM_PLANS: JSON.stringify({ gold, free: { tier: 'enterprise' } }) };
+    let serving = await serveHere(other, [], config);
+    // The server's plans count, not those of the command's environment.
+    const made = await fathom(['keys', 'create', '--tier', 'gold', '--json', '--data', other]);
+    const { key } = JSON.parse(made.stdout) as Json;
+    const usage = await serving.get('/usage', key as string);
+    expect(usage.headers.get('x-api-tier')).toBe('premium');
+    expect(usage.headers.get('x-ratelimit-limit')).toBe('77');
+    expect(await usage.json()).toMatchObject({ tier: 'premium', limit: 1000 });
+    const silver = await fathom(['keys', 'create', '--tier', 'silver', '--data', other]);
+    expect([silver.status, silver.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        '--tier: expected one of premium, enterprise, gold, free, not silver',
+      ),
+    ]);
+    await serving.stop();
+    serving = await serveHere(other);
+    const unknown = await serving.get('/usage', key as string);
+    expect([unknown.status, await unknown.json()]).toEqual([
+      401,
+      { error: 'The plan of this key, gold, is not configured on this server' },
+    ]);
+    await serving.stop();
+  });
+
+  it('usage prints the calls of every key, by day and endpoint', async () => {
+    const made = await json('create', '--tier', 'premium', '--name', 'a, "b"');
+    const usage = (...words: string[]) => fathom(['usage', ...words, '--data', data]);
+    await (await server.get('/tokens', made.key)).arrayBuffer();
+    await (await server.get('/tokens', made.key)).arrayBuffer();
+    await (await server.get('/nothing', made.key)).arrayBuffer();
+    const today = new Date().toISOString().slice(0, 10);
+    const day = { date: today, endpoint: 'GET /tokens', calls: 2 };
+    const document = JSON.parse((await usage('--json')).stdout) as Json;
+    expect(document.month).toBe(today.slice(0, 7));
+    expect((document.keys as Json[]).find(({ id }) => id === made.id)).toEqual({
+      ...{ id: made.id, name: 'a, "b"', tier: 'premium', calls: 2, days: [day] },
+    });
+    const csv = (await usage('--csv')).stdout.split('\n');
+    expect(csv[0]).toBe('key_id,name,tier,date,endpoint,calls');
+    expect(csv).toContain(`${made.id as string},"a, ""b""",premium,${today},GET /tokens,2`);
+    const { stdout, stderr } = await usage();
+    expect(stdout).toContain(`${made.id as string}  a, "b"`);
+    expect(stderr).toMatch(/^\d{4}-\d\d: [\d,]+ calls? of \d+ keys?\n$/);
+    expect(JSON.parse((await usage('--month', '2020-02', '--json')).stdout)).toMatchObject({
+      month: '2020-02',
+    });
+    expect((await usage('--month', '2020-2')).stderr).toContain('--month: expected a month');
+    expect((await usage('--csv', '--json')).status).toBe(2);
+    const listed = (await json('list')) as Json[];
+    const lastUsedS = listed.find(({ id }) => id === made.id)?.last_used_at as number;
+    expect([lastUsedS % 3600, Date.now() / 1000 - lastUsedS < 2 * 3600]).toEqual([0, true]);
+    await server.stop();
+    server = await serveHere(data);
+    const after = (await json('list')) as Json[];
+    expect(after.find(({ id }) => id === made.id)?.last_used_at).toBe(lastUsedS);
+    expect((await usage('--csv')).stdout).toContain(`GET /tokens,2`);
   });
 
   it('revoke ends a key for good', async () => {

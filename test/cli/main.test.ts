@@ -49,14 +49,14 @@ describe('fathom', () => {
     [['help', 'key'], 'unknown command key; did you mean keys?', ''],
     [['nonsense'], 'unknown command nonsense', ''],
     [['--verion'], 'unknown flag --verion; did you mean --version?', ''],
-    [['keys'], 'keys: expected create, list, rotate or revoke', ' keys'],
+    [['keys'], 'keys: expected create, list, update, rotate or revoke', ' keys'],
     [['__proto__'], 'unknown command __proto__', ''],
     [['queue', '--jsno'], 'unknown flag --jsno; did you mean --json?', ' queue'],
     [['keys', 'list', '-x'], 'unknown flag -x', ' keys list'],
     [['replay'], 'ADDRESS: expected one', ' replay'],
     [
       ['keys', 'crate'],
-      'keys: expected create, list, rotate or revoke, not crate; did you mean create?',
+      'keys: expected create, list, update, rotate or revoke, not crate; did you mean create?',
       ' keys',
     ],
   ])('%j is told in one line and a pointer, with status 2', async (words, message, pointer) => {

@@ -103,6 +103,32 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(await b.store.listKeys()).toEqual(await a.store.listKeys());
   });
 
+  it('change keys in one order', async () => {
+    const [a, b] = await pair();
+    const request = { ...KEY, name: 'twice', expiresAtS: 2e9 };
+    const issued = await a.commands.createKey(request);
+    await b.reached(a.node.position);
+    expect(b.store.keys.verify(issued.key)).toMatchObject({ expiresAtS: 2e9, name: 'twice' });
+    const rotated = await b.commands.rotateKey('twice', 3600);
+    await expect(b.commands.rotateKey('twice', 60)).rejects.toThrow(/still valid/);
+    const changes = { tier: 'enterprise', name: 'once', expiresAtS: null, monthlyQuota: 7 };
+    expect(await b.commands.updateKey('twice', changes)).toMatchObject(changes);
+    await a.reached(b.node.position);
+    for (const { store } of [a, b]) {
+      const found = [issued, rotated].map(({ key }) => store.keys.verify(key));
+      expect(found).toEqual([expect.objectContaining(changes), found[0]]);
+    }
+    await expect(a.commands.updateKey('twice', changes)).rejects.toThrow(/no key has the id/);
+    await expect(a.commands.updateKey('once', { tier: 'gold' })).rejects.toThrow(
+      /--tier: expected/,
+    );
+    expect(await a.commands.listKeys()).toEqual(await b.commands.listKeys());
+    b.store.usage.days.counter(issued.id, 20261122, 'GET /score/:address').add(3);
+    const calls = { keyId: issued.id, day: 20261122, endpoint: 'GET /score/:address', calls: 3 };
+    expect(await b.commands.monthUsage(202611, '')).toEqual([calls]);
+    expect(await b.commands.monthUsage(202611, issued.id)).toEqual([]);
+  });
+
   it('delete old depth by one entry for each step, and make coarse snapshots of it', async () => {
     const [a, b] = await pair();
     const rows = Array.from({ length: 40 }, (_, i) => snapshot(T0 + i * 300, [orca([[0, i, 1]])]));

@@ -5,15 +5,22 @@ import { Database } from '../../storage/duckdb/database.js';
 import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { openStore } from '../../bench/store.js';
 
+/** Takes the tables of a store back to the schema before this build's. */
+export const TO_OLDER_SCHEMA: readonly string[] = [
+  'DROP TABLE IF EXISTS key_uses',
+  ...['expires_at', 'earlier_digest', 'earlier_until'].map(
+    (column) => `ALTER TABLE keys DROP COLUMN IF EXISTS ${column}`,
+  ),
+  "DELETE FROM meta WHERE key = 'schema_version'",
+  `INSERT INTO meta VALUES ('schema_version', '${SCHEMA_VERSION - 1}')`,
+];
+
 /** Takes a closed store back to the schema before this build's. */
 export async function makeOlder(directory: string): Promise<void> {
   // Moves the log's contents into the database.
   await (await openStore(directory)).close();
   const options = { memoryLimitMiB: 128, threads: 1 };
   const database = await Database.openFile(path.join(directory, DATABASE_FILE), options);
-  await database.run('DROP TABLE IF EXISTS other_usage');
-  await database.run('DROP TABLE IF EXISTS other_usage_days');
-  await database.run("DELETE FROM meta WHERE key = 'schema_version'");
-  await database.run(`INSERT INTO meta VALUES ('schema_version', '${SCHEMA_VERSION - 1}')`);
+  for (const statement of TO_OLDER_SCHEMA) await database.run(statement);
   await database.close();
 }

@@ -29,10 +29,13 @@ beforeAll(async () => {
   const rates = Object.fromEntries(
     RATE_BUCKETS.map((bucket) => [bucket, { requests: REQUESTS, periodS: 3600 }]),
   ) as Plan['rates'];
-  const plan: Plan = { monthlyQuota: 1000, rates };
+  const plan = { monthlyQuota: 1000, rates };
   const limiter = new Limiter({
     usage: new MemoryUsage(),
-    plans: { premium: plan, enterprise: plan },
+    plans: {
+      premium: { tier: 'premium', ...plan },
+      enterprise: { tier: 'enterprise', ...plan },
+    },
   });
   service = await startTestService({ depth, limiter, corsOrigins: [APP, OTHER] });
 });

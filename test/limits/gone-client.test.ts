@@ -24,7 +24,7 @@ beforeAll(async () => {
     '{"premium":{"monthly_quota":2,"rates":{"general":{"requests":"unlimited"}}}}',
     'plans',
   );
-  const usage = { counter: () => counter, days: new MemoryUsage().days };
+  const usage = { counter: () => counter, use() {}, days: new MemoryUsage().days };
   const limiter = new Limiter({ usage, plans });
   // Room for the one that comes while both are being read.
   service = await startTestService({ depth, limiter, pageLimits: { inWork: 3 } });

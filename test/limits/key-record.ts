@@ -11,6 +11,8 @@ export function keyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
     monthlyQuota: null,
     createdAtS: 0,
     revokedAtS: null,
+    expiresAtS: null,
+    earlierUntilS: null,
     ...fields,
   };
 }

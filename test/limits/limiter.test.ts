@@ -26,6 +26,10 @@ class SimulatedClock implements LimitClock {
 class Counts implements UsageSource {
   readonly counters = new Map<string, { calls: number; add(calls: number): void }>();
   readonly days = new MemoryUsage().days;
+  readonly uses: [string, number][] = [];
+  use(keyId: string, hourS: number): void {
+    this.uses.push([keyId, hourS]);
+  }
   counter(keyId: string, month: number): UsageCounter {
     const name = `${keyId} ${month}`;
     let counter = this.counters.get(name);
@@ -72,6 +76,23 @@ function refusal(action: () => unknown) {
   throw new Error('was admitted');
 }
 
+describe('the use of a key', () => {
+  it('is noted once an hour, whatever becomes of the call', () => {
+    const { clock, usage, limiter } = setUp();
+    for (let i = 0; i < 12; i++) limiter.check(keyRecord(), GENERAL).settle(304);
+    expect(() => limiter.check(keyRecord(), GENERAL)).toThrow(ApiError);
+    expect(usage.uses).toEqual([['key_1', NOV_20_MS / 1000]]);
+    clock.pass(3600);
+    expect(() => limiter.check(keyRecord(), { ...GENERAL, tier: 'enterprise' })).toThrow(
+      'needs an enterprise key',
+    );
+    expect(usage.uses).toEqual([
+      ['key_1', NOV_20_MS / 1000],
+      ['key_1', NOV_20_MS / 1000 + 3600],
+    ]);
+  });
+});
+
 describe('rates on a simulated clock', () => {
   it('allow the whole minute at once, then as it refills', () => {
     const { clock, limiter } = setUp();
@@ -85,6 +106,7 @@ describe('rates on a simulated clock', () => {
     expect(body).toEqual({ error: 'Rate limit exceeded: retry in 4 seconds' });
     expect(headers).toEqual({
       'Retry-After': '4',
+      'X-API-Tier': 'premium',
       'X-RateLimit-Limit': '12',
       'X-RateLimit-Remaining': '0',
       'X-RateLimit-Reset': String(Math.ceil(NOV_20_MS / 1000 + 60)),
@@ -135,6 +157,7 @@ describe('rates on a simulated clock', () => {
     const { headers } = refusal(() => limiter.check(keyRecord(), WHALE));
     expect(headers).toMatchObject({
       'Retry-After': '4',
+      'X-API-Tier': 'premium',
       'X-RateLimit-Limit': '12',
       RateLimit: '"general";r=0;t=59, "whale-get";r=1;t=0',
     });

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { RATE_BUCKETS } from '../../server/api/endpoint.js';
-import { DEFAULT_PLANS, parsePlans, planOfKey } from '../../server/limits/plans.js';
+import {
+  DEFAULT_PLANS,
+  parsePlans,
+  type Plan,
+  planOfKey,
+  plansDocument,
+} from '../../server/limits/plans.js';
 import type { KeyRecord } from '../../storage/contract.js';
 import { keyRecord } from './key-record.js';
 
 const figures = (fields: Partial<KeyRecord>, plans = DEFAULT_PLANS) => {
-  const { monthlyQuota, rates } = planOfKey(plans, keyRecord(fields));
+  const { monthlyQuota, rates } = planOfKey(plans, keyRecord(fields)) as Plan;
   const rows = RATE_BUCKETS.map((bucket) => {
     const rule = rates[bucket];
     return [bucket, rule === 'general' ? rule : `${rule.requests} in ${rule.periodS} s`];
@@ -86,10 +92,38 @@ describe('the setting plans', () => {
     });
   });
 
+  it('adds plans, which begin with the plan of their tier', () => {
+    const text =
+      '{"gold": {"tier": "premium", "rpm": 300, "quota": 5, "connections": 20}, "free": {"tier": "enterprise", "depth": "delayed"}, "premium": {"rates": {"whale-get": {"requests": 3}}}}';
+    const plans = parsePlans(text, 'FATHOM_PLANS');
+    expect(Object.keys(plans)).toEqual(['premium', 'enterprise', 'gold', 'free']);
+    expect([plans.gold?.tier, plans.gold?.connections]).toEqual(['premium', 20]);
+    expect(figures({ tier: 'gold' }, plans)).toEqual({
+      monthlyQuota: 5,
+      general: '300 in 60 s',
+      'market-depth': '300 in 60 s',
+      'dca-pressure': '300 in 60 s',
+      'whale-get': '3 in 60 s',
+      'whale-post': '6 in 60 s',
+    });
+    expect(plans.free).toEqual({ ...DEFAULT_PLANS.enterprise, delayedDepth: true });
+    expect(planOfKey(plans, keyRecord({ tier: 'silver' }))).toBeNull();
+    expect(planOfKey(plans, keyRecord({ tier: 'toString' }))).toBeNull();
+    const again = parsePlans(JSON.stringify(plansDocument(plans)), 'again');
+    expect(plansDocument(again)).toEqual(plansDocument(plans));
+    expect(again.gold).toMatchObject({ tier: 'premium', connections: 20, monthlyQuota: 5 });
+  });
+
   it.each([
     ['{', 'FATHOM_PLANS: expected JSON'],
-    ['[]', 'FATHOM_PLANS: expected an object with premium, enterprise'],
-    ['{"gold":{}}', 'FATHOM_PLANS.gold: expected one of premium, enterprise'],
+    ['[]', 'FATHOM_PLANS: expected an object with plans by their names'],
+    ['{"gold":{}}', 'FATHOM_PLANS: gold.tier: expected "premium" or "enterprise"'],
+    ['{"gold":{"tier":"gold"}}', 'gold.tier: expected "premium" or "enterprise"'],
+    ['{"gold":{"tier":"premium","rpm":0}}', 'gold.rpm: expected a whole number from 1'],
+    ['{"gold":{"tier":"premium","quota":"no"}}', 'gold.quota: expected a whole number from 1'],
+    ['{"gold":{"tier":"premium","connections":-1}}', 'gold.connections: expected a whole number'],
+    ['{"gold":{"tier":"premium","monthly_quota":5}}', 'gold.monthly_quota: expected one of tier'],
+    ['{"Gold!":{"tier":"premium"}}', "FATHOM_PLANS: Gold!: expected a plan's name"],
     ['{"premium":7}', 'premium: expected an object with monthly_quota, depth, rates'],
     ['{"premium":{"quota":7}}', 'premium.quota: expected one of monthly_quota, depth, rates'],
     ['{"premium":{"depth":"old"}}', 'premium.depth: expected "live" or "delayed"'],

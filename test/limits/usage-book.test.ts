@@ -303,6 +303,35 @@ describe('a usage book', () => {
     expect(errors).toEqual([]);
   });
 
+  it('of every node knows when a key was last used on any of them, also after a restart', async () => {
+    const bus = busOfNodes();
+    const file = path.join(directory, 'other.duckdb');
+    const others = await Database.openFile(file, OPTIONS);
+    await migrate(others, file);
+    const [one, other] = await Promise.all(
+      [database, others].map((of) => UsageBook.load(of, (error) => errors.push(error))),
+    );
+    one.use('key_a', 3600);
+    const sharing = [
+      new SharedUsage(one, bus, 'a', (error) => errors.push(error)),
+      new SharedUsage(other, connectionTo(bus).log, 'b', (error) => errors.push(error)),
+    ];
+    await eventually('b is told', () => other.lastUsedS('key_a') === 3600);
+    other.use('key_a', 7200);
+    other.use('key_b', 7200);
+    one.use('key_a', 3600);
+    await eventually('a is told', () => one.lastUsedS('key_b') === 7200);
+    expect(one.lastUsedS('key_a')).toBe(7200);
+    expect(one.lastUsedS('key_c')).toBeNull();
+    await Promise.all(sharing.map((each) => each.close()));
+    await Promise.all([one.close(), other.close()]);
+    const again = await UsageBook.load(database, (error) => errors.push(error));
+    expect(['key_a', 'key_b'].map((id) => again.lastUsedS(id))).toEqual([7200, 7200]);
+    await again.close();
+    await others.close();
+    expect(errors).toEqual([]);
+  });
+
   it('of a node that was cut off for days has the days between, too', async () => {
     const at = (day: number): number => Date.UTC(2026, 10, day, 12);
     vi.useFakeTimers({ toFake: ['Date'], now: at(3) });

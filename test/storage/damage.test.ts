@@ -14,6 +14,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDamage } from '../../compute/damage.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
+import { TO_OLDER_SCHEMA } from '../crash/older.js';
 import { SCHEMA_VERSION } from '../../storage/migrations.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { fathom } from '../support/cli.js';
@@ -241,13 +242,15 @@ describe('A store is not opened, with a clear message,', () => {
 describe('A database of an older schema', () => {
   it('is copied before; the copy is the old store', async () => {
     await storeWith(1);
-    await tamper(
-      'DROP TABLE other_usage',
-      'DROP TABLE other_usage_days',
-      `UPDATE meta SET value = '${SCHEMA_VERSION - 1}' WHERE key = 'schema_version'`,
-    );
+    const before = await openStore(directory.path);
+    const { id, key } = await before.createKey({ tier: 'premium', name: 'old', monthlyQuota: 7 });
+    await before.close();
+    await tamper(...TO_OLDER_SCHEMA);
     const told: string[] = [];
-    await (await openStore(directory.path, { onMigration: (text) => told.push(text) })).close();
+    const migrated = await openStore(directory.path, { onMigration: (text) => told.push(text) });
+    expect(migrated.keys.verify(key)).toMatchObject({ id, monthlyQuota: 7, expiresAtS: null });
+    expect((await migrated.updateKey('old', { expiresAtS: 2e9 })).expiresAtS).toBe(2e9);
+    await migrated.close();
     const copy = `${file}.schema-${SCHEMA_VERSION - 1}`;
     expect(told).toEqual([expect.stringContaining(`; ${copy} is a copy from before`)]);
     expect(statSync(copy).mode & 0o777).toBe(0o600);
@@ -256,7 +259,7 @@ describe('A database of an older schema', () => {
     const database = await Database.openFile(file, { memoryLimitMiB: 128, threads: 1 });
     const tables = (await database.rows('SELECT table_name FROM duckdb_tables()')).flat();
     expect(tables).toContain('segments');
-    expect(tables).not.toContain('other_usage');
+    expect(tables).not.toContain('key_uses');
     await database.close();
     const store = await openStore(directory.path);
     expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);

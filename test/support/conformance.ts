@@ -2,7 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { unpack } from 'msgpackr';
 import { describeApi } from '../../server/api/openapi.js';
-import { ERROR_SCHEMAS, PLAIN_ERROR } from '../../server/api/errors.js';
+import { ERROR_SCHEMAS, PLAIN_ERROR, UNAUTHORIZED_ERROR } from '../../server/api/errors.js';
 import { BASE_PATH } from '../../server/api/endpoint.js';
 import { ENDPOINTS } from '../../server/endpoints.js';
 
@@ -64,7 +64,7 @@ async function decode(response: Response, type: string): Promise<unknown> {
 /** Errors that are no operation's: of a path, or a method, that the API does not have. */
 function checkOther(response: Response, body: Json, where: string): void {
   const schemas: Record<number, Json> = {
-    401: PLAIN_ERROR,
+    401: UNAUTHORIZED_ERROR,
     404: ERROR_SCHEMAS.not_found,
     405: ERROR_SCHEMAS.method_not_allowed,
     429: PLAIN_ERROR,

@@ -1,4 +1,5 @@
 /** Depth, keys and tokens kept in memory: the contract of storage as plainly as it can be written. */
+import { keyRecord } from '../limits/key-record.js';
 import { crc32 } from 'node:zlib';
 import { binsOfBand } from '../../compute/ladder.js';
 import { type Chain, type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
@@ -223,16 +224,8 @@ export class MemoryKeys implements KeySource {
   private readonly keys = new Map<string, KeyRecord>();
 
   add(key: string, tier: KeyTier): void {
-    this.keys.set(key, {
-      id: `id-${this.keys.size + 1}`,
-      name: null,
-      tier,
-      hint: key.slice(-4),
-      requestsPerMinute: null,
-      monthlyQuota: null,
-      createdAtS: 0,
-      revokedAtS: null,
-    });
+    const id = `id-${this.keys.size + 1}`;
+    this.keys.set(key, keyRecord({ id, tier, hint: key.slice(-4) }));
   }
 
   revoke(key: string): void {

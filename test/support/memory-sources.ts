@@ -210,6 +210,8 @@ export class MemoryUsage implements UsageSource {
     return counter;
   }
 
+  use(): void {}
+
   readonly days: DayUsageSource = {
     counter: (keyId, day, endpoint) => ({
       add: (calls) => void this.calls.push({ keyId, day, endpoint, calls }),

@@ -13,7 +13,7 @@ import type { EngineName, HttpEngine } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
-import type { Plan } from '../../server/limits/plans.js';
+import type { Plan, Plans } from '../../server/limits/plans.js';
 import { logInto } from './log.js';
 import { LiveParts } from '../../server/live-parts.js';
 import type { LpTools } from '../../server/lp/lp-tools.js';
@@ -46,8 +46,11 @@ export const STALE_AFTER_S = 3600;
 function noLimits(): Limiter {
   const rate = { requests: Infinity, periodS: 60 };
   const rates = Object.fromEntries(RATE_BUCKETS.map((bucket) => [bucket, rate])) as Plan['rates'];
-  const plan: Plan = { monthlyQuota: Infinity, rates };
-  const plans = { premium: plan, enterprise: plan };
+  const plan = { monthlyQuota: Infinity, rates };
+  const plans: Plans = {
+    premium: { tier: 'premium', ...plan },
+    enterprise: { tier: 'enterprise', ...plan },
+  };
   return new Limiter({ usage: new MemoryUsage(), plans });
 }
 

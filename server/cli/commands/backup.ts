@@ -39,7 +39,7 @@ async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const { bytes, position } = await backupStore({
     directory,
     out: flags.out,
-    useStore: (body) => onStore(directory, body, flags['accept-damaged-log']),
+    useStore: (body) => onStore(directory, body, { acceptDamagedLog: flags['accept-damaged-log'] }),
     onProgress: (share) => progress.bar(share, 'copied'),
   }).finally(() => progress.end());
   const seconds = Math.round(performance.now() - startedMs) / 1000;

@@ -2,7 +2,7 @@
 import { defineCommand } from '../command.js';
 import { type Effective, type Setting, settingDocument } from '../effective-settings.js';
 import { JSON_OUTPUT } from '../flags.js';
-import { printJson, printLine } from '../output.js';
+import { printJson, printLine, printTable } from '../output.js';
 import { effective, SERVE_ENVIRONMENT, SERVE_FLAGS, SETTINGS } from '../settings.js';
 
 export const command = defineCommand({
@@ -32,10 +32,7 @@ export const command = defineCommand({
       given?.from ?? 'default',
       given === null && isNothing(value) ? (setting.default ?? '') : textOf(value),
     ]);
-    const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column].length)));
-    for (const [name, from, value] of rows) {
-      printLine(`${name.padEnd(widths[0])}  ${from.padEnd(widths[1])}  ${value}`);
-    }
+    printTable(rows);
     return Promise.resolve();
   },
 });

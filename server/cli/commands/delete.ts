@@ -73,7 +73,8 @@ async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
   if (fromS >= toS) throw new UsageError('--from: expected a time before --to');
   const isDryRun = flags['dry-run'];
   const directory = await storeDirectory(flags.data);
-  const useStore: UseStore = (body) => onStore(directory, body, flags['accept-damaged-log']);
+  const useStore: UseStore = (body) =>
+    onStore(directory, body, { acceptDamagedLog: flags['accept-damaged-log'] });
   const markets = flags.market.length === 0 ? null : flags.market;
   const name = `${chain}:${address}`;
   const what = { chain, address, markets, fromS, toS, tier: null, needsAny: true };

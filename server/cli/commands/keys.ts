@@ -1,110 +1,167 @@
-/** `fathom keys create`, `list`, `rotate`, `revoke` */
-import { type IssuedKey, KEY_TIERS, type KeyRecord } from '../../../storage/contract.js';
+/** `fathom keys create`, `list`, `update`, `rotate`, `revoke` */
+import { isoOf } from '../../../compute/time.js';
+import {
+  type IssuedKey,
+  KEY_TIERS,
+  type KeyRecord,
+  type KeyTerms,
+  type ListedKey,
+} from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
+import { systemClock } from '../../clock.js';
 import { defineCommand } from '../command.js';
-import { JSON_OUTPUT, STORE_FLAGS, wholeNumber } from '../flags.js';
-import { printJson, printLine, tell } from '../output.js';
+import { duration, type Flag, instant, JSON_OUTPUT, STORE_FLAGS, wholeNumber } from '../flags.js';
+import { printJson, printLine, printTable, tell } from '../output.js';
 import { onNewStore, onStore } from '../runtime.js';
+import { planNames, SERVE_ENVIRONMENT } from '../settings.js';
 
 /** Maximum of `--rpm` and `--quota`. */
 const MAX_LIMIT = 1_000_000_000;
 const MAX_NAME_CHARS = 100;
+const MAX_OVERLAP = '90d';
 
 const COMMON = { ...STORE_FLAGS, json: JSON_OUTPUT };
+/** Where the plans of `--tier` come from. */
+const ENVIRONMENT = {
+  FATHOM_PLANS: SERVE_ENVIRONMENT.FATHOM_PLANS,
+  FATHOM_CONFIG: SERVE_ENVIRONMENT.FATHOM_CONFIG,
+};
+
+const TIER = {
+  kind: 'text',
+  placeholder: 'T',
+  meaning: "the key's plan; the setting plans can add others",
+  values: KEY_TIERS,
+  isOpen: true,
+} as const satisfies Flag;
+const NAME = {
+  kind: 'text',
+  placeholder: 'NAME',
+  meaning: 'a name to recognise the key by; commands take it in place of the id if no other key has it',
+  read: keyName,
+} as const satisfies Flag;
+
+const RPM = {
+  kind: 'text',
+  placeholder: 'N',
+  meaning:
+    "requests a minute in place of the plan's figures, or unlimited; for update also default",
+} as const satisfies Flag;
+const QUOTA = {
+  kind: 'text',
+  placeholder: 'N',
+  meaning: 'requests a month, or unlimited; for update also default or none (unlimited)',
+} as const satisfies Flag;
+const EXPIRES = {
+  kind: 'text',
+  placeholder: 'TIME',
+  meaning: 'when the key expires; for update also never',
+} as const satisfies Flag;
 
 export const create = defineCommand({
   about: 'Creates an API key and prints it on stdout. The key cannot be shown again.',
   words: {},
   flags: {
-    tier: {
-      kind: 'text',
-      placeholder: 'T',
-      meaning: "the key's plan",
-      needed: true,
-      values: KEY_TIERS,
-    },
-    name: {
-      kind: 'text',
-      placeholder: 'NAME',
-      meaning: 'a name to recognise it by',
-      read: keyName,
-    },
-    rpm: {
-      kind: 'text',
-      placeholder: 'N',
-      meaning: "requests a minute, or unlimited, in place of the plan's figures",
-      default: "the plan's",
-      read: limit,
-    },
-    quota: {
-      kind: 'text',
-      placeholder: 'N',
-      meaning: 'requests a month, or unlimited',
-      default: "the plan's",
-      read: limit,
-    },
+    tier: { ...TIER, needed: true },
+    name: NAME,
+    rpm: { ...RPM, default: "the plan's", read: limit },
+    quota: { ...QUOTA, default: "the plan's", read: limit },
+    expires: { ...EXPIRES, default: 'never', read: expiry },
     ...COMMON,
   },
+  environment: ENVIRONMENT,
   examples: [
     'fathom keys create --tier premium --name alice --data data',
-    'fathom keys create --tier enterprise --rpm unlimited --quota 5000000 --json',
+    'fathom keys create --tier enterprise --rpm unlimited --quota 5000000 --expires 2030-01-01 --json',
   ],
-  run: async ({
-    tier,
-    name = null,
-    rpm = null,
-    quota = null,
-    data,
-    json,
-    'accept-damaged-log': accept,
-  }) => {
-    const request = { tier, name, requestsPerMinute: rpm, monthlyQuota: quota };
-    printIssued(await onNewStore(data, (store) => store.createKey(request), accept), json);
+  run: async ({ tier, name, rpm, quota, expires, data, json, 'accept-damaged-log': accept }) => {
+    const request = {
+      ...{ tier, name: name ?? null, requestsPerMinute: rpm ?? null },
+      ...{ monthlyQuota: quota ?? null, expiresAtS: expires ?? null },
+    };
+    const options = { acceptDamagedLog: accept, plans: planNames() };
+    printIssued(await onNewStore(data, (store) => store.createKey(request), options), json);
   },
 });
 
 export const list = defineCommand({
-  about: 'Lists the keys, without their texts.',
+  about: 'Lists the keys with their limits, expiry and last use, without their texts.',
   words: {},
   flags: COMMON,
   examples: ['fathom keys list --data data', 'fathom keys list --json'],
-  run: async ({ data, json, 'accept-damaged-log': accept }) => {
-    const records = await onStore(data, (store) => store.listKeys(), accept);
-    if (json) {
-      printJson(records.map(jsonRecord));
-      return;
+  run: async ({ data, json, 'accept-damaged-log': acceptDamagedLog }) => {
+    const keys = await onStore(data, (store) => store.listKeys(), { acceptDamagedLog });
+    if (json) printJson(keys.map(jsonListed));
+    else if (keys.length === 0) tell('no keys');
+    else printTable([HEADINGS, ...keys.map(rowOf)]);
+  },
+});
+
+export const update = defineCommand({
+  about: 'Changes the name, plan, limits or expiry of a key. Its text stays the same.',
+  words: { key: {} },
+  flags: {
+    name: NAME,
+    tier: TIER,
+    rpm: { ...RPM, read: limitOrDefault },
+    quota: { ...QUOTA, read: limitOrDefault },
+    expires: { ...EXPIRES, read: expiryOrNever },
+    ...COMMON,
+  },
+  environment: ENVIRONMENT,
+  examples: [
+    'fathom keys update alice --tier enterprise --rpm 300 --data data',
+    'fathom keys update key_0ddfeb50b54c5711 --quota default --expires never',
+  ],
+  run: async ({ data, json, 'accept-damaged-log': acceptDamagedLog, ...flags }, { key }) => {
+    const { tier, name, rpm, quota, expires } = flags;
+    const given = { tier, name, requestsPerMinute: rpm, monthlyQuota: quota, expiresAtS: expires };
+    const changes = Object.fromEntries(
+      Object.entries(given).filter(([, value]) => value !== undefined),
+    ) as Partial<KeyTerms>;
+    if (Object.keys(changes).length === 0) {
+      throw new UsageError('expected at least one of --name, --tier, --rpm, --quota, --expires');
     }
-    for (const record of records) printLine(recordText(record));
-    if (records.length === 0) tell('no keys');
+    const options = { acceptDamagedLog, plans: planNames() };
+    printRecord(await onStore(data, (store) => store.updateKey(key, changes), options), json);
   },
 });
 
 export const rotate = defineCommand({
   about:
-    'Gives a key a new text and prints it on stdout. The text cannot be shown again, and the old one stops working.',
-  words: { id: {} },
-  flags: COMMON,
+    'Gives a key a new text and prints it on stdout. The text cannot be shown again. The old one stops working at once, or after --overlap.',
+  words: { key: {} },
+  flags: {
+    overlap: {
+      kind: 'text',
+      placeholder: 'TIME',
+      meaning: `how long both texts are valid, such as 24h; at most ${MAX_OVERLAP}`,
+      default: '0',
+      read: (text: string, from: string) => (text === '0' ? 0 : duration(text, from, MAX_OVERLAP)),
+    },
+    ...COMMON,
+  },
   examples: [
     'fathom keys rotate key_0ddfeb50b54c5711',
-    'fathom keys rotate key_0ddfeb50b54c5711 --data data --json',
+    'fathom keys rotate alice --overlap 24h --data data --json',
   ],
-  run: async ({ data, json, 'accept-damaged-log': accept }, { id }) =>
-    printIssued(await onStore(data, (store) => store.rotateKey(id), accept), json),
+  run: async ({ overlap = 0, data, json, 'accept-damaged-log': acceptDamagedLog }, { key }) =>
+    printIssued(
+      await onStore(data, (store) => store.rotateKey(key, overlap), { acceptDamagedLog }),
+      json,
+    ),
 });
 
 export const revoke = defineCommand({
   about: 'Revokes a key permanently.',
-  words: { id: {} },
+  words: { key: {} },
   flags: COMMON,
   examples: [
     'fathom keys revoke key_0ddfeb50b54c5711',
-    'fathom keys revoke key_0ddfeb50b54c5711 --data data --json',
+    'fathom keys revoke alice --data data --json',
   ],
-  run: async ({ data, json, 'accept-damaged-log': accept }, { id }) => {
-    const record = await onStore(data, (store) => store.revokeKey(id), accept);
-    if (json) printJson(jsonRecord(record));
-    else printLine(recordText(record));
-  },
+  run: async ({ data, json, 'accept-damaged-log': acceptDamagedLog }, { key }) =>
+    printRecord(await onStore(data, (store) => store.revokeKey(key), { acceptDamagedLog }), json),
 });
 
 function printIssued(issued: IssuedKey, json: boolean): void {
@@ -112,11 +169,19 @@ function printIssued(issued: IssuedKey, json: boolean): void {
     printJson({ ...jsonRecord(issued), key: issued.key });
     return;
   }
-  tell(`${recordText(issued)}\nThe key, shown this once:`);
+  const { earlierUntilS } = issued;
+  const overlap =
+    earlierUntilS === null ? '' : `\nThe old text is valid until ${isoOf(earlierUntilS)}.`;
+  tell(`${recordText(issued)}${overlap}\nThe key, shown this once:`);
   printLine(issued.key);
 }
 
-function jsonRecord(record: KeyRecord): object {
+function printRecord(record: KeyRecord, json: boolean): void {
+  if (json) printJson(jsonRecord(record));
+  else printLine(recordText(record));
+}
+
+function jsonRecord(record: KeyRecord) {
   return {
     id: record.id,
     name: record.name,
@@ -126,7 +191,13 @@ function jsonRecord(record: KeyRecord): object {
     quota: jsonLimit(record.monthlyQuota),
     created_at: record.createdAtS,
     revoked_at: record.revokedAtS,
+    expires_at: record.expiresAtS,
+    old_text_until: record.earlierUntilS,
   };
+}
+
+function jsonListed(key: ListedKey): object {
+  return { ...jsonRecord(key), last_used_at: key.lastUsedS };
 }
 
 /** null: the plan's limit applies. */
@@ -134,10 +205,48 @@ function jsonLimit(value: number | null): number | 'unlimited' | null {
   return value === Infinity ? 'unlimited' : value;
 }
 
+const HEADINGS = [
+  ...['ID', 'PLAN', 'KEY', 'STATE', 'A MINUTE', 'A MONTH', 'CREATED', 'EXPIRES', 'LAST USED'],
+  'NAME',
+];
+
+function rowOf(key: ListedKey): string[] {
+  return [
+    key.id,
+    key.tier,
+    key.hint,
+    stateOf(key),
+    limitText(key.requestsPerMinute),
+    limitText(key.monthlyQuota),
+    isoOf(key.createdAtS),
+    timeText(key.expiresAtS, 'never'),
+    timeText(key.lastUsedS, '-'),
+    key.name ?? '-',
+  ];
+}
+
+function stateOf({ revokedAtS, expiresAtS }: KeyRecord): string {
+  if (revokedAtS !== null) return 'revoked';
+  return expiresAtS !== null && systemClock.nowS() >= expiresAtS ? 'expired' : 'valid';
+}
+
+function limitText(value: number | null): string {
+  if (value === null) return "plan's";
+  return value === Infinity ? 'unlimited' : String(value);
+}
+
+function timeText(atS: number | null, none: string): string {
+  return atS === null ? none : isoOf(atS);
+}
+
+/** A key in a line. */
 function recordText(record: KeyRecord): string {
-  const made = new Date(record.createdAtS * 1000).toISOString();
-  const state = record.revokedAtS === null ? '' : '  revoked';
-  return `${record.id}  ${record.tier}  ${record.hint}  ${made}  ${record.name ?? '-'}${state}`;
+  const state = stateOf(record);
+  return [
+    ...[record.id, record.tier, record.hint, isoOf(record.createdAtS), record.name ?? '-'],
+    ...(record.expiresAtS === null ? [] : [`expires ${isoOf(record.expiresAtS)}`]),
+    ...(state === 'valid' ? [] : [state]),
+  ].join('  ');
 }
 
 function keyName(text: string, from: string): string {
@@ -145,7 +254,29 @@ function keyName(text: string, from: string): string {
   throw new UsageError(`${from}: expected 1 to ${MAX_NAME_CHARS} characters`);
 }
 
+const UNLIMITED = 'unlimited';
+
 function limit(text: string, from: string): number {
-  const unlimited = 'unlimited';
-  return text === unlimited ? Infinity : wholeNumber(text, from, 1, MAX_LIMIT, `, or ${unlimited}`);
+  return text === UNLIMITED ? Infinity : wholeNumber(text, from, 1, MAX_LIMIT, `, or ${UNLIMITED}`);
+}
+
+/** null: the plan's limit applies. */
+function limitOrDefault(text: string, from: string): number | null {
+  if (text === 'default') return null;
+  if (text === UNLIMITED || (text === 'none' && from === '--quota')) return Infinity;
+  const or = from === '--quota' ? 'default or none' : `default or ${UNLIMITED}`;
+  return wholeNumber(text, from, 1, MAX_LIMIT, `, ${or}`);
+}
+
+function expiry(text: string, from: string): number {
+  const atS = Math.floor(instant(text, from));
+  if (atS > systemClock.nowS()) return atS;
+  throw new UsageError(
+    `${from}: expected a time in the future, not ${text}; to end a key, revoke it`,
+  );
+}
+
+/** null: never. */
+function expiryOrNever(text: string, from: string): number | null {
+  return text === 'never' ? null : expiry(text, from);
 }

@@ -61,7 +61,8 @@ export const command = defineCommand({
 /** @throws UsageError | InputError */
 async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const directory = await storeDirectory(flags.data);
-  const useStore: UseStore = (body) => onStore(directory, body, flags['accept-damaged-log']);
+  const useStore: UseStore = (body) =>
+    onStore(directory, body, { acceptDamagedLog: flags['accept-damaged-log'] });
   const beforeS = Math.min(Math.ceil(flags.before), MAX_T_S + 1);
   const what = { directory, useStore, beforeS };
   const narrowed = { tier: flags.tier ?? null, token: flags.token ?? null };

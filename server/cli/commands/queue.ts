@@ -17,9 +17,9 @@ export const command = defineCommand({
 async function queue({
   data,
   json,
-  'accept-damaged-log': accept,
+  'accept-damaged-log': acceptDamagedLog,
 }: FlagValues<typeof FLAGS>): Promise<void> {
-  const tokens = await onStore(data, (store) => store.listQueue(), accept);
+  const tokens = await onStore(data, (store) => store.listQueue(), { acceptDamagedLog });
   if (json) {
     printJson(
       tokens.map(({ chain, address, requestedAtS, requests }) => ({

@@ -1,0 +1,121 @@
+/** `fathom usage` */
+import type { KeyDayUsage, ListedKey } from '../../../storage/contract.js';
+import { UsageError } from '../../../storage/errors.js';
+import type { StoreOperations } from '../../../storage/operations.js';
+import { systemClock } from '../../clock.js';
+import { defineCommand } from '../command.js';
+import { JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
+import { count, counted, printJson, printLine, printTable, tell } from '../output.js';
+import { onStore } from '../runtime.js';
+
+const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
+
+export const command = defineCommand({
+  about: 'Prints the calls charged to every key in a UTC month, by day and endpoint.',
+  words: {},
+  flags: {
+    month: {
+      kind: 'text',
+      placeholder: 'YYYY-MM',
+      meaning: 'the month',
+      default: 'the current one',
+      read: monthOf,
+    },
+    csv: { kind: 'switch', meaning: 'prints CSV on stdout' },
+    json: JSON_OUTPUT,
+    ...STORE_FLAGS,
+  },
+  examples: ['fathom usage --data data', 'fathom usage --month 2026-10 --csv > usage.csv'],
+  run: async ({ month = currentMonth(), csv, json, data, 'accept-damaged-log': accept }) => {
+    if (csv && json) throw new UsageError('--csv: goes without --json');
+    const { keys, usage } = await onStore(data, (store) => usageOf(store, month), {
+      acceptDamagedLog: accept,
+    });
+    if (json) printJson(documentOf(month, keys, usage));
+    else if (csv) printCsv(keys, usage);
+    else printRows(month, keys, usage);
+  },
+});
+
+/** As 202611. */
+function monthOf(text: string, from: string): number {
+  const [, year, month] = MONTH.exec(text) ?? [];
+  if (month !== undefined) return Number(year) * 100 + Number(month);
+  throw new UsageError(`${from}: expected a month such as 2026-11, not ${text}`);
+}
+
+function currentMonth(): number {
+  const now = new Date(systemClock.nowS() * 1000);
+  return now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
+}
+
+type KnownKeys = ReadonlyMap<string, ListedKey>;
+
+async function usageOf(
+  store: StoreOperations,
+  month: number,
+): Promise<{ keys: KnownKeys; usage: KeyDayUsage[] }> {
+  const keys = new Map((await store.listKeys()).map((key) => [key.id, key]));
+  const usage: KeyDayUsage[] = [];
+  for (;;) {
+    const some = await store.monthUsage(month, usage.at(-1)?.keyId ?? '');
+    if (some.length === 0) return { keys, usage };
+    for (const one of some) usage.push(one);
+  }
+}
+
+function documentOf(month: number, keys: KnownKeys, usage: readonly KeyDayUsage[]): object {
+  const byKey = new Map<string, KeyDayUsage[]>([...keys.keys()].map((keyId) => [keyId, []]));
+  for (const one of usage) {
+    if (!byKey.has(one.keyId)) byKey.set(one.keyId, []);
+    byKey.get(one.keyId)?.push(one);
+  }
+  return {
+    month: monthText(month),
+    keys: [...byKey].map(([id, calls]) => ({
+      id,
+      name: keys.get(id)?.name ?? null,
+      tier: keys.get(id)?.tier ?? null,
+      calls: sum(calls),
+      days: calls.map(({ day, endpoint, calls }) => ({ date: dateText(day), endpoint, calls })),
+    })),
+  };
+}
+
+function printCsv(keys: KnownKeys, usage: readonly KeyDayUsage[]): void {
+  printLine('key_id,name,tier,date,endpoint,calls');
+  for (const { keyId, day, endpoint, calls } of usage) {
+    const { name = null, tier = null } = keys.get(keyId) ?? {};
+    const fields = [keyId, name ?? '', tier ?? '', dateText(day), endpoint, String(calls)];
+    printLine(fields.map(csvField).join(','));
+  }
+}
+
+function printRows(month: number, keys: KnownKeys, usage: readonly KeyDayUsage[]): void {
+  if (usage.length > 0) {
+    printTable([
+      ['KEY', 'NAME', 'DATE', 'CALLS', 'ENDPOINT'],
+      ...usage.map(({ keyId, day, endpoint, calls }) => [
+        ...[keyId, keys.get(keyId)?.name ?? '-', dateText(day), count(calls), endpoint],
+      ]),
+    ]);
+  }
+  const users = new Set(usage.map(({ keyId }) => keyId)).size;
+  tell(`${monthText(month)}: ${counted(sum(usage), 'call')} of ${counted(users, 'key')}`);
+}
+
+const sum = (usage: readonly { calls: number }[]): number =>
+  usage.reduce((total, { calls }) => total + calls, 0);
+
+/** A field of CSV (RFC 4180). */
+function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** 202611 as 2026-11. */
+const monthText = (month: number): string =>
+  `${String(month).slice(0, 4)}-${String(month).slice(4)}`;
+
+/** 20261122 as 2026-11-22. */
+const dateText = (day: number): string =>
+  `${monthText(Math.floor(day / 100))}-${String(day).slice(6)}`;

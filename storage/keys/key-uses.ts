@@ -1,0 +1,52 @@
+/** When each key was last used, to the hour; the table `key_uses` follows. */
+
+/** A key's id, and the start of the hour in which it was last used (epoch seconds). */
+export type KeyUse = [keyId: string, usedAtS: number];
+
+export class KeyUses {
+  private readonly lastByKey = new Map<string, number>();
+  private readonly writtenByKey = new Map<string, number>();
+  /** Ids of keys with a use that other nodes were not told of. */
+  private untold = new Set<string>();
+
+  constructor(written: readonly KeyUse[]) {
+    for (const [keyId, usedAtS] of written) this.lastByKey.set(keyId, usedAtS);
+    this.written(written);
+  }
+
+  /** @returns whether it is later than what is known */
+  take(keyId: string, usedAtS: number): boolean {
+    if (usedAtS <= (this.lastByKey.get(keyId) ?? -Infinity)) return false;
+    this.lastByKey.set(keyId, usedAtS);
+    this.untold.add(keyId);
+    return true;
+  }
+
+  /** Epoch seconds; null: none is known. */
+  lastS(keyId: string): number | null {
+    return this.lastByKey.get(keyId) ?? null;
+  }
+
+  /** What of some keys is to be written. Call written() with it once it is. */
+  unwritten(keyIds: readonly string[]): KeyUse[] {
+    return this.of(keyIds).filter(([keyId, usedAtS]) => this.writtenByKey.get(keyId) !== usedAtS);
+  }
+
+  written(uses: readonly KeyUse[]): void {
+    for (const [keyId, usedAtS] of uses) this.writtenByKey.set(keyId, usedAtS);
+  }
+
+  /** Uses to tell other nodes. @param isAll whether those told before are among them */
+  toTell(isAll: boolean): KeyUse[] {
+    const told = isAll ? [...this.lastByKey.keys()] : [...this.untold];
+    this.untold = new Set();
+    return this.of(told);
+  }
+
+  private of(keyIds: readonly string[]): KeyUse[] {
+    return keyIds.flatMap((keyId) => {
+      const usedAtS = this.lastByKey.get(keyId);
+      return usedAtS === undefined ? [] : [[keyId, usedAtS] as KeyUse];
+    });
+  }
+}
