@@ -125,13 +125,11 @@ export class Http {
   /** One try: the whole reply, decoded. Does not follow redirects, which would send the key elsewhere. */
   private async get(request: Request): Promise<Reply & { status: number }> {
     const { method, path, accept = 'application/json', body, headers, signal } = request;
-    const silence = new AbortController();
-    const fail = (): void => silence.abort(new Error(`no byte in ${SILENCE_LIMIT_MS / 1000} s`));
-    let timer = setTimeout(fail, SILENCE_LIMIT_MS);
+    const trial = new Trial(signal);
     const ask = this.options.fetch ?? fetch;
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
     try {
-      const reply = await ask(`${this.base}${API_PATH}${path}`, {
+      const asked = ask(`${this.base}${API_PATH}${path}`, {
         method,
         headers: {
           accept,
@@ -143,16 +141,16 @@ export class Http {
         },
         body: body === undefined ? undefined : JSON.stringify(body),
         redirect: 'manual',
-        signal: AbortSignal.any([...(signal === undefined ? [] : [signal]), silence.signal]),
+        signal: trial.signal,
       });
+      const reply = await trial.orEnd(asked);
       const chunks: Uint8Array[] = [];
       let length = 0;
       reader = (reply.body as ReadableStream<Uint8Array> | null)?.getReader();
       for (;;) {
-        const { value } = (await reader?.read()) ?? {};
+        const { value } = reader === undefined ? {} : await trial.orEnd(reader.read());
         if (value === undefined) break;
-        clearTimeout(timer);
-        timer = setTimeout(fail, SILENCE_LIMIT_MS);
+        trial.goesOn();
         length += value.length;
         if (length > MAX_BODY_BYTES)
           throw new Error(`a reply of more than ${MAX_BODY_BYTES} bytes`);
@@ -160,10 +158,59 @@ export class Http {
       }
       return { status: reply.status, headers: reply.headers, bytes: joined(chunks, length) };
     } finally {
-      clearTimeout(timer);
+      trial.close();
       // Nothing else closes the connection of a reply that was not read to its end.
       reader?.cancel().catch(() => undefined);
     }
+  }
+}
+
+/**
+ * One try of a request, until its signal is aborted or the server is silent for too long. Waits for itself: Node's
+ * fetch sometimes misses an abort once a reply has begun, and its reader then waits for ever.
+ */
+class Trial {
+  private readonly ending = new AbortController();
+  private readonly ended: Promise<never>;
+  private timer: ReturnType<typeof setTimeout>;
+
+  constructor(private readonly outer: AbortSignal | undefined) {
+    const { signal } = this.ending;
+    this.ended = new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+    this.ended.catch(() => undefined);
+    this.timer = this.silence();
+    outer?.addEventListener('abort', this.abort);
+    if (outer?.aborted) this.abort();
+  }
+
+  /** Aborted with the try. */
+  get signal(): AbortSignal {
+    return this.ending.signal;
+  }
+
+  /** The result, unless the try ends first. @throws the reason of its end */
+  orEnd<T>(result: Promise<T>): Promise<T> {
+    return Promise.race([result, this.ended]);
+  }
+
+  /** Called when something was received. */
+  goesOn(): void {
+    clearTimeout(this.timer);
+    this.timer = this.silence();
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+    this.outer?.removeEventListener('abort', this.abort);
+  }
+
+  private readonly abort = (): void => this.ending.abort(this.outer?.reason);
+
+  private silence(): ReturnType<typeof setTimeout> {
+    const what = `no byte in ${SILENCE_LIMIT_MS / 1000} s`;
+    return setTimeout(() => this.ending.abort(new Error(what)), SILENCE_LIMIT_MS);
   }
 }
 

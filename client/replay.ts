@@ -140,7 +140,10 @@ async function* inOrder<P extends AnyPage>(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<P> {
   const stopped = new AbortController();
-  const ended = AbortSignal.any([...(signal === undefined ? [] : [signal]), stopped.signal]);
+  const ended = stopped.signal;
+  const stop = (): void => stopped.abort(signal?.reason);
+  signal?.addEventListener('abort', stop);
+  if (signal?.aborted) stop();
   try {
     let last = await fetchPage(null, ended);
     yield last;
@@ -166,6 +169,7 @@ async function* inOrder<P extends AnyPage>(
       if (starts.length === 0) return;
     }
   } finally {
+    signal?.removeEventListener('abort', stop);
     stopped.abort();
   }
 }

@@ -239,6 +239,31 @@ describe('replay', () => {
     expect(fetched.length).toBe(pages.length);
   });
 
+  it.each<[string, () => Promise<Response>]>([
+    ['reply', () => new Promise(() => undefined)],
+    [
+      'rest of a body',
+      () => {
+        const begun = new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(9)) });
+        return Promise.resolve(new Response(begun));
+      },
+    ],
+  ])('stops when it is aborted, even if fetch goes on waiting for the %s', async (_, never) => {
+    const stop = new AbortController();
+    let asked = (): void => undefined;
+    const asking = new Promise<void>((resolve) => (asked = resolve));
+    const client = clientOf(proxy.url, {
+      fetch: () => {
+        asked();
+        return never();
+      },
+    });
+    const next = client.replay(MINT, WINDOW, { signal: stop.signal }).next();
+    await asking;
+    stop.abort(new Error('enough'));
+    await expect(next).rejects.toThrow('enough');
+  });
+
   it('checks digests, and stops when it is aborted', async () => {
     const client = clientOf(proxy.url);
     const checked = client.replay(MINT, WINDOW, { checkDigest: true });
